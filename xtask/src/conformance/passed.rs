@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use super::checks::Outcome;
+use crate::files;
 
 const FILE: &str = "tests/conformance/passed.txt";
 const HEAD: &str = "\
@@ -13,86 +14,74 @@ const HEAD: &str = "\
 ";
 
 /// Numbers of checks, by run and scenario.
-type Counts = BTreeMap<(String, String), usize>;
+pub(super) type Counts = BTreeMap<(String, String), usize>;
 
-/// The counts of the file.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Passed(Counts);
-
-impl Passed {
-    /// Reads the file.
-    pub(super) fn load(root: &Path) -> Result<Self, String> {
-        let text =
-            fs::read_to_string(root.join(FILE)).map_err(|error| format!("{FILE}: {error}"))?;
-        Self::parse(&text)
-    }
-
-    fn parse(text: &str) -> Result<Self, String> {
-        let mut counts = BTreeMap::new();
-        for line in text.lines().filter(|line| !line.starts_with('#')) {
-            let parts: Vec<&str> = line.split(" | ").collect();
-            let [run, scenario, count] = parts[..] else {
-                return Err(format!("{FILE}: not `run | scenario | count`: {line}"));
-            };
-            let count = count
-                .parse()
-                .map_err(|error| format!("{FILE}: {error}: {line}"))?;
-            counts.insert((run.to_owned(), scenario.to_owned()), count);
+/// Reads the file.
+pub(super) fn load(root: &Path) -> Result<Counts, String> {
+    let mut counts = BTreeMap::new();
+    for (number, line) in files::load(root, FILE.to_owned())?.lines() {
+        if line.starts_with('#') {
+            continue;
         }
-        Ok(Self(counts))
-    }
-
-    /// Writes the file.
-    pub(super) fn store(&self, root: &Path) -> Result<(), String> {
-        fs::write(root.join(FILE), self.text()).map_err(|error| format!("{FILE}: {error}"))
-    }
-
-    fn text(&self) -> String {
-        let line = |((run, scenario), count): (&(String, String), &usize)| {
-            format!("{run} | {scenario} | {count}\n")
-        };
-        HEAD.to_owned() + &self.0.iter().map(line).collect::<String>()
-    }
-
-    /// Replaces the counts of the runs of these outcomes.
-    pub(super) fn update(&mut self, outcomes: &[Outcome]) {
-        self.0
-            .retain(|(run, _), _| outcomes.iter().all(|outcome| outcome.run != *run));
-        self.0.extend(counts(outcomes));
-    }
-
-    /// Scenarios of the runs of these outcomes that pass fewer checks, are missing, or are not in the file.
-    pub(super) fn check(&self, outcomes: &[Outcome]) -> Vec<String> {
-        let found: Counts = counts(outcomes).collect();
-        let mut faults = Vec::new();
-        for (key @ (run, scenario), min) in &self.0 {
-            match found.get(key) {
-                Some(passed) if passed < min => faults.push(format!(
-                    "{run}: {scenario}: {passed} checks passed, {min} are known to"
-                )),
-                None if outcomes.iter().any(|outcome| outcome.run == *run) => {
-                    faults.push(format!("{run}: {scenario}: was not run"));
-                }
-                _ => {}
-            }
-        }
-        for (run, scenario) in found.keys().filter(|key| !self.0.contains_key(*key)) {
-            faults.push(format!(
-                "{run}: {scenario}: is not in {FILE}; once all is well, use --bless"
+        let parts: Vec<&str> = line.split(" | ").collect();
+        let count = parts.get(2).and_then(|count| count.parse().ok());
+        let ([run, scenario, _], Some(count)) = (&parts[..], count) else {
+            return Err(format!(
+                "{FILE}:{number}: not `run | scenario | count`: {line}"
             ));
-        }
-        faults
+        };
+        counts.insert(((*run).to_owned(), (*scenario).to_owned()), count);
     }
+    Ok(counts)
 }
 
-fn counts(outcomes: &[Outcome]) -> impl Iterator<Item = ((String, String), usize)> {
+/// Writes the file.
+pub(super) fn store(root: &Path, counts: &Counts) -> Result<(), String> {
+    let mut text = HEAD.to_owned();
+    for ((run, scenario), count) in counts {
+        text += &format!("{run} | {scenario} | {count}\n");
+    }
+    fs::write(root.join(FILE), text).map_err(|error| format!("{FILE}: {error}"))
+}
+
+/// Replaces the counts of the runs of these outcomes.
+pub(super) fn updated(mut known: Counts, outcomes: &[Outcome]) -> Counts {
+    known.retain(|(run, _), _| outcomes.iter().all(|outcome| outcome.run != *run));
+    known.extend(counts(outcomes));
+    known
+}
+
+/// Scenarios of the runs of these outcomes that pass fewer checks, are missing, or are not in the file.
+pub(super) fn check(known: &Counts, outcomes: &[Outcome]) -> Vec<String> {
+    let found = counts(outcomes);
+    let mut faults = Vec::new();
+    for (key @ (run, scenario), min) in known {
+        match found.get(key) {
+            Some(passed) if passed < min => faults.push(format!(
+                "{run}: {scenario}: {passed} checks passed, {min} are known to"
+            )),
+            None if outcomes.iter().any(|outcome| outcome.run == *run) => {
+                faults.push(format!("{run}: {scenario}: was not run"));
+            }
+            _ => {}
+        }
+    }
+    for (run, scenario) in found.keys().filter(|key| !known.contains_key(*key)) {
+        faults.push(format!(
+            "{run}: {scenario}: is not in {FILE}; once all is well, use --bless"
+        ));
+    }
+    faults
+}
+
+fn counts(outcomes: &[Outcome]) -> Counts {
     let judged = outcomes.iter().filter(|outcome| outcome.is_judged);
-    judged.map(|outcome| {
-        (
-            (outcome.run.clone(), outcome.scenario.clone()),
-            outcome.passed,
-        )
-    })
+    judged
+        .map(|outcome| {
+            let key = (outcome.run.clone(), outcome.scenario.clone());
+            (key, outcome.passed)
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -110,30 +99,29 @@ mod tests {
         scenarios.iter().map(outcome).collect()
     }
 
-    fn known() -> Passed {
-        let mut known = Passed::default();
-        known.update(&outcomes("server all", &[("a", 2), ("b", 1)]));
-        known.update(&outcomes("client all", &[("z", 1)]));
-        known
-    }
-
     #[test]
     fn fewer_checks_and_missing_and_new_scenarios_are_faults() {
-        let known = known();
+        let known = counts(&outcomes("server all", &[("a", 2), ("b", 1)]));
+        let known = updated(known, &outcomes("client all", &[("z", 1)]));
         let enough = outcomes("server all", &[("a", 3), ("b", 1)]);
-        assert_eq!(known.check(&enough), [""; 0]);
-        let faults = known.check(&outcomes("server all", &[("a", 1), ("c", 1)]));
+        assert_eq!(check(&known, &enough), [""; 0]);
+        let faults = check(&known, &outcomes("server all", &[("a", 1), ("c", 1)]));
         assert_eq!(faults.len(), 3, "{faults:?}");
         assert!(faults[0].contains("a: 1 checks"), "{faults:?}");
         assert!(faults[1].contains("b: was not run"), "{faults:?}");
         assert!(faults[2].contains("c: is not in"), "{faults:?}");
+        let updated = updated(known, &outcomes("server all", &[("b", 3)]));
+        assert_eq!(updated.into_values().collect::<Vec<_>>(), [1, 3]);
     }
 
     #[test]
-    fn an_update_replaces_the_counts_of_its_runs_only() {
-        let mut updated = known();
-        updated.update(&outcomes("server all", &[("b", 3)]));
-        assert_eq!(updated.0.values().copied().collect::<Vec<_>>(), [1, 3]);
-        assert_eq!(Passed::parse(&updated.text()), Ok(updated));
+    fn the_file_is_read_as_it_is_written() {
+        let root = std::env::temp_dir().join(format!("passed-{}", std::process::id()));
+        fs::create_dir_all(root.join(FILE).parent().unwrap()).unwrap();
+        let known = counts(&outcomes("server all", &[("a/b", 2), ("c", 1)]));
+        store(&root, &known).unwrap();
+        let read = load(&root);
+        fs::remove_dir_all(&root).unwrap();
+        assert_eq!(read, Ok(known));
     }
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::checks::{Outcome, read, summary};
-use crate::programs::{Ended, SHORT, executable, major, npm_ci, output_of, run_to_end};
+use crate::programs::{SHORT, executable, major, npm_ci, output_of, run_to_end};
 use crate::steps::say;
 
 /// The dated revisions for which a line of the suite has scenarios. The suite knows none for 2024-11-05.
@@ -57,29 +57,31 @@ pub(super) struct Run {
     pub(super) role: Role,
     pub(super) line: &'static str,
     revision: &'static str,
-    /// The line and the selection of scenarios; different for each run of a role.
-    pub(super) title: String,
+    /// The role, the line and the selection of scenarios.
+    pub(super) name: String,
+    /// One scenario, or "all" that the arguments select.
+    scenario: String,
     /// The arguments that select scenarios.
     args: String,
 }
 
 impl Run {
-    /// The role and the title.
-    pub(super) fn name(&self) -> String {
-        format!("{} {}", self.role.name(), self.title)
-    }
-
     /// A run of one scenario, with the same line and revision.
     pub(super) fn alone(&self, scenario: &str) -> Self {
-        let Self { line, revision, .. } = self;
+        let Self {
+            role,
+            line,
+            revision,
+            ..
+        } = self;
         let mut args = format!("--scenario {scenario}");
         if *line == NEXT {
             // Extensions do not belong to a revision; without --force, they are skipped.
             args += &format!(" --spec-version {revision} --force");
         }
-        let title = format!("{line} alone {revision}");
         Self {
-            title,
+            name: format!("{} {line} alone {revision}", role.name()),
+            scenario: scenario.to_owned(),
             args,
             ..self.clone()
         }
@@ -92,7 +94,8 @@ pub(super) fn runs(role: Role, revision: Option<&str>) -> Vec<Run> {
         role,
         line,
         revision,
-        title: format!("{line} {selection}"),
+        name: format!("{} {line} {selection}", role.name()),
+        scenario: "all".to_owned(),
         args,
     };
     // Without a revision, the stable line uses the newest one that it knows.
@@ -135,45 +138,10 @@ impl Suites {
         })
     }
 
-    /// Runs the suite; `subject` is the URL of the server or the command of the client.
+    /// Runs the suite and reads its results; `subject` is the URL of the server or the command of the client. If the suite
+    /// fails though no check did, for example because of the exit status of a single client, a problem is added.
     pub(super) fn run(&self, run: &Run, subject: &str) -> Result<Vec<Outcome>, String> {
-        let (mut outcomes, ended) = self.start(run, "all", subject)?;
-        let has_problem = outcomes.iter().any(|outcome| !outcome.problems.is_empty());
-        if outcomes.is_empty() || (!ended.is_success && !has_problem) {
-            let mut fault = Outcome::new(run, "all");
-            fault.problems.push(format!(
-                "no scenario ran, or the suite failed though no check did: {}",
-                ended.text
-            ));
-            outcomes.push(fault);
-        }
-        say(&summary(&outcomes));
-        Ok(outcomes)
-    }
-
-    /// Runs one scenario of a client. The suite's exit status includes that of the client.
-    pub(super) fn alone(
-        &self,
-        run: &Run,
-        scenario: &str,
-        subject: &str,
-    ) -> Result<Vec<Outcome>, String> {
-        let (mut outcomes, ended) = self.start(run, scenario, subject)?;
-        if outcomes.is_empty() {
-            let mut fault = Outcome::new(run, scenario);
-            fault.problems.push("the suite wrote nothing".to_owned());
-            outcomes.push(fault);
-        }
-        for outcome in outcomes.iter_mut().filter(|_| !ended.is_success) {
-            outcome.problems.push(format!("alone: {}", ended.text));
-        }
-        say(&format!("{}; {scenario}", summary(&outcomes)));
-        Ok(outcomes)
-    }
-
-    /// Runs the suite and reads its results from the folder `name`.
-    fn start(&self, run: &Run, name: &str, subject: &str) -> Result<(Vec<Outcome>, Ended), String> {
-        let place = [run.role.name(), &run.title, name].map(|part| part.replace([' ', '/'], "-"));
+        let place = [&run.name, &run.scenario].map(|part| part.replace([' ', '/'], "-"));
         let results = self.results.join(place.join("/"));
         if results.exists() {
             let failed = |error| format!("{}: {error}", results.display());
@@ -190,7 +158,18 @@ impl Suites {
         };
         command.arg("-o").arg(&results).args(run.args.split(' '));
         let ended = run_to_end(&mut command, LIMIT, |_| {})?;
-        Ok((read(&results, run)?, ended))
+        let mut outcomes = read(&results, run)?;
+        let has_problem = outcomes.iter().any(|outcome| !outcome.problems.is_empty());
+        if outcomes.is_empty() || (!ended.is_success && !has_problem) {
+            let mut fault = Outcome::new(run, &run.scenario);
+            fault.problems.push(format!(
+                "no scenario ran, or the suite failed though no check did: {}",
+                ended.text
+            ));
+            outcomes.push(fault);
+        }
+        say(&format!("{}; {}", summary(&outcomes), run.scenario));
+        Ok(outcomes)
     }
 }
 
@@ -216,6 +195,8 @@ fn node(packages: &Path) -> Result<PathBuf, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -224,12 +205,9 @@ mod tests {
             for revision in REVISIONS {
                 assert!(!runs(role, Some(revision)).is_empty(), "{revision}");
             }
-            let mut titles: Vec<String> =
-                runs(role, None).into_iter().map(|run| run.title).collect();
-            let all = titles.len();
-            titles.sort();
-            titles.dedup();
-            assert_eq!(titles.len(), all, "{titles:?}");
+            let names: BTreeSet<String> =
+                runs(role, None).into_iter().map(|run| run.name).collect();
+            assert_eq!(names.len(), runs(role, None).len(), "{names:?}");
         }
     }
 }

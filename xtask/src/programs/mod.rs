@@ -13,7 +13,7 @@ use crate::steps::{cargo, say};
 use crate::workspace::root;
 
 pub(crate) use packages::{major, npm_ci, python_venv, venv_python};
-pub(crate) use process::{Ended, Server, output_of, run, run_to_end};
+pub(crate) use process::{Server, output_of, run, run_to_end};
 
 /// Time limit of builds.
 pub(crate) const BUILD: Duration = Duration::from_secs(1_800);

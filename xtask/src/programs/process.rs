@@ -53,31 +53,20 @@ pub(crate) fn run_to_end(
     mut watch: impl FnMut(&str),
 ) -> Result<Ended, String> {
     let mut process = Process::start(command)?;
-    let mut output = Vec::new();
-    let end = Instant::now() + limit;
-    let reason = loop {
-        match process.line(end) {
-            Ok(line) => {
-                if !line.is_stderr {
-                    watch(&line.text);
-                }
-                output.push(line.text);
-            }
-            Err(reason) => break reason,
+    let end = process.read::<()>(limit, |line| {
+        if !line.is_stderr {
+            watch(&line.text);
         }
-    };
-    let (name, output) = (&process.name, last_lines(&output));
-    if reason == RecvTimeoutError::Timeout {
-        let seconds = limit.as_secs();
-        return Err(format!("{name} took longer than {seconds} s\n{output}"));
+        None
+    });
+    if end == Err(RecvTimeoutError::Timeout) {
+        return Err(process.error(&format!("took longer than {} s", limit.as_secs())));
     }
-    let status = process
-        .child
-        .wait()
-        .map_err(|error| format!("{name}: {error}"))?;
+    let status = process.child.wait();
+    let status = status.map_err(|error| process.error(&error.to_string()))?;
     Ok(Ended {
         is_success: status.success(),
-        text: format!("{name} ended with {status}\n{output}"),
+        text: process.error(&format!("ended with {status}")),
     })
 }
 
@@ -95,27 +84,20 @@ impl Server {
     /// # Errors
     /// The server does not start, ends, or prints no address in time; with the last lines of its output.
     pub(crate) fn start(command: &mut Command, path: &str) -> Result<Self, String> {
-        let process = Process::start(command)?;
-        let mut output = Vec::new();
-        let end = Instant::now() + START;
-        let reason = loop {
-            match process.line(end) {
-                Ok(line) => {
-                    if let Some(origin) = origin(&line.text) {
-                        let url = format!("{origin}{path}");
-                        return Ok(Self { process, url });
-                    }
-                    output.push(line.text);
-                }
-                Err(RecvTimeoutError::Disconnected) => break "ended".to_owned(),
-                Err(RecvTimeoutError::Timeout) => break format!("waited {} s", START.as_secs()),
+        let mut process = Process::start(command)?;
+        match process.read(START, |line| origin(&line.text)) {
+            Ok(origin) => Ok(Self {
+                process,
+                url: format!("{origin}{path}"),
+            }),
+            Err(reason) => {
+                let reason = match reason {
+                    RecvTimeoutError::Disconnected => "ended".to_owned(),
+                    RecvTimeoutError::Timeout => format!("waited {} s", START.as_secs()),
+                };
+                Err(process.error(&format!("{reason} without printing its address")))
             }
-        };
-        Err(format!(
-            "{} {reason} without printing its address\n{}",
-            process.name,
-            last_lines(&output)
-        ))
+        }
     }
 
     /// Its URL.
@@ -128,26 +110,26 @@ impl Server {
     /// # Errors
     /// The server has ended; with the last lines of its output.
     pub(crate) fn end(mut self) -> Result<(), String> {
-        let name = &self.process.name;
-        match self.process.child.try_wait() {
+        let process = &mut self.process;
+        match process.child.try_wait() {
             Ok(None) => Ok(()),
             Ok(Some(status)) => {
-                let output: Vec<String> = self.process.lines.iter().map(|line| line.text).collect();
-                let output = last_lines(&output);
-                Err(format!("{name} ended by itself with {status}\n{output}"))
+                let rest = process.lines.iter().map(|line| line.text);
+                process.output.extend(rest);
+                Err(process.error(&format!("ended by itself with {status}")))
             }
-            Err(error) => Err(format!("{name}: {error}")),
+            Err(error) => Err(process.error(&error.to_string())),
         }
     }
 }
 
 /// The scheme, host and port in a line.
-fn origin(line: &str) -> Option<&str> {
+fn origin(line: &str) -> Option<String> {
     let rest = &line[line.find("http://")?..];
     let port = rest.rfind(':')? + 1;
     let digits = rest[port..].find(|c: char| !c.is_ascii_digit());
     let end = port + digits.unwrap_or(rest.len() - port);
-    (end > port).then(|| &rest[..end])
+    (end > port).then(|| rest[..end].to_owned())
 }
 
 /// A child process without stdin, killed on drop.
@@ -156,6 +138,8 @@ struct Process {
     name: String,
     child: Child,
     lines: Receiver<OutputLine>,
+    /// The lines that were read.
+    output: Vec<String>,
 }
 
 /// A line of output.
@@ -183,13 +167,36 @@ impl Process {
         if let Some(stderr) = child.stderr.take() {
             forward(stderr, true, sender);
         }
-        Ok(Self { name, child, lines })
+        Ok(Self {
+            name,
+            child,
+            lines,
+            output: Vec::new(),
+        })
     }
 
-    /// The next line; `Disconnected` after the last one.
-    fn line(&self, end: Instant) -> Result<OutputLine, RecvTimeoutError> {
-        let left = end.saturating_duration_since(Instant::now());
-        self.lines.recv_timeout(left)
+    /// Reads lines until one of them has what is looked for; `Disconnected` after the last line.
+    fn read<T>(
+        &mut self,
+        limit: Duration,
+        mut found: impl FnMut(&OutputLine) -> Option<T>,
+    ) -> Result<T, RecvTimeoutError> {
+        let end = Instant::now() + limit;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let line = self.lines.recv_timeout(left)?;
+            let value = found(&line);
+            self.output.push(line.text);
+            if let Some(value) = value {
+                return Ok(value);
+            }
+        }
+    }
+
+    /// An event in the life of the program, with the last lines of its output.
+    fn error(&self, event: &str) -> String {
+        let start = self.output.len().saturating_sub(LAST_LINES);
+        format!("{} {event}\n{}", self.name, self.output[start..].join("\n"))
     }
 }
 
@@ -213,10 +220,6 @@ fn forward(pipe: impl Read + Send + 'static, is_stderr: bool, sender: Sender<Out
     });
 }
 
-fn last_lines(lines: &[String]) -> String {
-    lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -232,7 +235,7 @@ mod tests {
             ("listening on port 3001", None),
             ("see http://example.com/docs", None),
         ] {
-            assert_eq!(origin(line), expected, "{line}");
+            assert_eq!(origin(line).as_deref(), expected, "{line}");
         }
     }
 
