@@ -101,21 +101,17 @@ fn fits(later: &Kind, known: &Kind) -> bool {
 }
 
 /// Whether every member is a member of `known`, which requires no other.
-fn narrows<'a>(later: &'a Struct, known: &'a Struct) -> bool {
+fn narrows(later: &Struct, known: &Struct) -> bool {
     let tags = match (&later.tag, &known.tag) {
         (Some(tag), None) => tag.checked,
         (later, known) => later == known,
     };
-    let find = |structure: &'a Struct, wire: &str| {
-        let mut fields = structure.fields.iter();
-        fields.find(|field| field.wire == wire)
-    };
     let is_same = |field: &Property| {
-        find(known, &field.wire)
-            .is_some_and(|known| (&known.ty, known.presence) == (&field.ty, field.presence))
+        let known = known.field(&field.wire);
+        known.is_some_and(|known| (&known.ty, known.presence) == (&field.ty, field.presence))
     };
     let may_lack = |known: &Property| {
-        known.presence == Presence::Optional || find(later, &known.wire).is_some()
+        known.presence == Presence::Optional || later.field(&known.wire).is_some()
     };
     tags && later.extra == known.extra
         && later.fields.iter().all(is_same)

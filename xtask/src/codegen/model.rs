@@ -141,6 +141,13 @@ impl Method {
     }
 }
 
+impl Struct {
+    /// The member with a name in JSON.
+    pub(super) fn field(&self, wire: &str) -> Option<&Property> {
+        self.fields.iter().find(|field| field.wire == wire)
+    }
+}
+
 impl Kind {
     /// The types that it mentions.
     pub(super) fn names(&self) -> Vec<&str> {

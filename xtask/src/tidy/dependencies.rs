@@ -63,8 +63,7 @@ const BUDGETS: &[(&str, &str, &str, usize)] = &[
 pub(crate) fn counts(root: &Path) -> Result<Vec<(&'static str, usize, usize)>, String> {
     let counted = |&(name, packages, features, limit): &(&'static str, &str, &str, usize)| {
         let features = ["--no-default-features", "--features", features];
-        let tree = tree(root, packages, &features)?;
-        Ok((name, below(&tree).len(), limit))
+        Ok((name, tree(root, packages, &features)?.len(), limit))
     };
     BUDGETS.iter().map(counted).collect()
 }
@@ -73,12 +72,11 @@ pub(crate) fn counts(root: &Path) -> Result<Vec<(&'static str, usize, usize)>, S
 pub(super) fn check(root: &Path, manifests: &[Manifest]) -> Result<Vec<String>, String> {
     let mut violations = edges(manifests);
     for name in PURE {
-        let tree = tree(root, name, &["--all-features"])?;
-        violations.extend(impure(name, &names(&tree)));
+        let below = names(tree(root, name, &["--all-features"])?);
+        violations.extend(impure(name, &below));
     }
-    let types = tree(root, TYPES, &["--all-features"])?;
-    let base = tree(root, TYPES_BASE, &[])?;
-    violations.extend(costly(&names(&types), &names(&base)));
+    let types = names(tree(root, TYPES, &["--all-features"])?);
+    violations.extend(costly(&types, &names(tree(root, TYPES_BASE, &[])?)));
     for (name, crates, limit) in counts(root)? {
         say(&format!("{name}: {crates} crates, limit {limit}"));
         if crates > limit {
@@ -120,7 +118,7 @@ pub(super) fn edges(manifests: &[Manifest]) -> Vec<String> {
     violations
 }
 
-pub(super) fn impure(name: &str, below: &BTreeSet<&str>) -> Vec<String> {
+pub(super) fn impure(name: &str, below: &BTreeSet<String>) -> Vec<String> {
     let found = IMPURE.iter().filter(|impure| below.contains(**impure));
     let violation = |impure| {
         format!(
@@ -130,7 +128,7 @@ pub(super) fn impure(name: &str, below: &BTreeSet<&str>) -> Vec<String> {
     found.map(violation).collect()
 }
 
-pub(super) fn costly(below: &BTreeSet<&str>, base: &BTreeSet<&str>) -> Vec<String> {
+pub(super) fn costly(below: &BTreeSet<String>, base: &BTreeSet<String>) -> Vec<String> {
     let added = below.difference(base);
     let added = added.filter(|name| edges_of(name).is_none());
     let violation = |name| {
@@ -141,8 +139,12 @@ pub(super) fn costly(below: &BTreeSet<&str>, base: &BTreeSet<&str>) -> Vec<Strin
     added.map(violation).collect()
 }
 
-/// What these packages link or build with, one crate per line.
-fn tree(root: &Path, packages: &str, features: &[&str]) -> Result<String, String> {
+/// Name and version of the crates that these packages link or build with.
+fn tree(
+    root: &Path,
+    packages: &str,
+    features: &[&str],
+) -> Result<BTreeSet<(String, String)>, String> {
     let mut command = Command::new(cargo());
     command
         .args(["tree", "-e", "normal,build", "--prefix", "none"])
@@ -154,22 +156,20 @@ fn tree(root: &Path, packages: &str, features: &[&str]) -> Result<String, String
         .output()
         .map_err(|error| format!("cargo tree: {error}"))?;
     if output.status.success() {
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    } else {
-        let error = String::from_utf8_lossy(&output.stderr);
-        Err(format!("cargo tree: {error}"))
+        return Ok(below(&String::from_utf8_lossy(&output.stdout)));
     }
+    let error = String::from_utf8_lossy(&output.stderr);
+    Err(format!("cargo tree: {error}"))
 }
 
-/// The crates of a tree, each with its version.
-pub(super) fn below(tree: &str) -> BTreeSet<(&str, &str)> {
-    let crates = tree.lines().filter_map(|line| {
-        let (name, rest) = line.split_once(' ')?;
-        Some((name, rest.split(' ').next()?))
-    });
+/// The crates in the output of `cargo tree`.
+pub(super) fn below(tree: &str) -> BTreeSet<(String, String)> {
+    let words = tree.lines().map(|line| line.split(' '));
+    let crates =
+        words.filter_map(|mut words| Some((words.next()?.to_owned(), words.next()?.to_owned())));
     crates.collect()
 }
 
-pub(super) fn names(tree: &str) -> BTreeSet<&str> {
-    below(tree).into_iter().map(|(name, _)| name).collect()
+pub(super) fn names(crates: BTreeSet<(String, String)>) -> BTreeSet<String> {
+    crates.into_iter().map(|(name, _)| name).collect()
 }

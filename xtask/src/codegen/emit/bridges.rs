@@ -52,16 +52,12 @@ fn emit_both(
     }
 }
 
-fn has(structure: &Struct, field: &Property) -> bool {
-    structure
-        .fields
-        .iter()
-        .any(|other| other.wire == field.wire)
-}
-
 /// The members that are not converted.
 fn lost(own: &Struct, known: &Struct) -> Option<String> {
-    let lost = known.fields.iter().filter(|field| !has(own, field));
+    let lost = known
+        .fields
+        .iter()
+        .filter(|field| own.field(&field.wire).is_none());
     let lost: Vec<_> = lost.map(|field| format!("`{}`", field.wire)).collect();
     (!lost.is_empty()).then(|| format!(" Leaves out {}.", lost.join(", ")))
 }
@@ -71,10 +67,9 @@ fn emit_fields(target: &Struct, own: &Struct, bridged: &BTreeSet<&str>) -> Token
     let constant = constant(target).map(|(member, ty, _)| quote!(#member: crate::constant::#ty,));
     let fields = target.fields.iter().map(|field| {
         let member = ident(&field.rust);
-        let value = if has(own, field) {
-            convert(field, bridged)
-        } else {
-            quote!(None)
+        let value = match own.field(&field.wire) {
+            Some(field) => convert(field, bridged),
+            None => quote!(None),
         };
         quote!(#member: #value,)
     });
