@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::model::{Item, Kind, Method, Model, Presence, Property, Rule, Struct};
+use super::model::{Item, Method, Model};
 
 /// A later revision, split into what is new in it and what it shares.
 #[derive(Debug)]
@@ -66,54 +66,4 @@ pub(super) fn split(later: &Model, canonical: &Model) -> Result<Split, String> {
 
 pub(super) fn find<'a>(model: &'a Model, name: &str) -> Option<&'a Item> {
     model.items.iter().find(|item| item.name == name)
-}
-
-/// The types of a later revision that convert to their canonical namesakes and back, each with its namesake.
-///
-/// These are the types that only lost members that may be left out: one direction leaves them out, the other finds none.
-pub(super) fn bridged<'a>(own: &'a Model, canonical: &'a Model) -> Vec<(&'a Item, &'a Item)> {
-    let pair = |item: &'a Item| Some((item, find(canonical, &item.name)?));
-    let mut pairs: Vec<_> = own.items.iter().filter_map(pair).collect();
-    pairs.retain(|(item, known)| fits(&item.kind, &known.kind));
-    loop {
-        // A type that is mentioned must be shared or bridged.
-        let bridged: BTreeSet<&str> = pairs.iter().map(|(item, _)| &*item.name).collect();
-        let converts = |name: &&str| bridged.contains(name) || find(own, name).is_none();
-        let before = pairs.len();
-        pairs.retain(|(item, _)| item.kind.names().iter().all(converts));
-        if pairs.len() == before {
-            return pairs;
-        }
-    }
-}
-
-fn fits(later: &Kind, known: &Kind) -> bool {
-    match (later, known) {
-        (Kind::Struct(later), Kind::Struct(known)) => narrows(later, known),
-        (Kind::Union(later), Kind::Union(known)) => {
-            let mut arms = later.arms.iter();
-            later.arms.len() == known.arms.len()
-                && arms.all(|arm| known.arms.contains(arm))
-                && later.rule != Rule::Embedded
-        }
-        _ => false,
-    }
-}
-
-/// Whether every member is a member of `known`, which requires no other.
-fn narrows(later: &Struct, known: &Struct) -> bool {
-    let tags = match (&later.tag, &known.tag) {
-        (Some(tag), None) => tag.checked,
-        (later, known) => later == known,
-    };
-    let is_same = |field: &Property| {
-        let known = known.field(&field.wire);
-        known.is_some_and(|known| (&known.ty, known.presence) == (&field.ty, field.presence))
-    };
-    let may_lack = |known: &Property| {
-        known.presence == Presence::Optional || later.field(&known.wire).is_some()
-    };
-    tags && later.extra == known.extra
-        && later.fields.iter().all(is_same)
-        && known.fields.iter().all(may_lack)
 }

@@ -77,7 +77,11 @@ fn generate(root: &Path, schemas: &Path) -> Result<Files, String> {
         let module = format!("v{date}");
         let scope = Scope::new(docs.of(revision), &later, Some((module.clone(), &split)));
         files.insert(format!("{TABLE}_{date}.rs"), emit::table(&later, &scope));
-        let bridges = emit::bridges(&compare::bridged(&split.own, &canonical), &scope)?;
+        let own = split.own.items.iter();
+        let bridged = own.filter(|item| overrides.has("bridge", &item.name));
+        let bridged =
+            bridged.filter_map(|item| Some((item, compare::find(&canonical, &item.name)?)));
+        let bridges = emit::bridges(&Vec::from_iter(bridged), &scope)?;
         files.insert(format!("{FOLDER}/{module}/bridges.rs"), bridges);
         for (name, text) in emit::files(&split.own, &scope)? {
             files.insert(format!("{FOLDER}/{module}/{name}.rs"), text);
