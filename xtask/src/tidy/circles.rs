@@ -23,7 +23,7 @@ type Path = Vec<String>;
 /// The files of a crate by their modules.
 type Files<'a> = BTreeMap<Path, &'a Source>;
 
-/// Keywords in front of the name of an item; `!` is that of `macro_rules!`.
+/// Tokens in front of the name of an item; `!` is the one of `macro_rules!`.
 const DEFINITIONS: &[&str] = &[
     "const", "enum", "fn", "mod", "static", "struct", "trait", "type", "union", "!",
 ];
@@ -73,11 +73,11 @@ struct Module {
 /// The largest set of files that import each other, directly or indirectly.
 pub(super) fn largest(files: &Files<'_>) -> Vec<String> {
     let read = |(path, source): (_, &&_)| (path, Reader::read(path, source, files));
-    let modules = Crate(files.iter().map(read).collect());
+    let modules: BTreeMap<&Path, Module> = files.iter().map(read).collect();
     let mut reach: BTreeMap<&Path, BTreeSet<&Path>> = BTreeMap::new();
-    for (path, module) in &modules.0 {
+    for (path, module) in &modules {
         let targets = module.named.iter();
-        let targets = targets.filter_map(|named| modules.definer(named, 0));
+        let targets = targets.filter_map(|named| definer(&modules, named, 0));
         reach.insert(path, targets.filter(|target| target != path).collect());
     }
     loop {
@@ -100,34 +100,35 @@ pub(super) fn largest(files: &Files<'_>) -> Vec<String> {
     circles.rev().max_by_key(Vec::len).unwrap_or_default()
 }
 
-struct Crate<'a>(BTreeMap<&'a Path, Module>);
-
-impl<'a> Crate<'a> {
-    /// The module whose file defines what a path names.
-    fn definer(&self, named: &[String], depth: usize) -> Option<&'a Path> {
-        let known = (0..=named.len())
-            .rev()
-            .find_map(|n| self.0.get_key_value(&named[..n].to_vec()));
-        let (path, module) = known?;
-        let rest = &named[path.len()..];
-        let Some(name) = rest.first() else {
-            return Some(path);
-        };
-        if module.items.contains(name) || depth > 8 {
-            return Some(path);
-        }
-        if let Some((_, used)) = module.uses.iter().find(|(used, _)| used == name) {
-            return self.definer(&[used, &rest[1..]].concat(), depth + 1);
-        }
-        let has_item = |glob: &Path| {
-            let module = self.0.get(glob);
-            module.is_some_and(|module| module.items.contains(name))
-        };
-        let mut globs = module.uses.iter().filter(|(used, _)| used == "*");
-        match globs.find(|(_, glob)| has_item(glob)) {
-            Some((_, glob)) => self.definer(glob, depth + 1),
-            None => Some(path),
-        }
+/// The module whose file defines what a path names.
+fn definer<'a>(
+    modules: &BTreeMap<&'a Path, Module>,
+    named: &[String],
+    depth: usize,
+) -> Option<&'a Path> {
+    let mut prefixes = (0..=named.len()).rev();
+    let known = prefixes.find_map(|n| modules.get_key_value(&named[..n].to_vec()));
+    let (path, module) = known?;
+    let rest = &named[path.len()..];
+    let Some(name) = rest.first() else {
+        return Some(path);
+    };
+    if module.items.contains(name) || depth > 8 {
+        return Some(path);
+    }
+    let has_item = |glob| {
+        modules
+            .get(glob)
+            .is_some_and(|module| module.items.contains(name))
+    };
+    let import = module.uses.iter().find_map(|(used, from)| match &**used {
+        "*" if has_item(from) => Some([from, rest].concat()),
+        used if used == name => Some([from, &rest[1..]].concat()),
+        _ => None,
+    });
+    match import {
+        Some(import) => definer(modules, &import, depth + 1),
+        None => Some(path),
     }
 }
 
