@@ -10,7 +10,6 @@ mod page;
 mod programs;
 mod steps;
 mod support;
-mod table;
 mod test;
 mod tidy;
 mod workspace;

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use super::results::{CPU, Figures, Results, thousands, value};
+use super::results::{CPU, Figures, Results, value};
 use super::subject::Subject;
 
 /// One budget.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Budget {
     name: String,
@@ -17,8 +17,11 @@ pub(super) struct Budget {
     figure: String,
     /// Why the budget is not met.
     why: Option<String>,
-    #[serde(skip)]
+    #[serde(skip_deserializing)]
     measured: Option<f64>,
+    /// Whether the rounded value is within the limit.
+    #[serde(skip_deserializing)]
+    is_met: Option<bool>,
 }
 
 /// Reads the budgets and adds the measured values.
@@ -33,15 +36,15 @@ pub(super) fn budgets(results: &Results) -> Result<Vec<Budget>, String> {
         .budget;
     budgets.extend(results.crates.iter().map(|(name, _, limit)| Budget {
         name: format!("Crates in the tree, {name}"),
-        decimals: 0,
         max: *limit as f64,
         figure: format!("crates: {name}"),
-        why: None,
-        measured: None,
+        ..Budget::default()
     }));
     let figures = figures(results);
     for budget in &mut budgets {
-        budget.measured = figures.get(&budget.figure).copied();
+        if let Some(figure) = figures.get(&budget.figure) {
+            budget.measure(*figure);
+        }
     }
     Ok(budgets)
 }
@@ -86,41 +89,15 @@ fn figures(results: &Results) -> BTreeMap<String, f64> {
 }
 
 impl Budget {
-    /// The cells of its row: name, limit, measured value, and whether it is met.
-    pub(super) fn row(&self) -> [String; 4] {
-        let shown = |number| match self.decimals {
-            0 => thousands(number),
-            decimals => format!("{number:.decimals$}"),
-        };
-        let met = match self.is_met() {
-            Some(true) => "yes",
-            Some(false) => "**no**",
-            None => "not measured",
-        };
-        let measured = self.measured.map_or("–".to_owned(), shown);
-        let limit = format!("≤ {}", shown(self.max));
-        [self.name.clone(), limit, measured, met.to_owned()]
-    }
-
-    /// Whether the rounded value is within the limit.
-    fn is_met(&self) -> Option<bool> {
-        let rounded = format!("{:.*}", self.decimals, self.measured?);
-        Some(rounded.parse::<f64>().ok()? <= self.max)
-    }
-
-    /// The explanation for the page, if the budget is not met.
-    pub(super) fn explanation(&self) -> Option<String> {
-        let why = self.why.as_ref().filter(|_| self.is_met() == Some(false))?;
-        Some(format!(
-            "- **{}.** {}\n",
-            self.name,
-            why.trim().replace('\n', "\n  ")
-        ))
+    fn measure(&mut self, value: f64) {
+        let rounded = format!("{value:.*}", self.decimals).parse::<f64>();
+        self.measured = Some(value);
+        self.is_met = rounded.ok().map(|rounded| rounded <= self.max);
     }
 
     /// What is wrong with the explanation.
     pub(super) fn problem(&self) -> Option<String> {
-        let problem = match (self.is_met(), &self.why) {
+        let problem = match (self.is_met, &self.why) {
             (Some(false), None) => "is not met and has no explanation; add one",
             (Some(true), Some(_)) => "is met and has an explanation why not; remove it",
             _ => return None,
@@ -134,34 +111,27 @@ mod tests {
     use super::*;
     use crate::bench::results::tests::example;
 
-    fn budget(measured: Option<f64>, why: Option<&str>) -> Budget {
-        Budget {
-            name: "a budget".to_owned(),
-            decimals: 2,
-            max: 1.3,
-            figure: String::new(),
-            why: why.map(str::to_owned),
-            measured,
+    #[test]
+    fn rounded_values_are_compared_and_exactly_the_missed_budgets_need_an_explanation() {
+        for (value, why, is_met, has_problem) in [
+            (Some(1.304), None, Some(true), false),
+            (Some(1.306), None, Some(false), true),
+            (Some(2.0), Some("a reason"), Some(false), false),
+            (Some(1.0), Some("a reason"), Some(true), true),
+            (None, None, None, false),
+        ] {
+            let mut budget = Budget {
+                decimals: 2,
+                max: 1.3,
+                why: why.map(str::to_owned),
+                ..Budget::default()
+            };
+            if let Some(value) = value {
+                budget.measure(value);
+            }
+            assert_eq!(budget.is_met, is_met, "{value:?}");
+            assert_eq!(budget.problem().is_some(), has_problem, "{value:?}");
         }
-    }
-
-    #[test]
-    fn rounded_values_are_compared() {
-        let row = |measured| budget(Some(measured), None).row();
-        assert_eq!(row(1.304), ["a budget", "≤ 1.30", "1.30", "yes"]);
-        assert_eq!(row(1.306)[3], "**no**");
-        assert_eq!(budget(None, None).row()[2..], ["–", "not measured"]);
-    }
-
-    #[test]
-    fn exactly_the_missed_budgets_need_an_explanation() {
-        let why = Some("two\nlines");
-        assert!(budget(Some(2.0), None).problem().is_some());
-        assert_eq!(budget(Some(2.0), why).problem(), None);
-        let text = budget(Some(2.0), why).explanation().unwrap();
-        assert_eq!(text, "- **a budget.** two\n  lines\n");
-        assert!(budget(Some(1.0), why).problem().is_some());
-        assert_eq!(budget(None, None).problem(), None);
     }
 
     #[test]

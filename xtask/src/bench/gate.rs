@@ -17,7 +17,6 @@ use super::workloads::{Workload, Workloads};
 use crate::files;
 use crate::programs::{BUILD, run_to_end, target};
 use crate::steps::{cargo, say};
-use crate::table::Table;
 
 /// The recorded counts and the budgets.
 const FILE: &str = "tests/budgets/gates.toml";
@@ -105,15 +104,6 @@ pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
         }
     }
     let mut problems = Vec::new();
-    let head = [
-        "gate",
-        "instructions",
-        "before",
-        "baseline",
-        "ratio",
-        "budget",
-    ];
-    let mut table = Table::of_numbers(head);
     for gate in gates {
         let count = |subject| -> Result<u64, String> {
             let rounds = gate.rounds.unwrap_or(1);
@@ -129,20 +119,16 @@ pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
             ..before
         };
         let ratio = instructions as f64 / baseline.max(1) as f64;
-        table.row([
-            gate.name.clone(),
-            instructions.to_string(),
-            before.instructions.to_string(),
-            baseline.to_string(),
-            format!("{ratio:.2}"),
-            now.max().map_or("-".to_owned(), |max| max.to_string()),
-        ]);
+        let budget = now.max().map_or("-".to_owned(), |max| max.to_string());
+        say(&format!(
+            "{:24} {instructions} instructions per call; before {}, baseline {baseline}, ratio {ratio:.2}, budget {budget}",
+            gate.name, before.instructions
+        ));
         problems.extend(judge(&gate.name, &now, &before, options.bless));
         for (key, count) in [("instructions", instructions), ("baseline", baseline)] {
             document[&gate.name][key] = toml_edit::value(count as i64);
         }
     }
-    say(&table.markdown());
     if options.keep.is_none() {
         // The next run would overwrite the files.
         let _ = fs::remove_dir_all(folder);

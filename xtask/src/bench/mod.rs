@@ -64,7 +64,7 @@ fn write_page(measurement: &Measurement<'_>) -> Result<(), String> {
     let results = measurement.all()?;
     let minutes = start.elapsed().as_secs_f64() / 60.0;
     let budgets = budgets::budgets(&results)?;
-    let page = page::page(&results, &budgets);
+    let page = page::page(&results, &budgets)?;
     let docs = match measurement.is_quick {
         true => target().join("bench/quick"),
         false => measurement.root.join("docs"),

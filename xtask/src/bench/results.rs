@@ -1,10 +1,12 @@
 //! Everything that a run measures, as the tables of the page.
 
+use serde::Serialize;
+
 use super::subject::{ALL, Subject};
 use super::workloads::Workload;
 
 /// A measured value and its text on the page.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub(super) struct Figure {
     pub(super) value: f64,
     pub(super) text: String,
@@ -23,7 +25,7 @@ pub(super) type Each<T> = [Result<T, String>; ALL.len()];
 pub(super) type Cells = Each<Figure>;
 
 /// A table of the page.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub(super) struct Figures {
     /// The heading of the section, and that of the first column.
     pub(super) section: String,
@@ -90,6 +92,14 @@ pub(super) fn spread(values: impl Iterator<Item = f64>) -> [f64; 3] {
     // The same element twice if the number of values is odd.
     let [low, high] = [(sorted.len() - 1) / 2, sorted.len() / 2];
     [f64::midpoint(sorted[low], sorted[high]), *min, *max]
+}
+
+/// A number with this many digits after the point.
+pub(super) fn number(number: f64, decimals: usize) -> String {
+    match decimals {
+        0 => thousands(number),
+        _ => format!("{number:.decimals$}"),
+    }
 }
 
 /// A whole number, with narrow spaces between the thousands.

@@ -1,6 +1,6 @@
 //! The measured calls, as `workloads.toml` lists them.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// All calls that are measured.
 #[derive(Debug, Deserialize)]
@@ -25,7 +25,7 @@ pub(super) struct Group {
 }
 
 /// One way of calling. The file explains the members.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Workload {
     pub(super) name: String,
@@ -99,24 +99,21 @@ impl Workload {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
     fn names_are_different() {
         let Workloads {
-            mut groups,
+            groups,
             clients,
             gates,
         } = Workloads::load();
-        for (title, rows) in [("clients", clients), ("gates", gates)] {
-            let title = title.to_owned();
-            groups.push(Group { title, rows });
-        }
-        for group in groups {
-            let mut names: Vec<_> = group.rows.iter().map(|row| &row.name).collect();
-            names.sort_unstable();
-            names.dedup();
-            assert_eq!(names.len(), group.rows.len(), "{}", group.title);
+        let lists = groups.into_iter().map(|group| group.rows);
+        for rows in lists.chain([clients, gates]) {
+            let names: BTreeSet<_> = rows.iter().map(|row| &row.name).collect();
+            assert_eq!(names.len(), rows.len(), "{names:?}");
         }
     }
 }
