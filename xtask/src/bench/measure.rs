@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::results::{CPU, Each, Figure, Figures, Results, short, spread, thousands};
 use super::size::{crates, machine, stripped_size};
@@ -28,17 +29,38 @@ const SESSIONS: u32 = 1_000;
 const FULL: [f64; 2] = [0.12, 0.6];
 const QUICK: [f64; 2] = [0.05, 0.2];
 
-/// The rows about memory, start time and size.
-pub(super) const WEIGHTS: [&str; 9] = [
-    "resident memory at rest, KiB",
-    "more for each open connection after a call, KiB",
-    "more for each session, KiB",
-    "more for each session with its stream and connection, KiB",
-    "start to first answer over stdio, ms",
-    "start to first answer over HTTP, ms",
-    "CPU until then, ms",
-    "program, stripped, MB",
-    "crates in the tree, both transports",
+/// The rows about memory, start time and size: the title, the member of the measured values, and the reason why it may be
+/// missing.
+pub(super) const WEIGHTS: [[&str; 3]; 9] = [
+    ["resident memory at rest, KiB", "/memory/idle", ""],
+    [
+        "more for each open connection after a call, KiB",
+        "/memory/connection",
+        "",
+    ],
+    [
+        "more for each session, KiB",
+        "/memory/session",
+        "it has no sessions and no streams",
+    ],
+    [
+        "more for each session with its stream and connection, KiB",
+        "/memory/stream",
+        "it has no sessions and no streams",
+    ],
+    [
+        "start to first answer over stdio, ms",
+        "/stdio/answer_ms",
+        "",
+    ],
+    ["start to first answer over HTTP, ms", "/http/answer_ms", ""],
+    ["CPU until then, ms", "/http/cpu_ms", ""],
+    ["program, stripped, MB", "/program", ""],
+    [
+        "crates in the tree, both transports",
+        "/crates",
+        "it is built from the package of this SDK's server",
+    ],
 ];
 
 /// Figures of calls, as `bench-load` and the clients print them.
@@ -54,25 +76,6 @@ struct Round {
 
 /// A row, with the rounds of each subject.
 type Rounds = (Workload, Each<Vec<Round>>);
-
-/// Memory in KiB, as `bench-load` prints it.
-#[derive(Clone, Copy, Debug, Deserialize)]
-struct Memory {
-    idle: f64,
-    session: Option<f64>,
-    connection: f64,
-    stream: Option<f64>,
-}
-
-/// Start of a server, as `bench-load` prints it.
-#[derive(Clone, Copy, Debug, Deserialize)]
-struct Start {
-    answer_ms: f64,
-    cpu_ms: f64,
-}
-
-/// The values of [`WEIGHTS`], or the reasons why they are missing.
-type Weights = [Result<f64, &'static str>; WEIGHTS.len()];
 
 /// What is measured, and for how long.
 #[derive(Debug)]
@@ -178,14 +181,18 @@ impl Measurement<'_> {
 
     /// Memory, start time and size of all subjects.
     fn weights(&self) -> Result<Figures, String> {
-        let none = || ALL.map(|_| Err(String::new()));
-        let mut rows = WEIGHTS.map(|name| (Workload::named(name), none()));
+        let mut rows =
+            WEIGHTS.map(|[title, ..]| (Workload::named(title), ALL.map(|_| Err(String::new()))));
         for subject in ALL {
             let weights = self.weigh(subject);
             let weights = weights.map_err(|error| format!("{}: {error}", subject.name()))?;
-            say(&format!("{}: {weights:.1?}", subject.name()));
-            for ((_, cells), weight) in rows.iter_mut().zip(weights) {
-                cells[subject as usize] = weight.map_err(str::to_owned);
+            say(&format!("{}: {weights}", subject.name()));
+            for ((_, cells), [_, member, reason]) in rows.iter_mut().zip(WEIGHTS) {
+                let weight = weights.pointer(member).and_then(Value::as_f64);
+                if weight.is_none() && reason.is_empty() {
+                    return Err(format!("{}: no value of {member}", subject.name()));
+                }
+                cells[subject as usize] = weight.ok_or(reason.to_owned());
             }
         }
         Ok(Figures::costs("Memory, start, size", "", &rows, |value| {
@@ -198,33 +205,24 @@ impl Measurement<'_> {
         }))
     }
 
-    /// The values of [`WEIGHTS`], or the reasons why they are missing.
-    fn weigh(&self, subject: Subject) -> Result<Weights, String> {
-        let load = |wire: &str, options: &str| {
+    /// The values of [`WEIGHTS`], most of them as `bench-load` prints them.
+    fn weigh(&self, subject: Subject) -> Result<Value, String> {
+        let load = |wire: &str, options: &str| -> Result<Value, String> {
             let workload = Workload::plain(wire);
-            self.programs.load(subject, &workload, options, &[])
+            json(&mut self.programs.load(subject, &workload, options, &[])?)
         };
-        let memory: Memory = json(&mut load("http", &format!("memory --inflight {SESSIONS}"))?)?;
         let start = format!("start --calls {}", if self.is_quick { 3 } else { 21 });
-        let stdio: Start = json(&mut load("stdio", &start)?)?;
-        let http: Start = json(&mut load("http", &start)?)?;
-        let program = stripped_size(&self.programs.path(subject.program()))?;
-        let no_sessions = "it has no sessions and no streams";
-        let weights = [
-            Ok(memory.idle),
-            Ok(memory.connection),
-            memory.session.ok_or(no_sessions),
-            memory.stream.ok_or(no_sessions),
-            Ok(stdio.answer_ms),
-            Ok(http.answer_ms),
-            Ok(http.cpu_ms),
-            Ok(program as f64 / 1e6),
-            match subject {
-                Subject::Baseline => Err("it is built from the package of this SDK's server"),
-                _ => Ok(crates(self.root, subject)? as f64),
-            },
-        ];
-        Ok(weights)
+        let crates = match subject {
+            Subject::Baseline => None,
+            _ => Some(crates(self.root, subject)?),
+        };
+        Ok(serde_json::json!({
+            "memory": load("http", &format!("memory --inflight {SESSIONS}"))?,
+            "stdio": load("stdio", &start)?,
+            "http": load("http", &start)?,
+            "program": stripped_size(&self.programs.path(subject.program()))? as f64 / 1e6,
+            "crates": crates,
+        }))
     }
 
     /// Instructions and allocations of all subjects, if valgrind is installed. Lists take peers too long.

@@ -140,7 +140,7 @@ pub(super) mod tests {
             })
         };
         let workloads = Workloads::load();
-        let weights = super::super::measure::WEIGHTS.map(Workload::named);
+        let weights = super::super::measure::WEIGHTS.map(|[title, ..]| Workload::named(title));
         let mut tables = vec![
             table("Counts", "instructions per call", workloads.gates.clone()),
             table("Counts", "allocations per call (bytes)", workloads.gates),

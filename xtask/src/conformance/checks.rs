@@ -96,60 +96,54 @@ pub(super) fn summary(outcomes: &[Outcome]) -> String {
     )
 }
 
-/// Reads the outcomes in the folder of a run, in the order in which the scenarios ended.
+/// Reads the outcomes in the folder of a run, by scenario.
 pub(super) fn read(folder: &Path, run: &Run) -> Result<Vec<Outcome>, String> {
-    let mut found = Vec::new();
-    walk(folder, "", &mut found)?;
-    found.sort_by(|a, b| (&a.1, &a.0).cmp(&(&b.1, &b.0)));
     let mut outcomes = Vec::new();
-    for (name, stamp) in found {
-        let scenario = match run.role {
-            Role::Server => name.strip_prefix("server-").unwrap_or(&name),
-            Role::Client => &name,
-        };
-        let mut outcome = Outcome::new(run, scenario);
-        let path = folder.join(format!("{name}{stamp}")).join(FILE);
-        match fs::read(&path) {
-            Ok(text) => {
-                let checks: Vec<Check> = serde_json::from_slice(&text)
-                    .map_err(|error| format!("{}: {error}", path.display()))?;
-                outcome.add(&checks);
-            }
-            Err(_) => outcome
-                .problems
-                .push("the suite wrote no checks".to_owned()),
-        }
-        outcomes.push(outcome);
+    if folder.is_dir() {
+        walk(folder, "", run, &mut outcomes)?;
     }
+    outcomes.sort_by(|a, b| a.scenario.cmp(&b.scenario));
     Ok(outcomes)
 }
 
-/// The folders of scenarios, split into name and stamp; a slash in the name is a folder in a folder.
-fn walk(root: &Path, inside: &str, found: &mut Vec<(String, String)>) -> Result<(), String> {
-    let folder = root.join(inside);
+/// Reads the folders of scenarios. A slash in the name of a scenario is a folder, whose name is `parent`.
+fn walk(folder: &Path, parent: &str, run: &Run, outcomes: &mut Vec<Outcome>) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
-    if !folder.is_dir() {
-        return Ok(());
-    }
-    for entry in fs::read_dir(&folder).map_err(failed)? {
+    for entry in fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         if !entry.file_type().map_err(failed)?.is_dir() {
             continue;
         }
-        let name = format!("{inside}{}", entry.file_name().to_string_lossy());
-        match split(&name) {
-            Some((scenario, stamp)) => found.push((scenario.to_owned(), stamp.to_owned())),
-            None => walk(root, &format!("{name}/"), found)?,
+        let name = format!("{parent}{}", entry.file_name().to_string_lossy());
+        let Some(scenario) = scenario(&name) else {
+            walk(&entry.path(), &format!("{name}/"), run, outcomes)?;
+            continue;
+        };
+        let prefix = if run.role == Role::Server {
+            "server-"
+        } else {
+            ""
+        };
+        let mut outcome = Outcome::new(run, scenario.strip_prefix(prefix).unwrap_or(scenario));
+        let path = entry.path().join(FILE);
+        match fs::read(&path).map(|text| serde_json::from_slice::<Vec<Check>>(&text)) {
+            Ok(Ok(checks)) => outcome.add(&checks),
+            Ok(Err(error)) => return Err(format!("{}: {error}", path.display())),
+            Err(_) => {
+                let problem = "the suite wrote no checks".to_owned();
+                outcome.problems.push(problem);
+            }
         }
+        outcomes.push(outcome);
     }
     Ok(())
 }
 
-/// The name and the stamp of a folder, if it has one.
-fn split(name: &str) -> Option<(&str, &str)> {
+/// The part of a folder's name before the stamp, if it has one.
+fn scenario(name: &str) -> Option<&str> {
     let (scenario, stamp) = name.split_at_checked(name.len().checked_sub(STAMP.len())?)?;
     let shape = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "0");
-    (shape(stamp) == shape(STAMP)).then_some((scenario, stamp))
+    (shape(stamp) == shape(STAMP)).then_some(scenario)
 }
 
 /// A failure if no scenario of all runs has a name that begins with [`NOT_JUDGED`].
@@ -165,12 +159,13 @@ mod tests {
 
     #[test]
     fn folders_are_named_for_scenario_and_time() {
+        let name = "server-ping-2027-01-02T03-04-05-678Z";
+        assert_eq!(scenario(name), Some("server-ping"));
+        assert_eq!(scenario("auth"), None);
         assert_eq!(
-            split("server-ping-2027-01-02T03-04-05-678Z"),
-            Some(("server-ping", "-2027-01-02T03-04-05-678Z"))
+            scenario("2025-03-26-oauth-endpoint-fallback-of-nothing"),
+            None
         );
-        assert_eq!(split("auth"), None);
-        assert_eq!(split("2025-03-26-oauth-endpoint-fallback-of-nothing"), None);
     }
 
     #[test]

@@ -240,64 +240,51 @@ mod tests {
     }
 
     #[cfg(unix)]
-    mod programs {
-        use super::*;
+    fn sh(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
 
-        const MINUTE: Duration = Duration::from_secs(60);
-
-        fn sh(script: &str) -> Command {
-            let mut command = Command::new("sh");
-            command.args(["-c", script]);
-            command
-        }
-
-        #[test]
-        fn stdout_is_watched_and_a_failure_includes_stderr() {
-            let mut seen = Vec::new();
-            let outcome = run(&mut sh("echo a; echo b >&2; exit 3"), MINUTE, |line| {
-                seen.push(line.to_owned());
-            });
-            assert_eq!(seen, ["a"]);
+    #[cfg(unix)]
+    #[test]
+    fn stdout_is_watched_and_failures_are_named() {
+        let minute = Duration::from_secs(60);
+        let mut seen = Vec::new();
+        let outcome = run(&mut sh("echo a; echo b >&2; exit 3"), minute, |line| {
+            seen.push(line.to_owned());
+        });
+        assert_eq!(seen, ["a"]);
+        let version = output_of(&mut sh("echo v20.1"), minute);
+        assert_eq!(version, Ok("v20.1".to_owned()));
+        let limit = Duration::from_millis(50);
+        let slow = run(&mut sh("exec sleep 60"), limit, |_| {});
+        let missing = run(&mut Command::new("no-such-program"), minute, |_| {});
+        for (outcome, start, end) in [
+            (outcome, "sh ended with", "\nb"),
+            (slow, "sh took longer", ""),
+            (missing, "no-such-program: ", ""),
+        ] {
             let error = outcome.unwrap_err();
-            assert!(
-                error.contains("sh ended with") && error.contains("\nb"),
-                "{error}"
-            );
-            assert_eq!(
-                output_of(&mut sh("echo v20.1"), MINUTE),
-                Ok("v20.1".to_owned())
-            );
+            assert!(error.starts_with(start) && error.contains(end), "{error}");
         }
+    }
 
-        #[test]
-        fn slow_and_missing_programs_are_named() {
-            let limit = Duration::from_millis(50);
-            let error = run(&mut sh("exec sleep 60"), limit, |_| {}).unwrap_err();
-            assert!(error.starts_with("sh took longer"), "{error}");
-            let missing = &mut Command::new("no-such-program");
-            let error = run(missing, MINUTE, |_| {}).unwrap_err();
-            assert!(error.starts_with("no-such-program: "), "{error}");
-        }
-
-        #[test]
-        fn a_server_has_a_url_and_is_ended_by_its_owner() {
-            let script = "echo warming up; echo at http://127.0.0.1:4242 >&2; exec sleep 60";
-            let server = Server::start(&mut sh(script), "/mcp").unwrap();
-            assert_eq!(server.url(), "http://127.0.0.1:4242/mcp");
-            assert_eq!(server.end(), Ok(()));
-        }
-
-        #[test]
-        fn a_server_that_ends_too_early_is_an_error_with_its_output() {
-            let error = Server::start(&mut sh("echo no port >&2; exit 1"), "").unwrap_err();
-            assert!(
-                error.contains("ended without") && error.contains("no port"),
-                "{error}"
-            );
-            let mut server = Server::start(&mut sh("echo http://127.0.0.1:1; exit 3"), "").unwrap();
-            server.process.child.wait().unwrap();
-            let error = server.end().unwrap_err();
-            assert!(error.contains("ended by itself"), "{error}");
-        }
+    #[cfg(unix)]
+    #[test]
+    fn a_server_has_a_url_and_must_not_end_by_itself() {
+        let script = "echo warming up; echo at http://127.0.0.1:4242 >&2; exec sleep 60";
+        let server = Server::start(&mut sh(script), "/mcp").unwrap();
+        assert_eq!(server.url(), "http://127.0.0.1:4242/mcp");
+        assert_eq!(server.end(), Ok(()));
+        let error = Server::start(&mut sh("echo no port >&2; exit 1"), "").unwrap_err();
+        assert!(
+            error.contains("ended without printing its address\nno port"),
+            "{error}"
+        );
+        let mut server = Server::start(&mut sh("echo http://127.0.0.1:1; exit 3"), "").unwrap();
+        server.process.child.wait().unwrap();
+        let error = server.end().unwrap_err();
+        assert!(error.contains("ended by itself"), "{error}");
     }
 }
