@@ -14,7 +14,7 @@ use super::results::{CPU, Each, Figure, Figures, Results, short, spread, thousan
 use super::size::{crates, machine, stripped_size};
 use super::subject::{ALL, Programs, Subject};
 use super::valgrind::{self, CALLGRIND, MEMCHECK, Span, Valgrind};
-use super::workloads::{Workload, Workloads};
+use super::workloads::{Weight, Workload, Workloads};
 use crate::programs::{Server, output_of, target};
 use crate::steps::say;
 use crate::tidy;
@@ -28,40 +28,6 @@ const SESSIONS: u32 = 1_000;
 /// Seconds of warm-up and of measured time, at full length and quickly.
 const FULL: [f64; 2] = [0.12, 0.6];
 const QUICK: [f64; 2] = [0.05, 0.2];
-
-/// The rows about memory, start time and size: the title, the member of the measured values, and the reason why it may be
-/// missing.
-pub(super) const WEIGHTS: [[&str; 3]; 9] = [
-    ["resident memory at rest, KiB", "/memory/idle", ""],
-    [
-        "more for each open connection after a call, KiB",
-        "/memory/connection",
-        "",
-    ],
-    [
-        "more for each session, KiB",
-        "/memory/session",
-        "it has no sessions and no streams",
-    ],
-    [
-        "more for each session with its stream and connection, KiB",
-        "/memory/stream",
-        "it has no sessions and no streams",
-    ],
-    [
-        "start to first answer over stdio, ms",
-        "/stdio/answer_ms",
-        "",
-    ],
-    ["start to first answer over HTTP, ms", "/http/answer_ms", ""],
-    ["CPU until then, ms", "/http/cpu_ms", ""],
-    ["program, stripped, MB", "/program", ""],
-    [
-        "crates in the tree, both transports",
-        "/crates",
-        "it is built from the package of this SDK's server",
-    ],
-];
 
 /// Figures of calls, as `bench-load` and the clients print them.
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -101,7 +67,7 @@ impl Measurement<'_> {
         say(&format!("\n{clients}"));
         let rows = self.rows(workloads.clients, |subject, row| self.client(subject, row))?;
         tables.push(cpu(clients, &rows, |round| round.client_us));
-        tables.push(self.weights()?);
+        tables.push(self.weights(&workloads.weights)?);
         Ok(Results {
             machine: machine(),
             tables,
@@ -180,19 +146,25 @@ impl Measurement<'_> {
     }
 
     /// Memory, start time and size of all subjects.
-    fn weights(&self) -> Result<Figures, String> {
-        let mut rows =
-            WEIGHTS.map(|[title, ..]| (Workload::named(title), ALL.map(|_| Err(String::new()))));
+    fn weights(&self, weights: &[Weight]) -> Result<Figures, String> {
+        let row = |weight: &Weight| {
+            (
+                Workload::named(&weight.name),
+                ALL.map(|_| Err(String::new())),
+            )
+        };
+        let mut rows: Vec<_> = weights.iter().map(row).collect();
         for subject in ALL {
-            let weights = self.weigh(subject);
-            let weights = weights.map_err(|error| format!("{}: {error}", subject.name()))?;
-            say(&format!("{}: {weights}", subject.name()));
-            for ((_, cells), [_, member, reason]) in rows.iter_mut().zip(WEIGHTS) {
-                let weight = weights.pointer(member).and_then(Value::as_f64);
-                if weight.is_none() && reason.is_empty() {
-                    return Err(format!("{}: no value of {member}", subject.name()));
-                }
-                cells[subject as usize] = weight.ok_or(reason.to_owned());
+            let failed = |error: String| format!("{}: {error}", subject.name());
+            let values = self.weigh(subject).map_err(failed)?;
+            say(&format!("{}: {values}", subject.name()));
+            for ((_, cells), weight) in rows.iter_mut().zip(weights) {
+                let value = values.pointer(&weight.member).and_then(Value::as_f64);
+                cells[subject as usize] = match (value, &weight.missing) {
+                    (Some(value), _) => Ok(value),
+                    (None, Some(reason)) => Err(reason.clone()),
+                    (None, None) => return Err(failed(format!("no value of {}", weight.member))),
+                };
             }
         }
         Ok(Figures::costs("Memory, start, size", "", &rows, |value| {
@@ -205,7 +177,7 @@ impl Measurement<'_> {
         }))
     }
 
-    /// The values of [`WEIGHTS`], most of them as `bench-load` prints them.
+    /// The values of the rows, most of them as `bench-load` prints them.
     fn weigh(&self, subject: Subject) -> Result<Value, String> {
         let load = |wire: &str, options: &str| -> Result<Value, String> {
             let workload = Workload::plain(wire);

@@ -140,11 +140,12 @@ pub(super) mod tests {
             })
         };
         let workloads = Workloads::load();
-        let weights = super::super::measure::WEIGHTS.map(|[title, ..]| Workload::named(title));
+        let weights = workloads.weights.iter();
+        let weights = weights.map(|weight| Workload::named(&weight.name));
         let mut tables = vec![
             table("Counts", "instructions per call", workloads.gates.clone()),
             table("Counts", "allocations per call (bytes)", workloads.gates),
-            table("Weights", "", weights.into()),
+            table("Weights", "", weights.collect()),
         ];
         let groups = workloads.groups.into_iter();
         tables.extend(groups.map(|group| table(&group.title, CPU, group.rows)));

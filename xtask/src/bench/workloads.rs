@@ -14,6 +14,18 @@ pub(super) struct Workloads {
     /// Calls of which instructions and allocations are counted.
     #[serde(rename = "gate")]
     pub(super) gates: Vec<Workload>,
+    /// Memory, start time and size.
+    #[serde(rename = "weight")]
+    pub(super) weights: Vec<Weight>,
+}
+
+/// A row that is not about calls. The file explains the members.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Weight {
+    pub(super) name: String,
+    pub(super) member: String,
+    pub(super) missing: Option<String>,
 }
 
 /// A heading of the page with its rows.
@@ -109,6 +121,7 @@ mod tests {
             groups,
             clients,
             gates,
+            ..
         } = Workloads::load();
         let lists = groups.into_iter().map(|group| group.rows);
         for rows in lists.chain([clients, gates]) {

@@ -131,25 +131,28 @@ impl File {
     }
 }
 
-/// The version that is pinned for a package of npm, PyPI or crates.io.
+/// The version that is pinned for a package of npm (`"name": "1.0"`), PyPI (`name==1.0`) or crates.io (`name = { version =
+/// "=1.0"`).
 fn version(root: &Path, package: &str) -> Result<String, String> {
-    let read = |path: String| Ok::<_, String>(load(root, path)?.text);
-    let list: serde_json::Value = serde_json::from_str(&read(format!("{SCRIPTS}/package.json"))?)
-        .map_err(|error| format!("{SCRIPTS}/package.json: {error}"))?;
-    let requirements = read(format!("{SCRIPTS}/requirements.in"))?;
-    let crates: toml::Table = toml::from_str(&read(format!("{CRATES}/Cargo.toml"))?)
-        .map_err(|error| format!("{CRATES}/Cargo.toml: {error}"))?;
-    let npm = || list["dependencies"][package].as_str();
-    let python = || {
-        let mut lines = requirements.lines();
-        lines.find_map(|line| line.strip_prefix(package)?.strip_prefix("=="))
-    };
-    let rust = || {
-        let version = crates.get("dependencies")?.get(package)?.get("version")?;
-        version.as_str()?.strip_prefix('=')
-    };
-    let version = npm().or_else(python).or_else(rust).map(str::to_owned);
-    version.ok_or_else(|| format!("{package} is not pinned in {SCRIPTS} or {CRATES}"))
+    for (path, start) in [
+        (
+            format!("{SCRIPTS}/package.json"),
+            format!("\"{package}\": \""),
+        ),
+        (format!("{SCRIPTS}/requirements.in"), format!("{package}==")),
+        (
+            format!("{CRATES}/Cargo.toml"),
+            format!("{package} = {{ version = \"="),
+        ),
+    ] {
+        let file = load(root, path)?;
+        let mut lines = file.lines();
+        let rest = lines.find_map(|(_, line)| line.trim_start().strip_prefix(&start));
+        if let Some(version) = rest.and_then(|rest| rest.split(['"', ' ', ';']).next()) {
+            return Ok(version.to_owned());
+        }
+    }
+    Err(format!("{package} is not pinned in {SCRIPTS} or {CRATES}"))
 }
 
 /// The peers with these names; a transport or `modern` selects all peers of that kind, and no name selects all peers.
