@@ -1,22 +1,22 @@
-//! Counts against what `gates.toml` says of them.
+//! Compares counts with `gates.toml`.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-/// Counts are of hundreds of calls, and something may grow once in between.
+/// A count covers hundreds of calls, during which a buffer may grow once.
 const TOLERANCE: f64 = 0.05;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 struct Entry {
-    /// None where a path is only counted in instructions.
+    /// Zero for a path that is only counted in instructions.
     #[serde(default)]
     allocations: f64,
     allocations_budget: Option<f64>,
 }
 
-/// The gates, and what was found wrong so far.
+/// The gates, and the differences found so far.
 pub(crate) struct Gates {
     entries: BTreeMap<String, Entry>,
     problems: Vec<String>,
@@ -30,7 +30,7 @@ impl Gates {
         }
     }
 
-    /// Prints the allocations per call, and compares them.
+    /// Prints the allocations per call, and compares them with the gate.
     #[expect(clippy::print_stdout, reason = "the bench reads it")]
     pub(crate) fn check(&mut self, name: &str, allocations: u64, calls: u64) {
         let count = (allocations as f64 / calls as f64 * 100.0).round() / 100.0;
@@ -39,18 +39,18 @@ impl Gates {
         let entry = &self.entries[name];
         let most = entry.allocations_budget.unwrap_or(f64::INFINITY);
         if count > most + TOLERANCE {
-            println!("over the budget of {most}, for which cargo xtask bench --gate fails");
+            println!("over the budget of {most}: cargo xtask bench --gate fails");
         }
-        // Elsewhere the system asks for other things.
+        // On other systems the standard library allocates differently.
         if cfg!(target_os = "linux") && (count - entry.allocations).abs() > TOLERANCE {
             self.problems.push(format!(
-                "{name}: {count} where tests/budgets/gates.toml says {}; if that is meant, write it there",
+                "{name}: {count}, but tests/budgets/gates.toml has {}; if this is intended, change it there",
                 entry.allocations
             ));
         }
     }
 
-    /// Fails if anything was wrong.
+    /// Fails if there were differences.
     pub(crate) fn done(self) {
         assert!(
             self.problems.is_empty(),

@@ -1,7 +1,7 @@
-//! What a call may cost: exact counts, no clocks.
+//! Exact counts of the allocations per call.
 //!
-//! A session is served once with few and once with many calls; the difference is what a call costs, reading and writing
-//! included. The counts of the main paths are kept in `gates.toml`, which `cargo xtask bench --gate --bless` writes.
+//! A session is served once with few calls and once with many; the difference is the cost of a call, including reading
+//! and writing. The counts of the main paths are stored in `gates.toml`, which `cargo xtask bench --gate --bless` writes.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

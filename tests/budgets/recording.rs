@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use mcp_server::Server;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Plays some lines at a time, then ends or falls silent.
+/// A reader that returns some lines at a time, and then ends or stays pending.
 pub(crate) struct Recording {
     pieces: std::vec::IntoIter<Vec<u8>>,
     piece: Vec<u8>,
@@ -17,7 +17,7 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// These messages, so many in one read at most.
+    /// Creates a reader of these lines, at most `at_once` of them in one read.
     pub(crate) fn new(lines: &[Vec<u8>], at_once: usize, ends: bool) -> Self {
         let pieces: Vec<Vec<u8>> = lines.chunks(at_once).map(<[_]>::concat).collect();
         Self {
@@ -49,7 +49,7 @@ impl AsyncRead for Recording {
     }
 }
 
-/// Counts the lines it is given.
+/// A writer that counts lines.
 pub(crate) struct Sink(pub(crate) Arc<AtomicUsize>);
 
 impl AsyncWrite for Sink {
@@ -72,8 +72,7 @@ impl AsyncWrite for Sink {
     }
 }
 
-/// Serves a session and returns how many allocations that took. All but the second line have an answer, where the first
-/// opens a session.
+/// Serves a recorded session with this number of responses; returns the number of allocations.
 pub(crate) fn allocations(server: &Server, recording: Recording, answers: usize) -> u64 {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -87,6 +86,10 @@ pub(crate) fn allocations(server: &Server, recording: Recording, answers: usize)
             .block_on(mcp_transport_stdio::serve_io(server, recording, sink))
             .unwrap();
     });
-    assert_eq!(lines.load(Ordering::Relaxed), answers, "all is answered");
+    assert_eq!(
+        lines.load(Ordering::Relaxed),
+        answers,
+        "every request has a response"
+    );
     counted.count_total
 }

@@ -1,4 +1,4 @@
-//! Clients that do not notice the kills of their server.
+//! Clients of the killed servers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ pub(super) enum Kind {
     /// Steps that run once each.
     Steps,
     /// Steps with an input request in between.
-    Asking,
+    WithInput,
     /// A tool that cannot be run again.
     Plain,
 }
@@ -27,7 +27,7 @@ pub(super) struct CallReport {
     pub(super) kind: Kind,
     /// Whether the client received the task.
     pub(super) acknowledged: bool,
-    pub(super) ticket: Option<TaskRef>,
+    pub(super) task: Option<TaskRef>,
     pub(super) outcome: Outcome,
 }
 
@@ -75,27 +75,27 @@ impl Caller {
         Self(client)
     }
 
-    /// Calls a tool and waits for what comes of it: by a handle, or in one await.
+    /// Calls a tool and waits for its result: through a task handle, or by awaiting the call.
     pub(super) async fn call(&self, kind: Kind, name: String, by_handle: bool) -> CallReport {
         let tool = if kind == Kind::Plain {
             "plain"
         } else {
             "steps"
         };
-        let arguments = json!({ "name": name, "ask": kind == Kind::Asking });
+        let arguments = json!({ "name": name, "ask": kind == Kind::WithInput });
         let call = self.0.call_tool(tool, arguments);
         let mut called = CallReport {
             name,
             kind,
             acknowledged: false,
-            ticket: None,
+            task: None,
             outcome: Outcome::Lost(String::new()),
         };
         if by_handle {
             called.outcome = match call.start().await {
                 Ok(CallStart::Task(task)) => {
                     called.acknowledged = true;
-                    called.ticket = Some(task.task_ref().clone());
+                    called.task = Some(task.task_ref().clone());
                     task.wait().await.into()
                 }
                 Ok(started) => Outcome::Lost(format!("{started:?}")),
@@ -103,18 +103,18 @@ impl Caller {
             };
             return called;
         }
-        let heard = Arc::new(AtomicBool::new(false));
-        let hears = Arc::clone(&heard);
-        let call = call.on_status(move |_| hears.store(true, Ordering::Relaxed));
+        let has_status = Arc::new(AtomicBool::new(false));
+        let on_status = Arc::clone(&has_status);
+        let call = call.on_status(move |_| on_status.store(true, Ordering::Relaxed));
         called.outcome = call.await.into();
-        called.acknowledged = heard.load(Ordering::Relaxed);
+        called.acknowledged = has_status.load(Ordering::Relaxed);
         called
     }
 
     /// Waits for a task that another client started.
-    pub(super) async fn come_back(callers: &[Self], ticket: &TaskRef) -> Outcome {
-        let era = |caller: &&Self| caller.0.known_version().era() == ticket.known_version().era();
+    pub(super) async fn wait_for(callers: &[Self], task: &TaskRef) -> Outcome {
+        let era = |caller: &&Self| caller.0.known_version().era() == task.known_version().era();
         let caller = callers.iter().find(era).unwrap();
-        caller.0.task(ticket.clone()).wait().await.into()
+        caller.0.task(task.clone()).wait().await.into()
     }
 }

@@ -1,9 +1,9 @@
-//! What the server did, line by line.
+//! The log of side effects that the server writes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Effects by the name of the call, in order: the step, and the process that did it.
+/// The side effects of each call by its name, in order: the step, and the process that ran it.
 pub(super) struct Marks(BTreeMap<String, Vec<(u32, String)>>);
 
 impl Marks {
@@ -22,7 +22,7 @@ impl Marks {
         self.0.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// Steps beyond the first time.
+    /// Returns how many steps ran again.
     pub(super) fn repeated(&self) -> usize {
         let of_one = |marks: &Vec<(u32, String)>| {
             let steps: BTreeSet<u32> = marks.iter().map(|(step, _)| *step).collect();
@@ -31,31 +31,31 @@ impl Marks {
         self.0.values().map(of_one).sum()
     }
 
-    /// What holds for every call, whatever came of it: no process does a step twice, nothing that cannot be run again
-    /// is, and once a step has begun, those before it are never done again.
+    /// Checks what holds for every call, whatever its outcome: no process runs a step twice, a tool that cannot be
+    /// run again runs once, and no step runs again after a later step has begun.
     pub(super) fn check(&self, name: &str) -> Result<(), &'static str> {
         let marks = self.of(name);
         let distinct: BTreeSet<_> = marks.iter().collect();
         if distinct.len() != marks.len() {
-            return Err("a process did a step twice");
+            return Err("a process ran a step twice");
         }
         if marks.iter().filter(|(step, _)| *step == 0).count() > 1 {
-            return Err("what cannot be run again was");
+            return Err("a tool that cannot be run again ran twice");
         }
         if !marks.is_sorted_by_key(|(step, _)| *step) {
-            return Err("a step was done again after the next had begun");
+            return Err("a step ran again after a later one had begun");
         }
         Ok(())
     }
 
-    /// Whether a result names, for each step, the process that did it last: what was kept is what was done.
-    pub(super) fn fit(&self, name: &str, processes: &[&str]) -> Result<(), &'static str> {
+    /// Checks that a result names, for each step, the process that ran it last.
+    pub(super) fn check_result(&self, name: &str, processes: &[&str]) -> Result<(), &'static str> {
         let mut last = BTreeMap::new();
         for (step, process) in self.of(name) {
             last.insert(*step, process.as_str());
         }
         if !(last.values().eq(processes) && matches!(processes.len(), 1 | 5)) {
-            return Err("the result is not what was done");
+            return Err("the result differs from the logged side effects");
         }
         Ok(())
     }

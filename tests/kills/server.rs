@@ -1,4 +1,4 @@
-//! The server, as a process.
+//! The server process.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -10,14 +10,14 @@ use tokio::time::timeout;
 
 const START: Duration = Duration::from_secs(30);
 
-/// A server that is killed at the latest with the test.
+/// A server process, which is killed on drop.
 pub(super) struct Process {
     child: Child,
-    said: BufReader<ChildStdout>,
+    stdout: BufReader<ChildStdout>,
 }
 
 impl Process {
-    /// Starts one on the files in `folder`; does not wait for it.
+    /// Starts a server with the files in `folder`, without waiting until it listens.
     pub(super) fn start(folder: &Path, address: &str) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_task-server"))
             .args(["--http", address, "--store"])
@@ -29,19 +29,19 @@ impl Process {
             .kill_on_drop(true)
             .spawn()
             .unwrap();
-        let said = BufReader::new(child.stdout.take().unwrap());
-        Self { child, said }
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        Self { child, stdout }
     }
 
-    /// Its URL, once it serves.
+    /// Waits until the server listens; returns its URL.
     pub(super) async fn url(&mut self) -> String {
         let mut url = String::new();
-        let said = timeout(START, self.said.read_line(&mut url)).await;
-        assert!(said.unwrap().unwrap() > 0, "the server did not start");
+        let read = timeout(START, self.stdout.read_line(&mut url)).await;
+        assert!(read.unwrap().unwrap() > 0, "the server did not start");
         url.trim().to_owned()
     }
 
-    /// Kills it: no signal that it could handle, no farewell.
+    /// Kills the server with a signal that it cannot handle.
     pub(super) async fn kill(&mut self) {
         let early = self.child.try_wait().unwrap();
         assert!(early.is_none(), "the server ended by itself: {early:?}");

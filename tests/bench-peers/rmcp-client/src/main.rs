@@ -1,4 +1,4 @@
-//! What `bench-client` does, with the client of the official Rust SDK.
+//! `bench-client`, written with the client of the official Rust SDK.
 
 #[allow(dead_code)]
 #[path = "../../../src/bench/load/cpu.rs"]
@@ -58,7 +58,7 @@ async fn main() -> Result<(), Fault> {
     Ok(())
 }
 
-/// Makes calls until the time is over.
+/// Makes calls until the time has passed.
 async fn calls(peer: &Peer<RoleClient>, inflight: usize, time: Duration) -> Result<Times, Fault> {
     let over = Arc::new(AtomicBool::new(false));
     let mut tasks = JoinSet::new();
@@ -78,7 +78,7 @@ async fn calls(peer: &Peer<RoleClient>, inflight: usize, time: Duration) -> Resu
                 };
                 match result.content.first() {
                     Some(ContentBlock::Text(content)) if content.text == text => {}
-                    _ => return Err(Fault::from("not what was asked for")),
+                    _ => return Err(Fault::from("the response is not the expected one")),
                 }
                 times.note(start.elapsed());
             }

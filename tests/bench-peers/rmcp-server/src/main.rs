@@ -1,9 +1,9 @@
-//! The tools of `bench-server`, made with the official Rust SDK: `--stdio` or `--http ADDRESS`, with `--stateless`,
+//! The tools of `bench-server`, written with the official Rust SDK: `--stdio` or `--http ADDRESS`, with `--stateless`,
 //! `--nagle` and `--tools N`.
 //!
-//! The router is built once and shared, which is this SDK's best form: as its macro writes it, it is built for each call.
-//! `--stateless` answers with plain JSON, also to requests of 2026-07-28; without it there are sessions and streams of
-//! events, its default.
+//! The router is built once and shared, which is faster: the code of the SDK's macro builds it for each call.
+//! `--stateless` answers with plain JSON, also to requests of 2026-07-28; without it there are sessions and event
+//! streams, the SDK's default.
 
 use std::io::Write as _;
 use std::sync::{Arc, OnceLock};
@@ -86,7 +86,7 @@ impl Bench {
     }
 }
 
-/// The tools, and this many more.
+/// Creates the tools, and this many more.
 fn router(more: usize) -> ToolRouter<Bench> {
     let mut router = Bench::tool_router();
     let echo = router.map.get("echo").map(|route| route.attr.clone());
@@ -162,7 +162,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         axum::serve(listener, router).await?;
     } else {
         let listener = listener.tap_io(|stream| {
-            // One that is gone already has no use for it.
+            // A client may close its connection at any time.
             let _ = stream.set_nodelay(true);
         });
         axum::serve(listener, router).await?;

@@ -1,8 +1,8 @@
-//! The tools of `bench-server`, made with tower-mcp: `--stdio` or `--http ADDRESS`, with `--events`, `--nagle` and
+//! The tools of `bench-server`, written with tower-mcp: `--stdio` or `--http ADDRESS`, with `--events`, `--nagle` and
 //! `--tools N`.
 //!
 //! Over HTTP it opens sessions for 2025-11-25 and answers with plain JSON, its default; with `--events` it answers with
-//! streams, which notifications need.
+//! event streams, which notifications need.
 
 use std::io::Write as _;
 
@@ -37,7 +37,7 @@ struct Steps {
     count: usize,
 }
 
-/// The tools, and this many more.
+/// Creates the tools, and this many more.
 fn router(more: usize) -> McpRouter {
     let echo = ToolBuilder::new("echo")
         .handler(|echo: Echo| async move { Ok(CallToolResult::text(echo.message)) })
@@ -103,7 +103,7 @@ async fn main() -> Result<(), BoxError> {
         axum::serve(listener, router).await?;
     } else {
         let listener = listener.tap_io(|stream| {
-            // One that is gone already has no use for it.
+            // A client may close its connection at any time.
             let _ = stream.set_nodelay(true);
         });
         axum::serve(listener, router).await?;
