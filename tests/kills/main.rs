@@ -136,8 +136,8 @@ async fn run(number: u64, mut random: Random) -> Tally {
     let mut calls = JoinSet::new();
     for kill in 0..KILLS {
         for index in 0..=random.below(3) {
-            let kind =
-                [Kind::Steps, Kind::WithInput, Kind::Plain][usize::try_from(random.below(3)).unwrap()];
+            let kind = [Kind::Steps, Kind::WithInput, Kind::Plain]
+                [usize::try_from(random.below(3)).unwrap()];
             let caller = callers[usize::from(random.below(3) == 0)].clone();
             let (name, wait) = (format!("{kill}-{index}"), random.millis(MAX_LIFETIME / 2));
             let handle = random.below(3) > 0;
