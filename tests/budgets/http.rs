@@ -30,7 +30,7 @@ pub(crate) fn allocations(wire: Protocol, asked: Workload, more: usize, calls: u
     });
     let counted = allocation_counter::measure(|| {
         let shutdown = async {
-            // Dropped by a client that has panicked, which is told below.
+            // A client that has panicked drops the sender; the panic is reported below.
             let _ = end.await;
         };
         runtime

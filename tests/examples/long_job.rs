@@ -1,7 +1,7 @@
-//! A job of ten minutes that survives the death of its server.
+//! A job of ten minutes that survives a crash of its server.
 //!
 //! `cargo run --example long_job` shows it: the program starts itself a second time as the server, asks it for a book of
-//! ten chapters, kills it in the fifth, and starts it again. The caller waits in one await and knows of nothing. A
+//! ten chapters, kills it in the fifth, and starts it again. The caller waits in one await and does not notice the restart. A
 //! chapter takes a minute; after `--quick` at the end, half a second.
 //!
 //! `cargo run --example long_job -- serve 127.0.0.1:8000 tasks.redb` is the server alone.
@@ -32,7 +32,7 @@ use tokio::time::sleep;
 /// Chapters of every book.
 pub(crate) const CHAPTERS: u32 = 10;
 
-/// What prints the books.
+/// The press that prints the books.
 #[derive(Debug, Clone)]
 pub(crate) struct Press {
     /// How long a chapter takes.
@@ -79,7 +79,7 @@ async fn print_book(
 ) -> Result<String, HandlerError> {
     for chapter in 1..=CHAPTERS {
         cx.status(&format!("chapter {chapter} of {CHAPTERS}"));
-        // What is noted is not printed again when the handler starts over in another process.
+        // A memoized chapter is not printed again when the handler restarts in another process.
         cx.memoize(&format!("chapter {chapter}"), press.print())
             .await?;
     }
@@ -95,7 +95,7 @@ async fn print_book(
     ))
 }
 
-/// The server, with its tasks in a file.
+/// Creates the server, with its tasks in a file.
 ///
 /// # Errors
 /// The file cannot be opened; it may be in use.
@@ -108,10 +108,10 @@ pub(crate) fn server(press: Press, file: &Path) -> Result<Server<Press>, OpenErr
         .task_store(RedbStore::open(file)?))
 }
 
-/// Asks for a book and waits for it, in one await. `tell` hears how it stands.
+/// Requests a book and waits for it, in one await. `tell` receives each status.
 ///
 /// # Errors
-/// There is no book.
+/// The call fails, so there is no book.
 pub(crate) async fn ask_for_book(
     url: &str,
     tell: impl Fn(&str) + Send + Sync + 'static,
@@ -177,7 +177,7 @@ async fn show(minute: Duration) -> Result<(), Box<dyn Error + Send + Sync>> {
     Ok(())
 }
 
-/// Starts this program as the server; the address it listens on.
+/// Starts this program as the server; returns the address on which it listens.
 async fn start(
     address: &str,
     file: &Path,

@@ -1,8 +1,8 @@
-//! One handler that asks the user, needs a scope, writes to a database and returns a struct.
+//! One handler that elicits a confirmation, requires a scope, writes to a database and returns a struct.
 //!
 //! `cargo run --example orders` serves it over stdio, where the user that starts the server may do everything.
-//! `cargo run --example orders -- --http 127.0.0.1:8000` serves it over HTTP behind bearer tokens; here they are two
-//! words, `reader` and `clerk`. It serves every revision of the protocol, and the handler knows of none of this.
+//! `cargo run --example orders -- --http 127.0.0.1:8000` serves it over HTTP with bearer tokens; in this example
+//! the tokens are the words `reader` and `clerk`. The handler is the same for every transport and protocol revision.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,12 +20,12 @@ pub(crate) struct Confirm {
     pub(crate) sure: bool,
 }
 
-/// What is left of an order.
+/// A cancelled order.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Receipt {
     /// The order that was cancelled.
     pub(crate) order: u32,
-    /// What is paid back, in cents.
+    /// The refund, in cents.
     pub(crate) refund: u32,
 }
 
@@ -49,28 +49,28 @@ pub(crate) async fn cancel_order(
 pub(crate) struct Orders(Arc<Mutex<BTreeMap<u32, u32>>>);
 
 impl Orders {
-    /// Orders to try things out on.
+    /// Creates a database with example orders.
     pub(crate) fn sample() -> Self {
         Self(Arc::new(Mutex::new(BTreeMap::from([(7, 1_250), (8, 990)]))))
     }
 
-    /// Takes an order out, once.
+    /// Removes an order and returns its price.
     ///
     /// # Errors
-    /// It is not there.
+    /// The order does not exist.
     pub(crate) async fn take(&self, order: u32) -> Result<u32, HandlerError> {
         let mut orders = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let price = orders.remove(&order);
         price.ok_or_else(|| HandlerError::new(format!("there is no order {order}")))
     }
 
-    /// How many there are.
+    /// Returns the number of orders.
     pub(crate) fn len(&self) -> usize {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 }
 
-/// The server, for any transport.
+/// Creates the server, for any transport.
 pub(crate) fn server(orders: Orders) -> Server<Orders> {
     Server::new("orders", "1.0.0")
         .instructions(format!("There were {} orders at the start.", orders.len()))
@@ -78,7 +78,7 @@ pub(crate) fn server(orders: Orders) -> Server<Orders> {
         .tools(tools![cancel_order])
 }
 
-/// Who may do what. A real server hands `Jwt::new("https://issuer.example")?` to `require_bearer` instead.
+/// The scopes of each token. A real server passes `Jwt::new("https://issuer.example")?` to `require_bearer` instead.
 ///
 /// # Errors
 /// Clients cannot reach the URL.

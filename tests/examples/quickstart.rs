@@ -2,8 +2,8 @@
 //!
 //! Run it with `cargo run --example quickstart`. The program starts itself a second time as the
 //! server, so this is what happens between any host and any server: the client spawns the
-//! process, shakes hands, lists the tools, calls one that reports progress, answers the
-//! question another one asks, and shuts the server down gracefully.
+//! process, shakes hands, lists the tools, calls one that reports progress, answers an
+//! elicitation of another tool, and shuts the server down gracefully.
 
 #![allow(
     clippy::print_stdout,
@@ -32,7 +32,7 @@ struct Brew {
     cups: u32,
 }
 
-/// What the user is asked.
+/// The form for the user.
 #[derive(Deserialize, JsonSchema)]
 struct Taste {
     /// Spoons of sugar.

@@ -15,7 +15,7 @@ use super::{SchemaError, Violation};
 
 /// Maximum steps for one part of a value at the root.
 const FAN_OUT: u64 = 100_000;
-/// Maximum steps for a whole value: less than a second.
+/// Maximum steps for a whole value, which take less than a second.
 const STEPS: u64 = 10_000_000;
 /// Levels of a value that are counted; deeper levels cost as much as the last one.
 const LEVELS: usize = 64;

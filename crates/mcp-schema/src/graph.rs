@@ -157,7 +157,7 @@ impl<'a> Walk<'a> {
         }
         let keyword = self.dialect.id_keyword();
         match keywords.get(keyword) {
-            // An identity would change the meaning of the references beside it.
+            // A nested id would change the base URI of the references inside its schema.
             Some(Value::String(id)) if self.foreign => Err(SchemaError::new(format!(
                 "{keyword:?} {:?} inside the schema is not supported: use \"$defs\" and \
                  references of the form \"#/$defs/name\"",

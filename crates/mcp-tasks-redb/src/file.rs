@@ -82,7 +82,7 @@ impl StoreFile {
             Some(FORMAT) => Ok(()),
             Some(0) => Err(OpenError::not_a_store(
                 &self.path,
-                "it is the database of something else",
+                "it is a redb database with other contents",
             )),
             Some(format) => Err(OpenError::Newer {
                 path: self.path.clone(),

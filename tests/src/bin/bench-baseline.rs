@@ -1,4 +1,4 @@
-//! The least that a server can cost: `bench-baseline --stdio [--tools N]`, or `--http ADDRESS [--tools N]`.
+//! A server without an SDK, whose cost is the baseline: `bench-baseline --stdio [--tools N]`, or `--http ADDRESS [--tools N]`.
 
 #[cfg(unix)]
 fn main() -> Result<(), mcp_tests::bench::Fault> {

@@ -1,4 +1,4 @@
-//! Loads a server, checks its answers and prints what they cost, as one line of JSON. `cargo xtask bench` runs it.
+//! Loads a server, checks its responses and prints their cost as one line of JSON. `cargo xtask bench` runs it.
 
 #[cfg(target_os = "linux")]
 fn main() -> Result<(), mcp_tests::bench::Fault> {

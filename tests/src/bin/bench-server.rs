@@ -8,7 +8,7 @@ use tokio::runtime::Builder;
 const USAGE: &str =
     "usage: bench-server --stdio [--tools N] | --http ADDRESS [--stateless] [--nagle] [--tools N]";
 
-/// What the command line asks for.
+/// The options of the command line.
 #[derive(Default)]
 struct Wanted {
     stdio: bool,

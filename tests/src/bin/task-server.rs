@@ -1,7 +1,7 @@
-//! A server whose tasks last, to be killed: `task-server --http ADDRESS --store FILE --marks FILE`.
+//! A server with stored tasks, for tests that kill it: `task-server --http ADDRESS --store FILE --marks FILE`.
 //!
-//! Each thing its tools do is a line in the file of marks: the name of the call, the step, and this process. It prints
-//! the URL it serves.
+//! Each side effect of a tool is a line in the file of marks: the name of the call, the step, and the process id. The
+//! program prints its URL.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
@@ -18,9 +18,9 @@ use tokio::net::TcpListener;
 use tokio::time::{Instant, sleep};
 
 const STEPS: u32 = 5;
-/// How long one step takes.
+/// Duration of one step.
 const STEP: Duration = Duration::from_millis(12);
-/// The step before which those who ask do so.
+/// The step before which a tool may request input.
 const QUESTION: u32 = 3;
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -29,7 +29,7 @@ const LOOK: Duration = Duration::from_millis(50);
 struct Marks(Arc<File>);
 
 impl Marks {
-    /// One effect, in one piece: the number of the process, which it returns.
+    /// Writes one effect atomically; returns the process id.
     fn mark(&self, name: &str, step: u32) -> std::io::Result<u32> {
         let process = std::process::id();
         (&*self.0).write_all(format!("{name} {step} {process}\n").as_bytes())?;
@@ -39,20 +39,20 @@ impl Marks {
 
 #[derive(Deserialize, JsonSchema)]
 struct Call {
-    /// What the call is known by.
+    /// The name of the call.
     name: String,
-    /// Whether to ask in between.
+    /// Whether to request input between the steps.
     ask: bool,
 }
 
 /// Proceed?
 #[derive(Deserialize, JsonSchema)]
 struct Go {
-    /// Whether to.
+    /// Whether to proceed.
     yes: bool,
 }
 
-/// Does one thing after the other, each once.
+/// Runs its steps in order, each once.
 async fn steps(
     Args(call): Args<Call>,
     State(marks): State<Marks>,
@@ -75,7 +75,7 @@ async fn steps(
     Ok(processes.join(" "))
 }
 
-/// Does one thing, and cannot do it again.
+/// Has one effect, and cannot run again.
 async fn plain(Args(call): Args<Call>, State(marks): State<Marks>) -> Result<String, HandlerError> {
     let process = marks.mark(&call.name, 0)?;
     sleep(STEP * STEPS).await;
@@ -107,7 +107,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(serve_with(listener, endpoint, std::future::pending()).await?)
 }
 
-/// Listens at the place of the process before. A connection of its clients may stand in the way for
+/// Listens on the address of the previous process. A connection of its clients may occupy the port for
 /// a moment.
 async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     let start = Instant::now();

@@ -44,7 +44,8 @@ async fn pass(semaphore: &Semaphore) {
     semaphore.acquire().await.unwrap().forget();
 }
 
-/// `echo` returns at once; `wait` after a permit; `steps` reports progress and pauses for permits; `quick` reports progress and returns without waiting.
+/// Creates a server with tools that the gate controls: `echo` returns at once; `wait` returns after it has a permit;
+/// `steps` reports progress and waits for permits in between; `quick` reports progress and does not wait.
 fn server(gate: &Gate) -> Server {
     let gate = gate.clone();
     let wait = gate.clone();
@@ -87,7 +88,7 @@ fn with(gate: &Gate, options: Options) -> Endpoint {
     Endpoint::with_options(server(gate), options).unwrap()
 }
 
-/// A gate, the endpoint of its server, and a client with an open session.
+/// Creates a gate, an endpoint whose tools it controls, and a client with an open session.
 async fn opened() -> (Gate, Endpoint, Peer) {
     let gate = Gate::new();
     let endpoint = endpoint(&gate);

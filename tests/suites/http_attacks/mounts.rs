@@ -12,7 +12,7 @@ use crate::prelude::*;
 #[derive(Clone)]
 struct Extension(&'static str);
 
-/// `who` returns what it knows of its request.
+/// `who` returns the origin of its request.
 fn who() -> Server {
     Server::new("who", "1").tool(Tool::new("who", |cx: Ctx| async move {
         // The facts of the request stay available during the call.

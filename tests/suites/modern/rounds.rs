@@ -319,7 +319,7 @@ async fn ask_parameters_need_one_round_trip_and_the_body_runs_once() {
     assert_eq!(runs.load(Ordering::SeqCst), 1);
 }
 
-/// An input request whose error other SDKs swallow: here there is no error to swallow.
+/// A handler that ignores errors cannot ignore an input request, because a pending request is not an error.
 #[tokio::test]
 async fn an_input_request_cannot_be_swallowed() {
     let careless = Tool::new("careless", async |cx: Ctx| {

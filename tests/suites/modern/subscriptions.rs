@@ -120,7 +120,7 @@ async fn what_a_client_ends_is_not_answered_and_no_end_is_announced() {
 async fn changes_are_notified_as_they_happen() {
     let loud = Tool::new("loud", |cx: Ctx| {
         cx.progress(1.0, None);
-        cx.log(LoggingLevel::Emergency, "heard by who called");
+        cx.log(LoggingLevel::Emergency, "only for the caller");
         "done"
     });
     let server = everything::server().tool(loud);

@@ -1,4 +1,4 @@
-//! Elicitation by form, and which modes a client is asked in.
+//! Elicitation by form, and the elicitation modes that a client declares.
 
 use mcp_server::{Ask, Elicitation};
 use mcp_types::{ElicitRequestFormParams, ElicitRequestParams};

@@ -36,7 +36,7 @@ async fn too_many_requests_are_rejected() {
     assert_eq!(looked.unwrap_err().code.0, -32602);
 }
 
-/// Returns the principal it works for.
+/// Returns the principal of its request.
 #[tool(task = "required", resumable)]
 async fn whose(cx: Ctx) -> String {
     tokio::task::yield_now().await;

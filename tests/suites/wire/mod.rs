@@ -1,6 +1,6 @@
-//! Transcripts: conversations of `tests/fixtures/wire/`, one a file, that read like a specification.
+//! Transcripts: the conversations in `tests/fixtures/wire/`, one per file.
 //!
-//! A file begins with a title and what it is about, all in comments:
+//! A file begins with a title and its header, in comments:
 //!
 //! ```text
 //! # An array is no message where batches do not exist
@@ -13,27 +13,27 @@
 //! ```
 //!
 //! `guards` or `proves` may be missing, but not both; `proves` is counted by `cargo xtask support`. The role under test
-//! is `server` or `client`, the other side is the script. The conversation is held once per carrier and revision.
-//! Then come its steps, in order; an indented line continues the one above, other comments are prose:
+//! is `server` or `client`; the other side is the script. The conversation runs once per carrier and revision.
+//! Its steps follow, in order. An indented line continues the previous line; other comments are prose:
 //!
 //! | Step | Means |
 //! | --- | --- |
-//! | `open {capabilities}` | the handshake, in which the script declares these |
-//! | `> text` | the script sends this, letter by letter |
-//! | `= 400` | the HTTP status of what was sent; without it, that of an accepted message |
+//! | `open {capabilities}` | the handshake, in which the script declares these capabilities |
+//! | `> text` | the script sends exactly this text |
+//! | `= 400` | the expected HTTP status of the sent text; by default that of an accepted message |
 //! | `< json` | the side under test sends this next |
-//! | `silent` | it sends nothing, and still answers a ping; every open conversation ends so |
-//! | `connect` | a client connects; the script is to answer its `initialize` itself |
-//! | `connected`, `refused words` | how that ended |
-//! | `call name method {params}` | the client is told to make a request, which gets a name |
-//! | `result name json`, `fails name words` | how that ended |
-//! | `heard json` | what the host was told next; nothing else may have been told at the end |
+//! | `silent` | the side under test sends nothing except the response to a ping; checked at the end of every open conversation |
+//! | `connect` | a client connects; the script answers its `initialize` with a step |
+//! | `connected`, `refused words` | the outcome of `connect`: success, or an error with these words |
+//! | `call name method {params}` | the client sends a request; later steps refer to it by this name |
+//! | `result name json`, `fails name words` | the outcome of this request |
+//! | `heard json` | the next notification that the host receives; at the end no others may remain |
 //!
-//! `stdio`, `http`, `sse`, `since DATE` and `before DATE` in front of a step restrict it. What is expected has to be
-//! contained in what came: other members do not matter, but arrays have exactly these elements (a batch in any order).
-//! Strings stand for values: `"$none"` for a member that is not there, `"$any"` for whatever is, `"…words…"` for text
-//! with these words in it. `"$name"` keeps a value when it is seen first, has to be equal later, and is replaced where
-//! it is sent; `"$revision"` is the revision of the conversation.
+//! `stdio`, `http`, `sse`, `since DATE` and `before DATE` in front of a step restrict it. A message may have more members
+//! than expected, but arrays must have exactly these elements (those of a batch in any order). Some strings are
+//! patterns: `"$none"` is an absent member, `"$any"` is any value, and `"…words…"` is a text that contains these words.
+//! `"$name"` captures a value at its first occurrence, must be equal to it later, and is replaced by it in sent text;
+//! `"$revision"` is the revision of the conversation.
 
 mod case;
 mod client;

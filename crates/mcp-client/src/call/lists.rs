@@ -84,7 +84,7 @@ where
         }
         done => return done.map_err(|(error, _)| error),
     };
-    tracing::debug!(method = R::METHOD, %rejected, "listing from the first page");
+    tracing::debug!(method = R::METHOD, %rejected, "a cursor was rejected; listing again from the first page");
     shared.cache.forget(&[R::METHOD]);
     let again = pages::<R, T>(shared, &take).await;
     again.map_err(|(error, _)| error)

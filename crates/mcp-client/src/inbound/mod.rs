@@ -248,10 +248,10 @@ impl Inbound for ClientInbound {
             .is_some_and(|(revision, _)| revision.rules().batches)
     }
 
-    /// Text that is not JSON comes from a server program that prints to stdout. It gets no
-    /// response; the transport counts and quotes such lines. Other unreadable messages without an
-    /// id get no response either where errors need an id; only JSON-RPC itself requires one for
-    /// arrays.
+    /// Returns whether an unreadable frame gets an error response. Text that is not JSON is output
+    /// that a server program printed to stdout: it gets none, and the transport counts it as a stray
+    /// line. A message without an id gets none on revisions whose errors need an id. An array always
+    /// gets one, because JSON-RPC requires it.
     fn unreadable(&self, frame: &[u8], error: &ParseError) -> bool {
         let agreed = self.agreed.get();
         error.id().is_some()

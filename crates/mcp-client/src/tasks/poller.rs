@@ -44,7 +44,7 @@ pub(super) struct TaskPoller<'a> {
     rejection: Option<ErrorObject>,
 }
 
-/// BackgroundWork that runs while the task is polled.
+/// Work that runs while the task is polled.
 type BackgroundWork = BoxFuture<'static, Result<Done, Error>>;
 
 enum Done {

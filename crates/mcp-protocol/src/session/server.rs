@@ -60,7 +60,7 @@ impl ServerSession {
                 offers: Offers::of(&this.facts().capabilities),
             };
             let fresh = this.session.agreed.set(agreed);
-            debug_assert!(fresh.is_ok(), "the session was made here");
+            debug_assert!(fresh.is_ok(), "a new session has no negotiated revision");
             this.session.phase.store(OPEN, Ordering::Release);
         }
         Arc::new(this)

@@ -127,7 +127,11 @@ async fn put_compares_the_version(store: &impl TaskStore) -> Result<(), String> 
     next.require_input(questions, START)
         .map_err(|error| error.to_string())?;
     let kept = store.put(next.clone()).await.map_err(failed(what))?;
-    same("a change of the next version", kept, next.next_version())
+    same(
+        "a change that has the next version number",
+        kept,
+        next.next_version(),
+    )
 }
 
 async fn ended_tasks_do_not_change(store: &impl TaskStore) -> Result<(), String> {

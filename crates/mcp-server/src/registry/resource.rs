@@ -101,7 +101,7 @@ impl<S: Send + Sync + 'static> Resource<S> {
         let template = UriTemplate::parse(&definition.uri).map_err(|e| fail(e.to_string()))?;
         if !template.is_reversible() {
             return Err(fail(
-                "no URI can be matched against it; use simple variables, a path or a query"
+                "the modifiers \"*\" and \":n\" cannot be matched against a URI; remove them"
                     .to_owned(),
             ));
         }

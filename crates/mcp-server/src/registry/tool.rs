@@ -290,7 +290,7 @@ fn check_name(name: &str) -> Result<(), String> {
     Err("a tool name has 1 to 128 characters out of A-Z a-z 0-9 _ - .".to_owned())
 }
 
-/// Words of RFC 6749, section 3.3.
+/// Checks that a scope consists of tokens of RFC 6749, section 3.3.
 fn check_scope(scope: &str) -> Result<(), String> {
     let legal = |byte: u8| matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e);
     let mut words = scope.split(' ');

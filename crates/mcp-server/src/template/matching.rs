@@ -26,7 +26,7 @@ pub(super) struct Matcher {
 #[derive(Debug, Clone)]
 enum MatchStep {
     Literal(String),
-    /// The following steps may be absent; matching continues at this step.
+    /// The steps up to the one with this index are optional; matching may continue there.
     Maybe(usize),
     /// A parameter that is present, with or without a value.
     Named {

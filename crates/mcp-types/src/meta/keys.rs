@@ -5,7 +5,7 @@
 /// Requests progress notifications, in the `_meta` of a request.
 pub const PROGRESS_TOKEN_KEY: &str = "progressToken";
 
-/// Connects a message to its task (2025-11-25).
+/// The key of the task that a message belongs to (2025-11-25).
 pub const RELATED_TASK_KEY: &str = "io.modelcontextprotocol/related-task";
 
 /// A text for the model while a task runs, in the `_meta` of the result that creates the task (2025-11-25).

@@ -12,17 +12,17 @@ use super::{Fault, Task, succeeded};
 /// A document that the suite expects and that no server has.
 const DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
 
-/// What is to come of a scenario.
+/// The expected outcome of a scenario.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Outcome {
-    /// The tool answers.
+    /// The tool call succeeds.
     Answered,
-    /// The client sees through the server, or gives up.
+    /// The client rejects the server's data, or stops after its limits.
     Refused,
 }
 
 impl Task {
-    /// Signs in, lists the tools and calls the one there is.
+    /// Signs in, lists the tools and calls the only tool.
     pub(super) async fn authorize(&self, scenario: &str) -> Result<(), Fault> {
         let (auth, outcome) = self.described(scenario)?;
         let auth = auth.build()?;

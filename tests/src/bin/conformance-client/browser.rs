@@ -1,13 +1,13 @@
-//! A browser without a user: it opens a page that says yes at once, and tells where it is sent back to.
+//! A browser without a user: it opens a page that consents at once, and returns the redirect.
 
 use mcp_auth::client::{Callback, CustomUserAgent, Error, UserAgent};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Nothing listens there.
+/// The redirect URI; no server listens there.
 const BACK: &str = "http://localhost:3000/callback";
 
-/// A user agent that visits a page on this machine.
+/// A user agent that opens pages on this machine.
 pub(super) fn browser() -> impl UserAgent {
     CustomUserAgent::new(BACK, |url| async move {
         let location = visit(&url).await;

@@ -1,7 +1,7 @@
 //! The fixture client of the conformance suite: `conformance-client URL`.
 //!
-//! The suite starts it once for each scenario, which the environment names. It does what the scenario asks for, with
-//! the public API alone, and exits with 0 if all went as it has to.
+//! The suite starts it once for each scenario, which the environment names. It does what the scenario requires,
+//! with the public API alone, and exits with 0 if the outcome is the expected one.
 
 mod auth;
 mod browser;
@@ -14,12 +14,12 @@ use mcp_protocol::Revision;
 use mcp_transport_http::Http;
 use serde_json::{Value, json};
 
-/// The suite kills what takes 30 seconds.
+/// Less than the 30 seconds after which the suite kills the client.
 const LIMIT: Duration = Duration::from_secs(25);
 
 type Fault = Box<dyn std::error::Error + Send + Sync>;
 
-/// What the suite asks for.
+/// The scenario and its parameters.
 struct Task {
     url: String,
     scenario: String,
@@ -34,7 +34,7 @@ impl Task {
             .ok_or("usage: conformance-client URL")?;
         let scenario =
             variable("MCP_CONFORMANCE_SCENARIO").ok_or("MCP_CONFORMANCE_SCENARIO is not set")?;
-        // The stable line does not set it, and speaks the newest revision it knows.
+        // The stable line does not set it, and uses the newest revision that it supports.
         let revision = match variable("MCP_CONFORMANCE_PROTOCOL_VERSION") {
             Some(revision) => revision
                 .parse()
@@ -48,7 +48,7 @@ impl Task {
         })
     }
 
-    /// A client of the revision that the scenario is about: its servers speak no other.
+    /// Creates a client of the scenario's revision, because its servers support no other.
     fn builder(&self) -> Builder {
         let negotiation = if self.revision.is_stateless() {
             Negotiation::Modern
@@ -69,13 +69,13 @@ impl Task {
             return self.authorize(scenario).await;
         }
         let client = match &*self.scenario {
-            // This server has nothing but the handshake.
+            // This server implements only the handshake.
             "initialize" => self.connect(self.builder()).await?,
             "tools_call" => self.add().await?,
             "sse-retry" => self.reconnect().await?,
             "elicitation-sep1034-client-defaults" => self.accept_defaults().await?,
             "json-schema-2020-12-preservation" => self.echo_schema().await?,
-            // To list them is all: what a schema refers to is not looked at.
+            // Listing is enough: references in a schema must not be fetched.
             "json-schema-ref-no-deref" => self.list().await?,
             "request-metadata" => self.tell_all().await?,
             "sep-2322-client-request-state" => self.answer_rounds().await?,
@@ -87,7 +87,7 @@ impl Task {
         Ok(client.close().await?)
     }
 
-    /// What the suite tells this scenario alone.
+    /// Returns a parameter that the suite passes to this scenario only.
     fn context(&self) -> Result<Value, Fault> {
         let context = std::env::var("MCP_CONFORMANCE_CONTEXT")?;
         Ok(serde_json::from_str(&context)?)
@@ -112,7 +112,7 @@ impl Task {
         Ok(client)
     }
 
-    /// The user changes nothing; the SDK fills in what the form suggests.
+    /// The user changes nothing; the SDK fills in the defaults of the form.
     async fn accept_defaults(&self) -> Result<Client, Fault> {
         let accepting = self
             .builder()
@@ -124,7 +124,7 @@ impl Task {
         Ok(client)
     }
 
-    /// A schema comes back as it was listed.
+    /// Returns a schema to the server unchanged.
     async fn echo_schema(&self) -> Result<Client, Fault> {
         let client = self.connect(self.builder()).await?;
         let tools = client.list_tools().await?;

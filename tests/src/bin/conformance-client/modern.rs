@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Fault, Task, succeeded};
 
 impl Task {
-    /// Declares all there is to declare, to a server that offers nothing but to listen to that.
+    /// Declares all capabilities to a server that only records them.
     pub(super) async fn tell_all(&self) -> Result<Client, Fault> {
         let builder = self
             .builder()
@@ -22,7 +22,7 @@ impl Task {
         Ok(client)
     }
 
-    /// Calls that take rounds, and one beside them that does not.
+    /// Makes calls with several round trips, and concurrently a call with one.
     pub(super) async fn answer_rounds(&self) -> Result<Client, Fault> {
         let confirming = self
             .builder()
@@ -39,7 +39,7 @@ impl Task {
         Ok(client)
     }
 
-    /// Each kind of request once for everything there is.
+    /// Sends each kind of request once for every tool, prompt and resource.
     pub(super) async fn ask_for_everything(&self) -> Result<Client, Fault> {
         let client = self.connect(self.builder()).await?;
         for tool in client.list_tools().await? {
@@ -55,7 +55,7 @@ impl Task {
         Ok(client)
     }
 
-    /// The calls of the context, as they stand there.
+    /// Makes the calls that the context of the scenario lists.
     pub(super) async fn call_as_told(&self) -> Result<Client, Fault> {
         let client = self.list().await?;
         let context = self.context()?;
@@ -67,7 +67,7 @@ impl Task {
         Ok(client)
     }
 
-    /// Every tool that may be called.
+    /// Calls every tool that the client lists.
     pub(super) async fn call_all(&self) -> Result<Client, Fault> {
         let client = self.connect(self.builder()).await?;
         for tool in client.list_tools().await? {
@@ -78,7 +78,7 @@ impl Task {
     }
 }
 
-/// A text for each property of a schema.
+/// Returns arguments with a text for each property of a schema.
 fn arguments(schema: &Value) -> Value {
     let properties = schema["properties"].as_object();
     let names = properties.into_iter().flatten().map(|(name, _)| name);

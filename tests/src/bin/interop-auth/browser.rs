@@ -13,10 +13,10 @@ use crate::web;
 
 /// The redirect URI of a browser without a listener.
 const BACK: &str = "http://127.0.0.1:4711/callback";
-/// No way through the pages is longer.
+/// Maximum number of pages in one visit.
 const MOST_PAGES: usize = 16;
 
-/// A browser with its cookies. Clones are windows of the same.
+/// A browser with its cookies, which clones share.
 #[derive(Clone)]
 pub(crate) struct Browser(Arc<Inner>);
 
@@ -28,24 +28,24 @@ struct Inner {
     visits: Mutex<Vec<RecordedSignIn>>,
 }
 
-/// One way from a client to the authorization server and back.
+/// One visit of the authorization server, from the client's URL to the redirect.
 #[derive(Clone, Debug)]
 pub(crate) struct RecordedSignIn {
-    /// Where the client sent the browser.
+    /// The URL that the client opened.
     pub(crate) url: Url,
-    /// What the user was asked for: `login`, `consent`.
+    /// The pages that the user filled in: `login`, `consent`.
     pub(crate) pages: Vec<String>,
-    /// Where the authorization server sent it back to.
+    /// The URL to which the authorization server redirected the browser.
     pub(crate) back: Url,
 }
 
 impl RecordedSignIn {
-    /// What the client asked with.
+    /// Returns a parameter of the authorization request.
     pub(crate) fn asked(&self, name: &str) -> Option<String> {
         parameter(&self.url, name)
     }
 
-    /// What the authorization server answered with.
+    /// Returns a parameter of the redirect.
     pub(crate) fn answered(&self, name: &str) -> Option<String> {
         parameter(&self.back, name)
     }
@@ -62,7 +62,7 @@ impl Browser {
         }))
     }
 
-    /// From now on the user agrees to nothing.
+    /// Makes the user deny consent from now on.
     pub(crate) fn refuse(&self) {
         self.0.refuses.store(true, Ordering::Relaxed);
     }
@@ -72,7 +72,7 @@ impl Browser {
         locked(&self.0.visits).clone()
     }
 
-    /// A user agent that has a port for each visit, as programs on a desktop have.
+    /// A user agent that listens on a new port for each visit, like desktop programs.
     pub(crate) fn on_a_port(&self) -> impl UserAgent {
         let browser = self.clone();
         Loopback::new(move |url| {
@@ -80,7 +80,7 @@ impl Browser {
             tokio::spawn(async move {
                 let arrived = async { web::get(&browser.visit(&url).await?, &[]).await };
                 if let Err(fault) = arrived.await {
-                    // The client waits on; this tells what for.
+                    // The client continues to wait; this line shows the reason.
                     eprintln!("the browser is lost: {fault}");
                 }
             });
@@ -109,7 +109,7 @@ impl Browser {
         })
     }
 
-    /// Goes from page to page until it is sent somewhere else, and tells where.
+    /// Follows pages and forms until the browser is redirected to another site; returns that URL.
     async fn visit(&self, url: &str) -> Result<Url, Fault> {
         let url: Url = url.parse()?;
         let mut pages = Vec::new();
@@ -158,7 +158,7 @@ impl Browser {
             .iter()
             .filter(|(name, _)| name == "set-cookie");
         for (_, cookie) in set {
-            // Their names differ, so neither paths nor hosts are told apart.
+            // The names of the cookies differ, so paths and hosts need not be compared.
             let pair = cookie.split(';').next().unwrap_or_default();
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let mut cookies = locked(&self.0.cookies);
@@ -171,10 +171,10 @@ impl Browser {
     }
 }
 
-/// A page with a form on it.
+/// A page with a form.
 struct Page<'a> {
     action: &'a str,
-    /// The link that says no.
+    /// The link that denies consent.
     abort: &'a str,
     fields: HashMap<&'a str, &'a str>,
 }
@@ -201,7 +201,7 @@ impl<'a> Page<'a> {
         })
     }
 
-    /// The fields of the form, with what only the user knows.
+    /// The fields of the form, including the user's name and password.
     fn filled(&self, user: &str) -> Vec<(String, String)> {
         let fields = self.fields.iter().map(|(&name, &value)| {
             let value = match name {

@@ -1,4 +1,4 @@
-//! Protected servers, and who gives out tokens for them.
+//! Protected servers and their authorization servers.
 
 use mcp_auth::server::{Algorithm, Auth, Introspection, Jwt, Verify, require_bearer};
 use mcp_server::{HandlerError, Server, tool, tools};
@@ -12,27 +12,27 @@ use url::Url;
 use crate::report::Fault;
 use crate::web;
 
-/// How the authorization server knows those who ask about tokens.
+/// The client id for token introspection.
 const SERVER_ID: &str = "resource-server";
 const SERVER_SECRET: &str = "secret of the resource server";
 
 /// An authorization server.
 pub(crate) struct Issuer {
-    /// Its name.
+    /// The issuer.
     pub(crate) name: String,
-    /// What it says of itself.
+    /// The metadata document.
     pub(crate) document: Value,
 }
 
 impl Issuer {
-    /// The one of this name, whose OpenID document is found where that of any issuer is.
+    /// Creates the authorization server of this issuer from its OpenID document at the usual path.
     async fn of(name: String) -> Result<Self, Fault> {
         let url = format!("{name}/.well-known/openid-configuration");
         let document = web::json_of(&web::get(&url.parse()?, &[]).await?)?;
         Ok(Self { name, document })
     }
 
-    /// One of its endpoints.
+    /// Returns the URL of an endpoint.
     pub(crate) fn endpoint(&self, name: &str) -> Result<Url, Fault> {
         let url = self.document[format!("{name}_endpoint")].as_str();
         Ok(url
@@ -40,33 +40,33 @@ impl Issuer {
             .parse()?)
     }
 
-    /// Sends a form to one of its endpoints.
+    /// Sends a form to an endpoint.
     pub(crate) async fn form(&self, name: &str, fields: &[(&str, &str)]) -> Result<Answer, Fault> {
         web::form(&self.endpoint(name)?, fields, &[]).await
     }
 }
 
-/// Everything on this machine that takes part. A server is its URL.
+/// The authorization servers, and the URLs of the protected servers.
 pub(crate) struct World {
     pub(crate) issuer: Issuer,
-    /// Another one, at a path of the same host.
+    /// Another authorization server, at a path of the same host.
     pub(crate) tenant: Issuer,
-    /// Takes signed tokens.
+    /// Accepts signed tokens.
     pub(crate) signed: String,
-    /// The same, and they last for a minute.
+    /// Accepts signed tokens that are valid for one minute.
     pub(crate) brief: String,
-    /// Asks about tokens, each time.
+    /// Introspects each token.
     pub(crate) opaque: String,
-    /// Another that does.
+    /// Another server that introspects.
     pub(crate) other: String,
-    /// Takes those of the other issuer.
+    /// Accepts tokens of the other issuer.
     pub(crate) foreign: String,
-    /// Calls its issuer by another name than that does itself.
+    /// Names an issuer whose metadata has a different name.
     pub(crate) misled: String,
 }
 
 impl World {
-    /// Opens all doors.
+    /// Starts all servers.
     pub(crate) async fn open(issuer: &str) -> Result<Self, Fault> {
         let tenant = format!("{issuer}/tenant");
         let asking = || {
@@ -88,13 +88,13 @@ impl World {
     }
 }
 
-/// As narrow as it can be: access tokens alone, of one algorithm.
+/// Verifies signed tokens: only access tokens (`typ`), with one algorithm.
 fn signed(issuer: &str) -> Result<Jwt, Fault> {
     let narrow = Jwt::builder(issuer).algorithms([Algorithm::ES256]);
     Ok(narrow.require_at_jwt().build()?)
 }
 
-/// Everything that was said of the caller.
+/// Returns the identity of the caller.
 #[tool]
 fn whoami(auth: Auth) -> Result<String, HandlerError> {
     let none = Map::new();
@@ -117,7 +117,7 @@ fn cancel_order(
     format!("order {order} is cancelled")
 }
 
-/// Serves orders on a port of this machine, to those with a token; gives the URL.
+/// Serves orders on a local port to clients with a token; returns the URL.
 async fn open(path: &str, verifier: impl Verify) -> Result<String, Fault> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("http://{}{path}", listener.local_addr()?);

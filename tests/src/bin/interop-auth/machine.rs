@@ -1,4 +1,4 @@
-//! Programs that act for themselves.
+//! Programs that authenticate as themselves, without a user.
 
 use mcp_auth::client::{Credentials, OAuthBuilder, SigningKey};
 use ring::rand::SystemRandom;
@@ -10,11 +10,11 @@ use crate::program::{Program, call, claims};
 use crate::report::{Fault, Outcome, same, worked};
 use crate::web;
 
-/// As the authorization server knows it.
+/// The client id at the authorization server.
 pub(crate) const MACHINE: &str = "machine";
 pub(crate) const SECRET: &str = "secret of the machine";
 
-/// With a secret, for servers of both kinds.
+/// Client credentials with a secret, for signed and opaque tokens.
 pub(crate) async fn secret(world: &World) -> Outcome {
     for server in [&world.signed, &world.opaque] {
         let machine = Credentials::new(MACHINE).secret(SECRET);
@@ -23,7 +23,7 @@ pub(crate) async fn secret(world: &World) -> Outcome {
     worked("signed and opaque, with a step-up, and again when they end")
 }
 
-/// With a key, whose public half the authorization server was told.
+/// Client credentials with a key, whose public part is registered at the authorization server.
 pub(crate) async fn key(world: &World) -> Outcome {
     let (key, public) = pair()?;
     let document = json!({
@@ -43,7 +43,7 @@ pub(crate) async fn key(world: &World) -> Outcome {
     worked(format!("private_key_jwt of {id}"))
 }
 
-/// A machine gets tokens, more of them when it needs more, and others when they end.
+/// Obtains a token, one with more scopes when a tool requires them, and a new one after expiry.
 async fn works(
     server: &str,
     id: &str,
@@ -67,13 +67,13 @@ async fn works(
     same("whether it is the same token", token == next, false)
 }
 
-/// A key and its public half.
+/// A key and its public part.
 fn pair() -> Result<(SigningKey, Value), Fault> {
     let (random, how) = (SystemRandom::new(), &ECDSA_P256_SHA256_FIXED_SIGNING);
     let made = |_| "the system makes no key";
     let der = EcdsaKeyPair::generate_pkcs8(how, &random).map_err(made)?;
     let pair = EcdsaKeyPair::from_pkcs8(how, der.as_ref(), &random).map_err(|_| "no such key")?;
-    // An uncompressed point: a byte that says so, and two coordinates.
+    // An uncompressed point: a marker byte and two coordinates.
     let (x, y) = pair.public_key().as_ref()[1..].split_at(32);
     let public = json!({
         "kty": "EC", "crv": "P-256", "use": "sig", "alg": "ES256", "kid": "key-1",

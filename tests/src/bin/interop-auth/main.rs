@@ -1,7 +1,7 @@
-//! Signs in to servers of ours by an authorization server of another project, for `cargo xtask interop`.
+//! Signs in to servers of this SDK with an authorization server of another project, for `cargo xtask interop`.
 //!
-//! `interop-auth ISSUER` opens a few doors on this machine, protected by tokens of that issuer, and comes to them as
-//! the client of a user with a browser, as a program of its own, and as a client with the wrong token. It prints one
+//! `interop-auth ISSUER` starts local servers that are protected by tokens of that issuer. It connects to them as a
+//! client of a user with a browser, as a program without a user, and as a client with a wrong token. It prints one
 //! JSON line per feature, as `interop-client` does. The issuer is `tests/interop/authorization-server.mjs`.
 
 mod browser;

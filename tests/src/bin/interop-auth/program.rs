@@ -1,4 +1,4 @@
-//! A client, and what can be seen of it from outside.
+//! A client, and its observable requests.
 
 use std::error::Error as _;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::report::{Fault, ensure};
 
-/// A client of one server, with a clock and a store of its own.
+/// A client of one server, with a separate clock and token store.
 pub(crate) struct Program {
     pub(crate) auth: OAuth,
     url: String,
@@ -24,7 +24,7 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// The client of this server, on whose behalf `described` says.
+    /// Creates the client of this server; `described` configures its grant.
     pub(crate) fn new(
         url: &str,
         described: impl FnOnce(OAuthBuilder) -> OAuthBuilder,
@@ -70,30 +70,30 @@ impl Program {
         self.connect_as(Revision::LATEST_WITH_SESSIONS).await
     }
 
-    /// The same by this revision.
+    /// Connects with this revision.
     pub(crate) async fn connect_as(&self, revision: Revision) -> Result<Client, mcp_client::Error> {
         let http = Http::new(&self.url)?.authorize(self.auth.clone());
         let builder = Client::builder("interop-auth", "1.0.0").revision(revision);
         builder.connect(http).await
     }
 
-    /// Lets time pass for this program alone: it takes its tokens for older than they are.
+    /// Advances the clock of this program only, so that its tokens appear older.
     pub(crate) fn wait(&self, seconds: u64) {
         self.ahead.fetch_add(seconds, Ordering::Relaxed);
     }
 
-    /// What it did so far.
+    /// Returns the recorded events.
     pub(crate) fn steps(&self) -> Vec<SignInProgress> {
         let steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
         steps.clone()
     }
 
-    /// How often it did this.
+    /// Returns how often an event was recorded.
     pub(crate) fn count(&self, step: &SignInProgress) -> usize {
         self.steps().iter().filter(|it| *it == step).count()
     }
 
-    /// The ids by which it was known, in order.
+    /// Returns the client ids that were used, in order.
     pub(crate) fn ids(&self) -> Vec<String> {
         let steps = self.steps().into_iter();
         let ids = steps.filter_map(|step| match step {
@@ -103,7 +103,7 @@ impl Program {
         ids.collect()
     }
 
-    /// A member of what it keeps about its tokens: `access_token`, `refresh_token`, `token_type`.
+    /// Returns a member of the stored tokens: `access_token`, `refresh_token`, `token_type`.
     pub(crate) async fn kept(&self, member: &str) -> Result<String, Fault> {
         let text = self.store.load(&format!("tokens {}", self.url)).await?;
         let text = text.ok_or("there are no tokens")?;
@@ -127,7 +127,7 @@ pub(crate) async fn call(client: &Client, tool: &str) -> Result<String, Fault> {
     Ok(text)
 }
 
-/// The claims of the token that a call was made with.
+/// Returns the claims of the token of a call.
 pub(crate) async fn claims(client: &Client) -> Result<Value, Fault> {
     Ok(serde_json::from_str(&call(client, "whoami").await?)?)
 }

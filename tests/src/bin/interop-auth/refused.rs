@@ -1,4 +1,4 @@
-//! What must not work.
+//! Requests and sign-ins that must be rejected.
 
 use http::{HeaderValue, Request};
 use mcp_auth::client::{Error, SignInProgress};
@@ -12,8 +12,8 @@ use crate::program::{Program, why};
 use crate::report::{Fault, Outcome, ensure, same, says, worked};
 use crate::web;
 
-/// A token that is bound to a key: the issuer takes our proofs, and a server that knows of none takes no such token
-/// for one that anybody may use.
+/// A token that is bound to a key: the issuer accepts the proofs of this SDK, and a server without support for DPoP
+/// does not accept the token as a bearer token.
 pub(crate) async fn proof(world: &World) -> Outcome {
     for server in [&world.signed, &world.opaque] {
         let alice = Browser::of("alice");
@@ -29,7 +29,7 @@ pub(crate) async fn proof(world: &World) -> Outcome {
             401,
         )?;
 
-        // Proofs renew it, too, and come with each request.
+        // Proofs are also sent with refreshes and with each request.
         program.wait(300);
         let (mut parts, ()) = Request::post(&**server).body(())?.into_parts();
         program.auth.authorize(&mut parts).await?;
@@ -46,7 +46,7 @@ pub(crate) async fn proof(world: &World) -> Outcome {
     worked("given out and renewed with proof, refused without: signed and opaque")
 }
 
-/// Tokens for another server, of the same issuer and user.
+/// Tokens of the same issuer and user for another server.
 pub(crate) async fn other_resource(world: &World) -> Outcome {
     let signed = token_for(&world.signed).await?;
     let opaque = token_for(&world.opaque).await?;
@@ -76,7 +76,7 @@ async fn token_for(server: &str) -> Result<String, Fault> {
     program.kept("access_token").await
 }
 
-/// A token for this server, of an issuer that is not its own.
+/// A token for this server from an issuer that the server does not accept.
 pub(crate) async fn other_issuer(world: &World) -> Outcome {
     let fields = [
         ("grant_type", "client_credentials"),
@@ -92,7 +92,7 @@ pub(crate) async fn other_issuer(world: &World) -> Outcome {
     worked(format!("401 for a token of {}", world.tenant.name))
 }
 
-/// A server names an issuer that calls itself something else.
+/// A server names an issuer whose metadata has a different name.
 pub(crate) async fn name(world: &World) -> Outcome {
     let alice = Browser::of("alice");
     let program = Program::new(&world.misled, |it| it.user_agent(alice.in_place()))?;
@@ -128,7 +128,7 @@ pub(crate) async fn callback(world: &World) -> Outcome {
 
 type Change = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// Gives a parameter another value, or takes it away.
+/// Replaces or removes a parameter.
 fn meddle(back: &mut Url, name: &str, change: &Change) {
     let pairs = back.query_pairs().into_owned();
     let pairs: Vec<(String, String)> = pairs

@@ -10,7 +10,7 @@ use crate::program::{Program, call, claims, why};
 use crate::report::{Outcome, ensure, same, says, worked};
 use crate::web;
 
-/// Both documents of an issuer say the same, and they lead to a token.
+/// Checks that both metadata documents of the issuer are equal and that signing in with them succeeds.
 pub(crate) async fn metadata(world: &World) -> Outcome {
     let name = &world.issuer.name;
     let url = format!("{name}/.well-known/oauth-authorization-server");
@@ -19,7 +19,7 @@ pub(crate) async fn metadata(world: &World) -> Outcome {
     found(&world.signed, name).await
 }
 
-/// An issuer whose document is at its path alone.
+/// Signs in to an issuer whose only document is below its path.
 pub(crate) async fn metadata_path(world: &World) -> Outcome {
     found(&world.foreign, &world.tenant.name).await
 }
@@ -56,7 +56,7 @@ pub(crate) async fn registration(world: &World) -> Outcome {
     worked(format!("two sign-ins as {}", ids[0]))
 }
 
-/// A browser goes to the issuer and comes back to a port of this machine with a code.
+/// Sends the browser to the issuer, which redirects it to a local port with a code.
 pub(crate) async fn code(world: &World) -> Outcome {
     let alice = Browser::of("alice");
     let program = Program::new(&world.signed, |it| it.user_agent(alice.on_a_port()))?;
@@ -84,7 +84,7 @@ pub(crate) async fn code(world: &World) -> Outcome {
         Some(&world.issuer.name),
     )?;
 
-    // It was not for nothing: without a challenge the issuer sends everybody back.
+    // The challenge was necessary: without one the issuer redirects with an error.
     let bare = visit.url.query_pairs();
     let bare = bare.filter(|(name, _)| !name.starts_with("code_challenge"));
     let bare = Url::parse_with_params(world.issuer.endpoint("authorization")?.as_str(), bare)?;
@@ -97,7 +97,7 @@ pub(crate) async fn code(world: &World) -> Outcome {
     ))
 }
 
-/// What is asked for is what the token is for, and the server reads that by itself.
+/// Checks that the token's audience is the requested resource, which the server verifies itself.
 pub(crate) async fn audience(world: &World) -> Outcome {
     let alice = Browser::of("alice");
     let program = Program::new(&world.signed, |it| it.user_agent(alice.in_place()))?;
@@ -108,7 +108,7 @@ pub(crate) async fn audience(world: &World) -> Outcome {
     worked(format!("at+jwt for {}", claims["aud"]))
 }
 
-/// A tool that takes more: the user is asked again, and the call is made again.
+/// Calls a tool that requires another scope: the user consents again, and the call is repeated.
 pub(crate) async fn step_up(world: &World) -> Outcome {
     for revision in [Revision::LATEST_WITH_SESSIONS, Revision::LATEST] {
         let alice = Browser::of("alice");
@@ -126,7 +126,7 @@ pub(crate) async fn step_up(world: &World) -> Outcome {
         for scope in ["orders:read", "orders:write"] {
             says("the second request", &scopes, scope)?;
         }
-        // The user is known by then, and so is the client: its session is still its own.
+        // The user is still signed in, and the client keeps its session.
         same(
             "clients",
             visits[0].asked("client_id"),
@@ -139,7 +139,7 @@ pub(crate) async fn step_up(world: &World) -> Outcome {
     worked("asked twice, by 2025-11-25 and by 2026-07-28")
 }
 
-/// The user says no.
+/// The user denies consent.
 pub(crate) async fn denied(world: &World) -> Outcome {
     let alice = Browser::of("alice");
     alice.refuse();
@@ -150,7 +150,7 @@ pub(crate) async fn denied(world: &World) -> Outcome {
     worked(error.to_string())
 }
 
-/// Each step of a sign-in, tried without making one.
+/// Runs `diagnose`, which checks each step without signing in.
 pub(crate) async fn diagnosis(world: &World) -> Outcome {
     let shown = diagnose(&world.foreign).await?;
     same("the issuer", shown.issuer().ok(), Some(&*world.tenant.name))?;

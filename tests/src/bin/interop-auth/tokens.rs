@@ -1,4 +1,4 @@
-//! What becomes of tokens: they are kept, renewed, stolen, withdrawn.
+//! The life of tokens: storage, refresh, theft, revocation.
 
 use mcp_auth::client::SignInProgress;
 use mcp_client::Client;
@@ -10,7 +10,7 @@ use crate::program::{Program, call, claims};
 use crate::report::{Fault, Outcome, ensure, same, says, worked};
 use crate::web;
 
-/// Seconds after which a token of a minute is renewed.
+/// Seconds after which a token with a lifetime of one minute is refreshed.
 const SOON: u64 = 31;
 
 /// A user that has signed in.
@@ -34,7 +34,7 @@ pub(crate) async fn kept(world: &World) -> Outcome {
     worked("one renewal, no visit")
 }
 
-/// A token is renewed before it ends, once for all calls.
+/// A token is refreshed before it expires, once for all calls.
 pub(crate) async fn renewal(world: &World) -> Outcome {
     let (alice, program, client) = signed_in(&world.brief).await?;
     program.wait(SOON);
@@ -56,7 +56,7 @@ pub(crate) async fn renewal(world: &World) -> Outcome {
     worked("one for 20 calls, none of which was refused")
 }
 
-/// A refresh token is good once.
+/// A refresh token is valid once.
 pub(crate) async fn rotation(world: &World) -> Outcome {
     let (alice, program, client) = signed_in(&world.brief).await?;
     let mut known = vec![program.kept("refresh_token").await?];
@@ -97,7 +97,7 @@ pub(crate) async fn reuse(world: &World) -> Outcome {
     worked("refused to the thief, and the user is asked again")
 }
 
-/// Tokens that say nothing by themselves.
+/// Opaque tokens.
 pub(crate) async fn introspection(world: &World) -> Outcome {
     let (_, program, client) = signed_in(&world.opaque).await?;
     let token = program.kept("access_token").await?;
@@ -114,7 +114,7 @@ pub(crate) async fn introspection(world: &World) -> Outcome {
     worked("asked about for each request, with a step-up")
 }
 
-/// A token that was withdrawn opens nothing, and its user is asked again.
+/// A revoked token is rejected, and the user signs in again.
 pub(crate) async fn revoked(world: &World) -> Outcome {
     let (alice, program, client) = signed_in(&world.opaque).await?;
     let token = program.kept("access_token").await?;

@@ -1,4 +1,4 @@
-//! HTTP for those who look behind the scenes: one request on a connection of its own.
+//! HTTP requests of the tests themselves, each on a separate connection.
 
 use mcp_tests::tcp::{Answer, Conn, Request};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use url::form_urlencoded::Serializer;
 
 use crate::report::{Fault, same};
 
-/// Asks for a page.
+/// Requests a page.
 pub(crate) async fn get(url: &Url, headers: &[(&str, &str)]) -> Result<Answer, Fault> {
     send(url, "GET", Request::get().with("accept", "*/*"), headers).await
 }
@@ -33,7 +33,7 @@ pub(crate) async fn post(
     send(url, "POST", Request::post(body.to_string()), headers).await
 }
 
-/// Comes to a protected server with a token.
+/// Sends a request with a token to a protected server.
 pub(crate) async fn knock(server: &str, scheme: &str, token: &str) -> Result<Answer, Fault> {
     let hello = json!({
         "jsonrpc": "2.0", "id": 0, "method": "initialize",
@@ -43,7 +43,7 @@ pub(crate) async fn knock(server: &str, scheme: &str, token: &str) -> Result<Ans
     post(&server.parse()?, &hello, &[("authorization", &value)]).await
 }
 
-/// Fails unless a server refuses the token for this reason, in words that a client understands.
+/// Fails unless the server rejects the token for this reason, with a challenge that a client can parse.
 pub(crate) fn refused(answer: &Answer, reason: &str) -> Result<(), Fault> {
     same("the status", answer.status, 401)?;
     let challenge = answer.header("www-authenticate").unwrap_or_default();

@@ -39,7 +39,7 @@ fn build(root: &Value, schema: &Value, all: bool) -> Value {
     }
 }
 
-/// What leaves no choice, or makes it.
+/// The value that the schema names: its constant, the first of its enum, or its first example.
 fn fixed(schema: &Value) -> Option<Value> {
     let first = |list: &Value| list.get(0).cloned();
     schema

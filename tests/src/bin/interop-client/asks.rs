@@ -1,4 +1,4 @@
-//! What servers ask: the model, the user, the roots.
+//! Requests of servers: sampling, elicitation, roots.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use crate::report::{Fault, Outcome, absent, ensure, same, says, worked};
 use crate::target::Session;
 use crate::tools::call;
 
-/// A tool that asks the model gets its answer.
+/// Calls a tool that requests sampling and returns the model's response.
 pub(crate) async fn sampling(session: &Session, tool: &str, arguments: Value) -> Outcome {
     let before = session.host.seen().samples.len();
     let result = call(session, tool, arguments, "the model heard").await?;
@@ -20,7 +20,7 @@ pub(crate) async fn sampling(session: &Session, tool: &str, arguments: Value) ->
     worked(result.joined_text())
 }
 
-/// A tool that asks the user, who answers in this way; the tool then says each fragment.
+/// Calls a tool that elicits; after this reaction of the user its text must contain each fragment.
 pub(crate) async fn form(
     session: &Session,
     answer: Answer,
@@ -39,14 +39,14 @@ pub(crate) async fn form(
     worked(format!("{answer:?}"))
 }
 
-/// The user declines, then closes the form.
+/// Calls a tool twice: the user declines, then cancels.
 pub(crate) async fn refused(session: &Session, tool: &str, fragments: [&str; 2]) -> Outcome {
     form(session, Answer::Decline, tool, &fragments[..1]).await?;
     form(session, Answer::Cancel, tool, &fragments[1..]).await?;
     worked("declined, then cancelled")
 }
 
-/// A tool that sends the user to a URL; the user goes, then refuses.
+/// Calls a tool twice that sends the user to a URL: the user visits it, then declines.
 pub(crate) async fn url(
     session: &Session,
     tool: &str,
@@ -64,7 +64,7 @@ pub(crate) async fn url(
     worked(urls[before].url.clone())
 }
 
-/// The server has had every chance to ask, and did not.
+/// Shows that the server sent no such request although all of its tools were called.
 pub(crate) async fn silent(session: &Session) -> Outcome {
     let seen = session.host.seen();
     let questions = seen.samples.len() + seen.forms.len() + seen.urls.len();
@@ -72,10 +72,10 @@ pub(crate) async fn silent(session: &Session) -> Outcome {
     absent("no tool asked the user or the model")
 }
 
-/// A tool whose text tells which roots the server knows: it knows the one that was offered.
+/// Calls a tool that returns the roots, which must include the declared one.
 pub(crate) async fn roots(session: &Session, tool: &str, root: &str) -> Outcome {
     let none = Value::Object(serde_json::Map::new());
-    // The server asks by itself after the handshake, so the first answers may come too early.
+    // The server requests the roots after the handshake, so the first results may precede its response.
     let start = Instant::now();
     while start.elapsed() < Duration::from_secs(60) {
         let text = call(session, tool, none.clone(), "").await?.joined_text();
@@ -87,7 +87,7 @@ pub(crate) async fn roots(session: &Session, tool: &str, root: &str) -> Outcome 
     Err(format!("{tool} does not know {root}").into())
 }
 
-/// Other roots are announced, and the server asks again.
+/// Announces other roots, which the server must request.
 pub(crate) async fn roots_changed(
     session: &Session,
     tool: &str,
@@ -99,11 +99,11 @@ pub(crate) async fn roots_changed(
     worked("the server asked again")
 }
 
-/// A tool that needs a URL visited first: the error names it, and the second call works.
+/// Calls a tool that requires a visit to a URL: the error names the URL, and the second call succeeds.
 pub(crate) async fn url_required(session: &Session, tool: &str, arguments: Value) -> Outcome {
     let refused = session.client.call_tool(tool, arguments.clone()).await;
     let error: Fault = match refused {
-        // The error did not reach the wire.
+        // The server did not send the error.
         Ok(result) if result.is_error() => {
             return absent(format!("isError instead: {}", result.joined_text()));
         }

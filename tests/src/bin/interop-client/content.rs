@@ -12,7 +12,7 @@ use crate::lifecycle::code;
 use crate::report::{Fault, Outcome, ensure, same, worked};
 use crate::target::Session;
 
-/// Resources are listed, and this one is among them.
+/// Lists the resources, which must include this one.
 pub(crate) async fn list(session: &Session, uri: &str) -> Outcome {
     let resources = session.client.list_resources().await?;
     ensure(resources.iter().any(|resource| resource.uri == uri), || {
@@ -21,7 +21,7 @@ pub(crate) async fn list(session: &Session, uri: &str) -> Outcome {
     worked(format!("{} resources", resources.len()))
 }
 
-/// Every listed resource can be read.
+/// Reads every listed resource.
 pub(crate) async fn read_all(session: &Session) -> Outcome {
     let resources = session.client.list_resources().await?;
     for resource in &resources {
@@ -45,7 +45,7 @@ pub(crate) async fn read(client: &Client, uri: &str) -> Result<ReadResourceResul
     Ok(result)
 }
 
-/// Every template is filled in with one value for its only variable, and read.
+/// Expands every template with a value for its only variable, and reads the resource.
 pub(crate) async fn templates(session: &Session, value: &str) -> Outcome {
     let templates = session.client.list_resource_templates().await?;
     ensure(!templates.is_empty(), || "no templates".to_owned())?;
@@ -57,7 +57,7 @@ pub(crate) async fn templates(session: &Session, value: &str) -> Outcome {
     worked(format!("{} templates read", templates.len()))
 }
 
-/// A resource that is not there is refused.
+/// Reads an unknown resource, which the server must reject.
 pub(crate) async fn unknown(session: &Session, uri: &str) -> Outcome {
     let params = ReadResourceRequestParams::new(uri);
     let code = code(session.client.request::<ReadResourceRequest>(&params).await)?;
@@ -65,7 +65,7 @@ pub(crate) async fn unknown(session: &Session, uri: &str) -> Outcome {
     worked(format!("code {code}"))
 }
 
-/// Subscribes, lets `provoke` change the resource, is told, and unsubscribes.
+/// Subscribes, changes the resource with `provoke`, waits for the notification, and unsubscribes.
 pub(crate) async fn subscribe(
     session: &Session,
     uri: &str,
@@ -86,7 +86,7 @@ pub(crate) async fn told(session: &Session, changes: &[ChangedList]) -> Outcome 
     worked(format!("{changes:?}"))
 }
 
-/// Every prompt is written: with arguments from the table, else with made-up ones.
+/// Gets every prompt: with arguments from the table, or else with generated ones.
 pub(crate) async fn prompts(session: &Session, table: &[(&str, &str)]) -> Outcome {
     let prompts = session.client.list_prompts().await?;
     ensure(!prompts.is_empty(), || "no prompts".to_owned())?;
@@ -105,14 +105,14 @@ pub(crate) async fn prompts(session: &Session, table: &[(&str, &str)]) -> Outcom
     worked(format!("{} prompts", prompts.len()))
 }
 
-/// A prompt that is not there is refused; the code is up to the server.
+/// Gets an unknown prompt, which the server must reject; any error code is accepted.
 pub(crate) async fn unknown_prompt(session: &Session) -> Outcome {
     let none: [(&str, &str); 0] = [];
     let code = code(session.client.get_prompt("no-such-prompt", none).await)?;
     worked(format!("code {code}"))
 }
 
-/// What is to be completed, and what must be among the answers.
+/// An argument or variable to complete, and a value that the response must contain.
 #[derive(Debug)]
 pub(crate) struct CompletionRequest<'a> {
     pub(crate) reference: CompletionReference,
@@ -132,7 +132,7 @@ pub(crate) fn of_template(uri: &str) -> CompletionReference {
     ResourceTemplateReference::new(uri).into()
 }
 
-/// Completes, and compares.
+/// Requests the completion and checks the values.
 pub(crate) async fn complete(session: &Session, completing: CompletionRequest<'_>) -> Outcome {
     let resolved = completing.resolved.iter();
     let resolved: BTreeMap<String, String> = resolved

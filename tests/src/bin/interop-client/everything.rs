@@ -1,4 +1,4 @@
-//! `@modelcontextprotocol/server-everything`: a bit of each.
+//! `@modelcontextprotocol/server-everything`.
 
 use mcp_client::ChangedList;
 use mcp_protocol::Revision;
@@ -51,8 +51,8 @@ pub(crate) async fn run(target: &Target) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The second one because the server asks for the roots in any case, a moment after the handshake,
-/// and does not leave before it has the answer.
+/// Two tools that return at once. The second one needs the roots: the server requests them shortly after
+/// every handshake, and does not exit before it has the response.
 fn quick() -> [Known; 2] {
     [
         known("get-sum", json!({ "a": 2, "b": 3 }), "is 5"),
@@ -60,7 +60,7 @@ fn quick() -> [Known; 2] {
     ]
 }
 
-/// Tools whose schema does not say what makes them interesting.
+/// Tools whose useful arguments cannot be derived from their schemas.
 fn table() -> Vec<Known> {
     let none = || json!({});
     vec![
@@ -210,7 +210,7 @@ async fn completions(s: &Session) -> Outcome {
     worked("a prompt's argument, a template's variable")
 }
 
-/// Updates begin at once and go on every five seconds; one is enough.
+/// Updates begin at once and are repeated every five seconds; one is enough.
 async fn updates(s: &Session) -> Result<(), Fault> {
     call(s, "toggle-subscriber-updates", json!({}), "Started").await?;
     call(s, "toggle-subscriber-updates", json!({}), "Stopped").await?;
@@ -234,7 +234,7 @@ async fn changed(s: &Session, is_http: bool) -> Outcome {
     Ok(told)
 }
 
-/// On a connection of its own: the server keeps a timer per task and does not leave by itself.
+/// On a separate connection, because the server keeps a timer per task and does not exit by itself.
 async fn task(target: &Target) -> Outcome {
     let session = target.connect(Revision::LATEST_WITH_SESSIONS).await?;
     let mut arguments = mcp_types::JsonObject::new();

@@ -1,4 +1,4 @@
-//! `@modelcontextprotocol/server-filesystem`, let loose on a folder of its own.
+//! `@modelcontextprotocol/server-filesystem`, with a separate folder.
 
 use std::path::Path;
 
@@ -17,9 +17,9 @@ use crate::{asks, lifecycle, tools};
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 
-/// Every feature it has, and proof that it lacks the rest.
+/// Reports every feature that the server has, and the evidence that it lacks the others.
 pub(crate) async fn run(target: &Target) -> Result<(), Fault> {
-    // What tools say has the folder's real name in it.
+    // The results of tools contain the real path of the folder.
     let folder = target.folder.clone();
     std::fs::write(folder.join("pixel.png"), PNG)?;
     let _ = std::fs::remove_file(folder.join("moved.txt"));
@@ -67,7 +67,7 @@ pub(crate) async fn run(target: &Target) -> Result<(), Fault> {
     Ok(())
 }
 
-/// In this order: written, read, changed, moved, found.
+/// In this order: write, read, change, move, search.
 fn table(folder: &Path) -> Vec<Known> {
     let note = folder.join("note.txt");
     let moved = folder.join("moved.txt");
@@ -151,7 +151,7 @@ async fn calls(s: &Session, folder: &Path) {
     row("pagination", lifecycle::pages(s)).await;
 }
 
-/// Written, and read again.
+/// Writes a file and reads it.
 async fn large(s: &Session, folder: &Path) -> Outcome {
     let text = tools::large_text();
     let path = folder.join("large.text");
@@ -160,7 +160,7 @@ async fn large(s: &Session, folder: &Path) -> Outcome {
     tools::large(s, "read_text_file", json!({ "path": path }), &text).await
 }
 
-/// One file per call, so that each has something of its own to find.
+/// Creates one file per call, so that each call finds a different one.
 async fn concurrent(s: &Session, folder: &Path, search: impl Fn(&str) -> Value) -> Outcome {
     for number in 0..tools::CONCURRENT {
         std::fs::write(folder.join(format!("call-{number:03}")), "")?;
@@ -168,7 +168,7 @@ async fn concurrent(s: &Session, folder: &Path, search: impl Fn(&str) -> Value) 
     tools::concurrent(s, "search_files", search).await
 }
 
-/// What it does not declare, and what it did not do while every tool was called.
+/// The features that the server does not declare or did not use while every tool was called.
 async fn missing(s: &Session) {
     row("resources-list", undeclared::<ListResourcesRequest>(s)).await;
     row("resources-read", undeclared::<ReadResourceRequest>(s)).await;
@@ -184,7 +184,7 @@ async fn missing(s: &Session) {
     quick(s).await;
 }
 
-/// Its lists stay as they are.
+/// Shows that the lists do not change.
 pub(crate) async fn unchanged(s: &Session) -> Outcome {
     match &*s.host.seen().changed {
         [] => absent("no list changed while every tool was called"),
@@ -192,7 +192,7 @@ pub(crate) async fn unchanged(s: &Session) -> Outcome {
     }
 }
 
-/// No tool of it takes long enough to tell of it, or to be cancelled.
+/// Shows that no tool takes long enough to report progress or to be cancelled.
 pub(crate) async fn quick(s: &Session) {
     let silent = || async {
         same("reports of progress", s.host.seen().progress, 0)?;

@@ -1,4 +1,4 @@
-//! The host around the client: answers what servers ask, and remembers what they said.
+//! The host around the client: answers server requests, and records notifications.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,10 +14,10 @@ use tokio::sync::watch;
 use crate::arguments;
 use crate::report::Fault;
 
-/// How long something that has been provoked may take to arrive.
+/// Time limit for the arrival of an expected message.
 const WAIT: Duration = Duration::from_secs(60);
 
-/// Everything a server said that was no answer.
+/// Everything that a server sent, except responses.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Observations {
     pub(crate) logs: Vec<LoggingMessageNotificationParams>,
@@ -29,16 +29,16 @@ pub(crate) struct Observations {
     pub(crate) progress: usize,
 }
 
-/// What the user does with the next question.
+/// The user's reaction to the next elicitation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Answer {
     /// Fills in every field.
     Fill,
-    /// Fills in only what must be, and leaves the defaults to the library.
+    /// Fills in only required fields without a default; the library adds the defaults.
     Minimum,
-    /// Says no.
+    /// Declines.
     Decline,
-    /// Closes it.
+    /// Cancels.
     Cancel,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// A host whose user fills in forms.
+    /// Creates a host whose user fills in forms.
     pub(crate) fn new() -> Self {
         Self {
             seen: watch::Sender::new(Observations::default()),
@@ -58,22 +58,22 @@ impl Host {
         }
     }
 
-    /// Sets what the user does from now on.
+    /// Sets the user's reaction from now on.
     pub(crate) fn answer(&self, answer: Answer) {
         *self.answer.lock().unwrap_or_else(PoisonError::into_inner) = answer;
     }
 
-    /// What was said so far.
+    /// Returns what was recorded so far.
     pub(crate) fn seen(&self) -> Observations {
         self.seen.borrow().clone()
     }
 
-    /// A call reported progress.
+    /// Records progress of a call.
     pub(crate) fn progressed(&self) {
         self.seen.send_modify(|seen| seen.progress += 1);
     }
 
-    /// Waits until the server has said something.
+    /// Waits until the record meets a condition.
     pub(crate) async fn until(
         &self,
         what: &str,
@@ -88,7 +88,7 @@ impl Host {
         }
     }
 
-    /// A client with everything this host can do.
+    /// Creates a client with all handlers of this host.
     pub(crate) fn builder(&self) -> Builder {
         let (log, changed, done) = (self.clone(), self.clone(), self.clone());
         let (forms, urls, model) = (self.clone(), self.clone(), self.clone());

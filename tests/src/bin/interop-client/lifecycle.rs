@@ -9,7 +9,7 @@ use crate::report::{Fault, Outcome, absent, ensure, row, same, worked};
 use crate::target::{Session, Target};
 use crate::tools::{self, Known, call};
 
-/// Who the server says it is, and what was agreed.
+/// Checks the server's name and the negotiated revision.
 pub(crate) fn initialized(session: &Session, name: &str) -> Outcome {
     let client = &session.client;
     same("the server's name", &*client.server_info().name, name)?;
@@ -24,7 +24,7 @@ pub(crate) fn initialized(session: &Session, name: &str) -> Outcome {
     worked(format!("{name} {}", client.server_info().version))
 }
 
-/// Three signs of life.
+/// Sends three pings.
 pub(crate) async fn ping(session: &Session) -> Outcome {
     for _ in 0..3 {
         session.client.ping().await?;
@@ -32,8 +32,8 @@ pub(crate) async fn ping(session: &Session) -> Outcome {
     worked("answered three times")
 }
 
-/// A connection that is opened with a question, and a list and a call over it: whatever the server answers, it is
-/// spoken to. The revision stands first.
+/// Connects with `Auto`, then lists tools and calls one. This must work with every response to the probe. The detail
+/// begins with the negotiated revision.
 pub(crate) async fn probe(target: &Target) -> Outcome {
     let session = target.connect(Revision::LATEST).await?;
     session.client.list_tools().await?;
@@ -46,7 +46,7 @@ pub(crate) async fn probe(target: &Target) -> Outcome {
     })
 }
 
-/// What a server without a session said when it was asked.
+/// Checks the response to `server/discover`.
 pub(crate) fn discovered(session: &Session, name: &str) -> Outcome {
     let client = &session.client;
     same("the server's name", &*client.server_info().name, name)?;
@@ -62,7 +62,7 @@ pub(crate) fn discovered(session: &Session, name: &str) -> Outcome {
     worked(format!("{name} {}", client.server_info().version))
 }
 
-/// No revision but the newest will do.
+/// Connects with the newest revision and no other.
 pub(crate) async fn only_modern(target: &Target) -> Outcome {
     let session = target.only_modern().await?;
     same("the revision", session.client.revision(), Revision::LATEST)?;
@@ -71,7 +71,7 @@ pub(crate) async fn only_modern(target: &Target) -> Outcome {
     worked("called add")
 }
 
-/// A method that no revision has.
+/// A method that does not exist in any revision.
 #[derive(Debug)]
 enum NoSuchRequest {}
 
@@ -81,7 +81,7 @@ impl Request for NoSuchRequest {
     type Result = JsonObject;
 }
 
-/// A method that is not there is refused.
+/// Calls an unknown method, which the server must reject.
 pub(crate) async fn unknown_method(session: &Session) -> Outcome {
     let params = JsonObject::new();
     let code = code(session.client.request::<NoSuchRequest>(&params).await)?;
@@ -127,7 +127,8 @@ pub(crate) async fn pages(session: &Session) -> Outcome {
     worked(format!("{pages} pages"))
 }
 
-/// Messages arrive from the level that was set, and not below it. `provoke` makes the server log at level info.
+/// Checks that messages arrive at or above the level that was set, and not below it. `provoke` makes the server log at
+/// level info.
 pub(crate) async fn logging(
     session: &Session,
     provoke: impl AsyncFn() -> Result<(), Fault>,
@@ -136,7 +137,7 @@ pub(crate) async fn logging(
     client.set_log_level(LoggingLevel::Error).await?;
     let before = session.host.seen().logs.len();
     provoke().await?;
-    // Over a pipe, what was sent before the answer is here.
+    // Over a pipe, messages that were sent before the response have arrived.
     same(
         "messages below the level",
         session.host.seen().logs.len(),
@@ -163,7 +164,7 @@ pub(crate) fn by_subscribing<'a>(
     }
 }
 
-/// One row per revision: negotiated, and a tool called.
+/// Negotiates each revision and calls a tool; one row per revision.
 pub(crate) async fn revisions(target: &Target, known: &[Known]) {
     for revision in Revision::WITH_SESSIONS {
         let feature = format!("revision-{revision}");
@@ -185,7 +186,7 @@ async fn one_revision(target: &Target, revision: Revision, known: &[Known]) -> O
     worked(format!("called {}", names.join(", ")))
 }
 
-/// The code of a refusal.
+/// Returns the code of an error response.
 pub(crate) fn code<T>(answer: Result<T, mcp_client::Error>) -> Result<i64, Fault> {
     match answer {
         Ok(_) => Err("the server answered where it must refuse".into()),

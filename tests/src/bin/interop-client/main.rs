@@ -1,8 +1,8 @@
 //! Drives servers of other projects with our client, for `cargo xtask interop`.
 //!
 //! Prints one JSON line per feature: `feature`, `outcome` (`ok`, `absent` or `failed`) and
-//! `detail`. It has side jobs: it watches how a server ends and what it asks, and it serves the
-//! everything server in small pages to clients of other projects.
+//! `detail`. It has two other modes: a proxy that records how a server ends and which requests it
+//! sends, and the everything server with small pages for clients of other projects.
 
 mod arguments;
 mod asks;
@@ -65,7 +65,7 @@ fn block_on<T>(work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault>
     tokio::runtime::Runtime::new()?.block_on(work)
 }
 
-/// The word for an era.
+/// Parses the name of an era.
 fn era(word: &str) -> Result<Era, Fault> {
     match word {
         "legacy" => Ok(Era::Legacy),
@@ -88,7 +88,7 @@ async fn drive(word: &str, scenario: &str, folder: &str, server: &[&str]) -> Res
     }
 }
 
-/// The everything server, a few items a page, with a tool that works the second time.
+/// Creates the everything server with small pages and a tool that succeeds at the second call.
 async fn pages(word: &str, size: &str, place: &[&str]) -> Result<(), Fault> {
     let visited = Arc::new(AtomicBool::new(false));
     let gated = Tool::new("interop_url_required", move |cx: Ctx| {

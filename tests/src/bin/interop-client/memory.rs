@@ -13,7 +13,7 @@ use crate::{asks, content, lifecycle, tools};
 
 const GRAPH: &str = "memory://knowledge-graph";
 
-/// Every feature it has, and proof that it lacks the rest.
+/// Reports every feature that the server has, and the evidence that it lacks the others.
 pub(crate) async fn run(target: &Target) -> Result<(), Fault> {
     let session = target.connect(Revision::LATEST_WITH_SESSIONS).await?;
     let s = &session;
@@ -64,7 +64,7 @@ pub(crate) async fn run(target: &Target) -> Result<(), Fault> {
     Ok(())
 }
 
-/// In this order: made, read, forgotten.
+/// In this order: create, read, delete.
 fn table() -> Vec<Known> {
     let ada = json!({ "name": "Ada", "entityType": "person", "observations": ["counts"] });
     let bob = json!({ "name": "Bob", "entityType": "person", "observations": [] });
@@ -96,7 +96,7 @@ fn table() -> Vec<Known> {
     ]
 }
 
-/// One entity per call, so that each has something of its own to find.
+/// Creates one entity per call, so that each call finds a different one.
 async fn concurrent(s: &Session, search: impl Fn(&str) -> Value) -> Outcome {
     let entity = |number| {
         let name = format!("call-{number:03}");
@@ -119,7 +119,7 @@ async fn no_templates(s: &Session) -> Outcome {
     absent("the list of templates is empty")
 }
 
-/// What it does not declare, and what it did not do while every tool was called.
+/// The features that the server does not declare or did not use while every tool was called.
 async fn missing(s: &Session) {
     row("prompts", undeclared::<GetPromptRequest>(s)).await;
     row("unknown-prompt", undeclared::<GetPromptRequest>(s)).await;
@@ -141,7 +141,7 @@ async fn missing(s: &Session) {
     }
 }
 
-/// Roots are offered and changed, tools are called, and it asks nothing.
+/// Declares and changes roots and calls tools; the server must not request the roots.
 async fn rootless(target: &Target) -> Outcome {
     let session = target.overhear().await?;
     session.client.set_roots([target.root("elsewhere")])?;

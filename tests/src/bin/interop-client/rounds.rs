@@ -1,4 +1,4 @@
-//! What a server of 2026-07-28 asks in rounds, and what its HTTP shows.
+//! Multi round-trip requests of a server of 2026-07-28, and its HTTP headers.
 
 use mcp_client::Error;
 use mcp_types::v2026_07_28::CallToolOutcome;
@@ -24,7 +24,7 @@ pub(crate) async fn rows(target: &Target, peer: &Peer<'_>) {
     }
 }
 
-/// User, model and host are asked in one round, and the call is answered in the next.
+/// Requests input from user, model and host in one round trip; the next one returns the result.
 async fn together(s: &Session, root: &str) -> Outcome {
     let first = s.client.call_tool_once("ask_all", json!({})).await?;
     let CallToolOutcome::InputRequired(round) = first else {
@@ -40,7 +40,7 @@ async fn together(s: &Session, root: &str) -> Outcome {
     worked(said)
 }
 
-/// The second question holds the first answer.
+/// Checks that the second input request contains the first response.
 async fn again(s: &Session) -> Outcome {
     let before = s.host.seen().forms.len();
     s.host.answer(Answer::Fill);
@@ -53,7 +53,7 @@ async fn again(s: &Session) -> Outcome {
     worked(format!("{second} {said}"))
 }
 
-/// A prompt that asks what it is about.
+/// Gets a prompt that requests its topic from the user.
 async fn prompt(s: &Session) -> Outcome {
     let before = s.host.seen().forms.len();
     let none: [(&str, &str); 0] = [];
@@ -64,7 +64,7 @@ async fn prompt(s: &Session) -> Outcome {
     worked("asked once, then written")
 }
 
-/// The server gives the header back as it came: in plain words if they are plain.
+/// Calls a tool that returns its header parameter unchanged; plain text is sent without encoding.
 async fn headed(s: &Session) -> Outcome {
     for (value, header) in [
         ("plain", "plain"),
@@ -76,7 +76,7 @@ async fn headed(s: &Session) -> Outcome {
     worked("in plain words, and in base64")
 }
 
-/// A client that cannot be asked is told what it lacks.
+/// Calls as a client without capabilities; the error must name the missing one.
 async fn incapable(target: &Target) -> Outcome {
     let session = target.incapable().await?;
     let refused = session.client.call_tool("ask_user", json!({})).await;

@@ -1,5 +1,5 @@
-//! A server made with an SDK, in the manner of `tests/interop/server.py`: what the reference servers
-//! lack, among others. A tool that its framework has no words for is not listed, and so absent.
+//! A server written with another SDK, like `tests/interop/server.py`, with features that the reference
+//! servers lack. A server omits tools that its framework cannot express; their features count as absent.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use crate::{asks, content, lifecycle, rounds, tools};
 
 const NOTE: &str = "peer://note";
 
-/// The session, and which tools the server has.
+/// The session, and the names of the server's tools.
 pub(crate) struct Peer<'a> {
     pub(crate) session: &'a Session,
     tools: Vec<String>,
@@ -34,7 +34,7 @@ impl<'a> Peer<'a> {
         self.tools.iter().any(|name| name == tool)
     }
 
-    /// A row about a tool that the server may not have.
+    /// Reports a row about a tool that the server may not have.
     pub(crate) async fn row(&self, feature: &str, tool: &str, work: impl Future<Output = Outcome>) {
         let checked = async {
             if self.has(tool) {
@@ -83,7 +83,7 @@ pub(crate) async fn run(target: &Target, name: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What is over when sessions are.
+/// The features that only sessions have.
 async fn sessions(target: &Target, peer: &Peer<'_>) {
     let s = peer.session;
     if target.is_http() {
@@ -104,8 +104,8 @@ async fn sessions(target: &Target, peer: &Peer<'_>) {
     peer.row("url-required", "needs_url", required).await;
 }
 
-/// Tools that fail, wait or need to be called in a certain way have rows of their own; here they
-/// are called so that they succeed.
+/// Tools that fail, wait or need special arguments have separate rows; here they are called so that
+/// they succeed.
 fn table() -> Vec<Known> {
     vec![
         known("add", json!({ "a": 2, "b": 3 }), "5"),
@@ -157,7 +157,7 @@ async fn calls(s: &Session) {
 
 async fn cancelled(s: &Session) -> Outcome {
     tools::cancel(s, "wait", json!({})).await?;
-    // The tool learns of it a moment later where the end of a connection says so.
+    // If the end of a connection is the cancellation, the tool notices it a moment later.
     let end = Instant::now() + Duration::from_secs(10);
     loop {
         match call(s, "was_cancelled", json!({}), "true").await {
@@ -198,7 +198,7 @@ async fn questions(target: &Target, peer: &Peer<'_>) {
     .await;
 }
 
-/// The user visits the URL, then refuses. In a session the end of the visit is told.
+/// The user visits the URL, then declines. In a session the server announces the end of the visit.
 async fn visit(target: &Target, s: &Session) -> Outcome {
     let link = json!({ "url": "https://example.com/connect" });
     let outcome = asks::url(s, "ask_url", link, ["user: accept", "user: decline"]).await?;
@@ -271,7 +271,7 @@ async fn changed(s: &Session) -> Outcome {
     .await
 }
 
-/// Whether the server agrees to tell, which the client asks for beside everything else.
+/// Whether the server acknowledges the subscription, which the client requests with all others.
 async fn listens(s: &Session) -> bool {
     let end = Instant::now() + Duration::from_secs(10);
     while s.client.subscribed_changes().is_none() && Instant::now() < end {

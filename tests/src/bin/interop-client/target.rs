@@ -1,4 +1,4 @@
-//! The server under test: where it is, how it ends.
+//! The server under test: its location and its end.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,22 +17,22 @@ use crate::report::{Fault, Outcome, ensure, same, worked};
 /// A server and a folder to work in.
 #[derive(Debug)]
 pub(crate) struct Target {
-    /// Where files may be made.
+    /// Folder for files.
     pub(crate) folder: PathBuf,
-    /// What is spoken, where the server speaks both.
+    /// The kind of revision, if the server supports both.
     pub(crate) era: Era,
     place: ServerLocation,
     started: AtomicUsize,
 }
 
-/// Where the server is.
+/// The location of the server.
 #[derive(Debug)]
 enum ServerLocation {
     /// A program, started for each connection.
     Program(Vec<String>),
-    /// It is there already, at this URL.
+    /// A running server at this URL.
     Url(String),
-    /// The same, and it speaks as in 2024-11-05, which the client finds out by itself.
+    /// A running server with the transport of 2024-11-05, which the client detects.
     Stream(String),
 }
 
@@ -41,12 +41,12 @@ enum ServerLocation {
 pub(crate) struct Session {
     pub(crate) client: Client,
     pub(crate) host: Host,
-    /// Where a witness writes down how the server ended.
+    /// The file in which the witness records how the server ended.
     status: Option<PathBuf>,
 }
 
 impl Target {
-    /// The server is `--http URL`, `--sse URL`, or a program with its arguments. Makes the folder if it is not there.
+    /// The server is `--http URL`, `--sse URL`, or a program with its arguments. Creates the folder if it does not exist.
     pub(crate) fn new(era: Era, folder: &str, words: &[&str]) -> Result<Self, Fault> {
         std::fs::create_dir_all(folder)?;
         let place = match words {
@@ -64,7 +64,7 @@ impl Target {
         })
     }
 
-    /// The row about the end.
+    /// Returns the row about the end of the connection.
     pub(crate) fn ending(&self) -> &'static str {
         match self.place {
             ServerLocation::Program(_) => "shutdown",
@@ -74,12 +74,12 @@ impl Target {
         }
     }
 
-    /// Whether there is a connection that a server can give back.
+    /// Whether the transport has connections that a server can close while the session continues.
     pub(crate) fn is_http(&self) -> bool {
         self.url().is_some()
     }
 
-    /// Where the server has its one endpoint.
+    /// Returns the URL of the Streamable HTTP endpoint.
     pub(crate) fn url(&self) -> Option<&str> {
         match &self.place {
             ServerLocation::Url(url) => Some(url),
@@ -87,7 +87,7 @@ impl Target {
         }
     }
 
-    /// The folder, or a file in it, as a root.
+    /// Returns the folder, or a file in it, as a root.
     pub(crate) fn root(&self, name: &str) -> Root {
         let path = self.folder.join(name).to_string_lossy().into_owned();
         let mut uri = "file://".to_owned();
@@ -101,7 +101,7 @@ impl Target {
         Root::new(uri).with_name("Workshop")
     }
 
-    /// Connects by the era: with a handshake, or by asking, which must not end in one.
+    /// Connects as the era requires: with a handshake, or with `server/discover` and no handshake.
     pub(crate) async fn session(&self) -> Result<Session, Fault> {
         let revision = match self.era {
             Era::Legacy => Revision::LATEST_WITH_SESSIONS,
@@ -114,27 +114,27 @@ impl Target {
         Ok(session)
     }
 
-    /// Connects with this as the newest revision. A program is started under a witness of its end.
+    /// Connects with this as the newest revision. A witness records the end of a program.
     pub(crate) async fn connect(&self, revision: Revision) -> Result<Session, Fault> {
         let host = Host::new();
         let builder = self.with_host(&host).revision(revision);
         self.start("witness", host, builder).await
     }
 
-    /// The same at the newest revision, without falling back to any other.
+    /// Connects with the newest revision and no other.
     pub(crate) async fn only_modern(&self) -> Result<Session, Fault> {
         let host = Host::new();
         let builder = self.with_host(&host).negotiation(Negotiation::Modern);
         self.start("witness", host, builder).await
     }
 
-    /// A client that nothing can be asked.
+    /// Connects a client without capabilities.
     pub(crate) async fn incapable(&self) -> Result<Session, Fault> {
         let builder = Client::builder("interop-client", env!("CARGO_PKG_VERSION"));
         self.start("witness", Host::new(), builder).await
     }
 
-    /// With a handshake, under a witness that also writes down what the server asks.
+    /// Connects with a handshake and a witness that also records the requests of the server.
     pub(crate) async fn overhear(&self) -> Result<Session, Fault> {
         let host = Host::new();
         let builder = self
@@ -177,7 +177,7 @@ impl Target {
 }
 
 impl Session {
-    /// Ends the connection; a program has to leave by itself, with success.
+    /// Ends the connection; a program must then exit with success by itself.
     pub(crate) async fn close(self) -> Outcome {
         let start = Instant::now();
         let is_program = self.status.is_some();
@@ -190,7 +190,7 @@ impl Session {
         })
     }
 
-    /// Ends the connection in the same way, and gives what a witness wrote down.
+    /// Ends the connection in the same way; returns the record of the witness.
     pub(crate) async fn left(self) -> Result<Value, Fault> {
         self.client.close().await?;
         let mut written = Value::Null;
@@ -214,7 +214,7 @@ impl Session {
         Ok(written)
     }
 
-    /// Ends the connection, with force if need be.
+    /// Ends the connection and, if necessary, kills the server.
     pub(crate) async fn end(self) -> Result<(), Fault> {
         Ok(self.client.close().await?)
     }

@@ -1,4 +1,4 @@
-//! Tools that run as tasks (2025-11-25): awaited like any other, and held on to.
+//! Tools that run as tasks (2025-11-25), awaited like other calls or through a handle.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

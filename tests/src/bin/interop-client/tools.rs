@@ -1,4 +1,4 @@
-//! Tools: listed, called, reporting, cancelled.
+//! Tools: lists, calls, progress, cancellation.
 
 use std::future::IntoFuture as _;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,10 +13,10 @@ use crate::lifecycle::code;
 use crate::report::{Fault, Outcome, ensure, same, says, worked};
 use crate::target::Session;
 
-/// How many calls are on their way at once.
+/// Number of concurrent calls.
 pub(crate) const CONCURRENT: usize = 50;
 
-/// A tool of which it is known what to give it and what it says.
+/// A tool with known arguments and a known text of its result.
 #[derive(Debug)]
 pub(crate) struct Known {
     pub(crate) name: &'static str,
@@ -24,7 +24,7 @@ pub(crate) struct Known {
     pub(crate) says: &'static str,
 }
 
-/// An entry of a table of known tools.
+/// Creates an entry of the table of known tools.
 pub(crate) fn known(name: &'static str, arguments: Value, says: &'static str) -> Known {
     Known {
         name,
@@ -33,7 +33,7 @@ pub(crate) fn known(name: &'static str, arguments: Value, says: &'static str) ->
     }
 }
 
-/// Every tool has a name, a schema of an object, and no namesake.
+/// Lists the tools: each must have a unique name and an object as its input schema.
 pub(crate) async fn list(session: &Session) -> Outcome {
     let tools = session.client.list_tools().await?;
     ensure(!tools.is_empty(), || "no tools".to_owned())?;
@@ -47,8 +47,8 @@ pub(crate) async fn list(session: &Session) -> Outcome {
     worked(format!("{} tools", tools.len()))
 }
 
-/// Calls each tool that is listed: as the table says, else with arguments made from its schema.
-/// Tools that are tasks have a row of their own.
+/// Calls each listed tool with the arguments of the table, or else with arguments generated from its
+/// schema. Tools that run as tasks have a separate row.
 pub(crate) async fn call_all(session: &Session, table: &[Known]) -> Outcome {
     let tools = session.client.list_tools().await?;
     let mut called = 0;
@@ -58,7 +58,7 @@ pub(crate) async fn call_all(session: &Session, table: &[Known]) -> Outcome {
             format!("{} is not listed", entry.name)
         })?;
     }
-    // In the order of the table, as some need what others made.
+    // In the order of the table, because some tools need the results of earlier ones.
     for entry in table {
         call(session, entry.name, entry.arguments.clone(), entry.says).await?;
         called += 1;
@@ -87,7 +87,7 @@ fn is_task(tool: &Tool) -> bool {
     support == Some(&TaskSupport::Required)
 }
 
-/// Calls a tool that must succeed and say something; gives the result.
+/// Calls a tool that must succeed with a non-empty result; returns the result.
 pub(crate) async fn call(
     session: &Session,
     name: &str,
@@ -129,7 +129,7 @@ pub(crate) async fn structured(
     worked(format!("{name}: {member} is {value:.60}"))
 }
 
-/// A tool that fails says so in its result.
+/// Calls a tool that fails; its result must be an error.
 pub(crate) async fn failing(
     session: &Session,
     name: &str,
@@ -142,12 +142,12 @@ pub(crate) async fn failing(
     worked(result.joined_text())
 }
 
-/// Wrong arguments are a failed result, or invalid params.
+/// Sends wrong arguments: the response must be an error result or `invalid params`.
 pub(crate) async fn bad_arguments(session: &Session, name: &str, arguments: Value) -> Outcome {
     failed_or_refused(session, name, arguments).await
 }
 
-/// So is a tool that is not there.
+/// Calls an unknown tool, with the same expected response.
 pub(crate) async fn unknown(session: &Session) -> Outcome {
     failed_or_refused(session, "no-such-tool", Value::Null).await
 }
@@ -166,7 +166,7 @@ async fn failed_or_refused(session: &Session, name: &str, arguments: Value) -> O
     }
 }
 
-/// Progress arrives before the result, grows, and is complete.
+/// Checks progress: it arrives before the result, increases, and reaches its total.
 pub(crate) async fn progress(
     session: &Session,
     name: &str,
@@ -189,12 +189,12 @@ pub(crate) async fn progress(
     worked(format!("{steps} reports"))
 }
 
-/// A text of about a megabyte with the characters that framing and escaping stumble over.
+/// A text of about a megabyte with characters that are difficult for framing and escaping.
 pub(crate) fn large_text() -> String {
     "plain \"quoted\" back\\slash é 漢字 😀 \u{2028}\u{2029}\u{85}\u{7f}\t\n".repeat(20_000)
 }
 
-/// A large text goes there with the arguments and comes back whole.
+/// Sends a large text as an argument, which the result must contain unchanged.
 pub(crate) async fn large(session: &Session, name: &str, arguments: Value, text: &str) -> Outcome {
     let result = call(session, name, arguments, "").await?;
     ensure(holds(&serde_json::to_value(&result)?, text), || {
@@ -212,7 +212,7 @@ fn holds(value: &Value, text: &str) -> bool {
     }
 }
 
-/// Calls that are all on their way before the first is answered; each gets its own answer.
+/// Sends all calls before the first response; each call must get its own response.
 pub(crate) async fn concurrent(
     session: &Session,
     name: &'static str,
@@ -232,7 +232,7 @@ pub(crate) async fn concurrent(
     worked(format!("{CONCURRENT} calls"))
 }
 
-/// A call that is dropped after its first progress; the connection goes on.
+/// Drops a call after its first progress notification; the connection must remain usable.
 pub(crate) async fn cancel(session: &Session, name: &str, arguments: Value) -> Outcome {
     let (report, mut reports) = mpsc::channel(1);
     let call = session

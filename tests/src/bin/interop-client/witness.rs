@@ -1,6 +1,6 @@
-//! Stands between a client and a server program, and writes down what became of the server.
+//! A proxy between a client and a server program, which records how the server ended.
 //!
-//! If this process is killed on the way, there will be nothing written down.
+//! If this process is killed before the server ends, there is no record.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read, Write};
@@ -12,14 +12,14 @@ use serde_json::{Value, json};
 
 use crate::report::Fault;
 
-/// Runs the program on our own stdin and stdout; gives its exit code.
+/// Runs the program on the stdin and stdout of this process; returns its exit code.
 pub(crate) fn watch(status: &Path, program: &[String]) -> Result<i32, Fault> {
     let ended = command(program)?.status()?;
     std::fs::write(status, json!({ "code": ended.code() }).to_string())?;
     Ok(ended.code().unwrap_or(1))
 }
 
-/// The same, and reads along: the methods of the requests that the server sends, and that it is sent.
+/// Runs the program in the same way, and also records the methods of the requests that it sends and receives.
 pub(crate) fn overhear(status: &Path, program: &[String]) -> Result<i32, Fault> {
     let mut child = command(program)?
         .stdin(Stdio::piped())
@@ -29,7 +29,7 @@ pub(crate) fn overhear(status: &Path, program: &[String]) -> Result<i32, Fault> 
     let stdout = child.stdout.take().ok_or("the program has no stdout")?;
     let sent = Arc::<Mutex<Methods>>::default();
     let heard = Arc::clone(&sent);
-    // Ends with our own stdin, or with the program's.
+    // Ends with the stdin of this process, or with that of the program.
     std::thread::spawn(move || {
         pass_on(std::io::stdin(), stdin, |method| {
             lock(&heard).insert(method);
@@ -51,7 +51,7 @@ fn lock(methods: &Mutex<Methods>) -> MutexGuard<'_, Methods> {
     methods.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Passes lines on to their end, and tells the method of each request.
+/// Forwards all lines, and passes the method of each request to the callback.
 fn pass_on(
     from: impl Read,
     mut to: impl Write,

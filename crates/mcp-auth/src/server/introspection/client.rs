@@ -80,7 +80,7 @@ impl IntrospectionClient {
         let mut value = HeaderValue::from_str(basic.expose()).map_err(|error| {
             Error::caused(
                 ErrorKind::Setup,
-                "the credentials are not valid in a header",
+                "the client credentials contain characters that a header cannot have",
                 error,
             )
         })?;

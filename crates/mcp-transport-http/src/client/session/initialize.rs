@@ -52,7 +52,7 @@ pub(crate) async fn open_first(
                 | CallFailure::Unavailable(_, error),
             ) => error,
             Err(CallFailure::SessionLost { .. }) => TransportError::new(format!(
-                "{} lost the session while it was being opened",
+                "the server at {} ended the session during initialization",
                 state.http.endpoint
             )),
         };

@@ -21,8 +21,8 @@ const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event
 const AGENT: HeaderValue =
     HeaderValue::from_static(concat!("mcp-transport-http/", env!("CARGO_PKG_VERSION")));
 
-/// How many times the authorizer may have one message sent again: for a token, for more scopes, for
-/// the nonce of a proof.
+/// Maximum number of times that one message is sent again at the authorizer's request: with a new
+/// token, with more scopes, or with the nonce of a DPoP proof.
 const REPAIRS: u32 = 3;
 
 /// The connection to one server: URL, headers, credentials and HTTP client.

@@ -20,7 +20,7 @@ pub struct Body(Kind);
 
 enum Kind {
     Full(Bytes),
-    /// Parts in reverse order.
+    /// The parts of a text, last part first.
     Pieces(Vec<Bytes>),
     Events(Box<dyn EventSource>),
 }

@@ -1,4 +1,4 @@
-//! Tools: listed, called, reporting, cancelled, logging.
+//! Tools: lists, calls, progress, cancellation, logging.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::place::Target;
 use crate::report::{Fault, Outcome, ensure, row, same};
 use crate::{Session, made, refused, shown, text};
 
-/// Arguments of tools that need some, and what they say.
+/// The arguments of tools that require some, and the expected text.
 fn known(tool: &str) -> (Value, &'static str) {
     match tool {
         "add" => (json!({ "a": 2, "b": 3 }), "5"),
@@ -32,7 +32,7 @@ fn known(tool: &str) -> (Value, &'static str) {
     }
 }
 
-/// Tools with a row of their own, that fail or wait on purpose.
+/// Tools with a separate row, because they fail or wait on purpose.
 const APART: [&str; 2] = ["test_error_handling", "wait_for_cancel"];
 
 /// Tools for clients that declare the extension for tasks.
@@ -70,7 +70,7 @@ pub(crate) async fn rows(s: &Session) {
     row("large", large(s)).await;
 }
 
-/// What only sessions have.
+/// The features that only sessions have.
 pub(crate) async fn sessions(s: &Session, place: &Target) {
     row("logging", logging(s)).await;
     if place.is_http() {
@@ -81,7 +81,7 @@ pub(crate) async fn sessions(s: &Session, place: &Target) {
     }
 }
 
-/// Every tool, for a user who answers whatever is asked.
+/// Calls every tool, with a user that answers every elicitation.
 async fn call_all(s: &Session) -> Outcome {
     s.host.fill();
     let tools = s.client.list_all_tools().await?;

@@ -1,4 +1,4 @@
-//! Resources, prompts, completion, and what is told about them.
+//! Resources, prompts, completion, and change notifications.
 
 use std::collections::BTreeSet;
 
@@ -57,7 +57,7 @@ pub(crate) async fn rows(s: &Session, place: &Target) {
     row("pagination", pagination(place)).await;
 }
 
-/// How changes are told in sessions.
+/// Change notifications in a session.
 pub(crate) async fn sessions(s: &Session) {
     row("subscribe", subscribe(s)).await;
     row("list-changed", changed(s)).await;
@@ -141,7 +141,7 @@ async fn changed(s: &Session) -> Outcome {
     Ok("tools, prompts, resources".to_owned())
 }
 
-/// Every prompt, for a user who answers what one of them asks.
+/// Gets every prompt, with a user that answers the elicitation of one of them.
 async fn prompts(s: &Session) -> Outcome {
     s.host.fill();
     let prompts = shown(s.client.list_all_prompts().await?);

@@ -1,4 +1,4 @@
-//! The host around the client: answers what the server asks, and remembers what it said.
+//! The host around the client: answers server requests, and records notifications.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -16,10 +16,10 @@ use tokio::sync::watch;
 use crate::report::Fault;
 use crate::{made, shown};
 
-/// How long something that has been provoked may take to arrive.
+/// Time limit for the arrival of an expected message.
 const WAIT: Duration = Duration::from_secs(60);
 
-/// Everything the server said that was no answer.
+/// Everything that the server sent, except responses.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Observations {
     pub(crate) progress: Vec<Value>,
@@ -31,10 +31,10 @@ pub(crate) struct Observations {
     pub(crate) questions: Vec<Value>,
 }
 
-/// What the user does with a question.
+/// The user's reaction to an elicitation.
 #[derive(Clone, Debug)]
 enum Answer {
-    /// This, whatever is asked.
+    /// Always this response.
     Given(Value),
     /// Fills in the first choice, or something of the type.
     Filled,
@@ -61,7 +61,7 @@ impl Host {
         }
     }
 
-    /// A host that nothing can be asked.
+    /// Creates a host without capabilities.
     pub(crate) fn incapable(revision: &str) -> Self {
         Self {
             can: false,
@@ -69,12 +69,12 @@ impl Host {
         }
     }
 
-    /// Sets what the user says to the next questions.
+    /// Sets the user's response to the next elicitations.
     pub(crate) fn answer(&self, answer: Value) {
         self.will(Answer::Given(answer));
     }
 
-    /// From now on the user fills in whatever is asked.
+    /// Makes the user fill in every form from now on.
     pub(crate) fn fill(&self) {
         self.will(Answer::Filled);
     }
@@ -88,12 +88,12 @@ impl Host {
         *self.roots.lock().unwrap_or_else(PoisonError::into_inner) = roots.to_vec();
     }
 
-    /// What was said so far.
+    /// Returns what was recorded so far.
     pub(crate) fn seen(&self) -> Observations {
         self.seen.borrow().clone()
     }
 
-    /// Waits until the server has said something.
+    /// Waits until the record meets a condition.
     pub(crate) async fn until(
         &self,
         what: &str,
@@ -191,7 +191,7 @@ impl ClientHandler for Host {
         self.note(|seen| seen.changed.push("resource"));
     }
 
-    /// The SDK has no type for the end of a visit.
+    /// Handles the end of a visit, for which rmcp has no type.
     async fn on_custom_notification(&self, notification: CustomNotification, _: Told) {
         let id = notification.params.unwrap_or_default()["elicitationId"].clone();
         if let Some(id) = id.as_str() {

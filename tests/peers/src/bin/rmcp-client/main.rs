@@ -5,10 +5,10 @@
 //! rmcp-client ERA http URL URL-OF-PAGES
 //! ```
 //!
-//! ERA is legacy or modern. Prints one JSON line per feature. The programs are a witness of how servers end, which also
-//! serves the everything server in small pages, and that server; the URLs are those of the two servers.
+//! ERA is legacy or modern. Prints one JSON line per feature. INTEROP-CLIENT records how a server ends, and serves
+//! the everything server with small pages; the URLs are those of the two servers.
 
-// What revisions up to 2025-11-25 have and the newest one lacks is marked as deprecated in this SDK.
+// rmcp marks features that the newest revision lacks as deprecated.
 #![allow(deprecated)]
 
 mod calls;
@@ -32,7 +32,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// The newest revision with sessions.
+/// The newest session-based revision.
 const LATEST: &str = "2025-11-25";
 const REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
@@ -53,24 +53,24 @@ fn shown(value: impl Serialize) -> Value {
 struct Session {
     client: RunningService<RoleClient, Host>,
     host: Host,
-    /// Where a witness writes down how the server ended.
+    /// The file in which the witness records how the server ended.
     status: Option<PathBuf>,
     is_modern: bool,
 }
 
 impl Session {
-    /// What the server said about itself.
+    /// Returns the server's information.
     fn server(&self) -> Value {
         self.client.peer_info().map(shown).unwrap_or_default()
     }
 
-    /// Calls a tool; gives its result as JSON.
+    /// Calls a tool; returns its result as JSON.
     async fn call(&self, name: &str, arguments: Value) -> Result<Value, ServiceError> {
         let params = made(json!({ "name": name, "arguments": arguments }));
         self.client.call_tool(params).await.map(shown)
     }
 
-    /// Calls a tool that must succeed; gives its text.
+    /// Calls a tool that must succeed; returns its text.
     async fn said(&self, name: &str, arguments: Value) -> Result<String, Fault> {
         let result = self.call(name, arguments).await?;
         ensure(result["isError"] != true, || {
@@ -114,7 +114,7 @@ fn text(result: &Value) -> String {
     texts.join("\n")
 }
 
-/// Awaits something that must be refused with this code.
+/// Awaits a request that must be rejected with this code.
 async fn refused<T>(code: i32, answer: impl Future<Output = Result<T, ServiceError>>) -> Outcome {
     match answer.await {
         Ok(_) => Err("the server answered where it must refuse".into()),
@@ -164,7 +164,7 @@ async fn auto(place: &Target) -> Outcome {
     }
 }
 
-/// What only sessions have.
+/// Reports the features that only sessions have.
 async fn sessions(place: &Target) -> Result<(), Fault> {
     row("auto", auto(place)).await;
     let s = place.connect(Server::Everything, Some(LATEST)).await?;

@@ -1,4 +1,4 @@
-//! Without a session, at 2026-07-28.
+//! Features of the stateless revision, 2026-07-28.
 
 use rmcp::ClientLifecycleMode;
 use rmcp::model::{CallToolResponse, ProtocolVersion};
@@ -13,7 +13,7 @@ use crate::{LATEST, Session, calls, contents, made, questions, refused, shown, t
 const REVISION: &str = "2026-07-28";
 const LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
-/// All of it.
+/// Reports every feature.
 pub(crate) async fn conversation(place: &Target) -> Result<(), Fault> {
     let s = &place.open(Server::Everything).await?;
     row("auto", async { auto(s) }).await;
@@ -56,7 +56,7 @@ fn discovered(s: &Session) -> Outcome {
     Ok("everything".to_owned())
 }
 
-/// Each request says from which level on it wants to know.
+/// Log messages: each request names its lowest level.
 async fn logging(s: &Session) -> Outcome {
     async fn messages(
         s: &Session,
@@ -171,7 +171,7 @@ async fn prompt(s: &Session) -> Outcome {
     Ok("asked once, then written".to_owned())
 }
 
-/// A client that nothing can be asked.
+/// Connects a client without capabilities.
 async fn incapable(place: &Target) -> Outcome {
     let s = place
         .start(Server::Everything, Host::incapable(LATEST), only_modern())
@@ -182,7 +182,7 @@ async fn incapable(place: &Target) -> Outcome {
     Ok(missing)
 }
 
-/// Our server refuses a call whose headers do not say what its arguments say.
+/// Sends a call whose headers differ from its arguments, which the server must reject.
 async fn headers(s: &Session) -> Outcome {
     s.client.list_all_tools().await?;
     for value in ["plain", "grüß dich"] {

@@ -1,4 +1,4 @@
-//! Where our everything server is found: as a program that is started for each connection, or at a URL.
+//! The location of the everything server: a program that is started for each connection, or a URL.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,15 +14,15 @@ use crate::host::Host;
 use crate::report::{Fault, Outcome, same};
 use crate::{LATEST, Session};
 
-/// Which of the two servers.
+/// One of the two servers.
 #[derive(Clone, Copy)]
 pub(crate) enum Server {
     Everything,
-    /// The same in small pages, with a tool that needs a URL to be visited first.
+    /// The everything server with small pages and a tool that requires a visit to a URL.
     Pages,
 }
 
-/// Where the servers are.
+/// The location of the servers.
 pub(crate) struct Target {
     pub(crate) is_modern: bool,
     kind: Kind,
@@ -42,7 +42,7 @@ enum Kind {
 }
 
 impl Target {
-    /// The place that the arguments name.
+    /// Parses the command line.
     pub(crate) fn new(args: &[String]) -> Result<Self, Fault> {
         let words: Vec<&str> = args.iter().map(|arg| &**arg).collect();
         let (era, kind) = match *words {
@@ -71,7 +71,7 @@ impl Target {
         })
     }
 
-    /// The row about the end.
+    /// Returns the row about the end of the connection.
     pub(crate) fn ending(&self) -> &'static str {
         match self.kind {
             Kind::Programs { .. } => "shutdown",
@@ -84,13 +84,13 @@ impl Target {
         matches!(self.kind, Kind::Urls { .. })
     }
 
-    /// Connects as the place is meant to be talked to.
+    /// Connects with the revision of this location.
     pub(crate) async fn open(&self, server: Server) -> Result<Session, Fault> {
         let revision = (!self.is_modern).then_some(LATEST);
         self.connect(server, revision).await
     }
 
-    /// Connects by the handshake with one revision, or asks for a newer one first.
+    /// Connects with a handshake of one revision, or sends `server/discover` first.
     pub(crate) async fn connect(
         &self,
         server: Server,
@@ -107,7 +107,7 @@ impl Target {
         self.start(server, host, lifecycle).await
     }
 
-    /// Connects with this host, in this way.
+    /// Connects with this host and this lifecycle.
     pub(crate) async fn start(
         &self,
         server: Server,
@@ -159,7 +159,7 @@ impl Target {
     }
 }
 
-/// The server has to have left by itself, with success.
+/// Fails unless the server has exited by itself, with success.
 pub(crate) async fn left(status: &Path, is_modern: bool) -> Outcome {
     let end = Instant::now() + Duration::from_secs(10);
     let text = loop {

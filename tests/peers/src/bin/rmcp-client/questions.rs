@@ -1,4 +1,4 @@
-//! What our everything server asks a client: the model, the user, the roots.
+//! Requests of the everything server to a client: sampling, elicitation, roots.
 
 use rmcp::service::ServiceError;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ pub(crate) async fn rows(s: &Session, place: &Target) {
     row("roots-changed", async {
         let other = ["file:///elsewhere", "file:///more"];
         s.host.root_at(&other);
-        // Without a session they are asked for each time.
+        // Without a session the server requests the roots each time.
         if !place.is_modern {
             s.client.notify_roots_list_changed().await?;
         }
@@ -43,7 +43,7 @@ async fn sampling(s: &Session) -> Outcome {
     Ok(said)
 }
 
-/// Calls a tool that asks the user once; gives the question and what the tool says.
+/// Calls a tool that elicits once; returns the request and the text of the tool.
 async fn asked(
     s: &Session,
     tool: &str,
@@ -87,7 +87,7 @@ async fn form(s: &Session) -> Outcome {
     Ok(said)
 }
 
-/// The SDK leaves it to the host to fill in what the form suggests.
+/// rmcp leaves it to the host to fill in the defaults of the form.
 async fn defaults(s: &Session) -> Outcome {
     let tool = "test_elicitation_sep1034_defaults";
     let content = json!({
@@ -113,7 +113,7 @@ async fn refusals(s: &Session) -> Outcome {
     Ok(all.join("; "))
 }
 
-/// The user visits a URL, then refuses. In a session the visit has an id, by which its end is told.
+/// The user visits a URL, then declines. In a session the visit has an id, which the notification of its end contains.
 async fn url(s: &Session, place: &Target) -> Outcome {
     let tool = "test_elicitation_url";
     let (question, yes) = asked(s, tool, json!({}), json!({ "action": "accept" })).await?;

@@ -1,4 +1,4 @@
-//! What tools and prompts ask: by requests in a session, by rounds without one.
+//! Input of the user, model and host: by server requests in a session, by input requests without one.
 
 use rmcp::ErrorData;
 use rmcp::model::InputResponses;
@@ -6,17 +6,17 @@ use serde_json::{Map, Value, json};
 
 use crate::{Context, is_modern, lost, made, shown};
 
-/// What a call brings back from the round before.
+/// The responses and the state of the previous round trip.
 pub(crate) struct Asks {
     given: InputResponses,
     pub(crate) state: Option<String>,
 }
 
-/// What comes of asking.
+/// The outcome of requesting input.
 pub(crate) enum InputOutcome {
-    /// The answers by name.
+    /// The responses by key.
     Answers(Map<String, Value>),
-    /// The result of the call, with the questions.
+    /// The result of the call, with the input requests.
     Round(Value),
 }
 
@@ -28,7 +28,7 @@ impl Asks {
         }
     }
 
-    /// Asks for what has no answer yet.
+    /// Requests the input that has no response yet.
     pub(crate) async fn ask(
         &self,
         cx: &Context,
@@ -56,7 +56,7 @@ impl Asks {
     }
 }
 
-/// Sends a question as a request of its own.
+/// Sends a server request.
 async fn request(cx: &Context, question: &Value) -> Result<Value, ErrorData> {
     let params = question["params"].clone();
     let peer = &cx.peer;
@@ -71,14 +71,14 @@ async fn request(cx: &Context, question: &Value) -> Result<Value, ErrorData> {
     })
 }
 
-/// A question to the model.
+/// Returns a sampling request.
 pub(crate) fn model(text: &str) -> Value {
     let message = json!({ "role": "user", "content": { "type": "text", "text": text } });
     let params = json!({ "messages": [message], "maxTokens": 50 });
     json!({ "method": "sampling/createMessage", "params": params })
 }
 
-/// What the model said, and its name.
+/// Returns the model's text and its name.
 pub(crate) fn heard(answer: &Value) -> String {
     let content = &answer["content"];
     let text = content["text"].as_str().or(content[0]["text"].as_str());
@@ -86,20 +86,20 @@ pub(crate) fn heard(answer: &Value) -> String {
     format!("{model}: {}", text.unwrap_or_default())
 }
 
-/// A form for the user.
+/// Returns a form for the user.
 pub(crate) fn user(message: &str, schema: Value) -> Value {
     let params = json!({ "mode": "form", "message": message, "requestedSchema": schema });
     json!({ "method": "elicitation/create", "params": params })
 }
 
-/// A form with a name alone.
+/// Returns a form with a name only.
 pub(crate) fn name(message: &str) -> Value {
     let properties = json!({ "name": { "type": "string", "minLength": 2 } });
     let schema = json!({ "type": "object", "properties": properties, "required": ["name"] });
     user(message, schema)
 }
 
-/// A visit to a URL, which has an id in a session.
+/// Returns an elicitation by URL, which has an id in a session.
 pub(crate) fn visit(url: &str, cx: &Context) -> Value {
     let mut params = json!({ "mode": "url", "message": "Please look at this", "url": url });
     if !is_modern(cx) {
@@ -108,7 +108,7 @@ pub(crate) fn visit(url: &str, cx: &Context) -> Value {
     json!({ "method": "elicitation/create", "params": params })
 }
 
-/// A question to the host.
+/// Returns a request for roots.
 pub(crate) fn roots() -> Value {
     json!({ "method": "roots/list" })
 }

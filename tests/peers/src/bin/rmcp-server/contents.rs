@@ -48,7 +48,7 @@ pub(crate) fn prompts() -> Value {
     }] })
 }
 
-/// A prompt that asks what it is about.
+/// A prompt that requests its topic from the user.
 pub(crate) async fn asking(asks: &Asks, cx: &Context) -> Result<Value, ErrorData> {
     let schema = json!({
         "type": "object",

@@ -1,7 +1,7 @@
-//! A server made with the official Rust SDK, for our client to talk to: on a pipe, or after `--http` on any port. It
-//! offers what `tests/interop/server.py` offers.
+//! A server written with the official Rust SDK, for the client of this SDK: on stdin and stdout, or with `--http` on a
+//! free port. It has the same features as `tests/interop/server.py`.
 
-// What revisions up to 2025-11-25 have and the newest one lacks is marked as deprecated in this SDK.
+// rmcp marks features that the newest revision lacks as deprecated.
 #![allow(deprecated)]
 
 mod asks;
@@ -33,7 +33,8 @@ use asks::Asks;
 type Context = RequestContext<RoleServer>;
 type Page = Option<PaginatedRequestParams>;
 
-/// What one session knows, but for the cancellation, which a later call may ask for, and who listens without one.
+/// The state of one session. All sessions share the last cancellation, which a later call can read, and the
+/// subscriptions without a session.
 #[derive(Clone, Default)]
 struct Peer {
     cancelled: Arc<AtomicBool>,
@@ -43,7 +44,7 @@ struct Peer {
     listeners: Arc<Mutex<Vec<SubscriptionSink>>>,
 }
 
-/// The levels of messages, from the least on.
+/// The levels of log messages, in ascending order.
 const LEVELS: [&str; 8] = [
     "debug",
     "info",
@@ -80,7 +81,7 @@ fn shown(value: impl serde::Serialize) -> Value {
 }
 
 impl Peer {
-    /// Logs at level info, if the session or the request wants to know.
+    /// Logs at level info, if the session or the request asks for that level.
     async fn log(&self, cx: &Context, text: &str) -> Result<(), ErrorData> {
         let level = if is_modern(cx) {
             let Some(level) = cx.meta.log_level() else {
@@ -98,7 +99,7 @@ impl Peer {
         Ok(())
     }
 
-    /// Says that every list changed.
+    /// Sends the change notifications of all lists.
     async fn change(&self, cx: &Context) -> Result<(), ErrorData> {
         if !is_modern(cx) {
             cx.peer.notify_tool_list_changed().await.map_err(lost)?;
@@ -115,10 +116,10 @@ impl Peer {
         Ok(())
     }
 
-    /// Says that a resource changed, to those who want to know.
+    /// Notifies the subscribers of a changed resource.
     async fn touch(&self, cx: &Context, uri: &str) -> Result<(), ErrorData> {
         if is_modern(cx) {
-            // The SDK confirms a subscription before it tells the handler of it, so a listener may be late.
+            // rmcp acknowledges a subscription before it calls the handler, so a listener may be registered late.
             for _ in 0..10 {
                 let listeners = lock(&self.listeners).clone();
                 let mut told = false;
@@ -264,7 +265,7 @@ impl ServerHandler for Peer {
     }
 }
 
-/// Whether a result asks instead of answering.
+/// Whether a result is `input_required`.
 fn is_round(result: &Value) -> bool {
     result["resultType"] == "input_required"
 }

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::asks::{self, Asks, InputOutcome};
 use crate::{Context, Peer, is_modern, lost, made, shown};
 
-/// Tools a page.
+/// Number of tools per page.
 const PAGE: usize = 4;
 
 /// A page of tools; the cursor is the number of the first one.
@@ -111,7 +111,7 @@ fn failed(text: impl Into<String>) -> Value {
     result
 }
 
-/// Runs a tool; gives its result as JSON.
+/// Runs a tool; returns its result as JSON.
 pub(crate) async fn call(
     peer: &Peer,
     call: CallToolRequestParams,
@@ -270,7 +270,7 @@ async fn ask_all(asks: &Asks, cx: &Context) -> Result<Value, ErrorData> {
     })
 }
 
-/// The first answer comes back as the state of the call.
+/// The first response is returned in `requestState`.
 async fn ask_twice(asks: &Asks, cx: &Context) -> Result<Value, ErrorData> {
     let first = match &asks.state {
         Some(first) => first.clone(),
