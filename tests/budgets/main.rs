@@ -89,7 +89,7 @@ fn a_call_that_does_not_wait_spawns_nothing() {
 }
 
 #[test]
-fn over_stdio_calls_and_lists_take_what_the_gates_say() {
+fn over_stdio_calls_and_lists_allocate_as_recorded() {
     let mut gates = gates::Gates::load();
     for (name, wire, asked, at_once, more) in [
         ("stdio", Protocol::Stdio, Workload::Echo(64), 16, 0),
@@ -138,7 +138,7 @@ fn over_stdio_calls_and_lists_take_what_the_gates_say() {
 }
 
 #[test]
-fn over_http_calls_and_lists_take_what_the_gates_say() {
+fn over_http_calls_and_lists_allocate_as_recorded() {
     let mut gates = gates::Gates::load();
     for (name, wire, asked, more) in [
         ("http-sessions", Protocol::Http, Workload::Echo(64), 0),

@@ -170,7 +170,7 @@ async fn a_panicking_handler_is_answered_and_nothing_of_it_leaks() {
 
 // proves: CANC-014
 #[tokio::test]
-async fn cancelling_at_any_moment_leaves_nothing_behind() {
+async fn cancelling_at_any_moment_leaks_nothing() {
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct Turns {
         turns: u32,

@@ -66,7 +66,7 @@ async fn sampling_is_answered_by_the_host_or_refused_by_its_user() {
 
 // proves: SAMP-006, SAMP-021, SAMP-022, SAMP-038, LIFE-020, M-SAMP-003
 #[tokio::test]
-async fn what_was_not_declared_is_refused() {
+async fn undeclared_features_are_rejected() {
     let (mut wire, _client) = accept(client()).await;
     wire.expect_error("sampling/createMessage", json!({}), -32601)
         .await;

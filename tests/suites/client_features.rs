@@ -153,7 +153,7 @@ async fn cursors_do_not_outlive_their_session() {
 
 // proves: ICON-006, ICON-007, ICON-005
 #[tokio::test]
-async fn icons_from_unsafe_places_are_dropped() {
+async fn icons_with_unsafe_uris_are_dropped() {
     let (mut wire, client) = PipeEnd::with_tools(client()).await;
     let listing = listing(&client);
     let request = wire.expect("tools/list").await;

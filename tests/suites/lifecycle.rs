@@ -168,7 +168,7 @@ async fn a_silent_server_makes_connect_fail_without_a_cancellation() {
 
 // proves: LIFE-006, ROOT-020
 #[tokio::test]
-async fn the_server_asks_nothing_before_initialized() {
+async fn the_server_sends_no_requests_before_initialized() {
     let server = Server::new("asks", "1").tool(Tool::new("ask", async |cx: Ctx| {
         cx.roots().await.map(|roots| roots.len().to_string())
     }));
@@ -220,7 +220,7 @@ async fn closing_the_stream_ends_the_session() {
 
 // proves: LIFE-025, STDIO-011
 #[tokio::test]
-async fn a_server_that_leaves_fails_every_pending_call() {
+async fn a_server_that_disconnects_fails_every_pending_call() {
     let (mut wire, client) = PipeEnd::with_tools(client()).await;
     let calls: Vec<_> = (0..5)
         .map(|n| {

@@ -86,7 +86,7 @@ async fn tell(peer: &Peer) -> String {
 
 // proves: ELIC-050, ELIC-058, ELIC-078, SEC-007
 #[tokio::test]
-async fn only_the_asked_client_can_respond() {
+async fn only_the_requested_client_can_respond() {
     let endpoint = Endpoint::new(server()).unwrap();
     let alice = open(&endpoint, Some("alice")).await;
     let bob = open(&endpoint, Some("bob")).await;
@@ -220,7 +220,7 @@ fn for_friends() -> Server {
 }
 
 #[tokio::test]
-async fn what_a_session_may_not_see_is_not_there_by_whatever_name() {
+async fn hidden_items_are_unknown_to_every_method() {
     let complete = |reference: Value, name: &str| {
         let argument = json!({ "name": name, "value": "" });
         json!({ "ref": reference, "argument": argument })

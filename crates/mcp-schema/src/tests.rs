@@ -58,7 +58,7 @@ fn types_are_distinguished() {
 }
 
 #[test]
-fn complaints_name_the_place_and_what_was_expected() {
+fn errors_name_the_location_and_the_expected_value() {
     let schema = json!({
         "$defs": {"level": {"enum": ["low", "high"]}},
         "type": "object",
@@ -179,7 +179,7 @@ fn schemas_may_refer_to_themselves() {
 }
 
 #[test]
-fn what_is_quoted_is_short() {
+fn quoted_values_are_short() {
     let long = "x".repeat(5_000);
     let schema = json!({"additionalProperties": {"type": "integer"}});
     let violation = own(&schema).check(&json!({ &long: &long })).unwrap_err();
@@ -258,7 +258,7 @@ fn dialects_are_known_by_their_uri() {
 
 #[cfg(not(feature = "validate"))]
 #[test]
-fn what_the_built_in_engine_cannot_check_names_the_keyword_and_the_feature() {
+fn unsupported_keywords_are_rejected_with_the_name_of_the_feature() {
     for (keyword, value) in [
         ("pattern", json!("a+")),
         ("not", json!({})),

@@ -112,7 +112,7 @@ fn refused(path: &Path) -> OpenError {
 }
 
 #[test]
-fn databases_of_others_and_of_later_versions_are_left_alone() {
+fn foreign_and_newer_databases_are_not_modified() {
     let place = TempFile::new("not_a_store");
     const THINGS: TableDefinition<'_, u64, u64> = TableDefinition::new("things");
     let not_a_store = Database::create(&place.0).unwrap();

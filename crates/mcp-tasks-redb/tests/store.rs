@@ -60,7 +60,7 @@ fn ids(tasks: &[Task]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn it_keeps_to_the_contract() {
+async fn it_fulfills_the_contract() {
     let place = TempFile::new();
     let made = AtomicUsize::new(0);
     let fresh = || {
@@ -71,7 +71,7 @@ async fn it_keeps_to_the_contract() {
 }
 
 #[tokio::test]
-async fn what_is_kept_is_there_after_it_was_closed() {
+async fn tasks_persist_after_closing() {
     let place = TempFile::new();
     let store = place.store();
     let ann = Principal::new("ann");
@@ -94,7 +94,7 @@ async fn what_is_kept_is_there_after_it_was_closed() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn what_completed_is_there_though_it_was_never_closed() {
+async fn completed_writes_persist_without_closing() {
     let place = TempFile::new();
     let store = place.store();
     for round in 0..20 {
@@ -195,7 +195,7 @@ async fn ten_thousand_tasks_fit_and_are_found() {
 }
 
 #[tokio::test]
-async fn of_two_changes_at_once_one_is_kept() {
+async fn one_of_two_concurrent_changes_is_stored() {
     let place = TempFile::new();
     let store = Arc::new(place.store());
     store.create(task("a", None, "{}")).await.unwrap();

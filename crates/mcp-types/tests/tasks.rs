@@ -127,7 +127,7 @@ fn a_created_task_has_its_result_type() {
 }
 
 #[test]
-fn the_extension_has_methods_and_a_filter_of_its_own() {
+fn the_extension_has_separate_methods_and_a_filter() {
     let meta = modern::RequestMeta::new(
         "2026-07-28",
         modern::ClientCapabilities::new().with_extensions(modern::tasks_extension()),
@@ -176,7 +176,7 @@ fn three_states_are_final() {
 }
 
 #[test]
-fn a_server_may_offer_words_for_the_meantime() {
+fn a_server_may_offer_an_immediate_response() {
     let text = r#"{"io.modelcontextprotocol/model-immediate-response":"Working on it."}"#;
     let meta: Meta = serde_json::from_str(text).unwrap();
     assert_eq!(meta.model_immediate_response(), Some("Working on it."));

@@ -150,7 +150,7 @@ async fn a_client_that_cannot_sign_in_gets_an_error_that_names_what_is_missing()
 }
 
 #[tokio::test]
-async fn the_old_transport_is_behind_the_same_door() {
+async fn the_old_transport_requires_the_same_tokens() {
     use tower_service::Service as _;
     let world = ProtectedServer::start().await;
     let guard = guard(&world.url, jwt(&world.auth));

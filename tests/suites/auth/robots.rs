@@ -9,7 +9,7 @@ use crate::prelude::*;
 
 // proves: M-EXT-012
 #[tokio::test]
-async fn a_program_says_that_it_signs_in_as_itself_and_shows_its_token_each_time() {
+async fn a_program_declares_client_credentials_and_sends_its_token_each_time() {
     let world = ProtectedServer::start().await;
     let declared = Tool::new("declared", |cx: Ctx| {
         cx.require_extension(CLIENT_CREDENTIALS_EXTENSION)

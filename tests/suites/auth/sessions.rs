@@ -57,7 +57,7 @@ async fn a_session_is_useless_for_other_principals() {
 }
 
 #[tokio::test]
-async fn the_stream_of_a_session_can_be_taken_up_by_its_user_alone() {
+async fn only_the_user_of_a_session_can_resume_its_stream() {
     let world = ProtectedServer::start().await;
     let session = world.open(&world.token("alice", "mcp"), "2025-11-25").await;
     let stream = session.clone().line("GET /mcp HTTP/1.1").carrying("");

@@ -111,7 +111,7 @@ async fn check(
 
 // proves: M-MRTR-001
 #[tokio::test]
-async fn every_tool_that_asks_does_the_same_at_every_revision_over_a_pipe() {
+async fn tools_with_input_requests_behave_the_same_on_every_revision_over_a_pipe() {
     let effects = Arc::default();
     let mut said = BTreeMap::new();
     for revision in Revision::ALL.into_iter().rev() {
@@ -124,7 +124,7 @@ async fn every_tool_that_asks_does_the_same_at_every_revision_over_a_pipe() {
 
 // proves: M-MRTR-001, M-VER-020
 #[tokio::test]
-async fn every_tool_that_asks_does_the_same_at_every_revision_over_http() {
+async fn tools_with_input_requests_behave_the_same_on_every_revision_over_http() {
     let effects = Arc::default();
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));

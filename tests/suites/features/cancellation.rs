@@ -58,7 +58,7 @@ async fn a_cancelled_request_ends_its_handler_and_is_never_answered() {
 
 // proves: CANC-010, CANC-011
 #[tokio::test]
-async fn cancelling_what_is_unknown_or_done_does_nothing() {
+async fn cancelling_unknown_or_completed_requests_has_no_effect() {
     let mut wire = PipeEnd::session(waiting().0).await;
     let id = wire.request("ping", Value::Null).await;
     assert_eq!(wire.recv().await["id"], id);

@@ -60,7 +60,7 @@ async fn schemas_pass_through_unchanged() {
 
 // proves: BASE-031
 #[tokio::test]
-async fn the_sdk_puts_no_meta_keys_of_its_own_on_the_wire() {
+async fn the_sdk_sends_no_private_meta_keys() {
     let [mut session, _] = Peer::both(everything::server()).await;
     for name in [
         "test_simple_text",

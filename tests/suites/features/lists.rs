@@ -88,7 +88,7 @@ async fn pages_stay_whole_when_the_list_changes_in_between() {
 
 // proves: TOOL-017, TOOL-019, TOOL-020, TOOL-021, RES-022, RES-023, RES-027, BASE-026, M-TOOL-019, M-TOOL-021, M-TOOL-022, M-TOOL-023, M-RES-013, M-RES-023, M-SCHEMA-007
 #[tokio::test]
-async fn what_cannot_be_registered_is_refused_by_name() {
+async fn invalid_registrations_are_rejected_with_the_name() {
     let server = Server::new("s", "1").tool(Tool::new("taken", || "x"));
     let dynamic = |schema: Value| Tool::dynamic("d", schema, |Args(_): Args<JsonObject>| "x");
     let foreign = json!({ "type": "object", "$schema": "https://example.com/dialect" });
@@ -153,7 +153,7 @@ async fn a_changed_list_is_announced_if_that_was_promised() {
 }
 
 #[tokio::test]
-async fn what_a_session_may_not_see_it_can_neither_list_nor_call() {
+async fn hidden_tools_can_neither_be_listed_nor_called() {
     let friends_only = |session: &mcp_protocol::Session| {
         let client = session.client();
         client.is_some_and(|client| client.name == "friend")

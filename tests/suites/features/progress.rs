@@ -16,7 +16,7 @@ fn tokened(tool: &str, token: &Value) -> Value {
 // proves: BASE-015, PROG-001, PROG-002, PROG-004, PROG-006, PROG-007, PROG-012, M-PROG-001
 // proves: M-PROG-003, M-PROG-005, M-PROG-006, M-PROG-008, M-META-028, M-BASE-021, M-BASE-025
 #[tokio::test]
-async fn progress_carries_the_token_as_it_came() {
+async fn progress_contains_the_unchanged_token() {
     let work = Tool::new("work", |cx: Ctx| {
         cx.progress(0.25, None);
         cx.progress_with(1.0, 4.5, "a quarter");

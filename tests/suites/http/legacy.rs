@@ -108,7 +108,7 @@ async fn messages_arrive_on_the_stream_and_are_sent_to_its_endpoint() {
 
 // proves: SSE-008
 #[tokio::test]
-async fn clients_with_the_same_ids_get_their_own_answers() {
+async fn clients_with_the_same_request_ids_get_the_right_responses() {
     let gate = Gate::new();
     let legacy = endpoint(&gate).legacy();
     let mut sessions = Vec::new();
@@ -203,7 +203,7 @@ async fn the_end_of_the_stream_is_the_end_of_the_session() {
 }
 
 #[tokio::test]
-async fn what_is_no_message_is_refused_and_the_session_lives() {
+async fn invalid_messages_are_rejected_and_the_session_continues() {
     let legacy = endpoint(&Gate::new()).legacy();
     let mut session = Session::open(&legacy).await;
     session.handshake("2024-11-05").await;

@@ -42,7 +42,7 @@ fn client() -> Builder {
 
 // proves: HTTP-067, HTTP-069, SSE-006
 #[tokio::test]
-async fn an_old_server_is_found_and_spoken_to_as_it_knows() {
+async fn an_old_server_is_detected_and_served_with_its_transport() {
     let gate = Gate::new();
     let service = server(&gate).tool(Tool::new("ask", |cx: Ctx| async move {
         match cx.elicit::<Sure>("Sure?").await {
@@ -73,7 +73,7 @@ async fn an_old_server_is_found_and_spoken_to_as_it_knows() {
 }
 
 #[tokio::test]
-async fn the_end_of_the_stream_fails_what_waits_and_says_why() {
+async fn the_end_of_the_stream_fails_waiting_calls_with_the_reason() {
     let gate = Gate::new();
     let (address, stop, mut task) = served(server(&gate)).await;
     let transport = Http::new(format!("http://{address}/sse")).unwrap();

@@ -33,7 +33,7 @@ async fn a_request_is_answered_with_one_object_and_a_notification_with_nothing()
 
 // proves: HTTP-001, HTTP-012, HTTP-013, M-HTTP-015, HTTP-065, HTTP-070, HTTP-071
 #[tokio::test]
-async fn what_cannot_be_served_says_why_and_executes_nothing() {
+async fn invalid_requests_get_a_reason_and_run_no_handler() {
     let endpoint = endpoint(&Gate::new());
     let peer = Peer::open(&endpoint).await;
     let call = json!({
@@ -138,7 +138,7 @@ async fn a_handler_that_speaks_first_makes_the_answer_a_stream() {
 }
 
 #[tokio::test]
-async fn what_was_said_without_waiting_comes_with_the_answer_in_one_piece() {
+async fn messages_sent_without_waiting_are_written_with_the_response() {
     let endpoint = endpoint(&Gate::new());
     let peer = Peer::open(&endpoint).await;
     let params = json!({
@@ -155,7 +155,7 @@ async fn what_was_said_without_waiting_comes_with_the_answer_in_one_piece() {
 
 // A slow call must not look dead to a proxy and must be resumable.
 #[tokio::test(start_paused = true)]
-async fn a_call_that_takes_long_becomes_a_stream_that_is_kept_alive() {
+async fn a_long_call_becomes_a_stream_with_keep_alives() {
     let (gate, _endpoint, peer) = opened().await;
     let mut reply = peer.tool(1, "wait", json!({"message": "late"})).await;
     assert_eq!(reply.kind(), "text/event-stream");
@@ -184,7 +184,7 @@ async fn a_call_that_is_quick_enough_stays_json() {
 
 // proves: HTTP-028
 #[tokio::test(start_paused = true)]
-async fn a_client_that_goes_away_cancels_nothing() {
+async fn a_client_that_disconnects_cancels_nothing() {
     let (gate, endpoint, peer) = opened().await;
     // Before the response has started.
     let call = peer.tool(1, "wait", json!({"message": "x"}));

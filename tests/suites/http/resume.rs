@@ -15,7 +15,7 @@ async fn steps(peer: &Peer, id: &str) -> Reply {
 
 // proves: HTTP-030, HTTP-044, HTTP-045, HTTP-046, HTTP-048, HTTP-049, HTTP-050, HTTP-023, HTTP-037
 #[tokio::test]
-async fn what_was_missed_comes_once_in_order_and_from_this_stream_alone() {
+async fn missed_events_arrive_once_in_order_and_from_this_stream_only() {
     let (gate, _endpoint, peer) = opened().await;
     let mut one = steps(&peer, "one").await;
     let mut two = steps(&peer, "two").await;
@@ -49,7 +49,7 @@ async fn what_was_missed_comes_once_in_order_and_from_this_stream_alone() {
 }
 
 #[tokio::test]
-async fn a_stream_can_be_joined_while_it_goes_on() {
+async fn a_running_stream_can_be_joined() {
     let (gate, _endpoint, peer) = opened().await;
     let mut first = steps(&peer, "s").await;
     let last = first.event().await.unwrap().id.unwrap();
@@ -95,7 +95,7 @@ async fn an_unknown_event_id_is_rejected() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_is_kept_for_its_window_and_then_clearly_gone() {
+async fn a_response_is_stored_for_the_retention_and_then_reported_as_expired() {
     let gate = Gate::new();
     gate.go.add_permits(100);
     let options =
@@ -189,7 +189,7 @@ async fn an_unread_stream_is_cut_and_loses_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_is_cut_in_the_middle_goes_on_where_it_was() {
+async fn an_interrupted_stream_continues_after_its_last_event() {
     let gate = Gate::new();
     let go = gate.clone();
     let service = Server::new("chatty", "1").tool(Tool::new("chat", move |cx: Ctx| {

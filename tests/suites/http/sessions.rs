@@ -202,7 +202,7 @@ async fn there_are_only_so_many_sessions() {
 
 // proves: HTTP-064
 #[tokio::test]
-async fn without_sessions_nothing_is_kept_and_the_header_tells_the_revision() {
+async fn without_sessions_no_state_is_stored_and_the_header_names_the_revision() {
     let gate = Gate::new();
     let endpoint = with(&gate, Options::new().without_sessions());
     let mut peer = Peer::new(&endpoint);

@@ -159,7 +159,7 @@ async fn t07_bodies_share_a_limit() {
 
 // A truncated body, or one with contradictory framing, is never a second request.
 #[tokio::test]
-async fn t07_what_follows_a_body_is_no_request_of_its_own() {
+async fn t07_bytes_after_a_body_are_not_a_request() {
     let witness = Witness::new();
     let (served, session) = opened(&witness).await;
     // Truncated: nothing is executed.

@@ -17,7 +17,7 @@ async fn initialize(endpoint: &Endpoint) -> Reply {
 
 // At the limit a thousand requests get 503 at once, and running requests are not affected.
 #[tokio::test]
-async fn t18_at_the_cap_requests_are_shed_at_once() {
+async fn t18_at_the_limit_requests_are_rejected_at_once() {
     let witness = Witness::new();
     let options = Options::new().with_max_in_flight(8);
     let served = RunningServer::start(server(&witness), options).await;
@@ -52,7 +52,7 @@ async fn t18_at_the_cap_requests_are_shed_at_once() {
 // 20,000 handshakes of clients that disappear: the table fills up to its limit, rejects cheaply, is
 // empty after the handshake timeout, and then accepts new sessions.
 #[tokio::test(start_paused = true)]
-async fn t19_abandoned_handshakes_leave_nothing_behind() {
+async fn t19_abandoned_handshakes_leak_nothing() {
     let endpoint = Endpoint::new(server(&Witness::new())).unwrap();
     let start = Instant::now();
     let mut refused = 0;
@@ -79,7 +79,7 @@ async fn t19_abandoned_handshakes_leave_nothing_behind() {
 
 // A table full of expired sessions has capacity at once, also before the sweeper has run.
 #[tokio::test(start_paused = true)]
-async fn t19_a_place_is_free_when_its_session_has_expired() {
+async fn t19_an_expired_session_releases_its_capacity() {
     let options = Options::new().with_max_sessions(1);
     let endpoint = Endpoint::with_options(server(&Witness::new()), options).unwrap();
     initialize(&endpoint).await;

@@ -115,7 +115,7 @@ async fn t12_an_id_is_echoed_exactly_or_refused() {
 // A key that another parser might accept is not accepted, and a repeated key is an error: in no
 // reading do these bodies run the handler.
 #[tokio::test]
-async fn t13_no_key_is_read_two_ways() {
+async fn t13_member_names_are_compared_exactly() {
     let witness = Witness::new();
     let peer = open(&witness).await;
     let call = r#"{"name":"echo","arguments":{"message":"x"}}"#;

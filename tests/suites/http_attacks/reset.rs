@@ -152,7 +152,7 @@ async fn recovers(served: &RunningServer, session: &Session, witness: &Witness) 
 // 100,000 calls of a waiting handler, each reset at once: no more than the limit ever run, and the
 // server ends the connection.
 #[tokio::test]
-async fn t20_calls_that_are_taken_back_count_until_they_end() {
+async fn t20_cancelled_calls_count_until_they_end() {
     let witness = Witness::new();
     let served = capped(&witness).await;
     let (_conn, session) = served.open().await;
@@ -183,7 +183,7 @@ async fn t20_calls_that_are_taken_back_count_until_they_end() {
 
 // Calls that are reset after they have started keep using capacity.
 #[tokio::test]
-async fn t20_calls_that_have_started_keep_their_places() {
+async fn t20_started_calls_keep_their_permits() {
     let witness = Witness::new();
     let served = capped(&witness).await;
     let (_conn, session) = served.open().await;

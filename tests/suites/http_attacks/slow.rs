@@ -289,7 +289,7 @@ async fn t17_an_unread_stream_does_not_delay_its_connection() {
 
 // Notifications for an unread stream without an event store are dropped above the limit.
 #[tokio::test]
-async fn t17_unread_news_do_not_gather_without_a_store() {
+async fn t17_unread_notifications_do_not_accumulate_without_a_store() {
     let service = server(&Witness::new()).resource(Resource::new("mem://one", "one", || "1"));
     let options = Options::new()
         .without_event_store()

@@ -257,7 +257,7 @@ async fn t01_over_http2_the_target_names_the_host() {
 
 // The endpoints of HTTP+SSE make the same checks.
 #[tokio::test]
-async fn t01_t02_the_older_endpoints_are_no_way_around() {
+async fn t01_t02_the_older_endpoints_have_the_same_checks() {
     let witness = Witness::new();
     let served = RunningServer::start(server(&witness), Options::new().with_legacy()).await;
     let mut stream = served.connect().await;

@@ -109,7 +109,7 @@ fn alive() -> usize {
 // A thousand sessions, with and without open streams, share one task: the sweeper of expired
 // sessions.
 #[tokio::test]
-async fn held_sessions_and_their_streams_own_no_task() {
+async fn idle_sessions_and_their_streams_need_no_task() {
     let before = alive();
     let endpoint = Endpoint::new(server(&Witness::new())).unwrap();
     let mut peers = Vec::new();

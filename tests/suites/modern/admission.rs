@@ -39,7 +39,7 @@ async fn discover_returns_the_same_as_initialize() {
 
 // proves: M-META-004, M-VER-002, M-VER-003, M-VER-022, M-LOG-012, M-ERR-013, M-DISC-014, M-BASE-001
 #[tokio::test]
-async fn each_request_is_admitted_by_what_it_says_itself() {
+async fn each_request_is_admitted_by_its_own_metadata() {
     let mut peer = Peer::new(everything::server());
     let at = |change: fn(&mut Value)| {
         let mut meta = meta(json!({}));
@@ -104,7 +104,7 @@ async fn each_request_is_admitted_by_what_it_says_itself() {
 
 // proves: M-ERR-014, M-ERR-015, M-ERR-007, M-RES-014, M-PROMPT-015
 #[tokio::test]
-async fn what_is_not_there_has_the_codes_of_this_revision() {
+async fn unknown_items_have_the_error_codes_of_this_revision() {
     let mut bare = Peer::new(Server::new("bare", "1"));
     for method in [
         "tools/list",
@@ -180,7 +180,7 @@ async fn which_revisions_are_served_is_a_setting() {
 
 // proves: M-CACHE-001, M-CACHE-015, M-CACHE-025
 #[tokio::test]
-async fn lists_and_readings_tell_how_long_they_may_be_kept() {
+async fn lists_and_resources_have_a_time_to_live() {
     let server = everything::server()
         .page_size(3)
         .cache_resources(CacheHint::private(Duration::from_millis(1_500)));

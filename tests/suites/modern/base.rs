@@ -71,7 +71,7 @@ async fn the_declared_client_name_changes_nothing() {
 
 // proves: M-META-018, M-META-027
 #[tokio::test]
-async fn what_is_unknown_in_meta_disturbs_nothing_and_reaches_the_handler() {
+async fn unknown_meta_keys_are_ignored_and_reach_the_handler() {
     let tool = Tool::new("t", |cx: Ctx| json!(cx.meta()).to_string());
     let mut peer = Peer::new(Server::new("s", "1").tool(tool));
     let mut params = peer.params(named("t", json!({})));

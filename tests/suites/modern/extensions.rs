@@ -70,7 +70,7 @@ async fn a_client_without_an_extension_gets_the_core_or_an_error_that_names_it()
 
 // proves: M-EXT-007
 #[tokio::test]
-async fn what_a_client_says_of_extensions_is_checked_and_what_is_not_known_is_let_be() {
+async fn declared_extensions_are_checked_and_unknown_ones_are_ignored() {
     for broken in [
         json!(true),
         json!([]),

@@ -55,7 +55,7 @@ fn for_alice() -> Server {
 
 // proves: M-TOOL-007, M-RES-005, M-PROMPT-004, M-META-016, M-CACHE-026, M-CACHE-027, M-CACHE-028, M-RES-019
 #[tokio::test]
-async fn what_is_for_one_user_is_not_there_for_another_and_in_no_shared_cache() {
+async fn items_of_one_user_are_hidden_from_others_and_from_shared_caches() {
     let endpoint = Endpoint::new(for_alice()).unwrap();
     for (user, sees) in [(Some("alice"), true), (Some("bob"), false), (None, false)] {
         let mut client = Modern::new(&endpoint);

@@ -182,7 +182,7 @@ async fn undeclared_input_requests_are_not_sent() {
 
 // proves: M-MRTR-012, M-MRTR-013, M-MRTR-014, M-MRTR-018, M-STATE-003
 #[tokio::test]
-async fn the_state_of_a_call_is_good_for_that_call_alone() {
+async fn the_state_of_a_call_is_valid_for_that_call_only() {
     let mut peer = Peer::with(everything::server(), able());
     let tool = "test_input_required_result_tampered_state";
     let asked = peer.tool(tool, json!({})).await;

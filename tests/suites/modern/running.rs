@@ -7,7 +7,7 @@ use crate::prelude::*;
 
 // proves: M-STATE-002, M-STATE-006
 #[tokio::test]
-async fn conversations_on_one_pipe_know_nothing_of_each_other() {
+async fn conversations_on_one_pipe_are_independent() {
     let mut peer = Peer::with(everything::server(), json!({ "elicitation": {} }));
     let tool = "test_input_required_result_multi_round";
     let mut states = Vec::new();
@@ -38,7 +38,7 @@ async fn conversations_on_one_pipe_know_nothing_of_each_other() {
 
 // proves: M-STATE-001, M-META-012, M-LOG-005
 #[tokio::test]
-async fn what_one_request_says_holds_for_no_other() {
+async fn the_metadata_of_a_request_applies_to_no_other_request() {
     let mut peer = Peer::with(everything::server(), json!({ "elicitation": {} }));
     let tool = "test_input_required_result_elicitation";
     assert_eq!(

@@ -168,7 +168,7 @@ async fn changes_are_notified_as_they_happen() {
 }
 
 #[tokio::test]
-async fn what_is_not_announced_is_not_honoured() {
+async fn undeclared_subscriptions_are_not_acknowledged() {
     let tool = Tool::new("t", || "x");
     let mut peer = Peer::new(Server::new("s", "1").tool(tool).announce_changes(false));
     let wanted = json!({ "toolsListChanged": true, "resourcesListChanged": true });
@@ -177,7 +177,7 @@ async fn what_is_not_announced_is_not_honoured() {
 }
 
 #[tokio::test]
-async fn a_bus_carries_changes_and_every_process_delivers_what_it_hears() {
+async fn a_bus_distributes_changes_and_every_process_delivers_them() {
     let sent = Arc::new(Mutex::new(Vec::new()));
     let bus = Arc::clone(&sent);
     let server = Server::new("s", "1")

@@ -99,7 +99,7 @@ async fn a_request_means_the_same_whatever_carries_it() {
 
 // proves: M-META-005, M-META-011, M-VER-017, M-ERR-011, M-XPORT-003
 #[tokio::test]
-async fn requests_that_lack_something_have_a_status_that_says_so() {
+async fn requests_with_missing_members_have_a_matching_status() {
     let endpoint = Endpoint::new(everything::server()).unwrap();
     for lacking in ["protocolVersion", "clientCapabilities"] {
         let mut client = Modern::new(&endpoint);
@@ -139,7 +139,7 @@ async fn requests_that_lack_something_have_a_status_that_says_so() {
 
 // proves: M-SUB-019, M-PROG-012, M-LOG-005
 #[tokio::test]
-async fn what_is_said_of_a_request_is_said_on_its_stream() {
+async fn notifications_of_a_request_are_sent_on_its_stream() {
     let speaks = Tool::new("speaks", async |cx: Ctx| {
         cx.progress(1.0, None);
         cx.log(LoggingLevel::Info, "hi");

@@ -64,7 +64,7 @@ async fn a_list_is_fetched_again_when_it_is_needed_and_stale() {
 
 // proves: M-CACHE-020, M-CACHE-022, M-CACHE-023
 #[tokio::test(start_paused = true)]
-async fn each_page_has_its_own_time() {
+async fn each_page_has_a_separate_time_to_live() {
     let (mut wire, client) = pair(client()).await;
     let listing = list(&client);
     serve(&mut wire, tools(60_000, &["a"], Some("2"))).await;
@@ -101,7 +101,7 @@ async fn a_cursor_that_became_invalid_leads_back_to_the_first_page() {
 
 // proves: M-CACHE-004
 #[tokio::test(start_paused = true)]
-async fn what_took_answers_is_not_kept() {
+async fn results_after_input_requests_are_not_cached() {
     let asked = client().on_elicit(async |form| form.decline());
     let (mut wire, client) = pair(asked).await;
     let kept = json!({ "contents": [], "ttlMs": 60_000, "cacheScope": "public" });

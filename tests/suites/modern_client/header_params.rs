@@ -37,7 +37,7 @@ async fn annotated_arguments_have_headers_in_every_round() {
 
 // proves: M-HDR-024
 #[tokio::test(start_paused = true)]
-async fn a_mismatch_of_headers_leads_to_a_look_at_the_tools_and_one_more_try() {
+async fn a_header_mismatch_lists_the_tools_and_repeats_the_call_once() {
     let (mut server, client) = pair(client(), json!({ "tools": {} })).await;
     let refuse = |exchange: Exchange| {
         exchange.refuse(400, refusal(-32020, Value::Null));
@@ -67,7 +67,7 @@ async fn a_mismatch_of_headers_leads_to_a_look_at_the_tools_and_one_more_try() {
 
 // proves: M-HDR-014
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_is_left_out_is_logged_by_name_with_the_reason() {
+async fn an_omitted_tool_is_logged_with_name_and_reason() {
     let (traced, _guard) = Traced::start();
     let (mut server, client) = pair(client(), json!({ "tools": {} })).await;
     let listing = listing(&client);

@@ -76,7 +76,7 @@ async fn shakes_hands(mut server: HttpServer, connecting: Connecting) {
 
 // proves: M-VER-016, M-HTTP-052, M-HTTP-054, M-HTTP-061
 #[tokio::test(start_paused = true)]
-async fn what_is_not_modern_leads_to_a_handshake() {
+async fn other_responses_to_the_probe_lead_to_a_handshake() {
     for status in [400, 404, 405, 406, 415, 422] {
         let (server, connecting, probe) = probing(client()).await;
         probe.respond(status, "text/plain", "what?");
@@ -133,7 +133,7 @@ async fn a_version_that_is_refused_and_listed_is_tried_once_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_no_verdict_is_an_error() {
+async fn inconclusive_probe_responses_are_errors() {
     for status in [401, 403, 407, 429, 500, 502, 503] {
         for body in [
             "",
@@ -226,7 +226,7 @@ async fn the_end_of_the_stream_is_the_cancellation() {
 
 // proves: M-HTTP-012, M-HTTP-025, M-HTTP-026, M-HTTP-027
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_breaks_is_a_call_that_is_lost() {
+async fn a_broken_stream_fails_its_call() {
     let (mut server, client) = pair(client(), json!({ "tools": {} })).await;
     let calling = call(&client, "a", json!({}));
     let stream = server.next().await.stream();
@@ -279,7 +279,7 @@ async fn a_stream_of_changes_that_breaks_is_opened_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_of_changes_that_cannot_be_kept_up_is_given_up() {
+async fn a_subscription_that_keeps_failing_is_abandoned() {
     let capabilities = json!({ "resources": { "subscribe": true } });
     let (mut server, client) = pair(client(), capabilities).await;
     let again = client.clone();

@@ -112,7 +112,7 @@ async fn without_handlers_or_announced_changes_no_stream_is_opened() {
 
 // proves: M-CACHE-019
 #[tokio::test(start_paused = true)]
-async fn a_change_makes_what_is_kept_stale() {
+async fn a_change_invalidates_cached_results() {
     let (mut wire, client) = pair(telling(&Notes::default())).await;
     let stream = welcomed(&mut wire).await;
     for name in ["a", "b"] {
@@ -172,7 +172,7 @@ async fn all_subscriptions_share_a_stream_that_follows_them() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_server_does_not_tell_of_is_an_error() {
+async fn an_unsupported_subscription_is_an_error() {
     let (mut wire, client) = pair(client()).await;
     let subscribing = subscribe(&client, "a:/1");
     let request = listening(&mut wire).await;
@@ -196,7 +196,7 @@ async fn what_the_server_does_not_tell_of_is_an_error() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_leaves_the_other_subscriptions_alone() {
+async fn a_rejection_does_not_affect_other_subscriptions() {
     let (mut wire, client) = pair(client()).await;
     let first = subscribe(&client, "a:/1");
     let one = welcomed(&mut wire).await;

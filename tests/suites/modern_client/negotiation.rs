@@ -100,7 +100,7 @@ async fn any_other_error_leads_to_a_handshake() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_speaks_older_revisions_alone_is_met_at_the_newest_of_them() {
+async fn a_server_of_older_revisions_is_used_at_its_newest_one() {
     let (mut wire, connecting, probe) = probing(client()).await;
     let versions = ["2024-11-05", "2025-06-18"];
     wire.answer(&probe, discovered(&versions, json!({}))).await;
@@ -144,7 +144,7 @@ async fn a_list_of_old_versions_is_good_for_a_handshake_only() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_modern_refusal_stands() {
+async fn a_rejection_by_a_stateless_server_is_final() {
     for code in [-32020, -32021] {
         let (mut wire, connecting, probe) = probing(client()).await;
         wire.refuse(&probe, code, "modern").await;
@@ -155,7 +155,7 @@ async fn a_modern_refusal_stands() {
 
 // proves: M-STDIO-024
 #[tokio::test(start_paused = true)]
-async fn silence_is_waited_through_and_then_taken_for_age() {
+async fn a_probe_without_response_leads_to_a_handshake_after_its_timeout() {
     let began = Instant::now();
     let (wire, connecting, _probe) = probing(client()).await;
     shakes_hands(wire, connecting, "2025-11-25").await;
@@ -176,7 +176,7 @@ async fn silence_is_waited_through_and_then_taken_for_age() {
 
 // proves: M-VER-015, M-STDIO-026
 #[tokio::test(start_paused = true)]
-async fn a_client_of_modern_servers_alone_says_so_of_an_old_one() {
+async fn a_stateless_only_client_reports_an_older_server() {
     let modern = || client().negotiation(Negotiation::Modern);
     let (mut wire, connecting, probe) = probing(modern()).await;
     wire.refuse(&probe, -32601, "method not found").await;
@@ -256,7 +256,7 @@ async fn a_slow_stateless_server_that_rejects_the_handshake_is_probed_again() {
 
 // proves: M-VER-012, M-VER-013
 #[tokio::test(start_paused = true)]
-async fn what_was_found_is_not_found_out_again_until_it_is_wrong() {
+async fn a_known_version_is_used_without_a_probe_until_it_is_wrong() {
     let prior = |revision| client().negotiation(Negotiation::Prior(KnownVersion::of(revision)));
     let legacy = || prior(Revision::V2025_06_18);
     let (wire, transport) = PipeEnd::server();

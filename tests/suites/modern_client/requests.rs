@@ -9,7 +9,7 @@ use crate::prelude::*;
 
 // proves: M-META-008, M-CANC-005, M-CANC-011, M-STDIO-012
 #[tokio::test(start_paused = true)]
-async fn the_log_level_travels_with_every_request_and_needs_none_of_its_own() {
+async fn the_log_level_is_sent_with_every_request() {
     let (mut wire, client) = connected(client(), json!({ "tools": {}, "logging": {} })).await;
     let level = "io.modelcontextprotocol/logLevel";
     let list = || {
@@ -64,7 +64,7 @@ async fn a_sign_of_life_is_what_the_server_is() {
 
 // proves: M-ROOT-009, M-ROOT-002
 #[tokio::test(start_paused = true)]
-async fn roots_may_change_without_a_word() {
+async fn roots_may_change_without_a_notification() {
     let roots = client().roots([Root::new("file:///a")]);
     let (mut wire, client) = connected(roots, json!({ "tools": {} })).await;
     client.set_roots([Root::new("file:///b")]).unwrap();
@@ -98,7 +98,7 @@ async fn nothing_is_answered() {
 
 // proves: M-META-006
 #[tokio::test(start_paused = true)]
-async fn a_client_may_keep_its_name_to_itself() {
+async fn a_client_may_omit_its_name() {
     let (mut wire, transport) = PipeEnd::server();
     let connecting = tokio::spawn(client().anonymous().connect(transport));
     let probe = super::welcome(&mut wire, json!({})).await;
@@ -110,7 +110,7 @@ async fn a_client_may_keep_its_name_to_itself() {
 
 // proves: M-DISC-013
 #[tokio::test(start_paused = true)]
-async fn what_the_revision_has_not_is_not_sent() {
+async fn members_unknown_to_the_revision_are_not_sent() {
     let resources = json!({ "resources": { "subscribe": true } });
     let (wire, client) = connected(client(), resources).await;
     let params = serde_json::from_value(json!({ "uri": "a:b" })).unwrap();

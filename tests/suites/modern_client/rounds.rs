@@ -59,7 +59,7 @@ pub(super) fn accepting() -> Builder {
 // proves: M-MRTR-003, M-MRTR-005, M-MRTR-024, M-MRTR-026, M-MRTR-027, M-MRTR-028, M-MRTR-030, M-TOOL-012
 // proves: M-PROG-002, M-ELIC-013
 #[tokio::test(start_paused = true)]
-async fn a_call_goes_on_with_answers_and_with_the_state_as_it_came() {
+async fn a_retry_contains_the_responses_and_the_unchanged_state() {
     let (mut wire, client) = with_tools(accepting()).await;
     let calling = call(&client);
     let first = wire.recv_patiently().await;
@@ -108,7 +108,7 @@ async fn a_call_goes_on_with_answers_and_with_the_state_as_it_came() {
 
 // proves: M-MRTR-029
 #[tokio::test(start_paused = true)]
-async fn other_calls_hear_nothing_of_it() {
+async fn other_calls_are_not_affected() {
     let (mut wire, client) = with_tools(accepting()).await;
     let first = call(&client);
     let asked = wire.recv_patiently().await;
@@ -213,7 +213,7 @@ async fn an_input_request_without_a_response_fails_the_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handler_that_panics_fails_its_call_alone() {
+async fn a_handler_that_panics_fails_only_its_call() {
     let host = client().on_elicit(async |form| {
         assert_ne!(form.params.message, "bad", "a bug of the host");
         form.decline()
@@ -242,7 +242,7 @@ async fn the_number_of_round_trips_is_limited() {
 
 // proves: M-MRTR-025
 #[tokio::test(start_paused = true)]
-async fn a_state_alone_is_brought_back_at_a_pace() {
+async fn a_result_with_only_a_state_is_retried_with_a_delay() {
     let (mut wire, client) = with_tools(client()).await;
     let began = Instant::now();
     let calling = call(&client);
@@ -342,7 +342,7 @@ async fn progress_is_reported_in_every_round_trip() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_host_may_take_the_rounds_into_its_own_hands() {
+async fn a_host_may_perform_the_round_trips_itself() {
     let (mut wire, client) = with_tools(client()).await;
     let round = client.call_tool_once("ask", json!({ "n": 1 }));
     let round = tokio::spawn(async move { round.await });

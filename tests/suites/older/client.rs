@@ -6,7 +6,7 @@ use super::{REVISIONS, check};
 use crate::prelude::*;
 
 #[tokio::test]
-async fn a_client_sends_an_older_server_nothing_it_does_not_know() {
+async fn a_client_sends_no_unknown_members_to_an_older_server() {
     for revision in REVISIONS {
         let builder = Client::builder("host", "1").on_sample(async |ask| {
             let mut answer = ask.reply("m", "x");
@@ -136,7 +136,7 @@ async fn an_offer_has_what_its_revision_has() {
 }
 
 #[tokio::test]
-async fn a_root_has_no_metadata_where_it_has_none() {
+async fn a_root_has_no_metadata_on_revisions_without_it() {
     for revision in REVISIONS {
         let mut root = Root::new("file:///a");
         root.meta = serde_json::from_value(json!({ "com.example/x": 1 })).unwrap();

@@ -137,7 +137,7 @@ async fn a_stream_is_resumed_on_every_revision() {
 
 // Before 2025-11-25 the GET stream has no event without data either.
 #[tokio::test]
-async fn a_listening_stream_of_an_older_revision_begins_with_news() {
+async fn a_get_stream_of_an_older_revision_begins_with_a_notification() {
     for revision in &REVISIONS[..3] {
         let server = releases();
         let endpoint = Endpoint::new(server.clone()).unwrap();

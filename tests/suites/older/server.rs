@@ -5,7 +5,7 @@ use crate::prelude::*;
 
 // proves: LIFE-019
 #[tokio::test]
-async fn decorations_are_left_out_where_they_are_unknown() {
+async fn descriptive_members_are_omitted_on_revisions_without_them() {
     for revision in REVISIONS {
         let mut wire = PipeEnd::to(decorated());
         let result = wire.handshake(revision, json!({})).await;

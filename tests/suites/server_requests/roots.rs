@@ -85,7 +85,7 @@ async fn an_unsupported_server_request_names_the_missing_capability() {
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_fails_the_server_request() {
+async fn a_client_that_disconnects_fails_the_server_request() {
     let (outcome, mut outcomes) = mpsc::channel(1);
     let server = Server::new("s", "1").tool(Tool::new("ask", move |cx: Ctx| {
         let outcome = outcome.clone();

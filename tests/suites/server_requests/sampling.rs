@@ -32,7 +32,7 @@ fn params(messages: Value) -> Value {
 // proves: SAMP-007, SAMP-008, SAMP-009, SAMP-010, LIFE-020
 // proves: M-SAMP-004, M-SAMP-006, M-SAMP-007, M-DEPR-005, M-META-010, M-MRTR-021
 #[tokio::test]
-async fn sampling_asks_only_for_what_was_declared() {
+async fn sampling_uses_only_declared_capabilities() {
     let plain = params(json!([said("user")]));
     let with = |member: &str, value: Value| {
         let mut params = plain.clone();
@@ -148,7 +148,7 @@ async fn both_shapes_of_content_and_any_stop_reason_are_read() {
 
 // proves: SAMP-031, SAMP-032
 #[tokio::test]
-async fn meta_of_tool_uses_and_results_goes_back_as_it_came() {
+async fn meta_of_tool_uses_and_results_is_returned_unchanged() {
     let server = Server::new("s", "1").tool(Tool::new("ask", async |cx: Ctx| {
         let mut params = CreateMessageRequestParams::new(vec![SamplingMessage::user("x")], 5);
         params.tools = Some(Vec::new());
@@ -174,7 +174,7 @@ async fn meta_of_tool_uses_and_results_goes_back_as_it_came() {
 
 // proves: M-SAMP-028
 #[tokio::test]
-async fn meta_of_tool_uses_and_results_is_sent_as_it_came() {
+async fn meta_of_tool_uses_and_results_is_sent_unchanged() {
     let meta = json!({ "com.example/thought": ["signed"] });
     let uses = json!({ "type": "tool_use", "id": "a", "name": "t", "input": {}, "_meta": meta });
     let result = json!({ "type": "tool_result", "toolUseId": "a", "content": [], "_meta": meta });

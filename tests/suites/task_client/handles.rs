@@ -20,7 +20,7 @@ async fn started(wire: &mut PipeEnd, client: &Client) -> TaskHandle {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_is_not_waited_for_is_done_or_a_task() {
+async fn a_started_call_is_complete_or_a_task() {
     let (mut wire, client) = modern(client()).await;
     let task = started(&mut wire, &client).await;
     assert_eq!((task.task_ref().id(), task.task_ref().tool()), (ID, "slow"));
@@ -64,7 +64,7 @@ async fn a_stored_ticket_leads_back_to_the_task() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handle_that_is_dropped_leaves_the_task_alone() {
+async fn dropping_a_handle_does_not_affect_the_task() {
     let (mut wire, client) = modern(client()).await;
     let task = started(&mut wire, &client).await;
     let waiter = task.clone();
@@ -161,7 +161,7 @@ async fn task_requests_can_be_sent_directly() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_id_of_a_task_is_no_word_for_logs() {
+async fn debug_output_shortens_task_ids() {
     let (mut wire, client) = modern(client()).await;
     let task = started(&mut wire, &client).await;
     let shown = format!("{task:?} {:?}", task.task_ref());

@@ -42,7 +42,7 @@ async fn a_call_is_one_await_whatever_the_tool_needs() {
 
 // proves: TASK-023, TASK-044
 #[tokio::test(start_paused = true)]
-async fn what_a_task_asks_comes_along_with_its_outcome() {
+async fn input_requests_of_a_task_arrive_while_its_result_is_awaited() {
     let (mut wire, _client, calling) = created(accepting()).await;
     get(&mut wire, "input_required").await;
     let result = about(&mut wire, "tasks/result").await;
@@ -134,7 +134,7 @@ async fn a_task_that_is_cancelled_or_gone_has_no_outcome() {
 
 // proves: TASK-008, CANC-006, CANC-019
 #[tokio::test(start_paused = true)]
-async fn dropping_the_call_gives_the_task_up_where_the_server_knows_that() {
+async fn dropping_the_call_cancels_the_task_if_the_server_supports_it() {
     let (mut wire, _client, calling) = created(client()).await;
     get(&mut wire, "working").await;
     calling.abort();
@@ -180,7 +180,7 @@ async fn a_call_that_is_dropped_before_there_is_a_task_gives_it_up_when_there_is
 
 // proves: PROG-013
 #[tokio::test(start_paused = true)]
-async fn progress_comes_under_the_token_of_the_call_as_long_as_the_task_runs() {
+async fn progress_uses_the_token_of_the_call_while_the_task_runs() {
     let (sender, mut heard) = tokio::sync::mpsc::channel(8);
     let (mut wire, client) = legacy(client(), all_of_tasks(), "required").await;
     let caller = client.clone();
@@ -207,7 +207,7 @@ async fn progress_comes_under_the_token_of_the_call_as_long_as_the_task_runs() {
 
 // proves: TASK-018
 #[tokio::test(start_paused = true)]
-async fn a_server_may_offer_words_for_the_meantime() {
+async fn a_server_may_offer_an_immediate_response() {
     let (mut wire, client) = legacy(client(), all_of_tasks(), "required").await;
     let starting = start(&client);
     let request = wire.recv_patiently().await;

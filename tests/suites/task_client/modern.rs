@@ -203,7 +203,7 @@ async fn dropping_the_call_gives_the_task_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_cap_holds_for_the_whole_call_and_silence_for_each_look() {
+async fn the_total_timeout_limits_the_call_and_the_idle_timeout_each_poll() {
     let (mut wire, client) = modern(client()).await;
     let seen = SeenStates::default();
     let noted = seen.clone();
@@ -278,7 +278,7 @@ async fn input_requests_may_precede_the_task_under_the_same_keys() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_look_that_is_marked_as_a_task_is_read_all_the_same() {
+async fn a_poll_result_that_is_marked_as_a_task_is_accepted() {
     let (mut wire, _client, calling) = created(client()).await;
     let request = about(&mut wire, "tasks/get").await;
     let ended = json!({ "error": { "code": -32000, "message": "out of stock" } });

@@ -120,7 +120,7 @@ async fn a_connection_that_has_ended_ends_the_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_look_that_is_not_answered_is_repeated() {
+async fn a_poll_without_response_is_repeated() {
     let (mut wire, client) = modern(client()).await;
     let calling = tokio::spawn(async move {
         let call = client.call_tool("slow", json!({}));

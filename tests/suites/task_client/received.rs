@@ -113,7 +113,7 @@ impl Slow {
 
 // proves: TASK-001, TASK-003
 #[tokio::test]
-async fn what_may_be_a_task_is_declared_where_it_is_answered() {
+async fn a_client_declares_which_of_its_requests_may_be_tasks() {
     let table = [
         (client(), Value::Null),
         (
@@ -189,7 +189,7 @@ async fn a_server_request_gets_a_task_and_later_its_result() {
 
 // proves: TASK-056, TASK-080, TASK-082, TASK-083
 #[tokio::test(start_paused = true)]
-async fn a_refusal_is_the_outcome_of_its_task() {
+async fn an_error_is_the_outcome_of_its_task() {
     let mut slow = slow(TaskLimits::default()).await;
     let text = json!({ "type": "text", "text": "hi" });
     let params = json!({ "maxTokens": 9, "task": {},
@@ -320,7 +320,7 @@ async fn all_tasks_are_listed_once_page_by_page() {
 
 // proves: TASK-006, TASK-031
 #[tokio::test]
-async fn where_no_tasks_were_declared_the_wish_for_one_is_ignored() {
+async fn without_declared_tasks_a_task_request_is_ignored() {
     let builder = client().on_elicit(async |form| form.decline());
     let (mut wire, _client) = connected(builder).await;
     let answer = wire

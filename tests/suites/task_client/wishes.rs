@@ -27,7 +27,7 @@ async fn asks_for(wire: &mut PipeEnd, calling: super::Calling) -> Value {
 
 // proves: TASK-010, TASK-012, TASK-013, TASK-016
 #[tokio::test(start_paused = true)]
-async fn a_tool_says_whether_its_calls_may_be_tasks() {
+async fn a_tool_declares_whether_its_calls_may_be_tasks() {
     let table = [
         ("", Value::Null, Value::Null),
         ("forbidden", Value::Null, Value::Null),

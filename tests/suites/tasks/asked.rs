@@ -104,7 +104,7 @@ async fn a_failed_task_is_a_rejected_server_request() {
 }
 
 #[tokio::test]
-async fn our_client_answers_our_server_that_way() {
+async fn client_and_server_of_this_sdk_work_together() {
     let client = Client::builder("host", "1")
         .negotiation(Negotiation::Legacy)
         .on_elicit(async |form| form.accept(json!({ "name": "Grace" })))

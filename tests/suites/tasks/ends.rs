@@ -87,7 +87,7 @@ fn clock() -> SystemTime {
 
 // proves: TASK-050, TASK-094, M-TASK-029
 #[test]
-fn what_is_expired_is_gone() {
+fn expired_tasks_are_unknown() {
     let _alone = ONE_AT_A_TIME.lock().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -167,7 +167,7 @@ async fn the_end_of_a_task_waits_for_its_store() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_kept_on_the_way_ends_the_task() {
+async fn a_change_that_cannot_be_stored_ends_the_task() {
     let store = Arc::new(Flaky::default());
     let gate = gate();
     let server = gate.server.task_store(Arc::clone(&store));
@@ -212,7 +212,7 @@ async fn tasks_have_limits_and_what_is_over_them_is_refused() {
 }
 
 #[tokio::test]
-async fn a_result_that_cannot_be_kept_is_a_failure() {
+async fn a_result_that_cannot_be_stored_is_a_failure() {
     let large = Tool::new("large", || "x".repeat(100_000)).task(TaskMode::Required);
     let server = Server::new("large", "1")
         .tool(large)

@@ -138,7 +138,7 @@ async fn only_errors_of_the_protocol_are_failures() {
 
 // proves: M-TASK-026, M-TASK-040
 #[tokio::test]
-async fn cancelling_is_acknowledged_whatever_comes_of_it() {
+async fn cancellation_is_always_acknowledged() {
     let gate = gate();
     let mut peer = Peer::able(gate.server);
     let id = peer.started("work").await;
@@ -196,7 +196,7 @@ fn subscription(message: &Value) -> &Value {
 
 // proves: M-TASK-043, M-TASK-045, M-TASK-046
 #[tokio::test]
-async fn a_subscription_hears_all_that_there_is_to_know_of_a_task() {
+async fn a_subscription_receives_all_notifications_of_a_task() {
     let gate = gate();
     let mut peer = Peer::able(gate.server.clone());
     let params = json!({ "name": "work", "_meta": { "progressToken": "p", "io.modelcontextprotocol/logLevel": "debug" } });

@@ -59,7 +59,7 @@ async fn leaves(cx: Ctx) -> Result<&'static str, HandlerError> {
 }
 
 #[tokio::test]
-async fn the_handler_of_a_task_knows_whom_it_works_for() {
+async fn the_handler_of_a_task_can_read_its_principal() {
     let server = Server::new("s", "1").tools(mcp_server::tools![whose, leaves]);
     let alice = TestClient::new(server)
         .answer(

@@ -70,7 +70,7 @@ async fn a_task_is_returned_at_once_with_its_time_to_live() {
 
 // proves: TASK-011, TASK-014, TASK-031, TASK-079
 #[tokio::test]
-async fn a_tool_says_whether_it_runs_as_a_task() {
+async fn a_tool_declares_whether_it_runs_as_a_task() {
     let mut peer = Peer::legacy(gate().server, json!({})).await;
     let plain = json!({ "name": "plain", "task": {} });
     let refused = peer.expect_error("tools/call", plain.clone(), -32601).await;
@@ -171,7 +171,7 @@ async fn a_cancelled_task_stops_and_stays_cancelled() {
 
 // proves: TASK-059, TASK-061, TASK-075, TASK-076
 #[tokio::test]
-async fn the_id_in_the_params_says_which_task_it_is_about() {
+async fn the_id_in_the_params_selects_the_task() {
     let mut peer = Peer::legacy(gate().server, json!({})).await;
     let (one, other) = (peer.augmented("must").await, peer.augmented("work").await);
     let related = json!({ "io.modelcontextprotocol/related-task": { "taskId": other } });
@@ -229,7 +229,7 @@ async fn all_tasks_are_on_the_pages_of_the_list() {
 
 // proves: PROG-013, PROG-014, TASK-027, TASK-028, TASK-057, TASK-064
 #[tokio::test]
-async fn what_a_task_says_says_which_task_it_is() {
+async fn messages_of_a_task_name_the_task() {
     let gate = gate();
     let mut peer = Peer::legacy(gate.server, json!({})).await;
     let params = json!({ "name": "work", "task": {}, "_meta": { "progressToken": "p" } });

@@ -147,7 +147,7 @@ async fn a_response_of_the_wrong_shape_is_requested_again_under_another_key() {
 
 // proves: M-TASK-018
 #[tokio::test]
-async fn a_handler_that_leaves_asks_before_in_rounds_and_after_in_the_task() {
+async fn a_detaching_handler_requests_input_in_round_trips_and_then_in_the_task() {
     let server = Server::new("leaves", "1").tool(
         Tool::new("leaves", async |cx: Ctx| {
             let first = cx.named("first").elicit::<Name>("First?").await?;

@@ -38,7 +38,7 @@ fn answer(id: &str, key: &str, name: &str) -> Value {
 
 // proves: M-TASK-017
 #[test]
-fn a_task_that_resumes_goes_on_where_it_was() {
+fn a_resumed_task_continues_after_its_memoized_steps() {
     let store = Arc::new(MemoryStore::new());
     let [booked, runs] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
     let server = || {
@@ -72,7 +72,7 @@ fn a_task_that_resumes_goes_on_where_it_was() {
 }
 
 #[test]
-fn what_does_not_resume_fails_and_what_has_ended_stays() {
+fn tasks_that_cannot_resume_fail_and_ended_tasks_remain() {
     let store = Arc::new(MemoryStore::new());
     let before = process();
     let (working, done, gone) = before.block_on(async {
@@ -97,7 +97,7 @@ fn what_does_not_resume_fails_and_what_has_ended_stays() {
 }
 
 #[test]
-fn a_process_that_shares_a_store_leaves_other_tasks_alone() {
+fn a_process_that_shares_a_store_does_not_change_other_tasks() {
     let store = Arc::new(MemoryStore::new());
     process().block_on(async {
         let gate = gate();

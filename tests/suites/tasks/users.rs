@@ -119,7 +119,7 @@ async fn requests_without_a_session_are_checked_one_by_one() {
 
 // proves: TASK-020, TASK-041
 #[tokio::test]
-async fn a_look_at_a_task_is_answered_without_a_stream() {
+async fn a_poll_of_a_task_is_answered_without_a_stream() {
     let endpoint = Endpoint::new(gate().server).unwrap();
     let (peer, _) = open(&endpoint, Some("alice")).await;
     let id = start(&peer).await;

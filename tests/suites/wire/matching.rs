@@ -105,7 +105,7 @@ impl Known {
 }
 
 #[test]
-fn expectations_are_contained_in_what_came() {
+fn expected_members_are_a_subset_of_the_message() {
     use serde_json::json;
     let mut known = Known::new("2025-11-25");
     let got = json!({"id": 5, "error": {"code": -1, "message": "no batches here"}, "list": [1, {"a": 2}]});

@@ -122,7 +122,7 @@ fn report(steps: &str) -> String {
 }
 
 #[test]
-fn differences_are_reported_with_their_place() {
+fn differences_are_reported_with_their_location() {
     let ping = "> {\"jsonrpc\": \"2.0\", \"id\": 7, \"method\": \"ping\"}\n";
     assert_eq!(report(&format!("open {{}}\n{ping}< {{\"id\": 7}}\n")), "");
     let report = report(&format!(

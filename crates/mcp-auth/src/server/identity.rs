@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn scopes_are_words() {
+    fn scopes_are_space_separated_tokens() {
         let identity = Identity::new("i", "s").with_scopes("read write");
         assert!(identity.has("write read") && identity.has(""));
         assert!(!identity.has("read admin"));

@@ -273,7 +273,7 @@ async fn a_403_without_missing_scopes_is_final() {
 }
 
 #[tokio::test]
-async fn a_server_of_2025_03_26_issues_its_own_tokens() {
+async fn a_server_of_2025_03_26_may_issue_tokens_itself() {
     let net = Net::new();
     net.gone(PRM);
     net.gone(ASM);

@@ -142,7 +142,7 @@ mod tests {
 
     // proves: M-META-001, M-META-002, M-META-003, M-META-006, M-META-008, M-META-028, M-ROOT-002
     #[test]
-    fn each_request_tells_revision_client_capabilities_and_level() {
+    fn each_request_contains_revision_client_capabilities_and_level() {
         let named = template(true);
         let bare: Value =
             serde_json::from_slice(&named.write(&JsonObject::new(), None, &[])).unwrap();

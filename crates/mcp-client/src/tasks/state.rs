@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_of_all_revisions_are_read_alike() {
+    fn tasks_of_all_revisions_are_read() {
         let legacy = created(
             r#"{"task":{"taskId":"t","status":"working","statusMessage":"half","createdAt":"a","lastUpdatedAt":"b","ttl":60000,"pollInterval":250}}"#,
         );

@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_word_of_a_scope_must_be_granted() {
+    fn every_token_of_a_scope_must_be_granted() {
         let grant = Grant::new(["read", "write"]);
         assert!(grant.covers("read") && grant.covers("write  read") && grant.covers(""));
         assert!(!grant.covers("rea") && !grant.covers("read admin"));

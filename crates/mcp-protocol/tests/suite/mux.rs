@@ -7,7 +7,7 @@ use mcp_protocol::{Closed, Delivery, Extras, Link, MuxLimits};
 use crate::pair::{Fate, Pair, take};
 
 #[test]
-fn a_call_goes_and_its_answer_comes() {
+fn a_call_receives_its_response() {
     let mut pair = Pair::new(MuxLimits::default());
     pair.call(1, "now");
     pair.call(2, "refuse");
@@ -18,7 +18,7 @@ fn a_call_goes_and_its_answer_comes() {
 }
 
 #[test]
-fn dropping_a_call_before_it_was_sent_says_nothing() {
+fn dropping_a_call_before_it_was_sent_sends_nothing() {
     let pair = Pair::new(MuxLimits::default());
     drop(pair.near.request_with("now", None, Extras::default()));
     assert!(take(&pair.near).is_empty());

@@ -123,7 +123,7 @@ mod tests {
 
     // proves: SCHEMA-022, ICON-006, M-ICON-001
     #[test]
-    fn sizes_are_pixels_or_any_and_places_are_safe() {
+    fn icons_have_valid_sizes_and_safe_uris() {
         let icon = |src: &str, size: &str| Icon::new(src).with_sizes(vec![size.to_owned()]);
         for size in ["48x48", "16x32", "any"] {
             assert_eq!(check_icons(&[icon("https://x/y.png", size)]), Ok(()));

@@ -130,7 +130,7 @@ fn members_that_may_be_left_out_are_not_nullable() {
 }
 
 #[test]
-fn what_hosts_do_not_know_is_said_in_words_they_know() {
+fn keywords_unknown_to_hosts_are_replaced() {
     #[derive(Deserialize, JsonSchema)]
     struct Odd {
         any: Value,
@@ -173,7 +173,7 @@ fn what_hosts_do_not_know_is_said_in_words_they_know() {
 
 // proves: TOOL-014, M-TOOL-015
 #[test]
-fn no_parameters_are_said_out_loud() {
+fn the_schema_of_no_parameters_is_explicit() {
     #[derive(Deserialize, JsonSchema)]
     struct Nothing {}
     assert_eq!(

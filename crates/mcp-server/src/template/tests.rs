@@ -174,7 +174,7 @@ fn variables_are_listed_once_and_in_order() {
 }
 
 #[test]
-fn uris_are_taken_apart() {
+fn uris_are_split_into_components() {
     for (template, uri, expected) in [
         ("note://{name}", "note://a", json!({"name": "a"})),
         ("note://{name}", "note://a%20b%2B", json!({"name": "a b+"})),
@@ -248,7 +248,7 @@ fn uris_are_taken_apart() {
 }
 
 #[test]
-fn what_does_not_fit_does_not_match() {
+fn uris_that_do_not_fit_do_not_match() {
     for (template, uri) in [
         ("note://{name}", "note://"),
         ("note://{name}", "note://a/b"),
@@ -293,7 +293,7 @@ impl Numbers {
 }
 
 #[test]
-fn what_was_expanded_is_found_again() {
+fn matching_inverts_expansion() {
     let templates = [
         "note://{a}",
         "note://{a}/{b}",

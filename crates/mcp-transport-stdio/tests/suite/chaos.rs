@@ -161,7 +161,7 @@ async fn a_whole_session_in_pieces() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_client_leaves_anywhere() {
+async fn the_client_may_disconnect_at_any_byte() {
     let session = session();
     for at in 0..=session.len() {
         for end in [Break::Eof, Break::Reset] {
@@ -187,7 +187,7 @@ async fn the_client_stops_reading_anywhere() {
 
 /// A client whose server fails after any byte: every call ends, with its response or an error.
 #[tokio::test(start_paused = true)]
-async fn the_server_leaves_anywhere() {
+async fn the_server_may_disconnect_at_any_byte() {
     const ANSWERS: &str = concat!(
         "not a message\n",
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"first\":true}}\n",

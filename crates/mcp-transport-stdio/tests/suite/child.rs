@@ -83,7 +83,7 @@ async fn megabytes_on_stderr_do_not_block_the_session() {
 
 // proves: STDIO-011, LIFE-025, M-STDIO-017
 #[tokio::test]
-async fn a_dead_child_fails_its_calls_with_its_last_words() {
+async fn a_dead_child_fails_its_calls_with_its_last_stderr_lines() {
     let (child, _lines) = script("read line; echo first >&2; echo last >&2; exit 3");
     let connection = connect(child).await;
     let error = call(&*connection, "ping", serde_json::json!({}))
@@ -129,7 +129,7 @@ async fn calls_fail_at_once_when_the_child_exits() {
 }
 
 #[tokio::test]
-async fn what_the_child_started_ends_with_it() {
+async fn processes_started_by_the_child_end_with_it() {
     let (child, mut lines) =
         script("trap '' TERM; sleep 100 & echo $! >&2; trap - TERM; read line; exit 0");
     let connection = connect(child).await;

@@ -81,7 +81,7 @@ fn without_the_guard_what_is_printed_is_in_the_session() {
 
 // proves: LIFE-026, M-STDIO-016
 #[test]
-fn the_program_leaves_within_a_second_of_the_end_of_stdin() {
+fn the_program_exits_within_a_second_of_the_end_of_stdin() {
     for running in [&[][..], &["never"], &["block"], &["never", "block", "ask"]] {
         let mut server = start(&[], Stdio::piped(), Stdio::piped());
         let mut stdin = server.stdin.take().unwrap();

@@ -127,7 +127,7 @@ async fn a_request_after_an_endless_line_is_answered() {
 }
 
 #[tokio::test]
-async fn answers_that_come_in_time_are_written_after_the_end() {
+async fn responses_before_the_timeout_are_written_after_the_end() {
     let input = handshake() + &tool_request(2, "later", "a") + &tool_request(3, "think", "b");
     let mut frames = serve(input.as_bytes(), Options::for_server()).await;
     frames.sort_by_key(|frame| frame["id"].as_i64());
@@ -136,7 +136,7 @@ async fn answers_that_come_in_time_are_written_after_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_still_runs_after_the_grace_is_cancelled() {
+async fn handlers_are_cancelled_after_the_shutdown_timeout() {
     let started = tokio::time::Instant::now();
     let input = handshake() + &tool_request(2, "never", "") + &tool_request(3, "echo", "a");
     let frames = serve(input.as_bytes(), Options::for_server()).await;
@@ -191,7 +191,7 @@ async fn blocking_handlers_have_a_limit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_does_not_read_is_left() {
+async fn a_client_that_does_not_read_is_disconnected() {
     let (mut theirs, server_reads) = duplex(1 << 16);
     let (server_writes, _unread) = duplex(64);
     let input = handshake() + &tool_request(2, "big", "100000");
@@ -209,7 +209,7 @@ async fn a_client_that_does_not_read_is_left() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_reads_slowly_is_not_left() {
+async fn a_client_that_reads_slowly_is_not_disconnected() {
     let (mut theirs, server_reads) = duplex(1 << 16);
     let (server_writes, mut ours) = duplex(64);
     let input = handshake() + &tool_request(2, "big", "4000");

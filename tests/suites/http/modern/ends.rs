@@ -127,7 +127,7 @@ async fn a_request_has_until_its_deadline_as_json_and_as_a_stream() {
 
 // proves: M-HTTP-024
 #[tokio::test(start_paused = true)]
-async fn what_is_meant_to_last_outlives_the_deadline() {
+async fn subscriptions_outlive_the_deadline() {
     let (mut probe, dropped) = stuck(true, true);
     probe.deadline = Some(Duration::from_secs(1));
     let options = Options::new()

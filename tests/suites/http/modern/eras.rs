@@ -54,7 +54,7 @@ async fn a_session_and_requests_without_one_share_an_endpoint() {
 
 // proves: M-HTTP-013, M-HTTP-014, M-HTTP-055, M-HTTP-064
 #[tokio::test]
-async fn what_does_not_say_what_it_is_goes_by_its_header() {
+async fn messages_without_metadata_are_served_by_their_header() {
     let endpoint = endpoint(&Gate::new());
     let session = Peer::open(&endpoint).await;
     for peer in [Peer::new(&endpoint), session.clone()] {

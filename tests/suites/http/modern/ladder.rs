@@ -192,7 +192,7 @@ async fn standard_headers_repeat_the_body_exactly() {
 
 // proves: M-HTTP-016, M-HTTP-045
 #[tokio::test]
-async fn an_answer_has_the_id_of_its_request_and_a_status_for_its_error() {
+async fn a_response_has_the_id_of_its_request_and_a_status_for_its_error() {
     let endpoint = Probe::ready().endpoint();
     let client = Modern::new(&endpoint);
     for id in [json!(7), json!("7"), json!(""), json!(-1)] {
@@ -223,7 +223,7 @@ async fn an_answer_has_the_id_of_its_request_and_a_status_for_its_error() {
 }
 
 #[tokio::test]
-async fn what_is_no_message_is_refused_before_its_headers_are() {
+async fn invalid_messages_are_rejected_before_invalid_headers() {
     let endpoint = Probe::ready().endpoint();
     let peer = Peer::new(&endpoint).with("mcp-protocol-version", Some("2026-07-28"));
     for (body, code) in [

@@ -26,7 +26,7 @@ fn probe() -> Probe {
 
 // proves: M-HDR-021, M-HDR-026, M-HDR-027, M-HDR-028, M-HDR-031, M-HDR-032, M-HTTP-048
 #[tokio::test]
-async fn parameters_with_headers_say_there_what_they_say_in_the_body() {
+async fn header_parameters_must_match_the_body() {
     let probe = probe();
     let endpoint = probe.endpoint();
     let client = Modern::new(&endpoint);
@@ -75,7 +75,7 @@ async fn parameters_with_headers_say_there_what_they_say_in_the_body() {
 
 // proves: M-HDR-026, M-HDR-028
 #[tokio::test]
-async fn a_parameter_header_comes_once_and_is_ascii() {
+async fn a_parameter_header_is_unique_and_ascii() {
     let endpoint = probe().endpoint();
     let mut client = Modern::new(&endpoint);
     let values: [&[u8]; 2] = [b"here", b"here"];

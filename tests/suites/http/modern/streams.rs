@@ -166,7 +166,7 @@ async fn nothing_follows_an_answer() {
 
 // proves: M-HTTP-035
 #[tokio::test]
-async fn an_error_has_a_status_unless_something_was_said_before() {
+async fn an_error_has_a_status_unless_a_message_precedes_it() {
     for (code, status) in [
         (ErrorCode::MISSING_CLIENT_CAPABILITY, 400),
         (ErrorCode::METHOD_NOT_FOUND, 404),

@@ -129,7 +129,7 @@ fn a_change_removes_the_results_it_affects() {
 }
 
 #[test]
-fn who_wants_it_fresh_asks_and_leaves_the_answer_to_others() {
+fn a_fresh_request_bypasses_the_cache_and_updates_it() {
     let (cache, now) = (cache(), Instant::now());
     put(&cache, method::TOOLS_LIST, json!({}), "old", now);
     let Lookup::Miss(slot) = cache.find(method::TOOLS_LIST, &JsonObject::new(), true, now) else {
@@ -153,7 +153,7 @@ fn a_change_during_a_request_prevents_caching() {
 }
 
 #[test]
-fn there_is_an_end_to_what_is_kept() {
+fn the_cache_has_a_size_limit() {
     let now = Instant::now();
     let page = |n: usize| json!({ "cursor": n.to_string() });
     let few = Cache::new(CacheLimits::new(3, 1 << 20));

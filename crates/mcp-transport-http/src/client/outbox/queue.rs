@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn lossy_messages_give_way_first() {
+    fn lossy_messages_are_dropped_first() {
         let outbox = Outbox::new(10);
         assert!(outbox.push(note(10), Delivery::Lossy));
         outbox.push(note(5), Delivery::Lossy);

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_reached_is_refused_with_advice() {
+    fn invalid_urls_are_rejected_with_advice() {
         for (url, advice) in [
             ("localhost:3000/mcp", "http://"),
             ("example.com", "http://"),
