@@ -4,7 +4,7 @@
 
 use crate::support::{RoundTrip, round_trip};
 
-/// Definition name, and decode followed by encode.
+/// The name of each definition, and a function that decodes a value and encodes it again.
 pub(crate) const TABLE: &[(&str, RoundTrip)] = &[
     ("Annotations", round_trip::<mcp_types::Annotations>),
     ("AudioContent", round_trip::<mcp_types::AudioContent>),

@@ -4,7 +4,7 @@
 
 use crate::support::{RoundTrip, notification, request, response, round_trip};
 
-/// Definition name, and decode followed by encode.
+/// The name of each definition, and a function that decodes a value and encodes it again.
 pub(crate) const TABLE: &[(&str, RoundTrip)] = &[
     (
         "Annotations",

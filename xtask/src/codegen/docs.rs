@@ -72,7 +72,9 @@ impl Docs {
             return Ok(());
         }
         let list = stale.join("\n  ");
-        Err(format!("docs.toml describes what is not there:\n  {list}"))
+        Err(format!(
+            "docs.toml describes items that the schema does not have:\n  {list}"
+        ))
     }
 }
 

@@ -112,7 +112,7 @@ fn an_item_without_a_text_and_a_text_without_an_item_are_errors() {
     let docs = Docs::parse(text).unwrap();
     docs.of("r").item("Tool", "tools");
     docs.of("r").module("tools");
-    let stale = "docs.toml describes what is not there:\n  types.Tool.name";
+    let stale = "docs.toml describes items that the schema does not have:\n  types.Tool.name";
     assert_eq!(docs.check(), Err(stale.to_owned()));
     docs.of("r").member("Tool", "title");
     let missing = "docs.toml lacks 1 lines:\n  types.Tool.title";

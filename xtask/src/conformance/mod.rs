@@ -108,7 +108,7 @@ impl Wanted {
     }
 }
 
-/// All runs against one server, which must not end before them.
+/// Runs the scenarios against one server process; fails if that process ends early.
 fn test_server(
     suites: &Suites,
     program: &Path,

@@ -58,7 +58,7 @@ pub(super) fn check(known: &Counts, outcomes: &[Outcome]) -> Vec<String> {
     for (key @ (run, scenario), min) in known {
         match found.get(key) {
             Some(passed) if passed < min => faults.push(format!(
-                "{run}: {scenario}: {passed} checks passed, {min} are known to"
+                "{run}: {scenario}: {passed} checks passed, at least {min} must"
             )),
             None if outcomes.iter().any(|outcome| outcome.run == *run) => {
                 faults.push(format!("{run}: {scenario}: was not run"));
@@ -68,7 +68,7 @@ pub(super) fn check(known: &Counts, outcomes: &[Outcome]) -> Vec<String> {
     }
     for (run, scenario) in found.keys().filter(|key| !known.contains_key(*key)) {
         faults.push(format!(
-            "{run}: {scenario}: is not in {FILE}; once all is well, use --bless"
+            "{run}: {scenario}: is not in {FILE}; run with --bless to add it"
         ));
     }
     faults

@@ -175,7 +175,7 @@ mod tests {
         let page = page(&[peer]).unwrap();
         for line in [
             "\n| Feature | memory |\n| --- | --- |\n",
-            "\n| Every prompt written | n/a [^1] |\n",
+            "\n| Every prompt fetched | n/a [^1] |\n",
             "\n| Log level and messages | n/a [^1] |\n",
             " | yes |\n",
             " | FAILED |\n",

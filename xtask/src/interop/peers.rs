@@ -67,7 +67,7 @@ struct Absent {
     reason: String,
 }
 
-/// The part of a peer in the conversation.
+/// The role of a peer.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Role {

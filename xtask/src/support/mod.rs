@@ -108,7 +108,7 @@ impl Matrix {
                     None => row
                         .reason
                         .replace(text.clone())
-                        .map(|_| "is there twice, remove one".to_owned()),
+                        .map(|_| "occurs twice; remove one".to_owned()),
                 });
             }
         }
@@ -197,7 +197,7 @@ mod tests {
                 "\n  \"BASE-002\",\n  \"BASE-002\",\n  \"BASE-001\",\n",
                 "/ proves: BASE-001",
                 vec![
-                    format!("{list}:4: BASE-002 is there twice, remove one"),
+                    format!("{list}:4: BASE-002 occurs twice; remove one"),
                     format!(
                         "{list}:5: BASE-001 is proven by mcp_a::b::it_holds, remove it from here"
                     ),

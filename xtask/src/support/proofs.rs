@@ -28,7 +28,7 @@ pub(super) fn read(file: &File) -> Result<Vec<Proof>, String> {
         let rows: Vec<String> = claim.split(',').map(|id| id.trim().to_owned()).collect();
         if !rows.iter().all(|id| is_id(id)) {
             return Err(format!(
-                "{place}: not a list of row ids, write them as AREA-NNN with commas between"
+                "{place}: this is not a list of row ids; write AREA-NNN, separated by commas"
             ));
         }
         let test = match is_rust {

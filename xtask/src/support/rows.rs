@@ -72,11 +72,11 @@ pub(super) fn read(file: &File) -> Result<Vec<Row>, String> {
         let problem = if !is_id(id) {
             "an id is an area in capitals, a hyphen and three digits"
         } else if rows.iter().any(|other| other.id == id) {
-            "the id is there twice, remove one"
+            "the id occurs twice; remove one"
         } else if !LEVELS.contains(&level) || !ROLES.contains(&role) {
             "the level or the role is not one the ledger knows"
         } else if !(1..=10).contains(&title.split_whitespace().count()) {
-            "a title has one to ten words"
+            "a title must have one to ten words"
         } else {
             let [revision, id, level, role, title] =
                 [revision, id, level, role, title].map(str::to_owned);

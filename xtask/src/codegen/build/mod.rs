@@ -27,7 +27,9 @@ pub(super) fn build(schema: &Value, overrides: &Overrides) -> Result<Model, Stri
         }
         let built = if let Some(lift) = overrides.find("lift", name) {
             let part = definitions.pointer(&format!("/{name}{}", lift.pointer));
-            let part = parse(part.ok_or("the lifted pointer leads nowhere")?)?;
+            let part = parse(
+                part.ok_or("the pointer of the lifted definition names nothing in the schema")?,
+            )?;
             let rust = overrides.renamed("lift", name).unwrap_or(name);
             builder.composite(rust, None, &part)
         } else if let Some(method) = definition.method() {
@@ -322,7 +324,12 @@ impl<'a> Builder<'a> {
                 }
                 None => "JsonObject",
             },
-            _ => return Err(format!("{at}: no rule for the type {}", schema.ty)),
+            _ => {
+                return Err(format!(
+                    "{at}: codegen does not support the type {}",
+                    schema.ty
+                ));
+            }
         };
         Ok(plain.to_owned())
     }

@@ -116,7 +116,7 @@ fn emit_open(name: &str) -> TokenStream {
     }
 }
 
-/// The table of round trips that the types tests run: definition name, and decode followed by encode.
+/// The table of the round-trip tests of the types: the name of each definition, and a function that decodes a value and encodes it again.
 pub(super) fn table(model: &Model, scope: &Scope<'_>) -> String {
     let module = scope.module.iter().map(|(module, _)| format!("::{module}"));
     let path = format!("mcp_types{}", module.collect::<String>());
@@ -143,7 +143,7 @@ pub(super) fn table(model: &Model, scope: &Scope<'_>) -> String {
     format!(
         "{HEADER}\n//! Every definition with a Rust type, and its round trip.\n\n\
          use crate::support::{{RoundTrip, {}}};\n\n\
-         /// Definition name, and decode followed by encode.\n\
+         /// The name of each definition, and a function that decodes a value and encodes it again.\n\
          pub(crate) const TABLE: &[(&str, RoundTrip)] = &[\n{rows}];\n",
         Vec::from_iter(helpers).join(", ")
     )

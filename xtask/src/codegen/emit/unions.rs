@@ -101,7 +101,7 @@ fn line(index: usize, arm: &Arm, union: &Union) -> String {
     }
 }
 
-/// The impl of the trait that chooses an arm.
+/// The impl that deserializes a union by choosing its arm.
 fn emit_choice(name: &str, union: &Union) -> TokenStream {
     let enum_name = ident(name);
     let values = union.arms.iter().map(|arm| &arm.value);
