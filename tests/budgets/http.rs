@@ -3,8 +3,8 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 
+use mcp_tests::bench::requests::{Protocol, Requests, Workload, opening};
 use mcp_tests::bench::server::server;
-use mcp_tests::bench::words::{Protocol, Words, Workload, opening};
 use mcp_transport_http::{Endpoint, Options, serve_with};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -52,12 +52,12 @@ fn converse(wire: Protocol, asked: Workload, host: &str, calls: u64) {
         exchange(&mut connection, &second, "202");
     }
     assert_eq!(session.is_some(), wire == Protocol::Http);
-    let words = Words::new(wire, asked, host, session.as_deref());
+    let requests = Requests::new(wire, asked, host, session.as_deref());
     let text = asked.text();
     let mut request = Vec::new();
     for id in 1..=calls {
         request.clear();
-        words.write(id, &mut request);
+        requests.write(id, &mut request);
         let (_, body) = exchange(&mut connection, &request, "200");
         assert!(body.contains(&format!("\"id\":{id},")), "{body}");
         assert!(

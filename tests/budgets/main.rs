@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Context;
 
 use mcp_server::{Args, Ctx, Server, Tool};
-use mcp_tests::bench::words::{Protocol, Words, Workload, opening};
+use mcp_tests::bench::requests::{Protocol, Requests, Workload, opening};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -117,7 +117,7 @@ fn over_stdio_calls_and_lists_allocate_as_recorded() {
         ),
     ] {
         let server = mcp_tests::bench::server::server(more);
-        let words = Words::new(wire, asked, "", None);
+        let requests = Requests::new(wire, asked, "", None);
         let allocations = |calls: u64| {
             let mut lines = match wire {
                 Protocol::StdioModern => Vec::new(),
@@ -126,7 +126,7 @@ fn over_stdio_calls_and_lists_allocate_as_recorded() {
             let opened = lines.len() / 2;
             lines.extend((1..=calls).map(|id| {
                 let mut line = Vec::new();
-                words.write(id, &mut line);
+                requests.write(id, &mut line);
                 line
             }));
             let answers = calls as usize + opened;

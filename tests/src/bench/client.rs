@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use super::Fault;
 use super::load::cpu::cpu;
 use super::load::{Figures, Times};
-use super::words::Workload;
+use super::requests::Workload;
 
 const USAGE: &str = "usage: bench-client INFLIGHT WARM SECONDS (--http URL | --stdio PROGRAM...)";
 

@@ -6,8 +6,8 @@
 //! programs and evaluates the figures.
 
 pub mod listen;
+pub mod requests;
 pub mod server;
-pub mod words;
 
 #[cfg(unix)]
 pub mod baseline;

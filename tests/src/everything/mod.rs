@@ -3,9 +3,9 @@
 mod listen;
 mod media;
 mod prompts;
-mod questions;
 mod resources;
-mod rounds;
+mod round_trips;
+mod server_requests;
 mod tasks;
 mod tools;
 
@@ -17,7 +17,9 @@ pub use media::{PNG, WAV};
 
 /// The server with all features.
 pub fn server() -> Server {
-    let server = plain().tools(rounds::tools()).prompts(rounds::prompts());
+    let server = plain()
+        .tools(round_trips::tools())
+        .prompts(round_trips::prompts());
     server.tools(tasks::tools())
 }
 
@@ -32,7 +34,7 @@ fn plain() -> Server {
         .description("One of each thing a server can have")
         .instructions("A fixture: every feature of the protocol, with fixed answers.")
         .tools(tools::all())
-        .tools(questions::all())
+        .tools(server_requests::all())
         .prompts(prompts::all())
         .resources(resources::all());
     let changing = tools::changing(&server);

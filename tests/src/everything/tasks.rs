@@ -7,7 +7,7 @@ use mcp_server::{Args, Ctx, HandlerError, TaskMode, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::rounds::given;
+use super::round_trips::given;
 
 #[derive(Deserialize, JsonSchema)]
 struct Greeting {

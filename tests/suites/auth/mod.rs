@@ -1,9 +1,9 @@
 //! Protected servers: a real client, a real authorization server, and attackers.
 
-mod doors;
-mod robots;
+mod client_credentials;
 mod secrets;
 mod sessions;
 mod sign_in;
 mod step_up;
 mod support;
+mod unauthenticated;

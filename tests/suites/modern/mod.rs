@@ -4,7 +4,7 @@ mod admission;
 mod base;
 mod extensions;
 mod lists;
-mod rounds;
+mod round_trips;
 mod running;
 mod subscriptions;
 mod transports;

@@ -7,7 +7,7 @@ mod http;
 mod listen;
 mod negotiation;
 mod requests;
-mod rounds;
+mod round_trips;
 
 use crate::peer::client;
 use crate::prelude::*;

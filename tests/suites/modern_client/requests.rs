@@ -3,7 +3,7 @@
 use mcp_client::KeepAlive;
 use mcp_types::{GetPromptRequest, Root, SetLevelRequest, SubscribeRequest};
 
-use super::{claims, client, closed, connected, rounds};
+use super::{claims, client, closed, connected, round_trips};
 use crate::peer::listing;
 use crate::prelude::*;
 
@@ -126,13 +126,13 @@ async fn members_unknown_to_the_revision_are_not_sent() {
 #[tokio::test(start_paused = true)]
 async fn prompts_and_resources_may_ask_too() {
     let (mut wire, client) = connected(
-        rounds::accepting(),
+        round_trips::accepting(),
         json!({ "prompts": {}, "resources": {} }),
     )
     .await;
     let again = client.clone();
     let getting = tokio::spawn(async move { again.get_prompt("p", [("a", "b")]).await });
-    wire.answer_next(rounds::asks_for("?")).await;
+    wire.answer_next(round_trips::asks_for("?")).await;
     let retry = wire.recv_patiently().await;
     assert_eq!(retry["method"], "prompts/get");
     assert_eq!(retry["params"]["arguments"], json!({ "a": "b" }));
@@ -141,8 +141,11 @@ async fn prompts_and_resources_may_ask_too() {
     getting.await.unwrap().unwrap();
 
     let reading = tokio::spawn(async move { client.read_resource("a:b").await });
-    wire.answer_next(rounds::asks(json!({ "q": rounds::form("?") }), json!("s")))
-        .await;
+    wire.answer_next(round_trips::asks(
+        json!({ "q": round_trips::form("?") }),
+        json!("s"),
+    ))
+    .await;
     let retry = wire.recv_patiently().await;
     assert_eq!(retry["params"]["uri"], "a:b");
     assert_eq!(retry["params"]["requestState"], "s");

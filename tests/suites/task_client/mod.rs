@@ -7,7 +7,7 @@ mod modern;
 mod outages;
 mod real;
 mod received;
-mod wishes;
+mod task_requests;
 
 use mcp_client::{CallStart, TaskHandle};
 use mcp_types::TaskStatus;

@@ -1,11 +1,11 @@
 //! Calls that outlive their request, server side, in both forms.
 
-mod asked;
+mod client_tasks;
 mod ends;
 mod extension;
 mod guarded;
+mod input;
 mod legacy;
-mod questions;
 mod restart;
 mod users;
 

@@ -43,8 +43,8 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
     use super::*;
+    use crate::bench::requests::{Protocol, Requests, Workload, opening};
     use crate::bench::server::server;
-    use crate::bench::words::{Protocol, Words, Workload, opening};
 
     /// Returns the responses of the measured server to these lines.
     async fn served(lines: &[u8]) -> Vec<Value> {
@@ -80,7 +80,7 @@ mod tests {
                 Workload::List(7),
             ] {
                 let mut line = Vec::new();
-                Words::new(wire, asked, "", None).write(7, &mut line);
+                Requests::new(wire, asked, "", None).write(7, &mut line);
                 lines.push(line);
                 // The requests are sent one after the other because they have the same id.
                 let served = served(&lines.concat()).await;

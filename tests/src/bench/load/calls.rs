@@ -16,7 +16,7 @@ use super::memory;
 use super::options::{Limit, Options};
 use super::stdio::{Lines, Pace};
 use crate::bench::Fault;
-use crate::bench::words::{Protocol, Words, Workload, opening};
+use crate::bench::requests::{Protocol, Requests, Workload, opening};
 
 /// Additional time limit of a run: to start the server, to warm up, and for the last responses.
 const GRACE: Duration = Duration::from_secs(60);
@@ -60,7 +60,7 @@ async fn measure(options: &Options, served: &mut ServerProcess) -> Result<Figure
 pub(super) enum Client {
     Lines {
         lines: Box<Lines>,
-        words: Words,
+        requests: Requests,
         check: Check,
         pace: Pace,
         ids: u64,
@@ -96,7 +96,7 @@ impl Client {
         }
         Ok(Self::Lines {
             lines,
-            words: Words::new(wire, asked, "", None),
+            requests: Requests::new(wire, asked, "", None),
             check,
             pace: Pace {
                 inflight: options.inflight,
@@ -111,11 +111,11 @@ impl Client {
         match self {
             Self::Lines {
                 lines,
-                words,
+                requests,
                 check,
                 pace,
                 ids,
-            } => lines.calls(words, check, *pace, ids, limit).await,
+            } => lines.calls(requests, check, *pace, ids, limit).await,
             Self::Http { callers, ids, .. } => {
                 let start = ids.load(Ordering::Relaxed);
                 let share = Share {
@@ -150,7 +150,7 @@ struct Share {
 /// One connection and its session.
 pub(super) struct Caller {
     connection: Connection,
-    words: Words,
+    requests: Requests,
     check: Arc<Check>,
     request: Vec<u8>,
 }
@@ -169,7 +169,7 @@ impl Caller {
         };
         Ok(Self {
             connection,
-            words: Words::new(wire, asked, host, session.as_deref()),
+            requests: Requests::new(wire, asked, host, session.as_deref()),
             check: Arc::clone(check),
             request: Vec::new(),
         })
@@ -184,7 +184,7 @@ impl Caller {
                 break;
             }
             self.request.clear();
-            self.words.write(id, &mut self.request);
+            self.requests.write(id, &mut self.request);
             let reply = self.connection.exchange(&self.request).await?;
             if reply.head.status != 200 {
                 let said = String::from_utf8_lossy(reply.body);

@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::bench::Fault;
-use crate::bench::words::Workload;
+use crate::bench::requests::Workload;
 
 #[derive(Deserialize)]
 struct Message<'a> {

@@ -11,7 +11,7 @@ use super::child::ServerProcess;
 use super::http::Connection;
 use super::options::Options;
 use crate::bench::Fault;
-use crate::bench::words::{Protocol, Words, listening};
+use crate::bench::requests::{Protocol, Requests, listening};
 
 /// Time limit of the measurement.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -118,7 +118,7 @@ async fn one(options: &Options, host: &str, held: Held) -> Result<Option<Connect
         Held::Session => {}
         Held::Connection => {
             let mut request = Vec::new();
-            Words::new(wire, options.asked, host, session.as_deref()).write(1, &mut request);
+            Requests::new(wire, options.asked, host, session.as_deref()).write(1, &mut request);
             let reply = connection.exchange(&request).await?;
             Check::new(options.asked).body(reply.body, reply.head.is_events, 1)?;
         }

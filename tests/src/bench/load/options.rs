@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::bench::Fault;
-use crate::bench::words::{Protocol, Workload};
+use crate::bench::requests::{Protocol, Workload};
 
 const USAGE: &str = "\
 usage: bench-load calls --wire WIRE --ask WHAT:N [--inflight N] [--batch] [--beside SESSIONS] [--calls N] [--seconds S]

@@ -10,7 +10,7 @@ use super::check::{Check, Found};
 use super::figures::Times;
 use super::options::Limit;
 use crate::bench::Fault;
-use crate::bench::words::Words;
+use crate::bench::requests::Requests;
 
 /// Least number of bytes to read at once.
 const PIECE: usize = 64 << 10;
@@ -72,7 +72,7 @@ impl Lines {
     /// Makes calls until a limit is reached and all of them have responses.
     pub(super) async fn calls(
         &mut self,
-        words: &Words,
+        requests: &Requests,
         check: &Check,
         pace: Pace,
         ids: &mut u64,
@@ -92,7 +92,7 @@ impl Lines {
                 while left > 0 && started.len() < pace.inflight {
                     *ids += 1;
                     left -= 1;
-                    words.write(*ids, &mut self.out);
+                    requests.write(*ids, &mut self.out);
                     started.insert(*ids, now);
                 }
             }

@@ -9,7 +9,7 @@ use crate::host::Answer;
 use crate::report::{Fault, Outcome, absent, ensure, row, worked};
 use crate::target::{Session, Target};
 use crate::tools::{Known, call, known};
-use crate::{asks, content, lifecycle, tasks, tools};
+use crate::{content, lifecycle, server_requests, tasks, tools};
 
 const LONG: &str = "trigger-long-running-operation";
 const FORM: &str = "trigger-elicitation-request";
@@ -130,7 +130,7 @@ async fn questions(target: &Target, s: &Session) {
     let prompt = json!({ "prompt": "six times seven?", "maxTokens": 50 });
     row(
         "sampling",
-        asks::sampling(s, "trigger-sampling-request", prompt),
+        server_requests::sampling(s, "trigger-sampling-request", prompt),
     )
     .await;
     let all = [
@@ -138,30 +138,38 @@ async fn questions(target: &Target, s: &Session) {
         "Email: ada@example.com",
         "Birthdate: 2025-11-25",
     ];
-    row("elicitation", asks::form(s, Answer::Fill, FORM, &all)).await;
+    row(
+        "elicitation",
+        server_requests::form(s, Answer::Fill, FORM, &all),
+    )
+    .await;
     let defaults = ["dark and stormy", "\"integer\": 42", "fish-1", "pet-1"];
     row(
         "elicitation-defaults",
-        asks::form(s, Answer::Minimum, FORM, &defaults),
+        server_requests::form(s, Answer::Minimum, FORM, &defaults),
     )
     .await;
     row(
         "elicitation-refused",
-        asks::refused(s, FORM, ["User declined", "User cancelled"]),
+        server_requests::refused(s, FORM, ["User declined", "User cancelled"]),
     )
     .await;
     let link = json!({ "url": "https://example.com/connect", "elicitationId": "e-1" });
     let said = ["completed the URL elicitation flow", "declined to open"];
-    row("elicitation-url", asks::url(s, URL, link, said)).await;
+    row("elicitation-url", server_requests::url(s, URL, link, said)).await;
     let first = json!({ "url": "https://example.com/first", "errorPath": true });
-    row("url-required", asks::url_required(s, URL, first)).await;
+    row("url-required", server_requests::url_required(s, URL, first)).await;
     let root = target.root("");
-    row("roots", asks::roots(s, "get-roots-list", &root.uri)).await;
+    row(
+        "roots",
+        server_requests::roots(s, "get-roots-list", &root.uri),
+    )
+    .await;
     let other = target.root("elsewhere");
     let shown = other.uri.clone();
     row(
         "roots-changed",
-        asks::roots_changed(s, "get-roots-list", other, &shown),
+        server_requests::roots_changed(s, "get-roots-list", other, &shown),
     )
     .await;
 }

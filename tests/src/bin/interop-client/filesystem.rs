@@ -13,7 +13,7 @@ use crate::lifecycle::undeclared;
 use crate::report::{Fault, Outcome, absent, row, same};
 use crate::target::{Session, Target};
 use crate::tools::{Known, call, known};
-use crate::{asks, lifecycle, tools};
+use crate::{lifecycle, server_requests, tools};
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 
@@ -34,7 +34,11 @@ pub(crate) async fn run(target: &Target) -> Result<(), Fault> {
     row("ping", lifecycle::ping(s)).await;
     row("unknown-method", lifecycle::unknown_method(s)).await;
     let shown = folder.display().to_string();
-    row("roots", asks::roots(s, "list_allowed_directories", &shown)).await;
+    row(
+        "roots",
+        server_requests::roots(s, "list_allowed_directories", &shown),
+    )
+    .await;
     row("tools-list", tools::list(s)).await;
     row("tools-call", tools::call_all(s, &table(&folder))).await;
     calls(s, &folder).await;
@@ -44,17 +48,17 @@ pub(crate) async fn run(target: &Target) -> Result<(), Fault> {
         "elicitation-defaults",
         "elicitation-refused",
     ] {
-        row(asked, asks::silent(s)).await;
+        row(asked, server_requests::silent(s)).await;
     }
     for asked in ["elicitation-url", "url-required"] {
-        row(asked, asks::silent(s)).await;
+        row(asked, server_requests::silent(s)).await;
     }
     missing(s).await;
     let other = folder.join("elsewhere").display().to_string();
     let root = target.root("elsewhere");
     row(
         "roots-changed",
-        asks::roots_changed(s, "list_allowed_directories", root, &other),
+        server_requests::roots_changed(s, "list_allowed_directories", root, &other),
     )
     .await;
     row("shutdown", session.close()).await;

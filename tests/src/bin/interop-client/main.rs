@@ -5,7 +5,6 @@
 //! sends, and the everything server with small pages for clients of other projects.
 
 mod arguments;
-mod asks;
 mod content;
 mod everything;
 mod filesystem;
@@ -13,8 +12,9 @@ mod host;
 mod lifecycle;
 mod memory;
 mod report;
-mod rounds;
+mod round_trips;
 mod sdk;
+mod server_requests;
 mod target;
 mod tasks;
 mod tools;

@@ -9,7 +9,7 @@ use crate::lifecycle::undeclared;
 use crate::report::{Fault, Outcome, absent, row, same};
 use crate::target::{Session, Target};
 use crate::tools::{Known, call, known};
-use crate::{asks, content, lifecycle, tools};
+use crate::{content, lifecycle, server_requests, tools};
 
 const GRAPH: &str = "memory://knowledge-graph";
 
@@ -134,10 +134,10 @@ async fn missing(s: &Session) {
         "elicitation-defaults",
         "elicitation-refused",
     ] {
-        row(asked, asks::silent(s)).await;
+        row(asked, server_requests::silent(s)).await;
     }
     for asked in ["elicitation-url", "url-required"] {
-        row(asked, asks::silent(s)).await;
+        row(asked, server_requests::silent(s)).await;
     }
 }
 

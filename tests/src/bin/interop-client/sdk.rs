@@ -11,7 +11,7 @@ use crate::host::Answer;
 use crate::report::{Fault, Outcome, absent, row, same, worked};
 use crate::target::{Session, Target};
 use crate::tools::{Known, call, known};
-use crate::{asks, content, lifecycle, rounds, tools};
+use crate::{content, lifecycle, round_trips, server_requests, tools};
 
 const NOTE: &str = "peer://note";
 
@@ -72,7 +72,7 @@ pub(crate) async fn run(target: &Target, name: &str) -> Result<(), Fault> {
     let log = async || call(s, "tell", json!({}), "told").await.map(|_| ());
     row("logging", lifecycle::logging(s, log)).await;
     match target.era {
-        Era::Modern => rounds::rows(target, peer).await,
+        Era::Modern => round_trips::rows(target, peer).await,
         Era::Legacy => sessions(target, peer).await,
     }
     row(target.ending(), session.close()).await;
@@ -100,7 +100,7 @@ async fn sessions(target: &Target, peer: &Peer<'_>) {
     };
     row("tasks", tasks).await;
     let first = json!({ "first": true });
-    let required = asks::url_required(s, "needs_url", first);
+    let required = server_requests::url_required(s, "needs_url", first);
     peer.row("url-required", "needs_url", required).await;
 }
 
@@ -171,29 +171,37 @@ async fn cancelled(s: &Session) -> Outcome {
 async fn questions(target: &Target, peer: &Peer<'_>) {
     let s = peer.session;
     let prompt = json!({ "prompt": "six times seven?" });
-    row("sampling", asks::sampling(s, "ask_model", prompt)).await;
+    row(
+        "sampling",
+        server_requests::sampling(s, "ask_model", prompt),
+    )
+    .await;
     let all = ["\"name\":\"interop\"", "\"tea\":\"green\"", "\"milk\":true"];
-    row("elicitation", asks::form(s, Answer::Fill, "ask_user", &all)).await;
+    row(
+        "elicitation",
+        server_requests::form(s, Answer::Fill, "ask_user", &all),
+    )
+    .await;
     let defaults = ["\"strength\":1.5", "\"tea\":\"black\"", "\"milk\":true"];
     row(
         "elicitation-defaults",
-        asks::form(s, Answer::Minimum, "ask_user", &defaults),
+        server_requests::form(s, Answer::Minimum, "ask_user", &defaults),
     )
     .await;
     row(
         "elicitation-refused",
-        asks::refused(s, "ask_user", ["user: decline", "user: cancel"]),
+        server_requests::refused(s, "ask_user", ["user: decline", "user: cancel"]),
     )
     .await;
     peer.row("elicitation-url", "ask_url", visit(target, s))
         .await;
     let root = target.root("");
-    row("roots", asks::roots(s, "ask_roots", &root.uri)).await;
+    row("roots", server_requests::roots(s, "ask_roots", &root.uri)).await;
     let other = target.root("elsewhere");
     let shown = other.uri.clone();
     row(
         "roots-changed",
-        asks::roots_changed(s, "ask_roots", other, &shown),
+        server_requests::roots_changed(s, "ask_roots", other, &shown),
     )
     .await;
 }
@@ -201,7 +209,8 @@ async fn questions(target: &Target, peer: &Peer<'_>) {
 /// The user visits the URL, then declines. In a session the server announces the end of the visit.
 async fn visit(target: &Target, s: &Session) -> Outcome {
     let link = json!({ "url": "https://example.com/connect" });
-    let outcome = asks::url(s, "ask_url", link, ["user: accept", "user: decline"]).await?;
+    let outcome =
+        server_requests::url(s, "ask_url", link, ["user: accept", "user: decline"]).await?;
     if target.era == Era::Modern {
         return Ok(outcome);
     }

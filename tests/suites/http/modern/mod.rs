@@ -1,9 +1,9 @@
 //! Requests of the stateless revision, beside sessions and alone.
 
 mod ends;
-mod eras;
-mod ladder;
+mod mixed_revisions;
 mod params;
+mod request_checks;
 mod streams;
 mod wire;
 

@@ -16,10 +16,10 @@ mod contents;
 mod host;
 mod modern;
 mod place;
-mod questions;
 #[path = "../../../../src/bin/interop-client/report.rs"]
 #[allow(dead_code, reason = "other programs use the rest")]
 mod report;
+mod server_requests;
 
 use std::path::PathBuf;
 
@@ -183,7 +183,7 @@ async fn sessions(place: &Target) -> Result<(), Fault> {
     .await;
     calls::rows(&s).await;
     calls::sessions(&s, place).await;
-    questions::rows(&s, place).await;
+    server_requests::rows(&s, place).await;
     contents::rows(&s, place).await;
     contents::sessions(&s).await;
     row(place.ending(), s.end()).await;

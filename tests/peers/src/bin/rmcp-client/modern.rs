@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::host::Host;
 use crate::place::{Server, Target};
 use crate::report::{Fault, Outcome, ensure, row, same};
-use crate::{LATEST, Session, calls, contents, made, questions, refused, shown, text};
+use crate::{LATEST, Session, calls, contents, made, refused, server_requests, shown, text};
 
 const REVISION: &str = "2026-07-28";
 const LEVEL: &str = "io.modelcontextprotocol/logLevel";
@@ -19,7 +19,7 @@ pub(crate) async fn conversation(place: &Target) -> Result<(), Fault> {
     row("auto", async { auto(s) }).await;
     row("discover", async { discovered(s) }).await;
     calls::rows(s).await;
-    questions::rows(s, place).await;
+    server_requests::rows(s, place).await;
     contents::rows(s, place).await;
     row("logging", logging(s)).await;
     row("subscribe", subscribe(s)).await;

@@ -4,7 +4,7 @@ use rmcp::ErrorData;
 use serde_json::{Value, json};
 
 use crate::Context;
-use crate::asks::{self, Asks, InputOutcome};
+use crate::input::{self, InputOutcome, InputRequests};
 
 pub(crate) fn resources() -> Value {
     json!({ "resources": [
@@ -40,22 +40,22 @@ pub(crate) fn read(uri: &str) -> Result<Value, ErrorData> {
 pub(crate) fn prompts() -> Value {
     json!({ "prompts": [{
         "name": "review",
-        "description": "Asks for a review",
+        "description": "InputRequests for a review",
         "arguments": [{ "name": "code", "required": true }, { "name": "language" }]
     }, {
         "name": "asking",
-        "description": "Asks what it is about"
+        "description": "InputRequests what it is about"
     }] })
 }
 
 /// A prompt that requests its topic from the user.
-pub(crate) async fn asking(asks: &Asks, cx: &Context) -> Result<Value, ErrorData> {
+pub(crate) async fn asking(asks: &InputRequests, cx: &Context) -> Result<Value, ErrorData> {
     let schema = json!({
         "type": "object",
         "properties": { "topic": { "type": "string" } },
         "required": ["topic"]
     });
-    let question = asks::user("What is it about?", schema);
+    let question = input::user("What is it about?", schema);
     Ok(match asks.ask(cx, &[("topic", question)]).await? {
         InputOutcome::Round(round) => round,
         InputOutcome::Answers(given) => {

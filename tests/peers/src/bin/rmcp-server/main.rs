@@ -4,8 +4,8 @@
 // rmcp marks features that the newest revision lacks as deprecated.
 #![allow(deprecated)]
 
-mod asks;
 mod contents;
+mod input;
 mod tools;
 
 use std::io::Write as _;
@@ -28,7 +28,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use asks::Asks;
+use input::InputRequests;
 
 type Context = RequestContext<RoleServer>;
 type Page = Option<PaginatedRequestParams>;
@@ -244,7 +244,7 @@ impl ServerHandler for Peer {
         cx: Context,
     ) -> Result<GetPromptResponse, ErrorData> {
         if params.name == "asking" {
-            let asks = Asks::new(params.input_responses, params.request_state);
+            let asks = InputRequests::new(params.input_responses, params.request_state);
             let result = contents::asking(&asks, &cx).await?;
             return Ok(if is_round(&result) {
                 made::<InputRequiredResult>(result)?.into()

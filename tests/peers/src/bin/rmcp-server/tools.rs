@@ -9,7 +9,7 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::asks::{self, Asks, InputOutcome};
+use crate::input::{self, InputOutcome, InputRequests};
 use crate::{Context, Peer, is_modern, lost, made, shown};
 
 /// Number of tools per page.
@@ -46,7 +46,7 @@ fn all() -> Vec<Value> {
         tool("count", "Reports progress", &[("steps", number())]),
         tool(
             "ask_model",
-            "Asks the client's model",
+            "InputRequests the client's model",
             &[("prompt", text())],
         ),
         tool("ask_url", "Sends the user to a URL", &[("url", text())]),
@@ -64,10 +64,13 @@ fn all() -> Vec<Value> {
         ("fail", "Fails if there is a reason to"),
         ("wait", "Waits until it is cancelled, and remembers that"),
         ("was_cancelled", "Whether the tool that waits was cancelled"),
-        ("ask_user", "Asks the user to fill in a form"),
-        ("ask_roots", "Asks for the roots"),
-        ("ask_all", "Asks user, model and host at once"),
-        ("ask_twice", "Asks, and asks again because of the answer"),
+        ("ask_user", "InputRequests the user to fill in a form"),
+        ("ask_roots", "InputRequests for the roots"),
+        ("ask_all", "InputRequests user, model and host at once"),
+        (
+            "ask_twice",
+            "InputRequests, and asks again because of the answer",
+        ),
         ("tell", "Logs a message"),
         (
             "needs_url",
@@ -118,7 +121,7 @@ pub(crate) async fn call(
     cx: &Context,
 ) -> Result<Value, ErrorData> {
     let arguments = Value::Object(call.arguments.unwrap_or_default());
-    let asks = &Asks::new(call.input_responses, call.request_state);
+    let asks = &InputRequests::new(call.input_responses, call.request_state);
     let text = |name: &str| arguments[name].as_str().unwrap_or_default();
     Ok(match &*call.name {
         "add" => match (arguments["a"].as_f64(), arguments["b"].as_f64()) {
@@ -155,10 +158,10 @@ pub(crate) async fn call(
             said(header.map_or("no header", |header| header.to_str().unwrap_or("not text")))
         }
         "ask_model" => match asks
-            .ask(cx, &[("model", asks::model(text("prompt")))])
+            .ask(cx, &[("model", input::model(text("prompt")))])
             .await?
         {
-            InputOutcome::Answers(given) => said(asks::heard(&given["model"])),
+            InputOutcome::Answers(given) => said(input::heard(&given["model"])),
             InputOutcome::Round(round) => round,
         },
         "ask_user" => match asks.ask(cx, &[("order", order())]).await? {
@@ -168,7 +171,7 @@ pub(crate) async fn call(
         "ask_url" => ask_url(text("url"), asks, cx).await?,
         "ask_all" => ask_all(asks, cx).await?,
         "ask_twice" => ask_twice(asks, cx).await?,
-        "ask_roots" => match asks.ask(cx, &[("roots", asks::roots())]).await? {
+        "ask_roots" => match asks.ask(cx, &[("roots", input::roots())]).await? {
             InputOutcome::Answers(given) => said(given["roots"]["roots"].to_string()),
             InputOutcome::Round(round) => round,
         },
@@ -230,7 +233,7 @@ async fn wait(peer: &Peer, seconds: f64, cx: &Context) -> Result<Value, ErrorDat
 }
 
 fn order() -> Value {
-    asks::user(
+    input::user(
         "What may it be?",
         json!({
             "type": "object",
@@ -253,29 +256,29 @@ fn answered(answer: &Value) -> Value {
     }
 }
 
-async fn ask_all(asks: &Asks, cx: &Context) -> Result<Value, ErrorData> {
+async fn ask_all(asks: &InputRequests, cx: &Context) -> Result<Value, ErrorData> {
     let wanted = [
-        ("user", asks::name("Who are you?")),
-        ("model", asks::model("say hello")),
-        ("roots", asks::roots()),
+        ("user", input::name("Who are you?")),
+        ("model", input::model("say hello")),
+        ("roots", input::roots()),
     ];
     Ok(match asks.ask(cx, &wanted).await? {
         InputOutcome::Round(round) => round,
         InputOutcome::Answers(given) => said(format!(
             "{}; {}; {}",
             given["user"]["content"]["name"],
-            asks::heard(&given["model"]),
+            input::heard(&given["model"]),
             given["roots"]["roots"]
         )),
     })
 }
 
 /// The first response is returned in `requestState`.
-async fn ask_twice(asks: &Asks, cx: &Context) -> Result<Value, ErrorData> {
+async fn ask_twice(asks: &InputRequests, cx: &Context) -> Result<Value, ErrorData> {
     let first = match &asks.state {
         Some(first) => first.clone(),
         None => match asks
-            .ask(cx, &[("first", asks::name("Who are you?"))])
+            .ask(cx, &[("first", input::name("Who are you?"))])
             .await?
         {
             InputOutcome::Round(round) => return Ok(round),
@@ -285,7 +288,7 @@ async fn ask_twice(asks: &Asks, cx: &Context) -> Result<Value, ErrorData> {
                 .to_owned(),
         },
     };
-    let question = asks::name(&format!("And who comes with {first}?"));
+    let question = input::name(&format!("And who comes with {first}?"));
     Ok(match asks.ask(cx, &[("second", question)]).await? {
         InputOutcome::Round(mut round) => {
             round["requestState"] = first.into();
@@ -298,8 +301,8 @@ async fn ask_twice(asks: &Asks, cx: &Context) -> Result<Value, ErrorData> {
     })
 }
 
-async fn ask_url(url: &str, asks: &Asks, cx: &Context) -> Result<Value, ErrorData> {
-    let visit = match asks.ask(cx, &[("visit", asks::visit(url, cx))]).await? {
+async fn ask_url(url: &str, asks: &InputRequests, cx: &Context) -> Result<Value, ErrorData> {
+    let visit = match asks.ask(cx, &[("visit", input::visit(url, cx))]).await? {
         InputOutcome::Round(round) => return Ok(round),
         InputOutcome::Answers(given) => given["visit"].clone(),
     };

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::{Context, is_modern, lost, made, shown};
 
 /// The responses and the state of the previous round trip.
-pub(crate) struct Asks {
+pub(crate) struct InputRequests {
     given: InputResponses,
     pub(crate) state: Option<String>,
 }
@@ -20,7 +20,7 @@ pub(crate) enum InputOutcome {
     Round(Value),
 }
 
-impl Asks {
+impl InputRequests {
     pub(crate) fn new(given: Option<InputResponses>, state: Option<String>) -> Self {
         Self {
             given: given.unwrap_or_default(),

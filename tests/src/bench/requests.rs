@@ -121,7 +121,7 @@ impl Workload {
 
 /// A request without its id.
 #[derive(Clone, Debug)]
-pub struct Words {
+pub struct Requests {
     head: Option<Head>,
     rest: String,
 }
@@ -135,7 +135,7 @@ struct Head {
 
 const OPEN: &str = r#"{"jsonrpc":"2.0","id":"#;
 
-impl Words {
+impl Requests {
     /// Creates the requests of one kind. `host` is the address of the server, and `session` the
     /// session id of the response to `initialize`.
     pub fn new(wire: Protocol, asked: Workload, host: &str, session: Option<&str>) -> Self {
@@ -252,9 +252,9 @@ mod tests {
 
     use super::*;
 
-    fn written(words: &Words, id: u64) -> String {
+    fn written(requests: &Requests, id: u64) -> String {
         let mut out = Vec::new();
-        words.write(id, &mut out);
+        requests.write(id, &mut out);
         String::from_utf8(out).expect("text")
     }
 
@@ -266,7 +266,7 @@ mod tests {
             (Protocol::StdioModern, Workload::List(1)),
             (Protocol::StdioModern, Workload::Steps(2)),
         ] {
-            let line = written(&Words::new(wire, asked, "", None), 12);
+            let line = written(&Requests::new(wire, asked, "", None), 12);
             let (message, end) = line.split_at(line.len() - 1);
             assert_eq!(end, "\n");
             let message: Value = serde_json::from_str(message).expect("json");
@@ -278,9 +278,9 @@ mod tests {
 
     #[test]
     fn the_length_in_the_head_is_that_of_the_body() {
-        let words = Words::new(Protocol::HttpModern, Workload::Echo(64), "h:1", None);
+        let requests = Requests::new(Protocol::HttpModern, Workload::Echo(64), "h:1", None);
         for id in [0, 9, 10, 12_345] {
-            let request = written(&words, id);
+            let request = written(&requests, id);
             let (head, body) = request.split_once("\r\n\r\n").expect("a head");
             let length = head
                 .split("\r\n")
