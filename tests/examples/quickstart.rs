@@ -90,7 +90,10 @@ async fn converse() -> Result<(), Box<dyn std::error::Error>> {
     println!("client  calls brew with cups = 3");
     let tea = client
         .call_tool("brew", json!({ "cups": 3 }))
-        .on_progress(|p: Progress| println!("server  reports {} of {:?}", p.progress, p.total))
+        .on_progress(|p: Progress| {
+            let total = p.total.map_or("?".to_owned(), |total| total.to_string());
+            println!("server  reports {} of {total}", p.progress);
+        })
         .await?;
     println!("server  answers: {}", tea.joined_text());
 
