@@ -8,7 +8,7 @@
 
 #![allow(
     clippy::print_stdout,
-    reason = "the story is the point; the server prints its address alone"
+    reason = "the example prints what it does; as a server, it prints only its address"
 )]
 
 use std::error::Error;
