@@ -80,7 +80,8 @@ impl ServerProcess {
         account::resident(self.child.id())
     }
 
-    /// Ends the server with the signal of a terminal, so that a profiler can write its report.
+    /// Ends the server with SIGTERM, so that a profiler can write its report. SIGINT would not do: the background jobs
+    /// of a shell ignore it, and so do the programs that they start.
     ///
     /// # Errors
     /// The server does not end in time and is killed.
@@ -94,7 +95,7 @@ impl ServerProcess {
             }
             if ask <= Instant::now() {
                 // The child was not waited for yet, so its id cannot belong to another process.
-                let _ = kill_process(Pid::from_child(&self.child), Signal::INT);
+                let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
                 ask += AGAIN;
             }
             std::thread::sleep(LOOK);
