@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     #[allow(dead_code, reason = "the types are only described")]
-    fn promises_of_the_type_itself_are_kept_by_its_decoder() {
+    fn constraints_of_a_rust_type_are_checked_by_its_decoder() {
         #[derive(JsonSchema)]
         struct Kept {
             a: u8,

@@ -63,12 +63,12 @@ impl Core {
 
     async fn recover(self: &Arc<Self>, config: Arc<TaskConfig>, runtime: Handle) {
         let mut after: Option<String> = None;
-        let mut max_attempts = 0;
+        let mut failed_reads = 0;
         loop {
             let tasks = match with_timeout(config.store.unfinished(after.as_deref(), PAGE)).await {
                 Ok(tasks) => tasks,
-                Err(error) if max_attempts < TRIES => {
-                    max_attempts += 1;
+                Err(error) if failed_reads < TRIES => {
+                    failed_reads += 1;
                     tracing::warn!(%error, "cannot read unfinished tasks; trying again");
                     tokio::time::sleep(Duration::from_secs(5)).await;
                     continue;
