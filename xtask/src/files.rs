@@ -3,6 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use walkdir::{DirEntry, WalkDir};
+
+use crate::workspace::At as _;
+
 /// One text file.
 #[derive(Clone, Debug)]
 pub(crate) struct File {
@@ -15,10 +19,8 @@ pub(crate) struct File {
 impl File {
     /// A file with this content.
     pub(crate) fn new(path: &str, text: &str) -> Self {
-        Self {
-            path: path.to_owned(),
-            text: text.to_owned(),
-        }
+        let [path, text] = [path, text].map(str::to_owned);
+        Self { path, text }
     }
 
     /// Its lines, counted from one.
@@ -33,35 +35,37 @@ pub(crate) fn read(
     folders: &[&str],
     wanted: impl Fn(&str) -> bool,
 ) -> Result<Vec<File>, String> {
+    let is_source = |entry: &DirEntry| {
+        let name = entry.file_name().to_string_lossy();
+        let is_output = matches!(&*name, "target" | "node_modules") || name.starts_with('.');
+        entry.depth() == 0 || !entry.file_type().is_dir() || !is_output
+    };
     let mut paths = Vec::new();
-    for folder in folders {
-        if root.join(folder).is_dir() {
-            walk(root, folder, &mut paths)?;
+    let folders = folders.iter().map(|folder| root.join(folder));
+    for folder in folders.filter(|folder| folder.is_dir()) {
+        for entry in WalkDir::new(&folder).into_iter().filter_entry(is_source) {
+            let entry = entry.at(folder.display())?;
+            let path = entry.path().strip_prefix(root).unwrap_or(entry.path());
+            let path = path.to_string_lossy().replace('\\', "/");
+            if !entry.file_type().is_dir() && wanted(&path) {
+                paths.push(path);
+            }
         }
     }
-    paths.retain(|path| wanted(path));
     paths.sort();
-    paths.into_iter().map(|path| load(root, path)).collect()
+    paths.iter().map(|path| load(root, path)).collect()
 }
 
 /// One file by its path.
-pub(crate) fn load(root: &Path, path: String) -> Result<File, String> {
-    let text = fs::read_to_string(root.join(&path)).map_err(|error| format!("{path}: {error}"))?;
-    Ok(File { path, text })
+pub(crate) fn load(root: &Path, path: &str) -> Result<File, String> {
+    let text = fs::read_to_string(root.join(path)).at(path)?;
+    Ok(File::new(path, &text))
 }
 
-fn walk(root: &Path, folder: &str, found: &mut Vec<String>) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("{folder}: {error}");
-    for entry in fs::read_dir(root.join(folder)).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        let path = format!("{folder}/{name}");
-        if !entry.file_type().map_err(failed)?.is_dir() {
-            found.push(path);
-        } else if !matches!(&*name, "target" | "node_modules") && !name.starts_with('.') {
-            walk(root, &path, found)?;
-        }
-    }
-    Ok(())
+/// Writes a file, and creates its folder if that is missing.
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
+    path.parent()
+        .map_or(Ok(()), fs::create_dir_all)
+        .and_then(|()| fs::write(path, text))
+        .at(path.display())
 }

@@ -1,7 +1,6 @@
 //! `cargo xtask lint`: formatting, clippy, the rules of `tidy`, generated files, and documentation.
 
 use crate::steps::{Steps, say};
-use crate::workspace::flags;
 use crate::{codegen, support, tidy};
 
 /// Name and arguments of each clippy run: the combinations of features that compile different code.
@@ -30,15 +29,13 @@ const CLIPPY: &[(&str, &str)] = &[
 ];
 
 /// Runs the command. All steps run, also after a failure.
-pub(crate) fn run(args: &[String]) -> Result<(), String> {
-    let [] = flags("lint", [], args)?;
+pub(crate) fn run() -> Result<(), String> {
     let mut steps = Steps::default();
     steps.cargo("fmt", "cargo fmt --all --check");
-    steps.step("tidy", "cargo xtask tidy", || tidy::run(&[]));
-    steps.step("support", "cargo xtask support --check", || {
-        support::run(&["--check".to_owned()])
-    });
-    steps.step("codegen", "cargo xtask codegen --check", generated);
+    let check_support = || support::run(true);
+    steps.step("tidy", "cargo xtask tidy", tidy::run);
+    steps.step("support", "cargo xtask support --check", check_support);
+    steps.step("codegen", "cargo xtask codegen --check", check_generated);
     for (name, words) in CLIPPY {
         steps.cargo(name, &format!("cargo clippy {words} -- -D warnings"));
     }
@@ -50,9 +47,9 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 }
 
 /// `codegen --check` if the schema is on the disk.
-fn generated() -> Result<(), String> {
+fn check_generated() -> Result<(), String> {
     if codegen::schema_folder().is_dir() {
-        return codegen::run(&["--check".to_owned()]);
+        return codegen::run(true);
     }
     say(
         "SKIPPED: the official schema is not on the disk; set MCP_SCHEMA_DIR, or run `cargo xtask codegen --check`, which downloads it",

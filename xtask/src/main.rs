@@ -16,6 +16,8 @@ mod workspace;
 
 use std::process::ExitCode;
 
+use workspace::Args;
+
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
@@ -29,19 +31,18 @@ usage: cargo xtask <command>
                                         runs both lines of the official suite against the server and the client
   interop [PEER...]                     runs real peers from npm and PyPI in both directions; writes docs/interop.md
   bench [--quick]                       measures calls beside a server without an SDK and beside peers; writes
-                                        docs/benchmarks.md
+                                        docs/benchmarks.md, or after short runs only prints it
   bench --gate [--bless] [--only NAME] [--keep DIR]
-                                        counts instructions and allocations per call and compares them with
-                                        tests/budgets/gates.toml
+                                        counts instructions per call with valgrind and compares them with
+                                        tests/budgets/gates.toml, for all gates or for those that --only names.
+                                        --bless writes the counts to that file, without --only also the
+                                        allocations; --keep keeps the output for callgrind_annotate
 ";
 
 fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let outcome = match args.split_first() {
-        Some((command, rest)) => run(command, rest),
-        None => Err(USAGE.to_owned()),
-    };
-    match outcome {
+    let mut args = std::env::args().skip(1);
+    let command = args.next().unwrap_or_default();
+    match run(&command, Args(args.collect())) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             // The message is empty if the failure is already printed.
@@ -53,33 +54,20 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(command: &str, rest: &[String]) -> Result<(), String> {
+fn run(command: &str, args: Args) -> Result<(), String> {
     match command {
-        "bench" => bench::run(rest),
-        "codegen" => codegen::run(rest),
-        "conformance" => conformance::run(rest),
-        "interop" => interop::run(rest),
-        "lint" => lint::run(rest),
-        "support" => support::run(rest),
-        "test" => test::run(rest),
-        "tidy" => tidy::run(rest),
+        "bench" => bench::run(args),
+        "codegen" => codegen::run(args.check()?),
+        "conformance" => conformance::run(args),
+        "interop" => interop::run(&args.0),
+        "lint" => args.end().and_then(|()| lint::run()),
+        "support" => support::run(args.check()?),
+        "test" => args.end().and_then(|()| test::run()),
+        "tidy" => args.end().and_then(|()| tidy::run()),
         "help" | "-h" | "--help" => {
             steps::say(USAGE.trim_end());
             Ok(())
         }
-        other => Err(format!("unknown command {other}\n\n{USAGE}")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_unknown_command_or_flag_is_named_in_the_error() {
-        let error = run("tset", &[]).unwrap_err();
-        assert!(error.contains("tset") && error.contains("usage"), "{error}");
-        let error = run("test", &["--fast".to_owned()]).unwrap_err();
-        assert!(error.contains("--fast"), "{error}");
+        other => Err(format!("unknown command {other:?}\n\n{USAGE}")),
     }
 }

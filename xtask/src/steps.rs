@@ -2,13 +2,12 @@
 //! it.
 
 use std::ffi::OsString;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::Write as _;
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::workspace::root;
+use crate::programs::watch;
+use crate::workspace::{At as _, root};
 
 /// How long a command that runs tests may print nothing. libtest prints a line after each test.
 const SILENCE: Duration = Duration::from_secs(5 * 60);
@@ -108,12 +107,11 @@ impl Steps {
     /// Runs a command that runs tests, and adds the counts of its summaries. A command that fails without a failed test,
     /// for example because a test does not compile, counts as one failed test.
     pub(crate) fn tests(&mut self, name: &str, repeat: &str, command: &mut Command) {
-        command.current_dir(root()).stdin(Stdio::null());
+        command.current_dir(root());
         let mut totals = Totals::default();
         self.step(name, repeat, || {
-            let success = watch(command, SILENCE, |line| totals.read(line))
-                .map_err(|error| format!("{repeat}: {error}"))?;
-            if !success {
+            let success = watch(command, SILENCE, |line| totals.read(line));
+            if !success.at(repeat)? {
                 totals.failed = totals.failed.max(1);
             }
             match totals.failed {
@@ -148,58 +146,6 @@ impl Steps {
             _ => Err(String::new()),
         }
     }
-}
-
-/// Runs a command, prints its output line by line (stdout and stderr in order), and passes each line to `read`. If it
-/// prints nothing for as long as `silence`, kills the processes that it has started, or else the command. Returns whether
-/// the command succeeded.
-fn watch(
-    command: &mut Command,
-    silence: Duration,
-    mut read: impl FnMut(&str),
-) -> std::io::Result<bool> {
-    let (output, input) = std::io::pipe()?;
-    command.stdout(input.try_clone()?).stderr(input);
-    let mut child = command.spawn()?;
-    // The command holds the writing end of the pipe, which has to be closed for the end to be seen.
-    command.stdout(Stdio::null()).stderr(Stdio::null());
-    let (sender, lines) = mpsc::sync_channel(1_024);
-    thread::spawn(move || {
-        let lines = BufReader::new(output).split(b'\n');
-        let mut lines = lines.map_while(Result::ok);
-        lines.try_for_each(|line| sender.send(line))
-    });
-    loop {
-        match lines.recv_timeout(silence) {
-            Ok(line) => {
-                let line = String::from_utf8_lossy(&line);
-                let line = line.trim_end_matches('\r');
-                read(line);
-                say(line);
-            }
-            Err(RecvTimeoutError::Disconnected) => return Ok(child.wait()?.success()),
-            Err(RecvTimeoutError::Timeout) => {
-                let seconds = silence.as_secs();
-                say(&format!(
-                    "no output for {seconds} s: the test program is killed"
-                ));
-                if !kill_children(child.id())? {
-                    child.kill()?;
-                }
-            }
-        }
-    }
-}
-
-/// Kills what a process has started; on Windows, the process, too. Returns whether there was something to kill.
-fn kill_children(process: u32) -> std::io::Result<bool> {
-    let (program, arguments) = match cfg!(windows) {
-        true => ("taskkill", "/F /T /PID"),
-        false => ("pkill", "-KILL -P"),
-    };
-    let mut kill = Command::new(program);
-    kill.args(arguments.split(' ')).arg(process.to_string());
-    kill.status().map(|status| status.success())
 }
 
 #[cfg(test)]
@@ -238,21 +184,5 @@ mod tests {
         let script = "echo 'test result: ok. 2 passed; 0 failed' >&2; kill -9 $$";
         steps.tests("dies", "sh", Command::new("sh").args(["-c", script]));
         assert_eq!((steps.totals.passed, steps.totals.failed), (2, 1));
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_silent_test_program_is_killed_and_the_next_one_runs() {
-        let watched = |script: &str| {
-            let mut lines = Vec::new();
-            let mut command = Command::new("sh");
-            let read = |line: &str| lines.push(line.to_owned());
-            let silence = Duration::from_millis(200);
-            let success = watch(command.args(["-c", script]), silence, read);
-            (success.unwrap(), lines.concat())
-        };
-        let (success, output) = watched("sleep 60; echo status $?; exit 1");
-        assert!(!success && output.contains("status 137"), "{output}");
-        assert!(!watched("exec sleep 60").0);
     }
 }

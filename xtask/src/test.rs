@@ -10,7 +10,6 @@ use std::process::Command;
 
 use crate::programs::target;
 use crate::steps::{Steps, cargo};
-use crate::workspace::flags;
 
 /// Name and packages, with features, of each build whose tests run.
 const BUILDS: &[(&str, &str)] = &[
@@ -29,8 +28,7 @@ const BUILDS: &[(&str, &str)] = &[
 const ALL: &str = "--workspace --exclude xtask --all-features";
 
 /// Runs the command.
-pub(crate) fn run(args: &[String]) -> Result<(), String> {
-    let [] = flags("test", [], args)?;
+pub(crate) fn run() -> Result<(), String> {
     let mut steps = Steps::default();
     let mut nextest = Command::new(cargo());
     let nextest = nextest.args(["nextest", "--version"]).output();

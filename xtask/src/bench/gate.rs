@@ -94,7 +94,7 @@ pub(super) fn run(root: &Path, options: &Options) -> Result<(), String> {
         None => target().join("bench/callgrind"),
     };
     let valgrind = Valgrind::new(&programs, folder.clone())?;
-    let text = files::load(root, FILE.to_owned())?.text;
+    let text = files::load(root, FILE)?.text;
     let mut entries: BTreeMap<String, Entry> = toml::from_str(&text).map_err(in_file)?;
     let mut document: DocumentMut = text.parse().map_err(in_file)?;
     if options.bless && options.only.is_empty() {
@@ -254,9 +254,7 @@ mod tests {
 
     #[test]
     fn every_gate_is_recorded_and_unknown_members_are_rejected() {
-        let text = files::load(crate::workspace::root(), FILE.to_owned())
-            .unwrap()
-            .text;
+        let text = files::load(crate::workspace::root(), FILE).unwrap().text;
         let entries: BTreeMap<String, Entry> = toml::from_str(&text).unwrap();
         for gate in Workloads::load().gates {
             assert!(entries[&gate.name].instructions > 0, "{}", gate.name);

@@ -35,7 +35,8 @@ usage: cargo xtask bench [--quick]
   --keep   keeps the output of callgrind in this folder, for callgrind_annotate";
 
 /// Runs the command.
-pub(crate) fn run(args: &[String]) -> Result<(), String> {
+pub(crate) fn run(args: crate::workspace::Args) -> Result<(), String> {
+    let args = args.0;
     if let Some((first, rest)) = args.split_first()
         && first == "--gate"
     {

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::files;
-use crate::workspace::{flags, root};
+use crate::workspace::{At as _, root};
 use docs::Docs;
 use emit::Scope;
 use overrides::Overrides;
@@ -41,9 +41,8 @@ const TABLE: &str = "crates/mcp-types/tests/generated_table";
 /// Generated texts by path from the root.
 type Files = BTreeMap<String, String>;
 
-/// Runs the command: writes the generated files, or with `--check` compares them.
-pub(crate) fn run(args: &[String]) -> Result<(), String> {
-    let [check] = flags("codegen", ["--check"], args)?;
+/// Runs the command: writes the generated files, or compares them.
+pub(crate) fn run(check: bool) -> Result<(), String> {
     let files = format(root(), generate(root(), &schema_folder())?)?;
     apply(root(), &files, check)
 }
@@ -65,7 +64,7 @@ fn generate(root: &Path, schemas: &Path) -> Result<Files, String> {
     let docs = Docs::load()?;
     let model = |revision: &str| {
         let schema = lock.read(schemas, revision)?;
-        build::build(&schema, &overrides).map_err(|error| format!("{revision}: {error}"))
+        build::build(&schema, &overrides).at(revision)
     };
     let canonical = model(CANONICAL)?;
     let mut root = Scope::new(docs.of(CANONICAL), &canonical, None);
@@ -104,17 +103,12 @@ fn format(root: &Path, files: Files) -> Result<Files, String> {
     let _ = fs::remove_dir_all(&staged);
     apply(&staged, &files, false)?;
     let mut command = Command::new("rustfmt");
-    command
-        .args(["--edition", "2024"])
-        .args(files.keys())
-        .current_dir(&staged);
-    let status = command
-        .status()
-        .map_err(|error| format!("rustfmt: {error}"))?;
+    command.args(["--edition", "2024"]).args(files.keys());
+    let status = command.current_dir(&staged).status().at("rustfmt")?;
     if !status.success() {
         return Err("rustfmt refused the generated code".to_owned());
     }
-    let formatted = files.into_keys().map(|path| files::load(&staged, path));
+    let formatted = files.into_keys().map(|path| files::load(&staged, &path));
     formatted
         .map(|file| file.map(|file| (file.path, file.text)))
         .collect()
@@ -127,7 +121,7 @@ fn apply(root: &Path, files: &Files, check: bool) -> Result<(), String> {
     let present = present.into_iter().map(|file| file.path);
     let mut stale: BTreeSet<String> = present.filter(|path| !files.contains_key(path)).collect();
     for (path, text) in files {
-        if !fs::read_to_string(root.join(path)).is_ok_and(|present| present == *text) {
+        if !files::load(root, path).is_ok_and(|present| present.text == *text) {
             stale.insert(path.clone());
         }
     }
@@ -138,13 +132,10 @@ fn apply(root: &Path, files: &Files, check: bool) -> Result<(), String> {
         ));
     }
     for path in stale {
-        let target = root.join(&path);
-        let done = match files.get(&path) {
-            None => fs::remove_file(&target),
-            Some(text) => fs::create_dir_all(target.parent().unwrap_or(root))
-                .and_then(|()| fs::write(&target, text)),
-        };
-        done.map_err(|error| format!("{path}: {error}"))?;
+        match files.get(&path) {
+            None => fs::remove_file(root.join(&path)).at(path)?,
+            Some(text) => files::write(&root.join(path), text)?,
+        }
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::files;
+use crate::workspace::At as _;
 
 const LOCK: &str = "xtask/schema.lock";
 
@@ -32,8 +33,8 @@ struct LockEntry {
 impl Lock {
     /// Reads `xtask/schema.lock`.
     pub(super) fn load(root: &Path) -> Result<Self, String> {
-        let file = files::load(root, LOCK.to_owned())?;
-        toml::from_str(&file.text).map_err(|error| format!("{LOCK}: {error}"))
+        let file = files::load(root, LOCK)?;
+        toml::from_str(&file.text).at(LOCK)
     }
 
     /// Reads the schema of a revision; downloads it first if the folder does not have it. Refuses a schema with another
@@ -42,7 +43,7 @@ impl Lock {
         let pin = self.schema.iter().find(|pin| pin.revision == revision);
         let pin = pin.ok_or_else(|| format!("{LOCK} does not pin {revision}"))?;
         let file = folder.join(revision).join("schema.json");
-        let name = file.display();
+        let name = &file.display();
         if !file.exists() {
             let mut command = Command::new("curl");
             command.args(["-fsSL", "--create-dirs", &pin.url, "-o"]);
@@ -51,7 +52,7 @@ impl Lock {
                 return Err(format!("curl could not download {} to {name}", pin.url));
             }
         }
-        let bytes = fs::read(&file).map_err(|error| format!("{name}: {error}"))?;
+        let bytes = fs::read(&file).at(name)?;
         let digest = Sha256::digest(&bytes);
         let sha256: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
         if sha256 != pin.sha256 {
@@ -60,7 +61,7 @@ impl Lock {
                 pin.sha256
             ));
         }
-        serde_json::from_slice(&bytes).map_err(|error| format!("{name}: {error}"))
+        serde_json::from_slice(&bytes).at(name)
     }
 }
 

@@ -1,13 +1,14 @@
 //! The results that the suite writes.
 
-use std::fs;
 use std::path::Path;
 
 use serde::Deserialize;
 
 use super::suite::{Role, Run};
+use crate::files;
+use crate::workspace::At as _;
 
-const FILE: &str = "checks.json";
+const FILE: &str = "/checks.json";
 /// The end of a folder's name, behind the name of the scenario: the time.
 const STAMP: &str = "-2026-11-21T09-25-40-348Z";
 
@@ -21,7 +22,8 @@ const NOT_JUDGED: &str = "tasks-status-notifications";
 struct Check {
     id: String,
     status: String,
-    description: Option<String>,
+    #[serde(default)]
+    description: String,
     error_message: Option<String>,
 }
 
@@ -56,28 +58,22 @@ impl Outcome {
         if self.passed == 0 && failures.is_empty() {
             failures.push("not a single check passed".to_owned());
         }
-        let place = format!("{}: {}", self.run, self.scenario);
         let judged = failures.iter().filter(|_| self.is_judged);
         judged
-            .map(|failure| format!("{place}: {failure}"))
+            .map(|failure| format!("{}: {}: {failure}", self.run, self.scenario))
             .collect()
     }
 
-    fn add(&mut self, checks: &[Check]) {
-        for Check {
-            id,
-            status,
-            description,
-            error_message,
-        } in checks
-        {
-            let text = error_message.as_ref().or(description.as_ref());
-            let text = text.map_or("", |text| text);
-            match &**status {
+    fn add(&mut self, checks: Vec<Check>) {
+        for check in checks {
+            match &*check.status {
                 "SUCCESS" => self.passed += 1,
                 "SKIPPED" | "INFO" => {}
                 // A failure, a warning or an unknown status.
-                _ => self.problems.push(format!("{status} {id}: {text}")),
+                status => {
+                    let text = check.error_message.unwrap_or(check.description);
+                    self.problems.push(format!("{status} {}: {text}", check.id));
+                }
             }
         }
     }
@@ -99,49 +95,26 @@ pub(super) fn summary(outcomes: &[Outcome]) -> String {
 /// Reads the outcomes in the folder of a run, by scenario.
 pub(super) fn read(folder: &Path, run: &Run) -> Result<Vec<Outcome>, String> {
     let mut outcomes = Vec::new();
-    if folder.is_dir() {
-        walk(folder, "", run, &mut outcomes)?;
+    for file in files::read(folder, &[""], |path| path.ends_with(FILE))? {
+        let Some(scenario) = scenario(&file.path) else {
+            continue;
+        };
+        let prefix = match run.role {
+            Role::Server => "server-",
+            Role::Client => "",
+        };
+        let mut outcome = Outcome::new(run, scenario.strip_prefix(prefix).unwrap_or(scenario));
+        outcome.add(serde_json::from_str(&file.text).at(&file.path)?);
+        outcomes.push(outcome);
     }
     outcomes.sort_by(|a, b| a.scenario.cmp(&b.scenario));
     Ok(outcomes)
 }
 
-/// Reads the folders of scenarios. A slash in the name of a scenario is a folder, whose name is `parent`.
-fn walk(folder: &Path, parent: &str, run: &Run, outcomes: &mut Vec<Outcome>) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        if !entry.file_type().map_err(failed)?.is_dir() {
-            continue;
-        }
-        let name = format!("{parent}{}", entry.file_name().to_string_lossy());
-        let Some(scenario) = scenario(&name) else {
-            walk(&entry.path(), &format!("{name}/"), run, outcomes)?;
-            continue;
-        };
-        let prefix = if run.role == Role::Server {
-            "server-"
-        } else {
-            ""
-        };
-        let mut outcome = Outcome::new(run, scenario.strip_prefix(prefix).unwrap_or(scenario));
-        let path = entry.path().join(FILE);
-        match fs::read(&path).map(|text| serde_json::from_slice::<Vec<Check>>(&text)) {
-            Ok(Ok(checks)) => outcome.add(&checks),
-            Ok(Err(error)) => return Err(format!("{}: {error}", path.display())),
-            Err(_) => {
-                let problem = "the suite wrote no checks".to_owned();
-                outcome.problems.push(problem);
-            }
-        }
-        outcomes.push(outcome);
-    }
-    Ok(())
-}
-
-/// The part of a folder's name before the stamp, if it has one.
-fn scenario(name: &str) -> Option<&str> {
-    let (scenario, stamp) = name.split_at_checked(name.len().checked_sub(STAMP.len())?)?;
+/// The name of the scenario in the path of its checks: the folder, or the folders, without the stamp.
+fn scenario(path: &str) -> Option<&str> {
+    let folder = path.strip_suffix(FILE)?;
+    let (scenario, stamp) = folder.split_at_checked(folder.len().checked_sub(STAMP.len())?)?;
     let shape = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "0");
     (shape(stamp) == shape(STAMP)).then_some(scenario)
 }
@@ -159,42 +132,40 @@ mod tests {
 
     #[test]
     fn folders_are_named_for_scenario_and_time() {
-        let name = "server-ping-2027-01-02T03-04-05-678Z";
-        assert_eq!(scenario(name), Some("server-ping"));
-        assert_eq!(scenario("auth"), None);
-        assert_eq!(
-            scenario("2025-03-26-oauth-endpoint-fallback-of-nothing"),
-            None
-        );
+        for (folder, expected) in [
+            ("server-ping-2027-01-02T03-04-05-678Z", Some("server-ping")),
+            ("auth/basic-2027-01-02T03-04-05-678Z", Some("auth/basic")),
+            ("auth", None),
+            ("2025-03-26-oauth-endpoint-fallback-of-nothing", None),
+        ] {
+            assert_eq!(scenario(&format!("{folder}{FILE}")), expected);
+        }
     }
 
     #[test]
-    fn only_failures_and_warnings_count_against_a_scenario() {
-        let checks = r#"[
-            {"id": "a", "name": "A", "status": "SUCCESS"},
-            {"id": "b", "status": "INFO"},
-            {"id": "c", "status": "SKIPPED"},
+    fn only_failures_and_warnings_count_against_a_judged_scenario() {
+        let outcome = |checks: &str, is_judged| {
+            let mut outcome = Outcome {
+                is_judged,
+                ..Outcome::default()
+            };
+            outcome.add(serde_json::from_str(&format!("[{checks}]")).unwrap());
+            outcome
+        };
+        let neutral = r#"{"id": "b", "status": "INFO"}, {"id": "c", "status": "SKIPPED"}"#;
+        let other = r#"{"id": "a", "name": "A", "status": "SUCCESS"},
             {"id": "d", "status": "FAILURE", "description": "what is checked", "errorMessage": "what went wrong"},
             {"id": "e", "status": "WARNING", "description": "what is checked"},
-            {"id": "f", "status": "PERHAPS"}
-        ]"#;
-        let checks: Vec<Check> = serde_json::from_str(checks).unwrap();
-        let mut outcome = Outcome::default();
-        outcome.add(&checks);
-        assert_eq!(outcome.passed, 1);
-        let problems = [
-            "FAILURE d: what went wrong",
-            "WARNING e: what is checked",
-            "PERHAPS f: ",
+            {"id": "f", "status": "PERHAPS"}"#;
+        let failures = outcome(&format!("{neutral}, {other}"), true).failures();
+        let expected = [
+            ": : FAILURE d: what went wrong",
+            ": : WARNING e: what is checked",
+            ": : PERHAPS f: ",
         ];
-        assert_eq!(outcome.problems, problems);
-        let mut silent = Outcome {
-            is_judged: true,
-            ..Outcome::default()
-        };
-        silent.add(&checks[1..3]);
-        assert_eq!(silent.failures(), [": : not a single check passed"]);
-        silent.is_judged = false;
-        assert_eq!(silent.failures(), [""; 0]);
+        assert_eq!(failures, expected);
+        let failures = outcome(neutral, true).failures();
+        assert_eq!(failures, [": : not a single check passed"]);
+        assert_eq!(outcome(neutral, false).failures(), [""; 0]);
     }
 }

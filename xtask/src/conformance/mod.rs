@@ -15,38 +15,32 @@ use std::time::Instant;
 
 use crate::programs::{Server, build, copy_program, target};
 use crate::steps::say;
-use crate::workspace::root;
+use crate::workspace::{Args, none_of, root};
 use checks::Outcome;
 use suite::{REVISIONS, Role, Suites, runs};
 
 const SCRIPTS: &str = "tests/conformance";
-const USAGE: &str =
-    "usage: cargo xtask conformance [server|client] [--revision REVISION] [--bless]";
 
 /// Runs the command.
-pub(crate) fn run(args: &[String]) -> Result<(), String> {
+pub(crate) fn run(args: Args) -> Result<(), String> {
     let start = Instant::now();
     let wanted = Wanted::parse(args)?;
     let folder = target().join("conformance");
-    let bins = wanted
-        .roles()
-        .map(|role| format!(" --bin {}", role.program()));
-    build(
-        root(),
-        &target(),
-        &format!("-p mcp-tests{}", bins.collect::<String>()),
-    )?;
+    let bins = wanted.roles.iter();
+    let bins = bins.map(|role| format!(" --bin {}", role.program()));
+    let bins: String = bins.collect();
+    build(root(), &target(), &format!("-p mcp-tests{bins}"))?;
     let suites = Suites::install(&root().join(SCRIPTS), &folder)?;
     let mut outcomes = Vec::new();
-    for role in wanted.roles() {
+    for role in &wanted.roles {
         let program = copy_program(role.program(), &folder.join("bin"))?;
         outcomes.extend(match role {
-            Role::Server => test_server(&suites, &program, wanted.revision)?,
-            Role::Client => test_client(&suites, &program, wanted.revision)?,
+            Role::Server => test_server(&suites, &program, wanted.revision.as_deref())?,
+            Role::Client => test_client(&suites, &program, wanted.revision.as_deref())?,
         });
     }
     let mut failures: Vec<String> = outcomes.iter().flat_map(Outcome::failures).collect();
-    if wanted.is_all() {
+    if wanted.roles.len() == Role::ALL.len() && wanted.revision.is_none() {
         failures.extend(checks::unused(&outcomes));
     }
     let known = passed::load(root())?;
@@ -56,55 +50,39 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         failures.extend(passed::check(&known, &outcomes));
     }
     say(&format!("{} s in all", start.elapsed().as_secs()));
-    if failures.is_empty() {
-        return Ok(());
-    }
-    Err(failures.join("\n"))
+    none_of(&failures)
 }
 
 /// The arguments.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug)]
 struct Wanted {
-    role: Option<Role>,
-    revision: Option<&'static str>,
+    roles: Vec<Role>,
+    revision: Option<String>,
     bless: bool,
 }
 
 impl Wanted {
-    fn parse(args: &[String]) -> Result<Self, String> {
-        let mut this = Self::default();
-        let mut words = args.iter();
-        while let Some(word) = words.next() {
-            match &**word {
-                "--bless" => this.bless = true,
-                "--revision" => {
-                    let value = words.next().map_or("", |value| value);
-                    let known = REVISIONS.into_iter().find(|known| *known == value);
-                    this.revision = Some(known.ok_or_else(|| {
-                        let known = REVISIONS.join(", ");
-                        format!("--revision takes one of [{known}], not {value:?}\n{USAGE}")
-                    })?);
-                }
-                word => {
-                    let role = Role::ALL.into_iter().find(|role| role.name() == word);
-                    if role.is_none() || this.role.is_some() {
-                        return Err(format!("conformance does not know {word:?} here\n{USAGE}"));
-                    }
-                    this.role = role;
-                }
-            }
+    fn parse(mut args: Args) -> Result<Self, String> {
+        let bless = args.flag("--bless");
+        let revision = args.values("--revision")?.pop();
+        if let Some(unknown) = revision.iter().find(|name| !REVISIONS.contains(&&***name)) {
+            let known = REVISIONS.join(", ");
+            return Err(format!(
+                "--revision takes one of [{known}], not {unknown:?}"
+            ));
         }
-        Ok(this)
-    }
-
-    fn roles(&self) -> impl Iterator<Item = Role> {
-        let wanted = self.role;
-        let roles = Role::ALL.into_iter();
-        roles.filter(move |role| wanted.is_none_or(|wanted| wanted == *role))
-    }
-
-    fn is_all(&self) -> bool {
-        self.role.is_none() && self.revision.is_none()
+        let mut roles = Role::ALL.to_vec();
+        let named = roles.extract_if(.., |role| args.flag(role.name()));
+        let named: Vec<Role> = named.collect();
+        if !named.is_empty() {
+            roles = named;
+        }
+        args.end()?;
+        Ok(Self {
+            roles,
+            revision,
+            bless,
+        })
     }
 }
 
@@ -158,31 +136,22 @@ fn test_client(
 
 #[cfg(test)]
 mod tests {
+    use super::suite::Run;
     use super::*;
-
-    fn parsed(words: &str) -> Result<Wanted, String> {
-        let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
-        Wanted::parse(&words)
-    }
 
     #[test]
     fn a_role_and_a_revision_may_be_named() {
-        assert!(parsed("").unwrap().is_all());
-        assert_eq!(parsed("").unwrap().roles().count(), 2);
+        let parsed = |words: &str| {
+            let words = words.split_whitespace().map(str::to_owned);
+            Wanted::parse(Args(words.collect()))
+        };
+        assert_eq!(parsed("").unwrap().roles, Role::ALL);
         let client = parsed("client --revision 2025-06-18 --bless").unwrap();
-        assert_eq!(client.roles().collect::<Vec<_>>(), [Role::Client]);
-        assert_eq!(
-            (client.revision, client.is_all()),
-            (Some("2025-06-18"), false)
-        );
-        for (words, named) in [
-            ("host", "\"host\""),
-            ("server client", "\"client\""),
-            ("--revision 1999-01-01", "2025-11-25"),
-            ("--revision", "\"\""),
-        ] {
+        assert_eq!(client.roles, [Role::Client]);
+        assert_eq!(client.revision.as_deref(), Some("2025-06-18"));
+        for (words, named) in [("host", "host"), ("--revision 1999-01-01", "2025-11-25")] {
             let error = parsed(words).unwrap_err();
-            assert!(error.contains(named) && error.contains("usage"), "{error}");
+            assert!(error.contains(named), "{error}");
         }
     }
 
@@ -192,11 +161,8 @@ mod tests {
         let lock = std::fs::read_to_string(folder.join("package-lock.json")).unwrap();
         assert!(!lock.contains("\"resolved\"") && lock.contains("\"integrity\""));
         let list = std::fs::read_to_string(folder.join("package.json")).unwrap();
-        for run in runs(Role::Server, None) {
-            assert!(
-                list.contains(&format!("\"conformance-{}\"", run.line)),
-                "{list}"
-            );
+        for Run { line, .. } in runs(Role::Server, None) {
+            assert!(list.contains(&format!("\"conformance-{line}\"")), "{list}");
         }
         assert!(!list.contains('^') && !list.contains('~'), "{list}");
     }

@@ -6,8 +6,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::checks::{Outcome, read, summary};
-use crate::programs::{SHORT, executable, major, npm_ci, output_of, run_to_end};
+use crate::programs::{check_node, executable, npm_ci, run_to_end};
 use crate::steps::say;
+use crate::workspace::At as _;
 
 /// The dated revisions for which a line of the suite has scenarios. The suite knows none for 2024-11-05.
 pub(super) const REVISIONS: [&str; 4] = ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
@@ -68,19 +69,14 @@ pub(super) struct Run {
 impl Run {
     /// A run of one scenario, with the same line and revision.
     pub(super) fn alone(&self, scenario: &str) -> Self {
-        let Self {
-            role,
-            line,
-            revision,
-            ..
-        } = self;
+        let (role, line, revision) = (self.role.name(), self.line, self.revision);
         let mut args = format!("--scenario {scenario}");
-        if *line == NEXT {
+        if line == NEXT {
             // Extensions do not belong to a revision; without --force, they are skipped.
             args += &format!(" --spec-version {revision} --force");
         }
         Self {
-            name: format!("{} {line} alone {revision}", role.name()),
+            name: format!("{role} {line} alone {revision}"),
             scenario: scenario.to_owned(),
             args,
             ..self.clone()
@@ -144,8 +140,7 @@ impl Suites {
         let place = [&run.name, &run.scenario].map(|part| part.replace([' ', '/'], "-"));
         let results = self.results.join(place.join("/"));
         if results.exists() {
-            let failed = |error| format!("{}: {error}", results.display());
-            fs::remove_dir_all(&results).map_err(failed)?;
+            fs::remove_dir_all(&results).at(results.display())?;
         }
         let package = format!("conformance-{}/dist/index.js", run.line);
         let mut command = Command::new(&self.node);
@@ -175,22 +170,15 @@ impl Suites {
 
 /// The Node among the packages, which has one for each common machine; otherwise the one on the path.
 fn node(packages: &Path) -> Result<PathBuf, String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", packages.display());
-    for entry in fs::read_dir(packages).map_err(failed)? {
-        let folder = entry.map_err(failed)?.path();
+    for entry in fs::read_dir(packages).at(packages.display())? {
+        let folder = entry.at(packages.display())?.path();
         let program = executable(&folder.join("bin"), "node");
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         if name.starts_with("node-") && program.is_file() {
             return Ok(program);
         }
     }
-    let version = output_of(Command::new("node").arg("--version"), SHORT)?;
-    if major(&version) < NODE {
-        return Err(format!(
-            "the suites need Node {NODE} or newer: npm has none for this machine, and the one on the path is {version}"
-        ));
-    }
-    Ok("node".into())
+    check_node(NODE).map(|_| "node".into())
 }
 
 #[cfg(test)]
@@ -205,9 +193,9 @@ mod tests {
             for revision in REVISIONS {
                 assert!(!runs(role, Some(revision)).is_empty(), "{revision}");
             }
-            let names: BTreeSet<String> =
-                runs(role, None).into_iter().map(|run| run.name).collect();
-            assert_eq!(names.len(), runs(role, None).len(), "{names:?}");
+            let runs = runs(role, None);
+            let names: BTreeSet<_> = runs.iter().map(|run| &run.name).collect();
+            assert_eq!(names.len(), runs.len(), "{names:?}");
         }
     }
 }

@@ -43,24 +43,21 @@ struct Report {
 impl Feature {
     /// Judges a report. A feature that has failed once stays failed.
     fn record(&mut self, outcome: &str, detail: &str) {
-        let outcome = match (outcome, &self.absent) {
+        if matches!(self.outcome, Some(Outcome::Fails(_))) {
+            return;
+        }
+        let fails = |why: &str| Outcome::Fails(format!("{why}{detail}"));
+        self.outcome = Some(match (outcome, &self.absent) {
             ("ok", None) if self.name == AUTO => match revision(detail) {
                 Some(revision) => Outcome::Works(revision.to_owned()),
-                None => Outcome::Fails(format!(
-                    "the detail does not begin with a revision: {detail}"
-                )),
+                None => fails("the detail does not begin with a revision: "),
             },
             ("ok", None) => Outcome::Works("yes".to_owned()),
             ("absent", Some(reason)) => Outcome::Absent(reason.clone()),
-            ("ok", Some(_)) => Outcome::Fails(format!("is listed as absent, but works: {detail}")),
-            ("absent", None) => {
-                Outcome::Fails(format!("is missing without a reason in {FILE}: {detail}"))
-            }
-            _ => Outcome::Fails(detail.to_owned()),
-        };
-        if !matches!(self.outcome, Some(Outcome::Fails(_))) {
-            self.outcome = Some(outcome);
-        }
+            ("ok", Some(_)) => fails("is listed as absent, but works: "),
+            ("absent", None) => fails(&format!("is missing without a reason in {FILE}: ")),
+            _ => fails(""),
+        });
     }
 }
 
@@ -71,18 +68,15 @@ impl Peer {
         let Ok(report) = serde_json::from_str::<Report>(line) else {
             return format!("{peer:24} {line}");
         };
-        let Report {
-            feature: name,
-            outcome,
-            detail,
-        } = &report;
+        let (name, outcome, detail) = (&report.feature, &report.outcome, &report.detail);
         let short: String = detail.replace('\n', " ").chars().take(90).collect();
         let shown = format!("{peer:24} {name:22} {outcome:7} {short}");
         match self.features.iter_mut().find(|known| known.name == *name) {
             Some(feature) => feature.record(outcome, detail),
-            None => self
-                .faults
-                .push(format!("reports {name}, which is not a row")),
+            None => {
+                let fault = format!("reports {name}, which is not a row");
+                self.faults.push(fault);
+            }
         }
         shown
     }
@@ -116,63 +110,67 @@ fn revision(detail: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::interop::{page, peers::all};
-    use crate::workspace::root;
+    use crate::interop::{page, peers::chosen};
 
     fn peer(name: &str) -> Peer {
-        let mut peers = all(root()).unwrap().into_iter();
-        peers.find(|peer| peer.name == name).unwrap()
+        chosen(&[name.to_owned()]).unwrap().remove(0)
     }
 
     fn line(feature: &str, outcome: &str, detail: &str) -> String {
         format!(r#"{{"feature":"{feature}","outcome":"{outcome}","detail":"{detail}"}}"#)
     }
 
-    /// The outcome of a feature of a peer after these reports.
-    fn outcome(name: &str, feature: &str, reports: &[(&str, &str)]) -> Option<Outcome> {
-        let mut peer = peer(name);
-        for (outcome, detail) in reports {
-            peer.record(&line(feature, outcome, detail));
-        }
-        let mut features = peer.features.into_iter();
-        features.find(|known| known.name == feature)?.outcome
-    }
-
     #[test]
     fn a_feature_works_only_if_its_driver_reports_it_and_it_is_not_listed_as_absent() {
-        let works = |text: &str| Some(Outcome::Works(text.to_owned()));
-        let ok = |detail| outcome("python-server", "auto", &[("ok", detail)]);
-        assert_eq!(outcome("everything", "ping", &[]), None);
-        assert_eq!(outcome("everything", "ping", &[("ok", "")]), works("yes"));
-        assert_eq!(ok("2026-07-28"), works("2026-07-28"));
-        assert_eq!(ok("2026-07-28, after -32601"), works("2026-07-28"));
-        for (name, feature, reports) in [
-            ("everything", "ping", &[("failed", "")][..]),
-            ("everything", "ping", &[("fine", "")]),
-            ("everything", "ping", &[("absent", "")]),
-            ("memory", "prompts", &[("ok", "")]),
-            ("everything", "ping", &[("failed", ""), ("ok", "")]),
-            ("python-server", "auto", &[("ok", "")]),
-            ("python-server", "auto", &[("ok", "yes")]),
-            ("python-server", "auto", &[("ok", "2026-07-2")]),
-            ("python-server", "auto", &[("ok", "2026-07-285")]),
-            ("python-server", "auto", &[("ok", "a026-07-28")]),
+        // The outcomes and details that are reported, and the text of a feature that works.
+        for (name, feature, reports, works) in [
+            ("everything", "ping", &[("ok", "")][..], Some("yes")),
+            (
+                "python-server",
+                "auto",
+                &[("ok", "2026-07-28")],
+                Some("2026-07-28"),
+            ),
+            (
+                "python-server",
+                "auto",
+                &[("ok", "2026-07-28, after -32601")],
+                Some("2026-07-28"),
+            ),
+            ("everything", "ping", &[("failed", "")], None),
+            ("everything", "ping", &[("fine", "")], None),
+            ("everything", "ping", &[("absent", "")], None),
+            ("memory", "prompts", &[("ok", "")], None),
+            ("everything", "ping", &[("failed", ""), ("ok", "")], None),
+            ("python-server", "auto", &[("ok", "")], None),
+            ("python-server", "auto", &[("ok", "yes")], None),
+            ("python-server", "auto", &[("ok", "2026-07-2")], None),
+            ("python-server", "auto", &[("ok", "2026-07-285")], None),
+            ("python-server", "auto", &[("ok", "a026-07-28")], None),
         ] {
-            let outcome = outcome(name, feature, reports);
-            assert!(
-                matches!(outcome, Some(Outcome::Fails(_))),
-                "{feature} {reports:?}"
-            );
+            let mut peer = peer(name);
+            for (outcome, detail) in reports {
+                peer.record(&line(feature, outcome, detail));
+            }
+            let mut features = peer.features.into_iter();
+            let outcome = features.find(|known| known.name == feature);
+            let found = match outcome.unwrap().outcome.unwrap() {
+                Outcome::Works(text) => Some(text),
+                Outcome::Fails(_) => None,
+                Outcome::Absent(reason) => panic!("{name}: {feature}: {reason}"),
+            };
+            assert_eq!(found.as_deref(), works, "{name}: {feature}");
         }
     }
 
     #[test]
-    fn the_page_has_the_outcome_of_every_feature() {
+    fn every_feature_is_on_the_page_and_missing_or_unknown_reports_are_failures() {
         let mut peer = peer("memory");
+        assert_eq!(peer.failures().len(), peer.features.len());
         peer.record(&line("prompts", "absent", ""));
         peer.record(&line("logging", "absent", ""));
         peer.record(&line("ping", "ok", ""));
-        let page = page(&[peer]).unwrap();
+        let page = page(&[peer.clone()]).unwrap();
         for line in [
             "\n| Feature | memory |\n| --- | --- |\n",
             "\n| Every prompt fetched | n/a [^1] |\n",
@@ -183,23 +181,12 @@ mod tests {
         ] {
             assert!(page.contains(line), "{line} not in {page}");
         }
-    }
-
-    #[test]
-    fn missing_and_unknown_reports_and_faults_are_failures() {
-        let mut peer = peer("memory");
-        assert_eq!(peer.failures().len(), peer.features.len());
         for feature in peer.features.clone() {
-            let outcome = if feature.absent.is_some() {
-                "absent"
-            } else {
-                "ok"
-            };
+            let outcome = feature.absent.map_or("ok", |_| "absent");
             peer.record(&line(&feature.name, outcome, "2026-07-28"));
         }
-        assert_eq!(peer.failures(), [""; 0]);
         peer.record(&line("teleport", "ok", ""));
-        let failures = peer.failures();
-        assert_eq!(failures, ["memory: reports teleport, which is not a row"]);
+        let expected = ["memory: reports teleport, which is not a row"];
+        assert_eq!(peer.failures(), expected);
     }
 }

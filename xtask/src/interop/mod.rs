@@ -14,10 +14,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::files;
 use crate::page::render;
 use crate::programs::{self, Server, build, copy_program, target};
 use crate::steps::say;
-use crate::workspace::root;
+use crate::workspace::{none_of, root};
 use peers::{Installed, Peer, Role, Section};
 
 const PAGE: &str = "docs/interop.md";
@@ -31,13 +32,12 @@ const ANY_PORT: &str = "127.0.0.1:0";
 /// Runs the command: with all peers, or with those that are named.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let start = Instant::now();
-    let root = root();
-    let mut peers = peers::chosen(peers::all(root)?, args)?;
+    let mut peers = peers::chosen(args)?;
     let bins = "-p mcp-tests --bin interop-client --bin interop-auth --bin everything-server";
-    build(root, &target(), bins)?;
+    build(root(), &target(), bins)?;
     let folder = target().join("interop");
     let ours = Ours::new(&folder.join("bin"))?;
-    let installed = Installed::new(folder, root, &peers)?;
+    let installed = Installed::new(folder, &peers)?;
     for peer in &mut peers {
         if let Err(fault) = converse(peer, &installed, &ours) {
             peer.faults.push(fault);
@@ -46,14 +46,11 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let page = page(&peers)?;
     say(&format!("\n{page}"));
     if args.is_empty() {
-        fs::write(root.join(PAGE), page).map_err(|error| format!("{PAGE}: {error}"))?;
+        files::write(&root().join(PAGE), &page)?;
     }
     say(&format!("{} s in all", start.elapsed().as_secs()));
     let failures: Vec<String> = peers.iter().flat_map(Peer::failures).collect();
-    if failures.is_empty() {
-        return Ok(());
-    }
-    Err(failures.join("\n"))
+    none_of(&failures)
 }
 
 /// Runs the driver of one peer.

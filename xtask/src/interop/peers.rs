@@ -1,7 +1,7 @@
 //! The peers and the features that each has to show, as `tests/interop/peers.toml` lists them.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::features::Feature;
 use crate::files::load;
 use crate::programs::{build, npm_ci, python_venv, venv_python};
+use crate::workspace::{At as _, root};
 
 /// The folders with the package lists and drivers, and with the programs in Rust.
 const SCRIPTS: &str = "tests/interop";
@@ -90,11 +91,10 @@ pub(super) struct Peer {
 }
 
 /// All peers, in the order of the columns.
-pub(super) fn all(root: &Path) -> Result<Vec<Peer>, String> {
-    let text = load(root, FILE.to_owned())?.text;
-    let mut file: File = toml::from_str(&text).map_err(|error| format!("{FILE}: {error}"))?;
+pub(super) fn all() -> Result<Vec<Peer>, String> {
+    let mut file = File::load()?;
     for program in &mut file.program {
-        program.version = version(root, &program.package)?;
+        program.version = version(&program.package)?;
     }
     let mut peers = Vec::new();
     for section in &file.section {
@@ -122,6 +122,10 @@ pub(super) fn all(root: &Path) -> Result<Vec<Peer>, String> {
 }
 
 impl File {
+    fn load() -> Result<Self, String> {
+        toml::from_str(&load(root(), FILE)?.text).at(FILE)
+    }
+
     /// Why a peer lacks a feature.
     fn absent(&self, peer: &str, feature: &str) -> Option<String> {
         let has = |list: &[String], name: &str| list.iter().any(|known| known == name);
@@ -133,19 +137,15 @@ impl File {
 
 /// The version that is pinned for a package of npm (`"name": "1.0"`), PyPI (`name==1.0`) or crates.io (`name = { version =
 /// "=1.0"`).
-fn version(root: &Path, package: &str) -> Result<String, String> {
+fn version(package: &str) -> Result<String, String> {
+    let npm = format!("\"{package}\": \"");
+    let cargo = format!("{package} = {{ version = \"=");
     for (path, start) in [
-        (
-            format!("{SCRIPTS}/package.json"),
-            format!("\"{package}\": \""),
-        ),
+        (format!("{SCRIPTS}/package.json"), npm),
         (format!("{SCRIPTS}/requirements.in"), format!("{package}==")),
-        (
-            format!("{CRATES}/Cargo.toml"),
-            format!("{package} = {{ version = \"="),
-        ),
+        (format!("{CRATES}/Cargo.toml"), cargo),
     ] {
-        let file = load(root, path)?;
+        let file = load(root(), &path)?;
         let mut lines = file.lines();
         let rest = lines.find_map(|(_, line)| line.trim_start().strip_prefix(&start));
         if let Some(version) = rest.and_then(|rest| rest.split(['"', ' ', ';']).next()) {
@@ -156,7 +156,8 @@ fn version(root: &Path, package: &str) -> Result<String, String> {
 }
 
 /// The peers with these names; a transport or `modern` selects all peers of that kind, and no name selects all peers.
-pub(super) fn chosen(peers: Vec<Peer>, words: &[String]) -> Result<Vec<Peer>, String> {
+pub(super) fn chosen(words: &[String]) -> Result<Vec<Peer>, String> {
+    let mut peers = all()?;
     let is = |peer: &Peer, word: &String| {
         let Section { transport, era, .. } = &peer.section;
         peer.name == *word || transport == word || (era == "modern" && era == word)
@@ -169,9 +170,8 @@ pub(super) fn chosen(peers: Vec<Peer>, words: &[String]) -> Result<Vec<Peer>, St
             "unknown peer {unknown}; use stdio, http, sse, modern or one of [{known}]"
         ));
     }
-    let mut chosen = peers;
-    chosen.retain(|peer| words.is_empty() || words.iter().any(|word| is(peer, word)));
-    Ok(chosen)
+    peers.retain(|peer| words.is_empty() || words.iter().any(|word| is(peer, word)));
+    Ok(peers)
 }
 
 /// The folders of the installed peers.
@@ -182,13 +182,13 @@ pub(super) struct Installed {
 
 impl Installed {
     /// Installs what is missing.
-    pub(super) fn new(folder: PathBuf, root: &Path, peers: &[Peer]) -> Result<Self, String> {
-        let scripts = root.join(SCRIPTS);
+    pub(super) fn new(folder: PathBuf, peers: &[Peer]) -> Result<Self, String> {
+        let scripts = root().join(SCRIPTS);
         npm_ci(&scripts, &folder.join("npm"))?;
         python_venv(&scripts, &folder.join("python"), &folder.join("venv"))?;
         let is_rust = |peer: &Peer| peer.program.command.starts_with("{rust}");
         if peers.iter().any(is_rust) {
-            build(&root.join(CRATES), &folder.join("rust"), "--locked")?;
+            build(&root().join(CRATES), &folder.join("rust"), "--locked")?;
         }
         Ok(Self { folder })
     }
@@ -220,10 +220,8 @@ impl Installed {
         let args = program.args.get(transport).map_or("", |args| args);
         let mut words = words.chain(args.split_whitespace()).map(filled);
         let first = words.next().unwrap_or_default();
-        let env = program
-            .env
-            .iter()
-            .map(|(name, value)| (name, filled(value)));
+        let env = program.env.iter();
+        let env = env.map(|(name, value)| (name, filled(value)));
         let mut command = Command::new(first);
         command.args(words).envs(env);
         command
@@ -232,24 +230,25 @@ impl Installed {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::workspace::root;
+    use std::collections::BTreeSet;
 
-    fn names(words: &[&str]) -> Result<Vec<String>, String> {
-        let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-        let peers = chosen(all(root()).unwrap(), &words)?;
-        Ok(peers.into_iter().map(|peer| peer.name).collect())
-    }
+    use super::*;
 
     #[test]
     fn peers_are_chosen_by_name_or_by_transport() {
-        let has = |words: &[&str], name: &str| names(words).unwrap().contains(&name.to_owned());
-        assert_eq!(names(&[]).unwrap().len(), 36);
-        assert_eq!(names(&["memory"]), Ok(vec!["memory".to_owned()]));
-        assert!(has(&["http"], "fastmcp-http") && !has(&["http"], "memory"));
-        assert!(has(&["sse"], "everything-sse"));
-        assert!(has(&["modern"], "rmcp-client-modern") && !has(&["modern"], "rmcp-client"));
-        let error = names(&["unknown"]).unwrap_err();
+        let chosen = |word: &str| chosen(&[word.to_owned()]);
+        assert_eq!(all().unwrap().len(), 36);
+        assert_eq!(chosen("memory").unwrap().len(), 1);
+        for (word, with, without) in [
+            ("http", "fastmcp-http", "memory"),
+            ("sse", "everything-sse", "everything"),
+            ("modern", "rmcp-client-modern", "rmcp-client"),
+        ] {
+            let peers = chosen(word).unwrap();
+            let has = |name| peers.iter().any(|peer| peer.name == name);
+            assert!(has(with) && !has(without), "{word}");
+        }
+        let error = chosen("unknown").unwrap_err();
         assert!(
             error.contains("unknown") && error.contains("python-client"),
             "{error}"
@@ -257,58 +256,49 @@ mod tests {
     }
 
     #[test]
-    fn names_are_different_and_entries_refer_to_existing_ones() {
-        let mut all_names = names(&[]).unwrap();
-        all_names.sort_unstable();
-        all_names.dedup();
-        assert_eq!(all_names.len(), 36);
-        let peers = all(root()).unwrap();
-        let text = load(root(), FILE.to_owned()).unwrap().text;
-        let file: File = toml::from_str(&text).unwrap();
+    fn names_are_different_and_absent_features_exist_and_have_one_reason() {
+        let peers = all().unwrap();
+        let names: BTreeSet<&str> = peers.iter().map(|peer| &*peer.name).collect();
+        assert_eq!(names.len(), peers.len());
         let mut entries = 0;
-        for Absent {
-            peers: names,
-            features,
-            reason,
-        } in &file.absent
-        {
-            for (name, feature) in names
-                .iter()
-                .flat_map(|name| features.iter().map(move |feature| (name, feature)))
-            {
+        for entry in &File::load().unwrap().absent {
+            for name in &entry.peers {
                 let peer = peers.iter().find(|peer| peer.name == *name).unwrap();
-                let mut known = peer.features.iter();
-                let known = known.find(|known| known.name == *feature).unwrap();
-                // A second entry for the same feature would have another reason.
-                assert_eq!(known.absent.as_ref(), Some(reason), "{name}: {feature}");
-                entries += 1;
-            }
-        }
-        let features = peers.iter().flat_map(|peer| &peer.features);
-        let absent = features.filter(|feature| feature.absent.is_some());
-        assert_eq!(absent.count(), entries);
-    }
-
-    #[test]
-    fn revisions_and_the_end_are_never_absent() {
-        let ends = ["shutdown", "closed", "session-end", "stream-end"];
-        for peer in all(root()).unwrap() {
-            for Feature { name, absent, .. } in &peer.features {
-                if name.starts_with("revision-") || ends.contains(&&**name) {
-                    assert_eq!(*absent, None, "{}: {name}", peer.name);
+                for feature in &entry.features {
+                    let mut known = peer.features.iter();
+                    let known = known.find(|known| known.name == *feature).unwrap();
+                    // A second entry for the same feature would have another reason.
+                    assert_eq!(
+                        known.absent.as_ref(),
+                        Some(&entry.reason),
+                        "{name}: {feature}"
+                    );
+                    entries += 1;
                 }
             }
+        }
+        let features = || peers.iter().flat_map(|peer| &peer.features);
+        let absent = || features().filter(|feature| feature.absent.is_some());
+        assert_eq!(absent().count(), entries);
+        let always = ["shutdown", "closed", "session-end", "stream-end"];
+        for Feature { name, .. } in absent() {
+            assert!(
+                !name.starts_with("revision-") && !always.contains(&&**name),
+                "{name}"
+            );
         }
     }
 
     #[test]
     fn every_package_is_pinned_and_no_registry_is_named() {
-        let read = |name: &str| load(root(), format!("{SCRIPTS}/{name}")).unwrap().text;
-        assert!(version(root(), "rmcp").unwrap().starts_with("3."));
-        assert!(version(root(), "no-such-package").is_err());
-        let lock = read("package-lock.json");
-        assert!(!lock.contains("\"resolved\"") && lock.contains("\"integrity\""));
-        let lock = read("requirements.txt");
-        assert!(!lock.contains("://") && lock.contains("--hash=sha256:"));
+        assert!(version("rmcp").unwrap().starts_with("3."));
+        assert!(version("no-such-package").is_err());
+        for (name, present, absent) in [
+            ("package-lock.json", "\"integrity\"", "\"resolved\""),
+            ("requirements.txt", "--hash=sha256:", "://"),
+        ] {
+            let lock = load(root(), &format!("{SCRIPTS}/{name}")).unwrap().text;
+            assert!(lock.contains(present) && !lock.contains(absent), "{name}");
+        }
     }
 }

@@ -10,10 +10,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::steps::{cargo, say};
-use crate::workspace::root;
+use crate::workspace::{At as _, root};
 
-pub(crate) use packages::{major, npm_ci, python_venv, venv_python};
-pub(crate) use process::{Server, output_of, run, run_to_end};
+pub(crate) use packages::{check_node, npm_ci, python_venv, venv_python};
+pub(crate) use process::{Server, output_of, run, run_to_end, watch};
 
 /// Time limit of builds.
 pub(crate) const BUILD: Duration = Duration::from_secs(1_800);
@@ -37,8 +37,7 @@ pub(crate) fn build(workspace: &Path, target: &Path, words: &str) -> Result<(), 
         .args(words.split_whitespace())
         .current_dir(workspace);
     let place = workspace.display();
-    run(&mut command, BUILD, say)
-        .map_err(|error| format!("cargo build {words} in {place}: {error}"))
+    run(&mut command, BUILD, say).at(format!("cargo build {words} in {place}"))
 }
 
 /// The path of a program in a folder.
@@ -55,6 +54,6 @@ pub(crate) fn copy_program(name: &str, folder: &Path) -> Result<PathBuf, String>
     fs::create_dir_all(folder)
         .and_then(|()| fs::copy(&built, &fresh))
         .and_then(|_| fs::rename(&fresh, &copy))
-        .map_err(|error| format!("{} to {}: {error}", built.display(), copy.display()))?;
+        .at(format!("{} to {}", built.display(), copy.display()))?;
     Ok(copy)
 }

@@ -6,6 +6,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::steps::say;
+use crate::workspace::At as _;
+
 /// How many of the last lines of output an error repeats.
 const LAST_LINES: usize = 40;
 
@@ -70,6 +73,46 @@ pub(crate) fn run_to_end(
     })
 }
 
+/// Runs a program, prints its output, and passes each line to `read`. If it prints nothing for as long as `silence`, kills
+/// the processes that it has started, or else the program. Returns whether it succeeded.
+pub(crate) fn watch(
+    command: &mut Command,
+    silence: Duration,
+    mut read: impl FnMut(&str),
+) -> Result<bool, String> {
+    let mut process = Process::start(command)?;
+    loop {
+        match process.lines.recv_timeout(silence) {
+            Ok(OutputLine { text, .. }) => {
+                read(&text);
+                say(&text);
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {
+                let seconds = silence.as_secs();
+                say(&format!("no output for {seconds} s: the program is killed"));
+                if !kill_children(process.child.id())? {
+                    process.child.kill().at(&process.name)?;
+                }
+            }
+        }
+    }
+    let status = process.child.wait().at(&process.name)?;
+    Ok(status.success())
+}
+
+/// Kills what a process has started; on Windows, the process, too. Returns whether there was something to kill.
+fn kill_children(process: u32) -> Result<bool, String> {
+    let (program, arguments) = match cfg!(windows) {
+        true => ("taskkill", "/F /T /PID"),
+        false => ("pkill", "-KILL -P"),
+    };
+    let mut kill = Command::new(program);
+    kill.args(arguments.split(' ')).arg(process.to_string());
+    let status = kill.status().at(program)?;
+    Ok(status.success())
+}
+
 /// A running server, which is killed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Server {
@@ -85,19 +128,12 @@ impl Server {
     /// The server does not start, ends, or prints no address in time; with the last lines of its output.
     pub(crate) fn start(command: &mut Command, path: &str) -> Result<Self, String> {
         let mut process = Process::start(command)?;
-        match process.read(START, |line| origin(&line.text)) {
-            Ok(origin) => Ok(Self {
-                process,
-                url: format!("{origin}{path}"),
-            }),
-            Err(reason) => {
-                let reason = match reason {
-                    RecvTimeoutError::Disconnected => "ended".to_owned(),
-                    RecvTimeoutError::Timeout => format!("waited {} s", START.as_secs()),
-                };
-                Err(process.error(&format!("{reason} without printing its address")))
-            }
-        }
+        let Ok(origin) = process.read(START, |line| origin(&line.text)) else {
+            let limit = START.as_secs();
+            return Err(process.error(&format!("ended, or printed no address within {limit} s")));
+        };
+        let url = format!("{origin}{path}");
+        Ok(Self { process, url })
     }
 
     /// Its URL.
@@ -156,9 +192,7 @@ impl Process {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut child = command
-            .spawn()
-            .map_err(|error| format!("{name}: {error}"))?;
+        let mut child = command.spawn().at(&name)?;
         // Unbounded: a full pipe would block the program.
         let (sender, lines) = channel();
         if let Some(stdout) = child.stdout.take() {
@@ -250,22 +284,15 @@ mod tests {
     #[test]
     fn stdout_is_watched_and_failures_are_named() {
         let minute = Duration::from_secs(60);
-        let mut seen = Vec::new();
-        let outcome = run(&mut sh("echo a; echo b >&2; exit 3"), minute, |line| {
-            seen.push(line.to_owned());
-        });
-        assert_eq!(seen, ["a"]);
-        let version = output_of(&mut sh("echo v20.1"), minute);
-        assert_eq!(version, Ok("v20.1".to_owned()));
+        let output = output_of(&mut sh("echo v20.1; echo b >&2"), minute);
+        assert_eq!(output, Ok("v20.1".to_owned()));
         let limit = Duration::from_millis(50);
-        let slow = run(&mut sh("exec sleep 60"), limit, |_| {});
-        let missing = run(&mut Command::new("no-such-program"), minute, |_| {});
-        for (outcome, start, end) in [
-            (outcome, "sh ended with", "\nb"),
-            (slow, "sh took longer", ""),
-            (missing, "no-such-program: ", ""),
+        for (mut command, limit, start, end) in [
+            (sh("echo b >&2; exit 3"), minute, "sh ended with", "\nb"),
+            (sh("exec sleep 60"), limit, "sh took longer", ""),
+            (Command::new("no-program"), minute, "no-program: ", ""),
         ] {
-            let error = outcome.unwrap_err();
+            let error = run(&mut command, limit, |_| {}).unwrap_err();
             assert!(error.starts_with(start) && error.contains(end), "{error}");
         }
     }
@@ -278,13 +305,24 @@ mod tests {
         assert_eq!(server.url(), "http://127.0.0.1:4242/mcp");
         assert_eq!(server.end(), Ok(()));
         let error = Server::start(&mut sh("echo no port >&2; exit 1"), "").unwrap_err();
-        assert!(
-            error.contains("ended without printing its address\nno port"),
-            "{error}"
-        );
+        assert!(error.ends_with(" s\nno port"), "{error}");
         let mut server = Server::start(&mut sh("echo http://127.0.0.1:1; exit 3"), "").unwrap();
         server.process.child.wait().unwrap();
         let error = server.end().unwrap_err();
         assert!(error.contains("ended by itself"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_children_of_a_silent_program_are_killed_or_else_the_program() {
+        let mut output = Vec::new();
+        let silence = Duration::from_millis(200);
+        let mut children = sh("sleep 60; echo status $?; exit 1");
+        let success = watch(&mut children, silence, |line| output.push(line.to_owned()));
+        assert_eq!(
+            (success, output.concat().contains("status 137")),
+            (Ok(false), true)
+        );
+        assert_eq!(watch(&mut sh("exec sleep 60"), silence, |_| {}), Ok(false));
     }
 }

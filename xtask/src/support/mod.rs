@@ -6,43 +6,33 @@
 mod proofs;
 mod rows;
 
-use std::fs;
-use std::path::Path;
-
 use serde::Deserialize;
 use toml::Spanned;
 
 use crate::files::{self, File};
 use crate::page::render;
-use crate::steps;
-use crate::workspace::{flags, root};
+use crate::steps::say;
+use crate::workspace::{At as _, none_of, root};
 use proofs::Proof;
 use rows::Row;
 
 const LEDGER: &str = "tests/ledger";
 const PAGE: &str = "docs/support.md";
 
-/// Runs the command: writes the page, or with `--check` compares it.
-pub(crate) fn run(args: &[String]) -> Result<(), String> {
-    let [check] = flags("support", ["--check"], args)?;
-    let matrix = Matrix::load(root())?;
-    let mut faults = matrix.faults();
+/// Runs the command: writes the page, or compares it.
+pub(crate) fn run(check: bool) -> Result<(), String> {
+    let mut matrix = Matrix::load()?;
     let page = matrix.page()?;
-    let target = root().join(PAGE);
-    if fs::read_to_string(&target).ok().as_ref() != Some(&page) {
-        if check {
-            faults.push(format!(
-                "{PAGE}:1: out of date, run `cargo xtask support` and commit it"
-            ));
-        } else {
-            fs::write(&target, page).map_err(|error| format!("{PAGE}: {error}"))?;
-        }
+    if !check {
+        files::write(&root().join(PAGE), &page)?;
+    } else if !files::load(root(), PAGE).is_ok_and(|known| known.text == page) {
+        matrix.faults.push(format!(
+            "{PAGE}:1: out of date, run `cargo xtask support` and commit it"
+        ));
     }
-    if faults.is_empty() {
-        steps::say(&matrix.headline());
-        return Ok(());
-    }
-    Err(faults.join("\n"))
+    none_of(&matrix.faults)?;
+    say(&matrix.headline());
+    Ok(())
 }
 
 /// `tests/ledger/reasons.toml`.
@@ -64,28 +54,26 @@ struct Reason {
 #[derive(Debug)]
 struct Matrix {
     rows: Vec<Row>,
-    /// Claims and reasons that contradict the rows or each other.
-    contradictions: Vec<String>,
+    /// Claims and reasons that contradict the rows or each other, and rows with neither.
+    faults: Vec<String>,
 }
 
 impl Matrix {
-    fn load(root: &Path) -> Result<Self, String> {
+    fn load() -> Result<Self, String> {
         let mut rows = Vec::new();
-        for file in files::read(root, &[LEDGER], |path| path.ends_with(".txt"))? {
+        for file in files::read(root(), &[LEDGER], |path| path.ends_with(".txt"))? {
             rows.extend(rows::read(&file)?);
         }
-        let sources = files::read(root, &["crates", "tests", "xtask"], |path| {
+        let sources = files::read(root(), &["crates", "tests", "xtask"], |path| {
             path.ends_with(".rs") || path.starts_with("tests/fixtures/wire/")
         })?;
-        let reasons = files::load(root, format!("{LEDGER}/reasons.toml"))?;
+        let reasons = files::load(root(), &format!("{LEDGER}/reasons.toml"))?;
         Self::new(rows, &sources, &reasons)
     }
 
     fn new(rows: Vec<Row>, sources: &[File], reasons: &File) -> Result<Self, String> {
-        let mut this = Self {
-            rows,
-            contradictions: Vec::new(),
-        };
+        let faults = Vec::new();
+        let mut this = Self { rows, faults };
         for file in sources {
             for Proof { place, test, rows } in proofs::read(file)? {
                 for id in rows {
@@ -97,19 +85,26 @@ impl Matrix {
             }
         }
         let path = &reasons.path;
-        let list: Reasons =
-            toml::from_str(&reasons.text).map_err(|error| format!("{path}: {error}"))?;
+        let list: Reasons = toml::from_str(&reasons.text).at(path)?;
         for Reason { rows, text } in list.reason {
             for id in rows {
                 let before = reasons.text.get(..id.span().start).unwrap_or_default();
                 let place = format!("{path}:{}", before.matches('\n').count() + 1);
-                this.change(&place, id.get_ref(), |row| match row.tests.first() {
-                    Some(test) => Some(format!("is proven by {test}, remove it from here")),
-                    None => row
-                        .reason
-                        .replace(text.clone())
-                        .map(|_| "occurs twice; remove one".to_owned()),
+                this.change(&place, id.get_ref(), |row| {
+                    if let Some(test) = row.tests.first() {
+                        return Some(format!("is proven by {test}, remove it from here"));
+                    }
+                    let other = row.reason.replace(text.clone());
+                    other.map(|_| "occurs twice; remove one".to_owned())
                 });
+            }
+        }
+        for row in &this.rows {
+            let (place, id, title) = (&row.place, &row.id, &row.title);
+            if row.tests.is_empty() && row.reason.is_none() {
+                this.faults.push(format!(
+                    "{place}: {id} ({title}) has neither a test nor a reason"
+                ));
             }
         }
         Ok(this)
@@ -121,23 +116,7 @@ impl Matrix {
             Some(row) => change(row).map(|fault| format!("{place}: {id} {fault}")),
             None => Some(format!("{place}: no row {id} in {LEDGER}, correct the id")),
         };
-        self.contradictions.extend(fault);
-    }
-
-    /// The contradictions, and the rows with neither a test nor a reason.
-    fn faults(&self) -> Vec<String> {
-        let mut faults = self.contradictions.clone();
-        for row in &self.rows {
-            if row.tests.is_empty() && row.reason.is_none() {
-                let Row {
-                    place, id, title, ..
-                } = row;
-                faults.push(format!(
-                    "{place}: {id} ({title}) has neither a test nor a reason"
-                ));
-            }
-        }
-        faults
+        self.faults.extend(fault);
     }
 
     /// One line for the console.
@@ -172,48 +151,41 @@ mod tests {
     /// Two rows, a file with a reason for these rows, and a test with this claim.
     fn matrix(reasons: &str, claim: &str) -> Matrix {
         let rows = "BASE-001\tMUST\tboth\tone\nBASE-002\tMAY\tserver\ta|b\n";
-        let rows = rows::read(&File::new("tests/ledger/rows-2025-11-25.txt", rows)).unwrap();
+        let rows = rows::read(&File::new("rows-2025-11-25.txt", rows)).unwrap();
         let test = format!("/{claim}\n#[test]\nfn it_holds() {{}}\n");
         let test = File::new("crates/mcp-a/src/b.rs", &test);
         let reasons = format!("[[reason]]\nrows = [{reasons}]\ntext = \"The host draws it.\"\n");
-        let reasons = File::new("tests/ledger/reasons.toml", &reasons);
+        let reasons = File::new("reasons.toml", &reasons);
         Matrix::new(rows, &[test], &reasons).unwrap()
     }
 
     #[test]
     fn gaps_contradictions_and_unknown_ids_are_faults_at_their_lines() {
-        let list = "tests/ledger/reasons.toml";
         for (reasons, claim, faults) in [
-            ("\"BASE-002\"", "/ proves: BASE-001", vec![]),
+            ("\"BASE-002\"", "/ proves: BASE-001", &[][..]),
             (
                 "",
                 "/ proves: BASE-001",
-                vec![
-                    "tests/ledger/rows-2025-11-25.txt:2: BASE-002 (a|b) has neither a test nor a reason"
-                        .to_owned(),
-                ],
+                &["rows-2025-11-25.txt:2: BASE-002 (a|b) has neither a test nor a reason"],
             ),
             (
                 "\n  \"BASE-002\",\n  \"BASE-002\",\n  \"BASE-001\",\n",
                 "/ proves: BASE-001",
-                vec![
-                    format!("{list}:4: BASE-002 occurs twice; remove one"),
-                    format!(
-                        "{list}:5: BASE-001 is proven by mcp_a::b::it_holds, remove it from here"
-                    ),
+                &[
+                    "reasons.toml:4: BASE-002 occurs twice; remove one",
+                    "reasons.toml:5: BASE-001 is proven by mcp_a::b::it_holds, remove it from here",
                 ],
             ),
             (
                 "\"BASE-002\", \"BASE-009\"",
                 "/ proves: BASE-001, BASE-100",
-                vec![
-                    "crates/mcp-a/src/b.rs:1: no row BASE-100 in tests/ledger, correct the id"
-                        .to_owned(),
-                    format!("{list}:2: no row BASE-009 in tests/ledger, correct the id"),
+                &[
+                    "crates/mcp-a/src/b.rs:1: no row BASE-100 in tests/ledger, correct the id",
+                    "reasons.toml:2: no row BASE-009 in tests/ledger, correct the id",
                 ],
             ),
         ] {
-            assert_eq!(matrix(reasons, claim).faults(), faults);
+            assert_eq!(matrix(reasons, claim).faults, faults);
         }
         let extra = File::new("reasons.toml", "reason = []\nextra = 1\n");
         assert!(Matrix::new(Vec::new(), &[], &extra).is_err());

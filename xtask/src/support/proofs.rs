@@ -16,30 +16,31 @@ pub(super) struct Proof {
 
 /// Every claim of a file.
 pub(super) fn read(file: &File) -> Result<Vec<Proof>, String> {
-    let mut proofs = Vec::new();
-    let is_rust = file.path.ends_with(".rs");
+    let path = &file.path;
+    let is_rust = path.ends_with(".rs");
+    let mark = if is_rust { "// proves:" } else { "# proves:" };
     let lines: Vec<&str> = file.text.lines().map(str::trim).collect();
+    let mut proofs = Vec::new();
     for (index, line) in lines.iter().enumerate() {
-        let mark = if is_rust { "// proves:" } else { "# proves:" };
         let Some(claim) = line.strip_prefix(mark) else {
             continue;
         };
-        let place = format!("{}:{}", file.path, index + 1);
+        let place = format!("{path}:{}", index + 1);
         let rows: Vec<String> = claim.split(',').map(|id| id.trim().to_owned()).collect();
         if !rows.iter().all(|id| is_id(id)) {
             return Err(format!(
                 "{place}: this is not a list of row ids; write AREA-NNN, separated by commas"
             ));
         }
-        let test = match is_rust {
-            true => {
-                tested(&lines[index + 1..]).map(|test| format!("{}::{test}", module(&file.path)))
+        let test = match (is_rust, tested(&lines[index + 1..])) {
+            (true, Some(test)) => format!("{}::{test}", module(path)),
+            (false, _) => path.clone(),
+            (true, None) => {
+                return Err(format!(
+                    "{place}: no test follows, move the claim directly above its #[test]"
+                ));
             }
-            false => Some(file.path.clone()),
         };
-        let test = test.ok_or_else(|| {
-            format!("{place}: no test follows, move the claim directly above its #[test]")
-        })?;
         proofs.push(Proof { place, test, rows });
     }
     Ok(proofs)
@@ -69,11 +70,8 @@ fn tested<'a>(lines: &[&'a str]) -> Option<&'a str> {
 
 /// `crates/mcp-a/src/b/mod.rs` is `mcp_a::b`, `crates/mcp-a/tests/c.rs` is `mcp_a::tests::c`.
 fn module(path: &str) -> String {
-    let path = path.strip_suffix(".rs").unwrap_or(path);
-    let path = path
-        .strip_prefix("crates/")
-        .unwrap_or(path)
-        .replace('-', "_");
+    let path = path.trim_end_matches(".rs").trim_start_matches("crates/");
+    let path = path.replace('-', "_");
     let mut parts: Vec<&str> = path.split('/').filter(|part| *part != "src").collect();
     if parts.len() > 1 && matches!(parts[parts.len() - 1], "mod" | "lib" | "main") {
         parts.pop();
@@ -85,18 +83,31 @@ fn module(path: &str) -> String {
 mod tests {
     use super::*;
 
-    fn claims(text: &str) -> Result<Vec<Proof>, String> {
-        read(&File::new("crates/mcp-a/tests/suite/b.rs", text))
-    }
+    const PATH: &str = "crates/mcp-a/tests/suite/b.rs";
 
     #[test]
-    fn a_claim_belongs_to_the_test_below_it() {
+    fn a_claim_belongs_to_the_test_below_it_or_to_its_transcript() {
         let text = "    \x2f/ proves: A-001, M-B-002\n    // Why it matters.\n    #[tokio::test(\n        start_paused = true\n    )]\n    \
             async fn calls_end() {\n";
-        let proof = &claims(text).unwrap()[0];
-        assert_eq!(proof.test, "mcp_a::tests::suite::b::calls_end");
-        assert_eq!(proof.rows, ["A-001", "M-B-002"]);
-        assert_eq!(proof.place, "crates/mcp-a/tests/suite/b.rs:1");
+        let transcript = "tests/fixtures/wire/batch.txt";
+        for (path, text, test, rows) in [
+            (
+                PATH,
+                text,
+                "mcp_a::tests::suite::b::calls_end",
+                &["A-001", "M-B-002"][..],
+            ),
+            (
+                transcript,
+                "# proves: A-001\n> {}\n",
+                transcript,
+                &["A-001"],
+            ),
+        ] {
+            let proof = &read(&File::new(path, text)).unwrap()[0];
+            assert_eq!((&*proof.test, &*proof.place), (test, &*format!("{path}:1")));
+            assert_eq!(proof.rows, rows);
+        }
     }
 
     #[test]
@@ -107,22 +118,9 @@ mod tests {
             "\x2f/ proves: A-1\n#[test]\nfn short() {}\n",
             "\x2f/ proves:\n#[test]\nfn empty() {}\n",
         ] {
-            let error = claims(text).unwrap_err();
-            assert!(
-                error.starts_with("crates/mcp-a/tests/suite/b.rs:1: "),
-                "{error}"
-            );
+            let error = read(&File::new(PATH, text)).unwrap_err();
+            assert!(error.starts_with(&format!("{PATH}:1: ")), "{error}");
         }
-    }
-
-    #[test]
-    fn a_transcript_is_named_by_its_path() {
-        let file = File::new("tests/fixtures/wire/batch.txt", "# proves: A-001\n> {}\n");
-        let proof = &read(&file).unwrap()[0];
-        assert_eq!(
-            (&*proof.test, proof.rows.len()),
-            ("tests/fixtures/wire/batch.txt", 1)
-        );
     }
 
     #[test]

@@ -34,35 +34,23 @@ impl Row {
     }
 }
 
-const LEVELS: &[&str] = &[
-    "MUST",
-    "MUST NOT",
-    "SHOULD",
-    "SHOULD NOT",
-    "MAY",
-    "must",
-    "should",
-];
-const ROLES: &[&str] = &["both", "client", "server", "transport"];
+const LEVELS: &str = "MUST, MUST NOT, SHOULD, SHOULD NOT, MAY, must, should";
+const ROLES: &str = "both, client, server, transport";
 
 /// Reads a file named `rows-<revision>.txt`.
 pub(super) fn read(file: &File) -> Result<Vec<Row>, String> {
-    let name = file.path.rsplit('/').next().unwrap_or_default();
-    let revision = name
-        .strip_prefix("rows-")
-        .and_then(|name| name.strip_suffix(".txt"));
-    let revision = revision.ok_or_else(|| {
-        format!(
-            "{}:1: a ledger is named rows-<revision>.txt, rename it",
-            file.path
-        )
-    })?;
+    let path = &file.path;
+    let name = path.rsplit_once("rows-");
+    let revision = name.and_then(|(_, name)| name.strip_suffix(".txt"));
+    let revision = revision
+        .ok_or_else(|| format!("{path}:1: a ledger is named rows-<revision>.txt, rename it"))?;
+    let has = |list: &str, value| list.split(", ").any(|known| known == value);
     let mut rows: Vec<Row> = Vec::new();
     for (number, line) in file.lines() {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let place = format!("{}:{number}", file.path);
+        let place = format!("{path}:{number}");
         let cells: Vec<&str> = line.split('\t').collect();
         let [id, level, role, title] = cells[..] else {
             return Err(format!(
@@ -73,20 +61,18 @@ pub(super) fn read(file: &File) -> Result<Vec<Row>, String> {
             "an id is an area in capitals, a hyphen and three digits"
         } else if rows.iter().any(|other| other.id == id) {
             "the id occurs twice; remove one"
-        } else if !LEVELS.contains(&level) || !ROLES.contains(&role) {
+        } else if !has(LEVELS, level) || !has(ROLES, role) {
             "the level or the role is not one the ledger knows"
         } else if !(1..=10).contains(&title.split_whitespace().count()) {
             "a title must have one to ten words"
         } else {
-            let [revision, id, level, role, title] =
-                [revision, id, level, role, title].map(str::to_owned);
             rows.push(Row {
                 place,
-                revision,
-                id,
-                level,
-                role,
-                title,
+                revision: revision.to_owned(),
+                id: id.to_owned(),
+                level: level.to_owned(),
+                role: role.to_owned(),
+                title: title.to_owned(),
                 tests: BTreeSet::new(),
                 reason: None,
             });
@@ -99,14 +85,12 @@ pub(super) fn read(file: &File) -> Result<Vec<Row>, String> {
 
 /// Whether the text has the form of a row id.
 pub(super) fn is_id(text: &str) -> bool {
-    text.rsplit_once('-').is_some_and(|(area, number)| {
-        number.len() == 3
-            && number.bytes().all(|byte| byte.is_ascii_digit())
-            && area.starts_with(|first: char| first.is_ascii_uppercase())
-            && area
-                .bytes()
-                .all(|byte| byte.is_ascii_uppercase() || byte == b'-')
-    })
+    let Some((area, number)) = text.rsplit_once('-') else {
+        return false;
+    };
+    let is_capital = |c: char| c.is_ascii_uppercase();
+    let is_number = number.len() == 3 && number.chars().all(|c| c.is_ascii_digit());
+    is_number && area.starts_with(is_capital) && area.chars().all(|c| is_capital(c) || c == '-')
 }
 
 #[cfg(test)]
@@ -115,15 +99,11 @@ mod tests {
 
     #[test]
     fn rows_are_read_and_faults_named_by_line() {
-        let file = |text| File::new("tests/ledger/rows-2025-11-25.txt", text);
-        let rows = read(&file(
-            "# rows\nM-TOOL-001\tMUST NOT\tclient\ta title\nA-001\tmust\tboth\tone\n",
-        ));
-        let rows = rows.unwrap();
-        assert_eq!(
-            (&*rows[0].revision, rows[0].area()),
-            ("2025-11-25", "M-TOOL")
-        );
+        let read = |text| read(&File::new("tests/ledger/rows-2025-11-25.txt", text));
+        let text = "# rows\nM-TOOL-001\tMUST NOT\tclient\ta title\nA-001\tmust\tboth\tone\n";
+        let rows = read(text).unwrap();
+        let (revision, area) = (&*rows[0].revision, rows[0].area());
+        assert_eq!((revision, area), ("2025-11-25", "M-TOOL"));
         assert_eq!(rows[1].level, "must");
         for wrong in [
             "TOOL-1\tMUST\tboth\tt\n",
@@ -133,12 +113,12 @@ mod tests {
             "TOOL-001 MUST both t\n",
             "A-001\tMUST\tboth\tt\nA-001\tMUST\tboth\tt\n",
         ] {
-            let error = read(&file(wrong)).unwrap_err();
+            let error = read(wrong).unwrap_err();
             assert!(
                 error.starts_with("tests/ledger/rows-2025-11-25.txt:"),
                 "{error}"
             );
         }
-        assert!(read(&File::new("tests/ledger/notes.txt", "")).is_err());
+        assert!(super::read(&File::new("tests/ledger/notes.txt", "")).is_err());
     }
 }

@@ -6,13 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proc_macro2::TokenTree;
-use quote::ToTokens;
-use syn::punctuated::Punctuated;
-use syn::visit::{self, Visit};
-use syn::{Expr, Item, UseTree, Visibility};
+use syn::UseTree;
 
-use super::syntax::{Source, is_cfg_test, is_test, tokens};
+use super::syntax::{Source, is_test};
 
 /// The largest circle that is allowed.
 const LIMIT: usize = 3;
@@ -59,20 +55,9 @@ pub(super) fn module(inner: &str) -> Path {
     path
 }
 
-/// What one file defines and names.
-#[derive(Default)]
-struct Module {
-    /// Items and inline modules at the top level.
-    items: BTreeSet<String>,
-    /// Each path that is named.
-    named: Vec<Path>,
-    /// Each imported name with its path; `*` is a glob.
-    uses: Vec<(String, Path)>,
-}
-
 /// The largest set of files that import each other, directly or indirectly.
 pub(super) fn largest(files: &Files<'_>) -> Vec<String> {
-    let read = |(path, source): (_, &&_)| (path, Reader::read(path, source, files));
+    let read = |(path, source): (_, &&_)| (path, Module::read(path, source, files));
     let modules: BTreeMap<&Path, Module> = files.iter().map(read).collect();
     let mut reach: BTreeMap<&Path, BTreeSet<&Path>> = BTreeMap::new();
     for (path, module) in &modules {
@@ -132,148 +117,107 @@ fn definer<'a>(
     }
 }
 
-/// Reads one file.
-struct Reader<'a> {
-    files: &'a Files<'a>,
-    file: &'a Path,
-    source: &'a Source,
-    /// The file, or the inline module that is being read.
-    current: Path,
-    module: Module,
+/// What one file defines and names.
+#[derive(Default)]
+struct Module {
+    /// Items and inline modules at the top level.
+    items: BTreeSet<String>,
+    /// Each path that is named.
+    named: Vec<Path>,
+    /// Each imported name with its path; `*` is a glob.
+    uses: Vec<(String, Path)>,
 }
 
-impl<'a> Reader<'a> {
-    fn read(file: &'a Path, source: &'a Source, files: &'a Files<'_>) -> Module {
-        let mut reader = Self {
-            files,
-            file,
-            source,
-            current: file.clone(),
-            module: Module::default(),
-        };
-        reader.visit_file(&source.syntax);
-        reader.module
-    }
-
-    /// Notes a path outside of imports.
-    fn name(&mut self, path: &[String]) {
-        if path.len() > 1 {
-            self.module.named.extend(self.absolute(path));
-        }
-    }
-
-    /// Whether the file uses a name that it imports.
-    fn uses(&self, name: &str) -> bool {
-        let tokens = self.source.tokens.iter();
-        let same = tokens.filter(|token| token.text == name && !token.marks.in_test);
-        same.count() > 1
-    }
-
-    /// The path from the root of the crate; none if it belongs to another crate.
-    fn absolute(&self, path: &[String]) -> Option<Path> {
-        let mut absolute = self.current.clone();
-        let child = [&absolute, &path[..1]].concat();
-        if !(matches!(&*path[0], "crate" | "self" | "super") || self.files.contains_key(&child)) {
-            return None;
-        }
-        for name in path {
-            match name.as_str() {
-                "crate" => absolute.clear(),
-                "self" => {}
-                "super" => drop(absolute.pop()?),
-                _ => absolute.push(name.clone()),
+impl Module {
+    /// Reads the tokens of a file. The paths in quoted code belong to the code that is generated.
+    fn read(file: &Path, source: &Source, files: &Files<'_>) -> Self {
+        let tokens = source.tokens.iter();
+        let tokens = tokens.filter(|token| !(token.marks.in_test || token.marks.is_quoted));
+        let texts: Vec<&str> = tokens.map(|token| &*token.text).collect();
+        let is_used = |name: &str| texts.iter().filter(|text| **text == name).count() > 1;
+        let mut this = Self::default();
+        // The file with the inline modules that are open, and the number of open braces around each of those.
+        let mut current = file.clone();
+        let (mut inline, mut depth) = (Vec::new(), 0);
+        let mut at = 0;
+        while let [first, rest @ ..] = &texts[at..] {
+            if let Some(name) = rest.first().filter(|name| !DEFINITIONS.contains(name))
+                && DEFINITIONS.contains(first)
+                && depth == 0
+            {
+                this.items.insert((*name).to_owned());
+            }
+            let before = &texts[..at];
+            at += 1;
+            match (*first, rest) {
+                ("{", _) => depth += 1,
+                ("}", _) => {
+                    depth -= 1;
+                    if inline.pop_if(|outer| *outer == depth).is_some() {
+                        current.pop();
+                    }
+                }
+                ("mod", [name, "{", ..]) => {
+                    inline.push(depth);
+                    current.push((*name).to_owned());
+                }
+                ("use", [next, ..]) if *next != "<" => {
+                    // The semicolon after a glob is one token with it.
+                    let end = rest.iter().position(|text| text.ends_with(';'));
+                    let length = end.map_or(rest.len(), |end| end + 1);
+                    let tree = rest[..length].join(" ");
+                    at += length;
+                    let is_reexport = matches!(before, [.., "pub" | ")"]);
+                    let mut imports = Vec::new();
+                    if let Ok(tree) = syn::parse_str(tree.trim_end_matches(';')) {
+                        flatten(&tree, &[], &mut imports);
+                    }
+                    for (name, path) in imports {
+                        let Some(path) = absolute(&path, &current, files) else {
+                            continue;
+                        };
+                        if !is_reexport || is_used(&name) {
+                            this.named.push(path.clone());
+                        }
+                        if inline.is_empty() {
+                            this.uses.push((name, path));
+                        }
+                    }
+                }
+                (_, ["::", ..]) => {
+                    let names = texts[at - 1..].chunks(2);
+                    let last = names.take_while(|pair| pair.get(1) == Some(&"::")).count();
+                    let path = texts[at - 1..].iter().step_by(2).take(last + 1);
+                    let path: Path = path.map(|name| (*name).to_owned()).collect();
+                    at += 2 * last;
+                    // `pub(in path)` imports nothing.
+                    if !matches!(before, [.., "(", "in"]) {
+                        this.named.extend(absolute(&path, &current, files));
+                    }
+                }
+                _ => {}
             }
         }
-        Some(absolute)
+        this
     }
 }
 
-impl Visit<'_> for Reader<'_> {
-    fn visit_item(&mut self, item: &Item) {
-        let Some(trees) = outside_of_tests(item) else {
-            return;
-        };
-        if self.current == *self.file {
-            let is_definition = |text: &String| DEFINITIONS.contains(&text.as_str());
-            let mut pairs = trees.windows(2);
-            let pair = pairs.find(|pair| is_definition(&pair[0]) && !is_definition(&pair[1]));
-            self.module.items.extend(pair.map(|pair| pair[1].clone()));
-        }
-        visit::visit_item(self, item);
+/// The path from the root of the crate; none if it belongs to another crate.
+fn absolute(path: &[String], current: &Path, files: &Files<'_>) -> Option<Path> {
+    let mut absolute = current.clone();
+    let child = [current, &path[..1]].concat();
+    if !(matches!(&*path[0], "crate" | "self" | "super") || files.contains_key(&child)) {
+        return None;
     }
-
-    fn visit_impl_item_fn(&mut self, function: &syn::ImplItemFn) {
-        if outside_of_tests(function).is_some() {
-            visit::visit_impl_item_fn(self, function);
+    for name in path {
+        match name.as_str() {
+            "crate" => absolute.clear(),
+            "self" => {}
+            "super" => drop(absolute.pop()?),
+            _ => absolute.push(name.clone()),
         }
     }
-
-    fn visit_item_mod(&mut self, module: &syn::ItemMod) {
-        self.current.push(module.ident.to_string());
-        visit::visit_item_mod(self, module);
-        self.current.pop();
-    }
-
-    fn visit_item_use(&mut self, item: &syn::ItemUse) {
-        let mut imports = Vec::new();
-        flatten(&item.tree, &[], &mut imports);
-        for (name, path) in imports {
-            let Some(path) = self.absolute(&path) else {
-                continue;
-            };
-            if self.current == *self.file {
-                self.module.uses.push((name.clone(), path.clone()));
-            }
-            if matches!(item.vis, Visibility::Inherited) || self.uses(&name) {
-                self.module.named.push(path);
-            }
-        }
-    }
-
-    fn visit_path(&mut self, path: &syn::Path) {
-        let names = path.segments.iter();
-        let names = names.map(|segment| segment.ident.to_string());
-        self.name(&Vec::from_iter(names));
-        for segment in &path.segments {
-            self.visit_path_arguments(&segment.arguments);
-        }
-    }
-
-    fn visit_macro(&mut self, call: &syn::Macro) {
-        self.visit_path(&call.path);
-        // The paths in quoted code belong to the code that is generated.
-        if call.path.is_ident("quote") || call.path.is_ident("quote_spanned") {
-            return;
-        }
-        let arguments = Punctuated::<Expr, syn::Token![,]>::parse_terminated;
-        if let Ok(arguments) = call.parse_body_with(arguments) {
-            return arguments
-                .iter()
-                .for_each(|argument| self.visit_expr(argument));
-        }
-        let tokens = tokens(call.tokens.clone());
-        for path in tokens.chunk_by(|left, right| left.text == "::" || right.text == "::") {
-            let names = path.iter().step_by(2).map(|token| token.text.clone());
-            self.name(&Vec::from_iter(names));
-        }
-    }
-
-    /// `pub(in path)` imports nothing.
-    fn visit_vis_restricted(&mut self, _: &syn::VisRestricted) {}
-}
-
-/// The outermost tokens of an item; none if only tests compile it.
-fn outside_of_tests(item: &impl ToTokens) -> Option<Vec<String>> {
-    let trees = item.to_token_stream().into_iter();
-    let text = |tree: TokenTree| match tree {
-        TokenTree::Group(group) => group.stream().to_string(),
-        other => other.to_string(),
-    };
-    let texts: Vec<String> = trees.map(text).collect();
-    let is_test = texts
-        .windows(2)
-        .any(|pair| pair[0] == "#" && is_cfg_test(&pair[1]));
-    (!is_test).then_some(texts)
+    Some(absolute)
 }
 
 /// The imports of a `use` item: each name, and the path that it is imported from.

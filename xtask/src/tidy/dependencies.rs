@@ -5,7 +5,9 @@ use std::path::Path;
 use std::process::Command;
 
 use super::manifest::{DEV, Manifest};
+use crate::programs::{SHORT, run};
 use crate::steps::{cargo, say};
+use crate::workspace::At as _;
 
 /// Each crate with the workspace crates that it may depend on; `*` is all of them.
 const EDGES: &str = "\
@@ -71,12 +73,14 @@ pub(crate) fn counts(root: &Path) -> Result<Vec<(&'static str, usize, usize)>, S
 /// Checks all crates, and prints the number of crates of each use.
 pub(super) fn check(root: &Path, manifests: &[Manifest]) -> Result<Vec<String>, String> {
     let mut violations = edges(manifests);
+    let base = tree(root, TYPES_BASE, &[])?;
     for name in PURE {
-        let below = names(tree(root, name, &["--all-features"])?);
-        violations.extend(impure(name, &below));
+        violations.extend(unwanted(
+            name,
+            &tree(root, name, &["--all-features"])?,
+            &base,
+        ));
     }
-    let types = names(tree(root, TYPES, &["--all-features"])?);
-    violations.extend(costly(&types, &names(tree(root, TYPES_BASE, &[])?)));
     for (name, crates, limit) in counts(root)? {
         say(&format!("{name}: {crates} crates, limit {limit}"));
         if crates > limit {
@@ -118,33 +122,33 @@ pub(super) fn edges(manifests: &[Manifest]) -> Vec<String> {
     violations
 }
 
-pub(super) fn impure(name: &str, below: &BTreeSet<String>) -> Vec<String> {
-    let found = IMPURE.iter().filter(|impure| below.contains(**impure));
-    let violation = |impure| {
-        format!(
-            "crates/{name}/Cargo.toml:1: {name} depends on {impure}: runtime, network and randomness belong in a transport"
-        )
-    };
-    found.map(violation).collect()
+/// The crates in the tree of a pure crate that it may not depend on; `base` is what the crate of types may.
+pub(super) fn unwanted(name: &str, tree: &Crates, base: &Crates) -> Vec<String> {
+    let names = tree.iter().map(|(name, _)| &**name);
+    let mut violations = Vec::new();
+    for found in BTreeSet::from_iter(names) {
+        let reason = if IMPURE.contains(&found) {
+            "runtime, network and randomness belong in a transport"
+        } else if name == TYPES
+            && edges_of(found).is_none()
+            && !base.iter().any(|(known, _)| known == found)
+        {
+            "it may only depend on serde and serde_json, remove it"
+        } else {
+            continue;
+        };
+        violations.push(format!(
+            "crates/{name}/Cargo.toml:1: {name} depends on {found}: {reason}"
+        ));
+    }
+    violations
 }
 
-pub(super) fn costly(below: &BTreeSet<String>, base: &BTreeSet<String>) -> Vec<String> {
-    let added = below.difference(base);
-    let added = added.filter(|name| edges_of(name).is_none());
-    let violation = |name| {
-        format!(
-            "crates/{TYPES}/Cargo.toml:1: {TYPES} depends on {name}, but may only depend on serde and serde_json: remove it"
-        )
-    };
-    added.map(violation).collect()
-}
+/// Name and version of crates.
+type Crates = BTreeSet<(String, String)>;
 
-/// Name and version of the crates that these packages link or build with.
-fn tree(
-    root: &Path,
-    packages: &str,
-    features: &[&str],
-) -> Result<BTreeSet<(String, String)>, String> {
+/// The crates that these packages link or build with.
+fn tree(root: &Path, packages: &str, features: &[&str]) -> Result<Crates, String> {
     let mut command = Command::new(cargo());
     command
         .args(["tree", "-e", "normal,build", "--prefix", "none"])
@@ -152,24 +156,13 @@ fn tree(
         .args(features)
         .args(packages.split(' ').flat_map(|package| ["-p", package]))
         .current_dir(root);
-    let output = command
-        .output()
-        .map_err(|error| format!("cargo tree: {error}"))?;
-    if output.status.success() {
-        return Ok(below(&String::from_utf8_lossy(&output.stdout)));
-    }
-    let error = String::from_utf8_lossy(&output.stderr);
-    Err(format!("cargo tree: {error}"))
+    let mut crates = Crates::new();
+    run(&mut command, SHORT, |line| crates.extend(listed(line))).at("cargo tree")?;
+    Ok(crates)
 }
 
-/// The crates in the output of `cargo tree`.
-pub(super) fn below(tree: &str) -> BTreeSet<(String, String)> {
-    let words = tree.lines().map(|line| line.split(' '));
-    let crates =
-        words.filter_map(|mut words| Some((words.next()?.to_owned(), words.next()?.to_owned())));
-    crates.collect()
-}
-
-pub(super) fn names(crates: BTreeSet<(String, String)>) -> BTreeSet<String> {
-    crates.into_iter().map(|(name, _)| name).collect()
+/// The crate in a line of `cargo tree`.
+pub(super) fn listed(line: &str) -> Option<(String, String)> {
+    let mut words = line.split(' ').map(str::to_owned);
+    Some((words.next()?, words.next()?))
 }

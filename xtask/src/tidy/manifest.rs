@@ -5,6 +5,7 @@ use std::path::Path;
 use toml::{Table, Value};
 
 use crate::files::{self, File};
+use crate::workspace::At as _;
 
 pub(super) const DEV: &str = "dev-dependencies";
 const KINDS: [&str; 3] = ["dependencies", DEV, "build-dependencies"];
@@ -17,9 +18,8 @@ pub(super) struct Manifest {
 
 impl Manifest {
     pub(super) fn parse(file: File) -> Result<Self, String> {
+        let table = toml::from_str(&file.text).at(&file.path)?;
         let path = file.path;
-        let table = toml::from_str(&file.text);
-        let table = table.map_err(|error| format!("{path}: {}", error.message()))?;
         Ok(Self { path, table })
     }
 

@@ -15,14 +15,13 @@ mod tests;
 use std::path::Path;
 
 use crate::files;
-use crate::workspace::{flags, root};
+use crate::workspace::{none_of, root};
 use syntax::Source;
 
 pub(crate) use dependencies::counts as crates;
 
 /// Runs the command.
-pub(crate) fn run(args: &[String]) -> Result<(), String> {
-    let [] = flags("tidy", [], args)?;
+pub(crate) fn run() -> Result<(), String> {
     let root = root();
     let mut violations = files_and_folders(root)?;
     let manifests = manifest::load(root)?;
@@ -30,10 +29,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     violations.extend(dependencies::check(root, &manifests)?);
     violations.extend(shape::root_folder(root)?);
     violations.extend(language::commits(root)?);
-    if violations.is_empty() {
-        return Ok(());
-    }
-    Err(violations.join("\n"))
+    none_of(&violations)
 }
 
 fn files_and_folders(root: &Path) -> Result<Vec<String>, String> {
@@ -45,7 +41,7 @@ fn files_and_folders(root: &Path) -> Result<Vec<String>, String> {
     let is_markdown = |path: &str| path.ends_with(".md");
     let mut markdown = files::read(root, &["crates", "docs", "tests", "xtask"], is_markdown)?;
     for name in ["README.md", "CHANGELOG.md"] {
-        markdown.push(files::load(root, name.to_owned())?);
+        markdown.push(files::load(root, name)?);
     }
 
     let methods = source::methods(root)?;

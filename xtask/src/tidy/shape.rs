@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::files::File;
 use crate::steps::say;
+use crate::workspace::At as _;
 
 /// Files with more lines are printed.
 const LONG: usize = 500;
@@ -63,10 +64,9 @@ pub(super) fn folders<'a>(files: impl Iterator<Item = &'a File>) -> Vec<String> 
 
 /// Checks that the root folder has no other files. Names with a dot at the beginning belong to tools.
 pub(super) fn root_folder(root: &Path) -> Result<Vec<String>, String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", root.display());
     let mut violations = Vec::new();
-    for entry in fs::read_dir(root).map_err(failed)? {
-        let name = entry.map_err(failed)?.file_name();
+    for entry in fs::read_dir(root).at(root.display())? {
+        let name = entry.at(root.display())?.file_name();
         violations.extend(unexpected(&name.to_string_lossy()));
     }
     violations.sort();

@@ -26,7 +26,7 @@ const COMPARISONS: &[&str] = &["==", "!=", "<=", ">=", "<", ">"];
 
 /// The method names of the protocol, from the generated constants `const NAME: &str = "value";`.
 pub(super) fn methods(root: &Path) -> Result<Vec<String>, String> {
-    let source = Source::parse(files::load(root, METHODS.to_owned())?)?;
+    let source = Source::parse(files::load(root, METHODS)?)?;
     let constants = source.tokens.windows(3);
     let constants = constants.filter(|texts| follows(texts, "str ="));
     let methods = constants.filter_map(|texts| Some(texts[2].string()?.to_owned()));

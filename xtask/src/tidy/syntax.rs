@@ -1,28 +1,22 @@
-//! Rust files: the syntax tree, and the tokens without comments, with line numbers, and marked where only tests see them.
-
-use std::str::FromStr as _;
+//! Rust files: the tokens without comments, with line numbers, and marked where only tests see them.
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
 use crate::files::File;
+use crate::workspace::At as _;
 
 /// A Rust file.
 pub(super) struct Source {
     pub(super) file: File,
     pub(super) tokens: Vec<Token>,
-    pub(super) syntax: syn::File,
 }
 
 impl Source {
     pub(super) fn parse(file: File) -> Result<Self, String> {
-        let failed = |error: &dyn std::error::Error| format!("{}: {error}", file.path);
-        let code = TokenStream::from_str(&file.text).map_err(|error| failed(&error))?;
-        let syntax = syn::parse2(code.clone()).map_err(|error| failed(&error))?;
-        Ok(Self {
-            file,
-            tokens: tokens(code),
-            syntax,
-        })
+        let code: TokenStream = file.text.parse().at(&file.path)?;
+        let mut tokens = Vec::new();
+        append(code, Marks::default(), &mut tokens);
+        Ok(Self { file, tokens })
     }
 }
 
@@ -30,11 +24,6 @@ impl Source {
 pub(super) fn is_test(path: &str) -> bool {
     let inner = path.strip_prefix("tests/").unwrap_or(path);
     inner.starts_with("suites/") || inner.contains("/tests/") || inner.ends_with("/tests.rs")
-}
-
-/// Whether this is the content of `#[cfg(test)]`.
-pub(super) fn is_cfg_test(attribute: &str) -> bool {
-    matches!(attribute, "cfg (test)" | "cfg(test)")
 }
 
 /// One token. Joint punctuation, such as `::` or `==`, is one token.
@@ -51,6 +40,8 @@ pub(super) struct Marks {
     pub(super) in_test: bool,
     /// Whether the token belongs to a test with a paused clock.
     pub(super) is_paused: bool,
+    /// Whether the token belongs to the code in a `quote!`.
+    pub(super) is_quoted: bool,
 }
 
 impl Token {
@@ -68,13 +59,6 @@ impl Token {
             .starts_with(|c: char| c.is_alphabetic() || c == '_')
             && self.text.chars().all(|c| c.is_alphanumeric() || c == '_')
     }
-}
-
-/// The tokens of this code.
-pub(super) fn tokens(code: TokenStream) -> Vec<Token> {
-    let mut tokens = Vec::new();
-    append(code, Marks::default(), &mut tokens);
-    tokens
 }
 
 fn append(code: TokenStream, outer: Marks, tokens: &mut Vec<Token>) {
@@ -95,12 +79,17 @@ fn append(code: TokenStream, outer: Marks, tokens: &mut Vec<Token>) {
                     Delimiter::None => ("", ""),
                 };
                 let end = group.span_close().start().line;
+                let is_quoted = matches!(&tokens[..], [.., name, mark] if name.text.starts_with("quote") && mark.text == "!");
                 tokens.push(token(open.to_owned(), line));
-                append(group.stream(), marks, tokens);
+                let inner = Marks {
+                    is_quoted: marks.is_quoted || is_quoted,
+                    ..marks
+                };
+                append(group.stream(), inner, tokens);
                 tokens.push(token(close.to_owned(), end));
                 if was_attribute {
                     let text = group.stream().to_string();
-                    marks.in_test |= is_cfg_test(&text);
+                    marks.in_test |= matches!(&*text, "cfg (test)" | "cfg(test)");
                     marks.is_paused |= text.contains("start_paused = true");
                 }
                 // The marks of an attribute end with the body of its item.

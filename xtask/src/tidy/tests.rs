@@ -12,72 +12,75 @@ fn source(path: &str, text: &str) -> Source {
 
 #[test]
 fn token_rules_apply_to_libraries_and_tests() {
-    let methods = ["tools/call", "ping"].map(str::to_owned);
     let pure = "crates/mcp-types/src/a.rs";
+    let protocol = "crates/mcp-protocol/src/a.rs";
     let client = "crates/mcp-client/src/a.rs";
     let suite = "tests/suites/a.rs";
     // Fixtures may be slow on purpose.
     let fixture = "tests/src/everything/a.rs";
-    let impure = "use std::net::X;\nfn f(now: Instant) { Instant::now() }\n// Instant::now\n";
-    let method = "/// `tools/call`\nfn g() { f(\"tools/call\"); }\n#[cfg(test)]\nmod tests { const A: &str = \"ping\"; }\n";
-    let sleep = "fn f() {\n tokio::time::sleep(x) }\n";
-    let in_module = "#[cfg(test)]\nmod a {\n fn f() { sleep(x) } }\nfn g() { sleep(x) }";
-    let paused = "#[tokio::test(start_paused = true)]\nasync fn a() { sleep(x).await }\n";
-    let justified = "fn f() {\n // sleep: the end of a process sends no event\n sleep(x) }\n";
-    let compared = "fn f() { if revision >= Revision::V2025_06_18 {} }";
-    let comparison: &[&str] = &[":1: comparison of revisions"];
-    let cases: [(&str, &str, &[&str]); 25] = [
-        (pure, impure, &[":1: std::net in", ":2: Instant::now in"]),
-        (client, impure, &[]),
-        (pure, "fn f() { tokio::spawn(x) }", &[":1: tokio:: in"]),
-        (client, method, &[":2: method name \"tools/call\": use"]),
-        (pure, method, &[]),
-        (suite, method, &[]),
-        (suite, sleep, &[":2: sleep in a test"]),
-        ("crates/a/src/b/tests.rs", sleep, &[":2: sleep in a test"]),
-        ("crates/a/tests/b.rs", sleep, &[":2: sleep in a test"]),
-        (client, in_module, &[":3: sleep in a test"]),
-        (client, sleep, &[]),
-        (fixture, sleep, &[]),
-        (suite, paused, &[]),
-        (suite, justified, &[]),
+    let test_files = [suite, "crates/a/src/b/tests.rs", "crates/a/tests/b.rs"];
+    let impure = "use std::net::X; //~ std::net in
+        fn f(now: Instant) {
+            Instant::now(); //~ Instant::now in
+            // Instant::now
+            tokio::spawn(x); //~ tokio:: in
+        }";
+    let method = "/// `tools/call`
+        fn g() { f(\"tools/call\"); } //~ method name \"tools/call\": use
+        #[cfg(test)]
+        mod tests { const A: &str = \"ping\"; }";
+    let sleep = "fn f() {
+            tokio::time::sleep(x); //~ sleep in a test
+            // sleep: the end of a process sends no event
+            sleep(x)
+        }
+        #[tokio::test(start_paused = true)]
+        async fn a() { sleep(x).await }";
+    let inner_sleep = "#[cfg(test)]
+        mod a {
+            fn f() { sleep(x) } //~ sleep in a test
+        }
+        fn g() { sleep(x) }";
+    let ignored = "#[ignore = \"a\"] //~ ignored test
+        fn f() {}";
+    let compared = "fn f() { if revision >= Revision::V2025_06_18 {} } //~ comparison of revisions
+        const A: bool = Revision::V2025_06_18 == x; //~ comparison of revisions
+        const A: bool = x != b::Revision::V2024_11_05; //~ comparison of revisions
+        const A: bool = x < Revision::LATEST; //~ comparison of revisions
+        fn f() { match x { x => Revision::V2025_06_18 } }
+        fn f() { Vec::<Revision>::new() }
+        fn f() -> Revision { Revision::LATEST }
+        const A: Vec<Revision> = Revision::ALL.to_vec();";
+    // The marks show the violations in the first files; the others have none.
+    let cases = [
+        (impure, &[pure][..], &[client][..]),
+        (method, &[client], &[pure, suite]),
+        (sleep, &test_files, &[client, fixture]),
+        (inner_sleep, &[client], &[]),
+        (ignored, &[fixture, client, suite], &[]),
         (
-            fixture,
-            "#[ignore = \"a\"] fn f() {}",
-            &[":1: ignored test"],
-        ),
-        (client, compared, comparison),
-        ("crates/mcp-protocol/src/a.rs", compared, &[]),
-        ("crates/mcp-client/src/tests.rs", compared, &[]),
-        (
-            client,
-            "const A: bool = Revision::V2025_06_18 == x;",
-            comparison,
-        ),
-        (
-            client,
-            "const A: bool = x != b::Revision::V2024_11_05;",
-            comparison,
-        ),
-        (client, "const A: bool = x < Revision::LATEST;", comparison),
-        (
-            client,
-            "fn f() { match x { x => Revision::V2025_06_18 } }",
-            &[],
-        ),
-        (client, "fn f() { Vec::<Revision>::new() }", &[]),
-        (client, "fn f() -> Revision { Revision::LATEST }", &[]),
-        (
-            client,
-            "const A: Vec<Revision> = Revision::ALL.to_vec();",
-            &[],
+            compared,
+            &[client],
+            &[protocol, "crates/mcp-client/src/tests.rs"],
         ),
     ];
-    for (path, text, expected) in cases {
-        let found = source::check(&source(path, text), &methods);
-        assert_eq!(found.len(), expected.len(), "{path}: {text}: {found:?}");
-        for (found, expected) in found.iter().zip(expected) {
-            assert!(found.contains(expected), "{found}");
+    let methods = ["tools/call", "ping"].map(str::to_owned);
+    for (text, wrong, right) in cases {
+        let marks = text.lines().zip(1..);
+        let marks = marks.filter_map(|(line, number)| Some((number, line.split_once("//~ ")?.1)));
+        let marks: Vec<(usize, &str)> = marks.collect();
+        for path in wrong {
+            let found = source::check(&source(path, text), &methods);
+            assert_eq!(found.len(), marks.len(), "{found:?}");
+            for (found, (line, mark)) in found.iter().zip(&marks) {
+                assert!(
+                    found.starts_with(&format!("{path}:{line}: {mark}")),
+                    "{found}"
+                );
+            }
+        }
+        for path in right {
+            assert_eq!(source::check(&source(path, text), &methods), [""; 0]);
         }
     }
 }
@@ -85,7 +88,7 @@ fn token_rules_apply_to_libraries_and_tests() {
 #[test]
 fn strings_and_operators_are_one_token() {
     let code = "a /* b */ == c::D(\"e\", r#\"f\"#, b\"g\", 'h') // todo!()";
-    let tokens = syntax::tokens(code.parse().unwrap());
+    let tokens = source("a.rs", code).tokens;
     let strings: Vec<&str> = tokens.iter().filter_map(Token::string).collect();
     assert_eq!(strings, ["e", "f"]);
     let texts: Vec<&str> = tokens.iter().map(|token| &*token.text).collect();
@@ -94,59 +97,56 @@ fn strings_and_operators_are_one_token() {
 
 #[test]
 fn files_that_import_each_other_are_a_circle() {
-    let parent = "mod a; mod b; pub use a::A; pub use self::b::*;";
-    let child = ("m/a", "use super::B; struct A(B);");
-    let tested = "pub(in crate::b) struct A; #[cfg(test)] mod tests { use crate::b::B; }
-                  impl A { #[cfg(test)] fn g(b: crate::b::B) {} }
-                  fn f() { vec![quote!(crate::b::B { x })]; }";
-    let cases: [(&str, &[(&str, &str)]); 6] = [
+    // The files of the circle, and the text of each file, one a line.
+    let cases = [
         (
             "a b c",
-            &[
-                ("lib", "mod a; mod b; mod c; mod d;"),
-                ("a", "use crate::b::{B, x::Y as Z}; struct A;"),
-                ("b/mod", "pub mod x; fn f() { super::c::g(); } struct B;"),
-                ("b/x", "struct Y;"),
-                ("c", "use super::a; fn g(_: a::A) {}"),
-                ("d", "use crate::a::A; struct D(A);"),
-            ],
+            "lib: mod a; mod b; mod c; mod d;
+            a: use crate::b::{B, x::Y as Z}; struct A;
+            b/mod: pub mod x; fn f() { super::c::g(); } struct B;
+            b/x: struct Y;
+            c: use super::a; fn g(_: a::A) {}
+            d: use crate::a::A; struct D(A);",
         ),
         (
             "a b",
-            &[
-                (
-                    "a",
-                    "mod x { fn f() { vec![super::super::b::B] } } struct A;",
-                ),
-                ("b", "struct B(super::a::A);"),
-            ],
+            "a: mod x { fn f() { vec![super::super::b::B] } } struct A;
+            b: struct B(super::a::A);",
         ),
         // A re-exported item belongs to the file that defines it.
-        ("", &[("m/mod", parent), child, ("m/b", "struct B;")]),
+        (
+            "",
+            "m/mod: mod a; mod b; pub use a::A; pub use self::b::*;
+            m/a: use super::B; struct A(B);
+            m/b: struct B;",
+        ),
         (
             "m/a m/b",
-            &[("m/mod", parent), child, ("m/b", "struct B(super::A);")],
+            "m/mod: mod a; mod b; pub use a::A; pub use self::b::*;
+            m/a: use super::B; struct A(B);
+            m/b: struct B(super::A);",
         ),
         (
             "m m/a",
-            &[
-                ("m/mod", "mod a; pub use a::A; fn lock() {} fn f() -> A {}"),
-                ("m/a", "use super::lock; struct A;"),
-            ],
+            "m/mod: mod a; pub use a::A; fn lock() {} fn f() -> A {}
+            m/a: use super::lock; struct A;",
         ),
         // Tests, quoted code and visibilities import nothing.
         (
             "",
-            &[
-                ("lib", "mod a; mod b; #[cfg(test)] mod tests;"),
-                ("a", tested),
-                ("b", "use crate::a::A; struct B(A);"),
-            ],
+            "lib: mod a; mod b; #[cfg(test)] mod tests;
+            a: pub(in crate::b) struct A; #[cfg(test)] mod tests { use crate::b::B; } \
+               impl A { #[cfg(test)] fn g(b: crate::b::B) {} } \
+               fn f() { vec![quote!(crate::b::B { x })]; }
+            b: use crate::a::A; struct B(A);",
         ),
     ];
     for (expected, files) in cases {
-        let source = |(name, text): &(&str, &str)| source(&format!("{name}.rs"), text);
-        let sources: Vec<Source> = files.iter().map(source).collect();
+        let files = files
+            .lines()
+            .map(|line| line.trim().split_once(": ").unwrap());
+        let sources = files.map(|(name, text)| source(&format!("{name}.rs"), text));
+        let sources: Vec<Source> = sources.collect();
         let modules = sources.iter();
         let modules = modules.map(|source| (circles::module(&source.file.path), source));
         assert_eq!(circles::largest(&modules.collect()).join(" "), expected);
@@ -172,7 +172,7 @@ fn circles_and_folders_have_limits() {
 }
 
 #[test]
-fn phrases_are_found_across_lines_in_function_names_and_in_commits() {
+fn rejected_phrases_and_type_names_are_found() {
     let phrase = ["no", "body"].concat();
     let text = format!("/// Heard\n/// of {phrase}_else.\nfn it_{phrase}_x() {{ a.is_none() }}\n");
     let expected = [
@@ -181,19 +181,11 @@ fn phrases_are_found_across_lines_in_function_names_and_in_commits() {
     ];
     assert_eq!(language::phrases(&File::new("a.rs", &text)), expected);
     let log = format!("abc fix: answer {phrase} else\ndef fix: answer the client\n");
-    let violations = language::subjects(&log);
-    assert!(violations[0].starts_with("abc:1: rejected phrase"));
-    assert_eq!(violations.len(), 1);
-}
-
-#[test]
-fn a_definition_with_a_rejected_name_is_found() {
-    let source = source(
-        "a.rs",
-        "struct Seat;\nuse a::Seat;\nimpl Seats for Seat {}\n",
-    );
+    let expected = format!("abc:1: rejected phrase \"{phrase}\"");
+    assert_eq!(language::subjects(&log), [expected]);
+    let types = "struct Seat;\nuse a::Seat;\nimpl Seats for Seat {}\n";
     let expected = ["a.rs:1: rejected type name Seat"];
-    assert_eq!(language::type_names(&source), expected);
+    assert_eq!(language::type_names(&source("a.rs", types)), expected);
 }
 
 #[test]
@@ -211,10 +203,6 @@ fn files_have_a_first_line_and_a_greatest_length() {
     for (text, expected) in cases {
         assert_eq!(shape::check(&File::new("a.rs", text)), expected);
     }
-}
-
-#[test]
-fn the_root_folder_has_no_other_files() {
     let unexpected = [".github", "Cargo.toml", "notes.txt"].map(shape::unexpected);
     assert_eq!(unexpected[..2], [None, None]);
     assert!(unexpected[2].as_ref().unwrap().starts_with("notes.txt: "));
@@ -234,10 +222,18 @@ fn dependencies_and_lints_come_from_the_workspace() {
                [dev-dependencies]\nc = { path = \"../c\" }\n";
     assert!(manifest::check(&[manifest("x", good)]).is_empty());
     let found = manifest::check(&[manifest("x", bad)]);
-    assert_eq!(found.len(), 3, "{found:?}");
-    assert!(found[0].starts_with("crates/x/Cargo.toml:1: a has a separate version"));
-    assert!(found[1].starts_with("crates/x/Cargo.toml:1: b has a separate version"));
-    assert!(found[2].starts_with("crates/x/Cargo.toml:1: no workspace lints"));
+    let expected = [
+        "a has a separate version",
+        "b has a separate version",
+        "no workspace lints",
+    ];
+    assert_eq!(found.len(), expected.len(), "{found:?}");
+    for (found, expected) in found.iter().zip(expected) {
+        assert!(
+            found.starts_with(&format!("crates/x/Cargo.toml:1: {expected}")),
+            "{found}"
+        );
+    }
 }
 
 #[test]
@@ -259,14 +255,25 @@ fn a_forbidden_dependency_between_crates_is_named() {
 }
 
 #[test]
-fn the_trees_of_crates_are_counted_and_checked() {
-    let tree = "mcp-types v0.1.0 (crates/mcp-types)\nserde v1.0.1\nserde_derive v1.0.1 (proc-macro)\n\n\
-                mcp-jsonrpc v0.1.0\nserde v1.0.1 (*)\nserde v2.0.0\ntokio v1\n";
-    let crates = dependencies::below(tree);
-    assert_eq!(crates.len(), 6);
-    let names = dependencies::names(crates);
-    assert_eq!(dependencies::impure("mcp-types", &names).len(), 1);
-    let base = ["serde", "serde_derive"].map(str::to_owned);
-    let found = dependencies::costly(&names, &BTreeSet::from(base));
-    assert!(found.len() == 1 && found[0].contains("mcp-types depends on tokio"));
+fn unwanted_crates_below_pure_crates_are_named() {
+    let crates = |tree: &str| BTreeSet::from_iter(tree.lines().filter_map(dependencies::listed));
+    let base = "serde v1.0.1\nserde_derive v1.0.1 (proc-macro)\n";
+    let tree = format!(
+        "mcp-types v0.1.0 (crates/mcp-types)\n{base}\nmcp-jsonrpc v0.1.0\nserde v1.0.1 (*)\nserde v2.0.0\nother v1\ntokio v1\n"
+    );
+    let (base, tree) = (crates(base), crates(&tree));
+    assert_eq!(tree.len(), 7);
+    for (name, expected) in [
+        ("mcp-types", &["other: it may only", "tokio: runtime"][..]),
+        ("mcp-schema", &["tokio: runtime"]),
+    ] {
+        let found = dependencies::unwanted(name, &tree, &base);
+        assert_eq!(found.len(), expected.len(), "{found:?}");
+        for (found, expected) in found.iter().zip(expected) {
+            assert!(
+                found.contains(&format!("{name} depends on {expected}")),
+                "{found}"
+            );
+        }
+    }
 }

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::model::{Item, Kind, Method, Model, Presence, Property, Struct, Tag};
 use super::overrides::Overrides;
 use super::schema::Schema;
+use crate::workspace::At as _;
 
 /// Reads every definition; one that is neither generated nor skipped with a reason is an error.
 pub(super) fn build(schema: &Value, overrides: &Overrides) -> Result<Model, String> {
@@ -37,7 +38,7 @@ pub(super) fn build(schema: &Value, overrides: &Overrides) -> Result<Model, Stri
         } else {
             builder.definition(name, definition)
         };
-        built.map_err(|error| format!("{name}: {error}"))?;
+        built.at(name)?;
     }
     Ok(Model {
         items: builder.items.into_values().collect(),
@@ -46,7 +47,7 @@ pub(super) fn build(schema: &Value, overrides: &Overrides) -> Result<Model, Stri
 }
 
 fn parse<T: DeserializeOwned>(schema: &Value) -> Result<T, String> {
-    serde_json::from_value(schema.clone()).map_err(|error| format!("the schema: {error}"))
+    T::deserialize(schema).at("the schema")
 }
 
 struct Builder<'a> {
