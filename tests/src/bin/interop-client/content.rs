@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use mcp_client::{ChangedList, Client};
+use mcp_client::Client;
 use mcp_types::{
-    CompletionReference, PromptReference, ReadResourceRequest, ReadResourceRequestParams,
-    ReadResourceResult, ResourceContents, ResourceTemplateReference,
+    ListResourceTemplatesRequest, ReadResourceRequest, ReadResourceRequestParams,
+    ReadResourceResult, ResourceContents,
 };
 
-use crate::lifecycle::code;
-use crate::report::{Fault, Outcome, ensure, same, worked};
+use crate::lifecycle::{code, undeclared};
+use crate::profile::{Completion, Subscription};
+use crate::report::{Fault, Outcome, absent, ensure, same, worked};
 use crate::target::Session;
+use crate::tools::call;
 
 /// Lists the resources, which must include this one.
 pub(crate) async fn list(session: &Session, uri: &str) -> Outcome {
@@ -45,9 +47,21 @@ pub(crate) async fn read(client: &Client, uri: &str) -> Result<ReadResourceResul
     Ok(result)
 }
 
-/// Expands every template with a value for its only variable, and reads the resource.
-pub(crate) async fn templates(session: &Session, value: &str) -> Outcome {
+/// Expands every template with a value for its only variable, and reads the resource. Without a value there
+/// must be no templates.
+pub(crate) async fn templates(session: &Session, value: Option<&str>) -> Outcome {
+    if session
+        .client
+        .require::<ListResourceTemplatesRequest>()
+        .is_err()
+    {
+        return undeclared::<ListResourceTemplatesRequest>(session).await;
+    }
     let templates = session.client.list_resource_templates().await?;
+    let Some(value) = value else {
+        same("templates", templates.len(), 0)?;
+        return absent("the list of templates is empty");
+    };
     ensure(!templates.is_empty(), || "no templates".to_owned())?;
     for template in &templates {
         let (before, rest) = template.uri_template.split_once('{').ok_or("no variable")?;
@@ -65,35 +79,39 @@ pub(crate) async fn unknown(session: &Session, uri: &str) -> Outcome {
     worked(format!("code {code}"))
 }
 
-/// Subscribes, changes the resource with `provoke`, waits for the notification, and unsubscribes.
-pub(crate) async fn subscribe(
-    session: &Session,
-    uri: &str,
-    provoke: impl Future<Output = Result<(), Fault>>,
-) -> Outcome {
+/// Subscribes, changes the resource, waits for the notification, and unsubscribes.
+pub(crate) async fn subscribe(session: &Session, subscription: &Subscription) -> Outcome {
+    let uri = &*subscription.uri;
     let mut updates = session.client.subscribe(uri).await?;
-    provoke.await?;
+    for change in &subscription.calls {
+        call(session, change).await?;
+    }
     same("the update", updates.next().await.as_deref(), Some(uri))?;
     updates.unsubscribe().await?;
     worked(format!("{uri} updated"))
 }
 
-/// Waits until the server has announced each of these changes.
-pub(crate) async fn told(session: &Session, changes: &[ChangedList]) -> Outcome {
-    let all =
-        |seen: &crate::host::Observations| changes.iter().all(|one| seen.changed.contains(one));
+/// Waits until the server has announced each of these changes; the first `before` announcements do not count.
+pub(crate) async fn told(session: &Session, before: usize, changes: &[String]) -> Outcome {
+    let all = |seen: &crate::host::Observations| {
+        let told = seen.changed.iter().skip(before);
+        let told: Vec<String> = told
+            .map(|list| format!("{list:?}").to_lowercase())
+            .collect();
+        changes.iter().all(|one| told.contains(one))
+    };
     session.host.until("a changed list", all).await?;
     worked(format!("{changes:?}"))
 }
 
-/// Gets every prompt: with arguments from the table, or else with generated ones.
-pub(crate) async fn prompts(session: &Session, table: &[(&str, &str)]) -> Outcome {
+/// Gets every prompt: with known arguments, or else with generated ones.
+pub(crate) async fn prompts(session: &Session, known: &BTreeMap<String, String>) -> Outcome {
     let prompts = session.client.list_prompts().await?;
     ensure(!prompts.is_empty(), || "no prompts".to_owned())?;
     for prompt in &prompts {
         let arguments = prompt.arguments.iter().flatten().map(|argument| {
-            let known = table.iter().find(|(name, _)| *name == argument.name);
-            (&*argument.name, known.map_or("interop", |(_, value)| value))
+            let value = known.get(&argument.name);
+            (&*argument.name, value.map_or("interop", |value| value))
         });
         let arguments: Vec<(&str, &str)> = arguments.collect();
         let written = session.client.get_prompt(&*prompt.name, arguments).await;
@@ -112,39 +130,19 @@ pub(crate) async fn unknown_prompt(session: &Session) -> Outcome {
     worked(format!("code {code}"))
 }
 
-/// An argument or variable to complete, and a value that the response must contain.
-#[derive(Debug)]
-pub(crate) struct CompletionRequest<'a> {
-    pub(crate) reference: CompletionReference,
-    pub(crate) argument: &'a str,
-    pub(crate) value: &'a str,
-    pub(crate) resolved: &'a [(&'a str, &'a str)],
-    pub(crate) expected: &'a [&'a str],
-}
-
-/// The argument of a prompt.
-pub(crate) fn of_prompt(name: &str) -> CompletionReference {
-    PromptReference::new(name).into()
-}
-
-/// The variable of a template.
-pub(crate) fn of_template(uri: &str) -> CompletionReference {
-    ResourceTemplateReference::new(uri).into()
-}
-
-/// Requests the completion and checks the values.
-pub(crate) async fn complete(session: &Session, completing: CompletionRequest<'_>) -> Outcome {
-    let resolved = completing.resolved.iter();
-    let resolved: BTreeMap<String, String> = resolved
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-        .collect();
-    let answer = session.client.complete(
-        completing.reference,
-        completing.argument,
-        completing.value,
-        resolved,
-    );
-    let values = answer.await?.completion.values;
-    same("the completion", &values, completing.expected)?;
-    worked(values.join(", "))
+/// Requests the completions and checks the values.
+pub(crate) async fn complete(session: &Session, completions: &[Completion]) -> Outcome {
+    let mut seen = Vec::new();
+    for completion in completions {
+        let values = session.client.complete(
+            completion.reference(),
+            &*completion.argument,
+            &*completion.value,
+            completion.resolved.clone(),
+        );
+        let values = values.await?.completion.values;
+        same("the completion", &values, &completion.expected)?;
+        seen.extend(values);
+    }
+    worked(seen.join(", "))
 }

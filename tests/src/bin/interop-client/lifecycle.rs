@@ -5,9 +5,10 @@ use mcp_protocol::Revision;
 use mcp_types::{JsonObject, ListToolsRequest, LoggingLevel, PaginatedRequestParams, Request};
 use serde_json::json;
 
+use crate::profile::{Call, Logging};
 use crate::report::{Fault, Outcome, absent, ensure, row, same, worked};
 use crate::target::{Session, Target};
-use crate::tools::{self, Known, call};
+use crate::tools::{self, call, call_with};
 
 /// Checks the server's name and the negotiated revision.
 pub(crate) fn initialized(session: &Session, name: &str) -> Outcome {
@@ -66,7 +67,7 @@ pub(crate) fn discovered(session: &Session, name: &str) -> Outcome {
 pub(crate) async fn only_modern(target: &Target) -> Outcome {
     let session = target.only_modern().await?;
     same("the revision", session.client.revision(), Revision::LATEST)?;
-    call(&session, "add", json!({ "a": 2, "b": 3 }), "5").await?;
+    call_with(&session, "add", json!({ "a": 2, "b": 3 }), "5").await?;
     session.end().await?;
     worked("called add")
 }
@@ -127,16 +128,12 @@ pub(crate) async fn pages(session: &Session) -> Outcome {
     worked(format!("{pages} pages"))
 }
 
-/// Checks that messages arrive at or above the level that was set, and not below it. `provoke` makes the server log at
-/// level info.
-pub(crate) async fn logging(
-    session: &Session,
-    provoke: impl AsyncFn() -> Result<(), Fault>,
-) -> Outcome {
+/// Checks that messages arrive at or above the level that was set, and not below it.
+pub(crate) async fn logging(session: &Session, logging: &Logging) -> Outcome {
     let client = &session.client;
     client.set_log_level(LoggingLevel::Error).await?;
     let before = session.host.seen().logs.len();
-    provoke().await?;
+    provoke(session, logging).await?;
     // Over a pipe, messages that were sent before the response have arrived.
     same(
         "messages below the level",
@@ -144,7 +141,7 @@ pub(crate) async fn logging(
         before,
     )?;
     client.set_log_level(LoggingLevel::Debug).await?;
-    provoke().await?;
+    provoke(session, logging).await?;
     let said = session
         .host
         .until("a log message", |seen| seen.logs.len() > before);
@@ -153,34 +150,33 @@ pub(crate) async fn logging(
     worked(format!("{}: {}", last.level, last.data))
 }
 
-/// Makes a server log a subscription to a resource.
-pub(crate) fn by_subscribing<'a>(
-    session: &'a Session,
-    uri: &'a str,
-) -> impl AsyncFn() -> Result<(), Fault> + 'a {
-    async move || {
-        let subscription = session.client.subscribe(uri).await?;
-        Ok(subscription.unsubscribe().await?)
+async fn provoke(session: &Session, logging: &Logging) -> Result<(), Fault> {
+    match logging {
+        Logging::Call(known) => call(session, known).await.map(|_| ()),
+        Logging::Subscribe(uri) => {
+            let subscription = session.client.subscribe(uri).await?;
+            Ok(subscription.unsubscribe().await?)
+        }
     }
 }
 
-/// Negotiates each revision and calls a tool; one row per revision.
-pub(crate) async fn revisions(target: &Target, known: &[Known]) {
+/// Negotiates each revision and makes these calls; one row per revision.
+pub(crate) async fn revisions(target: &Target, calls: &[Call]) {
     for revision in Revision::WITH_SESSIONS {
         let feature = format!("revision-{revision}");
-        row(&feature, one_revision(target, revision, known)).await;
+        row(&feature, one_revision(target, revision, calls)).await;
     }
 }
 
-async fn one_revision(target: &Target, revision: Revision, known: &[Known]) -> Outcome {
+async fn one_revision(target: &Target, revision: Revision, calls: &[Call]) -> Outcome {
     let session = target.connect(revision).await?;
     same("the revision", session.client.revision(), revision)?;
     session.client.ping().await?;
     tools::list(&session).await?;
     let mut names = Vec::new();
-    for tool in known {
-        call(&session, tool.name, tool.arguments.clone(), tool.says).await?;
-        names.push(tool.name);
+    for known in calls {
+        call(&session, known).await?;
+        names.push(&*known.tool);
     }
     session.close().await?;
     worked(format!("called {}", names.join(", ")))

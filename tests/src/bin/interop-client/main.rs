@@ -6,14 +6,12 @@
 
 mod arguments;
 mod content;
-mod everything;
-mod filesystem;
 mod host;
 mod lifecycle;
-mod memory;
+mod profile;
 mod report;
 mod round_trips;
-mod sdk;
+mod run;
 mod server_requests;
 mod target;
 mod tasks;
@@ -29,6 +27,7 @@ use mcp_client::Era;
 use mcp_server::{Ctx, Tool};
 use mcp_tests::everything::serve_http;
 use mcp_transport_http::Options;
+use profile::Profile;
 use report::Fault;
 use target::Target;
 
@@ -76,16 +75,7 @@ fn era(word: &str) -> Result<Era, Fault> {
 
 async fn drive(word: &str, scenario: &str, folder: &str, server: &[&str]) -> Result<(), Fault> {
     let target = Target::new(era(word)?, folder, server)?;
-    match scenario {
-        "everything" => everything::run(&target).await,
-        "filesystem" => filesystem::run(&target).await,
-        "memory" => memory::run(&target).await,
-        "python" => sdk::run(&target, "python-peer").await,
-        "fastmcp" => sdk::run(&target, "fastmcp-peer").await,
-        "typescript" => sdk::run(&target, "typescript-peer").await,
-        "rmcp" => sdk::run(&target, "rmcp-peer").await,
-        other => Err(format!("there is no scenario {other}").into()),
-    }
+    run::run(&target, &Profile::of(scenario, &target)?).await
 }
 
 /// Creates the everything server with small pages and a tool that succeeds at the second call.

@@ -7,20 +7,20 @@ use serde_json::json;
 use crate::host::Answer;
 use crate::lifecycle::code;
 use crate::report::{Outcome, absent, ensure, row, same, says, worked};
-use crate::sdk::Peer;
+use crate::run::Run;
 use crate::target::{Session, Target};
-use crate::tools::call;
+use crate::tools::call_with;
 
 /// One row per feature.
-pub(crate) async fn rows(target: &Target, peer: &Peer<'_>) {
-    let s = peer.session;
+pub(crate) async fn rows(target: &Target, run: &Run<'_>) {
+    let s = run.session;
     let root = target.root("").uri;
-    peer.row("together", "ask_all", together(s, &root)).await;
-    peer.row("again", "ask_twice", again(s)).await;
-    peer.row("prompt-asks", "ask_twice", prompt(s)).await;
+    run.row("together", "ask_all", together(s, &root)).await;
+    run.row("again", "ask_twice", again(s)).await;
+    run.row("prompt-asks", "ask_twice", prompt(s)).await;
     row("incapable", incapable(target)).await;
     if target.is_http() {
-        peer.row("headers", "headed", headed(s)).await;
+        run.row("headers", "headed", headed(s)).await;
     }
 }
 
@@ -33,7 +33,7 @@ async fn together(s: &Session, root: &str) -> Outcome {
     let asked = round.input_requests.map_or(0, |questions| questions.len());
     same("questions in one round", asked, 3)?;
     s.client.set_roots([mcp_types::Root::new(root)])?;
-    let said = call(s, "ask_all", json!({}), "").await?.joined_text();
+    let said = call_with(s, "ask_all", json!({}), "").await?.joined_text();
     for fragment in ["interop", "the model heard", root] {
         says("ask_all", &said, fragment)?;
     }
@@ -44,7 +44,9 @@ async fn together(s: &Session, root: &str) -> Outcome {
 async fn again(s: &Session) -> Outcome {
     let before = s.host.seen().forms.len();
     s.host.answer(Answer::Fill);
-    let said = call(s, "ask_twice", json!({}), "").await?.joined_text();
+    let said = call_with(s, "ask_twice", json!({}), "")
+        .await?
+        .joined_text();
     let forms = s.host.seen().forms.split_off(before);
     same("forms", forms.len(), 2)?;
     let second = &forms[1].message;
@@ -70,7 +72,7 @@ async fn headed(s: &Session) -> Outcome {
         ("plain", "plain"),
         ("grüß dich", "=?base64?Z3LDvMOfIGRpY2g=?="),
     ] {
-        let said = call(s, "headed", json!({ "value": value }), "").await?;
+        let said = call_with(s, "headed", json!({ "value": value }), "").await?;
         same("the header", &*said.joined_text(), header)?;
     }
     worked("in plain words, and in base64")

@@ -101,7 +101,8 @@ impl Target {
         Root::new(uri).with_name("Workshop")
     }
 
-    /// Connects as the era requires: with a handshake, or with `server/discover` and no handshake.
+    /// Connects as the era requires: with a handshake, or with `server/discover` and no handshake. A witness also records
+    /// the requests of a program.
     pub(crate) async fn session(&self) -> Result<Session, Fault> {
         let revision = match self.era {
             Era::Legacy => Revision::LATEST_WITH_SESSIONS,
@@ -132,15 +133,6 @@ impl Target {
     pub(crate) async fn incapable(&self) -> Result<Session, Fault> {
         let builder = Client::builder("interop-client", env!("CARGO_PKG_VERSION"));
         self.start("witness", Host::new(), builder).await
-    }
-
-    /// Connects with a handshake and a witness that also records the requests of the server.
-    pub(crate) async fn overhear(&self) -> Result<Session, Fault> {
-        let host = Host::new();
-        let builder = self
-            .with_host(&host)
-            .revision(Revision::LATEST_WITH_SESSIONS);
-        self.start("overhear", host, builder).await
     }
 
     fn with_host(&self, host: &Host) -> Builder {

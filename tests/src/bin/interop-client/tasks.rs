@@ -3,25 +3,22 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_client::{CallStart, Error, TaskHandle, TaskRef};
-use mcp_types::{JsonObject, TaskStatus};
+use mcp_types::TaskStatus;
 
+use crate::profile::Call;
 use crate::report::{Fault, Outcome, ensure, same, says, worked};
 use crate::target::Session;
 
 /// A task that requests input: awaited; then started, listed, polled and resumed; and a task that is cancelled.
-pub(crate) async fn run(
-    session: &Session,
-    tool: &str,
-    arguments: JsonObject,
-    fragment: &str,
-) -> Outcome {
+pub(crate) async fn run(session: &Session, call: &Call) -> Outcome {
+    let (tool, fragment) = (&*call.tool, &*call.says);
     let client = &session.client;
     let forms = session.host.seen().forms.len();
     let states = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&states);
     // The tool was not listed, so the client does not know yet that it runs as a task.
     let result = client
-        .call_tool(tool, arguments.clone())
+        .call_tool(tool, call.arguments.clone())
         .on_status(move |state| {
             let mut noted = noted.lock().unwrap_or_else(PoisonError::into_inner);
             noted.push(state.status.clone());
@@ -39,7 +36,7 @@ pub(crate) async fn run(
         })?;
     }
 
-    let task = start(session, tool, arguments.clone()).await?;
+    let task = start(session, call).await?;
     let id = task.task_ref().id();
     let listed = client.list_tasks().await?;
     ensure(listed.iter().any(|one| one.task_id == id), || {
@@ -55,7 +52,7 @@ pub(crate) async fn run(
         TaskStatus::Completed,
     )?;
 
-    let task = start(session, tool, arguments).await?;
+    let task = start(session, call).await?;
     task.cancel().await?;
     same(
         "the status",
@@ -69,8 +66,11 @@ pub(crate) async fn run(
     worked("one awaited, one resumed, one cancelled")
 }
 
-async fn start(session: &Session, tool: &str, arguments: JsonObject) -> Result<TaskHandle, Fault> {
-    match session.client.call_tool(tool, arguments).start().await? {
+async fn start(session: &Session, call: &Call) -> Result<TaskHandle, Fault> {
+    let call = session
+        .client
+        .call_tool(&*call.tool, call.arguments.clone());
+    match call.start().await? {
         CallStart::Task(task) => Ok(task),
         other => Err(format!("a call that is no task: {other:?}").into()),
     }

@@ -3,35 +3,19 @@
 use std::future::IntoFuture as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mcp_types::{CallToolResult, TaskSupport, Tool};
+use mcp_types::{CallToolResult, JsonObject, TaskSupport, Tool};
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::arguments;
 use crate::lifecycle::code;
+use crate::profile::Call;
 use crate::report::{Fault, Outcome, ensure, same, says, worked};
 use crate::target::Session;
 
 /// Number of concurrent calls.
-pub(crate) const CONCURRENT: usize = 50;
-
-/// A tool with known arguments and a known text of its result.
-#[derive(Debug)]
-pub(crate) struct Known {
-    pub(crate) name: &'static str,
-    pub(crate) arguments: Value,
-    pub(crate) says: &'static str,
-}
-
-/// Creates an entry of the table of known tools.
-pub(crate) fn known(name: &'static str, arguments: Value, says: &'static str) -> Known {
-    Known {
-        name,
-        arguments,
-        says,
-    }
-}
+const CONCURRENT: usize = 50;
 
 /// Lists the tools: each must have a unique name and an object as its input schema.
 pub(crate) async fn list(session: &Session) -> Outcome {
@@ -47,28 +31,26 @@ pub(crate) async fn list(session: &Session) -> Outcome {
     worked(format!("{} tools", tools.len()))
 }
 
-/// Calls each listed tool with the arguments of the table, or else with arguments generated from its
-/// schema. Tools that run as tasks have a separate row.
-pub(crate) async fn call_all(session: &Session, table: &[Known]) -> Outcome {
+/// Calls each listed tool with known arguments, or else with arguments generated from its schema. Tools
+/// that run as tasks have a separate row.
+pub(crate) async fn call_all(session: &Session, table: Vec<&Call>) -> Outcome {
     let tools = session.client.list_tools().await?;
     let mut called = 0;
     let mut tasks = Vec::new();
-    for entry in table {
-        ensure(tools.iter().any(|tool| tool.name == entry.name), || {
-            format!("{} is not listed", entry.name)
-        })?;
-    }
     // In the order of the table, because some tools need the results of earlier ones.
-    for entry in table {
-        call(session, entry.name, entry.arguments.clone(), entry.says).await?;
+    for known in &table {
+        ensure(tools.iter().any(|tool| tool.name == known.tool), || {
+            format!("{} is not listed", known.tool)
+        })?;
+        call(session, known).await?;
         called += 1;
     }
     for tool in &tools {
         if is_task(tool) {
             tasks.push(&*tool.name);
-        } else if !table.iter().any(|entry| entry.name == tool.name) {
+        } else if !table.iter().any(|known| known.tool == tool.name) {
             let made_up = arguments::example(&Value::Object(tool.input_schema.clone()));
-            call(session, &tool.name, made_up, "").await?;
+            call_with(session, &tool.name, made_up, "").await?;
             called += 1;
         }
     }
@@ -87,8 +69,14 @@ fn is_task(tool: &Tool) -> bool {
     support == Some(&TaskSupport::Required)
 }
 
-/// Calls a tool that must succeed with a non-empty result; returns the result.
-pub(crate) async fn call(
+/// Calls a tool that must succeed and say the expected text; returns the result.
+pub(crate) async fn call(session: &Session, call: &Call) -> Result<CallToolResult, Fault> {
+    let arguments = call.arguments.clone().into();
+    call_with(session, &call.tool, arguments, &call.says).await
+}
+
+/// Calls a tool in the same way.
+pub(crate) async fn call_with(
     session: &Session,
     name: &str,
     arguments: Value,
@@ -110,19 +98,16 @@ pub(crate) async fn call(
 }
 
 /// A tool with structured output, checked against its schema by the client.
-pub(crate) async fn structured(
-    session: &Session,
-    name: &str,
-    arguments: Value,
-    member: &str,
-) -> Outcome {
+pub(crate) async fn structured(session: &Session, call: &Call) -> Outcome {
+    let (name, member) = (&*call.tool, &*call.says);
     let tools = session.client.list_tools().await?;
     let schema = tools.iter().find(|tool| tool.name == name);
     ensure(
         schema.is_some_and(|tool| tool.output_schema.is_some()),
         || format!("{name} advertises no output schema"),
     )?;
-    let output: Value = session.client.call_tool(name, arguments).decoded().await?;
+    let output = session.client.call_tool(name, call.arguments.clone());
+    let output: Value = output.decoded().await?;
     let value = output
         .get(member)
         .ok_or_else(|| format!("no {member} in {output}"))?;
@@ -130,29 +115,26 @@ pub(crate) async fn structured(
 }
 
 /// Calls a tool that fails; its result must be an error.
-pub(crate) async fn failing(
-    session: &Session,
-    name: &str,
-    arguments: Value,
-    fragment: &str,
-) -> Outcome {
-    let result = session.client.call_tool(name, arguments).await?;
+pub(crate) async fn failing(session: &Session, call: &Call) -> Outcome {
+    let name = &*call.tool;
+    let result = session.client.call_tool(name, call.arguments.clone());
+    let result = result.await?;
     ensure(result.is_error(), || format!("{name} did not fail"))?;
-    says(name, &result.joined_text(), fragment)?;
+    says(name, &result.joined_text(), &call.says)?;
     worked(result.joined_text())
 }
 
 /// Sends wrong arguments: the response must be an error result or `invalid params`.
-pub(crate) async fn bad_arguments(session: &Session, name: &str, arguments: Value) -> Outcome {
-    failed_or_refused(session, name, arguments).await
+pub(crate) async fn bad_arguments(session: &Session, call: &Call) -> Outcome {
+    failed_or_refused(session, &call.tool, call.arguments.clone()).await
 }
 
 /// Calls an unknown tool, with the same expected response.
 pub(crate) async fn unknown(session: &Session) -> Outcome {
-    failed_or_refused(session, "no-such-tool", Value::Null).await
+    failed_or_refused(session, "no-such-tool", JsonObject::new()).await
 }
 
-async fn failed_or_refused(session: &Session, name: &str, arguments: Value) -> Outcome {
+async fn failed_or_refused(session: &Session, name: &str, arguments: JsonObject) -> Outcome {
     match session.client.call_tool(name, arguments).await {
         Ok(result) => {
             ensure(result.is_error(), || format!("{name} did not fail"))?;
@@ -167,17 +149,14 @@ async fn failed_or_refused(session: &Session, name: &str, arguments: Value) -> O
 }
 
 /// Checks progress: it arrives before the result, increases, and reaches its total.
-pub(crate) async fn progress(
-    session: &Session,
-    name: &str,
-    arguments: Value,
-    steps: usize,
-) -> Outcome {
+pub(crate) async fn progress(session: &Session, call: &Call) -> Outcome {
+    let name = &*call.tool;
+    let steps = call.arguments["steps"].as_u64().ok_or("no steps")? as usize;
     let seen = Arc::<Mutex<Vec<f64>>>::default();
     let recorded = Arc::clone(&seen);
     let call = session
         .client
-        .call_tool(name, arguments)
+        .call_tool(name, call.arguments.clone())
         .on_progress(move |progress| {
             let mut seen = recorded.lock().unwrap_or_else(PoisonError::into_inner);
             seen.push(progress.progress);
@@ -195,10 +174,10 @@ pub(crate) fn large_text() -> String {
 }
 
 /// Sends a large text as an argument, which the result must contain unchanged.
-pub(crate) async fn large(session: &Session, name: &str, arguments: Value, text: &str) -> Outcome {
-    let result = call(session, name, arguments, "").await?;
+pub(crate) async fn large(session: &Session, large: &Call, text: &str) -> Outcome {
+    let result = call(session, &large.with("{text}", text)).await?;
     ensure(holds(&serde_json::to_value(&result)?, text), || {
-        format!("{name} gave something else back")
+        format!("{} gave something else back", large.tool)
     })?;
     worked(format!("{} bytes", text.len()))
 }
@@ -212,16 +191,17 @@ fn holds(value: &Value, text: &str) -> bool {
     }
 }
 
+/// Returns the words that distinguish the concurrent calls.
+pub(crate) fn marks() -> impl Iterator<Item = String> {
+    (0..CONCURRENT).map(|number| format!("call-{number:03}"))
+}
+
 /// Sends all calls before the first response; each call must get its own response.
-pub(crate) async fn concurrent(
-    session: &Session,
-    name: &'static str,
-    arguments: impl Fn(&str) -> Value,
-) -> Outcome {
+pub(crate) async fn concurrent(session: &Session, call: &Call) -> Outcome {
     let mut calls = JoinSet::new();
-    for number in 0..CONCURRENT {
-        let mark = format!("call-{number:03}");
-        let call = session.client.call_tool(name, arguments(&mark));
+    for mark in marks() {
+        let arguments = call.with("{mark}", &mark).arguments;
+        let call = session.client.call_tool(&*call.tool, arguments);
         calls.spawn(async move { (mark, call.await) });
     }
     while let Some(done) = calls.join_next().await {
@@ -233,11 +213,12 @@ pub(crate) async fn concurrent(
 }
 
 /// Drops a call after its first progress notification; the connection must remain usable.
-pub(crate) async fn cancel(session: &Session, name: &str, arguments: Value) -> Outcome {
+pub(crate) async fn cancel(session: &Session, call: &Call) -> Outcome {
+    let name = &*call.tool;
     let (report, mut reports) = mpsc::channel(1);
     let call = session
         .client
-        .call_tool(name, arguments)
+        .call_tool(name, call.arguments.clone())
         .on_progress(move |_| {
             let _ = report.try_send(());
         });
