@@ -9,31 +9,6 @@ fn plain() -> Server {
     Server::new("plain", "1").tool(Tool::new("hello", || "hello"))
 }
 
-// proves: BASE-001, BASE-002, TOOL-051, PROMPT-021
-#[tokio::test]
-async fn a_server_with_nothing_still_speaks_the_base_protocol() {
-    let server = Server::new("empty", "1").logging(false);
-    let mut wire = PipeEnd::to(server);
-    let result = wire.handshake("2025-11-25", json!({})).await;
-    assert_eq!(result["capabilities"], json!({}));
-    for method in [
-        "tools/list",
-        "tools/call",
-        "prompts/list",
-        "prompts/get",
-        "resources/list",
-        "resources/read",
-        "resources/templates/list",
-        "resources/subscribe",
-        "completion/complete",
-        "logging/setLevel",
-    ] {
-        wire.expect_error(method, json!({}), -32601).await;
-    }
-    wire.silent().await;
-    wire.close().await.unwrap();
-}
-
 // proves: BASE-007, BASE-010, SCHEMA-006, M-BASE-007
 #[tokio::test]
 async fn an_id_is_returned_with_its_type() {

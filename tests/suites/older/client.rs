@@ -50,35 +50,6 @@ async fn a_client_sends_no_unknown_members_to_an_older_server() {
 }
 
 #[tokio::test]
-async fn a_client_answers_no_forms_before_2025_06_18_and_no_urls_before_2025_11_25() {
-    for revision in REVISIONS {
-        let builder = Client::builder("host", "1")
-            .on_elicit(async |form| form.decline())
-            .on_elicit_url(async |url| url.decline());
-        let (mut wire, _client) = PipeEnd::accept(builder, revision, json!({})).await;
-        let form =
-            json!({ "message": "?", "requestedSchema": { "type": "object", "properties": {} } });
-        let url =
-            json!({ "mode": "url", "message": "?", "url": "https://x.y/", "elicitationId": "1" });
-        let (form, url) = (
-            wire.answer_to("elicitation/create", form).await,
-            wire.answer_to("elicitation/create", url).await,
-        );
-        match revision {
-            "2025-11-25" => assert!(form["error"].is_null() && url["error"].is_null()),
-            "2025-06-18" => {
-                assert!(form["error"].is_null());
-                assert_eq!(url["error"]["code"], -32602);
-            }
-            _ => assert_eq!(
-                (&form["error"]["code"], &url["error"]["code"]),
-                (&json!(-32601), &json!(-32601))
-            ),
-        }
-    }
-}
-
-#[tokio::test]
 async fn every_revision_works_from_end_to_end() {
     for revision in Revision::WITH_SESSIONS {
         let builder = Client::builder("host", "1")

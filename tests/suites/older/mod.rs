@@ -1,7 +1,6 @@
 //! Older revisions: what is removed, replaced and rejected, in both directions. Conversations that
 //! need no Rust code are in `tests/fixtures/wire/`.
 
-mod batches;
 mod client;
 mod http;
 mod server;

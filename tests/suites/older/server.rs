@@ -92,40 +92,6 @@ async fn content_is_replaced_where_its_kind_is_unknown() {
 }
 
 #[tokio::test]
-async fn completion_works_without_its_capability_in_2024_11_05() {
-    let mut wire = PipeEnd::open(decorated(), "2024-11-05", json!({})).await;
-    let params = json!({
-        "ref": { "type": "ref/prompt", "name": "p" },
-        "argument": { "name": "a", "value": "" }
-    });
-    assert_eq!(
-        wire.call("completion/complete", params).await["completion"]["values"],
-        json!(["x"])
-    );
-}
-
-#[tokio::test]
-async fn methods_of_newer_revisions_do_not_exist_and_newer_members_are_ignored() {
-    for revision in REVISIONS {
-        let mut wire = PipeEnd::open(decorated(), revision, json!({})).await;
-        for method in [
-            "tasks/get",
-            "tasks/list",
-            "server/discover",
-            "subscriptions/listen",
-        ] {
-            wire.expect_error(method, json!({ "taskId": "x" }), -32601)
-                .await;
-        }
-        wire.notify("notifications/tasks/status", json!({ "taskId": "x" }))
-            .await;
-        let params = json!({ "name": "structured", "task": { "ttl": 1 }, "inputResponses": {} });
-        wire.call("tools/call", params).await;
-        wire.silent().await;
-    }
-}
-
-#[tokio::test]
 async fn forms_exist_since_2025_06_18_and_urls_since_2025_11_25() {
     let capabilities = json!({ "elicitation": { "form": {}, "url": {} } });
     for revision in REVISIONS {
