@@ -1,7 +1,6 @@
 //! Measures calls, clients and servers. In each round all servers take turns, so that other load on the machine affects
 //! all of them.
 
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -13,11 +12,12 @@ use serde_json::Value;
 use super::results::{CPU, Each, Figure, Figures, Results, short, spread, thousands};
 use super::size::{crates, machine, stripped_size};
 use super::subject::{ALL, Programs, Subject};
-use super::valgrind::{self, CALLGRIND, MEMCHECK, Span, Valgrind};
+use super::valgrind::{self, BRIEF, CALLGRIND, MEMCHECK, Valgrind};
 use super::workloads::{Weight, Workload, Workloads};
-use crate::programs::{Server, output_of, target};
+use crate::programs::{Server, output_of};
 use crate::steps::say;
 use crate::tidy;
+use crate::workspace::{At as _, root};
 
 /// Time limit of `bench-load` and of clients, which have shorter limits for their parts.
 const LIMIT: Duration = Duration::from_secs(300);
@@ -46,7 +46,6 @@ type Rounds = (Workload, Each<Vec<Round>>);
 /// What is measured, and for how long.
 #[derive(Debug)]
 pub(super) struct Measurement<'a> {
-    pub(super) root: &'a Path,
     pub(super) programs: &'a Programs,
     /// One short round of everything, for figures that are too rough to be kept.
     pub(super) is_quick: bool,
@@ -67,11 +66,11 @@ impl Measurement<'_> {
         say(&format!("\n{clients}"));
         let rows = self.rows(workloads.clients, |subject, row| self.client(subject, row))?;
         tables.push(cpu(clients, &rows, |round| round.client_us));
-        tables.push(self.weights(&workloads.weights)?);
+        tables.push(self.weights(workloads.weights)?);
         Ok(Results {
             machine: machine(),
             tables,
-            crates: tidy::crates(self.root)?,
+            crates: tidy::crates(root())?,
         })
     }
 
@@ -133,11 +132,8 @@ impl Measurement<'_> {
         let [warm, time] = self.seconds().map(|seconds| seconds.to_string());
         client.args([row.calls.to_string(), warm, time]);
         if row.is_stdio() {
-            client
-                .arg("--stdio")
-                .arg(server.get_program())
-                .args(server.get_args());
-            return json(client.arg("--stdio"));
+            client.arg("--stdio").arg(server.get_program());
+            return json(client.args(server.get_args()).arg("--stdio"));
         }
         let server = Server::start(server.args(["--http", "127.0.0.1:0"]), "/mcp")?;
         let figures = json(client.args(["--http", server.url()]));
@@ -146,26 +142,29 @@ impl Measurement<'_> {
     }
 
     /// Memory, start time and size of all subjects.
-    fn weights(&self, weights: &[Weight]) -> Result<Figures, String> {
-        let row = |weight: &Weight| {
-            (
-                Workload::named(&weight.name),
-                ALL.map(|_| Err(String::new())),
-            )
-        };
-        let mut rows: Vec<_> = weights.iter().map(row).collect();
+    fn weights(&self, weights: Vec<Weight>) -> Result<Figures, String> {
+        let mut values = Vec::new();
         for subject in ALL {
-            let failed = |error: String| format!("{}: {error}", subject.name());
-            let values = self.weigh(subject).map_err(failed)?;
-            say(&format!("{}: {values}", subject.name()));
-            for ((_, cells), weight) in rows.iter_mut().zip(weights) {
-                let value = values.pointer(&weight.member).and_then(Value::as_f64);
-                cells[subject as usize] = match (value, &weight.missing) {
-                    (Some(value), _) => Ok(value),
-                    (None, Some(reason)) => Err(reason.clone()),
-                    (None, None) => return Err(failed(format!("no value of {}", weight.member))),
-                };
+            let found = self.weigh(subject).at(subject.name())?;
+            say(&format!("{}: {found}", subject.name()));
+            values.push(found);
+        }
+        let mut rows = Vec::new();
+        for Weight {
+            name,
+            member,
+            missing,
+        } in weights
+        {
+            let cells = ALL.map(|subject| {
+                let value = values[subject as usize].pointer(&member);
+                value.and_then(Value::as_f64).ok_or(missing.clone())
+            });
+            if cells.contains(&Err(None)) {
+                return Err(format!("a subject has no value of {member}"));
             }
+            let cells = cells.map(|cell| cell.map_err(Option::unwrap_or_default));
+            rows.push((Workload::new(&name, ""), cells));
         }
         Ok(Figures::costs("Memory, start, size", "", &rows, |value| {
             let show = if value.fract() == 0.0 {
@@ -180,13 +179,13 @@ impl Measurement<'_> {
     /// The values of the rows, most of them as `bench-load` prints them.
     fn weigh(&self, subject: Subject) -> Result<Value, String> {
         let load = |wire: &str, options: &str| -> Result<Value, String> {
-            let workload = Workload::plain(wire);
+            let workload = Workload::new("", wire);
             json(&mut self.programs.load(subject, &workload, options, &[])?)
         };
         let start = format!("start --calls {}", if self.is_quick { 3 } else { 21 });
         let crates = match subject {
             Subject::Baseline => None,
-            _ => Some(crates(self.root, subject)?),
+            _ => Some(crates(subject)?),
         };
         Ok(serde_json::json!({
             "memory": load("http", &format!("memory --inflight {SESSIONS}"))?,
@@ -203,15 +202,14 @@ impl Measurement<'_> {
             say(&why);
             return Ok(Vec::new());
         }
-        let folder = target().join("bench/valgrind");
-        let valgrind = Valgrind::new(self.programs, folder.clone())?;
+        let valgrind = Valgrind::new(self.programs, None)?;
         gates.retain(|gate| gate.ask.starts_with("echo"));
+        if self.is_quick {
+            gates.truncate(1);
+        }
         let mut rows = Vec::new();
-        for gate in gates
-            .into_iter()
-            .take(if self.is_quick { 1 } else { usize::MAX })
-        {
-            let count = |tool, subject| valgrind.per_call(tool, subject, &gate, Span::BRIEF, 1);
+        for gate in gates {
+            let count = |tool, subject| valgrind.per_call(tool, subject, &gate, BRIEF, 1);
             let mut cells = ALL.map(|_| Err(String::new()));
             for (subject, cell) in ALL.into_iter().zip(&mut cells) {
                 *cell = match subject.args(&gate) {
@@ -222,8 +220,6 @@ impl Measurement<'_> {
             }
             rows.push((gate, cells));
         }
-        // Only the totals are of use.
-        let _ = fs::remove_dir_all(folder);
         let section = "Instructions and allocations";
         let instructions = Figures::costs(section, "instructions per call", &rows, |(count, _)| {
             Figure::new(*count, thousands(*count))
@@ -261,11 +257,11 @@ fn speed(section: &str, rows: &[Rounds]) -> Figures {
 /// Runs a program that prints one line of JSON.
 fn json<T: DeserializeOwned>(command: &mut Command) -> Result<T, String> {
     let output = output_of(command, LIMIT)?;
-    serde_json::from_str(&output).map_err(|error| format!("{error}: {output}"))
+    serde_json::from_str(&output).at(output)
 }
 
 /// The last line of the error of a peer, without file names.
-fn reason(why: &str) -> String {
+pub(super) fn reason(why: &str) -> String {
     let last = why.lines().rfind(|line| !line.trim().is_empty());
     let text = last.unwrap_or_default().trim_start_matches("Error: ");
     let text = text.trim_matches('"').replace(['|', '\n'], " ");
@@ -281,16 +277,4 @@ fn on_core(core: usize, program: &Path) -> Command {
     let mut command = Command::new("taskset");
     command.args(["-c", &core.to_string()]).arg(program);
     command
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_reason_is_the_last_line() {
-        let why = "/a/b/bench-load ended with 1\nError: \"406: not | acceptable\"\n\n";
-        assert_eq!(reason(why), "406: not   acceptable");
-        assert_eq!(reason("it has none"), "it has none");
-    }
 }

@@ -6,96 +6,86 @@
 mod budgets;
 mod gate;
 mod measure;
-mod page;
 mod plots;
 mod results;
 mod size;
 mod subject;
+#[cfg(test)]
+mod tests;
 mod valgrind;
 mod workloads;
 
-use std::fs;
-use std::path::Path;
 use std::time::Instant;
 
+use minijinja::context;
+
+use crate::files;
+use crate::page::environment;
 use crate::programs::target;
 use crate::steps::say;
-use crate::workspace::root;
+use crate::workspace::{Args, At as _, root};
+use budgets::Budget;
 use measure::Measurement;
-use subject::Programs;
+use results::{Results, number, short};
+use subject::{ALL, Programs, Subject};
 
-const USAGE: &str = "\
-usage: cargo xtask bench [--quick]
-       cargo xtask bench --gate [--bless] [--only NAME] [--keep DIR]
-
-  --quick  short runs, each once; prints the page instead of writing it to docs
-  --gate   compares instructions per call with tests/budgets/gates.toml; needs valgrind
-  --bless  writes the counts to that file; allocations too, unless --only is given
-  --only   runs one gate; may be repeated
-  --keep   keeps the output of callgrind in this folder, for callgrind_annotate";
-
-/// Runs the command.
-pub(crate) fn run(args: crate::workspace::Args) -> Result<(), String> {
-    let args = args.0;
-    if let Some((first, rest)) = args.split_first()
-        && first == "--gate"
-    {
-        return gate::run(root(), &gate::Options::parse(rest).ok_or(USAGE)?);
+/// Runs the command: measures everything and writes the page with its pictures.
+pub(crate) fn run(mut args: Args) -> Result<(), String> {
+    if args.flag("--gate") {
+        return gate::run(args);
     }
-    let is_quick = args == ["--quick"];
-    if !args.is_empty() && !is_quick {
-        return Err(USAGE.to_owned());
-    }
+    let is_quick = args.flag("--quick");
+    args.end()?;
     if !cfg!(target_os = "linux") {
         return Err(
             "the benchmark reads the CPU time of processes from /proc; run it on Linux".to_owned(),
         );
     }
-    let measurement = Measurement {
-        root: root(),
-        programs: &Programs::all(root())?,
+    let programs = Programs::all()?;
+    let start = Instant::now();
+    let results = Measurement {
+        programs: &programs,
         is_quick,
     };
-    write_page(&measurement)
-}
-
-/// Measures everything and writes the page with its pictures.
-fn write_page(measurement: &Measurement<'_>) -> Result<(), String> {
-    let start = Instant::now();
-    let results = measurement.all()?;
+    let results = results.all()?;
     let minutes = start.elapsed().as_secs_f64() / 60.0;
     let budgets = budgets::budgets(&results)?;
-    let page = page::page(&results, &budgets)?;
-    let docs = match measurement.is_quick {
+    let page = page(&results, &budgets)?;
+    let docs = match is_quick {
         true => target().join("bench/quick"),
-        false => measurement.root.join("docs"),
+        false => root().join("docs"),
     };
-    let drawn = |picture: Result<String, Box<dyn std::error::Error>>| {
-        picture.map_err(|error| format!("the plots: {error}"))
-    };
-    write(&docs.join("benchmarks.md"), &page)?;
-    write(&docs.join("plots/cost.svg"), &drawn(plots::cost(&results))?)?;
-    write(
-        &docs.join("plots/scaling.svg"),
-        &drawn(plots::scaling(&results))?,
-    )?;
-    if measurement.is_quick {
+    files::write(&docs.join("benchmarks.md"), &page)?;
+    let pictures = [
+        ("cost", plots::cost(&results)),
+        ("scaling", plots::scaling(&results)),
+    ];
+    for (name, picture) in pictures {
+        let picture = picture.at("the plots")?;
+        files::write(&docs.join(format!("plots/{name}.svg")), &picture)?;
+    }
+    if is_quick {
         say(&page);
     }
-    for problem in budgets.iter().filter_map(budgets::Budget::problem) {
+    for problem in budgets.iter().filter_map(Budget::problem) {
         say(&problem);
     }
-    say(&format!(
-        "\n{minutes:.1} minutes; the page is in {}",
-        docs.display()
-    ));
+    let place = docs.display();
+    say(&format!("\n{minutes:.1} minutes; the page is in {place}"));
     Ok(())
 }
 
-fn write(path: &Path, text: &str) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(failed)?;
-    }
-    fs::write(path, text).map_err(failed)
+/// The whole page. Costs are preceded by the multiple of the baseline, and followed by the cost of each peer divided by that
+/// of this SDK.
+fn page(results: &Results, budgets: &[Budget]) -> Result<String, String> {
+    let machine = &results.machine;
+    let sections = results.tables.chunk_by(|a, b| a.section == b.section);
+    let sections: Vec<_> = sections.collect();
+    let subjects = ALL.map(Subject::name);
+    let mut environment = environment();
+    environment.add_filter("short", short);
+    environment.add_filter("number", number);
+    let values = context!(machine, budgets, sections, subjects);
+    let page = environment.render_str(include_str!("page.md.jinja"), values);
+    page.map_err(|error| format!("{error:#}"))
 }

@@ -1,10 +1,11 @@
 //! The measured servers: how each is built and started.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use super::workloads::Workload;
 use crate::programs::{build, executable, target};
+use crate::workspace::root;
 
 /// A measured server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -96,29 +97,29 @@ pub(super) struct Programs {
 
 impl Programs {
     /// Builds the programs that the gates need.
-    pub(super) fn for_gates(root: &Path) -> Result<Self, String> {
+    pub(super) fn for_gates() -> Result<Self, String> {
         // A separate folder: a build with other features at the same time does not replace these programs.
         let this = Self {
             own: target().join("bench"),
             peers: target().join("bench-peers"),
         };
         let words = "--release --bin bench-server --bin bench-baseline --bin bench-load";
-        build(root, &this.own, &format!("{OWN} {words}"))?;
+        build(root(), &this.own, &format!("{OWN} {words}"))?;
         Ok(this)
     }
 
     /// Builds all programs.
-    pub(super) fn all(root: &Path) -> Result<Self, String> {
-        let this = Self::for_gates(root)?;
+    pub(super) fn all() -> Result<Self, String> {
+        let this = Self::for_gates()?;
         let words = "--release --features client --bin bench-client";
-        build(root, &this.own, &format!("{OWN} {words}"))?;
+        build(root(), &this.own, &format!("{OWN} {words}"))?;
         for package in [
             "bench-rmcp-client",
             Subject::Rmcp.program(),
             Subject::Tower.program(),
         ] {
             let words = format!("--release --locked -p {package}");
-            build(&root.join(PEERS), &this.peers, &words)?;
+            build(&root().join(PEERS), &this.peers, &words)?;
         }
         Ok(this)
     }
@@ -148,32 +149,5 @@ impl Programs {
             .arg(self.path(subject.program()))
             .args(args);
         Ok(command)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn servers_are_started_in_their_best_form_or_not_at_all() {
-        let words = |subject: Subject, wire: &str, ask: &str| {
-            let mut workload = Workload::plain(wire);
-            (workload.tools, workload.ask) = (5, ask.to_owned());
-            subject.args(&workload).map(|words| words.join(" "))
-        };
-        assert_eq!(
-            words(Subject::Rmcp, "http-modern", "echo:64"),
-            Ok("--http 127.0.0.1:0 --stateless --tools 5".to_owned())
-        );
-        assert_eq!(
-            words(Subject::Tower, "http-modern", "steps:10"),
-            Ok("--http 127.0.0.1:0 --events --tools 5".to_owned())
-        );
-        assert_eq!(
-            words(Subject::Ours, "stdio", "steps:10"),
-            Ok("--stdio --tools 5".to_owned())
-        );
-        assert!(words(Subject::Tower, "http-stateless", "echo:64").is_err());
     }
 }

@@ -77,17 +77,10 @@ impl Workloads {
 }
 
 impl Workload {
-    /// A row that has only a name.
-    pub(super) fn named(name: &str) -> Self {
+    /// A server over this wire, without other requirements.
+    pub(super) fn new(name: &str, wire: &str) -> Self {
         Self {
             name: name.to_owned(),
-            ..Self::default()
-        }
-    }
-
-    /// A server over this wire, without other requirements.
-    pub(super) fn plain(wire: &str) -> Self {
-        Self {
             wire: wire.to_owned(),
             ..Self::default()
         }
@@ -100,33 +93,5 @@ impl Workload {
     /// Whether notifications precede the response.
     pub(super) fn has_notifications(&self) -> bool {
         self.ask.starts_with("steps")
-    }
-
-    /// The size that is asked for.
-    pub(super) fn size(&self) -> u32 {
-        let digits = self.ask.rsplit(':').next();
-        digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-
-    #[test]
-    fn names_are_different() {
-        let Workloads {
-            groups,
-            clients,
-            gates,
-            ..
-        } = Workloads::load();
-        let lists = groups.into_iter().map(|group| group.rows);
-        for rows in lists.chain([clients, gates]) {
-            let names: BTreeSet<_> = rows.iter().map(|row| &row.name).collect();
-            assert_eq!(names.len(), rows.len(), "{names:?}");
-        }
     }
 }

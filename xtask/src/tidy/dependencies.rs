@@ -145,10 +145,10 @@ pub(super) fn unwanted(name: &str, tree: &Crates, base: &Crates) -> Vec<String> 
 }
 
 /// Name and version of crates.
-type Crates = BTreeSet<(String, String)>;
+pub(crate) type Crates = BTreeSet<(String, String)>;
 
 /// The crates that these packages link or build with.
-fn tree(root: &Path, packages: &str, features: &[&str]) -> Result<Crates, String> {
+pub(crate) fn tree(root: &Path, packages: &str, features: &[&str]) -> Result<Crates, String> {
     let mut command = Command::new(cargo());
     command
         .args(["tree", "-e", "normal,build", "--prefix", "none"])

@@ -18,7 +18,7 @@ use crate::files;
 use crate::workspace::{none_of, root};
 use syntax::Source;
 
-pub(crate) use dependencies::counts as crates;
+pub(crate) use dependencies::{counts as crates, tree};
 
 /// Runs the command.
 pub(crate) fn run() -> Result<(), String> {

@@ -1,0 +1,213 @@
+//! The tables, numbers and pictures of an example, and the texts that the benchmark reads.
+
+use std::collections::BTreeSet;
+
+use super::gate::{Entries, Entry};
+use super::measure::reason;
+use super::results::{CPU, Figure, Figures, spread, thousands};
+use super::valgrind::{BRIEF, allocations, instructions, span};
+use super::workloads::{Workload, Workloads};
+use super::*;
+
+/// Results in which everything costs 10 on the baseline, 20 on this SDK and 40 on rmcp; tower-mcp has no figures.
+fn example() -> Results {
+    let costs = [Ok(10.0), Ok(20.0), Ok(40.0), Err("it has none".to_owned())];
+    let table = |section: &str, unit, rows: Vec<Workload>| {
+        let rows: Vec<_> = rows.into_iter().map(|row| (row, costs.clone())).collect();
+        Figures::costs(section, unit, &rows, |cost| {
+            Figure::new(*cost, short(*cost))
+        })
+    };
+    let workloads = Workloads::load();
+    let weights = workloads.weights.iter();
+    let weights = weights.map(|weight| Workload::new(&weight.name, ""));
+    let mut tables = vec![
+        table("Counts", "instructions per call", workloads.gates.clone()),
+        table("Counts", "allocations per call (bytes)", workloads.gates),
+        table("Weights", "", weights.collect()),
+    ];
+    let groups = workloads.groups.into_iter();
+    tables.extend(groups.map(|group| table(&group.title, CPU, group.rows)));
+    Results {
+        machine: "an example".to_owned(),
+        tables,
+        crates: vec![("types", 13, 15)],
+    }
+}
+
+#[test]
+fn the_page_and_its_pictures_have_every_row() {
+    let mut results = example();
+    for (picture, labels) in [
+        (plots::cost(&results), ["1.00×", "2.00×", "4.00×", "n/a"]),
+        (
+            plots::scaling(&results),
+            ["100\u{202f}000", "50\u{202f}000", "25\u{202f}000", "n/a"],
+        ),
+    ] {
+        let picture = picture.unwrap();
+        for label in labels {
+            assert!(
+                picture.contains(&format!("\n{label}\n")),
+                "{label} in {picture}"
+            );
+        }
+    }
+    // A peer that is cheaper in one row.
+    for (row, cells) in results.tables.iter_mut().flat_map(|table| &mut table.rows) {
+        if row.name == "10 kB" {
+            cells[Subject::Rmcp as usize].as_mut().unwrap().value = 5.0;
+        }
+    }
+    let budgets = budgets::budgets(&results).unwrap();
+    for budget in &budgets {
+        assert!(budget.measured.is_some(), "no figure {:?}", budget.figure);
+    }
+    let page = page(&results, &budgets).unwrap();
+    for line in [
+        "| 64 kB | 10.0 | 2.00× 20.0 | 4.00× 40.0 | n/a [^1] | **2.00×** | n/a [^1] |",
+        "| 10 kB | 10.0 | 2.00× 20.0 | 0.50× 40.0 | n/a [^1] | 0.25×, behind | n/a [^1] |",
+        "| program, stripped, MB | 10.0 | 20.0 | 40.0 | n/a [^1] | **2.00×** | n/a [^1] |",
+        "| Crates in the tree, types | ≤ 15 | 13 | yes |",
+        "## Many tools",
+        "[^1]: tower-mcp 0.25.0: it has none",
+    ] {
+        let is_present = page.lines().any(|found| found == line);
+        assert!(is_present, "{line}\nnot in\n{page}");
+    }
+}
+
+#[test]
+fn rounded_values_are_compared_and_exactly_the_missed_budgets_need_an_explanation() {
+    for (value, why, is_met, has_problem) in [
+        (Some(1.304), None, Some(true), false),
+        (Some(1.306), None, Some(false), true),
+        (Some(2.0), Some("a reason"), Some(false), false),
+        (Some(1.0), Some("a reason"), Some(true), true),
+        (None, None, None, false),
+    ] {
+        let mut budget = Budget {
+            decimals: 2,
+            max: 1.3,
+            why: why.map(str::to_owned),
+            ..Budget::default()
+        };
+        if let Some(value) = value {
+            budget.measure(value);
+        }
+        assert_eq!(budget.is_met, is_met, "{value:?}");
+        assert_eq!(budget.problem().is_some(), has_problem, "{value:?}");
+    }
+}
+
+#[test]
+fn counts_that_differ_or_exceed_a_budget_are_problems() {
+    let entry = |instructions, budget, ratio| Entry {
+        instructions,
+        baseline: 5_000,
+        budget,
+        ratio,
+        ..Entry::default()
+    };
+    for (now, part) in [
+        (10_201, "more than the 10000"),
+        (10_200, ""),
+        (9_800, ""),
+        (9_700, "less than the 10000"),
+    ] {
+        let (now, before) = (entry(now, None, None), entry(10_000, None, None));
+        let problems = gate::changes("stdio", &now, &before).join("\n");
+        assert_eq!(problems.is_empty(), part.is_empty(), "{problems}");
+        assert!(problems.contains(part), "{problems}");
+    }
+    for (count, ratio, max) in [
+        (8_500, None, None),
+        (9_000, None, Some("8500")),
+        (8_000, Some(1.2), Some("6000")),
+    ] {
+        let problems = gate::excesses("stdio", &entry(count, Some(8_500), ratio));
+        let expected = max
+            .map(|max| format!("stdio: {count} instructions per call exceed the budget of {max}"));
+        assert_eq!(problems, Vec::from_iter(expected));
+    }
+}
+
+#[test]
+fn names_are_different_gates_are_recorded_and_runs_end_with_a_whole_batch() {
+    let text = files::load(root(), gate::FILE).unwrap().text;
+    let entries: Entries = toml::from_str(&text).unwrap();
+    assert!(toml::from_str::<Entry>("budgte = 1\n").is_err());
+    let workloads = Workloads::load();
+    for gate in &workloads.gates {
+        assert!(entries[&gate.name].instructions > 0, "{}", gate.name);
+        for calls in [span(gate), BRIEF].as_flattened() {
+            assert_eq!(calls % gate.calls, 0, "{}", gate.name);
+        }
+    }
+    let lists = workloads.groups.into_iter().map(|group| group.rows);
+    for rows in lists.chain([workloads.clients, workloads.gates]) {
+        let names: BTreeSet<_> = rows.iter().map(|row| &row.name).collect();
+        assert_eq!(names.len(), rows.len(), "{names:?}");
+    }
+}
+
+#[test]
+fn servers_are_started_in_their_best_form_or_not_at_all() {
+    let modern = "--http 127.0.0.1:0";
+    for (subject, wire, ask, expected) in [
+        (
+            Subject::Rmcp,
+            "http-modern",
+            "echo:64",
+            Some(format!("{modern} --stateless")),
+        ),
+        (
+            Subject::Tower,
+            "http-modern",
+            "steps:10",
+            Some(format!("{modern} --events")),
+        ),
+        (
+            Subject::Ours,
+            "stdio",
+            "steps:10",
+            Some("--stdio".to_owned()),
+        ),
+        (Subject::Tower, "http-stateless", "echo:64", None),
+    ] {
+        let workload = Workload {
+            tools: 5,
+            ask: ask.to_owned(),
+            ..Workload::new("", wire)
+        };
+        let words = subject.args(&workload).ok().map(|words| words.join(" "));
+        assert_eq!(words, expected.map(|words| words + " --tools 5"));
+    }
+}
+
+#[test]
+fn values_are_summarized_and_numbers_easy_to_read() {
+    assert_eq!(spread([3.0, 1.0, 2.0].into_iter()), [2.0, 1.0, 3.0]);
+    assert_eq!(spread([1.0, 2.0].into_iter()), [1.5, 1.0, 2.0]);
+    assert_eq!(spread(std::iter::empty()), [0.0; 3]);
+    assert_eq!(thousands(1_234_567.0), "1\u{202f}234\u{202f}567");
+    assert_eq!([999.4, 99.94, 0.5].map(short), ["999", "99.9", "0.50"]);
+}
+
+#[test]
+fn totals_counts_and_reasons_are_found_in_the_output_of_programs() {
+    let part = "events: Ir\nsummary: 1\nfn=(1) main\n3 40\n\ntotals: 5\n";
+    assert_eq!(instructions(&part.repeat(2)), Some([10, 0]));
+    assert_eq!(instructions("events: Ir\n"), None);
+    assert_eq!(instructions("totals: many\n"), None);
+    let log = "==7== HEAP SUMMARY:\n==7==     in use at exit: 9 bytes in 1 blocks\n==7==   total heap usage: 3,456 allocs, 3,400 frees, 1,345,678 bytes allocated\n";
+    assert_eq!(allocations(log), Some([3_456, 1_345_678]));
+    assert_eq!(allocations("==7== HEAP SUMMARY:\n"), None);
+    let line = "test a ... allocations of http-modern: 17.01";
+    let expected = ("http-modern".to_owned(), 17.01);
+    assert_eq!(gate::counted(line), Some(expected));
+    assert_eq!(gate::counted("test result: ok"), None);
+    let why = "/a/b/bench-load ended with 1\nError: \"406: not | acceptable\"\n\n";
+    assert_eq!(reason(why), "406: not   acceptable");
+    assert_eq!(reason("it has none"), "it has none");
+}
