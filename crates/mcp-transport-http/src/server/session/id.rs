@@ -4,22 +4,13 @@
 //! management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management).
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
 
 use http::HeaderValue;
 
 /// The id of a session: 256 random bits, written as 64 hex digits. A client that knows the id can
 /// use the session, so the id is never logged.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SessionId([u8; 32]);
-
-impl Hash for SessionId {
-    /// Hashes eight bytes, which are as random as all 32.
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        let (start, _) = self.0.as_chunks::<8>();
-        state.write_u64(u64::from_ne_bytes(start[0]));
-    }
-}
 
 impl SessionId {
     /// Creates a random id.

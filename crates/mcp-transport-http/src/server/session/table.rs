@@ -21,9 +21,12 @@ const SHARDS: usize = 16;
 /// visits every session, and many clients may be rejected at once.
 const MIN_SWEEP_INTERVAL: Duration = Duration::from_millis(100);
 
+/// The ids are random, and a client cannot choose the id of a session, so a fast hash suffices.
+type Sessions = HashMap<SessionId, Arc<HttpSession>, foldhash::fast::RandomState>;
+
 /// All sessions of an endpoint.
 pub(crate) struct SessionTable {
-    shards: [RwLock<HashMap<SessionId, Arc<HttpSession>>>; SHARDS],
+    shards: [RwLock<Sessions>; SHARDS],
     len: AtomicUsize,
     principals: Mutex<HashMap<Principal, usize>>,
     sweeper: Mutex<Sweeper>,
@@ -52,7 +55,7 @@ impl SessionTable {
         }
     }
 
-    fn shard(&self, id: &SessionId) -> &RwLock<HashMap<SessionId, Arc<HttpSession>>> {
+    fn shard(&self, id: &SessionId) -> &RwLock<Sessions> {
         &self.shards[usize::from(id.shard_byte()) % SHARDS]
     }
 
