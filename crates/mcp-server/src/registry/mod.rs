@@ -10,7 +10,6 @@ pub(crate) mod prompt;
 pub(crate) mod resource;
 pub(crate) mod tool;
 
-use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, RwLock, RwLockWriteGuard};
 
 use mcp_jsonrpc::ErrorObject;
@@ -47,7 +46,9 @@ pub(crate) struct Registry<E> {
 /// An immutable version of a registry.
 pub(crate) struct Snapshot<E> {
     items: Vec<(u64, Arc<E>)>,
-    index: HashMap<String, usize>,
+    /// The items, sorted by length of the key, then by key: most comparisons of a search compare
+    /// only two numbers.
+    sorted: Vec<Arc<E>>,
     next: u64,
     is_uniform: bool,
     header_params: bool,
@@ -75,7 +76,7 @@ impl<E> Snapshot<E> {
     fn new(items: Vec<(u64, Arc<E>)>, next: u64) -> Self {
         Self {
             items,
-            index: HashMap::new(),
+            sorted: Vec::new(),
             next,
             is_uniform: true,
             header_params: false,
@@ -86,16 +87,24 @@ impl<E> Snapshot<E> {
 
 impl<E: Entry> Snapshot<E> {
     fn indexed(mut self) -> Self {
-        let keys = self.items.iter().enumerate();
-        self.index = keys.map(|(at, (_, e))| (e.key().to_owned(), at)).collect();
+        self.sorted = self.all().cloned().collect();
+        self.sorted
+            .sort_unstable_by(|a, b| order(a.key()).cmp(&order(b.key())));
         self.is_uniform = self.items.iter().all(|(_, e)| e.visible().is_none());
         self.header_params = self.items.iter().any(|(_, e)| e.has_header_params());
         self
     }
 
+    fn find(&self, key: &str) -> Option<&Arc<E>> {
+        let found = self
+            .sorted
+            .binary_search_by(|entry| order(entry.key()).cmp(&order(key)));
+        Some(&self.sorted[found.ok()?])
+    }
+
     /// Returns the item with this key, if the session may see it.
     pub(crate) fn get(&self, key: &str, session: &Session) -> Option<&Arc<E>> {
-        let (_, entry) = &self.items[*self.index.get(key)?];
+        let entry = self.find(key)?;
         is_visible(&**entry, session).then_some(entry)
     }
 
@@ -112,9 +121,7 @@ impl<E: Entry> Snapshot<E> {
         if !self.header_params {
             return None;
         }
-        self.items
-            .get(*self.index.get(key)?)
-            .map(|(_, entry)| &**entry)
+        self.find(key).map(|entry| &**entry)
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<E>> {
@@ -201,6 +208,11 @@ impl<E: Entry> Snapshot<E> {
         let list = serde_json::to_string(&page).unwrap_or_else(|_| "[]".to_owned());
         (list, next)
     }
+}
+
+/// The order of [`Snapshot::sorted`].
+fn order(key: &str) -> (usize, &str) {
+    (key.len(), key)
 }
 
 /// Returns the result of a list request from the items of the page.
