@@ -64,12 +64,7 @@ pub(crate) struct Steps {
 
 impl Steps {
     /// Runs one step. `repeat` is the command that runs this step alone.
-    pub(crate) fn step(
-        &mut self,
-        name: &str,
-        repeat: &str,
-        body: impl FnOnce() -> Result<(), String>,
-    ) {
+    fn step(&mut self, name: &str, repeat: &str, body: impl FnOnce() -> Result<(), String>) {
         say(&format!("\n== {name}"));
         let start = Instant::now();
         let outcome = body();
@@ -88,29 +83,25 @@ impl Steps {
     /// Runs cargo with the arguments in `words`; words before `cargo` are environment variables.
     pub(crate) fn cargo(&mut self, name: &str, words: &str) {
         self.step(name, words, || {
-            let (variables, words) = words.split_once("cargo ").unwrap_or_default();
-            let variables = variables.split_whitespace();
-            let mut command = Command::new(cargo());
-            command
-                .envs(variables.filter_map(|variable| variable.split_once('=')))
-                .args(words.split_whitespace())
-                .current_dir(root())
-                .stdin(Stdio::null());
-            match command.status() {
-                Ok(status) if status.success() => Ok(()),
-                Ok(status) => Err(format!("cargo ended with {status}")),
-                Err(error) => Err(format!("cargo does not start: {error}")),
+            let status = command(words).stdin(Stdio::null()).status().at("cargo")?;
+            match status.success() {
+                true => Ok(()),
+                false => Err(format!("cargo ended with {status}")),
             }
         });
     }
 
+    /// Runs tests with cargo.
+    pub(crate) fn cargo_tests(&mut self, name: &str, words: &str) {
+        self.tests(name, words, command(words));
+    }
+
     /// Runs a command that runs tests, and adds the counts of its summaries. A command that fails without a failed test,
     /// for example because a test does not compile, counts as one failed test.
-    pub(crate) fn tests(&mut self, name: &str, repeat: &str, command: &mut Command) {
-        command.current_dir(root());
+    pub(crate) fn tests(&mut self, name: &str, repeat: &str, mut command: Command) {
         let mut totals = Totals::default();
         self.step(name, repeat, || {
-            let success = watch(command, SILENCE, |line| totals.read(line));
+            let success = watch(&mut command, SILENCE, |line| totals.read(line));
             if !success.at(repeat)? {
                 totals.failed = totals.failed.max(1);
             }
@@ -148,6 +139,18 @@ impl Steps {
     }
 }
 
+/// Cargo in the root folder, with the arguments and environment variables in `words`.
+fn command(words: &str) -> Command {
+    let (variables, words) = words.split_once("cargo ").unwrap_or_default();
+    let variables = variables.split_whitespace();
+    let mut command = Command::new(cargo());
+    command
+        .envs(variables.filter_map(|variable| variable.split_once('=')))
+        .args(words.split_whitespace())
+        .current_dir(root());
+    command
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,22 +170,17 @@ mod tests {
         assert_eq!((totals.passed, totals.failed), (19, 6));
     }
 
-    #[test]
-    fn a_failure_names_the_command_that_repeats_it() {
-        let mut steps = Steps::default();
-        let failure = || Err("broken link".to_owned());
-        steps.step("docs", "cargo doc --no-deps", failure);
-        let expected = "docs failed: broken link\nto repeat it: cargo doc --no-deps";
-        assert_eq!(steps.failures, [expected]);
-        assert_eq!(steps.finish(), Err(String::new()));
-    }
-
     #[cfg(unix)]
     #[test]
-    fn a_test_command_that_dies_counts_as_a_failed_test() {
+    fn a_test_command_that_dies_is_a_failed_test_and_names_the_command_that_repeats_it() {
         let mut steps = Steps::default();
         let script = "echo 'test result: ok. 2 passed; 0 failed' >&2; kill -9 $$";
-        steps.tests("dies", "sh", Command::new("sh").args(["-c", script]));
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        steps.tests("dies", "sh --again", command);
         assert_eq!((steps.totals.passed, steps.totals.failed), (2, 1));
+        let expected = "dies failed: 1 tests failed\nto repeat it: sh --again";
+        assert_eq!(steps.failures, [expected]);
+        assert_eq!(steps.finish(), Err(String::new()));
     }
 }

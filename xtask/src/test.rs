@@ -8,7 +8,7 @@
 
 use std::process::Command;
 
-use crate::programs::target;
+use crate::programs::{executable, target};
 use crate::steps::{Steps, cargo};
 
 /// Name and packages, with features, of each build whose tests run.
@@ -37,22 +37,15 @@ pub(crate) fn run() -> Result<(), String> {
         false => "test --tests --no-fail-fast",
     };
     for (name, build) in BUILDS {
-        cargo_tests(&mut steps, name, &format!("{runner} {build}"));
+        steps.cargo_tests(name, &format!("cargo {runner} {build}"));
     }
     // nextest does not run these.
-    let doc = format!("test --doc --no-fail-fast {ALL}");
-    cargo_tests(&mut steps, "documentation tests", &doc);
+    let doc = format!("cargo test --doc --no-fail-fast {ALL}");
+    steps.cargo_tests("documentation tests", &doc);
     steps.cargo("examples", &format!("cargo build --examples {ALL}"));
     // Started directly: `cargo run` would build it again with other features.
-    let example = format!("debug/examples/quickstart{}", std::env::consts::EXE_SUFFIX);
-    let mut quickstart = Command::new(target().join(example));
+    let quickstart = executable(&target().join("debug/examples"), "quickstart");
     let repeat = "cargo run --example quickstart";
-    steps.tests("quickstart", repeat, &mut quickstart);
+    steps.tests("quickstart", repeat, Command::new(quickstart));
     steps.finish()
-}
-
-fn cargo_tests(steps: &mut Steps, name: &str, words: &str) {
-    let mut command = Command::new(cargo());
-    command.args(words.split_whitespace());
-    steps.tests(name, &format!("cargo {words}"), &mut command);
 }

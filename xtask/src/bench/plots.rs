@@ -63,9 +63,9 @@ pub(super) fn cost(results: &Results) -> Result<String, Box<dyn Error>> {
 pub(super) fn scaling(results: &Results) -> Result<String, Box<dyn Error>> {
     let groups = [
         ("HTTP, sessions, 2025-11-25", ""),
-        ("Payloads over HTTP, in and out", ""),
+        ("Payloads over HTTP, in and out", "payloads of "),
         ("Many tools", ""),
-        ("Idle sessions, each with its stream", ""),
+        ("Idle sessions, each with its stream", "idle sessions: "),
     ];
     let is_echo = |row: &Workload| row.wire == "http" && row.ask.starts_with("echo");
     let rate = |cells: &Cells, subject| Some(1e6 / value(cells, subject)?);

@@ -153,36 +153,26 @@ fn names_are_different_gates_are_recorded_and_runs_end_with_a_whole_batch() {
 
 #[test]
 fn servers_are_started_in_their_best_form_or_not_at_all() {
-    let modern = "--http 127.0.0.1:0";
-    for (subject, wire, ask, expected) in [
-        (
-            Subject::Rmcp,
-            "http-modern",
-            "echo:64",
-            Some(format!("{modern} --stateless")),
-        ),
-        (
-            Subject::Tower,
-            "http-modern",
-            "steps:10",
-            Some(format!("{modern} --events")),
-        ),
-        (
-            Subject::Ours,
-            "stdio",
-            "steps:10",
-            Some("--stdio".to_owned()),
-        ),
-        (Subject::Tower, "http-stateless", "echo:64", None),
+    let args = |subject: Subject, wire, ask: &str| {
+        let (tools, ask) = (5, ask.to_owned());
+        let workload = Workload::new("", wire);
+        subject.args(&Workload {
+            tools,
+            ask,
+            ..workload
+        })
+    };
+    for (subject, wire, ask, flags) in [
+        (Subject::Rmcp, "http-modern", "echo:64", "--stateless "),
+        (Subject::Tower, "http-modern", "steps:10", "--events "),
+        (Subject::Ours, "http", "steps:10", ""),
     ] {
-        let workload = Workload {
-            tools: 5,
-            ask: ask.to_owned(),
-            ..Workload::new("", wire)
-        };
-        let words = subject.args(&workload).ok().map(|words| words.join(" "));
-        assert_eq!(words, expected.map(|words| words + " --tools 5"));
+        let expected = format!("--http 127.0.0.1:0 {flags}--tools 5");
+        assert_eq!(args(subject, wire, ask).unwrap().join(" "), expected);
     }
+    let stdio = args(Subject::Ours, "stdio", "steps:10").unwrap();
+    assert_eq!(stdio.join(" "), "--stdio --tools 5");
+    assert!(args(Subject::Tower, "http-stateless", "echo:64").is_err());
 }
 
 #[test]

@@ -120,46 +120,46 @@ mod tests {
         format!(r#"{{"feature":"{feature}","outcome":"{outcome}","detail":"{detail}"}}"#)
     }
 
+    /// The text of a feature that works after these reports; none if it failed.
+    fn works(name: &str, feature: &str, reports: &[(&str, &str)]) -> Option<String> {
+        let mut peer = peer(name);
+        for (outcome, detail) in reports {
+            peer.record(&line(feature, outcome, detail));
+        }
+        let mut features = peer.features.into_iter();
+        let feature = features.find(|known| known.name == feature).unwrap();
+        match feature.outcome.unwrap() {
+            Outcome::Works(text) => Some(text),
+            Outcome::Fails(_) => None,
+            Outcome::Absent(reason) => panic!("absent: {reason}"),
+        }
+    }
+
     #[test]
     fn a_feature_works_only_if_its_driver_reports_it_and_it_is_not_listed_as_absent() {
-        // The outcomes and details that are reported, and the text of a feature that works.
-        for (name, feature, reports, works) in [
-            ("everything", "ping", &[("ok", "")][..], Some("yes")),
-            (
-                "python-server",
-                "auto",
-                &[("ok", "2026-07-28")],
-                Some("2026-07-28"),
-            ),
-            (
-                "python-server",
-                "auto",
-                &[("ok", "2026-07-28, after -32601")],
-                Some("2026-07-28"),
-            ),
-            ("everything", "ping", &[("failed", "")], None),
-            ("everything", "ping", &[("fine", "")], None),
-            ("everything", "ping", &[("absent", "")], None),
-            ("memory", "prompts", &[("ok", "")], None),
-            ("everything", "ping", &[("failed", ""), ("ok", "")], None),
-            ("python-server", "auto", &[("ok", "")], None),
-            ("python-server", "auto", &[("ok", "yes")], None),
-            ("python-server", "auto", &[("ok", "2026-07-2")], None),
-            ("python-server", "auto", &[("ok", "2026-07-285")], None),
-            ("python-server", "auto", &[("ok", "a026-07-28")], None),
+        let ping = works("everything", "ping", &[("ok", "")]);
+        assert_eq!(ping.as_deref(), Some("yes"));
+        for (name, feature, reports) in [
+            ("everything", "ping", &[("failed", "")][..]),
+            ("everything", "ping", &[("fine", "")]),
+            ("everything", "ping", &[("absent", "")]),
+            ("everything", "ping", &[("failed", ""), ("ok", "")]),
+            ("memory", "prompts", &[("ok", "")]),
         ] {
-            let mut peer = peer(name);
-            for (outcome, detail) in reports {
-                peer.record(&line(feature, outcome, detail));
-            }
-            let mut features = peer.features.into_iter();
-            let outcome = features.find(|known| known.name == feature);
-            let found = match outcome.unwrap().outcome.unwrap() {
-                Outcome::Works(text) => Some(text),
-                Outcome::Fails(_) => None,
-                Outcome::Absent(reason) => panic!("{name}: {feature}: {reason}"),
-            };
-            assert_eq!(found.as_deref(), works, "{name}: {feature}");
+            let works = works(name, feature, reports);
+            assert_eq!(works, None, "{feature} {reports:?}");
+        }
+        for (detail, revision) in [
+            ("2026-07-28", Some("2026-07-28")),
+            ("2026-07-28, after -32601", Some("2026-07-28")),
+            ("", None),
+            ("yes", None),
+            ("2026-07-2", None),
+            ("2026-07-285", None),
+            ("a026-07-28", None),
+        ] {
+            let works = works("python-server", "auto", &[("ok", detail)]);
+            assert_eq!(works.as_deref(), revision, "{detail}");
         }
     }
 
