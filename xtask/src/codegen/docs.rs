@@ -7,10 +7,13 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use toml::{Table, Value};
 
+use super::none;
+use crate::workspace::At as _;
+
 /// The specification; the revision and a page follow.
 const SITE: &str = "https://modelcontextprotocol.io/specification";
 
-/// The file as one table with dotted keys, and which of them were used and which were missing.
+/// The file as one table with dotted keys, and which of them were not used yet and which were missing.
 ///
 /// `types.Type.member` describes a member or a value, `types.Type.self` the type, and `common.member` a member that means
 /// the same in every type. `modules.area` has the first line of a module and the page of its types, and `pages.Type` the
@@ -19,7 +22,7 @@ const SITE: &str = "https://modelcontextprotocol.io/specification";
 #[derive(Debug, Default)]
 pub(super) struct Docs {
     texts: BTreeMap<String, String>,
-    used: RefCell<BTreeSet<String>>,
+    unused: RefCell<BTreeSet<String>>,
     missing: RefCell<BTreeSet<String>>,
 }
 
@@ -30,9 +33,10 @@ impl Docs {
     }
 
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let table: Table = toml::from_str(text).map_err(|error| format!("docs.toml: {error}"))?;
+        let table: Table = toml::from_str(text).at("docs.toml")?;
         let mut docs = Self::default();
         flatten("", table, &mut docs.texts)?;
+        docs.unused = docs.texts.keys().cloned().collect::<BTreeSet<_>>().into();
         Ok(docs)
     }
 
@@ -51,30 +55,15 @@ impl Docs {
             self.missing.borrow_mut().extend(keys.get(1).cloned());
             return "";
         };
-        self.used.borrow_mut().insert(key.clone());
+        self.unused.borrow_mut().remove(key);
         text
     }
 
     /// Fails if an emitted item has no text, or a text no item. Call it after everything has been emitted.
     pub(super) fn check(&self) -> Result<(), String> {
-        let missing = Vec::from_iter(self.missing.take());
-        if !missing.is_empty() {
-            let list = missing.join("\n  ");
-            return Err(format!(
-                "docs.toml lacks {} lines:\n  {list}",
-                missing.len()
-            ));
-        }
-        let used = self.used.borrow();
-        let texts = self.texts.keys().filter(|key| !used.contains(*key));
-        let stale: Vec<&str> = texts.map(String::as_str).collect();
-        if stale.is_empty() {
-            return Ok(());
-        }
-        let list = stale.join("\n  ");
-        Err(format!(
-            "docs.toml describes items that the schema does not have:\n  {list}"
-        ))
+        none(&self.missing.borrow(), "docs.toml lacks these lines:")?;
+        let stale = "docs.toml describes items that the schema does not have:";
+        none(&self.unused.borrow(), stale)
     }
 }
 

@@ -125,11 +125,9 @@ fn apply(root: &Path, files: &Files, check: bool) -> Result<(), String> {
             stale.insert(path.clone());
         }
     }
-    if check && !stale.is_empty() {
-        let list = Vec::from_iter(stale).join("\n  ");
-        return Err(format!(
-            "generated files are out of date: run `cargo xtask codegen`\n  {list}"
-        ));
+    if check {
+        let problem = "generated files are out of date: run `cargo xtask codegen`";
+        return none(&stale, problem);
     }
     for path in stale {
         match files.get(&path) {
@@ -138,4 +136,13 @@ fn apply(root: &Path, files: &Files, check: bool) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Returns an error with the names if there are any.
+fn none(names: &BTreeSet<String>, problem: &str) -> Result<(), String> {
+    let lines = names.iter().map(|name| format!("\n  {name}"));
+    match names.is_empty() {
+        true => Ok(()),
+        false => Err(format!("{problem}{}", lines.collect::<String>())),
+    }
 }

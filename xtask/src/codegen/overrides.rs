@@ -6,8 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use super::model::Arm;
+use super::none;
+use crate::workspace::At as _;
 
-/// The file, and which of its entries have been used.
+/// The file, and which of its entries have not been used yet.
 #[derive(Debug, Deserialize)]
 pub(super) struct Overrides {
     order: Order,
@@ -17,7 +19,7 @@ pub(super) struct Overrides {
     #[serde(flatten)]
     entries: BTreeMap<String, Vec<Entry>>,
     #[serde(skip)]
-    used: RefCell<BTreeSet<String>>,
+    unused: RefCell<BTreeSet<String>>,
 }
 
 /// The members that come first and last.
@@ -26,7 +28,6 @@ pub(super) struct Overrides {
 struct Order {
     first: Vec<String>,
     last: Vec<String>,
-    reason: String,
 }
 
 /// An entry of any kind; each kind has some of these keys.
@@ -67,14 +68,20 @@ impl Overrides {
     /// Reads the file compiled into this command.
     pub(super) fn load() -> Result<Self, String> {
         let overrides = toml::from_str(include_str!("overrides.toml"));
-        let overrides: Self = overrides.map_err(|error| format!("overrides.toml: {error}"))?;
-        let mut entries = overrides.entries.values().flatten();
-        let has_no_reason = |reason: &str| reason.trim().is_empty();
-        if entries.any(|entry| has_no_reason(&entry.reason))
-            || has_no_reason(&overrides.order.reason)
-        {
+        let mut overrides: Self = overrides.at("overrides.toml")?;
+        let entries = overrides.entries.values().flatten();
+        let mut reasons = entries.map(|entry| &entry.reason);
+        if reasons.any(|reason| reason.trim().is_empty()) {
             return Err("overrides.toml: an entry has no reason".to_owned());
         }
+        let entries = overrides.entries.iter();
+        let names = entries.flat_map(|(kind, entries)| {
+            let names = entries.iter().flat_map(Entry::names);
+            names.map(move |name| format!("{kind} {name}"))
+        });
+        let typed = overrides.areas.values().flatten();
+        let typed = typed.map(|name| format!("area {name}"));
+        overrides.unused = names.chain(typed).collect::<BTreeSet<_>>().into();
         Ok(overrides)
     }
 
@@ -83,7 +90,7 @@ impl Overrides {
     }
 
     fn mark(&self, kind: &str, name: &str) {
-        self.used.borrow_mut().insert(format!("{kind} {name}"));
+        self.unused.borrow_mut().remove(&format!("{kind} {name}"));
     }
 
     /// The entry for a name, or else for this member of every type, and the name that it has there.
@@ -141,20 +148,7 @@ impl Overrides {
 
     /// Fails on entries that match nothing in any revision: misspelt, or the schemas changed.
     pub(super) fn check(&self) -> Result<(), String> {
-        let mut unused = BTreeSet::new();
-        for (kind, entries) in &self.entries {
-            let names = entries.iter().flat_map(Entry::names);
-            unused.extend(names.map(|name| format!("{kind} {name}")));
-        }
-        let typed = self.areas.values().flatten();
-        unused.extend(typed.map(|name| format!("area {name}")));
-        unused.retain(|entry| !self.used.borrow().contains(entry));
-        if unused.is_empty() {
-            return Ok(());
-        }
-        let list = Vec::from_iter(unused).join("\n  ");
-        Err(format!(
-            "overrides.toml: entries that match nothing:\n  {list}"
-        ))
+        let problem = "overrides.toml: entries that match nothing:";
+        none(&self.unused.borrow(), problem)
     }
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::files;
+use crate::programs::{SHORT, run};
 use crate::workspace::At as _;
 
 const LOCK: &str = "xtask/schema.lock";
@@ -43,16 +44,13 @@ impl Lock {
         let pin = self.schema.iter().find(|pin| pin.revision == revision);
         let pin = pin.ok_or_else(|| format!("{LOCK} does not pin {revision}"))?;
         let file = folder.join(revision).join("schema.json");
-        let name = &file.display();
+        let (name, url) = (file.display(), &pin.url);
         if !file.exists() {
             let mut command = Command::new("curl");
-            command.args(["-fsSL", "--create-dirs", &pin.url, "-o"]);
-            let status = command.arg(&file).status();
-            if !status.is_ok_and(|status| status.success()) {
-                return Err(format!("curl could not download {} to {name}", pin.url));
-            }
+            command.args(["-fsSL", "--create-dirs", url, "-o"]);
+            run(command.arg(&file), SHORT, |_| {}).at(format!("download of {url} to {name}"))?;
         }
-        let bytes = fs::read(&file).at(name)?;
+        let bytes = fs::read(&file).at(&name)?;
         let digest = Sha256::digest(&bytes);
         let sha256: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
         if sha256 != pin.sha256 {
@@ -61,7 +59,7 @@ impl Lock {
                 pin.sha256
             ));
         }
-        serde_json::from_slice(&bytes).at(name)
+        serde_json::from_slice(&bytes).at(&name)
     }
 }
 
@@ -121,12 +119,7 @@ impl Schema {
 
     /// Whether every JSON value is valid.
     pub(super) fn is_any(&self) -> bool {
-        self.ty.is_null()
-            && self.reference.is_none()
-            && self.any_of.is_none()
-            && self.all_of.is_empty()
-            && self.values.is_none()
-            && self.constant.is_null()
+        *self == Self::default()
     }
 
     pub(super) fn is_nullable(&self) -> bool {
@@ -142,7 +135,7 @@ impl Schema {
     /// The schema of the members that have no own one, if it is not the one for any value.
     pub(super) fn other_members(&self) -> Option<&Self> {
         match &self.additional_properties {
-            Some(Additional::Schema(schema)) if **schema != Self::default() => Some(schema),
+            Some(Additional::Schema(schema)) if !schema.is_any() => Some(schema),
             _ => None,
         }
     }

@@ -105,6 +105,6 @@ fn an_item_without_a_text_and_a_text_without_an_item_are_errors() {
     let stale = "docs.toml describes items that the schema does not have:\n  types.Tool.name";
     assert_eq!(docs.check(), Err(stale.to_owned()));
     docs.of("r").member("Tool", "title");
-    let missing = "docs.toml lacks 1 lines:\n  types.Tool.title";
+    let missing = "docs.toml lacks these lines:\n  types.Tool.title";
     assert_eq!(docs.check(), Err(missing.to_owned()));
 }
