@@ -6,20 +6,13 @@ use minijinja::{AutoEscape, Environment};
 use serde::Serialize;
 
 /// Renders a template with the members of `values`. Bars in values are escaped, because most values are cells of tables; the
-/// filter `safe` prevents it.
+/// filter `safe` prevents it. The filters `short` and `number` write numbers.
 ///
 /// A template can call `note(reason)`, an empty cell that refers to a footnote with the reason, and `notes()`, all reasons.
 ///
 /// # Errors
 /// The template is malformed, or `values` lacks what it refers to.
 pub(crate) fn render(template: &str, values: impl Serialize) -> Result<String, String> {
-    environment()
-        .render_str(template, values)
-        .map_err(|error| format!("{error:#}"))
-}
-
-/// An environment to which a page adds its filters.
-pub(crate) fn environment() -> Environment<'static> {
     let mut environment = Environment::new();
     environment.set_trim_blocks(true);
     environment.set_keep_trailing_newline(true);
@@ -47,7 +40,41 @@ pub(crate) fn environment() -> Environment<'static> {
     environment.add_function("notes", move || {
         all.lock().unwrap_or_else(PoisonError::into_inner).clone()
     });
-    environment
+    environment.add_filter("short", short);
+    environment.add_filter("number", number);
+    let page = environment.render_str(template, values);
+    page.map_err(|error| format!("{error:#}"))
+}
+
+/// A number with this many digits after the point.
+fn number(number: f64, decimals: usize) -> String {
+    match decimals {
+        0 => thousands(number),
+        _ => format!("{number:.decimals$}"),
+    }
+}
+
+/// A whole number, with narrow spaces between the thousands.
+pub(crate) fn thousands(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let mut out = String::new();
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push('\u{202f}');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Three significant digits; large numbers in full.
+pub(crate) fn short(number: f64) -> String {
+    match number {
+        1_000.0.. => thousands(number),
+        100.0.. => format!("{number:.0}"),
+        10.0.. => format!("{number:.1}"),
+        _ => format!("{number:.2}"),
+    }
 }
 
 #[cfg(test)]
@@ -69,5 +96,11 @@ mod tests {
             "| a\\|b | n/a [^1] |\n| other | n/a [^2] |\n| a\\|b | n/a [^1] |\n[^1]: a|b\n[^2]: other\n"
         );
         assert!(render("{{ missing.member }}", ()).is_err());
+    }
+
+    #[test]
+    fn numbers_are_easy_to_read() {
+        assert_eq!(thousands(1_234_567.0), "1\u{202f}234\u{202f}567");
+        assert_eq!([999.4, 99.94, 0.5].map(short), ["999", "99.9", "0.50"]);
     }
 }

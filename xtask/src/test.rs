@@ -8,7 +8,7 @@
 
 use std::process::Command;
 
-use crate::programs::{executable, target};
+use crate::programs::{SHORT, executable, output_of, target};
 use crate::steps::{Steps, cargo};
 
 /// Name and packages, with features, of each build whose tests run.
@@ -31,8 +31,8 @@ const ALL: &str = "--workspace --exclude xtask --all-features";
 pub(crate) fn run() -> Result<(), String> {
     let mut steps = Steps::default();
     let mut nextest = Command::new(cargo());
-    let nextest = nextest.args(["nextest", "--version"]).output();
-    let runner = match nextest.is_ok_and(|output| output.status.success()) {
+    nextest.args(["nextest", "--version"]);
+    let runner = match output_of(&mut nextest, SHORT).is_ok() {
         true => "nextest run --no-fail-fast",
         false => "test --tests --no-fail-fast",
     };

@@ -77,8 +77,7 @@ pub(super) fn run(mut args: Args) -> Result<(), String> {
     for gate in gates {
         let name = &gate.name;
         let count = |subject| -> Result<u64, String> {
-            let rounds = gate.rounds.unwrap_or(1);
-            let counts = valgrind.per_call(&CALLGRIND, subject, &gate, span(&gate), rounds)?;
+            let counts = valgrind.per_call(&CALLGRIND, subject, &gate, span(&gate))?;
             Ok(counts[0].round() as u64)
         };
         let (baseline, instructions) = (count(Subject::Baseline)?, count(Subject::Ours)?);

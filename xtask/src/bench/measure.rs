@@ -1,6 +1,7 @@
 //! Measures calls, clients and servers. In each round all servers take turns, so that other load on the machine affects
 //! all of them.
 
+use std::fmt::Debug;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -9,11 +10,12 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::results::{CPU, Each, Figure, Figures, Results, short, spread, thousands};
+use super::results::{CPU, Each, Figure, Figures, Results, spread};
 use super::size::{crates, machine, stripped_size};
 use super::subject::{ALL, Programs, Subject};
 use super::valgrind::{self, BRIEF, CALLGRIND, MEMCHECK, Valgrind};
 use super::workloads::{Weight, Workload, Workloads};
+use crate::page::{short, thousands};
 use crate::programs::{Server, output_of};
 use crate::steps::say;
 use crate::tidy;
@@ -41,7 +43,7 @@ struct Round {
 }
 
 /// A row, with the rounds of each subject.
-type Rounds = (Workload, Each<Vec<Round>>);
+type Row<T> = (Workload, Each<Vec<T>>);
 
 /// What is measured, and for how long.
 #[derive(Debug)]
@@ -79,11 +81,11 @@ impl Measurement<'_> {
     }
 
     /// Runs all rounds of each row. A peer may fail, the other subjects may not.
-    fn rows(
+    fn rows<T: Debug>(
         &self,
         rows: Vec<Workload>,
-        once: impl Fn(Subject, &Workload) -> Result<Round, String>,
-    ) -> Result<Vec<Rounds>, String> {
+        once: impl Fn(Subject, &Workload) -> Result<T, String>,
+    ) -> Result<Vec<Row<T>>, String> {
         let mut measured = Vec::new();
         for row in rows {
             let mut cells = ALL.map(|_| Ok(Vec::new()));
@@ -207,33 +209,30 @@ impl Measurement<'_> {
         if self.is_quick {
             gates.truncate(1);
         }
-        let mut rows = Vec::new();
-        for gate in gates {
-            let count = |tool, subject| valgrind.per_call(tool, subject, &gate, BRIEF, 1);
-            let mut cells = ALL.map(|_| Err(String::new()));
-            for (subject, cell) in ALL.into_iter().zip(&mut cells) {
-                *cell = match subject.args(&gate) {
-                    Ok(_) => Ok((count(&CALLGRIND, subject)?[0], count(&MEMCHECK, subject)?)),
-                    Err(why) => Err(why.to_owned()),
-                };
-                say(&format!("{}, {}: {cell:?}", gate.name, subject.name()));
-            }
-            rows.push((gate, cells));
+        for gate in &mut gates {
+            gate.rounds = Some(1);
         }
+        let rows = self.rows(gates, |subject, gate| {
+            subject.args(gate)?;
+            let count = |tool| valgrind.per_call(tool, subject, gate, BRIEF);
+            Ok((count(&CALLGRIND)?[0], count(&MEMCHECK)?))
+        })?;
         let section = "Instructions and allocations";
-        let instructions = Figures::costs(section, "instructions per call", &rows, |(count, _)| {
-            Figure::new(*count, thousands(*count))
+        let instructions = Figures::costs(section, "instructions per call", &rows, |rounds| {
+            let (count, _) = rounds[0];
+            Figure::new(count, thousands(count))
         });
         let unit = "allocations per call (bytes)";
-        let allocations = Figures::costs(section, unit, &rows, |(_, [count, bytes])| {
-            Figure::new(*count, format!("{count:.1} ({})", thousands(*bytes)))
+        let allocations = Figures::costs(section, unit, &rows, |rounds| {
+            let (_, [count, bytes]) = rounds[0];
+            Figure::new(count, format!("{count:.1} ({})", thousands(bytes)))
         });
         Ok(vec![instructions, allocations])
     }
 }
 
 /// The CPU time of the rows in a section, with minimum and maximum.
-fn cpu(section: &str, rows: &[Rounds], time: fn(&Round) -> f64) -> Figures {
+fn cpu(section: &str, rows: &[Row<Round>], time: fn(&Round) -> f64) -> Figures {
     Figures::costs(section, CPU, rows, |rounds| {
         let [median, min, max] = spread(rounds.iter().map(time));
         let text = format!("{} ({}–{})", short(median), short(min), short(max));
@@ -242,7 +241,7 @@ fn cpu(section: &str, rows: &[Rounds], time: fn(&Round) -> f64) -> Figures {
 }
 
 /// Calls per second of the rows in a section, and how long calls take.
-fn speed(section: &str, rows: &[Rounds]) -> Figures {
+fn speed(section: &str, rows: &[Row<Round>]) -> Figures {
     let unit = "calls per second; p50 / p99 in µs";
     let mut figures = Figures::costs(section, unit, rows, |rounds| {
         let median = |figure: fn(&Round) -> f64| spread(rounds.iter().map(figure))[0];

@@ -20,13 +20,13 @@ use std::time::Instant;
 use minijinja::context;
 
 use crate::files;
-use crate::page::environment;
+use crate::page::render;
 use crate::programs::target;
 use crate::steps::say;
 use crate::workspace::{Args, At as _, root};
 use budgets::Budget;
 use measure::Measurement;
-use results::{Results, number, short};
+use results::Results;
 use subject::{ALL, Programs, Subject};
 
 /// Runs the command: measures everything and writes the page with its pictures.
@@ -82,10 +82,8 @@ fn page(results: &Results, budgets: &[Budget]) -> Result<String, String> {
     let sections = results.tables.chunk_by(|a, b| a.section == b.section);
     let sections: Vec<_> = sections.collect();
     let subjects = ALL.map(Subject::name);
-    let mut environment = environment();
-    environment.add_filter("short", short);
-    environment.add_filter("number", number);
-    let values = context!(machine, budgets, sections, subjects);
-    let page = environment.render_str(include_str!("page.md.jinja"), values);
-    page.map_err(|error| format!("{error:#}"))
+    render(
+        include_str!("page.md.jinja"),
+        context!(machine, budgets, sections, subjects),
+    )
 }

@@ -5,9 +5,10 @@ use std::error::Error;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::results::{Cells, Results, short, value};
+use super::results::{Cells, Results, value};
 use super::subject::{ALL, Subject};
 use super::workloads::Workload;
+use crate::page::short;
 
 const FONT: (&str, u32) = ("sans-serif", 12);
 const GREY: RGBColor = RGBColor(221, 221, 221);

@@ -93,34 +93,3 @@ pub(super) fn spread(values: impl Iterator<Item = f64>) -> [f64; 3] {
     let [low, high] = [(sorted.len() - 1) / 2, sorted.len() / 2];
     [f64::midpoint(sorted[low], sorted[high]), *min, *max]
 }
-
-/// A number with this many digits after the point.
-pub(super) fn number(number: f64, decimals: usize) -> String {
-    match decimals {
-        0 => thousands(number),
-        _ => format!("{number:.decimals$}"),
-    }
-}
-
-/// A whole number, with narrow spaces between the thousands.
-pub(super) fn thousands(number: f64) -> String {
-    let digits = format!("{number:.0}");
-    let mut out = String::new();
-    for (at, digit) in digits.char_indices() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push('\u{202f}');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// Three significant digits; large numbers in full.
-pub(super) fn short(number: f64) -> String {
-    match number {
-        1_000.0.. => thousands(number),
-        100.0.. => format!("{number:.0}"),
-        10.0.. => format!("{number:.1}"),
-        _ => format!("{number:.2}"),
-    }
-}

@@ -84,19 +84,18 @@ impl<'a> Valgrind<'a> {
         })
     }
 
-    /// The counts of a tool per call. The lowest totals of the rounds of each run are used.
+    /// The counts of a tool per call. The lowest totals of the gate's rounds of each run are used.
     pub(super) fn per_call(
         &self,
         tool: &Tool,
         subject: Subject,
         gate: &Workload,
         [few, more]: Span,
-        rounds: usize,
     ) -> Result<[f64; 2], String> {
         let place = format!("{}, {}", subject.name(), gate.name);
         let mut totals = [[u64::MAX; 2]; 2];
         for (lowest, calls) in totals.iter_mut().zip([few, few + more]) {
-            for _ in 0..rounds {
+            for _ in 0..gate.rounds.unwrap_or(1) {
                 let found = self.run(tool, subject, gate, calls).at(&place)?;
                 *lowest = [lowest[0].min(found[0]), lowest[1].min(found[1])];
             }

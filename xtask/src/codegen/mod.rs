@@ -20,6 +20,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::files;
+use crate::programs::{SHORT, run as run_program};
+use crate::steps::say;
 use crate::workspace::{At as _, root};
 use docs::Docs;
 use emit::Scope;
@@ -104,10 +106,7 @@ fn format(root: &Path, files: Files) -> Result<Files, String> {
     apply(&staged, &files, false)?;
     let mut command = Command::new("rustfmt");
     command.args(["--edition", "2024"]).args(files.keys());
-    let status = command.current_dir(&staged).status().at("rustfmt")?;
-    if !status.success() {
-        return Err("rustfmt refused the generated code".to_owned());
-    }
+    run_program(command.current_dir(&staged), SHORT, say).at("rustfmt of the generated code")?;
     let formatted = files.into_keys().map(|path| files::load(&staged, &path));
     formatted
         .map(|file| file.map(|file| (file.path, file.text)))

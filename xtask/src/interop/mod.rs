@@ -10,7 +10,7 @@ mod features;
 mod peers;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -36,7 +36,12 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let bins = "-p mcp-tests --bin interop-client --bin interop-auth --bin everything-server";
     build(root(), &target(), bins)?;
     let folder = target().join("interop");
-    let ours = Ours::new(&folder.join("bin"))?;
+    let copy = |name| copy_program(name, &folder.join("bin"));
+    let ours = Ours {
+        client: copy("interop-client")?,
+        server: copy("everything-server")?,
+        auth: copy("interop-auth")?,
+    };
     let installed = Installed::new(folder, &peers)?;
     for peer in &mut peers {
         if let Err(fault) = converse(peer, &installed, &ours) {
@@ -75,7 +80,7 @@ fn page(peers: &[Peer]) -> Result<String, String> {
     )
 }
 
-/// The programs of this workspace that take part.
+/// The programs of this workspace that take part, copied into a folder.
 #[derive(Debug)]
 struct Ours {
     client: PathBuf,
@@ -84,15 +89,6 @@ struct Ours {
 }
 
 impl Ours {
-    /// Copies the programs into a folder.
-    fn new(folder: &Path) -> Result<Self, String> {
-        Ok(Self {
-            client: copy_program("interop-client", folder)?,
-            server: copy_program("everything-server", folder)?,
-            auth: copy_program("interop-auth", folder)?,
-        })
-    }
-
     /// The driver of a peer, ready to start, and the running servers that it needs.
     fn driver(&self, peer: &Peer, installed: &Installed) -> Result<(Command, Vec<Server>), String> {
         let mut command = installed.command(peer);

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use super::syntax::{Source, Token};
 use crate::files::File;
+use crate::programs::{SHORT, run};
 use crate::steps::say;
 
 const PHRASES: &str = include_str!("phrases.txt");
@@ -82,27 +83,20 @@ pub(super) fn commits(root: &Path) -> Result<Vec<String>, String> {
         .lines()
         .find_map(|line| line.strip_prefix("since: "));
     let base = base.ok_or("phrases.txt has no line `since: COMMIT`")?;
-    let output = Command::new("git")
-        .args(["log", "--format=%h %s", &format!("{base}..HEAD")])
-        .current_dir(root)
-        .output();
-    match output {
-        Ok(output) if output.status.success() => {
-            Ok(subjects(&String::from_utf8_lossy(&output.stdout)))
-        }
-        _ => {
-            say("SKIPPED: commit subjects, because git does not have the history");
-            Ok(Vec::new())
-        }
+    let mut git = Command::new("git");
+    git.args(["log", "--format=%h %s", &format!("{base}..HEAD")]);
+    let mut violations = Vec::new();
+    let log = run(git.current_dir(root), SHORT, |line| {
+        violations.extend(subject(line))
+    });
+    if log.is_err() {
+        say("SKIPPED: commit subjects, because git does not have the history");
     }
+    Ok(violations)
 }
 
-/// Rejected phrases in a log whose lines are a commit and its subject.
-pub(super) fn subjects(log: &str) -> Vec<String> {
-    let commits = log.lines().filter_map(|line| line.split_once(' '));
-    let subject = |(commit, subject)| File::new(commit, subject);
-    commits
-        .map(subject)
-        .flat_map(|file| phrases(&file))
-        .collect()
+/// Rejected phrases in a line with a commit and its subject.
+pub(super) fn subject(line: &str) -> Vec<String> {
+    let (commit, subject) = line.split_once(' ').unwrap_or_default();
+    phrases(&File::new(commit, subject))
 }

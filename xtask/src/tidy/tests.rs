@@ -85,9 +85,10 @@ fn rejected_phrases_and_type_names_are_found() {
         format!("a.rs:3: rejected phrase \"{phrase}\""),
     ];
     assert_eq!(language::phrases(&File::new("a.rs", &text)), expected);
-    let log = format!("abc fix: answer {phrase} else\ndef fix: answer the client\n");
     let expected = format!("abc:1: rejected phrase \"{phrase}\"");
-    assert_eq!(language::subjects(&log), [expected]);
+    let subject = format!("abc fix: answer {phrase} else");
+    assert_eq!(language::subject(&subject), [expected]);
+    assert_eq!(language::subject("def fix: answer the client"), [""; 0]);
     let types = "struct Seat;\nuse a::Seat;\nimpl Seats for Seat {}\n";
     let expected = ["a.rs:1: rejected type name Seat"];
     assert_eq!(language::type_names(&source("a.rs", types)), expected);
