@@ -1,5 +1,6 @@
 //! The root folder of the workspace, arguments of commands, and errors with their place.
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::path::Path;
 
@@ -63,6 +64,15 @@ pub(crate) fn none_of(problems: &[String]) -> Result<(), String> {
     match problems {
         [] => Ok(()),
         _ => Err(problems.join("\n")),
+    }
+}
+
+/// Returns an error with the problem that the names have, and the names, if there are any.
+pub(crate) fn none_in(names: &BTreeSet<String>, problem: &str) -> Result<(), String> {
+    let lines = names.iter().map(|name| format!("\n  {name}"));
+    match names.is_empty() {
+        true => Ok(()),
+        false => Err(format!("{problem}{}", lines.collect::<String>())),
     }
 }
 

@@ -7,8 +7,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use toml::{Table, Value};
 
-use super::none;
-use crate::workspace::At as _;
+use crate::workspace::{At as _, none_in};
 
 /// The specification; the revision and a page follow.
 const SITE: &str = "https://modelcontextprotocol.io/specification";
@@ -61,9 +60,9 @@ impl Docs {
 
     /// Fails if an emitted item has no text, or a text no item. Call it after everything has been emitted.
     pub(super) fn check(&self) -> Result<(), String> {
-        none(&self.missing.borrow(), "docs.toml lacks these lines:")?;
+        none_in(&self.missing.borrow(), "docs.toml lacks these lines:")?;
         let stale = "docs.toml describes items that the schema does not have:";
-        none(&self.unused.borrow(), stale)
+        none_in(&self.unused.borrow(), stale)
     }
 }
 

@@ -22,7 +22,7 @@ use std::process::Command;
 use crate::files;
 use crate::programs::{SHORT, run as run_program};
 use crate::steps::say;
-use crate::workspace::{At as _, root};
+use crate::workspace::{At as _, none_in, root};
 use docs::Docs;
 use emit::Scope;
 use overrides::Overrides;
@@ -126,7 +126,7 @@ fn apply(root: &Path, files: &Files, check: bool) -> Result<(), String> {
     }
     if check {
         let problem = "generated files are out of date: run `cargo xtask codegen`";
-        return none(&stale, problem);
+        return none_in(&stale, problem);
     }
     for path in stale {
         match files.get(&path) {
@@ -135,13 +135,4 @@ fn apply(root: &Path, files: &Files, check: bool) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// Returns an error with the names if there are any.
-fn none(names: &BTreeSet<String>, problem: &str) -> Result<(), String> {
-    let lines = names.iter().map(|name| format!("\n  {name}"));
-    match names.is_empty() {
-        true => Ok(()),
-        false => Err(format!("{problem}{}", lines.collect::<String>())),
-    }
 }

@@ -6,8 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use super::model::Arm;
-use super::none;
-use crate::workspace::At as _;
+use crate::workspace::{At as _, none_in};
 
 /// The file, and which of its entries have not been used yet.
 #[derive(Debug, Deserialize)]
@@ -149,6 +148,6 @@ impl Overrides {
     /// Fails on entries that match nothing in any revision: misspelt, or the schemas changed.
     pub(super) fn check(&self) -> Result<(), String> {
         let problem = "overrides.toml: entries that match nothing:";
-        none(&self.unused.borrow(), problem)
+        none_in(&self.unused.borrow(), problem)
     }
 }
