@@ -21,19 +21,19 @@ const WRAPPER: (&str, &str) = ("FormProperties", "PrimitiveSchemaDefinition");
 /// Compares member by member; a type also differs when one that it mentions does. A hand-written wrapper of a type that
 /// differs is an error.
 pub(super) fn split(later: &Model, canonical: &Model) -> Result<Split, String> {
-    let differs =
-        |item: &&Item| find(canonical, &item.name).is_none_or(|known| known.kind != item.kind);
-    let own = later.items.iter().filter(differs);
-    let mut own: BTreeSet<String> = own.map(|item| item.name.clone()).collect();
+    let mut own = BTreeSet::new();
     loop {
-        let mentions_own = |item: &&Item| item.kind.names().iter().any(|name| own.contains(*name));
-        let further = later.items.iter().filter(mentions_own);
-        let further: Vec<_> = further.map(|item| item.name.clone()).collect();
-        let before = own.len();
-        own.extend(further);
-        if own.len() == before {
+        let differs = |item: &&Item| {
+            let known = find(canonical, &item.name);
+            known.is_none_or(|known| known.kind != item.kind)
+                || item.kind.names().iter().any(|name| own.contains(*name))
+        };
+        let items = later.items.iter().filter(differs);
+        let found: BTreeSet<String> = items.map(|item| item.name.clone()).collect();
+        if found == own {
             break;
         }
+        own = found;
     }
     let (wrapper, wrapped) = WRAPPER;
     let mut names = later.items.iter().flat_map(|item| item.kind.names());
@@ -42,25 +42,21 @@ pub(super) fn split(later: &Model, canonical: &Model) -> Result<Split, String> {
             "{wrapper} is written by hand around {wrapped}, which differs from the canonical one"
         ));
     }
-    let mut items = later.items.clone();
-    items.retain(|item| own.contains(&item.name));
-    let names = later.items.iter().map(|item| item.name.clone());
-    let mut shared: BTreeSet<String> = names.filter(|name| !own.contains(name)).collect();
+    let items = later.items.iter().cloned();
+    let (items, others): (Vec<_>, Vec<_>) = items.partition(|item| own.contains(&item.name));
+    let mut shared: BTreeSet<String> = others.into_iter().map(|item| item.name).collect();
     let mut novel = Vec::new();
     for method in &later.methods {
         let mut methods = canonical.methods.iter();
-        let known = methods.find(|known| known.method == method.method);
-        let is_shared = known.is_some_and(|known| known.is_same(method));
-        if known.is_none() {
-            novel.push(method.clone());
-        } else if is_shared && !method.types().any(|name| own.contains(name)) {
-            shared.insert(method.name.clone());
+        match methods.find(|known| known.method == method.method) {
+            None => novel.push(method.clone()),
+            Some(known) if !known.is_same(method) => {}
+            Some(_) if method.types().any(|name| own.contains(name)) => {}
+            Some(_) => drop(shared.insert(method.name.clone())),
         }
     }
-    let own = Model {
-        items,
-        methods: later.methods.clone(),
-    };
+    let methods = later.methods.clone();
+    let own = Model { items, methods };
     Ok(Split { own, shared, novel })
 }
 

@@ -121,8 +121,8 @@ pub(super) struct Method {
     pub(super) params_optional: bool,
     /// The result type of a request; none for a notification.
     pub(super) result: Option<String>,
-    pub(super) from_client: bool,
-    pub(super) from_server: bool,
+    /// Whether the client sends it, and whether the server does.
+    pub(super) sides: [bool; 2],
     /// The definition of the whole response, where the schema has one.
     pub(super) response: Option<String>,
 }

@@ -138,15 +138,16 @@ impl<'a> Builder<'a> {
         }
         let is_request = schema.member("id").is_some() || schema.is_embedded();
         let stem = name.strip_suffix("Request").unwrap_or(name);
-        let response = format!("{stem}ResultResponse");
-        let response = Some(response).filter(|name| self.definitions.contains_key(name));
+        let [response, result] = ["ResultResponse", "Result"].map(|end| {
+            let name = format!("{stem}{end}");
+            Some(name).filter(|name| self.definitions.contains_key(name))
+        });
         let lifted = response.as_ref();
         let lifted = lifted.and_then(|response| self.overrides.renamed("lift", response));
-        let result = format!("{stem}Result");
-        let result = match lifted {
-            Some(lifted) => lifted.to_owned(),
-            None if self.definitions.contains_key(&result) => self.rust_name(&result),
-            None => "EmptyResult".to_owned(),
+        let result = match (lifted, result) {
+            (Some(lifted), _) => lifted.to_owned(),
+            (None, Some(result)) => self.rust_name(&result),
+            (None, None) => "EmptyResult".to_owned(),
         };
         self.methods.push(Method {
             name: name.to_owned(),
@@ -154,8 +155,7 @@ impl<'a> Builder<'a> {
             params: params_type,
             params_optional: !schema.requires("params"),
             result: is_request.then_some(result),
-            from_client: self.sends("Client", name, method),
-            from_server: self.sends("Server", name, method),
+            sides: ["Client", "Server"].map(|side| self.sends(side, name, method)),
             response,
         });
         Ok(())
@@ -293,18 +293,14 @@ impl<'a> Builder<'a> {
     /// The Rust type of a member.
     fn ty(&mut self, at: &str, schema: &Schema) -> Result<String, String> {
         if let Some(entry) = self.overrides.find("field", at) {
-            // A plain string that the overrides turn into an enum.
-            if self.overrides.renamed("inline", at) == Some(&entry.ty) {
-                self.anonymous(at, schema)?;
-            }
             return Ok(entry.ty.clone());
         }
         if let Some(reference) = &schema.reference {
             return Ok(self.rust_name(self.resolve(reference)?.0));
         }
-        let mut members = schema.properties.iter();
-        let has_type = members.any(|all| !all.is_empty() || self.overrides.has("inline", at));
-        if has_type || schema.any_of.is_some() || schema.values.is_some() {
+        let has_members = schema.properties.iter().any(|all| !all.is_empty());
+        let has_arms = schema.any_of.is_some() || schema.values.is_some();
+        if has_members || has_arms || self.overrides.has("inline", at) {
             return self.anonymous(at, schema);
         }
         let plain = match schema.ty.as_str() {

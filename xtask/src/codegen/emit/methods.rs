@@ -19,9 +19,9 @@ pub(super) fn emit(model: &Model, scope: &Scope<'_>) -> Result<String, String> {
         methods.iter().partition(|method| method.result.is_some());
     items.push(emit_direction("request", &requests));
     items.push(emit_direction("notification", &notifications));
-    let mut own = methods;
-    own.retain(|method| !scope.is_shared(&method.name));
-    items.extend(own.iter().map(|method| emit_marker(method, scope)));
+    let own = methods.iter();
+    let own = own.filter(|method| !scope.is_shared(&method.name));
+    items.extend(own.map(|method| emit_marker(method, scope)));
     Ok(scope.head("methods") + &print(&items)?)
 }
 
@@ -62,14 +62,12 @@ fn emit_direction(kind: &str, methods: &[&Method]) -> TokenStream {
         " The direction of a {kind}, or `None` if the method is not a {kind} of the schema."
     );
     let sides = [
-        ((true, false), quote!(ClientToServer)),
-        ((false, true), quote!(ServerToClient)),
-        ((true, true), quote!(Both)),
+        ([true, false], quote!(ClientToServer)),
+        ([false, true], quote!(ServerToClient)),
+        ([true, true], quote!(Both)),
     ];
     let arms = sides.iter().map(|(sides, direction)| {
-        let own = methods
-            .iter()
-            .filter(|method| (method.from_client, method.from_server) == *sides);
+        let own = methods.iter().filter(|method| method.sides == *sides);
         let names: Vec<_> = own.map(|method| constant(method)).collect();
         (!names.is_empty()).then(|| quote!(#(method::#names)|* => Some(Direction::#direction),))
     });
