@@ -10,8 +10,7 @@ use tokio::time::timeout;
 use crate::connection::channel;
 use crate::driver::spawner::{Spawner, Threads};
 use crate::driver::{Driver, Role};
-use crate::error::End;
-use crate::error::stall_text;
+use crate::error::{End, stall_text};
 use crate::options::Options;
 use crate::stray::{StrayFilter, StrayOutput};
 

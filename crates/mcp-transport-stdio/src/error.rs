@@ -7,12 +7,12 @@ use std::{fmt, io};
 ///
 /// A client that closes its end is not an error.
 pub struct Error {
-    kind: Kind,
+    kind: ErrorKind,
     source: Option<io::Error>,
 }
 
 #[derive(Debug)]
-enum Kind {
+pub(crate) enum ErrorKind {
     /// The server configuration is invalid.
     Unready(String),
     Open(&'static str),
@@ -23,69 +23,41 @@ enum Kind {
 }
 
 impl Error {
-    pub(crate) fn unready(why: String) -> Self {
-        Self {
-            kind: Kind::Unready(why),
-            source: None,
-        }
-    }
-
-    pub(crate) fn open(what: &'static str, source: io::Error) -> Self {
-        Self {
-            kind: Kind::Open(what),
-            source: Some(source),
-        }
-    }
-
-    pub(crate) fn read(source: io::Error) -> Self {
-        Self {
-            kind: Kind::Read,
-            source: Some(source),
-        }
-    }
-
-    pub(crate) fn write(source: io::Error) -> Self {
-        Self {
-            kind: Kind::Write,
-            source: Some(source),
-        }
-    }
-
-    pub(crate) fn stalled(limit: Duration) -> Self {
-        Self {
-            kind: Kind::Stalled(limit),
-            source: None,
-        }
-    }
-
-    pub(crate) fn busy() -> Self {
-        Self {
-            kind: Kind::Busy,
-            source: None,
-        }
+    pub(crate) fn new(kind: ErrorKind, source: io::Error) -> Self {
+        let source = Some(source);
+        Self { kind, source }
     }
 
     /// Returns whether the pipe failed after it was opened.
     pub fn is_closed(&self) -> bool {
-        matches!(self.kind, Kind::Read | Kind::Write | Kind::Stalled(_))
+        matches!(
+            self.kind,
+            ErrorKind::Read | ErrorKind::Write | ErrorKind::Stalled(_)
+        )
     }
 
     /// Returns whether the peer did not read for longer than
     /// [`Options::with_write_timeout`](crate::Options::with_write_timeout) allows.
     pub fn is_timeout(&self) -> bool {
-        matches!(self.kind, Kind::Stalled(_))
+        matches!(self.kind, ErrorKind::Stalled(_))
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Self { kind, source: None }
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            Kind::Unready(why) => f.write_str(why),
-            Kind::Open(what) => write!(f, "cannot use {what} for the protocol"),
-            Kind::Read => f.write_str("reading from the peer failed"),
-            Kind::Write => f.write_str("writing to the peer failed"),
-            Kind::Stalled(limit) => f.write_str(&stall_text(*limit)),
-            Kind::Busy => f.write_str(
+            ErrorKind::Unready(why) => f.write_str(why),
+            ErrorKind::Open(what) => write!(f, "cannot use {what} for the protocol"),
+            ErrorKind::Read => f.write_str("reading from the peer failed"),
+            ErrorKind::Write => f.write_str("writing to the peer failed"),
+            ErrorKind::Stalled(limit) => f.write_str(&stall_text(*limit)),
+            ErrorKind::Busy => f.write_str(
                 "stdin and stdout are already being served; a process has only one of each, use \
                  serve_io for other streams",
             ),

@@ -58,9 +58,7 @@ mod memory;
 mod options;
 mod server;
 mod standard;
-mod stdio;
 mod stray;
-mod sync;
 
 #[cfg(feature = "child")]
 pub use child::{Child, Stderr};
@@ -69,5 +67,4 @@ pub use error::Error;
 pub use lines::{FramedLine, Lines};
 pub use memory::{InMemory, ServerEnd, duplex, in_memory};
 pub use options::Options;
-pub use server::{serve_io, serve_io_with};
-pub use stdio::{serve, serve_with};
+pub use server::{serve, serve_io, serve_io_with, serve_with};

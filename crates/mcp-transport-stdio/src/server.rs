@@ -1,4 +1,8 @@
-//! Serving on a pair of byte streams.
+//! Serving on stdin and stdout, as hosts start a server, and on any pair of byte streams.
+//!
+//! Specification:
+//! [stdio](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio),
+//! [shutdown](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#shutdown).
 
 use std::sync::Arc;
 
@@ -8,9 +12,48 @@ use tokio::time::timeout;
 
 use crate::driver::spawner::{Spawner, Threads};
 use crate::driver::{Driver, Role};
-use crate::error::End;
-use crate::error::{Error, stall_text};
+use crate::error::{End, Error, ErrorKind, stall_text};
 use crate::options::Options;
+use crate::standard;
+
+/// Serves on stdin and stdout until stdin ends: the main function of a server program.
+///
+/// Returns within a second of the end of stdin even if handlers still run, so that the process can
+/// exit. Handlers that finish in time are answered; the others are cancelled. Blocking handlers run
+/// on threads that do not keep the process alive.
+///
+/// On Unix, while this function runs, descriptor 1 points to stderr and descriptor 0 to the null
+/// device for the rest of the process. A library that prints by accident therefore does not break
+/// the session. See [`Options::without_guard`].
+///
+/// Needs a tokio runtime with I/O and timer enabled, as `#[tokio::main]` creates it. One thread is
+/// enough.
+///
+/// # Errors
+/// The server configuration is invalid, stdin or stdout cannot be used or fail, they are already
+/// being served, or the client does not read. A client that disconnects is not an error.
+///
+/// # Cancel safety
+/// Dropping the future ends the session, cancels its handlers and restores the descriptors.
+pub async fn serve(service: impl Service) -> Result<(), Error> {
+    serve_with(service, Options::for_server()).await
+}
+
+/// [`serve`] with custom limits and timeouts.
+///
+/// # Errors
+/// As [`serve`].
+///
+/// # Cancel safety
+/// As [`serve`].
+pub async fn serve_with(service: impl Service, options: Options) -> Result<(), Error> {
+    service.ready().map_err(ErrorKind::Unready)?;
+    let (reader, writer, restore) = standard::open(options.guard)?;
+    let threads = Threads::Separate;
+    let result = serve_on(Arc::new(service), (reader, writer), threads, &options).await;
+    drop(restore);
+    result
+}
 
 /// Serves one client over a pair of byte streams until the client disconnects. `read` is what the
 /// client writes. Framing is that of [stdio].
@@ -51,19 +94,8 @@ where
     R: AsyncRead + Unpin + Send,
     W: AsyncWrite + Unpin + Send,
 {
-    serve_streams(Arc::new(service), (read, write), options).await
-}
-
-pub(crate) async fn serve_streams<R, W>(
-    service: Arc<dyn Service>,
-    streams: (R, W),
-    options: Options,
-) -> Result<(), Error>
-where
-    R: AsyncRead + Unpin + Send,
-    W: AsyncWrite + Unpin + Send,
-{
-    serve_on(service, streams, Threads::Runtime, &options).await
+    let service: Arc<dyn Service> = Arc::new(service);
+    serve_on(service, (read, write), Threads::Runtime, &options).await
 }
 
 pub(crate) async fn serve_on<R, W>(
@@ -76,7 +108,7 @@ where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
-    service.ready().map_err(Error::unready)?;
+    service.ready().map_err(ErrorKind::Unready)?;
     service.start();
     let mux = Mux::new(ServerSession::new(service), options.limits.clone());
     let spawner = Spawner::new(threads, options.max_blocking_handlers);
@@ -110,11 +142,17 @@ fn outcome(end: End) -> (Closed, Result<(), Error>) {
             (Closed::eof().with_detail(error.to_string()), Ok(()))
         }
         End::Closed | End::TooManyStrayLines => (Closed::local(), Ok(())),
-        End::Read(error) => (Closed::io(copy(&error)), Err(Error::read(error))),
-        End::Write(error) => (Closed::io(copy(&error)), Err(Error::write(error))),
+        End::Read(error) => (
+            Closed::io(copy(&error)),
+            Err(Error::new(ErrorKind::Read, error)),
+        ),
+        End::Write(error) => (
+            Closed::io(copy(&error)),
+            Err(Error::new(ErrorKind::Write, error)),
+        ),
         End::Stalled(limit) => (
             Closed::stalled(stall_text(limit)),
-            Err(Error::stalled(limit)),
+            Err(ErrorKind::Stalled(limit).into()),
         ),
     }
 }

@@ -10,9 +10,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use self::pipe::{Reader, Writer, pipe};
 use crate::client::Pipe;
+use crate::driver::spawner::Threads;
 use crate::error::Error;
 use crate::options::Options;
-use crate::server::serve_streams;
+use crate::server::serve_on;
 
 /// Default capacity of one direction in bytes, the same as for a pipe of the operating system.
 const CAPACITY: usize = 64 << 10;
@@ -72,12 +73,11 @@ impl Transport for InMemory {
         Box::pin(async move {
             self.service.ready().map_err(TransportError::new)?;
             let (client, server) = duplex(self.capacity);
-            let serving = tokio::spawn(serve_streams(self.service, server.streams, self.server));
-            Ok(client
-                .with_options(self.client)
-                .connect(inbound, async move {
-                    let _ = serving.await;
-                }))
+            let serving = tokio::spawn(server.serve_with(self.service, self.server));
+            let client = client.with_options(self.client);
+            Ok(client.connect(inbound, async move {
+                let _ = serving.await;
+            }))
         })
     }
 }
@@ -122,7 +122,12 @@ impl ServerEnd {
     /// # Cancel safety
     /// Dropping the future ends the session and cancels its handlers.
     pub async fn serve(self, service: impl Service) -> Result<(), Error> {
-        serve_streams(Arc::new(service), self.streams, Options::for_server()).await
+        self.serve_with(Arc::new(service), Options::for_server())
+            .await
+    }
+
+    async fn serve_with(self, service: Arc<dyn Service>, options: Options) -> Result<(), Error> {
+        serve_on(service, self.streams, Threads::Runtime, &options).await
     }
 
     /// Returns the streams: what the client writes, and what the client reads.

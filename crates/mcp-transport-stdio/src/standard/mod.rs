@@ -8,13 +8,15 @@ mod threads;
 #[cfg(unix)]
 mod unix;
 
+use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
+#[cfg(not(unix))]
 use threads::{ThreadReader, ThreadWriter};
 
 /// Whether stdin and stdout are being served.
@@ -26,7 +28,7 @@ struct ExclusiveUse;
 impl ExclusiveUse {
     fn take() -> Result<Self, Error> {
         match TAKEN.swap(true, Ordering::AcqRel) {
-            true => Err(Error::busy()),
+            true => Err(ErrorKind::Busy.into()),
             false => Ok(Self),
         }
     }
@@ -49,99 +51,55 @@ pub(crate) struct Restore {
 #[cfg(unix)]
 pub(crate) fn open(guard: bool) -> Result<(Reader, Writer, Restore), Error> {
     let exclusive = ExclusiveUse::take()?;
-    let mut saved = unix::Saved::new().map_err(|error| Error::open("stdin and stdout", error))?;
-    let reader = saved
-        .reader()
-        .map_err(|error| Error::open("stdin", error))?;
-    let writer = saved
-        .writer()
-        .map_err(|error| Error::open("stdout", error))?;
+    let mut saved = unix::Saved::new().map_err(unusable("stdin and stdout"))?;
+    let reader = saved.reader().map_err(unusable("stdin"))?;
+    let writer = saved.writer().map_err(unusable("stdout"))?;
     if guard {
-        saved
-            .guard()
-            .map_err(|error| Error::open("file descriptors 0 and 1 for the guard", error))?;
+        let what = "file descriptors 0 and 1 for the guard";
+        saved.guard().map_err(unusable(what))?;
     }
     let restore = Restore {
         _saved: saved,
         _exclusive: exclusive,
     };
-    Ok((reader, writer, restore))
+    Ok((reader, Writer(writer), restore))
 }
 
 /// Opens stdin and stdout. This system has no guard.
 #[cfg(not(unix))]
 pub(crate) fn open(_guard: bool) -> Result<(Reader, Writer, Restore), Error> {
     let exclusive = ExclusiveUse::take()?;
-    let reader =
-        ThreadReader::new(std::io::stdin()).map_err(|error| Error::open("stdin", error))?;
-    let writer =
-        ThreadWriter::new(std::io::stdout()).map_err(|error| Error::open("stdout", error))?;
-    Ok((
-        Reader::Thread(reader),
-        Writer::Thread(writer),
-        Restore {
-            _exclusive: exclusive,
-        },
-    ))
+    let reader = ThreadReader::new(io::stdin()).map_err(unusable("stdin"))?;
+    let writer = ThreadWriter::new(io::stdout()).map_err(unusable("stdout"))?;
+    let restore = Restore {
+        _exclusive: exclusive,
+    };
+    Ok((Box::new(reader), Writer(Box::new(writer)), restore))
 }
 
-pub(crate) enum Reader {
-    #[cfg(unix)]
-    Pipe(tokio::net::unix::pipe::Receiver),
-    #[cfg(unix)]
-    Socket(tokio::net::UnixStream),
-    Thread(ThreadReader),
+fn unusable(what: &'static str) -> impl FnOnce(io::Error) -> Error {
+    move |error| Error::new(ErrorKind::Open(what), error)
 }
 
-impl AsyncRead for Reader {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        match self.get_mut() {
-            #[cfg(unix)]
-            Self::Pipe(pipe) => Pin::new(pipe).poll_read(cx, buffer),
-            #[cfg(unix)]
-            Self::Socket(socket) => Pin::new(socket).poll_read(cx, buffer),
-            Self::Thread(thread) => Pin::new(thread).poll_read(cx, buffer),
-        }
-    }
-}
+pub(crate) type Reader = Box<dyn AsyncRead + Send + Unpin>;
 
-pub(crate) enum Writer {
-    #[cfg(unix)]
-    Pipe(tokio::net::unix::pipe::Sender),
-    #[cfg(unix)]
-    Socket(tokio::net::UnixStream),
-    Thread(ThreadWriter),
-}
+/// Stdout. It is never shut down, because it belongs to the process.
+pub(crate) struct Writer(Box<dyn AsyncWrite + Send + Unpin>);
 
 impl AsyncWrite for Writer {
     fn poll_write(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bytes: &[u8],
-    ) -> Poll<std::io::Result<usize>> {
-        match self.get_mut() {
-            #[cfg(unix)]
-            Self::Pipe(pipe) => Pin::new(pipe).poll_write(cx, bytes),
-            #[cfg(unix)]
-            Self::Socket(socket) => Pin::new(socket).poll_write(cx, bytes),
-            Self::Thread(thread) => Pin::new(thread).poll_write(cx, bytes),
-        }
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(cx, bytes)
     }
 
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        match self.get_mut() {
-            #[cfg(unix)]
-            Self::Pipe(_) | Self::Socket(_) => Poll::Ready(Ok(())),
-            Self::Thread(thread) => Pin::new(thread).poll_flush(cx),
-        }
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(cx)
     }
 
-    /// Flushes only, because stdout belongs to the process.
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.poll_flush(cx)
     }
 }

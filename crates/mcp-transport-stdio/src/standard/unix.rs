@@ -8,11 +8,12 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::stdio::{dup2_stdin, dup2_stdout, stderr, stdin, stdout};
+use tokio::io::AsyncWrite;
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 
+use super::Reader;
 use super::threads::{ThreadReader, ThreadWriter};
-use super::{Reader, Writer};
 
 /// Private, close-on-exec duplicates of descriptors 0 and 1, and how to restore them.
 pub(crate) struct Saved {
@@ -38,36 +39,36 @@ impl Saved {
         if let Some(path) = anonymous_pipe(&self.stdin)
             && let Ok(pipe) = pipe::OpenOptions::new().open_receiver(path)
         {
-            return Ok(Reader::Pipe(pipe));
+            return Ok(Box::new(pipe));
         }
         let kind = Kind::of(&self.stdin)?;
         let copy = self.stdin.try_clone()?;
         if kind == Kind::Other {
-            return ThreadReader::new(File::from(copy)).map(Reader::Thread);
+            return Ok(Box::new(ThreadReader::new(File::from(copy))?));
         }
         self.stdin_flags = Some(fcntl_getfl(&self.stdin)?);
-        match kind {
-            Kind::Socket => socket(copy).map(Reader::Socket),
-            _ => pipe::Receiver::from_owned_fd(copy).map(Reader::Pipe),
-        }
+        Ok(match kind {
+            Kind::Socket => Box::new(socket(copy)?),
+            _ => Box::new(pipe::Receiver::from_owned_fd(copy)?),
+        })
     }
 
-    pub(crate) fn writer(&mut self) -> io::Result<Writer> {
+    pub(crate) fn writer(&mut self) -> io::Result<Box<dyn AsyncWrite + Send + Unpin>> {
         if let Some(path) = anonymous_pipe(&self.stdout)
             && let Ok(pipe) = pipe::OpenOptions::new().open_sender(path)
         {
-            return Ok(Writer::Pipe(pipe));
+            return Ok(Box::new(pipe));
         }
         let kind = Kind::of(&self.stdout)?;
         let copy = self.stdout.try_clone()?;
         if kind == Kind::Other {
-            return ThreadWriter::new(File::from(copy)).map(Writer::Thread);
+            return Ok(Box::new(ThreadWriter::new(File::from(copy))?));
         }
         self.stdout_flags = Some(fcntl_getfl(&self.stdout)?);
-        match kind {
-            Kind::Socket => socket(copy).map(Writer::Socket),
-            _ => pipe::Sender::from_owned_fd(copy).map(Writer::Pipe),
-        }
+        Ok(match kind {
+            Kind::Socket => Box::new(socket(copy)?),
+            _ => Box::new(pipe::Sender::from_owned_fd(copy)?),
+        })
     }
 
     /// Points descriptor 1 to stderr and descriptor 0 to the null device, for this process and the
