@@ -212,6 +212,22 @@ where
     }
 }
 
+/// Returns the TLS configuration of clients: the certificates of the system, and a provider of its
+/// own, because the process-wide default belongs to the program.
+///
+/// # Errors
+/// Returns an error if the certificates of the system cannot be used.
+#[cfg(feature = "tls")]
+pub fn tls_config() -> Result<rustls::ClientConfig, rustls::Error> {
+    use rustls_platform_verifier::BuilderVerifierExt;
+
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .and_then(BuilderVerifierExt::with_platform_verifier)?;
+    Ok(config.with_no_client_auth())
+}
+
 /// Formats an error and its causes without repetition.
 pub fn error_chain(error: &(dyn std::error::Error + 'static)) -> String {
     use fmt::Write;

@@ -29,22 +29,13 @@ pub(crate) fn default_service(
 fn secure(
     mut tcp: HttpConnector<PolicyResolver>,
 ) -> Result<Box<dyn HttpService<RequestBody>>, Error> {
-    use std::sync::Arc;
-
     use crate::error::ErrorKind;
-    use rustls_platform_verifier::BuilderVerifierExt;
 
     tcp.enforce_http(false);
-    // Uses its own provider: the process-wide default belongs to the program.
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .and_then(BuilderVerifierExt::with_platform_verifier)
-        .map_err(|error| {
-            let message = "cannot use the certificates of this system";
-            Error::caused(ErrorKind::Setup, message, error)
-        })?
-        .with_no_client_auth();
+    let config = mcp_transport_http::http_service::tls_config().map_err(|error| {
+        let message = "cannot use the certificates of this system";
+        Error::caused(ErrorKind::Setup, message, error)
+    })?;
     let connector = hyper_rustls::HttpsConnectorBuilder::new()
         .with_tls_config(config)
         .https_or_http()

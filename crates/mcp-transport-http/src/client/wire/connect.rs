@@ -54,20 +54,10 @@ fn secure(
     mut tcp: HttpConnector,
     limit: Duration,
 ) -> Result<Box<dyn HttpService<RequestBody>>, TransportError> {
-    use std::sync::Arc;
-
-    use rustls_platform_verifier::BuilderVerifierExt;
-
     tcp.enforce_http(false);
-    // Uses its own provider: the process-wide default belongs to the program.
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .and_then(BuilderVerifierExt::with_platform_verifier)
-        .map_err(|error| {
-            TransportError::new("cannot use the certificates of this system").with_source(error)
-        })?
-        .with_no_client_auth();
+    let config = crate::http_service::tls_config().map_err(|error| {
+        TransportError::new("cannot use the certificates of this system").with_source(error)
+    })?;
     let connector = hyper_rustls::HttpsConnectorBuilder::new()
         .with_tls_config(config)
         .https_only()
