@@ -57,6 +57,26 @@ impl Error {
         Self::build(kind, message.into(), Some(source.into()))
     }
 
+    pub(crate) fn setup(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Setup, message)
+    }
+
+    pub(crate) fn forbidden(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Forbidden, message)
+    }
+
+    pub(crate) fn unavailable(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Unavailable, message)
+    }
+
+    pub(crate) fn invalid_response(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::InvalidResponse, message)
+    }
+
+    pub(crate) fn mismatch(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Mismatch, message)
+    }
+
     fn build(
         kind: ErrorKind,
         message: String,

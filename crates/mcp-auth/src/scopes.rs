@@ -2,11 +2,14 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// The scope that requests a refresh token.
 pub(crate) const OFFLINE_ACCESS: &str = "offline_access";
 
 /// A set of scopes, in the order of their first mention. The order has no meaning.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(from = "String", into = "String")]
 pub struct Scopes(Vec<String>);
 
 impl Scopes {
@@ -72,15 +75,21 @@ impl<'a> FromIterator<&'a str> for Scopes {
     }
 }
 
+impl From<String> for Scopes {
+    fn from(text: String) -> Self {
+        Self::parse(&text)
+    }
+}
+
+impl From<Scopes> for String {
+    fn from(scopes: Scopes) -> Self {
+        scopes.to_string()
+    }
+}
+
 impl fmt::Display for Scopes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, scope) in self.0.iter().enumerate() {
-            if at > 0 {
-                f.write_str(" ")?;
-            }
-            f.write_str(scope)?;
-        }
-        Ok(())
+        f.write_str(&self.0.join(" "))
     }
 }
 

@@ -4,6 +4,9 @@ use std::fmt;
 
 use zeroize::Zeroizing;
 
+#[cfg(feature = "client")]
+use crate::error::{Error, ErrorKind};
+
 /// A token, a password or a key. `Debug` does not print it, and its memory is wiped on drop. Copies
 /// made by the operating system or by other libraries are not wiped.
 #[derive(Clone)]
@@ -43,6 +46,34 @@ impl<'de> serde::Deserialize<'de> for Secret {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer).map(Self::new)
     }
+}
+
+/// Serializes the text of a secret. `Secret` itself does not implement `Serialize`, so that a secret
+/// is written only where a field names this function.
+#[cfg(feature = "client")]
+pub(crate) fn serialize<S: serde::Serializer>(secret: &Secret, out: S) -> Result<S::Ok, S::Error> {
+    out.serialize_str(secret.expose())
+}
+
+/// Like [`serialize`], for an optional secret.
+#[cfg(feature = "client")]
+pub(crate) fn serialize_option<S: serde::Serializer>(
+    secret: &Option<Secret>,
+    out: S,
+) -> Result<S::Ok, S::Error> {
+    serde::Serialize::serialize(&secret.as_ref().map(Secret::expose), out)
+}
+
+/// Returns a value as JSON text for a token store.
+#[cfg(feature = "client")]
+pub(crate) fn to_json(value: &impl serde::Serialize) -> Result<Secret, Error> {
+    let text = serde_json::to_string(value);
+    text.map(Secret::new).map_err(|_| {
+        Error::new(
+            ErrorKind::Store,
+            "the value to store cannot be written as JSON",
+        )
+    })
 }
 
 #[cfg(test)]

@@ -39,14 +39,8 @@ impl OAuth {
     /// Returns a builder for the client of the server at this URL, the same URL as in
     /// [`Http::new`](mcp_transport_http::Http::new).
     pub fn client(server: impl Into<String>) -> OAuthBuilder {
-        OAuthBuilder::new(server.into())
-    }
-}
-
-impl OAuthBuilder {
-    pub(crate) fn new(server: String) -> Self {
-        Self {
-            server,
+        OAuthBuilder {
+            server: server.into(),
             document: None,
             document_key: None,
             store: Arc::new(MemoryStore::new()),
@@ -55,7 +49,9 @@ impl OAuthBuilder {
             settings: Settings::default(),
         }
     }
+}
 
+impl OAuthBuilder {
     /// Acts for a user, whose browser `agent` opens. See [`Loopback`](super::Loopback) for programs
     /// on the user's machine.
     pub fn user_agent(mut self, agent: impl UserAgent) -> Self {
@@ -217,8 +213,7 @@ impl OAuthBuilder {
         let document = url.map(|url| ClientDocument { url, key });
         let needs = matches!(self.settings.grant, Grant::Client | Grant::Enterprise(_));
         if needs && self.settings.credentials.is_none() {
-            return Err(Error::new(
-                ErrorKind::Setup,
+            return Err(Error::setup(
                 "the grant needs a registered client: set its credentials with \
                  OAuthBuilder::credentials",
             ));

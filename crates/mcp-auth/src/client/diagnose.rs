@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::client::challenge::Challenge;
-use crate::client::discovery::{Discovery, DiscoveryLog, DiscoveryResult};
+use crate::client::discovery::{DiscoveryLog, DiscoveryResult};
 use crate::client::oauth::OAuth;
 use crate::error::Error;
 use crate::web::redacted;
@@ -36,11 +36,7 @@ impl OAuth {
             Ok(reply) => (reply.status.to_string(), Challenge::of(&reply.headers)),
             Err(error) => (error.to_string(), None),
         };
-        let discovery = Discovery {
-            http_client: &inner.http_client,
-            server: &inner.server,
-            presets: &inner.settings.presets,
-        };
+        let discovery = inner.discovery();
         let mut log = DiscoveryLog::default();
         let found = discovery.run(challenge.as_ref(), &mut log).await;
         Diagnosis {

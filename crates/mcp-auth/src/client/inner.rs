@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use url::Url;
 
-use crate::client::discovery::{DiscoveryResult, Presets};
+use crate::client::discovery::{Discovery, DiscoveryResult, Presets};
 use crate::client::progress::SignInProgress;
 use crate::client::registration::{ClientDocument, ClientProfile, Credentials, Registration};
 use crate::client::sign_in::Grant;
@@ -92,6 +92,14 @@ pub(crate) struct State {
 impl Inner {
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
+    }
+
+    pub(crate) fn discovery(&self) -> Discovery<'_> {
+        Discovery {
+            http_client: &self.http_client,
+            server: &self.server,
+            presets: &self.settings.presets,
+        }
     }
 
     /// Returns the time in seconds since 1970.

@@ -13,10 +13,10 @@ use crate::client::challenge::Challenge;
 use crate::client::inner::Inner;
 use crate::client::progress::SignInProgress;
 use crate::client::sign_in::RenewalReason;
-use crate::client::token::{DPOP, TokenSet, TokenType, origin, sensitive};
+use crate::client::token::{DPOP, TokenSet, TokenType, origin};
 use crate::error::Error;
 use crate::scopes::Scopes;
-use crate::web::redacted;
+use crate::web::{redacted, sensitive};
 
 /// An OAuth client for one server.
 ///

@@ -5,7 +5,6 @@ use ring::rand::SystemRandom;
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair, RSA_PKCS1_SHA256, RsaKeyPair,
 };
-use std::fmt;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
@@ -26,12 +25,14 @@ pub(crate) fn random() -> Result<String, Error> {
 }
 
 /// A private key for client assertions and DPoP proofs.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct SigningKey {
     pair: Arc<Pair>,
     id: Option<String>,
 }
 
+/// `Debug` prints only the public keys.
+#[derive(Debug)]
 enum Pair {
     Es256(EcdsaKeyPair),
     Rs256(RsaKeyPair),
@@ -45,8 +46,7 @@ impl SigningKey {
     /// Returns an error for any other input. The error does not quote the key.
     pub fn from_pem(text: &Secret) -> Result<Self, Error> {
         let Some(der) = pem(text.expose(), "PRIVATE KEY").map(Zeroizing::new) else {
-            return Err(Error::new(
-                ErrorKind::Setup,
+            return Err(Error::setup(
                 "the key is not a PEM file with a PRIVATE KEY block; convert it with \"openssl \
                  pkcs8 -topk8 -nocrypt\"",
             ));
@@ -60,8 +60,7 @@ impl SigningKey {
             .map(Pair::Es256)
             .or_else(|_| RsaKeyPair::from_pkcs8(der).map(Pair::Rs256))
             .map_err(|_| {
-                Error::new(
-                    ErrorKind::Setup,
+                Error::setup(
                     "the private key is neither a P-256 key nor an RSA key of at least 2,048 bits",
                 )
             })?;
@@ -75,8 +74,7 @@ impl SigningKey {
     pub(crate) fn generate() -> Result<(Self, Zeroizing<Vec<u8>>), Error> {
         let random = SystemRandom::new();
         let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random);
-        let document =
-            document.map_err(|_| Error::new(ErrorKind::Setup, "cannot generate a P-256 key"))?;
+        let document = document.map_err(|_| Error::setup("cannot generate a P-256 key"))?;
         let der = Zeroizing::new(document.as_ref().to_vec());
         Ok((Self::from_der(&der)?, der))
     }
@@ -126,8 +124,7 @@ impl SigningKey {
         let part = |value: &serde_json::Value| BASE64URL_NOPAD.encode(value.to_string().as_bytes());
         let mut token = format!("{}.{}", part(header), part(claims));
         let signature = self.sign(token.as_bytes());
-        let signature =
-            signature.ok_or_else(|| Error::new(ErrorKind::Setup, "signing with the key failed"))?;
+        let signature = signature.ok_or_else(|| Error::setup("signing with the key failed"))?;
         token.push('.');
         token.push_str(&BASE64URL_NOPAD.encode(&signature));
         Ok(token)
@@ -147,15 +144,6 @@ impl SigningKey {
                 Some(signature)
             }
         }
-    }
-}
-
-impl fmt::Debug for SigningKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SigningKey")
-            .field("algorithm", &self.algorithm())
-            .field("id", &self.id)
-            .finish_non_exhaustive()
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn check_redirect(uri: &str) -> Result<(), Error> {
     }
     let uri = quoted(uri);
     let message = format!("the redirect URI {uri} must be https, or http on this machine");
-    Err(Error::new(ErrorKind::Setup, message))
+    Err(Error::setup(message))
 }
 
 /// Parses the URL of a client metadata document.
@@ -35,7 +35,7 @@ pub(crate) fn check_redirect(uri: &str) -> Result<(), Error> {
 pub(crate) fn document_url(text: &str) -> Result<Url, Error> {
     let wrong = |why: &str| {
         let message = format!("the client metadata URL {} {why}", quoted(text));
-        Err(Error::new(ErrorKind::Setup, message))
+        Err(Error::setup(message))
     };
     let Ok(url) = Url::parse(text) else {
         return wrong("is not a URL");

@@ -3,16 +3,14 @@
 //! Specification: authorization, canonical server URI; [RFC 9728, section
 //! 3.1](https://www.rfc-editor.org/rfc/rfc9728#section-3.1).
 
-use std::fmt;
-
 use url::Url;
 
-use crate::error::{Error, ErrorKind, quoted};
+use crate::error::{Error, quoted};
 use crate::web::is_local;
 use crate::well_known;
 
 /// The audience that tokens must have: the canonical URI of the server, and its aliases.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Audience {
     resource: String,
     /// Length of scheme and authority in `resource`, which are compared without regard to case.
@@ -75,23 +73,11 @@ impl Audience {
     }
 }
 
-impl fmt::Debug for Audience {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all = std::iter::once(&self.resource).chain(&self.aliases);
-        f.debug_tuple("Audience")
-            .field(&all.collect::<Vec<_>>())
-            .finish()
-    }
-}
-
 /// Parses a URL that clients receive.
 pub(crate) fn public_url(text: &str, what: &str) -> Result<Url, Error> {
     let wrong = |why: &str| {
         let shown = quoted(text.split('?').next().unwrap_or_default());
-        Err(Error::new(
-            ErrorKind::Setup,
-            format!("{what} {shown} {why}"),
-        ))
+        Err(Error::setup(format!("{what} {shown} {why}")))
     };
     let Ok(url) = Url::parse(text) else {
         return wrong("is not a URL; use a URL such as https://example.com/mcp");

@@ -55,11 +55,17 @@ impl Issuer {
         }
         Err(failed.unwrap_or_else(|| {
             let name = quoted(&self.name);
-            Error::new(
-                ErrorKind::InvalidResponse,
-                format!("the issuer {name} has no metadata"),
-            )
+            Error::invalid_response(format!("the issuer {name} has no metadata"))
         }))
+    }
+
+    /// Parses the URL that the metadata has in this field.
+    pub(crate) fn endpoint(&self, field: &str, url: Option<&str>) -> Result<Url, Error> {
+        Url::parse(url.unwrap_or_default()).map_err(|error| {
+            let name = quoted(&self.name);
+            let message = format!("the metadata of the issuer {name} has no {field}");
+            Error::caused(ErrorKind::InvalidResponse, message, error)
+        })
     }
 
     async fn at(
@@ -73,15 +79,12 @@ impl Issuer {
         }
         let document: IssuerMetadata = json(url, &reply)?;
         if document.issuer != self.name {
-            return Err(Error::new(
-                ErrorKind::Mismatch,
-                format!(
-                    "the metadata at {} is of the issuer {}, not of {}",
-                    redacted(url),
-                    quoted(&document.issuer),
-                    quoted(&self.name)
-                ),
-            ));
+            return Err(Error::mismatch(format!(
+                "the metadata at {} is of the issuer {}, not of {}",
+                redacted(url),
+                quoted(&document.issuer),
+                quoted(&self.name)
+            )));
         }
         Ok(Some(document))
     }

@@ -4,17 +4,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use data_encoding::BASE64;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, USER_AGENT};
 use http::{HeaderMap, Method, Request, StatusCode};
 use mcp_transport_http::http_service::{BodyTooLarge, BoxError, HttpService, error_chain};
 use url::Url;
+use url::form_urlencoded::byte_serialize;
 
 use super::url_policy::{UrlPolicy, redacted};
+use crate::Secret;
 use crate::error::{Error, ErrorKind, quoted};
 use mcp_transport_http::RequestBody;
 
 const AGENT: HeaderValue =
     HeaderValue::from_static(concat!("mcp-auth/", env!("CARGO_PKG_VERSION")));
+
+/// The media type of a form.
+pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
 
 /// Limits of requests.
 #[derive(Debug, Clone, Copy)]
@@ -64,10 +70,10 @@ impl HttpClient {
                 at = next(&at, &reply)?;
             }
             let max = self.limits.max_redirects;
-            Err(Error::new(
-                ErrorKind::InvalidResponse,
-                format!("{} redirects more than {max} times", redacted(url)),
-            ))
+            Err(Error::invalid_response(format!(
+                "{} redirects more than {max} times",
+                redacted(url)
+            )))
         };
         self.within(url, follow).await
     }
@@ -89,14 +95,11 @@ impl HttpClient {
         *request.body_mut() = RequestBody::new(body);
         let reply = self.within(url, self.send(url, request)).await?;
         if is_redirect(reply.status) {
-            return Err(Error::new(
-                ErrorKind::InvalidResponse,
-                format!(
-                    "{} redirects ({}); credentials are not sent to the new address",
-                    redacted(url),
-                    reply.status
-                ),
-            ));
+            return Err(Error::invalid_response(format!(
+                "{} redirects ({}); credentials are not sent to the new address",
+                redacted(url),
+                reply.status
+            )));
         }
         Ok(reply)
     }
@@ -111,10 +114,9 @@ impl HttpClient {
             Err(_) => {
                 let seconds = self.limits.timeout.as_secs();
                 let url = redacted(url);
-                Err(Error::new(
-                    ErrorKind::Unavailable,
-                    format!("{url} did not respond within {seconds} s"),
-                ))
+                Err(Error::unavailable(format!(
+                    "{url} did not respond within {seconds} s"
+                )))
             }
         }
     }
@@ -142,10 +144,9 @@ impl HttpClient {
         let url = redacted(url);
         if error.downcast_ref::<BodyTooLarge>().is_some() {
             let max = self.limits.max_response_bytes;
-            return Error::new(
-                ErrorKind::InvalidResponse,
-                format!("the response of {url} has more than {max} bytes"),
-            );
+            return Error::invalid_response(format!(
+                "the response of {url} has more than {max} bytes"
+            ));
         }
         if let Some(refusal) = refusal(&*error) {
             return refusal;
@@ -190,11 +191,30 @@ fn next(from: &Url, reply: &Reply) -> Result<Url, Error> {
     from.join(&location).map_err(|_| {
         let shown = redacted(from);
         let location = quoted(location.split('?').next().unwrap_or_default());
-        Error::new(
-            ErrorKind::InvalidResponse,
-            format!("{shown} redirects to {location}, which is not a URL"),
-        )
+        Error::invalid_response(format!(
+            "{shown} redirects to {location}, which is not a URL"
+        ))
     })
+}
+
+/// Returns the `Authorization` of a client with a secret (`client_secret_basic`).
+///
+/// Specification: [RFC 6749, section 2.3.1](https://www.rfc-editor.org/rfc/rfc6749#section-2.3.1).
+pub(crate) fn basic_authorization(id: &str, secret: &str) -> Result<HeaderValue, Error> {
+    // Each part is form-encoded, so that the colon is unambiguous.
+    let part = |text: &str| -> String { byte_serialize(text.as_bytes()).collect() };
+    let both = Secret::new(format!("{}:{}", part(id), part(secret)));
+    let value = Secret::new(format!("Basic {}", BASE64.encode(both.expose().as_bytes())));
+    sensitive(value.expose())
+}
+
+/// Returns a header value that is marked as sensitive.
+pub(crate) fn sensitive(text: &str) -> Result<HeaderValue, Error> {
+    let mut value = HeaderValue::from_str(text).map_err(|_| {
+        Error::invalid_response("a token has characters that are not valid in a header")
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
 }
 
 /// Returns the error of the URL policy among the causes of an error.

@@ -6,7 +6,9 @@ mod resolve;
 mod settings;
 mod url_policy;
 
-pub(crate) use self::client::{HttpClient, Limits, Reply};
+#[cfg(feature = "client")]
+pub(crate) use self::client::sensitive;
+pub(crate) use self::client::{FORM, HttpClient, Limits, Reply, basic_authorization};
 pub use self::resolve::Resolver;
 pub(crate) use self::settings::{HttpSettings, shared_setters};
 #[cfg(feature = "client")]

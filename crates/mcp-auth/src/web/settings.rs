@@ -12,7 +12,7 @@ use super::client::{HttpClient, Limits};
 use super::connect::default_service;
 use super::resolve::{PolicyResolver, Resolver, SystemResolver};
 use super::url_policy::UrlPolicy;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use mcp_transport_http::RequestBody;
 
 /// Defines the setters that all builders of this crate share: the HTTP client and the clock.
@@ -106,8 +106,7 @@ impl HttpSettings {
         let service = match self.service {
             Some(service) => service,
             None if server.scheme() == "https" && !cfg!(feature = "tls") => {
-                return Err(Error::new(
-                    ErrorKind::Setup,
+                return Err(Error::setup(
                     "https needs TLS: enable the feature \"tls\" of mcp-auth, or set another \
                      HTTP client with the builder's service()",
                 ));

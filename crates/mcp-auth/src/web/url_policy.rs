@@ -11,7 +11,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 
-use crate::error::{Error, ErrorKind, quoted};
+use crate::error::{Error, quoted};
 
 /// The URL policy for the client of one server.
 #[derive(Debug, Clone)]
@@ -42,10 +42,7 @@ impl UrlPolicy {
     pub(crate) fn check(&self, url: &Url) -> Result<(), Error> {
         let refused = |refusal_reason: &str| {
             let shown = redacted(url);
-            Err(Error::new(
-                ErrorKind::Forbidden,
-                format!("{shown} {refusal_reason}"),
-            ))
+            Err(Error::forbidden(format!("{shown} {refusal_reason}")))
         };
         match url.scheme() {
             "https" => {}
@@ -81,10 +78,10 @@ impl UrlPolicy {
             return Ok(());
         }
         let refusal_reason = refusal_reason(address);
-        Err(Error::new(
-            ErrorKind::Forbidden,
-            format!("{} {refusal_reason}", redacted(url)),
-        ))
+        Err(Error::forbidden(format!(
+            "{} {refusal_reason}",
+            redacted(url)
+        )))
     }
 
     /// Returns whether a host may be reached at an address.
@@ -103,10 +100,7 @@ impl UrlPolicy {
 
     /// Creates the error for a host with a forbidden address.
     pub(crate) fn refusal(host: &str, address: IpAddr) -> Error {
-        Error::new(
-            ErrorKind::Forbidden,
-            format!("{host} {}", refusal_reason(address)),
-        )
+        Error::forbidden(format!("{host} {}", refusal_reason(address)))
     }
 
     fn may_be_local(&self, host: &str) -> bool {

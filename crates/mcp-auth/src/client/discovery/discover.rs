@@ -1,9 +1,10 @@
-//! The search for metadata documents.
+//! The search for metadata documents, and its log.
+
+use std::fmt;
 
 use url::Url;
 
 use super::documents::{ResourceMetadata, ServerMetadata};
-use super::log::DiscoveryLog;
 use crate::client::challenge::Challenge;
 use crate::error::{Error, ErrorKind, quoted};
 use crate::scopes::Scopes;
@@ -129,15 +130,12 @@ impl Discovery<'_> {
         if well_known::covers(&document.resource, self.server) {
             return Ok(document);
         }
-        Err(Error::new(
-            ErrorKind::Mismatch,
-            format!(
-                "the metadata of {} describes the resource {}; no token is requested for another \
+        Err(Error::mismatch(format!(
+            "the metadata of {} describes the resource {}; no token is requested for another \
                  server",
-                redacted(self.server),
-                quoted(&document.resource)
-            ),
-        ))
+            redacted(self.server),
+            quoted(&document.resource)
+        )))
     }
 
     async fn published(
@@ -275,7 +273,7 @@ impl Discovery<'_> {
             if reply.is_temporary() {
                 let status = reply.status;
                 let message = format!("{} responded with {status}; try again later", redacted(url));
-                return Err(Error::new(ErrorKind::Unavailable, message));
+                return Err(Error::unavailable(message));
             }
             return Ok(None);
         }
@@ -289,5 +287,60 @@ impl Discovery<'_> {
                 Ok(None)
             }
         }
+    }
+}
+
+/// Each URL that a discovery tried, in order, with its result.
+#[derive(Debug, Clone, Default)]
+pub struct DiscoveryLog(Vec<DiscoveryAttempt>);
+
+/// A request of a discovery.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct DiscoveryAttempt {
+    /// The URL, without its query.
+    pub url: String,
+    /// Why the document cannot be used; `None` if it can.
+    pub failure: Option<String>,
+}
+
+impl DiscoveryLog {
+    /// Returns all requests.
+    pub fn attempts(&self) -> &[DiscoveryAttempt] {
+        &self.0
+    }
+
+    pub(crate) fn add(&mut self, url: String, failure: &str) {
+        tracing::debug!(url, failure, "metadata not found");
+        self.0.push(DiscoveryAttempt {
+            url,
+            failure: Some(failure.to_owned()),
+        });
+    }
+
+    pub(crate) fn found(&mut self, url: String) {
+        tracing::debug!(url, "metadata found");
+        self.0.push(DiscoveryAttempt { url, failure: None });
+    }
+
+    /// Creates an error that lists all requests.
+    pub(crate) fn error(&self, kind: ErrorKind, why: &str) -> Error {
+        if self.0.is_empty() {
+            return Error::new(kind, why);
+        }
+        Error::new(kind, format!("{why}; tried {self}"))
+    }
+}
+
+impl fmt::Display for DiscoveryLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, attempt) in self.0.iter().enumerate() {
+            if at > 0 {
+                f.write_str(", ")?;
+            }
+            let outcome = attempt.failure.as_deref().unwrap_or("found");
+            write!(f, "{} ({outcome})", attempt.url)?;
+        }
+        Ok(())
     }
 }

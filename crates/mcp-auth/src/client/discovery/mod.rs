@@ -2,9 +2,8 @@
 
 mod discover;
 mod documents;
-mod log;
 
 pub(crate) use self::discover::{Discovery, DiscoveryResult, Presets};
+pub use self::discover::{DiscoveryAttempt, DiscoveryLog};
 pub(crate) use self::documents::lists;
 pub use self::documents::{ResourceMetadata, ServerMetadata};
-pub use self::log::{DiscoveryAttempt, DiscoveryLog};

@@ -1,9 +1,13 @@
-//! Credentials of clients.
+//! Credentials of clients, and registered clients.
 
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::Secret;
+use crate::client::discovery::{ServerMetadata, lists};
 use crate::client::signing_key::SigningKey;
+use crate::scopes::Scopes;
+use crate::secret;
 
 /// The credentials of a client that is registered with an authorization server.
 #[derive(Debug, Clone)]
@@ -56,11 +60,15 @@ pub(crate) struct ClientDocument {
 }
 
 /// A client authentication method of the token endpoint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum AuthMethod {
+    #[serde(rename = "none")]
     None,
+    #[serde(rename = "client_secret_basic")]
     Basic,
+    #[serde(rename = "client_secret_post")]
     Post,
+    #[serde(rename = "private_key_jwt")]
     Key,
 }
 
@@ -78,5 +86,76 @@ impl AuthMethod {
         [Self::None, Self::Basic, Self::Post, Self::Key]
             .into_iter()
             .find(|method| method.name() == name)
+    }
+}
+
+/// A client that is registered with one authorization server, in the form of the store.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Registration {
+    /// The client's credentials are sent to this issuer only. The store has it in the name.
+    #[serde(skip)]
+    pub(crate) issuer: String,
+    pub(crate) client_id: String,
+    #[serde(rename = "client_secret", serialize_with = "secret::serialize_option")]
+    pub(crate) secret: Option<Secret>,
+    #[serde(skip)]
+    pub(crate) key: Option<SigningKey>,
+    /// The authentication method of the registration. Without one, the server's metadata decides.
+    #[serde(rename = "token_endpoint_auth_method")]
+    pub(crate) method: Option<AuthMethod>,
+    pub(crate) redirect_uri: Option<String>,
+    /// The scopes it may request, if they are restricted.
+    #[serde(rename = "scope")]
+    pub(crate) scopes: Option<Scopes>,
+    /// Seconds since 1970.
+    pub(crate) expires_at: Option<u64>,
+}
+
+impl Registration {
+    /// Creates a registration from configured credentials.
+    pub(crate) fn of(credentials: &Credentials, issuer: &str) -> Self {
+        Self {
+            issuer: issuer.to_owned(),
+            client_id: credentials.client_id.clone(),
+            secret: credentials.secret.clone(),
+            key: credentials.key.clone(),
+            method: None,
+            redirect_uri: None,
+            scopes: None,
+            expires_at: None,
+        }
+    }
+
+    /// Creates a registration whose client id is the URL of a metadata document.
+    pub(crate) fn document(document: &ClientDocument, issuer: &str) -> Self {
+        let credentials = Credentials {
+            key: document.key.clone(),
+            ..Credentials::new(document.url.as_str())
+        };
+        Self::of(&credentials, issuer)
+    }
+
+    /// Returns the client authentication method for this server.
+    pub(crate) fn method(&self, server: &ServerMetadata) -> AuthMethod {
+        if let Some(method) = self.method {
+            return method;
+        }
+        let supported = server.token_endpoint_auth_methods_supported.as_deref();
+        let has = |method: AuthMethod| lists(supported, method.name());
+        match (&self.key, &self.secret) {
+            (Some(_), None) => AuthMethod::Key,
+            (Some(_), Some(_)) if has(AuthMethod::Key) => AuthMethod::Key,
+            (_, Some(_)) if !has(AuthMethod::Basic) && has(AuthMethod::Post) => AuthMethod::Post,
+            // RFC 8414: the default of servers that list no methods.
+            (_, Some(_)) => AuthMethod::Basic,
+            (_, None) => AuthMethod::None,
+        }
+    }
+
+    pub(crate) fn is_usable(&self, redirect_uri: &str, scopes: &Scopes, now: u64) -> bool {
+        let may_ask = self.scopes.as_ref();
+        self.redirect_uri.as_deref() == Some(redirect_uri)
+            && may_ask.is_none_or(|known| known.contains_all(scopes))
+            && self.expires_at.is_none_or(|end| now < end)
     }
 }

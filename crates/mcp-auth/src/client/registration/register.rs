@@ -1,11 +1,10 @@
 //! Dynamic client registration.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::json;
 use url::Url;
 
-use super::client::Registration;
-use super::credentials::AuthMethod;
+use super::credentials::{AuthMethod, Registration};
 use crate::Secret;
 use crate::client::discovery::{ServerMetadata, lists};
 use crate::client::uri_checks::parse_url;
@@ -20,10 +19,9 @@ pub(crate) struct ClientProfile {
     pub(crate) uri: Option<String>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct RegistrationResponse {
     client_id: String,
-    #[serde(skip_serializing)]
     client_secret: Option<Secret>,
     #[serde(default)]
     client_secret_expires_at: u64,
@@ -47,45 +45,27 @@ pub(crate) async fn register(
     redirect_uri: &str,
     scopes: &Scopes,
 ) -> Result<Registration, Error> {
-    let scope = scopes.to_parameter();
-    let scope = scope.as_deref();
     let endpoint = server.registration_endpoint.as_deref().ok_or_else(|| {
-        Error::new(
-            ErrorKind::Setup,
-            format!(
-                "{} does not support dynamic client registration; register a client manually and \
+        Error::setup(format!(
+            "{} does not support dynamic client registration; register a client manually and \
                  set its id with OAuthBuilder::credentials",
-                quoted(&server.issuer)
-            ),
-        )
+            quoted(&server.issuer)
+        ))
     })?;
     let endpoint = parse_url(endpoint, "registration_endpoint")?;
     let kind = application_type(redirect_uri);
     let other = if kind == "native" { "web" } else { "native" };
+    let send = async |kind: &str| {
+        let document = document(server, profile, redirect_uri, kind, scopes);
+        let json = "application/json";
+        http_client.post(&endpoint, json, &[], document).await
+    };
     // Servers differ in the redirect URIs they allow for an application type. Revision 2026-07-28
     // permits an attempt with the other type.
-    let first = send(
-        http_client,
-        server,
-        profile,
-        &endpoint,
-        (redirect_uri, kind),
-        scope,
-    )
-    .await?;
-    let reply = if is_about_redirects(&first) {
-        send(
-            http_client,
-            server,
-            profile,
-            &endpoint,
-            (redirect_uri, other),
-            scope,
-        )
-        .await?
-    } else {
-        first
-    };
+    let mut reply = send(kind).await?;
+    if is_about_redirects(&reply) {
+        reply = send(other).await?;
+    }
     if !reply.status.is_success() {
         return Err(refused(&endpoint, &reply, redirect_uri));
     }
@@ -117,14 +97,14 @@ pub(crate) async fn register(
     })
 }
 
-async fn send(
-    http_client: &HttpClient,
+/// Returns the description of the client.
+fn document(
     server: &ServerMetadata,
     profile: &ClientProfile,
-    endpoint: &Url,
-    (redirect_uri, kind): (&str, &str),
-    scope: Option<&str>,
-) -> Result<Reply, Error> {
+    redirect_uri: &str,
+    kind: &str,
+    scopes: &Scopes,
+) -> String {
     let mut document = json!({
         "client_name": profile.name,
         "redirect_uris": [redirect_uri],
@@ -136,12 +116,10 @@ async fn send(
     if let Some(uri) = &profile.uri {
         document["client_uri"] = json!(uri);
     }
-    if let Some(scope) = scope {
+    if let Some(scope) = scopes.to_parameter() {
         document["scope"] = json!(scope);
     }
-    http_client
-        .post(endpoint, "application/json", &[], document.to_string())
-        .await
+    document.to_string()
 }
 
 /// Returns the authentication method to request. A program on a user's machine cannot keep a
@@ -173,7 +151,7 @@ fn refused(endpoint: &Url, reply: &Reply, redirect_uri: &str) -> Error {
     let status = reply.status;
     if reply.is_temporary() {
         let message = format!("{endpoint} cannot register clients now ({status}); try again later");
-        return Error::new(ErrorKind::Unavailable, message);
+        return Error::unavailable(message);
     }
     let said = reply.json::<RegistrationError>().ok().and_then(|refused| {
         let error = refused.error?;
@@ -181,14 +159,11 @@ fn refused(endpoint: &Url, reply: &Reply, redirect_uri: &str) -> Error {
         Some(format!("; it says {}", quoted(&format!("{error} {more}"))))
     });
     let said = said.unwrap_or_default();
-    Error::new(
-        ErrorKind::InvalidResponse,
-        format!(
-            "{endpoint} rejected the registration of a client with the redirect URI {} \
+    Error::invalid_response(format!(
+        "{endpoint} rejected the registration of a client with the redirect URI {} \
              ({status}){said}",
-            quoted(redirect_uri)
-        ),
-    )
+        quoted(redirect_uri)
+    ))
 }
 
 #[cfg(test)]

@@ -50,19 +50,16 @@ impl AuthorizationRequest {
         // The specification requires clients to abort if the metadata does not list S256.
         let methods = server.code_challenge_methods_supported.as_deref();
         if found.is_published && !lists(methods, "S256") {
-            return Err(Error::new(
-                ErrorKind::InvalidResponse,
-                format!(
-                    "{} does not support PKCE: its metadata does not list S256 in \
+            return Err(Error::invalid_response(format!(
+                "{} does not support PKCE: its metadata does not list S256 in \
                      code_challenge_methods_supported; the sign-in is aborted",
-                    quoted(issuer)
-                ),
-            ));
+                quoted(issuer)
+            )));
         }
         let endpoint = server.authorization_endpoint.as_deref().ok_or_else(|| {
             let issuer = quoted(issuer);
             let message = format!("the metadata of {issuer} has no authorization_endpoint");
-            Error::new(ErrorKind::InvalidResponse, message)
+            Error::invalid_response(message)
         })?;
         let mut url = checked_endpoint(policy, endpoint)?;
         let state = Secret::new(random()?);
@@ -103,7 +100,7 @@ impl AuthorizationRequest {
         let mismatch = |why: &str| {
             let issuer = quoted(&self.issuer);
             let message = format!("the callback does not belong to the request to {issuer}: {why}");
-            Err(Error::new(ErrorKind::Mismatch, message))
+            Err(Error::mismatch(message))
         };
         if callback.repeats() {
             return mismatch("it repeats a parameter");
@@ -162,7 +159,7 @@ fn checked_endpoint(policy: &UrlPolicy, endpoint: &str) -> Result<Url, Error> {
             "the authorization_endpoint {shown} has characters that are not safe in a URL; the \
              browser is not opened"
         );
-        return Err(Error::new(ErrorKind::Forbidden, message));
+        return Err(Error::forbidden(message));
     }
     Ok(url)
 }

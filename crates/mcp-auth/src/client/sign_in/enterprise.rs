@@ -6,11 +6,11 @@
 use super::grant::Enterprise;
 use crate::Secret;
 use crate::client::ServerMetadata;
-use crate::client::discovery::{Discovery, DiscoveryLog, DiscoveryResult};
+use crate::client::discovery::{DiscoveryLog, DiscoveryResult};
 use crate::client::inner::Inner;
 use crate::client::registration::Registration;
 use crate::client::token::{TokenEndpoint, TokenRequest};
-use crate::error::{Error, ErrorKind, quoted};
+use crate::error::{Error, quoted};
 use crate::scopes::Scopes;
 
 const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
@@ -29,11 +29,7 @@ impl Inner {
         let provider = match &enterprise.token_endpoint {
             Some(url) => ServerMetadata::new(&enterprise.issuer, url),
             None => {
-                let discovery = Discovery {
-                    http_client: &self.http_client,
-                    server: &self.server,
-                    presets: &self.settings.presets,
-                };
+                let discovery = self.discovery();
                 let mut log = DiscoveryLog::default();
                 discovery.issuer(&enterprise.issuer, &mut log).await?
             }
@@ -61,15 +57,12 @@ impl Inner {
         let answer = endpoint.ask(form).await?;
         match answer.issued.as_deref() {
             Some(ID_JAG) => Ok(answer.access),
-            other => Err(Error::new(
-                ErrorKind::InvalidResponse,
-                format!(
-                    "the identity provider {} issued a token of type {}; an ID-JAG assertion was \
+            other => Err(Error::invalid_response(format!(
+                "the identity provider {} issued a token of type {}; an ID-JAG assertion was \
                      requested",
-                    quoted(&enterprise.issuer),
-                    quoted(other.unwrap_or("(no type)"))
-                ),
-            )),
+                quoted(&enterprise.issuer),
+                quoted(other.unwrap_or("(no type)"))
+            ))),
         }
     }
 }

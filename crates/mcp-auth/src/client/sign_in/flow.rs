@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use super::authorization_request::AuthorizationRequest;
 use super::grant::Grant;
 use crate::client::challenge::Challenge;
-use crate::client::discovery::{Discovery, DiscoveryLog, DiscoveryResult};
+use crate::client::discovery::{DiscoveryLog, DiscoveryResult};
 use crate::client::inner::Inner;
 use crate::client::progress::SignInProgress;
 use crate::client::registration::{Credentials, Registration, register};
@@ -42,54 +42,41 @@ impl Inner {
             .dpop_key_for(&found, request.challenge.as_ref())
             .await?;
         let grant = self.settings.grant.clone();
-        let (client, answer) = match &grant {
+        let (client, form) = match &grant {
             Grant::Unset => return Err(self.no_grant(&found)),
             Grant::User(agent) => {
                 let session = self.start_session(&**agent, &found).await?;
                 check_redirect(session.redirect_uri())?;
-                let client = self
-                    .client_of_user(&found, session.redirect_uri(), &scopes)
-                    .await?;
-                let answer = self.ask(&found, &client, dpop_key.as_ref(), session, &scopes);
-                let answer = answer.await;
-                if answer
-                    .as_ref()
-                    .is_err_and(|a| a.kind() == ErrorKind::UnknownClient)
-                {
-                    // The next sign-in registers the client again.
-                    self.remove_client(&client.issuer).await?;
-                }
-                (client, answer?)
+                let client = self.client_of_user(&found, session.redirect_uri(), &scopes);
+                let client = client.await?;
+                let form = self.ask(&found, &client, session, &scopes).await?;
+                (client, form)
             }
             Grant::Client => {
-                let client = self.client_by_hand(&found)?;
                 let form = TokenRequest::new("client_credentials")
                     .with("resource", found.resource.as_str())
                     .and("scope", scopes.to_parameter());
-                let answer = self
-                    .redeem(&found, &client, dpop_key.as_ref(), form)
-                    .await?;
-                (client, answer)
+                (self.client_by_hand(&found)?, form)
             }
             Grant::Assertion(source) => {
                 let client = self.client_by_hand(&found)?;
                 let assertion = source.assertion(&found.server.issuer).await?;
-                let form = bearer_form(assertion, &found, &scopes);
-                let answer = self
-                    .redeem(&found, &client, dpop_key.as_ref(), form)
-                    .await?;
-                (client, answer)
+                (client, bearer_form(assertion, &found, &scopes))
             }
             Grant::Enterprise(enterprise) => {
                 let client = self.client_by_hand(&found)?;
                 let assertion = self.assertion(enterprise, &found, &scopes).await?;
                 let form = bearer_form(assertion, &found, &Scopes::default());
-                let answer = self
-                    .redeem(&found, &client, dpop_key.as_ref(), form)
-                    .await?;
-                (client, answer)
+                (client, form)
             }
         };
+        let answer = self.redeem(&found, &client, dpop_key.as_ref(), form).await;
+        let is_unknown = |error: &Error| error.kind() == ErrorKind::UnknownClient;
+        if matches!(grant, Grant::User(_)) && answer.as_ref().is_err_and(is_unknown) {
+            // The next sign-in registers the client again.
+            self.remove_client(&client.issuer).await?;
+        }
+        let answer = answer?;
         let tokens = self.tokens(answer, &found, &client, &scopes, dpop_key.is_some())?;
         self.report(&SignInProgress::SignedIn {
             scopes: tokens.scopes.to_string(),
@@ -102,11 +89,7 @@ impl Inner {
         &self,
         challenge: Option<&Challenge>,
     ) -> Result<DiscoveryResult, Error> {
-        let discovery = Discovery {
-            http_client: &self.http_client,
-            server: &self.server,
-            presets: &self.settings.presets,
-        };
+        let discovery = self.discovery();
         let found = discovery
             .run(challenge, &mut DiscoveryLog::default())
             .await?;
@@ -122,14 +105,11 @@ impl Inner {
     fn client_by_hand(&self, found: &DiscoveryResult) -> Result<Registration, Error> {
         let issuer = &found.server.issuer;
         let Some(credentials) = &self.settings.credentials else {
-            return Err(Error::new(
-                ErrorKind::Setup,
-                format!(
-                    "the grant needs a client that is registered with {}; set its credentials \
+            return Err(Error::setup(format!(
+                "the grant needs a client that is registered with {}; set its credentials \
                      with OAuthBuilder::credentials",
-                    quoted(issuer)
-                ),
-            ));
+                quoted(issuer)
+            )));
         };
         let client = self.bind_credentials(credentials, issuer)?;
         self.identified(&client);
@@ -148,17 +128,14 @@ impl Inner {
             .as_ref()
             .or(state.credentials_issuer.as_ref());
         if let Some(owner) = owner.filter(|owner| *owner != issuer) {
-            return Err(Error::new(
-                ErrorKind::Mismatch,
-                format!(
-                    "the client {} belongs to {}, but the server now names the issuer {}, which \
+            return Err(Error::mismatch(format!(
+                "the client {} belongs to {}, but the server now names the issuer {}, which \
                      must not receive its credentials. Register a client with the new issuer, or \
                      find out why the server changed",
-                    quoted(&credentials.client_id),
-                    quoted(owner),
-                    quoted(issuer)
-                ),
-            ));
+                quoted(&credentials.client_id),
+                quoted(owner),
+                quoted(issuer)
+            )));
         }
         state.credentials_issuer = Some(issuer.to_owned());
         Ok(Registration::of(credentials, issuer))
@@ -224,15 +201,15 @@ impl Inner {
         });
     }
 
-    /// Step 3: obtains the user's consent and exchanges the authorization code for a token.
+    /// Step 3: obtains the user's consent. Returns the request for a token with the authorization
+    /// code.
     async fn ask(
         &self,
         found: &DiscoveryResult,
         client: &Registration,
-        dpop_key: Option<&DpopKey>,
         session: Box<dyn AuthorizationSession>,
         scopes: &Scopes,
-    ) -> Result<TokenResponse, Error> {
+    ) -> Result<TokenRequest, Error> {
         let redirect_uri = session.redirect_uri().to_owned();
         let request = AuthorizationRequest::new(
             &self.http_client.policy,
@@ -253,12 +230,11 @@ impl Inner {
             ))
         })??;
         let code = request.accept(&callback)?;
-        let form = TokenRequest::new("authorization_code")
+        Ok(TokenRequest::new("authorization_code")
             .with("code", code.code)
             .with("redirect_uri", redirect_uri)
             .with("code_verifier", code.verifier)
-            .with("resource", found.resource.as_str());
-        self.redeem(found, client, dpop_key, form).await
+            .with("resource", found.resource.as_str()))
     }
 
     /// Last step: sends the token request.
@@ -340,11 +316,11 @@ impl Inner {
                     "{issuer} issued a bearer token, but a token that is bound to a key (DPoP) \
                      was requested"
                 );
-                return Err(Error::new(ErrorKind::InvalidResponse, message));
+                return Err(Error::invalid_response(message));
             }
             TokenType::Dpop if !has_key => {
                 let message = format!("{issuer} issued a DPoP token, but the request had no key");
-                return Err(Error::new(ErrorKind::InvalidResponse, message));
+                return Err(Error::invalid_response(message));
             }
             _ => {}
         }
@@ -364,16 +340,13 @@ impl Inner {
     }
 
     fn no_grant(&self, found: &DiscoveryResult) -> Error {
-        Error::new(
-            ErrorKind::Setup,
-            format!(
-                "{} requires a token of {}, but no grant is configured; set \
+        Error::setup(format!(
+            "{} requires a token of {}, but no grant is configured; set \
                  OAuthBuilder::user_agent, or OAuthBuilder::client_credentials to act for the \
                  program itself",
-                redacted(&self.server),
-                quoted(&found.server.issuer)
-            ),
-        )
+            redacted(&self.server),
+            quoted(&found.server.issuer)
+        ))
     }
 }
 

@@ -1,28 +1,14 @@
 //! Storage of tokens, keys and registrations.
 
-use serde::Deserialize;
-use serde_json::json;
-
-use crate::Secret;
 use crate::client::inner::Inner;
 use crate::client::registration::Registration;
 use crate::client::token::{DpopKey, TokenSet, TokenType};
 use crate::error::Error;
-use crate::scopes::Scopes;
+use crate::secret;
 use crate::well_known::canonical;
 
 /// Maximum number of registrations in memory.
 const MAX_CLIENTS: usize = 64;
-
-#[derive(Deserialize)]
-struct StoredClient {
-    client_id: String,
-    client_secret: Option<Secret>,
-    redirect_uri: Option<String>,
-    scope: Option<String>,
-    expires_at: Option<u64>,
-    token_endpoint_auth_method: Option<String>,
-}
 
 impl Inner {
     pub(crate) fn tokens_name(&self) -> String {
@@ -80,7 +66,7 @@ impl Inner {
     }
 
     pub(crate) async fn save_tokens(&self, tokens: TokenSet) -> Result<(), Error> {
-        let text = tokens.to_text();
+        let text = tokens.to_text()?;
         self.state().tokens = Some(tokens);
         self.store.save(&self.tokens_name(), &text).await
     }
@@ -111,26 +97,15 @@ impl Inner {
         let Some(text) = self.store.load(&Self::client_name(issuer)).await? else {
             return Ok(None);
         };
-        let Ok(stored) = serde_json::from_str::<StoredClient>(text.expose()) else {
+        let Ok(stored) = serde_json::from_str::<Registration>(text.expose()) else {
             tracing::warn!(
                 issuer,
                 "the stored registration cannot be read, registering again"
             );
             return Ok(None);
         };
-        Ok(Some(Registration {
-            issuer: issuer.to_owned(),
-            client_id: stored.client_id,
-            secret: stored.client_secret,
-            key: None,
-            method: stored
-                .token_endpoint_auth_method
-                .as_deref()
-                .and_then(crate::client::registration::AuthMethod::parse),
-            redirect_uri: stored.redirect_uri,
-            scopes: stored.scope.as_deref().map(Scopes::parse),
-            expires_at: stored.expires_at,
-        }))
+        let issuer = issuer.to_owned();
+        Ok(Some(Registration { issuer, ..stored }))
     }
 
     /// Removes a registration that the issuer does not know any more. Returns whether there was
@@ -146,15 +121,7 @@ impl Inner {
     }
 
     pub(crate) async fn save_client(&self, client: &Registration) -> Result<(), Error> {
-        let text = json!({
-            "client_id": client.client_id,
-            "client_secret": client.secret.as_ref().map(Secret::expose),
-            "redirect_uri": client.redirect_uri,
-            "scope": client.scopes.as_ref().map(ToString::to_string),
-            "expires_at": client.expires_at,
-            "token_endpoint_auth_method": client.method.map(crate::client::registration::AuthMethod::name),
-        });
-        let text = Secret::new(text.to_string());
+        let text = secret::to_json(client)?;
         {
             let mut state = self.state();
             if state.clients.len() >= MAX_CLIENTS {

@@ -7,7 +7,7 @@ use tokio::sync::OwnedMutexGuard;
 use super::flow::SignInRequest;
 use crate::Secret;
 use crate::client::challenge::Challenge;
-use crate::client::discovery::{Discovery, DiscoveryLog};
+use crate::client::discovery::DiscoveryLog;
 use crate::client::inner::Inner;
 use crate::client::progress::SignInProgress;
 use crate::client::registration::Registration;
@@ -268,11 +268,7 @@ impl Refresh {
     /// unchanged.
     async fn is_current(&self, issuer: &str) -> bool {
         let inner = &self.inner;
-        let discovery = Discovery {
-            http_client: &inner.http_client,
-            server: &inner.server,
-            presets: &inner.settings.presets,
-        };
+        let discovery = inner.discovery();
         let challenge = self.challenge.as_ref();
         match discovery
             .resource(challenge, &mut DiscoveryLog::default())

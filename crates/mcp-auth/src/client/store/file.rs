@@ -11,7 +11,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 use zeroize::Zeroizing;
 
-use super::token_store::{StoreLock, TokenStore};
+use super::{StoreLock, TokenStore};
 use crate::Secret;
 use crate::error::{Error, ErrorKind};
 

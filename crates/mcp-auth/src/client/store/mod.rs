@@ -1,9 +1,100 @@
 //! Stores that keep tokens between two runs of a program.
 
 mod file;
-mod memory;
-mod token_store;
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use mcp_protocol::BoxFuture;
 
 pub use self::file::FileStore;
-pub use self::memory::MemoryStore;
-pub use self::token_store::{StoreLock, TokenStore};
+use crate::Secret;
+use crate::error::Error;
+use crate::sync::lock;
+
+/// Storage for text under names: a file, the keychain of the system, a database.
+///
+/// The content permits its reader to act for the user, so it must be protected. Names are not
+/// secret: they contain the URLs of servers and authorization servers.
+pub trait TokenStore: Send + Sync + 'static {
+    /// Returns the text with this name; `None` if the store does not have it.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read; see [`Error::store`].
+    fn load<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Secret>, Error>>;
+
+    /// Replaces the text with this name atomically.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be written.
+    fn save<'a>(&'a self, name: &'a str, text: &'a Secret) -> BoxFuture<'a, Result<(), Error>>;
+
+    /// Removes the text with this name.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be written.
+    fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), Error>>;
+
+    /// Waits until no other user of the store, in this process or another, holds this lock. The
+    /// lock is held until it is dropped. Tokens are renewed under it, so that programs that share a
+    /// store do not use each other's refresh tokens. Default: no lock, for stores that are not
+    /// shared.
+    ///
+    /// # Errors
+    /// Returns an error if the lock is held by another user for too long.
+    fn lock<'a>(&'a self, _name: &'a str) -> BoxFuture<'a, Result<StoreLock, Error>> {
+        Box::pin(async { Ok(StoreLock::none()) })
+    }
+}
+
+/// A lock of a [`TokenStore`], released on drop.
+#[derive(Debug)]
+pub struct StoreLock(
+    #[expect(dead_code, reason = "held only to be dropped")] Option<Box<dyn Any + Send>>,
+);
+
+impl StoreLock {
+    /// Creates a lock without effect.
+    pub fn none() -> Self {
+        Self(None)
+    }
+
+    /// Creates a lock that is released when `guard` is dropped.
+    pub fn new(guard: impl Send + 'static) -> Self {
+        Self(Some(Box::new(guard)))
+    }
+}
+
+/// A token store in memory: the user signs in once per run of the program. Clones share their
+/// content.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryStore(Arc<Mutex<HashMap<String, Secret>>>);
+
+impl MemoryStore {
+    /// Creates an empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut HashMap<String, Secret>) -> T) -> T {
+        work(&mut lock(&self.0))
+    }
+}
+
+impl TokenStore for MemoryStore {
+    fn load<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Secret>, Error>> {
+        let found = self.with(|all| all.get(name).cloned());
+        Box::pin(async { Ok(found) })
+    }
+
+    fn save<'a>(&'a self, name: &'a str, text: &'a Secret) -> BoxFuture<'a, Result<(), Error>> {
+        self.with(|all| all.insert(name.to_owned(), text.clone()));
+        Box::pin(async { Ok(()) })
+    }
+
+    fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), Error>> {
+        self.with(|all| all.remove(name));
+        Box::pin(async { Ok(()) })
+    }
+}

@@ -24,7 +24,7 @@ const MAX_NONCES: usize = 8;
 const MAX_NONCE_BYTES: usize = 1_024;
 
 /// A key and the proofs it signs.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct DpopKey {
     key: SigningKey,
     der: Arc<Zeroizing<Vec<u8>>>,

@@ -4,11 +4,10 @@
 //! (client authentication), [RFC 7523](https://www.rfc-editor.org/rfc/rfc7523) (client
 //! authentication by signature).
 
-use data_encoding::BASE64;
 use http::header::{AUTHORIZATION, HeaderValue};
 use serde_json::json;
 use url::Url;
-use url::form_urlencoded::{Serializer, byte_serialize};
+use url::form_urlencoded::Serializer;
 
 use super::proof::{DPOP, DpopKey, Nonces, origin};
 use super::response::{TokenError, TokenResponse};
@@ -17,10 +16,9 @@ use crate::client::discovery::ServerMetadata;
 use crate::client::registration::{AuthMethod, Registration};
 use crate::client::signing_key::random;
 use crate::client::uri_checks::parse_url;
-use crate::error::{Error, ErrorKind};
-use crate::web::{HttpClient, Reply};
+use crate::error::Error;
+use crate::web::{FORM, HttpClient, Reply, basic_authorization, sensitive};
 
-const FORM: &str = "application/x-www-form-urlencoded";
 /// Lifetime of a client assertion, in seconds.
 const ASSERTION_LIFETIME: u64 = 60;
 
@@ -71,8 +69,7 @@ impl TokenEndpoint<'_> {
     pub(crate) async fn ask(&self, form: TokenRequest) -> Result<TokenResponse, Error> {
         // Credentials are sent to their own issuer only.
         if self.client.issuer != self.server.issuer {
-            return Err(Error::new(
-                ErrorKind::Mismatch,
+            return Err(Error::mismatch(
                 "the credentials belong to another authorization server and are not sent",
             ));
         }
@@ -122,12 +119,8 @@ impl TokenEndpoint<'_> {
                 Ok((form, None))
             }
             AuthMethod::Basic => {
-                // Each part is form-encoded, so that the colon is unambiguous.
-                let part = |text: &str| -> String { byte_serialize(text.as_bytes()).collect() };
-                let both = Secret::new(format!("{}:{}", part(id), part(secret)));
-                let value =
-                    Secret::new(format!("Basic {}", BASE64.encode(both.expose().as_bytes())));
-                Ok((form, Some(sensitive(value.expose())?)))
+                let value = basic_authorization(id, secret)?;
+                Ok((form, Some(value)))
             }
             AuthMethod::Key => {
                 let assertion = self.assertion()?;
@@ -145,10 +138,7 @@ impl TokenEndpoint<'_> {
 
     fn assertion(&self) -> Result<String, Error> {
         let key = self.client.key.as_ref().ok_or_else(|| {
-            Error::new(
-                ErrorKind::Setup,
-                "private_key_jwt needs a key; set one with Credentials::key",
-            )
+            Error::setup("private_key_jwt needs a key; set one with Credentials::key")
         })?;
         let mut header = json!({ "typ": "JWT", "alg": key.algorithm() });
         if let Some(id) = key.id() {
@@ -164,16 +154,4 @@ impl TokenEndpoint<'_> {
         });
         key.token(&header, &claims)
     }
-}
-
-/// Returns a header value that is marked as sensitive.
-pub(crate) fn sensitive(text: &str) -> Result<HeaderValue, Error> {
-    let mut value = HeaderValue::from_str(text).map_err(|_| {
-        Error::new(
-            ErrorKind::InvalidResponse,
-            "a token has characters that are not valid in a header",
-        )
-    })?;
-    value.set_sensitive(true);
-    Ok(value)
 }

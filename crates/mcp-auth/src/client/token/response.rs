@@ -28,7 +28,7 @@ struct TokenResponseBody {
     refresh_token: Option<Secret>,
     // Some servers send a string or a fraction. An unreadable value is ignored.
     expires_in: Option<serde_json::Value>,
-    scope: Option<String>,
+    scope: Option<Scopes>,
     issued_token_type: Option<String>,
 }
 
@@ -80,7 +80,7 @@ impl TokenResponse {
         let status = reply.status;
         if reply.is_temporary() {
             let message = format!("{url} cannot issue tokens now ({status}); try again later");
-            return Err(Error::new(ErrorKind::Unavailable, message));
+            return Err(Error::unavailable(message));
         }
         if let Some(refusal) = TokenError::of(reply) {
             let said = refusal.error_description.as_deref().unwrap_or_default();
@@ -92,14 +92,11 @@ impl TokenResponse {
         }
         if !status.is_success() {
             let message = format!("{url} issued no token ({status})");
-            return Err(Error::new(ErrorKind::InvalidResponse, message));
+            return Err(Error::invalid_response(message));
         }
         // The error of the parser might quote a token.
         let body: TokenResponseBody = reply.json().map_err(|_| {
-            Error::new(
-                ErrorKind::InvalidResponse,
-                format!("the response of {url} is not a token response"),
-            )
+            Error::invalid_response(format!("the response of {url} is not a token response"))
         })?;
         Self::checked(body, &url)
     }
@@ -115,21 +112,21 @@ impl TokenResponse {
             other => {
                 let other = quoted(other);
                 let message = format!("{url} issued a token of the unknown type {other}");
-                return Err(Error::new(ErrorKind::InvalidResponse, message));
+                return Err(Error::invalid_response(message));
             }
         };
         let text = body.access_token.expose();
         if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             let message =
                 format!("the token of {url} has characters that are not valid in a token");
-            return Err(Error::new(ErrorKind::InvalidResponse, message));
+            return Err(Error::invalid_response(message));
         }
         Ok(Self {
             access: body.access_token,
             kind,
             refresh: body.refresh_token.filter(|r| !r.expose().is_empty()),
             expires_in: body.expires_in.as_ref().and_then(seconds),
-            scopes: body.scope.as_deref().map(Scopes::parse),
+            scopes: body.scope,
             issued: body.issued_token_type,
         })
     }

@@ -1,11 +1,11 @@
 //! The tokens of one server.
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use crate::Secret;
 use crate::error::{Error, ErrorKind};
 use crate::scopes::Scopes;
+use crate::secret;
 
 /// Maximum number of seconds by which a token is renewed before it expires.
 const EXPIRY_MARGIN: u64 = 30;
@@ -18,32 +18,24 @@ pub(crate) enum TokenType {
     Dpop,
 }
 
-/// The tokens of one sign-in.
-#[derive(Debug, Clone)]
+/// The tokens of one sign-in, in the form of the store.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct TokenSet {
+    #[serde(rename = "access_token", serialize_with = "secret::serialize")]
     pub(crate) access: Secret,
+    #[serde(rename = "token_type")]
     pub(crate) kind: TokenType,
+    #[serde(rename = "refresh_token", serialize_with = "secret::serialize_option")]
     pub(crate) refresh: Option<Secret>,
     /// Seconds since 1970.
     pub(crate) expires_at: Option<u64>,
     /// The requested scopes, to which a step-up adds.
+    #[serde(rename = "scope")]
     pub(crate) scopes: Scopes,
     /// The issuer, the server and the client of the tokens.
     pub(crate) issuer: String,
     pub(crate) resource: String,
     pub(crate) client_id: String,
-}
-
-#[derive(Deserialize)]
-struct StoredTokens {
-    access_token: Secret,
-    token_type: TokenType,
-    refresh_token: Option<Secret>,
-    expires_at: Option<u64>,
-    scope: String,
-    issuer: String,
-    resource: String,
-    client_id: String,
 }
 
 impl TokenSet {
@@ -58,35 +50,14 @@ impl TokenSet {
         now.saturating_add(seconds - EXPIRY_MARGIN.min(seconds / 2))
     }
 
-    pub(crate) fn to_text(&self) -> Secret {
-        let refresh = self.refresh.as_ref().map(Secret::expose);
-        let document = json!({
-            "access_token": self.access.expose(),
-            "token_type": self.kind,
-            "refresh_token": refresh,
-            "expires_at": self.expires_at,
-            "scope": self.scopes.to_string(),
-            "issuer": self.issuer,
-            "resource": self.resource,
-            "client_id": self.client_id,
-        });
-        document.to_string().into()
+    pub(crate) fn to_text(&self) -> Result<Secret, Error> {
+        secret::to_json(self)
     }
 
     pub(crate) fn from_text(text: &Secret) -> Result<Self, Error> {
         // The error of the parser might quote a token.
-        let stored: StoredTokens = serde_json::from_str(text.expose())
-            .map_err(|_| Error::new(ErrorKind::Store, "the stored tokens cannot be read"))?;
-        Ok(Self {
-            access: stored.access_token,
-            kind: stored.token_type,
-            refresh: stored.refresh_token,
-            expires_at: stored.expires_at,
-            scopes: Scopes::parse(&stored.scope),
-            issuer: stored.issuer,
-            resource: stored.resource,
-            client_id: stored.client_id,
-        })
+        serde_json::from_str(text.expose())
+            .map_err(|_| Error::new(ErrorKind::Store, "the stored tokens cannot be read"))
     }
 }
 
@@ -109,7 +80,7 @@ mod tests {
 
     #[test]
     fn stored_tokens_are_restored_unchanged() {
-        let again = TokenSet::from_text(&set().to_text()).unwrap();
+        let again = TokenSet::from_text(&set().to_text().unwrap()).unwrap();
         assert_eq!(again.access.expose(), "access-canary");
         assert_eq!(again.kind, TokenType::Dpop);
         assert_eq!(again.refresh.unwrap().expose(), "refresh-canary");

@@ -16,8 +16,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use url::form_urlencoded;
 
-use super::agent::{AuthorizationSession, UserAgent};
-use super::callback::Callback;
+use super::{AuthorizationSession, Callback, UserAgent};
 use crate::error::{Error, ErrorKind};
 
 const PATH: &str = "/callback";
@@ -47,9 +46,7 @@ impl Loopback {
             open: Arc::new(open),
         }
     }
-}
 
-impl Loopback {
     /// Starts a session at this port; with 0, the system chooses one.
     async fn at(&self, port: u16) -> io::Result<Box<dyn AuthorizationSession>> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::layer::RequireBearer;
 use super::metadata::Metadata;
 use super::policy::Policy;
-use crate::error::{Error, ErrorKind, quoted};
+use super::service::RequireBearer;
+use crate::error::{Error, quoted};
 use crate::scopes::{OFFLINE_ACCESS, Scopes};
 use crate::server::audience::{Audience, public_url};
 use crate::server::verify::Verify;
@@ -23,7 +23,17 @@ impl RequireBearer {
     /// Returns a builder. `resource` is the public URL of the server; `verifier` verifies its
     /// tokens.
     pub fn builder(resource: impl Into<String>, verifier: impl Verify) -> RequireBearerBuilder {
-        RequireBearerBuilder::new(resource.into(), verifier)
+        RequireBearerBuilder {
+            resource: resource.into(),
+            verifier: Arc::new(verifier),
+            audiences: Vec::new(),
+            servers: Vec::new(),
+            scopes: Vec::new(),
+            supported: Vec::new(),
+            implied: Vec::new(),
+            name: None,
+            documentation: None,
+        }
     }
 }
 
@@ -42,20 +52,6 @@ pub struct RequireBearerBuilder {
 }
 
 impl RequireBearerBuilder {
-    pub(super) fn new(resource: String, verifier: impl Verify) -> Self {
-        Self {
-            resource,
-            verifier: Arc::new(verifier),
-            audiences: Vec::new(),
-            servers: Vec::new(),
-            scopes: Vec::new(),
-            supported: Vec::new(),
-            implied: Vec::new(),
-            name: None,
-            documentation: None,
-        }
-    }
-
     /// Accepts tokens with this audience too, a name such as `api://my-server` of an authorization
     /// server that does not support resource indicators.
     pub fn audience(mut self, name: impl Into<String>) -> Self {
@@ -122,8 +118,7 @@ impl RequireBearerBuilder {
             }
         }
         if servers.is_empty() {
-            return Err(Error::new(
-                ErrorKind::Setup,
+            return Err(Error::setup(
                 "the server has no authorization server; add an issuer with authorization_server()",
             ));
         }
@@ -170,13 +165,13 @@ fn scopes(texts: &[String]) -> Result<Scopes, Error> {
     for word in text.split_ascii_whitespace() {
         if !scopes.contains(word) {
             let message = format!("{} is not a scope", quoted(word));
-            return Err(Error::new(ErrorKind::Setup, message));
+            return Err(Error::setup(message));
         }
         // 2026-07-28, authorization, refresh tokens: a server must not require this scope.
         if word == OFFLINE_ACCESS {
             let message = "offline_access is a scope between clients and authorization servers; \
              a server cannot require it";
-            return Err(Error::new(ErrorKind::Setup, message));
+            return Err(Error::setup(message));
         }
     }
     Ok(scopes)

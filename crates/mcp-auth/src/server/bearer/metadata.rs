@@ -3,7 +3,6 @@
 //! Specification: [RFC 9728, sections 2 and 3](https://www.rfc-editor.org/rfc/rfc9728#section-2).
 
 use std::convert::Infallible;
-use std::fmt;
 use std::future::{Ready, ready};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -40,9 +39,10 @@ const METHODS: &str = "GET, HEAD, OPTIONS";
 /// # router
 /// # }
 /// ```
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Metadata(Arc<Inner>);
 
+#[derive(Debug)]
 struct Inner {
     document: Bytes,
     url: String,
@@ -117,11 +117,5 @@ impl<B> Service<Request<B>> for Metadata {
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         ready(Ok(self.answer(request.method())))
-    }
-}
-
-impl fmt::Debug for Metadata {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Metadata").field(&self.0.url).finish()
     }
 }

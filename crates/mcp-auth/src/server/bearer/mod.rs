@@ -2,7 +2,6 @@
 
 mod body;
 mod builder;
-mod layer;
 mod metadata;
 mod policy;
 mod refusal;
@@ -11,6 +10,5 @@ mod token;
 
 pub use self::body::{Body, TextBody};
 pub use self::builder::{RequireBearerBuilder, require_bearer};
-pub use self::layer::RequireBearer;
 pub use self::metadata::Metadata;
-pub use self::service::Protected;
+pub use self::service::{Protected, RequireBearer};

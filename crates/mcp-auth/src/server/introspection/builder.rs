@@ -8,8 +8,7 @@ use tokio::sync::Mutex;
 use url::Url;
 
 use super::cache::{Cache, MAX_TTL};
-use super::client::IntrospectionClient;
-use super::verifier::{Inner, Introspection};
+use super::verifier::{Inner, Introspection, IntrospectionClient};
 use crate::Secret;
 use crate::error::{Error, ErrorKind, quoted};
 use crate::server::issuer::{ISSUER_LIMITS, Issuer};
@@ -36,16 +35,10 @@ impl Introspection {
         id: impl Into<String>,
         secret: impl Into<Secret>,
     ) -> IntrospectionBuilder {
-        IntrospectionBuilder::new(issuer.into(), id.into(), secret.into())
-    }
-}
-
-impl IntrospectionBuilder {
-    pub(super) fn new(issuer: String, id: String, secret: Secret) -> Self {
-        Self {
-            issuer,
-            id,
-            secret,
+        IntrospectionBuilder {
+            issuer: issuer.into(),
+            id: id.into(),
+            secret: secret.into(),
             endpoint: None,
             in_form: false,
             require_audience: true,
@@ -54,7 +47,9 @@ impl IntrospectionBuilder {
             http_settings: HttpSettings::new(ISSUER_LIMITS),
         }
     }
+}
 
+impl IntrospectionBuilder {
     /// Sets the introspection endpoint, for issuers without metadata.
     pub fn endpoint(mut self, url: impl Into<String>) -> Self {
         self.endpoint = Some(url.into());

@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::Secret;
 use crate::digest::sha256;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::server::identity::Identity;
 use crate::sync::lock;
 
@@ -122,10 +122,7 @@ fn evict(entries: &mut HashMap<String, CacheEntry>) -> Result<(), Error> {
 }
 
 fn busy() -> Error {
-    Error::new(
-        ErrorKind::Unavailable,
-        "too many concurrent token introspections",
-    )
+    Error::unavailable("too many concurrent token introspections")
 }
 
 #[cfg(test)]

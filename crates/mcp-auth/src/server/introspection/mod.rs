@@ -4,7 +4,6 @@
 
 mod builder;
 mod cache;
-mod client;
 mod verifier;
 
 pub use self::builder::IntrospectionBuilder;

@@ -1,19 +1,27 @@
-//! The verifier for token introspection.
+//! The verifier for token introspection, and its requests to the issuer.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use http::StatusCode;
+use http::header::{AUTHORIZATION, HeaderValue};
 use mcp_protocol::BoxFuture;
+use serde_json::{Map, Value};
+use tokio::sync::Mutex;
+use url::Url;
+use url::form_urlencoded::Serializer;
 
 use super::cache::{Cache, Outcome};
-use super::client::IntrospectionClient;
 use crate::Secret;
 use crate::error::Error;
 use crate::server::audience::Audience;
 use crate::server::claims::{Claims, SKEW};
 use crate::server::identity::Identity;
+use crate::server::issuer::{Issuer, check};
+use crate::server::strict::parse_object;
 use crate::server::verify::{Rejection, Verify};
+use crate::web::{FORM, HttpClient, Reply, basic_authorization, redacted};
 
 /// A verifier that asks the issuer about each token.
 ///
@@ -120,4 +128,69 @@ impl fmt::Debug for Introspection {
             .field("issuer", &self.0.client.issuer.name)
             .finish_non_exhaustive()
     }
+}
+
+/// An introspection endpoint and the credentials of this server there.
+pub(crate) struct IntrospectionClient {
+    pub(crate) issuer: Issuer,
+    /// The endpoint; discovered on first use.
+    pub(crate) endpoint: Mutex<Option<Url>>,
+    pub(crate) id: String,
+    pub(crate) secret: Secret,
+    /// Whether the credentials are sent in the form instead of a header.
+    pub(crate) in_form: bool,
+    pub(crate) http_client: HttpClient,
+}
+
+impl IntrospectionClient {
+    /// Returns the introspection response for a token.
+    pub(crate) async fn introspect(&self, token: &Secret) -> Result<Map<String, Value>, Error> {
+        let url = self.endpoint().await?;
+        let (form, headers) = self.request(token)?;
+        let reply = self.http_client.post(&url, FORM, &headers, form).await?;
+        if is_unsupported(&reply) {
+            // An empty response does not say that the token is active.
+            return Ok(Map::new());
+        }
+        check(&url, &reply)?;
+        parse_object(&reply.body).ok_or_else(|| {
+            let message = format!("the response of {} is not a JSON object", redacted(&url));
+            Error::invalid_response(message)
+        })
+    }
+
+    async fn endpoint(&self) -> Result<Url, Error> {
+        let mut known = self.endpoint.lock().await;
+        if let Some(url) = &*known {
+            return Ok(url.clone());
+        }
+        let document = self.issuer.document(&self.http_client).await?;
+        let url = document.introspection_endpoint.as_deref();
+        let url = self.issuer.endpoint("introspection_endpoint", url)?;
+        Ok(known.insert(url).clone())
+    }
+
+    fn request(
+        &self,
+        token: &Secret,
+    ) -> Result<(String, Vec<(http::HeaderName, HeaderValue)>), Error> {
+        let mut form = Serializer::new(String::new());
+        form.append_pair("token", token.expose())
+            .append_pair("token_type_hint", "access_token");
+        if self.in_form {
+            form.append_pair("client_id", &self.id)
+                .append_pair("client_secret", self.secret.expose());
+            return Ok((form.finish(), Vec::new()));
+        }
+        let value = basic_authorization(&self.id, self.secret.expose())?;
+        Ok((form.finish(), vec![(AUTHORIZATION, value)]))
+    }
+}
+
+/// Returns whether the issuer does not support introspection of this type of token: RFC 7009,
+/// section 2.2.1, which some issuers apply here too.
+fn is_unsupported(reply: &Reply) -> bool {
+    let error = parse_object(&reply.body).and_then(|mut body| body.remove("error"));
+    reply.status == StatusCode::BAD_REQUEST
+        && error.is_some_and(|error| error == "unsupported_token_type")
 }

@@ -7,9 +7,8 @@ use std::time::{Duration, SystemTime};
 use url::Url;
 
 use super::algorithm::Algorithm;
-use super::cache::{Cache, CacheLifetimes};
+use super::cache::{Cache, CacheLifetimes, Source};
 use super::keys::Jwks;
-use super::source::Source;
 use super::verifier::{Inner, Jwt, Keys};
 use crate::error::{Error, ErrorKind, quoted};
 use crate::server::claims::SKEW;
@@ -46,14 +45,8 @@ impl Jwt {
 
     /// Returns a builder for a verifier with other settings.
     pub fn builder(issuer: impl Into<String>) -> JwtBuilder {
-        JwtBuilder::new(issuer.into())
-    }
-}
-
-impl JwtBuilder {
-    pub(crate) fn new(issuer: String) -> Self {
-        Self {
-            issuer,
+        JwtBuilder {
+            issuer: issuer.into(),
             algorithms: Algorithm::ALL.to_vec(),
             require_at_jwt: false,
             skew: SKEW,
@@ -65,7 +58,9 @@ impl JwtBuilder {
             http_settings: HttpSettings::new(ISSUER_LIMITS),
         }
     }
+}
 
+impl JwtBuilder {
     /// Sets the allowed algorithms. Default: all.
     pub fn algorithms(mut self, algorithms: impl IntoIterator<Item = Algorithm>) -> Self {
         self.algorithms = algorithms.into_iter().collect();
@@ -118,7 +113,7 @@ impl JwtBuilder {
     /// # Errors
     /// Returns an error if a setting is invalid, for example if the issuer is not `https`.
     pub fn build(self) -> Result<Jwt, Error> {
-        let setup = |why: &str| Err(Error::new(ErrorKind::Setup, why));
+        let setup = |why: &str| Err(Error::setup(why));
         if self.skew > SKEW {
             return setup("the clock skew is more than 60 s; set a smaller value with skew()");
         }

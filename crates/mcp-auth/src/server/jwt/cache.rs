@@ -10,12 +10,14 @@ use std::time::Duration;
 
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::Instant;
+use url::Url;
 
 use super::keys::Jwks;
-use super::source::Source;
 use crate::error::Error;
+use crate::server::issuer::{Issuer, check};
 use crate::server::verify::Rejection;
 use crate::sync::lock;
+use crate::web::HttpClient;
 
 /// Backoff after a failed fetch.
 const BACKOFF: Duration = Duration::from_secs(5);
@@ -50,6 +52,34 @@ struct Inner {
     state: Mutex<State>,
     /// Held during a fetch.
     fetch_lock: Arc<tokio::sync::Mutex<()>>,
+}
+
+/// Fetches the keys of an issuer.
+pub(crate) struct Source {
+    pub(crate) issuer: Issuer,
+    /// The URL of the keys; otherwise the metadata names it.
+    pub(crate) keys: Option<Url>,
+    pub(crate) http_client: HttpClient,
+}
+
+impl Source {
+    pub(crate) async fn fetch(&self) -> Result<Jwks, Error> {
+        let url = match &self.keys {
+            Some(url) => url.clone(),
+            None => self.named().await?,
+        };
+        let reply = self.http_client.get(&url).await?;
+        check(&url, &reply)?;
+        let keys = Jwks::read(&reply.body)?;
+        tracing::debug!(issuer = %self.issuer.name, ?keys, "fetched keys");
+        Ok(keys)
+    }
+
+    async fn named(&self) -> Result<Url, Error> {
+        let document = self.issuer.document(&self.http_client).await?;
+        self.issuer
+            .endpoint("jwks_uri", document.jwks_uri.as_deref())
+    }
 }
 
 #[derive(Default)]

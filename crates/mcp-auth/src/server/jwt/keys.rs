@@ -12,7 +12,7 @@ use ring::signature::{RsaPublicKeyComponents, UnparsedPublicKey};
 use serde_json::{Map, Value};
 
 use super::algorithm::{Algorithm, Family};
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::server::strict::{decode_base64url, parse_object};
 
 /// Maximum number of keys that are read.
@@ -54,7 +54,7 @@ impl Jwks {
     }
 
     pub(crate) fn read(text: &[u8]) -> Result<Self, Error> {
-        let unusable = |why| Err(Error::new(ErrorKind::InvalidResponse, why));
+        let unusable = |why| Err(Error::invalid_response(why));
         let set = parse_object(text);
         let Some(Value::Array(keys)) = set.as_ref().and_then(|set| set.get("keys")) else {
             return unusable("the key set is not a JSON object with an array of keys");
@@ -276,30 +276,28 @@ mod tests {
 
     #[test]
     fn a_key_is_found_by_its_id_or_as_the_only_match() {
-        let check = |keys: &Jwks, id, algorithm| keys.check(id, algorithm, b"", b"");
-        let other = with(point(), "kid", json!("b"));
         let one = read(&[point()]).unwrap();
-        assert_eq!(
-            check(&one, Some("a"), Algorithm::ES256),
-            SignatureCheck::Invalid
-        );
-        assert_eq!(check(&one, None, Algorithm::ES256), SignatureCheck::Invalid);
-        assert_eq!(
-            check(&one, Some("b"), Algorithm::ES256),
-            SignatureCheck::UnknownKey
-        );
-        assert_eq!(
-            check(&one, Some("a"), Algorithm::RS256),
-            SignatureCheck::UnknownKey
-        );
-        let two = read(&[point(), other]).unwrap();
-        assert_eq!(
-            check(&two, None, Algorithm::ES256),
-            SignatureCheck::UnknownKey
-        );
-        assert_eq!(
-            check(&two, Some("b"), Algorithm::ES256),
-            SignatureCheck::Invalid
-        );
+        let two = read(&[point(), with(point(), "kid", json!("b"))]).unwrap();
+        for (keys, id, algorithm, expected) in [
+            (&one, Some("a"), Algorithm::ES256, SignatureCheck::Invalid),
+            (&one, None, Algorithm::ES256, SignatureCheck::Invalid),
+            (
+                &one,
+                Some("b"),
+                Algorithm::ES256,
+                SignatureCheck::UnknownKey,
+            ),
+            (
+                &one,
+                Some("a"),
+                Algorithm::RS256,
+                SignatureCheck::UnknownKey,
+            ),
+            (&two, None, Algorithm::ES256, SignatureCheck::UnknownKey),
+            (&two, Some("b"), Algorithm::ES256, SignatureCheck::Invalid),
+        ] {
+            let found = keys.check(id, algorithm, b"", b"");
+            assert_eq!(found, expected, "{keys:?} {id:?} {algorithm}");
+        }
     }
 }

@@ -6,7 +6,6 @@ mod algorithm;
 mod builder;
 mod cache;
 mod keys;
-mod source;
 mod token;
 mod verifier;
 
