@@ -9,13 +9,16 @@ use std::pin::Pin;
 use std::sync::Mutex;
 use std::task::{Context, Poll, ready};
 
-use bytes::{Buf, Bytes};
+use bytes::{Buf, Bytes, BytesMut};
 use http::{Request, Response};
 use http_body::{Body, Frame, SizeHint};
 use mcp_protocol::BoxFuture;
 use tower_service::Service;
 
 use crate::sync::lock;
+
+/// Maximum memory that is reserved for a body before it arrives.
+const MAX_RESERVED: usize = 1 << 20;
 
 /// An error of any type.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -155,15 +158,37 @@ impl ResponseBody {
     /// # Errors
     /// [`BodyTooLarge`] if the body has more than `max` bytes; otherwise the error of the body.
     pub async fn read(mut self, max: usize) -> Result<Bytes, BoxError> {
-        let mut bytes = Vec::new();
+        let announced = self.announced().unwrap_or(0);
+        if announced > max as u64 {
+            return Err(BodyTooLarge { max }.into());
+        }
+        // A body that arrives in one chunk is not copied.
+        let mut first = Bytes::new();
+        let mut rest = BytesMut::new();
+        let mut length = 0;
         while let Some(data) = self.data().await {
             let data = data?;
-            if data.len() > max - bytes.len() {
+            length += data.len();
+            if length > max {
                 return Err(BodyTooLarge { max }.into());
             }
-            bytes.extend_from_slice(&data);
+            if first.is_empty() {
+                first = data;
+                continue;
+            }
+            if rest.is_empty() {
+                // The body may be shorter than announced.
+                let announced = usize::try_from(announced).unwrap_or(0);
+                rest.reserve(announced.min(MAX_RESERVED).max(length));
+                rest.extend_from_slice(&first);
+            }
+            rest.extend_from_slice(&data);
         }
-        Ok(bytes.into())
+        Ok(if rest.is_empty() {
+            first
+        } else {
+            rest.freeze()
+        })
     }
 }
 

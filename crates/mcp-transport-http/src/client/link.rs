@@ -4,8 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::client::call::start;
-use crate::client::outbox::deliver;
-use crate::client::outbox::queue::QueuedMessage;
+use crate::client::outbox::{self, QueuedMessage};
 use crate::client::state::ClientState;
 use mcp_jsonrpc::write_notification;
 use mcp_protocol::{
@@ -87,7 +86,7 @@ impl Link for ClientState {
             is_initialized: method == method::NOTIFICATIONS_INITIALIZED,
         };
         if let Some(state) = self.upgrade() {
-            deliver::enqueue(&state, |state| &state.outbox, note, delivery);
+            outbox::enqueue(&state, |state| &state.outbox, note, delivery);
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use crate::client::inbox::listening::{ListenState, Listening};
 use crate::client::options::Options;
-use crate::client::outbox::queue::Outbox;
+use crate::client::outbox::Outbox;
 use crate::client::session::current::{Session, Sessions};
 use crate::client::tasks::Tasks;
 use crate::client::wire::connection::{HttpConnection, OutgoingRequest, RequestKind, SendError};
@@ -139,28 +139,16 @@ impl ClientState {
         self.http.send(&request).await
     }
 
-    /// Sends one message of the stateless revision, with the headers that repeat values of its
-    /// body.
-    pub(crate) async fn post_stateless(
+    /// Sends one message without a session: `initialize`, or a message of the stateless revision with
+    /// the headers that repeat values of its body.
+    pub(crate) async fn post_without_session(
         &self,
-        headers: &HeaderMap,
+        headers: HeaderMap,
         message: Bytes,
     ) -> Result<Response<ResponseBody>, SendError> {
         let request = OutgoingRequest {
             kind: RequestKind::Post(message),
-            stateless_headers: headers.clone(),
-            ..OutgoingRequest::default()
-        };
-        self.http.send(&request).await
-    }
-
-    /// Sends `initialize`, before a session exists and a revision is negotiated.
-    pub(crate) async fn post_initialize(
-        &self,
-        message: Bytes,
-    ) -> Result<Response<ResponseBody>, SendError> {
-        let request = OutgoingRequest {
-            kind: RequestKind::Post(message),
+            stateless_headers: headers,
             ..OutgoingRequest::default()
         };
         self.http.send(&request).await

@@ -8,8 +8,7 @@ use std::task::Poll;
 use crate::client::call::failure::CallFailure;
 use crate::client::call::read::read;
 use crate::client::call::response::ResponseContext;
-use crate::client::outbox::deliver;
-use crate::client::outbox::queue::QueuedMessage;
+use crate::client::outbox::{self, QueuedMessage};
 use crate::client::session::current::Session;
 use crate::client::state::ClientState;
 use mcp_jsonrpc::write_notification;
@@ -102,6 +101,6 @@ impl Drop for PendingRequest<'_> {
             session: Some(Arc::clone(session)),
             is_initialized: false,
         };
-        deliver::enqueue(state, |state| &state.cancels, note, Delivery::Always);
+        outbox::enqueue(state, |state| &state.cancels, note, Delivery::Always);
     }
 }

@@ -7,14 +7,10 @@ use crate::client::call::stream;
 use crate::client::inbox::receive::{Received, receive};
 use crate::client::wire::content::ContentKind;
 use crate::client::wire::events::EventReader;
-use crate::http_service::ResponseBody;
-use crate::http_service::error_chain;
-use bytes::{Bytes, BytesMut};
+use crate::http_service::{BodyTooLarge, ResponseBody, error_chain};
+use bytes::Bytes;
 use http::{Response, StatusCode};
 use mcp_protocol::{Answer, CallError};
-
-/// Maximum memory that is reserved for a body before it arrives.
-const MAX_RESERVED: usize = 1 << 20;
 
 /// Reads the response to a request.
 pub(crate) async fn read(
@@ -92,49 +88,21 @@ async fn json(context: &ResponseContext<'_>, body: ResponseBody) -> Result<Answe
 /// Reads a body up to the limit.
 async fn read_body(
     context: &ResponseContext<'_>,
-    mut body: ResponseBody,
+    body: ResponseBody,
 ) -> Result<Bytes, CallFailure> {
     let limit = context.state.options.message_bytes;
-    let announced = body.announced().unwrap_or(0);
-    let mut first = Bytes::new();
-    let mut rest = BytesMut::new();
-    let mut length = 0;
-    let mut too_long = announced > limit as u64;
-    while !too_long {
-        match body.data().await {
-            Some(Ok(data)) => {
-                length += data.len();
-                too_long = length > limit;
-                if first.is_empty() {
-                    first = data;
-                    continue;
-                }
-                if rest.is_empty() {
-                    // The body may be shorter than announced.
-                    let announced = usize::try_from(announced).unwrap_or(0);
-                    rest.reserve(announced.min(MAX_RESERVED).max(length));
-                    rest.extend_from_slice(&first);
-                }
-                rest.extend_from_slice(&data);
-            }
-            Some(Err(error)) => {
-                let problem = format!(
-                    "closed the connection in the middle of the response to {}: {}",
-                    context.method,
-                    error_chain(&*error)
-                );
-                return Err(CallFailure::ResponseLost(
-                    context.error(&problem).with_source(error),
-                ));
-            }
-            None if rest.is_empty() => return Ok(first),
-            None => return Ok(rest.freeze()),
+    body.read(limit).await.map_err(|error| {
+        let method = context.method;
+        if error.is::<BodyTooLarge>() {
+            return CallFailure::failed(context.error(&format!(
+                "answered {method} with more than {limit} bytes, the limit of \
+                 ClientOptions::with_max_message_bytes"
+            )));
         }
-    }
-    let problem = format!(
-        "answered {} with more than {limit} bytes, the limit of \
-         ClientOptions::with_max_message_bytes",
-        context.method
-    );
-    Err(CallFailure::failed(context.error(&problem)))
+        let problem = format!(
+            "closed the connection in the middle of the response to {method}: {}",
+            error_chain(&*error)
+        );
+        CallFailure::ResponseLost(context.error(&problem).with_source(error))
+    })
 }

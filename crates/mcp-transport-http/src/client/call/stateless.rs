@@ -81,7 +81,7 @@ pub(crate) async fn run(
         let context = pending.context;
         let message = context.message(params.as_deref());
         let exchange = async {
-            let response = state.post_stateless(&headers, message).await?;
+            let response = state.post_without_session(headers.clone(), message).await?;
             read(&context, response).await
         };
         match pending.answered_by(exchange).await {

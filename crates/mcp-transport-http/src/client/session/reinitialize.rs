@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::client::call::failure::CallFailure;
 use crate::client::call::pending::attempt;
 use crate::client::call::resume::ResumeState;
-use crate::client::outbox::deliver::{DeliveryError, deliver};
+use crate::client::outbox::{DeliveryError, deliver};
 use crate::client::session::current::Session;
 use crate::client::session::initialize;
 use crate::client::state::ClientState;

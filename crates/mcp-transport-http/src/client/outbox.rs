@@ -1,22 +1,121 @@
-//! Delivery of messages that are answered with a status only: notifications and responses.
+//! Messages to the server that are answered with a status only, notifications and responses: their
+//! queue and their delivery, one after the other.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use bytes::Bytes;
+use mcp_protocol::{Delivery, TransportError};
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+
 use crate::client::call::refusal::Refusal;
-use crate::client::outbox::queue::{Outbox, QueuedMessage};
 use crate::client::session::current::Session;
 use crate::client::state::ClientState;
 use crate::client::wire::connection::SendError;
 use crate::http_service::ResponseBody;
-use bytes::Bytes;
-use mcp_protocol::{Delivery, TransportError};
-use tokio::time::{sleep, timeout};
+use crate::sync::lock;
 
 /// How many bytes of an unused body are read, and for how long, so that the connection can be used
 /// again.
 const DRAIN_BYTES: usize = 64 << 10;
 const DRAIN_TIME: Duration = Duration::from_secs(1);
+
+/// A queue of outgoing messages. The sending task counts the messages that it has sent.
+pub(crate) struct Outbox {
+    limit: usize,
+    state: Mutex<State>,
+    sent: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct State {
+    queue: VecDeque<QueuedMessage>,
+    bytes: usize,
+    pushed: u64,
+    /// Whether a task is sending.
+    sending: bool,
+}
+
+/// One message to deliver.
+pub(crate) struct QueuedMessage {
+    pub(crate) message: Bytes,
+    /// The session of the message, or `None` for the current one.
+    pub(crate) session: Option<Arc<Session>>,
+    /// Whether the message is `notifications/initialized`.
+    pub(crate) is_initialized: bool,
+}
+
+impl Outbox {
+    /// Creates a queue that drops lossy messages above `limit` bytes, and all messages above twice
+    /// that.
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            state: Mutex::default(),
+            sent: watch::Sender::new(0),
+        }
+    }
+
+    /// Queues a message. Returns `true` if the caller has to start the sending task.
+    pub(crate) fn push(&self, note: QueuedMessage, delivery: Delivery) -> bool {
+        let mut state = lock(&self.state);
+        let limit = match delivery {
+            Delivery::Lossy => self.limit,
+            _ => self.limit.saturating_mul(2),
+        };
+        if state.bytes >= limit {
+            if delivery == Delivery::Lossy {
+                tracing::trace!("dropped a lossy notification: the queue is full");
+            } else {
+                tracing::warn!(
+                    limit,
+                    "dropped a notification: the server does not accept messages, and twice \
+                     MuxLimits::queue_bytes are queued"
+                );
+            }
+            return false;
+        }
+        state.bytes += note.message.len();
+        state.pushed += 1;
+        state.queue.push_back(note);
+        !std::mem::replace(&mut state.sending, true)
+    }
+
+    /// Returns the next message, or `None` if the queue is empty and the sending task ends.
+    pub(crate) fn next(&self) -> Option<QueuedMessage> {
+        let mut state = lock(&self.state);
+        let note = state.queue.pop_front();
+        match &note {
+            Some(note) => state.bytes -= note.message.len(),
+            None => state.sending = false,
+        }
+        note
+    }
+
+    /// Counts the message returned by [`next`](Self::next) as sent or given up.
+    pub(crate) fn mark_sent(&self) {
+        self.sent.send_modify(|sent| *sent += 1);
+    }
+
+    /// Returns the number of messages queued so far, for [`sent_up_to`](Self::sent_up_to).
+    pub(crate) fn position(&self) -> u64 {
+        lock(&self.state).pushed
+    }
+
+    /// Completes when all messages up to a position are sent. Cancel safe.
+    pub(crate) async fn sent_up_to(&self, position: u64) {
+        if *self.sent.borrow() < position {
+            let _ = self.sent.subscribe().wait_for(|it| *it >= position).await;
+        }
+    }
+
+    /// Completes when all messages queued so far are sent. Cancel safe.
+    pub(crate) async fn sent(&self) {
+        self.sent_up_to(self.position()).await;
+    }
+}
 
 /// Why a message was not accepted.
 pub(crate) enum DeliveryError {
@@ -143,4 +242,41 @@ async fn drain(mut body: ResponseBody) {
         }
     };
     let _ = timeout(DRAIN_TIME, read).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn note(bytes: usize) -> QueuedMessage {
+        QueuedMessage {
+            message: vec![b'x'; bytes].into(),
+            session: None,
+            is_initialized: false,
+        }
+    }
+
+    #[test]
+    fn lossy_messages_are_dropped_first() {
+        let outbox = Outbox::new(10);
+        assert!(outbox.push(note(10), Delivery::Lossy));
+        outbox.push(note(5), Delivery::Lossy);
+        assert_eq!(outbox.position(), 1);
+        outbox.push(note(10), Delivery::Always);
+        outbox.push(note(1), Delivery::Always);
+        assert_eq!(outbox.position(), 2);
+    }
+
+    #[test]
+    fn one_sender_is_started_at_a_time() {
+        let outbox = Outbox::new(10);
+        assert!(outbox.push(note(1), Delivery::Always));
+        assert!(!outbox.push(note(1), Delivery::Always));
+        assert!(outbox.next().is_some());
+        assert!(outbox.next().is_some());
+        assert!(!outbox.push(note(1), Delivery::Always));
+        assert!(outbox.next().is_some());
+        assert!(outbox.next().is_none());
+        assert!(outbox.push(note(1), Delivery::Always));
+    }
 }

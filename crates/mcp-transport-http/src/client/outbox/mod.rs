@@ -1,4 +1,0 @@
-//! Messages to the server.
-
-pub(crate) mod deliver;
-pub(crate) mod queue;
