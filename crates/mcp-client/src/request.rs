@@ -1,6 +1,8 @@
 //! One request as the client describes it, and what comes back.
 
-use mcp_jsonrpc::RawJson;
+use std::time::Duration;
+
+use mcp_jsonrpc::{ErrorObject, RawJson, members};
 use mcp_protocol::Timeouts;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -60,6 +62,35 @@ impl Request {
             params.insert(name.to_owned(), value);
         }
     }
+}
+
+/// Returns the JSON text of a member of an object; `None` if it is missing or the text is malformed
+/// before it.
+pub(crate) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
+    let mut members = members(object).map_while(Result::ok);
+    let found = members.find(|(key, _)| *key == name);
+    found.map(|(_, value)| value)
+}
+
+/// Decodes the params of a message of the server.
+pub(crate) fn decode_params<T: DeserializeOwned>(params: Option<&str>) -> Result<T, ErrorObject> {
+    mcp_jsonrpc::decode(params.unwrap_or("{}"))
+        .map_err(|error| ErrorObject::invalid_params(format!("invalid params: {error}")))
+}
+
+/// Waits for a response, up to `limit`, which is the idle timeout of the client or less.
+pub(crate) async fn within_idle<T>(
+    method: &'static str,
+    limit: Duration,
+    response: impl Future<Output = T>,
+) -> Result<T, Error> {
+    let setting = "idle";
+    let response = tokio::time::timeout(limit, response).await;
+    response.map_err(|_| Error::Timeout {
+        method,
+        setting,
+        after: limit,
+    })
 }
 
 /// Decodes the result of `method`.

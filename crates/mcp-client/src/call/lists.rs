@@ -23,31 +23,22 @@ const MAX_ITEMS: usize = 100_000;
 /// Lists all tools.
 pub(crate) async fn tools(shared: &Arc<Shared>) -> Result<Vec<Tool>, Error> {
     let take = |page: ListToolsResult| (page.tools, page.next_cursor);
-    let mut tools = all::<ListToolsRequest, _>(shared, take).await?;
-    for tool in &mut tools {
-        retain_safe(&mut tool.icons);
-    }
-    Ok(tools)
+    let tools = all::<ListToolsRequest, _>(shared, take).await?;
+    Ok(with_safe_icons(tools, |tool| &mut tool.icons))
 }
 
 /// Lists all prompts.
 pub(crate) async fn prompts(shared: &Arc<Shared>) -> Result<Vec<Prompt>, Error> {
     let take = |page: ListPromptsResult| (page.prompts, page.next_cursor);
-    let mut prompts = all::<ListPromptsRequest, _>(shared, take).await?;
-    for prompt in &mut prompts {
-        retain_safe(&mut prompt.icons);
-    }
-    Ok(prompts)
+    let prompts = all::<ListPromptsRequest, _>(shared, take).await?;
+    Ok(with_safe_icons(prompts, |prompt| &mut prompt.icons))
 }
 
 /// Lists all resources.
 pub(crate) async fn resources(shared: &Arc<Shared>) -> Result<Vec<Resource>, Error> {
     let take = |page: ListResourcesResult| (page.resources, page.next_cursor);
-    let mut resources = all::<ListResourcesRequest, _>(shared, take).await?;
-    for resource in &mut resources {
-        retain_safe(&mut resource.icons);
-    }
-    Ok(resources)
+    let resources = all::<ListResourcesRequest, _>(shared, take).await?;
+    Ok(with_safe_icons(resources, |resource| &mut resource.icons))
 }
 
 /// Lists all resource templates.
@@ -55,11 +46,8 @@ pub(crate) async fn resource_templates(
     shared: &Arc<Shared>,
 ) -> Result<Vec<ResourceTemplate>, Error> {
     let take = |page: ListResourceTemplatesResult| (page.resource_templates, page.next_cursor);
-    let mut templates = all::<ListResourceTemplatesRequest, _>(shared, take).await?;
-    for template in &mut templates {
-        retain_safe(&mut template.icons);
-    }
-    Ok(templates)
+    let templates = all::<ListResourceTemplatesRequest, _>(shared, take).await?;
+    Ok(with_safe_icons(templates, |template| &mut template.icons))
 }
 
 /// Lists all tasks.
@@ -121,9 +109,13 @@ where
     Err(endless(format!("has over {MAX_PAGES} pages")))
 }
 
-/// Removes icons whose source is not safe to load.
-fn retain_safe(icons: &mut Option<Vec<Icon>>) {
-    if let Some(icons) = icons {
+/// Removes the icons whose source is not safe to load.
+fn with_safe_icons<T>(
+    mut items: Vec<T>,
+    icons: impl Fn(&mut T) -> &mut Option<Vec<Icon>>,
+) -> Vec<T> {
+    for icons in items.iter_mut().filter_map(|item| icons(item).as_mut()) {
         icons.retain(Icon::is_safe_src);
     }
+    items
 }

@@ -17,6 +17,7 @@ use mcp_types::method;
 use mcp_types::v2026_07_28::CreateTaskResult;
 
 use crate::Error;
+use crate::request::member;
 
 /// Answers the input requests of a server.
 pub(crate) trait AnswerInput: Send + Sync {
@@ -250,13 +251,6 @@ pub(crate) async fn all(
     .await?;
     let keys = waiting.into_iter().map(|(key, _)| key);
     Ok(keys.zip(done.into_iter().flatten()).collect())
-}
-
-fn member<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    let mut members = members(text).map_while(Result::ok);
-    members
-        .find(|(key, _)| *key == name)
-        .map(|(_, value)| value)
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use tokio::time::timeout;
 
 use crate::Error;
 use crate::inbound::ClientInbound;
-use crate::request::decode;
+use crate::request::{decode, within_idle};
 use agreed::Agreed;
 use negotiation::{Negotiation, Policy};
 use request_meta::MetaTemplate;
@@ -240,12 +240,8 @@ impl Connector<'_> {
         let params = serde_json::to_vec(&params).map_err(|e| Error::Invalid(e.to_string()))?;
         let link = self.connection.link();
         let limit = options.timeouts.idle.min(options.timeouts.total);
-        let answer = timeout(limit, link.request(method::INITIALIZE, Some(params)));
-        let answer = answer.await.map_err(|_| Error::Timeout {
-            method: method::INITIALIZE,
-            setting: "idle",
-            after: limit,
-        })?;
+        let call = link.request(method::INITIALIZE, Some(params));
+        let answer = within_idle(method::INITIALIZE, limit, call).await?;
         let raw: RawJson = answer?.map_err(Error::Rejected)?;
         let result: InitializeResult = decode(method::INITIALIZE, &raw)?;
         let answered = result.protocol_version.parse::<Revision>().ok();

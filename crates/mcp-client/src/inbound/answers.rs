@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mcp_jsonrpc::{ErrorObject, decode};
+use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::gate::client_offers;
 use mcp_protocol::{Outcome, Payload, Reply, Revision, downgrade, form, sampling};
 use mcp_types::{
@@ -11,12 +11,12 @@ use mcp_types::{
     ElicitRequestUrlParams, ElicitResult, Implementation, ListRootsResult,
     SamplingMessageContentBlock, ToolChoiceMode, method,
 };
-use serde::de::DeserializeOwned;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::ClientInbound;
 use super::handlers::{ElicitForm, ElicitUrl, Sample};
 use crate::call::round_trips::AnswerInput;
+use crate::request::decode_params;
 use crate::sync::lock;
 
 /// Maximum number of requests to the user or the model at the same time.
@@ -46,12 +46,12 @@ impl AnswerInput for ClientInbound {
                     .for_each(|root| downgrade::root(root, rules));
                 Ok(Reply::ok(Payload::of(ListRootsResult::new(roots))))
             }
-            method::ELICITATION_CREATE => match params(text)? {
+            method::ELICITATION_CREATE => match decode_params(text)? {
                 ElicitRequestParams::Form(params) => self.form(params, server, *revision),
                 ElicitRequestParams::Url(params) => self.url(params, server, *revision),
                 _ => Err(ErrorObject::invalid_params("unknown elicitation mode")),
             },
-            method::SAMPLING_CREATE_MESSAGE => self.sample(params(text)?, server, *revision),
+            method::SAMPLING_CREATE_MESSAGE => self.sample(decode_params(text)?, server, *revision),
             other => Err(ErrorObject::method_not_found(other)),
         }
     }
@@ -200,9 +200,4 @@ fn finish_elicitation(mut result: ElicitResult, revision: Revision) -> Outcome {
     downgrade::elicit_result(&mut result, revision.rules())
         .map_err(|missing| ErrorObject::internal(missing.to_string()))?;
     Ok(Payload::of(result))
-}
-
-fn params<T: DeserializeOwned>(params: Option<&str>) -> Result<T, ErrorObject> {
-    decode(params.unwrap_or("{}"))
-        .map_err(|error| ErrorObject::invalid_params(format!("invalid params: {error}")))
 }

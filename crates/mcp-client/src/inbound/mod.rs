@@ -8,7 +8,7 @@ pub(crate) mod tasks;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
-use mcp_jsonrpc::{Notification, ParseError, ParseErrorKind, Request, decode, members};
+use mcp_jsonrpc::{Notification, ParseError, ParseErrorKind, Request, decode};
 use mcp_protocol::{Closed, Exchange, Inbound, Link, Payload, Reply, Revision};
 use mcp_types::v2026_07_28::{
     CancelledNotificationParams, SubscriptionsAcknowledgedNotificationParams,
@@ -22,6 +22,7 @@ use tokio::sync::Semaphore;
 use crate::call::cache::Cache;
 use crate::call::progress::ProgressTable;
 use crate::call::round_trips::AnswerInput;
+use crate::request::member;
 use crate::subscriptions::listener::SubscriptionListener;
 use crate::subscriptions::table::Subscriptions;
 use crate::sync::lock;
@@ -119,9 +120,8 @@ impl ClientInbound {
         ) {
             return None;
         }
-        let mut members = request.param_members().map_while(Result::ok);
-        let (_, wanted) = members.find(|(name, _)| *name == "task")?;
         let params = request.params.unwrap_or("{}");
+        let wanted = member(params, "task")?;
         let start = || self.answer(method, request.params);
         Some(Reply::Ready(
             server_tasks.create(method, params, wanted, start),
@@ -187,12 +187,7 @@ impl ClientInbound {
 
 /// Returns the subscription of a notification.
 fn subscription(params: &str) -> Option<RequestId> {
-    let find = |text, name: &str| {
-        let mut members = members(text).map_while(Result::ok);
-        let found = members.find(|(key, _)| *key == name);
-        found.map(|(_, value)| value)
-    };
-    let id = find(find(params, "_meta")?, SUBSCRIPTION_ID_KEY)?;
+    let id = member(member(params, "_meta")?, SUBSCRIPTION_ID_KEY)?;
     decode(id).ok()
 }
 

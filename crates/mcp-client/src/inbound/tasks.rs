@@ -20,12 +20,12 @@ use mcp_types::{
     CreateTaskResult, GetTaskRequestParams, JsonObject, ListTasksResult, Meta,
     PaginatedRequestParams, TaskMetadata, method,
 };
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
 
+use crate::request::decode_params;
 use crate::sync::lock;
 
 /// Number of tasks on one page of the list.
@@ -176,7 +176,7 @@ impl ServerTasks {
     }
 
     fn list(&self, params: Option<&str>) -> Outcome {
-        let params: PaginatedRequestParams = decoded(params)?;
+        let params: PaginatedRequestParams = decode_params(params)?;
         let after = params.cursor.as_deref();
         if after.is_some_and(|cursor| !is_id(cursor)) {
             return Err(ErrorObject::invalid_params("unknown cursor"));
@@ -354,12 +354,7 @@ fn related(json: &RawJson, id: &str) -> Outcome {
 
 /// Returns the id of the task that the params name. `_meta` is not used for that.
 fn named(params: Option<&str>) -> Result<String, ErrorObject> {
-    decoded::<GetTaskRequestParams>(params).map(|params| params.task_id)
-}
-
-fn decoded<T: DeserializeOwned>(params: Option<&str>) -> Result<T, ErrorObject> {
-    decode(params.unwrap_or("{}"))
-        .map_err(|error| ErrorObject::invalid_params(format!("invalid params: {error}")))
+    decode_params::<GetTaskRequestParams>(params).map(|params| params.task_id)
 }
 
 /// Creates an unguessable id: 128 random bits of the operating system, in hexadecimal.

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use mcp_types::{
     Request as _, SubscribeRequest, SubscribeRequestParams, UnsubscribeRequest,
-    UnsubscribeRequestParams,
+    UnsubscribeRequestParams, method,
 };
 use tokio::sync::mpsc;
-use tokio::time::timeout;
 
 use super::listener::ListenError;
 use super::table::Subscriptions;
 use crate::Error;
 use crate::call::Call;
+use crate::request::within_idle;
 use crate::shared::Shared;
 
 /// A subscription to a resource: a stream of its changes. Dropping it unsubscribes.
@@ -54,33 +54,22 @@ impl Subscription {
         let listener = &shared.inbound.listener;
         let number = listener.want_resource(&self.uri);
         listener.start(shared);
-        let limit = shared.timeouts.idle;
-        let settled = timeout(limit, listener.wait_settled(number)).await;
-        let honoured = match settled {
-            Ok(Ok(honoured)) => honoured,
-            Ok(Err(ListenError::Rejected(error))) => return Err(Error::Rejected(error)),
-            Ok(Err(ListenError::Ended(reason))) => {
-                return Err(Error::NotSubscribed {
-                    uri: self.uri.clone(),
-                    reason,
-                });
-            }
-            Err(_) => {
-                return Err(Error::Timeout {
-                    method: mcp_types::method::SUBSCRIPTIONS_LISTEN,
-                    setting: "idle",
-                    after: limit,
-                });
-            }
+        let not_subscribed = |reason| Error::NotSubscribed {
+            uri: self.uri.clone(),
+            reason,
         };
+        let settled = listener.wait_settled(number);
+        let settled = within_idle(method::SUBSCRIPTIONS_LISTEN, shared.timeouts.idle, settled);
+        let honoured = settled.await?.map_err(|error| match error {
+            ListenError::Rejected(error) => Error::Rejected(error),
+            ListenError::Ended(reason) => not_subscribed(reason),
+        })?;
         let honoured = honoured.resource_subscriptions.unwrap_or_default();
         if honoured.contains(&self.uri) {
             return Ok(());
         }
-        Err(Error::NotSubscribed {
-            uri: self.uri.clone(),
-            reason: "the server does not send notifications for it".to_owned(),
-        })
+        let reason = "the server does not send notifications for it";
+        Err(not_subscribed(reason.to_owned()))
     }
 
     fn register(shared: &Arc<Shared>, uri: String) -> Self {

@@ -26,7 +26,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use crate::Error;
 use crate::call::progress::ProgressEntry;
 use crate::connect::negotiation::KnownVersion;
-use crate::request::{Outcome, decode};
+use crate::request::{Outcome, decode, within_idle};
 use crate::shared::Shared;
 use crate::sync::lock;
 use poller::TaskPoller;
@@ -185,11 +185,7 @@ impl TaskHandle {
         self.check_server()?;
         let call = cancel(&self.shared, &self.task.id)?;
         let after = self.timeouts.idle.min(self.timeouts.total);
-        let answer = timeout(after, call).await.map_err(|_| Error::Timeout {
-            method: method::TASKS_CANCEL,
-            setting: "idle",
-            after,
-        })?;
+        let answer = within_idle(method::TASKS_CANCEL, after, call).await?;
         answer?.map_err(Error::Rejected)?;
         Ok(())
     }

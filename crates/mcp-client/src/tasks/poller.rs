@@ -10,7 +10,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject, RawJson};
-use mcp_protocol::{Answer, BoxFuture, Call, Timeouts};
+use mcp_protocol::{Answer, BoxFuture, Timeouts};
 use mcp_types::{TaskStatus, method};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
@@ -21,6 +21,7 @@ use super::state::{OnStatus, Snapshot, TaskState};
 use super::watch::StatusWatch;
 use crate::Error;
 use crate::call::round_trips::{all, input_failed, object, start_handler};
+use crate::request::within_idle;
 use crate::shared::Shared;
 
 /// Delay after the first failed poll, if the server never suggested an interval.
@@ -149,7 +150,7 @@ impl<'a> TaskPoller<'a> {
             if !idle {
                 return Ok(None);
             }
-            let call = self.request(method::TASKS_RESULT, &[]);
+            let call = request(self.shared, &self.task.id, method::TASKS_RESULT, &[]);
             return Ok(Some(Box::pin(async move {
                 match call.await.map_err(Error::from) {
                     Ok(answer) => Ok(Done::Outcome(Some(answer))),
@@ -338,17 +339,8 @@ impl<'a> TaskPoller<'a> {
         more: &[(&str, String)],
     ) -> Result<Answer, Error> {
         let limit = self.timeouts.idle.min(self.timeouts.total);
-        let answer = timeout(limit, self.request(method, more)).await;
-        let answer = answer.map_err(|_| Error::Timeout {
-            method,
-            setting: "idle",
-            after: limit,
-        })?;
-        Ok(answer?)
-    }
-
-    fn request(&self, method: &'static str, more: &[(&str, String)]) -> Call {
-        request(self.shared, &self.task.id, method, more)
+        let call = request(self.shared, &self.task.id, method, more);
+        Ok(within_idle(method, limit, call).await??)
     }
 }
 

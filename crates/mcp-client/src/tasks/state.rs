@@ -8,7 +8,7 @@ use mcp_types::TaskStatus;
 use serde::Deserialize;
 
 use crate::Error;
-use crate::request::decode;
+use crate::request::{decode, member};
 
 /// Default interval between polls.
 const DEFAULT_INTERVAL: Duration = Duration::from_secs(1);
@@ -131,12 +131,6 @@ impl Snapshot {
 /// Returns the task in a result that creates one (up to 2025-11-25).
 pub(crate) fn nested_task(result: &RawJson) -> Option<&str> {
     member(result, "task").filter(|text| text.starts_with('{'))
-}
-
-fn member<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    let mut members = members(text).map_while(Result::ok);
-    let found = members.find(|(key, _)| *key == name);
-    found.map(|(_, value)| value)
 }
 
 #[cfg(test)]

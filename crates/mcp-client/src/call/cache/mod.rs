@@ -13,11 +13,12 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use mcp_jsonrpc::{RawJson, decode, members};
+use mcp_jsonrpc::{RawJson, decode};
 use mcp_types::{JsonObject, method};
 use serde_json::Value;
 use tokio::time::Instant;
 
+use crate::request::member;
 use crate::subscriptions::table::covers;
 use crate::sync::lock;
 
@@ -242,9 +243,7 @@ fn is_retry(params: &JsonObject) -> bool {
 
 /// Returns the time to live of a result: zero if it is missing, negative or not a number.
 fn ttl(result: &RawJson) -> Duration {
-    let mut members = members(result).map_while(Result::ok);
-    let said = members.find(|(key, _)| *key == "ttlMs");
-    let millis = said.and_then(|(_, text)| decode::<f64>(text).ok());
+    let millis = member(result, "ttlMs").and_then(|text| decode::<f64>(text).ok());
     let seconds = millis.unwrap_or(0.0).max(0.0) / 1_000.0;
     Duration::try_from_secs_f64(seconds).map_or(MAX_TTL, |ttl| ttl.min(MAX_TTL))
 }

@@ -18,11 +18,23 @@ fn result(members: Value) -> RawJson {
     RawJson::copy(&members.to_string())
 }
 
+/// Looks up a result that is not cached.
+fn missing(
+    cache: &Cache,
+    method: &'static str,
+    params: Value,
+    fresh: bool,
+    now: Instant,
+) -> EmptySlot {
+    match cache.find(method, &object(params), fresh, now) {
+        Lookup::Miss(slot) => slot,
+        _ => panic!("a result of {method} is cached"),
+    }
+}
+
 /// Keeps `text` for a minute.
 fn put(cache: &Cache, method: &'static str, params: Value, text: &str, now: Instant) {
-    let Lookup::Miss(slot) = cache.find(method, &object(params), false, now) else {
-        panic!("known already")
-    };
+    let slot = missing(cache, method, params, false, now);
     cache.keep(slot, &result(json!({ "ttlMs": 60_000, "text": text })), now);
 }
 
@@ -57,15 +69,13 @@ fn a_result_is_fresh_for_its_time_to_live_and_its_params() {
     assert_eq!(read("x:a", last).as_deref(), Some("a"));
     assert_eq!(read("x:a", now + 60 * SECOND), None);
     let stale = json!({ "uri": "x:a" });
-    let found = cache.find(
+    let slot = missing(
+        &cache,
         method::RESOURCES_READ,
-        &object(stale),
+        stale,
         false,
         now + 60 * SECOND,
     );
-    let Lookup::Miss(slot) = found else {
-        panic!("the result is stale")
-    };
     cache.keep(slot, &result(json!({ "ttlMs": 0 })), now);
     assert_eq!(cache.size(), (0, 0), "the next result may not be cached");
 }
@@ -75,10 +85,7 @@ fn a_result_is_fresh_for_its_time_to_live_and_its_params() {
 fn uncacheable_results_are_not_cached() {
     let (cache, now) = (cache(), Instant::now());
     for ttl in [json!(0), json!(-5), json!(null), json!("60000")] {
-        let Lookup::Miss(slot) = cache.find(method::TOOLS_LIST, &JsonObject::new(), false, now)
-        else {
-            panic!("{ttl}")
-        };
+        let slot = missing(&cache, method::TOOLS_LIST, json!({}), false, now);
         cache.keep(slot, &result(json!({ "ttlMs": ttl })), now);
     }
     assert_eq!(cache.size(), (0, 0));
@@ -132,9 +139,7 @@ fn a_change_removes_the_results_it_affects() {
 fn a_fresh_request_bypasses_the_cache_and_updates_it() {
     let (cache, now) = (cache(), Instant::now());
     put(&cache, method::TOOLS_LIST, json!({}), "old", now);
-    let Lookup::Miss(slot) = cache.find(method::TOOLS_LIST, &JsonObject::new(), true, now) else {
-        panic!("a fresh result was requested")
-    };
+    let slot = missing(&cache, method::TOOLS_LIST, json!({}), true, now);
     let list = |now| get(&cache, method::TOOLS_LIST, json!({}), now);
     assert_eq!(list(now).as_deref(), Some("old"));
     cache.keep(slot, &result(json!({ "ttlMs": 1_000, "text": "new" })), now);
@@ -144,9 +149,7 @@ fn a_fresh_request_bypasses_the_cache_and_updates_it() {
 #[test]
 fn a_change_during_a_request_prevents_caching() {
     let (cache, now) = (cache(), Instant::now());
-    let Lookup::Miss(slot) = cache.find(method::TOOLS_LIST, &JsonObject::new(), false, now) else {
-        panic!("no result is cached")
-    };
+    let slot = missing(&cache, method::TOOLS_LIST, json!({}), false, now);
     cache.forget(&[method::TOOLS_LIST]);
     cache.keep(slot, &result(json!({ "ttlMs": 60_000 })), now);
     assert_eq!(cache.size(), (0, 0));
@@ -189,9 +192,7 @@ fn the_cache_has_a_size_limit() {
 #[test]
 fn the_time_to_live_is_capped() {
     let (cache, now) = (cache(), Instant::now());
-    let Lookup::Miss(slot) = cache.find(method::TOOLS_LIST, &JsonObject::new(), false, now) else {
-        panic!("no result is cached")
-    };
+    let slot = missing(&cache, method::TOOLS_LIST, json!({}), false, now);
     cache.keep(
         slot,
         &result(json!({ "ttlMs": u64::MAX, "text": "t" })),
