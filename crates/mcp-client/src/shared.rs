@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_protocol::{Call, Connection, Link, Rules, SentId, Timeouts};
-use mcp_types::v2026_07_28::SubscriptionFilter;
-use mcp_types::{JsonObject, method};
+use mcp_protocol::{Call, Connection, Link, Revision, Rules, SentId, Timeouts};
+use mcp_types::v2026_07_28::{DiscoverResult, SubscriptionFilter};
+use mcp_types::{Implementation, InitializeResult, JsonObject, ServerCapabilities, method};
 
 use crate::call::cache::Cache;
 use crate::call::known_tools::KnownTools;
 use crate::call::progress::ProgressTable;
-use crate::connect::agreed::Agreed;
+use crate::connect::request_meta::MetaTemplate;
 use crate::inbound::ClientInbound;
 use crate::inbound::handlers::Approve;
 use crate::subscriptions::listener::OpenStream;
@@ -33,7 +33,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn rules(&self) -> &'static Rules {
-        self.agreed.rules()
+        self.agreed.revision.rules()
     }
 }
 
@@ -48,5 +48,42 @@ impl OpenStream for Shared {
         let method = method::SUBSCRIPTIONS_LISTEN;
         let call = self.link.request_with(method, Some(params), extras);
         Some((call, self.timeouts.idle))
+    }
+}
+
+/// The server and the negotiated revision.
+pub(crate) struct Agreed {
+    pub(crate) revision: Revision,
+    pub(crate) server: Implementation,
+    pub(crate) capabilities: ServerCapabilities,
+    pub(crate) instructions: Option<String>,
+    /// The metadata of each request, on the stateless revision.
+    pub(crate) meta: Option<MetaTemplate>,
+}
+
+impl Agreed {
+    pub(crate) fn from_handshake(revision: Revision, result: InitializeResult) -> Self {
+        Self {
+            revision,
+            server: result.server_info,
+            capabilities: result.capabilities,
+            instructions: result.instructions,
+            meta: None,
+        }
+    }
+
+    pub(crate) fn from_discovery(
+        revision: Revision,
+        result: DiscoverResult,
+        meta: MetaTemplate,
+    ) -> Self {
+        let server = result.meta.and_then(|meta| meta.server_info());
+        Self {
+            revision,
+            server: server.unwrap_or_else(|| Implementation::new("unknown", "unknown")),
+            capabilities: result.capabilities.into(),
+            instructions: result.instructions,
+            meta: Some(meta),
+        }
     }
 }

@@ -7,8 +7,8 @@ use syn::spanned::Spanned;
 use syn::{Error, Expr, ExprLit, Ident, ItemFn, Lit, LitStr, Result, ReturnType};
 
 use crate::function::{Argument, Function, Param};
-use crate::options::{Kind, Options};
-use crate::{docs, template};
+use crate::options::{Kind, Options, fail};
+use crate::text;
 
 pub(crate) fn attribute(kind: Kind, options: TokenStream, item: &TokenStream) -> TokenStream {
     let item: ItemFn = match syn::parse2(item.clone()) {
@@ -51,11 +51,7 @@ fn companion(kind: Kind, function: &Function, made: Result<Expansion>) -> TokenS
     let cfgs: Vec<_> = attrs.iter().filter(|a| a.path().is_ident("cfg")).collect();
     let name = &sig.ident;
     let method = format_ident!("{}", kind.name());
-    let product = match kind {
-        Kind::Tool => quote!(Tool),
-        Kind::Prompt => quote!(Prompt),
-        Kind::Resource => quote!(Resource),
-    };
+    let product = kind.product();
     let (body, bounds, error) = match made {
         Ok(Expansion { body, bounds }) => (body, bounds, None),
         // The `tools!` list that names the function must not report the error a second time.
@@ -112,24 +108,17 @@ struct Expansion {
 fn expand_item(kind: Kind, options: &Options, function: &Function) -> Result<Expansion> {
     let name = name(kind, options, function)?;
     if let (Some(span), true) = (options.blocking, function.is_async) {
-        return Err(Error::new(
+        return fail(
             span,
             "`blocking` is only for functions that are not async: remove `blocking` or `async`",
-        ));
+        );
     }
     let mut setters = setters(options, function);
-    let new = match kind {
-        Kind::Tool => quote!(::mcp_server::Tool::<S>::new),
-        Kind::Prompt => quote!(::mcp_server::Prompt::<S>::new),
-        Kind::Resource => quote!(::mcp_server::Resource::<S>::new),
-    };
-    let uri = match &options.uri {
-        Some(uri) => {
-            check_variables(uri, function)?;
-            Some(quote!(#uri,))
-        }
-        None => None,
-    };
+    let product = kind.product();
+    if let Some(uri) = &options.uri {
+        check_variables(uri, function)?;
+    }
+    let uri = options.uri.iter();
     for argument in function.arguments() {
         if let Some(complete) = &argument.options.complete {
             let name = &argument.name;
@@ -141,7 +130,7 @@ fn expand_item(kind: Kind, options: &Options, function: &Function) -> Result<Exp
     let in_order = (kind == Kind::Prompt).then(|| in_order(function)).flatten();
     let body = quote! {
         #arguments
-        let made = #new::<#shape>(#uri #name, #handler)#setters;
+        let made = ::mcp_server::#product::<S>::new::<#shape>(#(#uri,)* #name, #handler)#setters;
         #in_order
         made
     };
@@ -164,17 +153,13 @@ fn name(kind: Kind, options: &Options, function: &Function) -> Result<LitStr> {
     let text = name.value();
     let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
     if kind == Kind::Tool && !((1..=128).contains(&text.len()) && text.bytes().all(legal)) {
-        return Err(Error::new(
-            name.span(),
-            format!(
-                "{text:?} is not a valid tool name: use 1 to 128 characters out of A-Z a-z 0-9 _ \
-                 - ."
-            ),
-        ));
+        let problem = format!(
+            "{text:?} is not a valid tool name: use 1 to 128 characters out of A-Z a-z 0-9 _ - ."
+        );
+        return fail(name.span(), problem);
     }
     if text.is_empty() {
-        let problem = format!("a {} has a name", kind.name());
-        return Err(Error::new(name.span(), problem));
+        return fail(name.span(), format!("a {} has a name", kind.name()));
     }
     Ok(name)
 }
@@ -183,7 +168,7 @@ fn setters(options: &Options, function: &Function) -> TokenStream {
     let mut setters = TokenStream::new();
     let description = match &options.description {
         Some(description) => Some(description.to_token_stream()),
-        None => docs::text(&function.item.attrs).map(ToTokens::into_token_stream),
+        None => text::description(&function.item.attrs).map(ToTokens::into_token_stream),
     };
     if let Some(description) = description {
         setters.extend(quote!(.description(#description)));
@@ -205,17 +190,15 @@ fn setters(options: &Options, function: &Function) -> TokenStream {
 
 /// Checks that each argument is a variable of the URI template.
 fn check_variables(uri: &LitStr, function: &Function) -> Result<()> {
-    let known = template::variables(uri)?;
+    let known = text::variables(uri)?;
     for Argument { name, ident, .. } in function.arguments() {
         if !known.contains(name) {
             let known = match &*known.join("`, `") {
                 "" => "the URI has no variables".to_owned(),
                 names => format!("the variables are `{names}`"),
             };
-            return Err(Error::new(
-                ident.span(),
-                format!("`{name}` is not a variable of the URI: {known}"),
-            ));
+            let problem = format!("`{name}` is not a variable of the URI: {known}");
+            return fail(ident.span(), problem);
         }
     }
     Ok(())

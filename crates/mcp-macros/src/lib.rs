@@ -5,11 +5,10 @@
 //! a type of the same name, from which `tools!`, `prompts!` and `resources!` build the item to
 //! register. A `use` of the function imports both.
 
-mod docs;
 mod expand;
 mod function;
 mod options;
-mod template;
+mod text;
 
 use proc_macro::TokenStream;
 

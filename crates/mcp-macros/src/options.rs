@@ -23,6 +23,16 @@ impl Kind {
         }
     }
 
+    /// Returns the type in `mcp_server` that the attribute builds.
+    pub(crate) fn product(self) -> Ident {
+        let name = match self {
+            Self::Tool => "Tool",
+            Self::Prompt => "Prompt",
+            Self::Resource => "Resource",
+        };
+        Ident::new(name, Span::call_site())
+    }
+
     fn options(self) -> &'static [&'static str] {
         match self {
             Self::Tool => &[
@@ -72,19 +82,16 @@ impl Options {
                 let key = input.call(Ident::parse_any)?;
                 if !kind.options().iter().any(|known| key == known) {
                     let known = kind.options().join("`, `");
-                    return Err(syn::Error::new(
+                    return fail(
                         key.span(),
                         format!(
                             "`{key}` is not an option of `#[{}]`: the options are `{known}`",
                             kind.name()
                         ),
-                    ));
+                    );
                 }
                 if seen.contains(&key) {
-                    return Err(syn::Error::new(
-                        key.span(),
-                        format!("`{key}` is given more than once"),
-                    ));
+                    return fail(key.span(), format!("`{key}` is given more than once"));
                 }
                 seen.push(key.clone());
                 options.option(key, input)?;
@@ -94,10 +101,10 @@ impl Options {
         };
         parser.parse2(tokens)?;
         if kind == Kind::Resource && options.uri.is_none() {
-            return Err(syn::Error::new(
+            return fail(
                 Span::call_site(),
                 "a resource needs a URI: write `#[resource(\"scheme://..\")]`",
-            ));
+            );
         }
         Ok(options)
     }
@@ -134,10 +141,15 @@ impl Options {
     }
 }
 
+/// Returns an error at `span`.
+pub(crate) fn fail<T>(span: Span, problem: impl std::fmt::Display) -> Result<T> {
+    Err(syn::Error::new(span, problem))
+}
+
 fn value<T: Parse>(key: &Ident, input: ParseStream<'_>) -> Result<T> {
     if !input.peek(Token![=]) {
         let problem = format!("`{key}` needs a value: write `{key} = \"..\"`");
-        return Err(syn::Error::new(key.span(), problem));
+        return fail(key.span(), problem);
     }
     input.parse::<Token![=]>()?;
     input.parse()
@@ -152,10 +164,10 @@ fn mode(key: &Ident, input: ParseStream<'_>) -> Result<TokenStream> {
     match word.value().as_str() {
         "optional" => Ok(quote!(::mcp_server::TaskMode::Optional)),
         "required" => Ok(quote!(::mcp_server::TaskMode::Required)),
-        _ => Err(syn::Error::new(
+        _ => fail(
             word.span(),
             "unknown task mode: use `task = \"optional\"` or `task = \"required\"`",
-        )),
+        ),
     }
 }
 
@@ -198,19 +210,19 @@ impl ArgOptions {
                         self.complete = Some(value(&key, input)?);
                     }
                     "complete" => {
-                        return Err(syn::Error::new(
+                        return fail(
                             key.span(),
                             "arguments of tools have no completion: remove `complete`",
-                        ));
+                        );
                     }
                     _ => {
-                        return Err(syn::Error::new(
+                        return fail(
                             key.span(),
                             format!(
                                 "`{key}` is not an option of `#[arg]`: the options are \
                              `default`, `rename`, `complete`"
                             ),
-                        ));
+                        );
                     }
                 }
                 comma(input)?;

@@ -26,7 +26,6 @@ mod error;
 mod full;
 mod graph;
 mod limits;
-mod origin;
 #[cfg(not(feature = "validate"))]
 mod subset;
 #[cfg(test)]
@@ -43,7 +42,7 @@ pub use self::error::{SchemaError, Violation};
 #[cfg(feature = "validate")]
 use self::full::Engine;
 use self::graph::Graph;
-pub use self::origin::Origin;
+pub use self::limits::Origin;
 #[cfg(not(feature = "validate"))]
 use self::subset::Engine;
 

@@ -1,10 +1,10 @@
-//! The size of a schema, before anything is built from it.
+//! The limits on the size of a schema, which depend on its author, before anything is built from it.
 
 use std::io;
 
 use serde_json::Value;
 
-use super::{Origin, SchemaError};
+use super::SchemaError;
 
 /// Maximum size of a schema of a peer, in bytes.
 const BYTES: usize = 256 * 1024;
@@ -12,6 +12,17 @@ const BYTES: usize = 256 * 1024;
 const DEPTH: usize = 64;
 /// Maximum levels of any schema, because it is traversed by recursion.
 const OWN_DEPTH: usize = 128;
+
+/// The author of a schema, which decides whether it is trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Origin {
+    /// This program.
+    Own,
+    /// A peer. The schema is limited to 256 KiB, 64 levels, 1,000 references and 256 patterns, and
+    /// its references must stay inside the schema.
+    Foreign,
+}
 
 pub(super) fn check(schema: &Value, origin: Origin) -> Result<(), SchemaError> {
     let max = match origin {

@@ -1,8 +1,7 @@
 //! Errors of opening a store.
 
-use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 use redb::{DatabaseError, StorageError};
 

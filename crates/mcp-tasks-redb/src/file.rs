@@ -9,8 +9,7 @@ use redb::backends::FileBackend;
 use redb::{Builder, Database, ReadableDatabase as _, TableHandle as _};
 
 use crate::job::{Query, Write};
-use crate::query::Reader;
-use crate::tables::{self, DatabaseError, FORMAT, META, Tables};
+use crate::tables::{self, DatabaseError, FORMAT, META, Reader, Tables};
 use crate::{OpenError, RedbOptions};
 
 /// A file and its database.

@@ -22,10 +22,8 @@ mod error;
 mod file;
 mod job;
 mod options;
-mod query;
 mod store;
 mod tables;
-mod thread;
 
 pub use error::OpenError;
 pub use options::RedbOptions;

@@ -1,4 +1,4 @@
-//! The public store.
+//! The public store, and the thread that owns its file.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,10 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::file::StoreFile;
 use crate::job::{Job, Query, Reply, TaskRow, Write};
-use crate::thread as worker;
 use crate::{OpenError, RedbOptions};
+
+/// Maximum number of operations per transaction.
+const BATCH: usize = 64;
 
 /// A task store in a file.
 ///
@@ -50,7 +52,7 @@ impl RedbStore {
         let (jobs, queue) = mpsc::channel(options.queue);
         let thread = thread::Builder::new()
             .name("mcp-tasks".to_owned())
-            .spawn(move || worker::serve(file, queue))
+            .spawn(move || serve(file, queue))
             .map_err(|error| OpenError::io(&path, error))?;
         Ok(Self {
             path,
@@ -153,5 +155,45 @@ impl fmt::Debug for RedbStore {
         f.debug_struct("RedbStore")
             .field("path", &self.path)
             .finish_non_exhaustive()
+    }
+}
+
+/// Runs jobs until the store is dropped.
+fn serve(mut file: StoreFile, mut jobs: mpsc::Receiver<Job>) {
+    let mut batch = Vec::with_capacity(BATCH);
+    while jobs.blocking_recv_many(&mut batch, BATCH) > 0 {
+        let (mut writes, mut replies, mut queries) = (Vec::new(), Vec::new(), Vec::new());
+        for job in batch.drain(..) {
+            match job {
+                Job::Write(write, reply) => {
+                    writes.push(write);
+                    replies.push(reply);
+                }
+                Job::Read(query, reply) => queries.push((query, reply)),
+            }
+        }
+        if !writes.is_empty() {
+            answer(replies, file.write(&writes));
+        }
+        // Reads run after the writes, so that a caller finds what it has written.
+        for (query, reply) in queries {
+            // The caller may be gone.
+            let _ = reply.send(file.read(&query));
+        }
+    }
+}
+
+fn answer(replies: Vec<Reply<usize>>, written: Result<Vec<Result<usize, StoreError>>, StoreError>) {
+    match written {
+        Ok(done) => {
+            for (reply, done) in replies.into_iter().zip(done) {
+                let _ = reply.send(done);
+            }
+        }
+        Err(error) => {
+            for reply in replies {
+                let _ = reply.send(Err(error.clone()));
+            }
+        }
     }
 }

@@ -1,33 +1,34 @@
 //! The tables of the file: records and indexes.
 
 use std::fmt;
+use std::ops::Bound;
 
-use mcp_protocol::task::{StoreError, Timestamp};
+use mcp_protocol::task::{StoreError, Task, Timestamp};
 use redb::{
-    Database, ReadTransaction, ReadableTable as _, ReadableTableMetadata as _, Table,
-    TableDefinition, WriteTransaction,
+    Database, ReadOnlyTable, ReadTransaction, ReadableTable as _, ReadableTableMetadata as _,
+    Table, TableDefinition, WriteTransaction,
 };
 
 use crate::RedbOptions;
-use crate::job::{TaskRow, Write};
+use crate::job::{Query, TaskRow, Write};
 
 /// The file format of this version.
 pub(crate) const FORMAT: u64 = 1;
 
 /// Version, expiry in ms, whether the task has ended, owner, and the task as JSON. The columns
 /// before the JSON also work for records that cannot be read.
-pub(crate) type Row = (u64, u64, bool, Option<&'static str>, &'static [u8]);
-pub(crate) type OwnerKey = (Option<&'static str>, &'static str);
+type Row = (u64, u64, bool, Option<&'static str>, &'static [u8]);
+type OwnerKey = (Option<&'static str>, &'static str);
 type ExpiryKey = (u64, &'static str);
 
 /// The records, by id.
-pub(crate) const TASKS: TableDefinition<'_, &str, Row> = TableDefinition::new("tasks");
+const TASKS: TableDefinition<'_, &str, Row> = TableDefinition::new("tasks");
 /// Index of tasks by owner.
-pub(crate) const OWNERS: TableDefinition<'_, OwnerKey, ()> = TableDefinition::new("owners");
+const OWNERS: TableDefinition<'_, OwnerKey, ()> = TableDefinition::new("owners");
 /// Number of tasks per owner.
 const COUNTS: TableDefinition<'_, Option<&str>, u64> = TableDefinition::new("counts");
 /// Index of tasks that have not ended.
-pub(crate) const UNFINISHED: TableDefinition<'_, &str, ()> = TableDefinition::new("unfinished");
+const UNFINISHED: TableDefinition<'_, &str, ()> = TableDefinition::new("unfinished");
 /// Index of tasks by expiry.
 const EXPIRY: TableDefinition<'_, ExpiryKey, ()> = TableDefinition::new("expiry");
 /// The format, and the total size of all records.
@@ -260,5 +261,84 @@ impl<'t> Tables<'t> {
 
     fn bytes(&self) -> Result<u64, DatabaseError> {
         Ok(self.meta.get(BYTES_KEY)?.map_or(0, |bytes| bytes.value()))
+    }
+}
+
+/// The tables that queries read.
+pub(crate) struct Reader {
+    tasks: ReadOnlyTable<&'static str, Row>,
+    owners: ReadOnlyTable<OwnerKey, ()>,
+    unfinished: ReadOnlyTable<&'static str, ()>,
+}
+
+/// The result of a query.
+#[derive(Default)]
+pub(crate) struct QueryResult {
+    pub(crate) tasks: Vec<Task>,
+    /// Why the last unreadable record cannot be read.
+    pub(crate) unreadable: Option<String>,
+}
+
+impl Reader {
+    pub(crate) fn open(transaction: &ReadTransaction) -> Result<Self, DatabaseError> {
+        Ok(Self {
+            tasks: transaction.open_table(TASKS)?,
+            owners: transaction.open_table(OWNERS)?,
+            unfinished: transaction.open_table(UNFINISHED)?,
+        })
+    }
+
+    pub(crate) fn find(&self, query: &Query) -> Result<QueryResult, DatabaseError> {
+        let mut found = QueryResult::default();
+        match query {
+            Query::One(id) => self.add(id, &mut found)?,
+            Query::Owned {
+                owner,
+                after,
+                limit,
+            } => {
+                let owner = owner.as_deref();
+                let from = match after {
+                    Some(after) => Bound::Excluded((owner, &**after)),
+                    None => Bound::Included((owner, "")),
+                };
+                for row in self.owners.range((from, Bound::Unbounded))? {
+                    let key = row?.0;
+                    let (whose, id) = key.value();
+                    if whose != owner || found.tasks.len() >= *limit {
+                        break;
+                    }
+                    self.add(id, &mut found)?;
+                }
+            }
+            Query::Unfinished { after, limit } => {
+                let from = after.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+                for row in self.unfinished.range::<&str>((from, Bound::Unbounded))? {
+                    if found.tasks.len() >= *limit {
+                        break;
+                    }
+                    self.add(row?.0.value(), &mut found)?;
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn add(&self, id: &str, found: &mut QueryResult) -> Result<(), DatabaseError> {
+        let Some(row) = self.tasks.get(id)? else {
+            return Ok(());
+        };
+        let (.., json) = row.value();
+        match serde_json::from_slice(json) {
+            Ok(task) => found.tasks.push(task),
+            Err(error) => {
+                // The part of the id that may appear in logs.
+                let shown = id.get(..12).unwrap_or(id);
+                found.unreadable = Some(format!(
+                    "task {shown} cannot be read, perhaps a later version wrote it: {error}"
+                ));
+            }
+        }
+        Ok(())
     }
 }

@@ -2,14 +2,13 @@
 
 mod client;
 mod connect;
-mod resolve;
 mod settings;
 mod url_policy;
 
 #[cfg(feature = "client")]
 pub(crate) use self::client::sensitive;
 pub(crate) use self::client::{FORM, HttpClient, Limits, Reply, basic_authorization};
-pub use self::resolve::Resolver;
+pub use self::connect::Resolver;
 pub(crate) use self::settings::{HttpSettings, shared_setters};
 #[cfg(feature = "client")]
 pub(crate) use self::url_policy::UrlPolicy;

@@ -9,8 +9,7 @@ use tower_service::Service;
 use url::Url;
 
 use super::client::{HttpClient, Limits};
-use super::connect::default_service;
-use super::resolve::{PolicyResolver, Resolver, SystemResolver};
+use super::connect::{PolicyResolver, Resolver, SystemResolver, default_service};
 use super::url_policy::UrlPolicy;
 use crate::error::Error;
 use mcp_transport_http::RequestBody;

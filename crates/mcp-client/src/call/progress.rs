@@ -1,7 +1,6 @@
 //! Progress of running calls, by token.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use mcp_types::{ProgressNotificationParams, ProgressToken};
@@ -33,14 +32,10 @@ pub(crate) struct ProgressTable {
 #[derive(Default)]
 struct Inner {
     last: i64,
-    waiting: HashMap<i64, Arc<Waiting>>,
+    waiting: HashMap<i64, Arc<Mutex<Waiting>>>,
 }
 
 struct Waiting {
-    state: Mutex<State>,
-}
-
-struct State {
     progress: f64,
     at: Option<Instant>,
     callback: Option<Callback>,
@@ -49,13 +44,11 @@ struct State {
 impl ProgressTable {
     /// Opens a token; it is live until the entry is dropped.
     pub(crate) fn open(self: &Arc<Self>, callback: Option<Callback>) -> ProgressEntry {
-        let waiting = Arc::new(Waiting {
-            state: Mutex::new(State {
-                progress: f64::NEG_INFINITY,
-                at: None,
-                callback,
-            }),
-        });
+        let waiting = Arc::new(Mutex::new(Waiting {
+            progress: f64::NEG_INFINITY,
+            at: None,
+            callback,
+        }));
         let mut inner = lock(&self.inner);
         inner.last += 1;
         let token = inner.last;
@@ -77,14 +70,14 @@ impl ProgressTable {
             tracing::debug!(token, "dropped progress for no running call");
             return;
         };
-        let mut state = lock(&waiting.state);
-        if !params.progress.is_finite() || params.progress <= state.progress {
+        let mut waiting = lock(&waiting);
+        if !params.progress.is_finite() || params.progress <= waiting.progress {
             tracing::debug!(token, "dropped progress that does not grow");
             return;
         }
-        state.progress = params.progress;
-        state.at = Some(Instant::now());
-        if let Some(callback) = &mut state.callback {
+        waiting.progress = params.progress;
+        waiting.at = Some(Instant::now());
+        if let Some(callback) = &mut waiting.callback {
             callback(Progress {
                 progress: params.progress,
                 total: params.total,
@@ -103,7 +96,7 @@ impl ProgressTable {
 pub(crate) struct ProgressEntry {
     table: Arc<ProgressTable>,
     token: i64,
-    waiting: Arc<Waiting>,
+    waiting: Arc<Mutex<Waiting>>,
 }
 
 impl ProgressEntry {
@@ -113,23 +106,17 @@ impl ProgressEntry {
 
     /// Takes the callback back, for the next token of the same call.
     pub(crate) fn take_callback(&mut self) -> Option<Callback> {
-        lock(&self.waiting.state).callback.take()
+        lock(&self.waiting).callback.take()
     }
 
     /// Returns the time of the last progress.
     pub(crate) fn last(&self) -> Option<Instant> {
-        lock(&self.waiting.state).at
+        lock(&self.waiting).at
     }
 }
 
 impl Drop for ProgressEntry {
     fn drop(&mut self) {
         lock(&self.table.inner).waiting.remove(&self.token);
-    }
-}
-
-impl fmt::Debug for ProgressEntry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ProgressEntry").field(&self.token).finish()
     }
 }

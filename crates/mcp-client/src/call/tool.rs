@@ -18,10 +18,9 @@ use crate::call::lists;
 use crate::call::progress::Progress;
 use crate::request::{Outcome, Request, RequestOptions, decode};
 use crate::shared::Shared;
-use crate::tasks::abandoned;
 use crate::tasks::preference::TaskPreference;
 use crate::tasks::state::{OnStatus, TaskState};
-use crate::tasks::{CallStart, TaskHandle};
+use crate::tasks::{CallStart, TaskHandle, abandoned};
 
 /// A tool call that is sent when it is awaited.
 ///

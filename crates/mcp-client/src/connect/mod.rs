@@ -1,7 +1,6 @@
 //! Connecting: from a transport to a server with a known revision, by a probe, a handshake, or
 //! both.
 
-pub(crate) mod agreed;
 pub(crate) mod keep_alive;
 pub(crate) mod negotiation;
 pub(crate) mod request_meta;
@@ -23,7 +22,7 @@ use tokio::time::timeout;
 use crate::Error;
 use crate::inbound::ClientInbound;
 use crate::request::{decode, within_idle};
-use agreed::Agreed;
+use crate::shared::Agreed;
 use negotiation::{Negotiation, Policy};
 use request_meta::MetaTemplate;
 

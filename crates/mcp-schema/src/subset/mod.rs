@@ -58,16 +58,9 @@ enum Type {
 
 impl Type {
     fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "array" => Self::Array,
-            "boolean" => Self::Boolean,
-            "integer" => Self::Integer,
-            "null" => Self::Null,
-            "number" => Self::Number,
-            "object" => Self::Object,
-            "string" => Self::String,
-            _ => return None,
-        })
+        use Type::{Array, Boolean, Integer, Null, Number, Object, String};
+        let mut all = [Array, Boolean, Integer, Null, Number, Object, String].into_iter();
+        all.find(|kind| kind.name() == name)
     }
 
     fn name(self) -> &'static str {

@@ -20,8 +20,7 @@ use crate::client::wire::connect;
 use crate::client::wire::connection::HttpConnection;
 use crate::client::wire::url::ServerUrl;
 use crate::headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
-use crate::http_service::RequestBody;
-use crate::http_service::{HttpService, TowerService};
+use crate::http_service::{HttpService, RequestBody, TowerService};
 
 /// A client transport that reaches a server over [Streamable HTTP][spec].
 ///

@@ -4,7 +4,7 @@ use std::fmt;
 
 use url::Url;
 
-use super::documents::{ResourceMetadata, ServerMetadata};
+use super::{ResourceMetadata, ServerMetadata};
 use crate::client::challenge::Challenge;
 use crate::error::{Error, ErrorKind, quoted};
 use crate::scopes::Scopes;

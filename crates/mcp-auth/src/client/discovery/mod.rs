@@ -1,9 +1,102 @@
-//! Discovery: from a server to the authorization server that issues its tokens.
+//! Discovery: from a server to the authorization server that issues its tokens, through metadata
+//! documents.
 
 mod discover;
-mod documents;
+
+use serde::{Deserialize, Serialize};
 
 pub(crate) use self::discover::{Discovery, DiscoveryResult, Presets};
 pub use self::discover::{DiscoveryAttempt, DiscoveryLog};
-pub(crate) use self::documents::lists;
-pub use self::documents::{ResourceMetadata, ServerMetadata};
+use crate::scopes::Scopes;
+
+/// Protected resource metadata: the issuers of a server's tokens, and its scopes.
+///
+/// Specification: [RFC 9728, section 2](https://www.rfc-editor.org/rfc/rfc9728#section-2).
+#[derive(Debug, Clone, Deserialize)]
+#[non_exhaustive]
+pub struct ResourceMetadata {
+    /// The resource identifier of the server. It is sent to the authorization server unchanged.
+    pub resource: String,
+    /// The issuers of its tokens.
+    #[serde(default)]
+    pub authorization_servers: Vec<String>,
+    /// The scopes to request if no challenge names any.
+    #[serde(default)]
+    pub scopes_supported: Option<Vec<String>>,
+    /// Whether every token must be bound to a key of the client (DPoP).
+    #[serde(default)]
+    pub dpop_bound_access_tokens_required: bool,
+}
+
+impl ResourceMetadata {
+    /// Creates a document with the required members.
+    pub fn new(resource: impl Into<String>, issuer: impl Into<String>) -> Self {
+        Self {
+            resource: resource.into(),
+            authorization_servers: vec![issuer.into()],
+            scopes_supported: None,
+            dpop_bound_access_tokens_required: false,
+        }
+    }
+
+    pub(crate) fn scopes(&self) -> Option<Scopes> {
+        let scopes = self.scopes_supported.as_ref()?;
+        let scopes: Scopes = scopes.iter().map(String::as_str).collect();
+        (!scopes.is_empty()).then_some(scopes)
+    }
+}
+
+/// Authorization server metadata.
+///
+/// Specification: [RFC 8414, section 2](https://www.rfc-editor.org/rfc/rfc8414#section-2), [OpenID
+/// Connect Discovery, section
+/// 3](https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderMetadata).
+#[derive(Debug, Clone, Default, Deserialize, Serialize)]
+#[non_exhaustive]
+pub struct ServerMetadata {
+    /// The issuer, compared byte for byte.
+    pub issuer: String,
+    /// The endpoint for users' consent.
+    pub authorization_endpoint: Option<String>,
+    /// The endpoint for tokens.
+    pub token_endpoint: Option<String>,
+    /// The endpoint for dynamic client registration.
+    pub registration_endpoint: Option<String>,
+    /// The supported scopes.
+    pub scopes_supported: Option<Vec<String>>,
+    /// The supported grant types.
+    pub grant_types_supported: Option<Vec<String>>,
+    /// The supported client authentication methods of the token endpoint.
+    pub token_endpoint_auth_methods_supported: Option<Vec<String>>,
+    /// The supported PKCE methods.
+    pub code_challenge_methods_supported: Option<Vec<String>>,
+    /// Whether the URL of a metadata document can be a client id.
+    #[serde(default)]
+    pub client_id_metadata_document_supported: bool,
+    /// Whether callbacks have the parameter `iss`.
+    #[serde(default)]
+    pub authorization_response_iss_parameter_supported: bool,
+    /// The signature algorithms of DPoP proofs, if DPoP is supported.
+    pub dpop_signing_alg_values_supported: Option<Vec<String>>,
+}
+
+impl ServerMetadata {
+    /// Creates a document with an issuer and a token endpoint; the other fields can be set
+    /// individually.
+    pub fn new(issuer: impl Into<String>, token_endpoint: impl Into<String>) -> Self {
+        Self {
+            issuer: issuer.into(),
+            token_endpoint: Some(token_endpoint.into()),
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn knows_scope(&self, scope: &str) -> bool {
+        lists(self.scopes_supported.as_deref(), scope)
+    }
+}
+
+/// Returns whether an optional list contains `value`.
+pub(crate) fn lists(list: Option<&[String]>, value: &str) -> bool {
+    list.is_some_and(|list| list.iter().any(|known| known == value))
+}

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::json;
 use url::Url;
 
-use super::credentials::{AuthMethod, Registration};
+use super::{AuthMethod, Registration};
 use crate::Secret;
 use crate::client::discovery::{ServerMetadata, lists};
 use crate::client::uri_checks::parse_url;

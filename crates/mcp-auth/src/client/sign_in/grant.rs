@@ -6,9 +6,15 @@ use std::sync::Arc;
 use mcp_protocol::BoxFuture;
 
 use crate::Secret;
-use crate::client::registration::Credentials;
+use crate::client::discovery::{DiscoveryLog, DiscoveryResult, ServerMetadata};
+use crate::client::inner::Inner;
+use crate::client::registration::{Credentials, Registration};
+use crate::client::token::{TokenEndpoint, TokenRequest};
 use crate::client::user_agent::UserAgent;
-use crate::error::Error;
+use crate::error::{Error, quoted};
+use crate::scopes::Scopes;
+
+const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
 
 /// How a client obtains tokens.
 #[derive(Clone)]
@@ -114,5 +120,57 @@ impl fmt::Debug for Enterprise {
             .field("issuer", &self.issuer)
             .field("client", &self.client)
             .finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    /// Exchanges the user's identity token at the identity provider for an assertion to the
+    /// server's authorization server.
+    ///
+    /// Specification: enterprise-managed authorization, token exchange.
+    pub(crate) async fn assertion(
+        &self,
+        enterprise: &Enterprise,
+        found: &DiscoveryResult,
+        scopes: &Scopes,
+    ) -> Result<Secret, Error> {
+        let provider = match &enterprise.token_endpoint {
+            Some(url) => ServerMetadata::new(&enterprise.issuer, url),
+            None => {
+                let discovery = self.discovery();
+                let mut log = DiscoveryLog::default();
+                discovery.issuer(&enterprise.issuer, &mut log).await?
+            }
+        };
+        let identity = enterprise.identity.assertion(&provider.issuer).await?;
+        let form = TokenRequest::new("urn:ietf:params:oauth:grant-type:token-exchange")
+            .with("requested_token_type", ID_JAG)
+            .with("audience", found.server.issuer.as_str())
+            .with("resource", found.resource.as_str())
+            .and("scope", scopes.to_parameter())
+            .with("subject_token", identity)
+            .with(
+                "subject_token_type",
+                "urn:ietf:params:oauth:token-type:id_token",
+            );
+        let client = Registration::of(&enterprise.client, &provider.issuer);
+        let endpoint = TokenEndpoint {
+            http_client: &self.http_client,
+            server: &provider,
+            client: &client,
+            dpop_key: None,
+            nonces: &self.nonces,
+            now: self.now(),
+        };
+        let answer = endpoint.ask(form).await?;
+        match answer.issued.as_deref() {
+            Some(ID_JAG) => Ok(answer.access),
+            other => Err(Error::invalid_response(format!(
+                "the identity provider {} issued a token of type {}; an ID-JAG assertion was \
+                     requested",
+                quoted(&enterprise.issuer),
+                quoted(other.unwrap_or("(no type)"))
+            ))),
+        }
     }
 }

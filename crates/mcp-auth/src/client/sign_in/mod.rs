@@ -1,7 +1,6 @@
 //! Sign-ins, from the challenge to the tokens, and the renewal of tokens.
 
 mod authorization_request;
-mod enterprise;
 mod flow;
 mod grant;
 mod persist;

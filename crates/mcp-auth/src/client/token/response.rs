@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use url::Url;
 
-use super::set::TokenType;
+use super::TokenType;
 use crate::Secret;
 use crate::error::{Error, ErrorKind, quoted};
 use crate::scopes::Scopes;

@@ -2,11 +2,10 @@
 //!
 //! Specification: [RFC 8252, section 7.3](https://www.rfc-editor.org/rfc/rfc8252#section-7.3).
 
-use std::fmt;
-use std::io;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fmt, io};
 
 use mcp_protocol::BoxFuture;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

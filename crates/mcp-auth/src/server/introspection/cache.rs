@@ -3,8 +3,7 @@
 //! Its keys are digests, so tokens are not stored. Concurrent requests for the same token share one
 //! request to the issuer.
 
-use std::collections::HashMap;
-use std::collections::hash_map;
+use std::collections::{HashMap, hash_map};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 

@@ -6,7 +6,6 @@ mod algorithm;
 mod builder;
 mod cache;
 mod keys;
-mod token;
 mod verifier;
 
 pub use self::algorithm::Algorithm;

@@ -10,8 +10,7 @@
 use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use mcp_protocol::http_headers;
-use mcp_protocol::{Answer, CallError, SentId, StatelessRequest, TransportError};
+use mcp_protocol::{Answer, CallError, SentId, StatelessRequest, TransportError, http_headers};
 use tokio::time::sleep;
 
 use crate::client::call::failure::{CallFailure, failed, is_repeatable, may_have_run};

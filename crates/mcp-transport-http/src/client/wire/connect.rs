@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use crate::client::options::Options;
 use crate::client::wire::url::ServerUrl;
-use crate::http_service::RequestBody;
-use crate::http_service::{BoxError, HttpService, TowerService};
+use crate::http_service::{BoxError, HttpService, RequestBody, TowerService};
 use http::Uri;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;

@@ -13,8 +13,7 @@ use crate::client::wire::authorize::{AfterRefusal, Authorize};
 use crate::client::wire::connect::is_unreached;
 use crate::client::wire::url::ServerUrl;
 use crate::headers::{EVENT_STREAM, JSON, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
-use crate::http_service::RequestBody;
-use crate::http_service::{BoxError, HttpService, ResponseBody, error_chain};
+use crate::http_service::{BoxError, HttpService, RequestBody, ResponseBody, error_chain};
 
 /// Both media types of a response.
 const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");

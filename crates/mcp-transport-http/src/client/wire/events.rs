@@ -6,8 +6,7 @@ use bytes::{Buf, Bytes};
 use mcp_protocol::TransportError;
 
 use crate::client::options::Options;
-use crate::http_service::ResponseBody;
-use crate::http_service::error_chain;
+use crate::http_service::{ResponseBody, error_chain};
 use crate::sse::{Decoder, Event, TooLong};
 
 /// Reads events from a response body.
