@@ -1,7 +1,7 @@
 //! The HTTP response to a request, as JSON or as an event stream.
 
 use crate::client::call::failure::CallFailure;
-use crate::client::call::refusal::{Refusal, is_retryable, stateless_refusal};
+use crate::client::call::refusal::{Refusal, is_retryable};
 use crate::client::call::response::ResponseContext;
 use crate::client::call::stream;
 use crate::client::inbox::receive::{Received, receive};
@@ -11,6 +11,7 @@ use crate::http_service::{BodyTooLarge, ResponseBody, error_chain};
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use mcp_protocol::{Answer, CallError};
+use mcp_types::method;
 
 /// Reads the response to a request.
 pub(crate) async fn read(
@@ -63,6 +64,35 @@ async fn refused(
     })
 }
 
+/// Converts an error response of the stateless revision. Only a status about the message itself
+/// says which revisions the server knows; missing credentials and failures of the server or a proxy
+/// do not.
+fn stateless_refusal(
+    context: &ResponseContext<'_>,
+    refusal: &Refusal,
+) -> Result<Answer, CallFailure> {
+    let status = refusal.status;
+    let is_about_message = is_about_message(status);
+    if let Some(error) = refusal.error_for_only_request(context.id)
+        && (is_about_message || context.method != method::SERVER_DISCOVER)
+    {
+        return Ok(Err(error));
+    }
+    let error = refusal.error(context.state, context.session, context.method);
+    Err(if is_about_message {
+        CallFailure::failed(error.as_unknown_protocol())
+    } else if is_retryable(status) {
+        CallFailure::Unavailable(refusal.retry_after, error)
+    } else {
+        CallFailure::failed(error)
+    })
+}
+
+/// Returns whether a status is about the message, and not about credentials or load.
+fn is_about_message(status: StatusCode) -> bool {
+    status.is_client_error() && !matches!(status.as_u16(), 401 | 403 | 407 | 408 | 421 | 425 | 429)
+}
+
 async fn json(context: &ResponseContext<'_>, body: ResponseBody) -> Result<Answer, CallFailure> {
     let frame = read_body(context, body).await?;
     let problem = match receive(context.state, context.session, &frame, Some(context.id)) {
@@ -105,4 +135,20 @@ async fn read_body(
         );
         CallFailure::ResponseLost(context.error(&problem).with_source(error))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_counts_only_if_it_concerns_the_message() {
+        let is_about_message = |code: u16| is_about_message(StatusCode::from_u16(code).unwrap());
+        for code in [400, 404, 405, 406, 409, 415, 422] {
+            assert!(is_about_message(code), "{code}");
+        }
+        for code in [200, 302, 401, 403, 407, 408, 429, 500, 502, 503] {
+            assert!(!is_about_message(code), "{code}");
+        }
+    }
 }

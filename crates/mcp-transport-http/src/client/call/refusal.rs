@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use crate::client::call::failure::CallFailure;
-use crate::client::call::response::ResponseContext;
 use crate::client::session::current::Session;
 use crate::client::state::ClientState;
 use crate::client::wire::MAX_QUOTED;
@@ -11,8 +9,7 @@ use crate::http_service::ResponseBody;
 use http::header::{HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, Response, StatusCode};
 use mcp_jsonrpc::{ErrorCode, ErrorObject, Frame, Message, RequestId, parse, quote};
-use mcp_protocol::{Answer, TransportError};
-use mcp_types::method;
+use mcp_protocol::TransportError;
 use tokio::time::timeout;
 
 /// Maximum number of bytes that are read from an error response.
@@ -199,49 +196,4 @@ fn redact(text: &str, state: &ClientState, session: &Session) -> String {
 /// it has not noticed that the old stream is gone.
 pub(crate) fn is_retryable(status: StatusCode) -> bool {
     status.is_server_error() || matches!(status.as_u16(), 408 | 409 | 425 | 429)
-}
-
-/// Converts an error response of the stateless revision. Only a status about the message itself
-/// says which revisions the server knows; missing credentials and failures of the server or a proxy
-/// do not.
-pub(crate) fn stateless_refusal(
-    context: &ResponseContext<'_>,
-    refusal: &Refusal,
-) -> Result<Answer, CallFailure> {
-    let status = refusal.status;
-    let is_about_message = is_about_message(status);
-    if let Some(error) = refusal.error_for_only_request(context.id)
-        && (is_about_message || context.method != method::SERVER_DISCOVER)
-    {
-        return Ok(Err(error));
-    }
-    let error = refusal.error(context.state, context.session, context.method);
-    Err(if is_about_message {
-        CallFailure::failed(error.as_unknown_protocol())
-    } else if is_retryable(status) {
-        CallFailure::Unavailable(refusal.retry_after, error)
-    } else {
-        CallFailure::failed(error)
-    })
-}
-
-/// Returns whether a status is about the message, and not about credentials or load.
-fn is_about_message(status: StatusCode) -> bool {
-    status.is_client_error() && !matches!(status.as_u16(), 401 | 403 | 407 | 408 | 421 | 425 | 429)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_status_counts_only_if_it_concerns_the_message() {
-        let is_about_message = |code: u16| is_about_message(StatusCode::from_u16(code).unwrap());
-        for code in [400, 404, 405, 406, 409, 415, 422] {
-            assert!(is_about_message(code), "{code}");
-        }
-        for code in [200, 302, 401, 403, 407, 408, 429, 500, 502, 503] {
-            assert!(!is_about_message(code), "{code}");
-        }
-    }
 }
