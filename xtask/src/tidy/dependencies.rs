@@ -1,33 +1,13 @@
-//! What the crates depend on: each other, and crates of others.
+//! Trees of crates: what may be below the pure crates, and how many crates a user of the SDK builds.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use super::manifest::{DEV, Manifest};
+use super::manifest::allowed;
 use crate::programs::{SHORT, run};
 use crate::steps::{cargo, say};
 use crate::workspace::At as _;
-
-/// Each crate with the workspace crates that it may depend on; `*` is all of them.
-const EDGES: &str = "\
-mcp-jsonrpc:
-mcp-types: mcp-jsonrpc
-mcp-schema:
-mcp-protocol: mcp-jsonrpc mcp-types mcp-schema
-mcp-macros:
-mcp-transport-stdio: mcp-jsonrpc mcp-types mcp-protocol
-mcp-transport-http: mcp-jsonrpc mcp-types mcp-protocol
-mcp-auth: mcp-jsonrpc mcp-types mcp-protocol mcp-server mcp-transport-http
-mcp-server: mcp-jsonrpc mcp-types mcp-schema mcp-protocol mcp-macros
-mcp-client: mcp-jsonrpc mcp-types mcp-schema mcp-protocol
-mcp-tasks-redb: mcp-jsonrpc mcp-types mcp-protocol
-mcp-tests: *
-xtask:
-";
-
-/// Dependencies that only tests have: `mcp-server` re-exports the attributes of `mcp-macros`.
-const TEST_EDGES: &[(&str, &str)] = &[("mcp-macros", "mcp-server")];
 
 /// Crates without a runtime, network or randomness, and what they may not depend on, directly or indirectly.
 pub(super) const PURE: &[&str] = &["mcp-jsonrpc", "mcp-types", "mcp-schema", "mcp-protocol"];
@@ -70,9 +50,9 @@ pub(crate) fn counts(root: &Path) -> Result<Vec<(&'static str, usize, usize)>, S
     BUDGETS.iter().map(counted).collect()
 }
 
-/// Checks all crates, and prints the number of crates of each use.
-pub(super) fn check(root: &Path, manifests: &[Manifest]) -> Result<Vec<String>, String> {
-    let mut violations = edges(manifests);
+/// Checks the trees, and prints the number of crates of each use.
+pub(super) fn check(root: &Path) -> Result<Vec<String>, String> {
+    let mut violations = Vec::new();
     let base = tree(root, TYPES_BASE, &[])?;
     for name in PURE {
         violations.extend(unwanted(
@@ -92,36 +72,6 @@ pub(super) fn check(root: &Path, manifests: &[Manifest]) -> Result<Vec<String>, 
     Ok(violations)
 }
 
-fn edges_of(name: &str) -> Option<&str> {
-    let mut edges = EDGES.lines().filter_map(|edge| edge.split_once(':'));
-    edges.find_map(|(known, allowed)| (known == name).then_some(allowed))
-}
-
-pub(super) fn edges(manifests: &[Manifest]) -> Vec<String> {
-    let own: BTreeSet<&str> = manifests.iter().map(Manifest::name).collect();
-    let mut violations = Vec::new();
-    for manifest in manifests {
-        let (name, path) = (manifest.name(), &manifest.path);
-        let Some(allowed) = edges_of(name) else {
-            violations.push(format!(
-                "{path}:1: {name} has no row in EDGES: add it to xtask/src/tidy/dependencies.rs and write an ADR"
-            ));
-            continue;
-        };
-        for (kind, dependency, _) in manifest.dependencies() {
-            let mut allowed = allowed.split_whitespace();
-            let is_allowed = allowed.any(|name| name == dependency || name == "*")
-                || (kind == DEV && TEST_EDGES.contains(&(name, dependency)));
-            if own.contains(dependency) && !is_allowed {
-                violations.push(format!(
-                    "{path}:1: {name} may not depend on {dependency}: remove the dependency"
-                ));
-            }
-        }
-    }
-    violations
-}
-
 /// The crates in the tree of a pure crate that it may not depend on; `base` is what the crate of types may.
 pub(super) fn unwanted(name: &str, tree: &Crates, base: &Crates) -> Vec<String> {
     let names = tree.iter().map(|(name, _)| &**name);
@@ -130,7 +80,7 @@ pub(super) fn unwanted(name: &str, tree: &Crates, base: &Crates) -> Vec<String> 
         let reason = if IMPURE.contains(&found) {
             "runtime, network and randomness belong in a transport"
         } else if name == TYPES
-            && edges_of(found).is_none()
+            && allowed(found).is_none()
             && !base.iter().any(|(known, _)| known == found)
         {
             "it may only depend on serde and serde_json, remove it"

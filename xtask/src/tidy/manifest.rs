@@ -1,5 +1,6 @@
-//! Manifests: dependencies and lints come from the workspace.
+//! Manifests: which crates depend on which, and that dependencies and lints come from the workspace.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use toml::{Table, Value};
@@ -7,12 +8,32 @@ use toml::{Table, Value};
 use crate::files::{self, File};
 use crate::workspace::At as _;
 
-pub(super) const DEV: &str = "dev-dependencies";
+/// Each crate with the workspace crates that it may depend on; `*` is all of them.
+const EDGES: &str = "\
+mcp-jsonrpc:
+mcp-types: mcp-jsonrpc
+mcp-schema:
+mcp-protocol: mcp-jsonrpc mcp-types mcp-schema
+mcp-macros:
+mcp-transport-stdio: mcp-jsonrpc mcp-types mcp-protocol
+mcp-transport-http: mcp-jsonrpc mcp-types mcp-protocol
+mcp-auth: mcp-jsonrpc mcp-types mcp-protocol mcp-server mcp-transport-http
+mcp-server: mcp-jsonrpc mcp-types mcp-schema mcp-protocol mcp-macros
+mcp-client: mcp-jsonrpc mcp-types mcp-schema mcp-protocol
+mcp-tasks-redb: mcp-jsonrpc mcp-types mcp-protocol
+mcp-tests: *
+xtask:
+";
+
+/// Dependencies that only tests have: `mcp-server` re-exports the attributes of `mcp-macros`.
+const TEST_EDGES: &[(&str, &str)] = &[("mcp-macros", "mcp-server")];
+
+const DEV: &str = "dev-dependencies";
 const KINDS: [&str; 3] = ["dependencies", DEV, "build-dependencies"];
 
 /// The manifest of a crate.
 pub(super) struct Manifest {
-    pub(super) path: String,
+    path: String,
     table: Table,
 }
 
@@ -24,14 +45,14 @@ impl Manifest {
     }
 
     /// The name of the package.
-    pub(super) fn name(&self) -> &str {
+    fn name(&self) -> &str {
         let package = self.table.get("package");
         let name = package.and_then(|package| package.get("name"));
         name.and_then(Value::as_str).unwrap_or_default()
     }
 
     /// Kind, name and value of each dependency.
-    pub(super) fn dependencies(&self) -> Vec<(&str, &str, &Value)> {
+    fn dependencies(&self) -> Vec<(&str, &str, &Value)> {
         let targets = self.table.get("target").and_then(Value::as_table);
         let targets = targets.into_iter().flat_map(Table::values);
         let tables = std::iter::once(&self.table).chain(targets.filter_map(Value::as_table));
@@ -59,22 +80,44 @@ pub(super) fn load(root: &Path) -> Result<Vec<Manifest>, String> {
     files.into_iter().map(Manifest::parse).collect()
 }
 
+/// The workspace crates that a crate may depend on; none if the crate is unknown.
+pub(super) fn allowed(name: &str) -> Option<&str> {
+    let mut edges = EDGES.lines().filter_map(|edge| edge.split_once(':'));
+    edges.find_map(|(known, allowed)| (known == name).then_some(allowed))
+}
+
 /// Checks all manifests.
 pub(super) fn check(manifests: &[Manifest]) -> Vec<String> {
+    let own: BTreeSet<&str> = manifests.iter().map(Manifest::name).collect();
     let mut violations = Vec::new();
     for manifest in manifests {
-        let path = &manifest.path;
-        for (kind, name, dependency) in manifest.dependencies() {
-            if !(inherits(Some(dependency)) || (kind == DEV && is_path_only(dependency))) {
-                violations.push(format!(
-                    "{path}:1: {name} has a separate version: put it into [workspace.dependencies] and write {name}.workspace = true"
+        let name = manifest.name();
+        let allowed = allowed(name);
+        let mut violation = |problem| violations.push(format!("{}:1: {problem}", manifest.path));
+        if allowed.is_none() {
+            violation(format!(
+                "{name} has no row in EDGES: add it to xtask/src/tidy/manifest.rs and write an ADR"
+            ));
+        }
+        let is_edge = |kind, used| {
+            let mut allowed = allowed.unwrap_or("*").split_whitespace();
+            allowed.any(|allowed| allowed == used || allowed == "*")
+                || (kind == DEV && TEST_EDGES.contains(&(name, used)))
+        };
+        for (kind, used, value) in manifest.dependencies() {
+            if own.contains(used) && !is_edge(kind, used) {
+                violation(format!(
+                    "{name} may not depend on {used}: remove the dependency"
+                ));
+            }
+            if !(inherits(Some(value)) || (kind == DEV && is_path_only(value))) {
+                violation(format!(
+                    "{used} has a separate version: put it into [workspace.dependencies] and write {used}.workspace = true"
                 ));
             }
         }
         if !inherits(manifest.table.get("lints")) {
-            violations.push(format!(
-                "{path}:1: no workspace lints: add [lints] with workspace = true"
-            ));
+            violation("no workspace lints: add [lints] with workspace = true".to_owned());
         }
     }
     violations

@@ -24,9 +24,8 @@ pub(crate) use dependencies::{counts as crates, tree};
 pub(crate) fn run() -> Result<(), String> {
     let root = root();
     let mut violations = files_and_folders(root)?;
-    let manifests = manifest::load(root)?;
-    violations.extend(manifest::check(&manifests));
-    violations.extend(dependencies::check(root, &manifests)?);
+    violations.extend(manifest::check(&manifest::load(root)?));
+    violations.extend(dependencies::check(root)?);
     violations.extend(shape::root_folder(root)?);
     violations.extend(language::commits(root)?);
     none_of(&violations)

@@ -121,43 +121,31 @@ fn manifest(name: &str, text: &str) -> manifest::Manifest {
 }
 
 #[test]
-fn dependencies_and_lints_come_from_the_workspace() {
-    let good = "[lints]\nworkspace = true\n[dependencies]\na.workspace = true\n\
+fn dependencies_are_allowed_and_come_with_the_lints_from_the_workspace() {
+    let server = "[lints]\nworkspace = true\n[dependencies]\nmcp-protocol.workspace = true\n\
                 b = { workspace = true, features = [\"x\"] }\n[target.'cfg(unix)'.dev-dependencies]\nc.workspace = true\n";
-    let bad = "[dependencies]\na = \"1\"\n[target.'cfg(unix)'.dependencies]\nb = { version = \"1\" }\n\
-               [dev-dependencies]\nc = { path = \"../c\" }\n";
-    assert!(manifest::check(&[manifest("x", good)]).is_empty());
-    let found = manifest::check(&[manifest("x", bad)]);
-    let expected = [
-        "a has a separate version",
-        "b has a separate version",
-        "no workspace lints",
-    ];
-    assert_eq!(found.len(), expected.len(), "{found:?}");
-    for (found, expected) in found.iter().zip(expected) {
-        assert!(
-            found.starts_with(&format!("crates/x/Cargo.toml:1: {expected}")),
-            "{found}"
-        );
-    }
-}
-
-#[test]
-fn a_forbidden_dependency_between_crates_is_named() {
-    let server = "[dependencies]\nmcp-protocol.workspace = true\n";
-    let client = "[target.'cfg(unix)'.dependencies]\nmcp-server.workspace = true\n";
-    let macros = "[dev-dependencies]\nmcp-server.path = \"x\"\n";
-    let found = dependencies::edges(&[
+    let client = "[target.'cfg(unix)'.dependencies]\nmcp-server = { version = \"1\" }\n[dependencies]\na = \"1\"\n";
+    let macros = "lints.workspace = true\n[dev-dependencies]\nmcp-server.path = \"x\"\n";
+    let tests = "lints.workspace = true\n[dependencies]\nmcp-client.workspace = true\n";
+    let found = manifest::check(&[
         manifest("mcp-server", server),
         manifest("mcp-client", client),
         manifest("mcp-macros", macros),
-        manifest("mcp-protocol", ""),
-        manifest("mcp-tests", "[dependencies]\nmcp-client.workspace = true\n"),
-        manifest("mcp-extra", ""),
+        manifest("mcp-protocol", "lints.workspace = true"),
+        manifest("mcp-tests", tests),
+        manifest("mcp-extra", "lints.workspace = true"),
     ]);
-    assert_eq!(found.len(), 2);
-    assert!(found[0].ends_with(": mcp-client may not depend on mcp-server: remove the dependency"));
-    assert!(found[1].contains("mcp-extra has no row in EDGES"));
+    let expected = [
+        "mcp-client/Cargo.toml:1: a has a separate version",
+        "mcp-client/Cargo.toml:1: mcp-client may not depend on mcp-server: remove the dependency",
+        "mcp-client/Cargo.toml:1: mcp-server has a separate version",
+        "mcp-client/Cargo.toml:1: no workspace lints",
+        "mcp-extra/Cargo.toml:1: mcp-extra has no row in EDGES",
+    ];
+    assert_eq!(found.len(), expected.len(), "{found:?}");
+    for (found, expected) in found.iter().zip(expected) {
+        assert!(found.starts_with(&format!("crates/{expected}")), "{found}");
+    }
 }
 
 #[test]
