@@ -165,14 +165,9 @@ impl Module {
                     // The semicolon after a glob is one token with it.
                     let end = rest.iter().position(|text| text.ends_with(';'));
                     let length = end.map_or(rest.len(), |end| end + 1);
-                    let tree = rest[..length].join(" ");
                     at += length;
                     let is_reexport = matches!(before, [.., "pub" | ")"]);
-                    let mut imports = Vec::new();
-                    if let Ok(tree) = syn::parse_str(tree.trim_end_matches(';')) {
-                        flatten(&tree, &[], &mut imports);
-                    }
-                    for (name, path) in imports {
+                    for (name, path) in imports(&rest[..length]) {
                         let Some(path) = absolute(&path, &current, files) else {
                             continue;
                         };
@@ -221,6 +216,14 @@ fn absolute(path: &[String], current: &Path, files: &Files<'_>) -> Option<Path> 
 }
 
 /// The imports of a `use` item: each name, and the path that it is imported from.
+fn imports(tokens: &[&str]) -> Vec<(String, Path)> {
+    let mut imports = Vec::new();
+    if let Ok(tree) = syn::parse_str(tokens.join(" ").trim_end_matches(';')) {
+        flatten(&tree, &[], &mut imports);
+    }
+    imports
+}
+
 fn flatten(tree: &UseTree, prefix: &[String], imports: &mut Vec<(String, Path)>) {
     let join = |name: &dyn ToString| [prefix, &[name.to_string()]].concat();
     match tree {

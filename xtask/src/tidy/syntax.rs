@@ -79,12 +79,11 @@ fn append(code: TokenStream, outer: Marks, tokens: &mut Vec<Token>) {
                     Delimiter::None => ("", ""),
                 };
                 let end = group.span_close().start().line;
-                let is_quoted = matches!(&tokens[..], [.., name, mark] if name.text.starts_with("quote") && mark.text == "!");
+                let mut inner = marks;
+                if let [.., name, mark] = &tokens[..] {
+                    inner.is_quoted |= name.text.starts_with("quote") && mark.text == "!";
+                }
                 tokens.push(token(open.to_owned(), line));
-                let inner = Marks {
-                    is_quoted: marks.is_quoted || is_quoted,
-                    ..marks
-                };
                 append(group.stream(), inner, tokens);
                 tokens.push(token(close.to_owned(), end));
                 if was_attribute {
