@@ -16,6 +16,7 @@ use mcp_tests::wire::initialize_params;
 use mcp_types::PromptArgument;
 use tower_service::Service;
 
+use crate::features::LISTS;
 use crate::prelude::*;
 
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -205,6 +206,7 @@ impl Body for Shown {
 fn for_friends() -> Server {
     let friends = |session: &Session| session.client().is_some_and(|it| it.name == "friend");
     Server::new("friends", "1")
+        .tool(Tool::new("tool", || "x").visible_if(friends))
         .prompt(
             Prompt::new("prompt", || "x")
                 .arguments(vec![PromptArgument::new("a")])
@@ -228,6 +230,7 @@ async fn hidden_items_are_unknown_to_every_method() {
     let template = json!({ "type": "ref/resource", "uri": "x://any/{v}" });
     let prompt = json!({ "type": "ref/prompt", "name": "prompt" });
     let hidden = [
+        ("tools/call", json!({ "name": "tool" }), -32602),
         ("prompts/get", json!({ "name": "prompt" }), -32602),
         ("resources/read", json!({ "uri": "x://plain" }), -32002),
         ("resources/read", json!({ "uri": "x://any/1" }), -32002),
@@ -241,11 +244,7 @@ async fn hidden_items_are_unknown_to_every_method() {
         let mut params = initialize_params("2025-11-25", json!({}));
         params["clientInfo"]["name"] = json!(name);
         wire.call("initialize", params).await;
-        for (method, member) in [
-            ("prompts/list", "prompts"),
-            ("resources/list", "resources"),
-            ("resources/templates/list", "resourceTemplates"),
-        ] {
+        for (method, member, _) in LISTS {
             let list = wire.call(method, Value::Null).await;
             let count = list[member].as_array().unwrap().len();
             assert_eq!(count, usize::from(sees), "{name} {method}");

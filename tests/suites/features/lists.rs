@@ -151,25 +151,3 @@ async fn a_changed_list_is_announced_if_that_was_promised() {
     quiet.tool("test_trigger_prompt_change", json!({})).await;
     quiet.silent().await;
 }
-
-#[tokio::test]
-async fn hidden_tools_can_neither_be_listed_nor_called() {
-    let friends_only = |session: &mcp_protocol::Session| {
-        let client = session.client();
-        client.is_some_and(|client| client.name == "friend")
-    };
-    let server = Server::new("s", "1")
-        .tool(Tool::new("all", || "x"))
-        .tool(Tool::new("friends", || "y").visible_if(friends_only));
-    for (name, count) in [("friend", 2), ("scripted", 1)] {
-        let mut wire = PipeEnd::to(server.clone());
-        let mut params = mcp_tests::wire::initialize_params("2025-11-25", json!({}));
-        params["clientInfo"]["name"] = json!(name);
-        wire.call("initialize", params).await;
-        let listed = wire.call("tools/list", Value::Null).await;
-        assert_eq!(listed["tools"].as_array().unwrap().len(), count, "{name}");
-        let call = named("friends", json!({}));
-        let answer = wire.answer_to("tools/call", call).await;
-        assert_eq!(answer["error"]["code"] == -32602, count == 1, "{answer}");
-    }
-}

@@ -97,20 +97,10 @@ fn logged(tool: &str, level: &Value) -> Value {
     )
 }
 
-/// Logs one message of each level.
-fn of_each_level() -> Server {
-    Server::new("logs", "1").tool(Tool::new("log", |cx: Ctx| {
-        for level in LoggingLevel::ALL.iter().copied() {
-            cx.log_as("test", level, json!({ "n": 1 }));
-        }
-        "logged"
-    }))
-}
-
 // proves: M-LOG-002, M-LOG-003, M-LOG-004, M-LOG-006, M-LOG-007, M-META-008, M-ERR-015, M-DEPR-003
 #[tokio::test]
 async fn the_level_is_per_request_and_filters() {
-    let mut peer = Peer::new(of_each_level());
+    let mut peer = Peer::new(logs());
     assert!(peer.discover().await["capabilities"]["logging"].is_object());
     let all = [
         "debug",
@@ -122,21 +112,28 @@ async fn the_level_is_per_request_and_filters() {
         "alert",
         "emergency",
     ];
-    for (least, heard) in [
-        (Some("warning"), &all[3..]),
-        (None, &[]),
-        (Some("debug"), &all),
-        (None, &[]),
+    for (least, first) in [
+        (Some("warning"), 3),
+        (None, all.len()),
+        (Some("debug"), 0),
+        (None, all.len()),
     ] {
         let params = match least {
             Some(least) => logged("log", &json!(least)),
             None => named("log", json!({})),
         };
         let id = peer.request("tools/call", params).await;
-        for level in heard {
+        for (n, level) in all.iter().enumerate().skip(first) {
             let message = peer.wire.expect("notifications/message").await;
-            let expected = json!({ "level": level, "logger": "test", "data": { "n": 1 } });
+            let expected = json!({ "level": level, "logger": "test", "data": { "n": n } });
             assert_eq!(message["params"], expected);
+        }
+        if least.is_some() {
+            let last = peer.wire.expect("notifications/message").await;
+            assert_eq!(
+                last["params"],
+                json!({ "level": "emergency", "data": null })
+            );
         }
         assert_eq!(peer.wire.recv().await["id"], id, "{least:?}");
     }
@@ -144,7 +141,7 @@ async fn the_level_is_per_request_and_filters() {
         let params = logged("log", &bad);
         peer.expect_error("tools/call", params, -32602).await;
     }
-    let mut quiet = Peer::new(of_each_level().logging(false));
+    let mut quiet = Peer::new(logs().logging(false));
     assert!(quiet.discover().await["capabilities"]["logging"].is_null());
     let params = logged("log", &json!("debug"));
     text(&quiet.call("tools/call", params).await);

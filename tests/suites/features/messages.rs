@@ -237,7 +237,7 @@ fn check_message(error: &Value) {
     assert!(!message.contains("secret"), "{message}");
 }
 
-// proves: SCHEMA-010, M-BASE-017, M-BASE-018, M-BASE-020, M-ERR-001, M-PROMPT-012
+// proves: SCHEMA-010, M-BASE-017, M-BASE-018, M-BASE-020, M-ERR-001, M-ERR-015, M-PROMPT-012
 #[tokio::test]
 async fn errors_have_a_code_and_one_short_sentence() {
     let long = "x".repeat(9_000);

@@ -47,6 +47,14 @@ fn counting(runs: &Arc<AtomicUsize>) -> Server {
         ))
 }
 
+/// Connects a client to a new server.
+async fn counted() -> (Arc<AtomicUsize>, Network, Client) {
+    let runs = Arc::default();
+    let network = Network::to(&Endpoint::new(counting(&runs)).unwrap());
+    let client = connect(&network).await;
+    (runs, network, client)
+}
+
 async fn connect(network: &Network) -> Client {
     let transport = Http::new("http://localhost/mcp")
         .unwrap()
@@ -82,10 +90,7 @@ struct Run {
 
 /// One call with one outage, which begins `at` after the call, or while the response is being sent.
 async fn outage(tool: &str, at: Option<Duration>, lasts: Duration) -> Run {
-    let runs = Arc::default();
-    let endpoint = Endpoint::new(counting(&runs)).unwrap();
-    let network = Network::to(&endpoint);
-    let client = connect(&network).await;
+    let (runs, network, client) = counted().await;
     let (posts, gets) = network.requests();
     let start = Instant::now();
     let call = client.call_tool(tool, json!({"message": "the answer"}));
@@ -150,10 +155,7 @@ async fn a_call_whose_stream_breaks_gets_its_answer_and_runs_once() {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_cannot_be_sent_fails_clearly_and_has_not_run() {
     for lasts in OUTAGES {
-        let runs = Arc::default();
-        let endpoint = Endpoint::new(counting(&runs)).unwrap();
-        let network = Network::to(&endpoint);
-        let client = connect(&network).await;
+        let (runs, network, client) = counted().await;
         network.cut();
         let call = client.call_tool("work", json!({"message": "the answer"}));
         let (outcome, ()) = tokio::join!(call, async {
@@ -185,9 +187,7 @@ async fn a_call_that_breaks_at_once_is_not_repeated_and_says_that_it_may_have_ru
 
 #[tokio::test(start_paused = true)]
 async fn a_request_without_side_effects_is_repeated() {
-    let endpoint = Endpoint::new(counting(&Arc::default())).unwrap();
-    let network = Network::to(&endpoint);
-    let client = connect(&network).await;
+    let (_, network, client) = counted().await;
     network.cut();
     let list = client.list_tools();
     let (tools, ()) = tokio::join!(list, async {
@@ -203,10 +203,7 @@ async fn a_request_without_side_effects_is_repeated() {
 // rmcp C5: every reconnect succeeds and delivers no event.
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_never_gets_further_is_given_up() {
-    let runs = Arc::default();
-    let endpoint = Endpoint::new(counting(&runs)).unwrap();
-    let network = Network::to(&endpoint);
-    let client = connect(&network).await;
+    let (runs, network, client) = counted().await;
     let (_, before) = network.requests();
     let patient = Timeouts::new(Duration::from_secs(600), Duration::from_secs(600));
     let call = client

@@ -133,38 +133,6 @@ async fn clients_with_the_same_request_ids_get_the_right_responses() {
     }
 }
 
-// proves: SSE-001
-#[tokio::test]
-async fn a_foreign_page_reaches_neither_endpoint() {
-    let legacy = endpoint(&Gate::new()).legacy();
-    let session = Session::open(&legacy).await;
-    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-    for (method, uri, header, value, status) in [
-        (Method::GET, "/sse", "origin", "https://evil.example", 403),
-        (Method::GET, "/sse", "host", "evil.example", 403),
-        (
-            Method::POST,
-            &*session.address,
-            "origin",
-            "https://evil.example",
-            403,
-        ),
-        (
-            Method::POST,
-            &*session.address,
-            "content-type",
-            "text/plain",
-            415,
-        ),
-    ] {
-        let change = |headers: &mut HeaderMap| {
-            headers.insert(header, value.parse().unwrap());
-        };
-        let reply = send(&legacy, method.clone(), uri, ping, change, None).await;
-        assert_eq!(reply.status, status, "{method} with {header}");
-    }
-}
-
 // proves: SSE-003
 #[tokio::test]
 async fn a_session_is_bound_to_its_principal() {

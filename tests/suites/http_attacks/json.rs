@@ -122,53 +122,35 @@ async fn t13_member_names_are_compared_exactly() {
     let other = r#"{"name":"wait","arguments":{"message":"x"}}"#;
     let bodies = [
         // Other case and padding: unknown members, so the method is missing.
-        format!(r#"{{"jsonrpc":"2.0","id":1,"Method":"tools/call","params":{call}}}"#),
-        format!(r#"{{"jsonrpc":"2.0","id":1,"METHOD":"tools/call","params":{call}}}"#),
-        format!(r#"{{"jsonrpc":"2.0","id":1,"metho\u0064\u0000":"tools/call","params":{call}}}"#),
-        format!(
-            "{{\"jsonrpc\":\"2.0\",\"id\":1,\"metho\u{17f}\":\"tools/call\",\"params\":{call}}}"
-        ),
-        format!(r#"{{"jsonrpc":"2.0","id":1,"method ":"tools/call","params":{call}}}"#),
-        format!(r#"{{"jsonrpc":"2.0","id":1," method":"tools/call","params":{call}}}"#),
-        format!(r#"{{"JSONRPC":"2.0","id":1,"method":"tools/call","params":{call}}}"#),
-        format!(r#"{{"jsonrpc":"1.0","id":1,"method":"tools/call","params":{call}}}"#),
-        format!(r#"{{"jsonrpc":2.0,"id":1,"method":"tools/call","params":{call}}}"#),
-        format!(r#"{{"id":1,"method":"tools/call","params":{call}}}"#),
+        r#"{"jsonrpc":"2.0","id":1,"Method":"tools/call","params":CALL}"#,
+        r#"{"jsonrpc":"2.0","id":1,"METHOD":"tools/call","params":CALL}"#,
+        r#"{"jsonrpc":"2.0","id":1,"metho\u0064\u0000":"tools/call","params":CALL}"#,
+        r#"{"jsonrpc":"2.0","id":1,"methoſ":"tools/call","params":CALL}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method ":"tools/call","params":CALL}"#,
+        r#"{"jsonrpc":"2.0","id":1," method":"tools/call","params":CALL}"#,
+        r#"{"JSONRPC":"2.0","id":1,"method":"tools/call","params":CALL}"#,
+        r#"{"jsonrpc":"1.0","id":1,"method":"tools/call","params":CALL}"#,
+        r#"{"jsonrpc":2.0,"id":1,"method":"tools/call","params":CALL}"#,
+        r#"{"id":1,"method":"tools/call","params":CALL}"#,
         // Repeated.
-        format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{call}}}"#
-        ),
-        format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","method":"ping","params":{call}}}"#
-        ),
-        format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{call},"params":{other}}}"#
-        ),
-        format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{other},"params":{call}}}"#
-        ),
-        format!(
-            r#"{{"jsonrpc":"2.0","jsonrpc":"2.0","id":1,"method":"tools/call","params":{call}}}"#
-        ),
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":CALL}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","method":"ping","params":CALL}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":CALL,"params":OTHER}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":OTHER,"params":CALL}"#,
+        r#"{"jsonrpc":"2.0","jsonrpc":"2.0","id":1,"method":"tools/call","params":CALL}"#,
         // Repeated, once with an escape.
-        format!(
-            r#"{{"jsonrpc":"2.0","id":1,"\u006dethod":"ping","method":"tools/call","params":{call}}}"#
-        ),
-        format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","\u0070arams":{other},"params":{call}}}"#
-        ),
+        r#"{"jsonrpc":"2.0","id":1,"\u006dethod":"ping","method":"tools/call","params":CALL}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","\u0070arams":OTHER,"params":CALL}"#,
         // Two messages, or trailing data.
-        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{call}}}{{}}"#),
-        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{call}}} x"#),
-        format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{call},"result":{{}}}}"#
-        ),
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":CALL}{}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":CALL} x"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":CALL,"result":{}}"#,
         // Params that are not an object.
-        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":["echo",{"message":"x"}]}"#
-            .to_owned(),
-        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":"echo"}"#.to_owned(),
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":["echo",{"message":"x"}]}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":"echo"}"#,
     ];
     for body in bodies {
+        let body = body.replace("CALL", call).replace("OTHER", other);
         let reply = peer.send(Method::POST, body.clone()).await;
         let status = reply.status;
         let answer = reply.json().await;

@@ -130,9 +130,13 @@ impl Raw {
 
 const CAP: usize = 16;
 
-async fn capped(witness: &Witness) -> RunningServer {
+/// A server with a low limit, a session, and a connection for frames.
+async fn attacked(witness: &Witness) -> (RunningServer, Session, Raw) {
     let options = Options::new().with_max_in_flight(CAP);
-    RunningServer::start(server(witness), options).await
+    let served = RunningServer::start(server(witness), options).await;
+    let (_, session) = served.open().await;
+    let raw = Raw::connect(&served).await;
+    (served, session, raw)
 }
 
 /// Checks that the server still works: running calls can end, and capacity is released.
@@ -154,10 +158,8 @@ async fn recovers(served: &RunningServer, session: &Session, witness: &Witness) 
 #[tokio::test]
 async fn t20_cancelled_calls_count_until_they_end() {
     let witness = Witness::new();
-    let served = capped(&witness).await;
-    let (_conn, session) = served.open().await;
+    let (served, session, mut raw) = attacked(&witness).await;
     let head = head(&session);
-    let mut raw = Raw::connect(&served).await;
     let cancel = 8_u32.to_be_bytes();
     let mut next = 1;
     let ended = loop {
@@ -185,10 +187,8 @@ async fn t20_cancelled_calls_count_until_they_end() {
 #[tokio::test]
 async fn t20_started_calls_keep_their_permits() {
     let witness = Witness::new();
-    let served = capped(&witness).await;
-    let (_conn, session) = served.open().await;
+    let (served, session, mut raw) = attacked(&witness).await;
     let head = head(&session);
-    let mut raw = Raw::connect(&served).await;
     for n in 0..CAP as u32 {
         let stream = 2 * n + 1;
         assert!(raw.say(&post(stream, &head, &tool(n, "wait", "x"))).await);
@@ -207,10 +207,8 @@ async fn t20_started_calls_keep_their_permits() {
 #[tokio::test]
 async fn t20_streams_the_server_has_to_reset_count_as_well() {
     let witness = Witness::new();
-    let served = capped(&witness).await;
-    let (_conn, session) = served.open().await;
+    let (served, session, mut raw) = attacked(&witness).await;
     let head = head(&session);
-    let mut raw = Raw::connect(&served).await;
     let mut next = 1;
     loop {
         let mut frames = Vec::new();
@@ -233,9 +231,7 @@ async fn t20_streams_the_server_has_to_reset_count_as_well() {
 #[tokio::test]
 async fn t20_headers_without_an_end_are_cut_off() {
     let witness = Witness::new();
-    let served = capped(&witness).await;
-    let (_conn, session) = served.open().await;
-    let mut raw = Raw::connect(&served).await;
+    let (served, session, mut raw) = attacked(&witness).await;
     let more = literal("x-more", &"x".repeat(100)).repeat(100);
     let mut open = raw.say(&frame(HEADERS, 0, 1, &head(&session))).await;
     let mut sent = 0;

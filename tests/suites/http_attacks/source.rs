@@ -6,54 +6,22 @@ use mcp_transport_http::Options;
 use super::h2::H2;
 use super::{Witness, healthy, served, server};
 
-/// Values of `Host`, and whether they name this machine.
-const HOSTS: [(&[u8], bool); 42] = [
+/// Values of `Host`, and whether they name this machine. The unit tests of the allow list have all forms of the values;
+/// these also show what the HTTP parser lets through.
+const HOSTS: [(&[u8], bool); 10] = [
     (b"localhost", true),
-    (b"LOCALHOST", true),
-    (b"localhost:1", true),
-    (b"localhost:65535", true),
-    (b"127.0.0.1", true),
+    (b"LOCALHOST:65535", true),
     (b"127.0.0.1:8080", true),
-    (b"[::1]", true),
     (b"[::1]:8080", true),
     (b"", false),
-    (b"evil.com", false),
-    (b"evil.com:80", false),
-    (b"127.0.0.1.evil.com", false),
-    (b"127.0.0.1.nip.io", false),
     (b"localhost.evil.com", false),
-    (b"evil.localhost", false),
-    (b"localhost.", false),
-    (b"localhost.:80", false),
-    (b"0.0.0.0", false),
-    (b"127.0.0.2", false),
-    (b"127.1", false),
-    (b"127.0.0.01", false),
-    (b"2130706433", false),
-    (b"0x7f000001", false),
-    (b"[::]", false),
-    (b"::1", false),
-    (b"[::1", false),
-    (b"[::1]x", false),
-    (b"[::1%25lo]", false),
-    (b"[::ffff:127.0.0.1]", false),
-    (b"localhost:", false),
-    (b"localhost:0", false),
-    (b"localhost:080", false),
-    (b"localhost:+80", false),
-    (b"localhost:65536", false),
     (b"localhost:80:80", false),
     (b"localhost, evil.com", false),
-    (b"localhost evil.com", false),
-    (b"http://localhost", false),
-    (b"evil.com@localhost", false),
     (b"localhost@evil.com", false),
-    (b"%6cocalhost", false),
     (b"localhost\xff", false),
 ];
 
-// 42 values of Host on the wire: the eight that name this machine reach the handler, and no other
-// does.
+// Only values that name this machine reach the handler.
 #[tokio::test]
 async fn t01_only_the_names_of_this_machine_reach_the_handler() {
     let witness = Witness::new();
@@ -81,32 +49,26 @@ async fn t01_a_request_without_one_host_is_refused() {
     let served = served(&witness).await;
     let (_conn, session) = served.open().await;
     let call = session.tool(1, "echo", "x");
-    let none = call.clone().without("host");
-    let here = |target: &str| call.clone().line(&format!("POST {target} HTTP/1.1"));
-    for (request, passes) in [
-        (none.clone(), false),
-        (none.clone().line("POST /mcp HTTP/1.0"), false),
-        (
-            none.clone().line("POST http://evil.com/mcp HTTP/1.1"),
-            false,
-        ),
-        (none.line("POST http://localhost/mcp HTTP/1.1"), true),
-        (call.clone().line("POST /mcp HTTP/1.0"), true),
-        (call.clone().and("host", "localhost"), false),
-        (call.clone().and("host", "evil.com"), false),
-        (
-            call.clone()
-                .with("host", "evil.com")
-                .and("host", "localhost"),
-            false,
-        ),
-        (call.clone().and("HOST", "localhost"), false),
-        (here("http://localhost/mcp"), true),
-        (here("http://evil.com/mcp"), false),
-        (here("http://localhost:81/mcp"), false),
-        (here("http://user@localhost/mcp"), false),
-        (here("http://localhost@evil.com/mcp"), false),
+    let hosts = |values: &[&str]| {
+        let bare = call.clone().without("host");
+        values
+            .iter()
+            .fold(bare, |call, host| call.and("host", host))
+    };
+    for (values, target, passes) in [
+        (&[][..], "/mcp HTTP/1.1", false),
+        (&[], "/mcp HTTP/1.0", false),
+        (&[], "http://evil.com/mcp HTTP/1.1", false),
+        (&[], "http://localhost/mcp HTTP/1.1", true),
+        (&["localhost"], "/mcp HTTP/1.0", true),
+        (&["localhost"], "http://localhost/mcp HTTP/1.1", true),
+        (&["localhost"], "http://evil.com/mcp HTTP/1.1", false),
+        (&["localhost"], "http://localhost:81/mcp HTTP/1.1", false),
+        (&["localhost"], "http://user@localhost/mcp HTTP/1.1", false),
+        (&["localhost", "localhost"], "/mcp HTTP/1.1", false),
+        (&["evil.com", "localhost"], "/mcp HTTP/1.1", false),
     ] {
+        let request = hosts(values).line(&format!("POST {target}"));
         let before = witness.calls();
         let mut conn = served.connect().await;
         let answer = conn.ask(&request).await;
@@ -199,28 +161,16 @@ async fn t02_a_foreign_origin_is_refused_by_every_method() {
             assert_eq!(error["error"]["code"], -32600, "{error}");
             assert!(error.get("id").is_none(), "{error}");
             assert!(answer.text().contains("Options::allow_origin"), "{error}");
+            assert_eq!(answer.header("mcp-session-id"), None);
         }
     }
+    assert_eq!(served.endpoint.sessions(), 1);
     for request in requests {
         let mut conn = served.connect().await;
         conn.send(request.bytes()).await;
         let status = conn.head().await.status;
         assert!(matches!(status, 200 | 204), "{status}");
     }
-}
-
-// A page cannot open a session either.
-#[tokio::test]
-async fn t02_a_foreign_page_opens_no_session() {
-    let served = served(&Witness::new()).await;
-    let mut conn = served.connect().await;
-    let open = Request::post(mcp_tests::tcp::initialize()).with("origin", "http://evil.example");
-    let answer = conn.ask(&open).await;
-    assert_eq!(answer.status, 403);
-    assert_eq!(answer.header("mcp-session-id"), None);
-    let plain = Request::post(tool(1, "echo", "x")).with("content-type", "text/plain");
-    assert_eq!(conn.ask(&plain).await.status, 415);
-    assert_eq!(served.endpoint.sessions(), 0);
 }
 
 // Over HTTP/2 the host is in the target; a contradicting Host header is rejected.
@@ -256,6 +206,7 @@ async fn t01_over_http2_the_target_names_the_host() {
 }
 
 // The endpoints of HTTP+SSE make the same checks.
+// proves: SSE-001
 #[tokio::test]
 async fn t01_t02_the_older_endpoints_have_the_same_checks() {
     let witness = Witness::new();

@@ -2,7 +2,7 @@
 
 use mcp_server::CacheHint;
 
-use super::{Peer, meta, named, text};
+use super::{Peer, meta, text};
 use crate::prelude::*;
 
 // proves: M-DISC-001, M-DISC-003, M-DISC-004, M-DISC-005, M-DISC-006, M-DISC-009, M-DISC-012, M-META-007
@@ -102,9 +102,9 @@ async fn each_request_is_admitted_by_its_own_metadata() {
     text(&peer.tool("test_simple_text", json!({})).await);
 }
 
-// proves: M-ERR-014, M-ERR-015, M-ERR-007, M-RES-014, M-PROMPT-015
+// proves: M-ERR-014, M-PROMPT-015
 #[tokio::test]
-async fn unknown_items_have_the_error_codes_of_this_revision() {
+async fn methods_of_undeclared_features_do_not_exist() {
     let mut bare = Peer::new(Server::new("bare", "1"));
     for method in [
         "tools/list",
@@ -112,22 +112,7 @@ async fn unknown_items_have_the_error_codes_of_this_revision() {
         "resources/read",
         "completion/complete",
     ] {
-        let answer = bare.answer(method, json!({})).await;
-        assert_eq!(answer["error"]["code"], -32601, "{answer}");
-    }
-    let mut peer = Peer::new(everything::server());
-    let missing = peer
-        .answer("resources/read", json!({ "uri": "test://none" }))
-        .await;
-    assert_eq!(missing["error"]["code"], -32602);
-    assert_eq!(missing["error"]["data"], json!({ "uri": "test://none" }));
-    for (method, params) in [
-        ("tools/call", named("none", json!({}))),
-        ("prompts/get", named("none", json!({}))),
-        ("tools/list", json!({ "cursor": "forged" })),
-    ] {
-        let answer = peer.answer(method, params).await;
-        assert_eq!(answer["error"]["code"], -32602, "{answer}");
+        bare.expect_error(method, json!({}), -32601).await;
     }
 }
 
@@ -213,22 +198,4 @@ async fn lists_and_resources_have_a_time_to_live() {
     assert_eq!(read["cacheScope"], "private");
     let called = peer.tool("test_simple_text", json!({})).await;
     assert!(called["ttlMs"].is_null() && called["cacheScope"].is_null());
-}
-
-// proves: M-LOG-003, M-LOG-004, M-META-008
-#[tokio::test]
-async fn messages_are_logged_for_requests_that_ask_for_them() {
-    let mut peer = Peer::new(everything::server());
-    text(&peer.tool("test_logging_tool", json!({})).await);
-    let mut params = peer.params(named("test_logging_tool", json!({})));
-    params["_meta"]["io.modelcontextprotocol/logLevel"] = json!("info");
-    let id = peer.wire.request("tools/call", params).await;
-    let logged = peer.wire.expect("notifications/message").await;
-    assert_eq!(logged["params"]["level"], "info");
-    let answer = peer.wire.recv().await;
-    assert_eq!(
-        answer["id"], id,
-        "the message of level debug was not asked for"
-    );
-    text(&peer.tool("test_logging_tool", json!({})).await);
 }

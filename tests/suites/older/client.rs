@@ -49,30 +49,6 @@ async fn a_client_sends_no_unknown_members_to_an_older_server() {
     }
 }
 
-#[tokio::test]
-async fn every_revision_works_from_end_to_end() {
-    for revision in Revision::WITH_SESSIONS {
-        let builder = Client::builder("host", "1")
-            .revision(revision)
-            .on_elicit(async |form| form.accept(json!({ "username": "u", "email": "e@x" })));
-        let client = connect(builder, everything::server()).await.unwrap();
-        assert_eq!(client.revision(), revision);
-        assert!(client.list_tools().await.unwrap().len() > 10);
-        assert_eq!(called(&client, "add", json!({ "a": 1, "b": 2 })).await, "3");
-        let asked = client
-            .call_tool("test_elicitation", json!({ "message": "?" }))
-            .await
-            .unwrap();
-        assert_eq!(
-            asked.is_error == Some(true),
-            revision < Revision::V2025_06_18
-        );
-        let missing = client.read_resource("test://no").await.unwrap_err();
-        assert!(matches!(missing, Error::Rejected(error) if error.code.0 == -32002));
-        client.close().await.unwrap();
-    }
-}
-
 // Before the handshake no revision is negotiated; the offered one decides.
 #[tokio::test]
 async fn an_offer_has_what_its_revision_has() {

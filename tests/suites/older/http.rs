@@ -15,7 +15,7 @@ fn builder(revision: Revision) -> Builder {
         .on_elicit(async |form| form.accept(json!({ "username": "u", "email": "e@x" })))
 }
 
-/// Lists, calls, and answers server requests on revisions that have them.
+/// Lists, calls, reads, and answers server requests on revisions that have them.
 async fn talk(client: &Client, revision: Revision) {
     assert_eq!(client.revision(), revision);
     assert!(client.list_tools().await.unwrap().len() > 10);
@@ -27,6 +27,18 @@ async fn talk(client: &Client, revision: Revision) {
         .unwrap();
     let asks = revision >= Revision::V2025_06_18;
     assert_eq!(asked.is_error == Some(true), !asks);
+    let missing = client.read_resource("test://no").await.unwrap_err();
+    assert!(matches!(missing, Error::Rejected(error) if error.code.0 == -32002));
+}
+
+#[tokio::test]
+async fn every_revision_works_over_a_pipe() {
+    for revision in Revision::WITH_SESSIONS {
+        let connecting = connect(builder(revision), everything::server());
+        let client = connecting.await.unwrap();
+        talk(&client, revision).await;
+        client.close().await.unwrap();
+    }
 }
 
 // The header exists since 2025-06-18 and is harmless before.

@@ -62,6 +62,12 @@ fn wanted(message: &str, task: Value) -> Value {
     params
 }
 
+/// Returns the id of the created task.
+fn task_id(answer: &Value) -> String {
+    let id = &answer["result"]["task"]["taskId"];
+    id.as_str().unwrap().to_owned()
+}
+
 impl Slow {
     /// Sends a request and returns its response, skipping notifications.
     async fn answer_to(&mut self, method: &str, params: Value) -> Value {
@@ -82,9 +88,8 @@ impl Slow {
     async fn create(&mut self, message: &str) -> String {
         let params = wanted(message, json!({}));
         let answer = self.answer_to("elicitation/create", params).await;
-        let task = &answer["result"]["task"];
-        assert_eq!(task["status"], "working", "{answer}");
-        task["taskId"].as_str().unwrap().to_owned()
+        assert_eq!(answer["result"]["task"]["status"], "working", "{answer}");
+        task_id(&answer)
     }
 
     async fn about(&mut self, method: &str, id: &str) -> Value {
@@ -155,7 +160,7 @@ async fn a_server_request_gets_a_task_and_later_its_result() {
         let text = task[stamp].as_str().unwrap();
         assert!(text.len() == 24 && text.ends_with('Z'), "{text}");
     }
-    let id = task["taskId"].as_str().unwrap().to_owned();
+    let id = task_id(&answer);
     let got = slow.about("tasks/get", &id).await;
     assert_eq!(got["result"]["status"], "working", "{got}");
     assert!(got["result"]["_meta"].is_null(), "{got}");
@@ -195,10 +200,7 @@ async fn an_error_is_the_outcome_of_its_task() {
     let params = json!({ "maxTokens": 9, "task": {},
         "messages": [{ "role": "user", "content": text }] });
     let answer = slow.answer_to("sampling/createMessage", params).await;
-    let id = answer["result"]["task"]["taskId"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let id = task_id(&answer);
     let result = slow.about("tasks/result", &id).await;
     assert_eq!(result["error"]["code"], -1, "{result}");
     let got = slow.about("tasks/get", &id).await;
@@ -263,10 +265,7 @@ async fn tasks_are_limited_in_number_and_time() {
     let params = wanted("who?", json!({ "ttl": 315_360_000_000_u64 }));
     let answer = slow.answer_to("elicitation/create", params).await;
     assert_eq!(answer["result"]["task"]["ttl"], 30_000);
-    let id = answer["result"]["task"]["taskId"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let id = task_id(&answer);
     slow.create("two").await;
     slow.create("three").await;
     let answer = slow
@@ -304,10 +303,7 @@ async fn all_tasks_are_listed_once_page_by_page() {
     for n in 0..230 {
         let params = wanted("who?", json!({ "taskId": "mine", "ttl": 600_000 }));
         let answer = slow.answer_to("elicitation/create", params).await;
-        let id = answer["result"]["task"]["taskId"]
-            .as_str()
-            .unwrap()
-            .to_owned();
+        let id = task_id(&answer);
         assert_eq!(id.len(), 32, "{n}");
         slow.go.notify_one();
         slow.about("tasks/result", &id).await;
