@@ -136,11 +136,6 @@ impl PipeEnd {
         self.raw(message.to_string()).await;
     }
 
-    /// Sends a value that is not a valid message.
-    pub async fn send_unchecked(&mut self, message: &Value) {
-        self.raw(message.to_string()).await;
-    }
-
     /// Sends a notification; `null` params are left out.
     pub async fn notify(&mut self, method: &str, params: Value) {
         let mut message = json!({ "jsonrpc": "2.0", "method": method });
@@ -203,8 +198,7 @@ impl PipeEnd {
 
     /// Answers the next request, which must have this method; returns the request.
     pub async fn respond(&mut self, method: &str, result: Value) -> Value {
-        let request = self.recv_patiently().await;
-        assert_eq!(request["method"], method, "{request}");
+        let request = self.next(method).await;
         self.answer(&request, result).await;
         request
     }
@@ -263,6 +257,13 @@ impl PipeEnd {
         let line = self.lines.next_line().await.expect("text");
         let message = serde_json::from_str(&line.expect("a frame")).expect("a line is JSON");
         check_envelope(&message);
+        message
+    }
+
+    /// Receives the next frame in the same way; it must have this method.
+    pub async fn next(&mut self, method: &str) -> Value {
+        let message = self.recv_patiently().await;
+        assert_eq!(message["method"], method, "{message}");
         message
     }
 

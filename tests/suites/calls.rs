@@ -87,8 +87,7 @@ async fn progress_keeps_a_call_alive_up_to_the_total_timeout() {
         let params = json!({ "progressToken": token, "progress": n });
         wire.notify("notifications/progress", params).await;
     }
-    let error = call.await.unwrap().unwrap_err();
-    assert!(error.to_string().contains("total"), "{error}");
+    fails_with(call.await.unwrap(), "total");
     assert_eq!(start.elapsed().as_secs(), 25);
 }
 
@@ -236,8 +235,7 @@ async fn an_answer_over_the_limit_fails_its_call_at_once() {
         json!({ "content": [{ "type": "text", "text": text }] }),
     )
     .await;
-    let error = call.await.unwrap().unwrap_err().to_string();
-    assert!(error.contains("2000 bytes"), "{error}");
+    fails_with(call.await.unwrap(), "2000 bytes");
     // A request that is too long gets a response, because its head contains the id.
     let params = json!({ "message": "x".repeat(5_000) });
     let answer = wire.answer_to("elicitation/create", params).await;

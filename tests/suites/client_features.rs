@@ -136,8 +136,7 @@ async fn a_server_that_pages_in_circles_is_found_out() {
         wire.respond("tools/list", json!({ "tools": [], "nextCursor": "again" }))
             .await;
     }
-    let error = listing.await.unwrap().unwrap_err();
-    assert!(error.to_string().contains("repeats a cursor"), "{error}");
+    fails_with(listing.await.unwrap(), "repeats a cursor");
 }
 
 // proves: PAGE-011
@@ -192,9 +191,8 @@ async fn icons_with_unsafe_uris_are_dropped() {
 async fn subscriptions_are_streams_that_end_with_their_drop() {
     let resources = json!({ "resources": { "subscribe": true } });
     let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", resources).await;
-    let subscribing = tokio::spawn({
-        let client = client.clone();
-        async move { client.subscribe("test://dir").await }
+    let subscribing = spawned(&client, |client| async move {
+        client.subscribe("test://dir").await
     });
     let request = wire.expect("resources/subscribe").await;
     // An update directly after the response is not lost.
@@ -218,9 +216,8 @@ async fn subscriptions_are_streams_that_end_with_their_drop() {
     let request = wire.expect("resources/unsubscribe").await;
     assert_eq!(request["params"]["uri"], "test://dir");
     wire.answer(&request, json!({})).await;
-    let subscribing = tokio::spawn({
-        let client = client.clone();
-        async move { client.subscribe("test://no").await }
+    let subscribing = spawned(&client, |client| async move {
+        client.subscribe("test://no").await
     });
     let request = wire.expect("resources/subscribe").await;
     wire.refuse(&request, -32002, "no such resource").await;

@@ -23,8 +23,7 @@ async fn nothing_but_ping_is_served_before_initialize() {
         ("tools/call", json!({ "name": "hello" })),
     ] {
         let error = wire.expect_error(method, params, -32600).await;
-        let said = error["message"].as_str().unwrap();
-        assert!(said.contains("initialize"), "{said}");
+        says(&error, "initialize");
     }
     assert_eq!(wire.call("ping", Value::Null).await, json!({}));
     wire.handshake("2025-11-25", json!({})).await;
@@ -70,8 +69,7 @@ async fn the_client_opens_with_initialize_and_then_initialized() {
         .on_sample(async |ask| Err(ask.rejected_by_user()))
         .on_elicit(async |form| form.decline());
     let connecting = tokio::spawn(builder.connect(transport));
-    let request = wire.recv().await;
-    assert_eq!(request["method"], "initialize");
+    let request = wire.expect("initialize").await;
     let params = &request["params"];
     assert_eq!(params["protocolVersion"], "2025-11-25");
     let expected = json!({ "name": "host", "version": "0.1" });
@@ -126,7 +124,7 @@ async fn a_revision_that_one_side_does_not_know_ends_the_connection() {
 async fn a_silent_server_makes_connect_fail_without_a_cancellation() {
     let (mut wire, transport) = PipeEnd::server();
     let connecting = tokio::spawn(client().connect(transport));
-    assert_eq!(wire.recv().await["method"], "initialize");
+    wire.expect("initialize").await;
     let error = connecting.await.unwrap().unwrap_err();
     assert!(error.is_timeout(), "{error}");
     wire.ended().await;
@@ -148,7 +146,7 @@ async fn the_server_sends_no_requests_before_initialized() {
     wire.silent().await;
     wire.notify("notifications/initialized", Value::Null).await;
     wire.request("tools/call", json!({ "name": "ask" })).await;
-    assert_eq!(wire.recv().await["method"], "roots/list");
+    wire.expect("roots/list").await;
 }
 
 // proves: LIFE-017
@@ -229,17 +227,13 @@ async fn pings_come_at_the_interval_and_misses_end_the_connection() {
     let (mut wire, client) = PipeEnd::accept(builder, "2025-11-25", json!({})).await;
     let start = tokio::time::Instant::now();
     for n in 1..=3 {
-        let ping = wire.recv_patiently().await;
-        assert_eq!(ping["method"], "ping");
+        let ping = wire.next("ping").await;
         assert_eq!(start.elapsed().as_secs(), 20 * n);
         wire.answer(&ping, json!({})).await;
     }
-    assert_eq!(wire.recv_patiently().await["method"], "ping");
-    assert_eq!(
-        wire.recv_patiently().await["method"],
-        "notifications/cancelled"
-    );
-    assert_eq!(wire.recv_patiently().await["method"], "ping");
+    wire.next("ping").await;
+    wire.next("notifications/cancelled").await;
+    wire.next("ping").await;
     client.closed().await;
 }
 
@@ -268,8 +262,7 @@ async fn a_call_times_out_is_cancelled_and_its_late_answer_dropped() {
         let error = call.await.unwrap().unwrap_err();
         assert!(error.is_timeout(), "{error}");
         assert_eq!((start.elapsed() - began).as_secs(), seconds);
-        let cancelled = wire.recv_patiently().await;
-        assert_eq!(cancelled["method"], "notifications/cancelled");
+        let cancelled = wire.next("notifications/cancelled").await;
         assert_eq!(cancelled["params"]["requestId"], request["id"]);
         wire.answer(&request, json!({ "content": [] })).await;
     }

@@ -1,5 +1,6 @@
 //! The imports and helpers that most suites need.
 
+use std::fmt::Display;
 pub(crate) use std::net::SocketAddr;
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 pub(crate) use std::sync::{Arc, Mutex};
@@ -40,6 +41,28 @@ pub(crate) async fn called(client: &Client, tool: &str, arguments: Value) -> Str
 pub(crate) fn refused<T>(outcome: Result<T, Error>) -> ErrorObject {
     let error = outcome.err().expect("an error");
     error.rejection().expect("a response").clone()
+}
+
+/// Runs work of a client in the background.
+pub(crate) fn spawned<T, F>(client: &Client, work: impl FnOnce(Client) -> F) -> JoinHandle<T>
+where
+    T: Send + 'static,
+    F: Future<Output = T> + Send + 'static,
+{
+    tokio::spawn(work(client.clone()))
+}
+
+/// Asserts that the message of an error, or of an error response, contains this text.
+pub(crate) fn says(answer: &Value, fragment: &str) {
+    let error = answer.get("error").unwrap_or(answer);
+    let message = error["message"].as_str().unwrap_or_default();
+    assert!(message.contains(fragment), "no {fragment:?} in {answer}");
+}
+
+/// Asserts that an outcome is an error whose text contains this.
+pub(crate) fn fails_with<T>(outcome: Result<T, impl Display>, fragment: &str) {
+    let error = outcome.err().expect("an error").to_string();
+    assert!(error.contains(fragment), "no {fragment:?} in {error}");
 }
 
 /// Asserts that an outcome is this error.

@@ -126,8 +126,7 @@ async fn invalid_registrations_are_rejected_with_the_name() {
         assert_eq!(server.add_resources([resource]).is_ok(), fits, "{notes}");
     }
     let served = Server::new("s", "1").tool(Tool::new("no good", || "x"));
-    let error = PipeEnd::to(served).close().await.unwrap_err();
-    assert!(error.to_string().contains("no good"), "{error}");
+    fails_with(PipeEnd::to(served).close().await, "no good");
 }
 
 // proves: TOOL-006, TOOL-012, PROMPT-002, PROMPT-007, RES-011

@@ -130,11 +130,7 @@ async fn only_three_refusals_lead_to_the_old_transport() {
             format!("HTTP/1.1 {status} No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
         let (address, gets, _task) = answers(text.leak()).await;
         let transport = Http::new(format!("http://{address}/mcp")).unwrap();
-        let error = client().connect(transport).await.unwrap_err().to_string();
-        assert!(
-            error.contains(&status.to_string()),
-            "the first refusal is told: {error}"
-        );
+        fails_with(client().connect(transport).await, &status.to_string());
         assert_eq!(gets.load(Ordering::Acquire) > 0, old, "{status}");
     }
 }

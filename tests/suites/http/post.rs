@@ -63,8 +63,7 @@ async fn invalid_requests_get_a_reason_and_run_no_handler() {
         assert_eq!(reply.status, status, "{hint}");
         assert_eq!(reply.kind(), "application/json");
         let body = reply.json().await;
-        let message = body["error"]["message"].as_str().unwrap();
-        assert!(message.contains(hint), "{hint}: {message}");
+        says(&body, hint);
         assert!(body["error"]["code"].is_i64());
     }
     // The revision of the session counts, not the header.
@@ -259,8 +258,7 @@ async fn at_the_limits_requests_are_rejected_with_retry_after() {
         assert_eq!(reply.headers["retry-after"], "1");
         let error = reply.json().await;
         assert_eq!(error["id"], "r");
-        let message = error["error"]["message"].as_str().unwrap();
-        assert!(message.contains(hint), "{message}");
+        says(&error, hint);
         drop(held);
     }
     gate.go.add_permits(2);

@@ -12,13 +12,12 @@ async fn pair(builder: Builder) -> (PipeEnd, Client) {
 }
 
 fn list(client: &Client) -> JoinHandle<Result<Vec<Tool>, Error>> {
-    let client = client.clone();
-    tokio::spawn(async move { client.list_tools().await })
+    spawned(&client, |client| async move { client.list_tools().await })
 }
 
 fn read(client: &Client, uri: &'static str) -> JoinHandle<Result<ReadResourceResult, Error>> {
-    let client = client.clone();
-    tokio::spawn(async move { client.read_resource(uri).await })
+    let call = client.read_resource(uri);
+    tokio::spawn(async move { call.await })
 }
 
 fn tools(ttl: i64, names: &[&str], next: Option<&str>) -> Value {
@@ -39,8 +38,7 @@ async fn names(listing: JoinHandle<Result<Vec<Tool>, Error>>) -> Vec<String> {
 
 /// Answers the next request, which must be `tools/list`, and returns its cursor.
 async fn serve(wire: &mut PipeEnd, page: Value) -> Value {
-    let request = wire.recv_patiently().await;
-    assert_eq!(request["method"], "tools/list", "{request}");
+    let request = wire.next("tools/list").await;
     wire.answer(&request, page).await;
     request["params"]["cursor"].clone()
 }
@@ -166,8 +164,9 @@ async fn a_tool_that_is_unknown_makes_the_list_stale() {
     let listing = list(&client);
     serve(&mut wire, tools(60_000, &["a"], None)).await;
     listing.await.unwrap().unwrap();
-    let again = client.clone();
-    let calling = tokio::spawn(async move { again.call_tool("a", Value::Null).await });
+    let calling = spawned(&client, |client| async move {
+        client.call_tool("a", Value::Null).await
+    });
     let request = wire.recv_patiently().await;
     wire.refuse(&request, -32602, "unknown tool").await;
     calling.await.unwrap().unwrap_err();

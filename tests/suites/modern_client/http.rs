@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use crate::prelude::*;
 
+use super::listen::subscribe;
 use super::{REVISION, client, discovered};
 use crate::scripted::{Exchange, HttpServer, Wired, wired};
 
@@ -51,8 +52,9 @@ pub(super) fn call(
     name: &'static str,
     arguments: Value,
 ) -> JoinHandle<Result<(), Error>> {
-    let client = client.clone();
-    tokio::spawn(async move { client.call_tool(name, arguments).await.map(|_| ()) })
+    spawned(&client, |client| async move {
+        client.call_tool(name, arguments).await.map(|_| ())
+    })
 }
 
 /// Answers the handshake, which must be the next request.
@@ -195,14 +197,16 @@ async fn each_message_is_a_post_that_repeats_its_body_and_belongs_to_no_session(
     let result = json!({ "content": [] });
     stream.answer(result).await;
     called.await.unwrap().unwrap();
-    let again = client.clone();
-    let read = tokio::spawn(async move { again.read_resource("file:///a").await });
+    let read = spawned(&client, |client| async move {
+        client.read_resource("file:///a").await
+    });
     let exchange = server.next().await;
     check(&exchange, "resources/read", Some("file:///a"));
     exchange.answer(json!({ "contents": [] }));
     read.await.unwrap().unwrap();
-    let again = client.clone();
-    let got = tokio::spawn(async move { again.get_prompt("p", [("a", "b")]).await });
+    let got = spawned(&client, |client| async move {
+        client.get_prompt("p", [("a", "b")]).await
+    });
     let exchange = server.next().await;
     check(&exchange, "prompts/get", Some("p"));
     exchange.answer(json!({ "messages": [] }));
@@ -262,8 +266,7 @@ async fn a_method_that_is_missing_is_no_missing_server() {
 async fn a_stream_of_changes_that_breaks_is_opened_again() {
     let capabilities = json!({ "resources": { "subscribe": true } });
     let (mut server, client) = pair(client(), capabilities).await;
-    let again = client.clone();
-    let subscribing = tokio::spawn(async move { again.subscribe("a:/1").await });
+    let subscribing = subscribe(&client, "a:/1");
     let mut stream = server.next().await.listen().await;
     let mut subscription = subscribing.await.unwrap().unwrap();
     for n in 0..20 {
@@ -282,8 +285,7 @@ async fn a_stream_of_changes_that_breaks_is_opened_again() {
 async fn a_subscription_that_keeps_failing_is_abandoned() {
     let capabilities = json!({ "resources": { "subscribe": true } });
     let (mut server, client) = pair(client(), capabilities).await;
-    let again = client.clone();
-    let subscribing = tokio::spawn(async move { again.subscribe("a:/1").await });
+    let subscribing = subscribe(&client, "a:/1");
     let stream = server.next().await.listen().await;
     let mut subscription = subscribing.await.unwrap().unwrap();
     drop(stream);

@@ -23,8 +23,7 @@ fn telling(notes: &Notes) -> Builder {
 
 /// Returns the next request, which must be `subscriptions/listen`.
 async fn listening(wire: &mut PipeEnd) -> Value {
-    let request = wire.recv_patiently().await;
-    assert_eq!(request["method"], "subscriptions/listen", "{request}");
+    let request = wire.next("subscriptions/listen").await;
     claims(&request);
     request
 }
@@ -52,14 +51,15 @@ async fn welcomed(wire: &mut PipeEnd) -> Value {
 }
 
 async fn cancelled(wire: &mut PipeEnd, request: &Value) {
-    let message = wire.recv_patiently().await;
-    assert_eq!(message["method"], "notifications/cancelled", "{message}");
+    let message = wire.next("notifications/cancelled").await;
     assert_eq!(message["params"]["requestId"], request["id"]);
 }
 
-fn subscribe(client: &Client, uri: &'static str) -> JoinHandle<Result<Subscription, Error>> {
-    let client = client.clone();
-    tokio::spawn(async move { client.subscribe(uri).await })
+pub(super) fn subscribe(
+    client: &Client,
+    uri: &'static str,
+) -> JoinHandle<Result<Subscription, Error>> {
+    spawned(&client, |client| async move { client.subscribe(uri).await })
 }
 
 async fn updated(wire: &mut PipeEnd, request: &Value, uri: &str) {
@@ -69,8 +69,7 @@ async fn updated(wire: &mut PipeEnd, request: &Value, uri: &str) {
 
 /// Waits until all earlier messages are processed.
 async fn heard(wire: &mut PipeEnd, client: &Client) {
-    let client = client.clone();
-    let pinging = tokio::spawn(async move { client.ping().await });
+    let pinging = spawned(&client, |client| async move { client.ping().await });
     super::welcome(wire, capabilities()).await;
     pinging.await.unwrap().unwrap();
 }

@@ -30,8 +30,7 @@ fn discovered(versions: &[&str], capabilities: Value) -> Value {
 
 /// Answers the next request, which must be the probe, as a stateless server.
 async fn welcome(wire: &mut PipeEnd, capabilities: Value) -> Value {
-    let probe = wire.recv_patiently().await;
-    assert_eq!(probe["method"], "server/discover", "{probe}");
+    let probe = wire.next("server/discover").await;
     let result = discovered(&[REVISION], capabilities);
     wire.answer(&probe, result).await;
     probe

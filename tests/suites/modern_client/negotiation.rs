@@ -14,8 +14,7 @@ type Connecting = JoinHandle<Result<Client, Error>>;
 async fn probing(builder: Builder) -> (PipeEnd, Connecting, Value) {
     let (mut wire, transport) = PipeEnd::server();
     let connecting = tokio::spawn(builder.connect(transport));
-    let probe = wire.recv_patiently().await;
-    assert_eq!(probe["method"], "server/discover", "{probe}");
+    let probe = wire.next("server/discover").await;
     (wire, connecting, probe)
 }
 
@@ -25,15 +24,13 @@ async fn shakes_hands(
     connecting: Connecting,
     revision: &str,
 ) -> (PipeEnd, Client) {
-    let request = wire.recv_patiently().await;
-    assert_eq!(request["method"], "initialize", "{request}");
+    let request = wire.next("initialize").await;
     assert_eq!(request["params"]["protocolVersion"], revision);
     assert_eq!(request["params"]["_meta"], Value::Null);
     let server = json!({ "name": "old", "version": "0" });
     let result = json!({ "protocolVersion": revision, "capabilities": {}, "serverInfo": server });
     wire.answer(&request, result).await;
-    let initialized = wire.recv_patiently().await;
-    assert_eq!(initialized["method"], "notifications/initialized");
+    wire.next("notifications/initialized").await;
     let client = connecting.await.unwrap().unwrap();
     assert_eq!(client.known_version().era(), Era::Legacy);
     assert_eq!(client.revision().as_str(), revision);
@@ -69,8 +66,7 @@ async fn a_stateless_server_is_probed_first_and_never_initialized() {
     );
 
     let listing = listing(&client);
-    let request = wire.recv_patiently().await;
-    assert_eq!(request["method"], "tools/list");
+    let request = wire.next("tools/list").await;
     claims(&request);
     wire.answer(&request, json!({ "tools": [] })).await;
     assert_eq!(listing.await.unwrap().unwrap(), []);
@@ -200,7 +196,7 @@ async fn a_server_that_exits_after_the_probe_is_reconnected() {
     let (transport, mut starts) = started();
     let connecting = tokio::spawn(client().connect(transport));
     let mut first = starts.next().await;
-    assert_eq!(first.recv_patiently().await["method"], "server/discover");
+    first.next("server/discover").await;
     drop(first);
     let second = starts.next().await;
     let (_wire, client) = shakes_hands(second, connecting, "2025-11-25").await;
@@ -235,8 +231,7 @@ async fn a_program_that_exits_after_the_probe_is_started_again() {
 #[tokio::test(start_paused = true)]
 async fn a_slow_stateless_server_that_rejects_the_handshake_is_probed_again() {
     let (mut wire, connecting, _probe) = probing(client()).await;
-    let request = wire.recv_patiently().await;
-    assert_eq!(request["method"], "initialize");
+    let request = wire.next("initialize").await;
     unsupported(&mut wire, &request, &[REVISION]).await;
     welcome(&mut wire, json!({})).await;
     let client = connecting.await.unwrap().unwrap();
@@ -245,8 +240,7 @@ async fn a_slow_stateless_server_that_rejects_the_handshake_is_probed_again() {
     // The wait is limited.
     let (mut wire, connecting, _probe) = probing(super::client()).await;
     for method in ["initialize", "server/discover", "initialize"] {
-        let request = wire.recv_patiently().await;
-        assert_eq!(request["method"], method);
+        let request = wire.next(method).await;
         if method == "initialize" {
             unsupported(&mut wire, &request, &[REVISION]).await;
         }

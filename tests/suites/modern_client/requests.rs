@@ -12,10 +12,7 @@ use crate::prelude::*;
 async fn the_log_level_is_sent_with_every_request() {
     let (mut wire, client) = connected(client(), json!({ "tools": {}, "logging": {} })).await;
     let level = "io.modelcontextprotocol/logLevel";
-    let list = || {
-        let client = client.clone();
-        tokio::spawn(async move { client.list_tools().await })
-    };
+    let list = || spawned(&client, |client| async move { client.list_tools().await });
     let listing = list();
     let request = wire.recv_patiently().await;
     assert_eq!(request["params"]["_meta"][level], Value::Null);
@@ -23,13 +20,11 @@ async fn the_log_level_is_sent_with_every_request() {
     listing.await.unwrap().unwrap();
     client.set_log_level(LoggingLevel::Warning).await.unwrap();
     let listing = list();
-    let request = wire.recv_patiently().await;
-    assert_eq!(request["method"], "tools/list");
+    let request = wire.next("tools/list").await;
     assert_eq!(request["params"]["_meta"][level], "warning");
     // Dropping a call cancels it by its id.
     listing.abort();
-    let cancelled = wire.recv_patiently().await;
-    assert_eq!(cancelled["method"], "notifications/cancelled");
+    let cancelled = wire.next("notifications/cancelled").await;
     assert_eq!(cancelled["params"]["requestId"], request["id"]);
 }
 
@@ -57,7 +52,7 @@ async fn a_sign_of_life_is_what_the_server_is() {
     let (mut wire, client) = connected(kept, json!({})).await;
     super::welcome(&mut wire, json!({})).await;
     for _ in 0..2 {
-        assert_eq!(wire.recv_patiently().await["method"], "server/discover");
+        wire.next("server/discover").await;
     }
     assert!(client.closed().await.is_local());
 }
@@ -69,8 +64,7 @@ async fn roots_may_change_without_a_notification() {
     let (mut wire, client) = connected(roots, json!({ "tools": {} })).await;
     client.set_roots([Root::new("file:///b")]).unwrap();
     let listing = listing(&client);
-    let request = wire.recv_patiently().await;
-    assert_eq!(request["method"], "tools/list");
+    let request = wire.next("tools/list").await;
     let meta = &request["params"]["_meta"];
     let capabilities = &meta["io.modelcontextprotocol/clientCapabilities"];
     assert_eq!(capabilities["roots"], json!({}));
@@ -85,14 +79,12 @@ async fn nothing_is_answered() {
     wire.request("ping", Value::Null).await;
     wire.request("elicitation/create", json!({ "message": "?" }))
         .await;
-    wire.send_unchecked(&json!({ "jsonrpc": "2.0", "id": 7, "method": 8 }))
+    wire.send(json!({ "jsonrpc": "2.0", "id": 7, "method": 8 }))
         .await;
-    wire.send_unchecked(&json!([{ "jsonrpc": "2.0", "id": 9, "method": "ping" }]))
+    wire.send(json!([{ "jsonrpc": "2.0", "id": 9, "method": "ping" }]))
         .await;
     let listing = listing(&client);
-    let request = wire.recv_patiently().await;
-    assert_eq!(request["method"], "tools/list");
-    wire.answer(&request, json!({ "tools": [] })).await;
+    wire.respond("tools/list", json!({ "tools": [] })).await;
     listing.await.unwrap().unwrap();
 }
 
@@ -114,11 +106,10 @@ async fn members_unknown_to_the_revision_are_not_sent() {
     let resources = json!({ "resources": { "subscribe": true } });
     let (wire, client) = connected(client(), resources).await;
     let params = serde_json::from_value(json!({ "uri": "a:b" })).unwrap();
-    let error = client
-        .request::<SubscribeRequest>(&params)
-        .await
-        .unwrap_err();
-    assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+    assert_fails!(
+        client.request::<SubscribeRequest>(&params).await,
+        Error::Unsupported { .. }
+    );
     assert_fails!(client.list_tools().await, Error::Unsupported { .. });
     closed(client, wire).await;
 }
@@ -130,11 +121,11 @@ async fn prompts_and_resources_may_ask_too() {
         json!({ "prompts": {}, "resources": {} }),
     )
     .await;
-    let again = client.clone();
-    let getting = tokio::spawn(async move { again.get_prompt("p", [("a", "b")]).await });
+    let getting = spawned(&client, |client| async move {
+        client.get_prompt("p", [("a", "b")]).await
+    });
     wire.answer_next(round_trips::asks_for("?")).await;
-    let retry = wire.recv_patiently().await;
-    assert_eq!(retry["method"], "prompts/get");
+    let retry = wire.next("prompts/get").await;
     assert_eq!(retry["params"]["arguments"], json!({ "a": "b" }));
     wire.answer(&retry, json!({ "resultType": "complete", "messages": [] }))
         .await;

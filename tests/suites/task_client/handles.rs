@@ -73,8 +73,7 @@ async fn dropping_a_handle_does_not_affect_the_task() {
     waiting.abort();
     drop(task);
     // Only the poll in flight is cancelled.
-    let cancelled = wire.recv_patiently().await;
-    assert_eq!(cancelled["method"], "notifications/cancelled");
+    wire.next("notifications/cancelled").await;
     quiet(&mut wire).await;
 }
 
@@ -133,8 +132,7 @@ async fn a_ticket_is_invalid_on_the_other_kind_of_revision() {
     let mut ticket = serde_json::to_value(started(&mut wire, &client).await.task_ref()).unwrap();
     ticket["server"] = serde_json::to_value(KnownVersion::of(Revision::V2025_11_25)).unwrap();
     let task = client.task(serde_json::from_value(ticket).unwrap());
-    let error = task.wait().await.unwrap_err();
-    assert!(error.to_string().contains("2025-11-25"), "{error}");
+    fails_with(task.wait().await, "2025-11-25");
     quiet(&mut wire).await;
 }
 
@@ -143,8 +141,9 @@ async fn task_requests_can_be_sent_directly() {
     let (mut wire, client) = modern(client()).await;
     let meta = RequestMeta::new("", ClientCapabilities::new());
     let params = GetTaskRequestParams::new(ID, meta);
-    let asker = client.clone();
-    let asking = tokio::spawn(async move { asker.request::<GetTaskRequest>(&params).await });
+    let asking = spawned(&client, |client| async move {
+        client.request::<GetTaskRequest>(&params).await
+    });
     let request = about(&mut wire, "tasks/get").await;
     let meta = &request["params"]["_meta"];
     assert_eq!(meta["io.modelcontextprotocol/protocolVersion"], MODERN);

@@ -34,8 +34,7 @@ fn accepting() -> Builder {
 async fn modern(builder: Builder) -> (PipeEnd, Client) {
     let (mut wire, transport) = PipeEnd::server();
     let connecting = tokio::spawn(builder.connect(transport));
-    let probe = wire.recv_patiently().await;
-    assert_eq!(probe["method"], "server/discover");
+    let probe = wire.next("server/discover").await;
     let capabilities = json!({
         "tools": {}, "prompts": {},
         "extensions": { "io.modelcontextprotocol/tasks": {} },
@@ -57,10 +56,7 @@ fn all_of_tasks() -> Value {
 async fn legacy(builder: Builder, tasks: Value, support: &str) -> (PipeEnd, Client) {
     let capabilities = json!({ "tools": {}, "tasks": tasks });
     let (mut wire, client) = PipeEnd::accept(builder, LEGACY, capabilities).await;
-    let listing = {
-        let client = client.clone();
-        tokio::spawn(async move { client.list_tools().await })
-    };
+    let listing = crate::peer::listing(&client);
     wire.respond("tools/list", tools(support)).await;
     listing.await.unwrap().unwrap();
     (wire, client)
@@ -139,8 +135,7 @@ fn question(message: &str) -> Value {
 
 /// Returns the next request, which must be this one about the task.
 async fn about(wire: &mut PipeEnd, method: &str) -> Value {
-    let request = wire.recv_patiently().await;
-    assert_eq!(request["method"], method, "{request}");
+    let request = wire.next(method).await;
     assert_eq!(request["params"]["taskId"], ID, "{request}");
     assert!(request["params"]["_meta"][RELATED].is_null(), "{request}");
     request

@@ -13,8 +13,7 @@ use crate::prelude::*;
 async fn created(builder: Builder) -> (PipeEnd, Client, super::Calling) {
     let (mut wire, client) = modern(builder).await;
     let calling = call(&client);
-    let request = wire.recv_patiently().await;
-    assert_eq!(request["method"], "tools/call");
+    let request = wire.next("tools/call").await;
     let capabilities = &request["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"];
     let extension = &capabilities["extensions"]["io.modelcontextprotocol/tasks"];
     assert_eq!(*extension, json!({}), "{request}");
@@ -227,16 +226,12 @@ async fn the_total_timeout_limits_the_call_and_the_idle_timeout_each_poll() {
         wire.answer(&request, polled("working", json!({}))).await;
     }
     assert_eq!((looks, start.elapsed()), (7, second * 15));
-    let error = calling.await.unwrap().unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::Timeout {
-                setting: "total",
-                ..
-            }
-        ),
-        "{error}"
+    assert_fails!(
+        calling.await.unwrap(),
+        Error::Timeout {
+            setting: "total",
+            ..
+        }
     );
     assert_eq!(seen.take(), [TaskStatus::Working]);
 }

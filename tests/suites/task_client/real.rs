@@ -124,11 +124,7 @@ async fn a_handle_supports_all_operations_on_all_revisions() {
         let mut unknown = serde_json::to_value(client_ticket(&stored)).unwrap();
         unknown["id"] = json!("unknown");
         let task = client.task(serde_json::from_value(unknown).unwrap());
-        let error = task.wait().await.unwrap_err();
-        assert!(
-            matches!(error, Error::TaskLost { .. }),
-            "{revision}: {error}"
-        );
+        assert_fails!(task.wait().await, Error::TaskLost { .. });
     }
 }
 

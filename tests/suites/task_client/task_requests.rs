@@ -17,8 +17,7 @@ fn wished(client: &Client) -> super::Calling {
 
 /// Returns the `task` member of a call, which is answered with a result.
 async fn asks_for(wire: &mut PipeEnd, calling: super::Calling) -> Value {
-    let request = wire.recv_patiently().await;
-    assert_eq!(request["method"], "tools/call", "{request}");
+    let request = wire.next("tools/call").await;
     assert!(request["params"]["_meta"]["task"].is_null(), "{request}");
     wire.answer(&request, done()).await;
     assert_eq!(calling.await.unwrap().unwrap().joined_text(), "done");
@@ -115,8 +114,7 @@ async fn a_server_may_want_all_calls_to_be_tasks() {
 #[tokio::test(start_paused = true)]
 async fn tasks_are_listed_where_the_server_has_a_list() {
     let (mut wire, client) = legacy(client(), all_of_tasks(), "optional").await;
-    let lister = client.clone();
-    let listing = tokio::spawn(async move { lister.list_tasks().await });
+    let listing = spawned(&client, |client| async move { client.list_tasks().await });
     let request = wire.expect("tasks/list").await;
     let cursor = "\u{0}b64==\"";
     wire.answer(
