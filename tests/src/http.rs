@@ -68,13 +68,14 @@ impl Peer {
 
     /// Returns the client with another value of a header, or without the header.
     #[must_use]
-    pub fn with(mut self, name: &'static str, value: Option<&str>) -> Self {
-        self.headers.remove(name);
+    pub fn with(&self, name: &'static str, value: Option<&str>) -> Self {
+        let mut peer = self.clone();
+        peer.headers.remove(name);
         if let Some(value) = value {
             let value = http::HeaderValue::from_bytes(value.as_bytes()).expect("a header value");
-            self.headers.insert(name, value);
+            peer.headers.insert(name, value);
         }
-        self
+        peer
     }
 
     /// The session id, if there is one.
@@ -129,7 +130,7 @@ impl Peer {
 
     /// Opens or resumes a stream by GET.
     pub async fn get(&self, last: Option<&str>) -> Reply {
-        let peer = self.clone().with("last-event-id", last);
+        let peer = self.with("last-event-id", last);
         peer.send(Method::GET, "").await
     }
 
@@ -200,9 +201,10 @@ impl Modern {
 
     /// Returns the client with another member of `_meta`.
     #[must_use]
-    pub fn with_meta(mut self, key: &str, value: impl Into<Value>) -> Self {
-        self.meta[key] = value.into();
-        self
+    pub fn with_meta(&self, key: &str, value: impl Into<Value>) -> Self {
+        let mut client = self.clone();
+        client.meta[key] = value.into();
+        client
     }
 
     /// Builds a request.
@@ -220,8 +222,8 @@ impl Modern {
             None => None,
         };
         let version = params["_meta"][PROTOCOL_VERSION_KEY].as_str();
-        let peer = self.peer.clone();
-        peer.with("mcp-protocol-version", version)
+        self.peer
+            .with("mcp-protocol-version", version)
             .with("mcp-method", method)
             .with("mcp-name", name.as_deref())
     }
@@ -317,6 +319,15 @@ impl Reply {
     pub async fn json(self) -> Value {
         let text = self.text().await;
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text:?}"))
+    }
+
+    /// Reads the error of a response that must have this status and this code; returns the whole message.
+    pub async fn refused(self, status: u16, code: i64) -> Value {
+        let found = self.status;
+        let body = self.json().await;
+        assert_eq!(found, status, "{body}");
+        assert_eq!(body["error"]["code"], code, "{body}");
+        body
     }
 
     /// Reads the response message: the JSON body, or the last event.

@@ -58,50 +58,57 @@ impl Request {
 
     /// Replaces the first line.
     #[must_use]
-    pub fn line(mut self, line: &str) -> Self {
-        line.clone_into(&mut self.line);
-        self
+    pub fn line(&self, line: &str) -> Self {
+        let line = line.to_owned();
+        Self {
+            line,
+            ..self.clone()
+        }
     }
 
     /// Replaces the path.
     #[must_use]
-    pub fn at(self, path: &str) -> Self {
+    pub fn at(&self, path: &str) -> Self {
         let line = self.line.replacen("/mcp", path, 1);
         self.line(&line)
     }
 
     /// Sets a header in place of those with its name.
     #[must_use]
-    pub fn with(self, name: &str, value: impl AsRef<[u8]>) -> Self {
+    pub fn with(&self, name: &str, value: impl AsRef<[u8]>) -> Self {
         self.without(name).and(name, value)
     }
 
     /// Adds a header.
     #[must_use]
-    pub fn and(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
-        self.headers
-            .push((name.to_owned(), value.as_ref().to_owned()));
-        self
+    pub fn and(&self, name: &str, value: impl AsRef<[u8]>) -> Self {
+        let mut request = self.clone();
+        let header = (name.to_owned(), value.as_ref().to_owned());
+        request.headers.push(header);
+        request
     }
 
     /// Removes the headers with this name.
     #[must_use]
-    pub fn without(mut self, name: &str) -> Self {
-        self.headers.retain(|(it, _)| it != name);
-        self
+    pub fn without(&self, name: &str) -> Self {
+        let mut request = self.clone();
+        request.headers.retain(|(it, _)| it != name);
+        request
     }
 
     /// Replaces the body; an empty one is omitted.
     #[must_use]
-    pub fn carrying(mut self, body: impl Into<Vec<u8>>) -> Self {
-        self.body = body.into();
-        let length = self.body.len().to_string();
-        self.with("content-length", length)
+    pub fn carrying(&self, body: impl Into<Vec<u8>>) -> Self {
+        let body = body.into();
+        let length = body.len().to_string();
+        let mut request = self.with("content-length", length);
+        request.body = body;
+        request
     }
 
     /// Sends the body in chunks, without a content length.
     #[must_use]
-    pub fn chunked(mut self, piece: usize) -> Self {
+    pub fn chunked(&self, piece: usize) -> Self {
         let mut body = Vec::new();
         for chunk in self.body.chunks(piece) {
             body.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
@@ -109,9 +116,9 @@ impl Request {
             body.extend_from_slice(b"\r\n");
         }
         body.extend_from_slice(b"0\r\n\r\n");
-        self.body = body;
-        self.without("content-length")
-            .with("transfer-encoding", "chunked")
+        let mut request = self.without("content-length");
+        request.body = body;
+        request.with("transfer-encoding", "chunked")
     }
 
     /// The head alone.

@@ -27,7 +27,7 @@ async fn a_session_is_useless_for_other_principals() {
     ];
     for other in others {
         let thief = bearing(session.clone(), &other);
-        let stream = thief.clone().line("GET /mcp HTTP/1.1").carrying("");
+        let stream = thief.line("GET /mcp HTTP/1.1").carrying("");
         for request in [
             tool(&thief, 2, "whoami"),
             subscribe(&thief),
@@ -38,12 +38,10 @@ async fn a_session_is_useless_for_other_principals() {
                 json!({ "uri": "notes://all" }),
             ),
             request(&thief, 4, "tools/list", json!({ "cursor": "x" })),
-            thief
-                .clone()
-                .carrying(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#),
+            thief.carrying(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#),
             stream.clone(),
             stream.with("last-event-id", "1-1-1"),
-            thief.clone().line("DELETE /mcp HTTP/1.1").carrying(""),
+            thief.line("DELETE /mcp HTTP/1.1").carrying(""),
         ] {
             let answer = world.ask(&request).await;
             assert_eq!(answer.status, 404, "{request:?}");
@@ -60,7 +58,7 @@ async fn a_session_is_useless_for_other_principals() {
 async fn only_the_user_of_a_session_can_resume_its_stream() {
     let world = ProtectedServer::start().await;
     let session = world.open(&world.token("alice", "mcp"), "2025-11-25").await;
-    let stream = session.clone().line("GET /mcp HTTP/1.1").carrying("");
+    let stream = session.line("GET /mcp HTTP/1.1").carrying("");
     assert_eq!(world.head(&stream).await.status, 200);
     let bob = bearing(stream.clone(), &world.token("bob", "mcp"));
     assert_eq!(world.head(&bob).await.status, 404);

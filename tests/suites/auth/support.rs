@@ -195,7 +195,7 @@ pub(crate) fn request(session: &Request, id: i64, method: &str, params: Value) -
 
 /// Builds any message of this session.
 pub(crate) fn body(session: &Request, message: &Value) -> Request {
-    session.clone().carrying(message.to_string())
+    session.carrying(message.to_string())
 }
 
 pub(crate) fn tool(session: &Request, id: i64, name: &str) -> Request {

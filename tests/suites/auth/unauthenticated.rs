@@ -13,8 +13,8 @@ use crate::prelude::*;
 async fn every_request_is_verified_whatever_session_it_names() {
     let world = ProtectedServer::start().await;
     let session = world.open(&world.token("alice", "mcp"), "2025-11-25").await;
-    let anybody = session.clone().without("authorization");
-    let stream = anybody.clone().line("GET /mcp HTTP/1.1").carrying("");
+    let anybody = session.without("authorization");
+    let stream = anybody.line("GET /mcp HTTP/1.1").carrying("");
     for request in [
         Request::post(initialize()),
         tool(&anybody, 1, "whoami"),
@@ -26,12 +26,12 @@ async fn every_request_is_verified_whatever_session_it_names() {
             json!({ "uri": "notes://all" }),
         ),
         request(&anybody, 1, "no/such", json!({})),
-        anybody.clone().carrying("no JSON"),
+        anybody.carrying("no JSON"),
         stream.clone(),
         stream.with("last-event-id", "1"),
-        anybody.clone().line("DELETE /mcp HTTP/1.1").carrying(""),
-        anybody.clone().line("PUT /mcp HTTP/1.1"),
-        anybody.clone().at("/elsewhere"),
+        anybody.line("DELETE /mcp HTTP/1.1").carrying(""),
+        anybody.line("PUT /mcp HTTP/1.1"),
+        anybody.at("/elsewhere"),
     ] {
         for request in [request.clone(), bearing(request, "made-up")] {
             let answer = world.ask(&request).await;

@@ -59,7 +59,7 @@ async fn invalid_requests_get_a_reason_and_run_no_handler() {
         ("origin", Some("https://evil.example"), 403, "allow_origin"),
     ];
     for (name, value, status, hint) in cases {
-        let reply = peer.clone().with(name, value).post(call.clone()).await;
+        let reply = peer.with(name, value).post(call.clone()).await;
         assert_eq!(reply.status, status, "{hint}");
         assert_eq!(reply.kind(), "application/json");
         let body = reply.json().await;
@@ -67,9 +67,7 @@ async fn invalid_requests_get_a_reason_and_run_no_handler() {
         assert!(body["error"]["code"].is_i64());
     }
     // The revision of the session counts, not the header.
-    let other = peer
-        .clone()
-        .with("mcp-protocol-version", Some("2025-03-26"));
+    let other = peer.with("mcp-protocol-version", Some("2025-03-26"));
     let batch = json!([{"jsonrpc": "2.0", "id": 1, "method": "ping"}]);
     assert_eq!(other.post(batch).await.status, 400);
     assert_eq!(other.call(1, "ping", json!({})).await.status, 200);

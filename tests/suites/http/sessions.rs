@@ -41,11 +41,7 @@ async fn an_ended_session_is_gone_for_every_method() {
         let ping = r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#;
         let reply = peer.send(method.clone(), ping).await;
         assert_eq!(reply.status, 404, "{method}");
-        let reply = peer
-            .clone()
-            .with("mcp-session-id", None)
-            .send(method, ping)
-            .await;
+        let reply = peer.with("mcp-session-id", None).send(method, ping).await;
         assert_eq!(reply.status, 400);
     }
     assert_eq!(endpoint.sessions(), 1);
@@ -62,7 +58,6 @@ async fn the_client_does_not_choose_its_session_id() {
     assert_eq!(peer.initialize("2025-11-25", json!({})).await.status, 200);
     assert_ne!(peer.session().unwrap(), mine);
     let reply = peer
-        .clone()
         .with("mcp-session-id", Some(&mine))
         .call(1, "ping", json!({}))
         .await;
@@ -85,7 +80,6 @@ async fn the_client_does_not_choose_its_session_id() {
             continue;
         }
         let reply = peer
-            .clone()
             .with("mcp-session-id", Some(&wrong))
             .call(1, "ping", json!({}))
             .await;
@@ -108,7 +102,7 @@ async fn a_second_initialize_within_a_session_is_rejected() {
     assert_eq!(endpoint.sessions(), 1);
     // The session continues, and another one can be opened without its id.
     assert_eq!(peer.call(1, "ping", json!({})).await.status, 200);
-    let mut other = peer.clone().with("mcp-session-id", None);
+    let mut other = peer.with("mcp-session-id", None);
     assert_eq!(other.initialize("2025-11-25", json!({})).await.status, 200);
     assert_ne!(other.session().unwrap(), id);
 }
@@ -221,7 +215,7 @@ async fn without_sessions_no_state_is_stored_and_the_header_names_the_revision()
     let opened = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
     assert_eq!(peer.post(opened).await.status, 202);
     for (header, batches) in [(None, true), (Some("2025-11-25"), false)] {
-        let peer = peer.clone().with("mcp-protocol-version", header);
+        let peer = peer.with("mcp-protocol-version", header);
         let answer = peer
             .tool(1, "echo", json!({"message": "hi"}))
             .await
@@ -231,9 +225,7 @@ async fn without_sessions_no_state_is_stored_and_the_header_names_the_revision()
         let batch = json!([{"jsonrpc": "2.0", "id": 1, "method": "ping"}]);
         assert_eq!(peer.post(batch).await.status == StatusCode::OK, batches);
     }
-    let wrong = peer
-        .clone()
-        .with("mcp-protocol-version", Some("2099-01-01"));
+    let wrong = peer.with("mcp-protocol-version", Some("2099-01-01"));
     let reply = wrong.tool(1, "echo", json!({"message": "hi"})).await;
     assert_eq!(reply.status, 400);
     // Equal ids of different clients do not conflict.

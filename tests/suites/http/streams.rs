@@ -13,7 +13,6 @@ async fn a_get_is_a_stream_or_a_refusal() {
     assert_eq!(reply.status, 200);
     assert_eq!(reply.kind(), "text/event-stream");
     let reply = peer
-        .clone()
         .with("accept", Some("application/json"))
         .get(None)
         .await;

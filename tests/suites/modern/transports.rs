@@ -107,7 +107,7 @@ async fn requests_with_missing_members_have_a_matching_status() {
         meta.remove(&format!("io.modelcontextprotocol/{lacking}"));
         client.peer = client.peer.with("mcp-protocol-version", Some("2026-07-28"));
         let request = client.request(1, "tools/list", json!({}));
-        let mirrored = client.peer.clone().with("mcp-method", Some("tools/list"));
+        let mirrored = client.peer.with("mcp-method", Some("tools/list"));
         let reply = mirrored.post(request).await;
         assert_eq!(reply.status, 400, "{lacking}");
         assert_eq!(reply.json().await["error"]["code"], -32602, "{lacking}");
@@ -150,7 +150,6 @@ async fn notifications_of_a_request_are_sent_on_its_stream() {
     let endpoint = Endpoint::new(server.clone()).unwrap();
     let quiet = Modern::new(&endpoint);
     let loud = quiet
-        .clone()
         .with_meta("progressToken", "t")
         .with_meta("io.modelcontextprotocol/logLevel", "debug");
     let filter = json!({ "notifications": { "toolsListChanged": true } });

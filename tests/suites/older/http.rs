@@ -169,7 +169,7 @@ async fn a_session_needs_no_version_header_and_refuses_a_bad_one() {
         let endpoint = Endpoint::new(everything::server()).unwrap();
         let peer = Peer::open_as(&endpoint, revision, json!({})).await;
         let batch = json!([{ "jsonrpc": "2.0", "id": 1, "method": "ping" }]);
-        let without = peer.clone().with("mcp-protocol-version", None);
+        let without = peer.with("mcp-protocol-version", None);
         let status = without.post(batch).await.status;
         assert_eq!(status == StatusCode::OK, revision == "2025-03-26");
         let tools = without.call(2, "tools/list", json!({})).await.json().await;
@@ -180,9 +180,7 @@ async fn a_session_needs_no_version_header_and_refuses_a_bad_one() {
                 .any(|tool| tool.get("outputSchema").is_some()),
             revision >= "2025-06-18"
         );
-        let bad = peer
-            .clone()
-            .with("mcp-protocol-version", Some("2099-01-01"));
+        let bad = peer.with("mcp-protocol-version", Some("2099-01-01"));
         for method in [Method::POST, Method::GET, Method::DELETE] {
             let ping = r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#;
             let reply = bad.send(method.clone(), ping).await;

@@ -101,9 +101,7 @@ async fn requests_without_a_session_are_checked_one_by_one() {
         let reply = wrong.post(request).await;
         assert_eq!(reply.status, 400);
         assert_eq!(reply.json().await["error"]["code"], -32020, "{method}");
-        let plain = alice
-            .clone()
-            .with_meta("io.modelcontextprotocol/clientCapabilities", json!({}));
+        let plain = alice.with_meta("io.modelcontextprotocol/clientCapabilities", json!({}));
         let reply = plain.call(4, method, about).await;
         assert_eq!(reply.status, 400);
         assert_eq!(reply.json().await["error"]["code"], -32021, "{method}");

@@ -181,7 +181,7 @@ impl Http {
             // The header exists since 2025-06-18.
             if revision > "2025-03-26" {
                 let header = Some(revision);
-                self.peer = self.peer.clone().with("mcp-protocol-version", header);
+                self.peer = self.peer.with("mcp-protocol-version", header);
             }
             self.heard.send(answer).await.expect("the script listens");
         } else {

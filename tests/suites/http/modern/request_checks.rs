@@ -11,7 +11,7 @@ use super::Probe;
 struct Fault(u16, i64, &'static str, fn(&mut Peer, &mut Value));
 
 fn set(peer: &mut Peer, name: &'static str, value: Option<&str>) {
-    *peer = peer.clone().with(name, value);
+    *peer = peer.with(name, value);
 }
 
 /// The defects, in the order of the checks.
@@ -167,7 +167,7 @@ async fn standard_headers_repeat_the_body_exactly() {
         ("mcp-protocol-version", &[b"2025-11-25"], 400),
     ];
     for (name, values, status) in cases {
-        let mut peer = good.clone().with(name, None);
+        let mut peer = good.with(name, None);
         for value in values {
             let value = HeaderValue::from_bytes(value).unwrap();
             peer.headers.append(name, value);

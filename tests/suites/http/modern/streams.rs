@@ -15,7 +15,7 @@ async fn a_handler_that_speaks_first_makes_a_stream_that_ends_with_its_answer() 
     let gate = Gate::new();
     let endpoint = endpoint(&gate);
     let silent = Modern::new(&endpoint);
-    let client = silent.clone().with_meta(PROGRESS_TOKEN_KEY, "p");
+    let client = silent.with_meta(PROGRESS_TOKEN_KEY, "p");
     // The handler sends nothing, or the client has no progress token.
     for (client, tool) in [(&client, "echo"), (&silent, "quick")] {
         let reply = client.tool(1, tool, json!({"message": "x"})).await;
@@ -90,7 +90,7 @@ async fn notifications_of_a_request_are_sent_only_on_its_stream() {
     );
     let mut streams = Vec::new();
     for token in ["a", "b"] {
-        let client = client.clone().with_meta(PROGRESS_TOKEN_KEY, token);
+        let client = client.with_meta(PROGRESS_TOKEN_KEY, token);
         let client = client.with_meta(LOG_LEVEL_KEY, "debug");
         // The same ids, used by another client.
         let reply = client.tool(1, "steps", json!({"message": token})).await;
