@@ -321,8 +321,10 @@ impl Reply {
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text:?}"))
     }
 
-    /// Reads the error of a response that must have this status and this code; returns the whole message.
+    /// Reads the error of a response that must have this status and this code, and opens no session; returns the whole
+    /// message.
     pub async fn refused(self, status: u16, code: i64) -> Value {
+        assert_eq!(self.headers.get("mcp-session-id"), None);
         let found = self.status;
         let body = self.json().await;
         assert_eq!(found, status, "{body}");

@@ -238,7 +238,7 @@ async fn an_answer_over_the_limit_fails_its_call_at_once() {
     fails_with(call.await.unwrap(), "2000 bytes");
     // A request that is too long gets a response, because its head contains the id.
     let params = json!({ "message": "x".repeat(5_000) });
-    let answer = wire.answer_to("elicitation/create", params).await;
-    assert_eq!(answer["error"]["code"], -32700);
+    wire.expect_error("elicitation/create", params, -32700)
+        .await;
     wire.silent().await;
 }

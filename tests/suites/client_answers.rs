@@ -260,8 +260,8 @@ async fn defaults_are_filled_in_and_answers_checked_before_they_are_sent() {
         json!({ "unasked": "x" }),
     ] {
         *answers.lock().unwrap() = bad.clone();
-        let error = wire.answer_to("elicitation/create", params.clone()).await;
-        assert_eq!(error["error"]["code"], -32603, "{bad}: {error}");
+        wire.expect_error("elicitation/create", params.clone(), -32603)
+            .await;
     }
 }
 

@@ -43,6 +43,23 @@ pub(crate) fn refused<T>(outcome: Result<T, Error>) -> ErrorObject {
     error.rejection().expect("a response").clone()
 }
 
+/// The arguments of a tool that returns its message.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Echo {
+    pub(crate) message: String,
+}
+
+/// The arguments or the form with a name.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Name {
+    pub(crate) name: String,
+}
+
+/// Returns the members of an object.
+pub(crate) fn object(value: Value) -> JsonObject {
+    value.as_object().expect("an object").clone()
+}
+
 /// Runs work of a client in the background.
 pub(crate) fn spawned<T, F>(client: &Client, work: impl FnOnce(Client) -> F) -> JoinHandle<T>
 where

@@ -5,11 +5,6 @@ use mcp_server::CompletionRequest;
 use super::{Peer, named};
 use crate::prelude::*;
 
-#[derive(Deserialize, JsonSchema)]
-struct Name {
-    name: String,
-}
-
 /// Creates a prompt `p` with one argument, which is completed by `complete`.
 fn completed<C>(complete: C) -> Server
 where

@@ -3,11 +3,6 @@
 use super::{Peer, named, text};
 use crate::prelude::*;
 
-#[derive(Deserialize, JsonSchema)]
-struct Name {
-    name: String,
-}
-
 /// Params of a call of a tool, with a progress token.
 fn tokened(tool: &str, token: &Value) -> Value {
     named(tool, json!({ "_meta": { "progressToken": token } }))

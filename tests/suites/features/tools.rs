@@ -5,10 +5,6 @@ use mcp_server::Json;
 use super::{Peer, named, text};
 use crate::prelude::*;
 
-fn object(value: Value) -> JsonObject {
-    value.as_object().unwrap().clone()
-}
-
 #[derive(Deserialize, JsonSchema)]
 struct Order {
     /// How many.

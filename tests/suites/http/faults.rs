@@ -4,7 +4,6 @@ use mcp_client::Timeouts;
 use mcp_tests::network::Network;
 use tokio::time::{Instant, sleep};
 
-use super::Echo;
 use crate::prelude::*;
 
 /// How long the handler of `work` takes.

@@ -14,11 +14,6 @@ use mcp_tests::http::Peer;
 
 use crate::prelude::*;
 
-#[derive(Deserialize, JsonSchema)]
-struct Echo {
-    message: String,
-}
-
 /// Controls what the tools of [`server`] do.
 #[derive(Clone)]
 struct Gate {

@@ -226,9 +226,7 @@ async fn an_id_in_use_is_refused_and_the_first_call_survives() {
     let (gate, _endpoint, peer) = opened().await;
     let first = peer.tool(5, "wait", json!({"message": "first"})).await;
     let second = peer.tool(5, "echo", json!({"message": "second"})).await;
-    assert_eq!(second.status, 400);
-    let error = second.json().await;
-    assert_eq!(error["error"]["code"], -32600);
+    let error = second.refused(400, -32600).await;
     assert!(error.get("id").is_none(), "{error}");
     gate.go.add_permits(1);
     assert_eq!(first.said().await, "first");

@@ -9,7 +9,6 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use super::Echo;
 use crate::prelude::*;
 
 const WORK: Duration = Duration::from_millis(400);

@@ -19,11 +19,6 @@ use mcp_tests::tcp::{Conn, RunningServer, Session};
 
 use crate::prelude::*;
 
-#[derive(Deserialize, JsonSchema)]
-struct Echo {
-    message: String,
-}
-
 /// What the tools of [`server`] have done, and permits for what they may do.
 #[derive(Clone)]
 struct Witness {

@@ -92,8 +92,7 @@ async fn each_request_is_admitted_by_its_own_metadata() {
         "tasks/list",
         "no/such",
     ] {
-        let answer = peer.answer(gone, json!({})).await;
-        assert_eq!(answer["error"]["code"], -32601, "{gone}: {answer}");
+        peer.expect_error(gone, json!({}), -32601).await;
     }
     text(&peer.tool("test_simple_text", json!({})).await);
 }

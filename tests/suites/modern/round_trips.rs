@@ -99,13 +99,12 @@ async fn missing_and_malformed_responses_are_requested_again() {
         assert_eq!(questions(&asked), ["user_name"], "{responses}");
     }
     for responses in [Value::Null, json!([]), json!("x")] {
-        let answer = peer
-            .answer(
-                "tools/call",
-                named(tool, json!({ "inputResponses": responses })),
-            )
-            .await;
-        assert_eq!(answer["error"]["code"], -32602, "{answer}");
+        peer.expect_error(
+            "tools/call",
+            named(tool, json!({ "inputResponses": responses })),
+            -32602,
+        )
+        .await;
     }
     let declined = json!({ "inputResponses": { "user_name": { "action": "decline" } } });
     assert_eq!(peer.tool(tool, declined).await["isError"], true);
@@ -226,8 +225,9 @@ async fn the_state_of_a_call_is_valid_for_that_call_only() {
     let mut same = Peer::with(keys(1), able());
     assert_eq!(text(&same.tool(tool, with(state)).await), "state-ok");
     let mut other = Peer::with(keys(2), able());
-    let refused = other.answer("tools/call", named(tool, with(state))).await;
-    assert_eq!(refused["error"]["code"], -32602);
+    other
+        .expect_error("tools/call", named(tool, with(state)), -32602)
+        .await;
 }
 
 /// Shall it be wiped?

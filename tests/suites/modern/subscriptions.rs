@@ -59,12 +59,12 @@ async fn a_subscription_receives_its_notifications_under_its_id() {
     server.deliver(&Change::Tools);
     text(&peer.tool("test_simple_text", json!({})).await);
 
-    let broken = peer.answer("subscriptions/listen", json!({})).await;
-    assert_eq!(broken["error"]["code"], -32602, "{broken}");
+    peer.expect_error("subscriptions/listen", json!({}), -32602)
+        .await;
     let many: Vec<String> = (0..1_025).map(|n| format!("test://{n}")).collect();
     let params = json!({ "notifications": { "resourceSubscriptions": many } });
-    let refused = peer.answer("subscriptions/listen", params).await;
-    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    peer.expect_error("subscriptions/listen", params, -32602)
+        .await;
 }
 
 // proves: M-SUB-013, M-SUB-014, M-CANC-002, M-CANC-012, M-CANC-019, M-CANC-020

@@ -109,8 +109,7 @@ async fn requests_with_missing_members_have_a_matching_status() {
         let request = client.request(1, "tools/list", json!({}));
         let mirrored = client.peer.with("mcp-method", Some("tools/list"));
         let reply = mirrored.post(request).await;
-        assert_eq!(reply.status, 400, "{lacking}");
-        assert_eq!(reply.json().await["error"]["code"], -32602, "{lacking}");
+        reply.refused(400, -32602).await;
     }
     // The body takes precedence over the header.
     let client = Modern::new(&endpoint);
@@ -118,8 +117,7 @@ async fn requests_with_missing_members_have_a_matching_status() {
     let mirrored = client.mirroring(&request);
     let lying = mirrored.with("mcp-name", Some("test_image_content"));
     let reply = lying.post(request).await;
-    assert_eq!(reply.status, 400);
-    assert_eq!(reply.json().await["error"]["code"], -32020);
+    reply.refused(400, -32020).await;
     // A handler notices it while it runs.
     let mut client = Modern::new(&endpoint);
     client.meta["io.modelcontextprotocol/clientCapabilities"] = json!({});

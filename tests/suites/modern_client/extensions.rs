@@ -6,16 +6,10 @@ use serde_json::{Value, json};
 
 use super::{client, connected, welcome};
 use crate::peer::calling;
+use crate::prelude::object;
 
 const SEARCH: &str = "com.example/search";
 const UI: &str = "io.modelcontextprotocol/ui";
-
-fn object(value: Value) -> JsonObject {
-    match value {
-        Value::Object(object) => object,
-        other => panic!("{other} is no object"),
-    }
-}
 
 fn declared(request: &Value) -> &Value {
     let meta = &request["params"]["_meta"];

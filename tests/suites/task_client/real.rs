@@ -10,12 +10,6 @@ use crate::prelude::*;
 
 const ERAS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
-#[derive(Deserialize, JsonSchema)]
-struct Name {
-    /// Your name
-    name: String,
-}
-
 /// Asks for a name, as a task.
 fn hello() -> Tool {
     Tool::new("hello", async |cx: Ctx| {

@@ -75,6 +75,13 @@ impl Slow {
         self.answer_of(&id).await
     }
 
+    /// Sends a request that must be rejected with this code; returns the response.
+    async fn expect_error(&mut self, method: &str, params: Value, code: i64) -> Value {
+        let answer = self.answer_to(method, params).await;
+        assert_eq!(answer["error"]["code"], code, "{method}: {answer}");
+        answer
+    }
+
     async fn answer_of(&mut self, id: &Value) -> Value {
         loop {
             let message = self.wire.recv_patiently().await;
@@ -240,18 +247,15 @@ async fn what_is_not_there_is_refused() {
             let mut params = params;
             // This member does not name a task.
             params["_meta"] = json!({ RELATED: { "taskId": id } });
-            let answer = slow.answer_to(method, params).await;
-            assert_eq!(answer["error"]["code"], -32602, "{method}: {answer}");
+            let answer = slow.expect_error(method, params, -32602).await;
             assert!(!answer["error"]["message"].as_str().unwrap().is_empty());
         }
     }
-    let answer = slow
-        .answer_to("tasks/list", json!({ "cursor": "\u{0}" }))
+    slow.expect_error("tasks/list", json!({ "cursor": "\u{0}" }), -32602)
         .await;
-    assert_eq!(answer["error"]["code"], -32602, "{answer}");
     let params = wanted("who?", json!(7));
-    let answer = slow.answer_to("elicitation/create", params).await;
-    assert_eq!(answer["error"]["code"], -32602, "{answer}");
+    slow.expect_error("elicitation/create", params, -32602)
+        .await;
     assert_eq!(slow.ids().await, [id]);
 }
 
@@ -268,10 +272,8 @@ async fn tasks_are_limited_in_number_and_time() {
     let id = task_id(&answer);
     slow.create("two").await;
     slow.create("three").await;
-    let answer = slow
-        .answer_to("elicitation/create", wanted("four", json!({})))
-        .await;
-    assert_eq!(answer["error"]["code"], -32603);
+    let more = wanted("four", json!({}));
+    let answer = slow.expect_error("elicitation/create", more, -32603).await;
     says(&answer, "3 tasks");
 
     advance(Duration::from_secs(31)).await;
@@ -287,10 +289,8 @@ async fn tasks_do_not_raise_the_limit_of_server_requests() {
     for n in 0..16 {
         slow.create(&n.to_string()).await;
     }
-    let answer = slow
-        .answer_to("elicitation/create", wanted("more", json!({})))
+    slow.expect_error("elicitation/create", wanted("more", json!({})), -32603)
         .await;
-    assert_eq!(answer["error"]["code"], -32603);
     assert_eq!(slow.ids().await.len(), 16);
 }
 

@@ -6,11 +6,6 @@ use mcp_transport_stdio::in_memory;
 use super::Peer;
 use crate::prelude::*;
 
-#[derive(Deserialize, JsonSchema)]
-struct Name {
-    name: String,
-}
-
 /// Creates a server that elicits a name and waits for a day.
 fn server() -> Server {
     let ask = async |cx: Ctx| {

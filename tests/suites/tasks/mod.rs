@@ -15,11 +15,6 @@ use mcp_server::TaskMode;
 
 use crate::prelude::*;
 
-#[derive(Deserialize, JsonSchema)]
-struct Name {
-    name: String,
-}
-
 /// Permits for the tools of a server, which wait for them.
 struct Gate {
     server: Server,

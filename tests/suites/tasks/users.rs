@@ -99,17 +99,14 @@ async fn requests_without_a_session_are_checked_one_by_one() {
         let request = alice.request(3, method, about.clone());
         let wrong = alice.mirroring(&request).with("mcp-name", Some("another"));
         let reply = wrong.post(request).await;
-        assert_eq!(reply.status, 400);
-        assert_eq!(reply.json().await["error"]["code"], -32020, "{method}");
+        reply.refused(400, -32020).await;
         let plain = alice.with_meta("io.modelcontextprotocol/clientCapabilities", json!({}));
         let reply = plain.call(4, method, about).await;
-        assert_eq!(reply.status, 400);
-        assert_eq!(reply.json().await["error"]["code"], -32021, "{method}");
+        reply.refused(400, -32021).await;
     }
     for method in ["tasks/result", "tasks/list"] {
         let reply = alice.call(5, method, json!({ "taskId": id })).await;
-        assert_eq!(reply.status, 404);
-        assert_eq!(reply.json().await["error"]["code"], -32601);
+        reply.refused(404, -32601).await;
     }
     let seen = alice.call(6, "tasks/get", json!({ "taskId": id })).await;
     assert_eq!(seen.answer().await["result"]["status"], "working");

@@ -1,19 +1,11 @@
 //! Both kinds of revisions at one URL, and an endpoint that serves only the stateless revision.
 
-use mcp_tests::http::{Peer, Reply, Whole};
+use mcp_tests::http::{Peer, Whole};
 use tower_service::Service as _;
 
 use super::super::{Gate, endpoint, server, with};
 use super::Probe;
 use crate::prelude::*;
-
-async fn refused(reply: Reply, status: u16, code: i64) -> Value {
-    assert_eq!(reply.status, status);
-    assert_eq!(reply.headers.get("mcp-session-id"), None);
-    let body = reply.json().await;
-    assert_eq!(body["error"]["code"], code, "{body}");
-    body
-}
 
 // proves: M-HTTP-001, M-HTTP-036, M-HTTP-056, M-HTTP-058
 #[tokio::test]
@@ -48,7 +40,7 @@ async fn a_session_and_requests_without_one_share_an_endpoint() {
     }
     // `initialize` is not valid either.
     let reply = modern.call(1, "initialize", json!({})).await;
-    refused(reply, 404, -32601).await;
+    reply.refused(404, -32601).await;
     assert_eq!(endpoint.sessions(), 1);
 }
 
@@ -61,7 +53,7 @@ async fn messages_without_metadata_are_served_by_their_header() {
         let peer = peer.with("mcp-protocol-version", Some("2026-07-28"));
         for method in ["server/discover", "tools/list", "ping", "initialize"] {
             let reply = peer.call("x", method, json!({})).await;
-            let body = refused(reply, 400, -32602).await;
+            let body = reply.refused(400, -32602).await;
             assert_eq!(body["id"], "x");
             says(&body, "clientCapabilities");
         }
@@ -70,9 +62,9 @@ async fn messages_without_metadata_are_served_by_their_header() {
         assert_eq!(reply.status, 202);
         assert_eq!(reply.text().await, "");
         let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {}});
-        refused(peer.post(answer).await, 400, -32600).await;
+        peer.post(answer).await.refused(400, -32600).await;
         let batch = json!([{"jsonrpc": "2.0", "id": 1, "method": "ping"}]);
-        refused(peer.post(batch).await, 400, -32600).await;
+        peer.post(batch).await.refused(400, -32600).await;
         for method in [Method::GET, Method::DELETE] {
             let reply = peer.send(method, "").await;
             assert_eq!(reply.status, 405);
@@ -94,16 +86,20 @@ async fn a_stateless_endpoint_reports_its_revision() {
     let endpoint = Endpoint::new(server).unwrap();
     for version in [None, Some("2025-11-25"), Some("2025-03-26"), Some("junk")] {
         let peer = Peer::new(&endpoint).with("mcp-protocol-version", version);
-        let body = refused(peer.call(3, "tools/list", json!({})).await, 400, -32020).await;
+        let body = peer
+            .call(3, "tools/list", json!({}))
+            .await
+            .refused(400, -32020)
+            .await;
         assert_eq!(body["id"], 3);
         says(&body, "2026-07-28");
         let news = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        let body = refused(peer.post(news).await, 400, -32020).await;
+        let body = peer.post(news).await.refused(400, -32020).await;
         assert_eq!(body["id"], Value::Null);
         // The error of the handshake names the supported revision.
         let mut opening = peer.clone();
         let reply = opening.initialize("2025-11-25", json!({})).await;
-        let body = refused(reply, 400, -32022).await;
+        let body = reply.refused(400, -32022).await;
         assert_eq!(body["id"], 0);
         assert_eq!(body["error"]["data"]["supported"], json!(["2026-07-28"]));
         for method in [Method::GET, Method::DELETE, Method::PUT] {
@@ -135,7 +131,10 @@ async fn an_endpoint_without_sessions_serves_all_revisions() {
     assert_eq!(reply.json().await["result"]["resultType"], "complete");
     // The header alone does not make the request stateless.
     let peer = Peer::new(&endpoint).with("mcp-protocol-version", Some("2026-07-28"));
-    refused(peer.call(1, "tools/list", json!({})).await, 400, -32602).await;
+    peer.call(1, "tools/list", json!({}))
+        .await
+        .refused(400, -32602)
+        .await;
 }
 
 #[tokio::test]

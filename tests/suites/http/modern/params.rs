@@ -94,8 +94,7 @@ async fn a_parameter_header_is_unique_and_ascii() {
     let value = HeaderValue::from_bytes("\u{e9}".as_bytes()).unwrap();
     client.peer.headers.insert("mcp-param-region", value);
     let reply = client.tool(1, "go", json!({"region": "\u{e9}"})).await;
-    assert_eq!(reply.status, 400);
-    assert_eq!(reply.json().await["error"]["code"], -32020);
+    reply.refused(400, -32020).await;
 }
 
 // proves: M-HDR-001, M-HDR-032
@@ -112,8 +111,7 @@ async fn a_tool_of_a_server_gives_its_parameters_headers_by_its_schema() {
     let region = &list["result"]["tools"][0]["inputSchema"]["properties"]["region"];
     assert_eq!(region["x-mcp-header"], "Region");
     let reply = client.tool(1, "go", json!({"region": "here"})).await;
-    assert_eq!(reply.status, 400);
-    assert_eq!(reply.json().await["error"]["code"], -32020);
+    reply.refused(400, -32020).await;
     let mut client = client;
     client.peer = client.peer.with("mcp-param-region", Some("here"));
     let reply = client.tool(1, "go", json!({"region": "here"})).await;
