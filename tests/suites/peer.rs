@@ -154,7 +154,7 @@ pub(crate) fn calling(
 
 /// Lists the tools in the background.
 pub(crate) fn listing(client: &Client) -> JoinHandle<Result<Vec<mcp_types::Tool>, Error>> {
-    spawned(&client, |client| async move { client.list_tools().await })
+    spawned(client, |client| async move { client.list_tools().await })
 }
 
 /// Notifies when it is dropped.

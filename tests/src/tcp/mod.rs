@@ -134,7 +134,7 @@ impl Session {
 
     /// Builds a POST of one message.
     pub fn post(&self, body: impl Into<Vec<u8>>) -> Request {
-        self.own(Request::post(body))
+        self.own(&Request::post(body))
     }
 
     /// Builds a call of a tool with one text as its argument.
@@ -144,10 +144,10 @@ impl Session {
 
     /// Builds the GET of the stream.
     pub fn get(&self) -> Request {
-        self.own(Request::get())
+        self.own(&Request::get())
     }
 
-    fn own(&self, request: Request) -> Request {
+    fn own(&self, request: &Request) -> Request {
         request
             .at(&self.path)
             .with("mcp-session-id", &self.id)

@@ -5,14 +5,11 @@ use mcp_types::{ReadResourceResult, Tool};
 use tokio::time::advance;
 
 use super::{client, connected};
+use crate::peer::listing;
 use crate::prelude::*;
 
 async fn pair(builder: Builder) -> (PipeEnd, Client) {
     connected(builder, json!({ "tools": {}, "resources": {} })).await
-}
-
-fn list(client: &Client) -> JoinHandle<Result<Vec<Tool>, Error>> {
-    spawned(&client, |client| async move { client.list_tools().await })
 }
 
 fn read(client: &Client, uri: &'static str) -> JoinHandle<Result<ReadResourceResult, Error>> {
@@ -47,46 +44,46 @@ async fn serve(wire: &mut PipeEnd, page: Value) -> Value {
 #[tokio::test(start_paused = true)]
 async fn a_list_is_fetched_again_when_it_is_needed_and_stale() {
     let (mut wire, client) = pair(client()).await;
-    let listing = list(&client);
+    let listed = listing(&client);
     serve(&mut wire, tools(60_000, &["a"], None)).await;
-    assert_eq!(names(listing).await, ["a"]);
-    assert_eq!(names(list(&client)).await, ["a"], "without a request");
+    assert_eq!(names(listed).await, ["a"]);
+    assert_eq!(names(listing(&client)).await, ["a"], "without a request");
     advance(Duration::from_secs(60)).await;
-    let listing = list(&client);
+    let listed = listing(&client);
     serve(&mut wire, tools(0, &["b"], None)).await;
-    assert_eq!(names(listing).await, ["b"]);
-    let listing = list(&client);
+    assert_eq!(names(listed).await, ["b"]);
+    let listed = listing(&client);
     serve(&mut wire, tools(0, &["c"], None)).await;
-    assert_eq!(names(listing).await, ["c"], "it was stale at once");
+    assert_eq!(names(listed).await, ["c"], "it was stale at once");
 }
 
 // proves: M-CACHE-020, M-CACHE-022, M-CACHE-023
 #[tokio::test(start_paused = true)]
 async fn each_page_has_a_separate_time_to_live() {
     let (mut wire, client) = pair(client()).await;
-    let listing = list(&client);
+    let listed = listing(&client);
     serve(&mut wire, tools(60_000, &["a"], Some("2"))).await;
     serve(&mut wire, tools(10_000, &["b"], None)).await;
-    assert_eq!(names(listing).await, ["a", "b"]);
+    assert_eq!(names(listed).await, ["a", "b"]);
     advance(Duration::from_secs(30)).await;
-    let listing = list(&client);
+    let listed = listing(&client);
     assert_eq!(serve(&mut wire, tools(10_000, &["c"], None)).await, "2");
-    assert_eq!(names(listing).await, ["a", "c"]);
+    assert_eq!(names(listed).await, ["a", "c"]);
     client.clear_cache();
-    let listing = list(&client);
+    let listed = listing(&client);
     assert_eq!(serve(&mut wire, tools(0, &["d"], None)).await, Value::Null);
-    assert_eq!(names(listing).await, ["d"]);
+    assert_eq!(names(listed).await, ["d"]);
 }
 
 // proves: M-CACHE-024
 #[tokio::test(start_paused = true)]
 async fn a_cursor_that_became_invalid_leads_back_to_the_first_page() {
     let (mut wire, client) = pair(client()).await;
-    let listing = list(&client);
+    let listed = listing(&client);
     serve(&mut wire, tools(60_000, &["a"], Some("2"))).await;
     serve(&mut wire, tools(0, &["b"], None)).await;
-    listing.await.unwrap().unwrap();
-    let listing = list(&client);
+    listed.await.unwrap().unwrap();
+    let listed = listing(&client);
     let request = wire.recv_patiently().await;
     assert_eq!(request["params"]["cursor"], "2");
     wire.refuse(&request, -32602, "no such page").await;
@@ -94,7 +91,7 @@ async fn a_cursor_that_became_invalid_leads_back_to_the_first_page() {
     assert_eq!(cursor, Value::Null);
     let request = wire.recv_patiently().await;
     wire.refuse(&request, -32602, "nor this one").await;
-    assert!(listing.await.unwrap().is_err(), "once is enough");
+    assert!(listed.await.unwrap().is_err(), "once is enough");
 }
 
 // proves: M-CACHE-004
@@ -136,9 +133,9 @@ async fn one_resource_is_not_another() {
 #[tokio::test(start_paused = true)]
 async fn the_cache_can_be_bypassed_or_disabled() {
     let (mut wire, client) = pair(client()).await;
-    let listing = list(&client);
+    let listed = listing(&client);
     serve(&mut wire, tools(60_000, &["a"], None)).await;
-    listing.await.unwrap().unwrap();
+    listed.await.unwrap().unwrap();
     let again = client.clone();
     let asking = tokio::spawn(async move {
         let params = mcp_types::PaginatedRequestParams::default();
@@ -147,13 +144,13 @@ async fn the_cache_can_be_bypassed_or_disabled() {
     });
     serve(&mut wire, tools(60_000, &["b"], None)).await;
     asking.await.unwrap().unwrap();
-    assert_eq!(names(list(&client)).await, ["b"]);
+    assert_eq!(names(listing(&client)).await, ["b"]);
 
     let (mut wire, client) = pair(super::client().cache(CacheLimits::NONE)).await;
     for _ in 0..2 {
-        let listing = list(&client);
+        let listed = listing(&client);
         serve(&mut wire, tools(60_000, &["a"], None)).await;
-        listing.await.unwrap().unwrap();
+        listed.await.unwrap().unwrap();
     }
 }
 
@@ -161,16 +158,16 @@ async fn the_cache_can_be_bypassed_or_disabled() {
 #[tokio::test(start_paused = true)]
 async fn a_tool_that_is_unknown_makes_the_list_stale() {
     let (mut wire, client) = pair(client()).await;
-    let listing = list(&client);
+    let listed = listing(&client);
     serve(&mut wire, tools(60_000, &["a"], None)).await;
-    listing.await.unwrap().unwrap();
+    listed.await.unwrap().unwrap();
     let calling = spawned(&client, |client| async move {
         client.call_tool("a", Value::Null).await
     });
     let request = wire.recv_patiently().await;
     wire.refuse(&request, -32602, "unknown tool").await;
     calling.await.unwrap().unwrap_err();
-    let listing = list(&client);
+    let listed = listing(&client);
     serve(&mut wire, tools(60_000, &["b"], None)).await;
-    assert_eq!(names(listing).await, ["b"]);
+    assert_eq!(names(listed).await, ["b"]);
 }

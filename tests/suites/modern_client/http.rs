@@ -52,7 +52,7 @@ pub(super) fn call(
     name: &'static str,
     arguments: Value,
 ) -> JoinHandle<Result<(), Error>> {
-    spawned(&client, |client| async move {
+    spawned(client, |client| async move {
         client.call_tool(name, arguments).await.map(|_| ())
     })
 }

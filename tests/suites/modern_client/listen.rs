@@ -59,7 +59,7 @@ pub(super) fn subscribe(
     client: &Client,
     uri: &'static str,
 ) -> JoinHandle<Result<Subscription, Error>> {
-    spawned(&client, |client| async move { client.subscribe(uri).await })
+    spawned(client, |client| async move { client.subscribe(uri).await })
 }
 
 async fn updated(wire: &mut PipeEnd, request: &Value, uri: &str) {
@@ -69,7 +69,7 @@ async fn updated(wire: &mut PipeEnd, request: &Value, uri: &str) {
 
 /// Waits until all earlier messages are processed.
 async fn heard(wire: &mut PipeEnd, client: &Client) {
-    let pinging = spawned(&client, |client| async move { client.ping().await });
+    let pinging = spawned(client, |client| async move { client.ping().await });
     super::welcome(wire, capabilities()).await;
     pinging.await.unwrap().unwrap();
 }
