@@ -9,6 +9,11 @@ async fn accept(builder: Builder) -> (PipeEnd, Client) {
     PipeEnd::accept(builder, "2025-11-25", json!({})).await
 }
 
+/// Adds the members of another object.
+fn add(params: &mut Value, extra: Value) {
+    params.as_object_mut().unwrap().extend(object(extra));
+}
+
 fn form(properties: Value, required: Value) -> Value {
     json!({
         "message": "Who are you?",
@@ -80,10 +85,7 @@ async fn undeclared_features_are_rejected() {
         json!({ "toolChoice": { "mode": "auto" } }),
     ] {
         let mut params = json!({ "messages": [message], "maxTokens": 5 });
-        params
-            .as_object_mut()
-            .unwrap()
-            .extend(extra.as_object().unwrap().clone());
+        add(&mut params, extra);
         wire.expect_error("sampling/createMessage", params, -32602)
             .await;
     }
@@ -111,10 +113,7 @@ async fn sampling_with_tools_keeps_its_rules() {
     let results = |blocks: Vec<Value>| json!({ "role": "user", "content": blocks });
     let ask = |messages: Vec<Value>, extra: Value| {
         let mut params = json!({ "messages": messages, "maxTokens": 5 });
-        params
-            .as_object_mut()
-            .unwrap()
-            .extend(extra.as_object().unwrap().clone());
+        add(&mut params, extra);
         params
     };
     for good in [

@@ -40,7 +40,7 @@ async fn pass(semaphore: &Semaphore) {
 }
 
 /// Creates a server with tools that the gate controls: `echo` returns at once; `wait` returns after it has a permit;
-/// `steps` reports progress and waits for permits in between; `quick` reports progress and does not wait.
+/// `steps` logs at level debug, then reports progress and waits for permits in between; `quick` reports progress and does not wait.
 fn server(gate: &Gate) -> Server {
     let gate = gate.clone();
     let wait = gate.clone();
@@ -60,6 +60,7 @@ fn server(gate: &Gate) -> Server {
             move |Args(echo): Args<Echo>, cx: Ctx| {
                 let gate = gate.clone();
                 async move {
+                    cx.log(LoggingLevel::Debug, "begins");
                     for step in 1..=3 {
                         cx.progress(f64::from(step), 3.0);
                         pass(&gate.go).await;

@@ -168,15 +168,6 @@ async fn changes_are_notified_as_they_happen() {
 }
 
 #[tokio::test]
-async fn undeclared_subscriptions_are_not_acknowledged() {
-    let tool = Tool::new("t", || "x");
-    let mut peer = Peer::new(Server::new("s", "1").tool(tool).announce_changes(false));
-    let wanted = json!({ "toolsListChanged": true, "resourcesListChanged": true });
-    let (_, honoured) = listen(&mut peer, wanted).await;
-    assert_eq!(honoured, json!({}));
-}
-
-#[tokio::test]
 async fn a_bus_distributes_changes_and_every_process_delivers_them() {
     let sent = Arc::new(Mutex::new(Vec::new()));
     let bus = Arc::clone(&sent);

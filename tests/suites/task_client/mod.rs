@@ -13,6 +13,7 @@ use mcp_client::{CallStart, TaskHandle};
 use mcp_types::TaskStatus;
 use tokio::time::timeout;
 
+use crate::modern_client::connected;
 use crate::prelude::*;
 
 const MODERN: &str = "2026-07-28";
@@ -32,19 +33,11 @@ fn accepting() -> Builder {
 
 /// Connects a client to a scripted stateless server.
 async fn modern(builder: Builder) -> (PipeEnd, Client) {
-    let (mut wire, transport) = PipeEnd::server();
-    let connecting = tokio::spawn(builder.connect(transport));
-    let probe = wire.next("server/discover").await;
     let capabilities = json!({
         "tools": {}, "prompts": {},
         "extensions": { "io.modelcontextprotocol/tasks": {} },
     });
-    let result = json!({
-        "resultType": "complete", "supportedVersions": [MODERN], "capabilities": capabilities,
-        "ttlMs": 0, "cacheScope": "private",
-    });
-    wire.answer(&probe, result).await;
-    (wire, connecting.await.unwrap().unwrap())
+    connected(builder, capabilities).await
 }
 
 /// All task capabilities that a server of 2025-11-25 can declare.

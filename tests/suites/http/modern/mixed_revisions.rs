@@ -44,7 +44,7 @@ async fn a_session_and_requests_without_one_share_an_endpoint() {
     assert_eq!(endpoint.sessions(), 1);
 }
 
-// proves: M-HTTP-013, M-HTTP-014, M-HTTP-055, M-HTTP-064
+// proves: M-META-005, M-HTTP-013, M-HTTP-014, M-HTTP-055, M-HTTP-064
 #[tokio::test]
 async fn messages_without_metadata_are_served_by_their_header() {
     let endpoint = endpoint(&Gate::new());
@@ -79,7 +79,7 @@ async fn messages_without_metadata_are_served_by_their_header() {
     assert_eq!(session.call(1, "ping", json!({})).await.status, 200);
 }
 
-// proves: M-HTTP-037, M-HTTP-055, M-HTTP-056, M-HTTP-057, M-HTTP-059
+// proves: M-VER-017, M-HTTP-037, M-HTTP-055, M-HTTP-056, M-HTTP-057, M-HTTP-059
 #[tokio::test]
 async fn a_stateless_endpoint_reports_its_revision() {
     let server = server(&Gate::new()).revisions([Revision::V2026_07_28]);

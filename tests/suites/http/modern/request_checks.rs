@@ -77,7 +77,7 @@ fn region() -> Probe {
     probe
 }
 
-// proves: M-HTTP-002, M-HTTP-003, M-HTTP-033, M-HTTP-034, M-HTTP-035, M-HTTP-043, M-HTTP-044, M-HTTP-045, M-HTTP-046
+// proves: M-META-005, M-HTTP-002, M-HTTP-003, M-HTTP-033, M-HTTP-034, M-HTTP-035, M-HTTP-043, M-HTTP-044, M-HTTP-045, M-HTTP-046
 #[tokio::test]
 async fn of_two_faults_the_first_one_is_reported() {
     let probe = region();
@@ -141,7 +141,7 @@ async fn a_revision_that_is_not_served_is_answered_with_those_that_are() {
     assert_eq!(reply.json().await["error"]["code"], -32022);
 }
 
-// proves: M-HTTP-041, M-HTTP-042, M-HTTP-043, M-HTTP-047, M-HDR-020, M-HDR-021
+// proves: M-ERR-011, M-XPORT-003, M-HTTP-041, M-HTTP-042, M-HTTP-043, M-HTTP-047, M-HDR-020, M-HDR-021
 #[tokio::test]
 async fn standard_headers_repeat_the_body_exactly() {
     let endpoint = Probe::ready().endpoint();

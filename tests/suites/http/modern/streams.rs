@@ -75,7 +75,7 @@ async fn a_quiet_handler_makes_a_stream_only_to_keep_it_open() {
     assert_eq!(reply.message().await, None);
 }
 
-// proves: M-HTTP-019, M-HTTP-022
+// proves: M-HTTP-019, M-HTTP-022, M-SUB-019, M-PROG-012, M-LOG-005
 #[tokio::test(start_paused = true)]
 async fn notifications_of_a_request_are_sent_only_on_its_stream() {
     let gate = Gate::new();
@@ -83,6 +83,7 @@ async fn notifications_of_a_request_are_sent_only_on_its_stream() {
     let client = Modern::new(&endpoint);
     let filter = json!({"notifications": {"toolsListChanged": true}});
     let mut listen = client.call("l", "subscriptions/listen", filter).await;
+    assert_eq!(listen.kind(), "text/event-stream");
     let first = listen.message().await.unwrap();
     assert_eq!(
         first["method"],
@@ -98,6 +99,8 @@ async fn notifications_of_a_request_are_sent_only_on_its_stream() {
     }
     gate.go.add_permits(6);
     for (token, mut reply) in streams {
+        let logged = reply.message().await.unwrap();
+        assert_eq!(logged["method"], "notifications/message");
         let mut steps = 0;
         let answer = loop {
             let message = reply.message().await.unwrap();
@@ -164,7 +167,7 @@ async fn nothing_follows_an_answer() {
     assert_eq!(reply.message().await, None);
 }
 
-// proves: M-HTTP-035
+// proves: M-HTTP-035, M-META-011
 #[tokio::test]
 async fn an_error_has_a_status_unless_a_message_precedes_it() {
     for (code, status) in [
