@@ -12,6 +12,7 @@ use mcp_protocol::Revision;
 use mcp_transport_http::Http;
 use serde_json::{Value, json};
 
+use crate::browser::Browser;
 use crate::report::{Fault, ensure};
 
 /// A client of one server, with a separate clock and token store.
@@ -113,6 +114,14 @@ impl Program {
             .ok_or_else(|| format!("there is no {member}"))?
             .to_owned())
     }
+}
+
+/// A client of a server, and its user, who has signed in.
+pub(crate) async fn signed_in(server: &str) -> Result<(Browser, Program, Client), Fault> {
+    let alice = Browser::of("alice");
+    let program = Program::new(server, |it| it.user_agent(alice.in_place()))?;
+    let client = program.connect().await?;
+    Ok((alice, program, client))
 }
 
 /// Calls a tool that has to succeed.

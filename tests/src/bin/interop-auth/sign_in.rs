@@ -6,7 +6,7 @@ use url::Url;
 
 use crate::browser::Browser;
 use crate::door::World;
-use crate::program::{Program, call, claims, why};
+use crate::program::{Program, call, claims, signed_in, why};
 use crate::report::{Outcome, ensure, same, says, worked};
 use crate::web;
 
@@ -25,9 +25,7 @@ pub(crate) async fn metadata_path(world: &World) -> Outcome {
 }
 
 async fn found(server: &str, issuer: &str) -> Outcome {
-    let alice = Browser::of("alice");
-    let program = Program::new(server, |it| it.user_agent(alice.in_place()))?;
-    let client = program.connect().await?;
+    let (_, program, client) = signed_in(server).await?;
     let claims = claims(&client).await?;
     same("the issuer of the token", &claims["iss"], issuer)?;
     let discovered = SignInProgress::Discovered {
@@ -40,9 +38,7 @@ async fn found(server: &str, issuer: &str) -> Outcome {
 
 /// An unknown client is registered, once per redirect URI.
 pub(crate) async fn registration(world: &World) -> Outcome {
-    let alice = Browser::of("alice");
-    let program = Program::new(&world.signed, |it| it.user_agent(alice.in_place()))?;
-    program.connect().await?;
+    let (alice, program, _) = signed_in(&world.signed).await?;
     program.auth.sign_in().await?;
     let ids = program.ids();
     same("sign-ins", ids.len(), 2)?;
@@ -99,9 +95,8 @@ pub(crate) async fn code(world: &World) -> Outcome {
 
 /// Checks that the token's audience is the requested resource, which the server verifies itself.
 pub(crate) async fn audience(world: &World) -> Outcome {
-    let alice = Browser::of("alice");
-    let program = Program::new(&world.signed, |it| it.user_agent(alice.in_place()))?;
-    let claims = claims(&program.connect().await?).await?;
+    let (_, program, client) = signed_in(&world.signed).await?;
+    let claims = claims(&client).await?;
     same("the audience", &claims["aud"], &*world.signed)?;
     same("the client", &claims["client_id"], &*program.ids()[0])?;
     same("the scopes", &claims["scope"], "orders:read")?;

@@ -1,25 +1,15 @@
 //! The life of tokens: storage, refresh, theft, revocation.
 
 use mcp_auth::client::SignInProgress;
-use mcp_client::Client;
 use tokio::task::JoinSet;
 
-use crate::browser::Browser;
 use crate::door::World;
-use crate::program::{Program, call, claims};
-use crate::report::{Fault, Outcome, ensure, same, says, worked};
+use crate::program::{call, claims, signed_in};
+use crate::report::{Outcome, ensure, same, says, worked};
 use crate::web;
 
 /// Seconds after which a token with a lifetime of one minute is refreshed.
 const SOON: u64 = 31;
-
-/// A user that has signed in.
-async fn signed_in(server: &str) -> Result<(Browser, Program, Client), Fault> {
-    let alice = Browser::of("alice");
-    let program = Program::new(server, |it| it.user_agent(alice.in_place()))?;
-    let client = program.connect().await?;
-    Ok((alice, program, client))
-}
 
 /// The next run of a program needs no sign-in.
 pub(crate) async fn kept(world: &World) -> Outcome {
