@@ -18,6 +18,7 @@ use marks::Marks;
 use mcp_protocol::Revision;
 use mcp_protocol::task::TaskStore as _;
 use mcp_tasks_redb::RedbStore;
+use mcp_tests::random::Random;
 use server::Process;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -29,23 +30,6 @@ const KILLS: u64 = 50;
 const MAX_LIFETIME: u64 = 220;
 /// The deadline of all calls after the last kill.
 const DEADLINE: Duration = Duration::from_secs(60);
-
-/// A pseudorandom generator (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut next = self.0;
-        next = (next ^ (next >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        next = (next ^ (next >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (next ^ (next >> 31)) % limit
-    }
-
-    fn millis(&mut self, limit: u64) -> Duration {
-        Duration::from_millis(self.below(limit))
-    }
-}
 
 /// Prints the seed if the test fails.
 struct SeedReport(u64);
@@ -99,7 +83,7 @@ async fn acknowledged_tasks_survive_200_kills() {
     let seed = SeedReport(seed.unwrap_or(since.subsec_nanos().into()));
     let mut servers = JoinSet::new();
     for server in 0..SERVERS {
-        servers.spawn(run(server, Random(seed.0 + server)));
+        servers.spawn(run(server, Random::new(seed.0 + server)));
     }
     let mut all = Tally::default();
     while let Some(tally) = servers.join_next().await {
@@ -139,14 +123,17 @@ async fn run(number: u64, mut random: Random) -> Tally {
             let kind = [Kind::Steps, Kind::WithInput, Kind::Plain]
                 [usize::try_from(random.below(3)).unwrap()];
             let caller = callers[usize::from(random.below(3) == 0)].clone();
-            let (name, wait) = (format!("{kill}-{index}"), random.millis(MAX_LIFETIME / 2));
+            let (name, wait) = (
+                format!("{kill}-{index}"),
+                Duration::from_millis(random.below(MAX_LIFETIME / 2)),
+            );
             let handle = random.below(3) > 0;
             calls.spawn(async move {
                 sleep(wait).await;
                 caller.call(kind, name, handle).await
             });
         }
-        sleep(random.millis(MAX_LIFETIME)).await;
+        sleep(Duration::from_millis(random.below(MAX_LIFETIME))).await;
         server.kill().await;
         server = Process::start(&folder.0, address);
     }

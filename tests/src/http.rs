@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body::Body as _;
 use mcp_protocol::http_headers;
-use mcp_transport_http::{Body, Endpoint};
+use mcp_transport_http::{Body, Endpoint, LegacyEndpoint};
 use mcp_types::{CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, PROTOCOL_VERSION_KEY};
 use serde_json::{Value, json};
 use tower_service::Service as _;
@@ -36,6 +36,30 @@ impl http_body::Body for Whole {
         let data = self.0.take().filter(|bytes| !bytes.is_empty());
         std::task::Poll::Ready(data.map(|bytes| Ok(http_body::Frame::data(bytes))))
     }
+}
+
+/// Sends a request to the two endpoints of 2024-11-05.
+pub async fn send_legacy(
+    legacy: &LegacyEndpoint,
+    method: Method,
+    uri: &str,
+    body: impl Into<Bytes>,
+    principal: Option<&str>,
+) -> Reply {
+    let mut request = Request::builder()
+        .method(method)
+        .uri(uri)
+        .header("host", "localhost")
+        .header("content-type", "application/json")
+        .header("accept", "text/event-stream")
+        .body(Whole::new(body))
+        .expect("a request");
+    if let Some(principal) = principal {
+        let principal = mcp_protocol::Principal::new(principal);
+        request.extensions_mut().insert(principal);
+    }
+    let Ok(response) = legacy.clone().call(request).await;
+    Reply::new(response)
 }
 
 /// One client of an endpoint: its session, and the headers it sends.

@@ -10,6 +10,8 @@ pub mod http;
 #[cfg(feature = "suites")]
 pub mod network;
 #[cfg(feature = "suites")]
+pub mod random;
+#[cfg(feature = "suites")]
 pub mod tcp;
 #[cfg(feature = "suites")]
 pub mod wire;

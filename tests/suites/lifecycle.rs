@@ -3,6 +3,7 @@
 use mcp_client::{KeepAlive, Timeouts};
 use mcp_tests::wire::initialize_params;
 
+use crate::peer::counting_roots;
 use crate::prelude::*;
 
 fn plain() -> Server {
@@ -133,9 +134,7 @@ async fn a_silent_server_makes_connect_fail_without_a_cancellation() {
 // proves: LIFE-006, ROOT-020
 #[tokio::test]
 async fn the_server_sends_no_requests_before_initialized() {
-    let server = Server::new("asks", "1").tool(Tool::new("ask", async |cx: Ctx| {
-        cx.roots().await.map(|roots| roots.len().to_string())
-    }));
+    let server = counting_roots();
     let changing = server.clone();
     let mut wire = PipeEnd::to(server);
     let params = initialize_params("2025-11-25", json!({ "roots": {} }));

@@ -138,6 +138,13 @@ pub(crate) fn text(result: &Value) -> &str {
     text.as_str().unwrap_or_else(|| panic!("{result}"))
 }
 
+/// Creates a server whose tool `ask` counts the roots of the client.
+pub(crate) fn counting_roots() -> Server {
+    Server::new("asks", "1").tool(Tool::new("ask", async |cx: Ctx| {
+        cx.roots().await.map(|roots| roots.len().to_string())
+    }))
+}
+
 /// Creates a client without capabilities.
 pub(crate) fn client() -> Builder {
     Client::builder("host", "0.1")

@@ -1,7 +1,7 @@
 //! Cancellation, deadlines and ends of running requests.
 
 use super::{Peer, named, text};
-use crate::peer::Gone;
+use crate::peer::{Gone, counting_roots};
 use crate::prelude::*;
 use crate::traced::Traced;
 
@@ -21,13 +21,6 @@ pub(crate) fn waiting() -> (Server, Arc<Notify>) {
         }
     });
     (Server::new("waits", "1").tool(wait), gone)
-}
-
-/// Creates a server whose tool `ask` counts the roots of the client.
-fn asking() -> Server {
-    Server::new("asks", "1").tool(Tool::new("ask", async |cx: Ctx| {
-        cx.roots().await.map(|roots| roots.len().to_string())
-    }))
 }
 
 // proves: CANC-002, CANC-007, CANC-008, CANC-009, CANC-020
@@ -70,7 +63,7 @@ async fn cancelling_unknown_or_completed_requests_has_no_effect() {
 // proves: CANC-003
 #[tokio::test]
 async fn a_cancellation_reaches_only_its_own_direction() {
-    let mut wire = PipeEnd::open(asking(), "2025-11-25", json!({ "roots": {} })).await;
+    let mut wire = PipeEnd::open(counting_roots(), "2025-11-25", json!({ "roots": {} })).await;
     // The client's request has the same id as the server's request.
     let call = named("ask", json!({}));
     let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call });
@@ -82,7 +75,7 @@ async fn a_cancellation_reaches_only_its_own_direction() {
 
 #[tokio::test]
 async fn cancelling_a_call_cancels_its_server_request() {
-    let mut wire = PipeEnd::open(asking(), "2025-11-25", json!({ "roots": {} })).await;
+    let mut wire = PipeEnd::open(counting_roots(), "2025-11-25", json!({ "roots": {} })).await;
     let id = wire.request("tools/call", named("ask", json!({}))).await;
     let question = wire.expect("roots/list").await;
     wire.cancel(&id).await;
@@ -94,7 +87,7 @@ async fn cancelling_a_call_cancels_its_server_request() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_request_fails_at_once_when_the_client_is_gone() {
-    let mut wire = PipeEnd::open(asking(), "2025-11-25", json!({ "roots": {} })).await;
+    let mut wire = PipeEnd::open(counting_roots(), "2025-11-25", json!({ "roots": {} })).await;
     let start = tokio::time::Instant::now();
     let id = wire.request("tools/call", named("ask", json!({}))).await;
     wire.expect("roots/list").await;

@@ -1,34 +1,10 @@
 //! The HTTP+SSE transport of 2024-11-05, server side.
 
-use http::{HeaderMap, Request};
-use mcp_tests::http::{Peer, Reply, Whole};
+use mcp_tests::http::{Peer, Reply, send_legacy};
 use mcp_transport_http::LegacyEndpoint;
-use tower_service::Service as _;
 
 use super::{Gate, endpoint, pass, with};
 use crate::prelude::*;
-
-async fn send(
-    legacy: &LegacyEndpoint,
-    method: Method,
-    uri: &str,
-    body: impl Into<Bytes>,
-    change: impl FnOnce(&mut HeaderMap),
-    principal: Option<&str>,
-) -> Reply {
-    let mut request = Request::new(Whole::new(body));
-    *request.method_mut() = method;
-    *request.uri_mut() = uri.parse().unwrap();
-    let headers = request.headers_mut();
-    headers.insert("host", "localhost".parse().unwrap());
-    headers.insert("content-type", "application/json".parse().unwrap());
-    headers.insert("accept", "text/event-stream".parse().unwrap());
-    change(headers);
-    if let Some(principal) = principal {
-        request.extensions_mut().insert(Principal::new(principal));
-    }
-    Reply::new(legacy.clone().call(request).await.unwrap())
-}
 
 /// A session: its stream, and the URL for its messages.
 struct Session {
@@ -39,7 +15,7 @@ struct Session {
 
 impl Session {
     async fn open(legacy: &LegacyEndpoint) -> Self {
-        let mut stream = send(legacy, Method::GET, "/sse", "", |_| {}, None).await;
+        let mut stream = send_legacy(legacy, Method::GET, "/sse", "", None).await;
         assert_eq!(stream.status, 200);
         assert_eq!(stream.kind(), "text/event-stream");
         let first = stream.event().await.unwrap();
@@ -53,7 +29,7 @@ impl Session {
 
     async fn post(&self, message: Value) -> Reply {
         let (body, address) = (message.to_string(), &self.address);
-        send(&self.legacy, Method::POST, address, body, |_| {}, None).await
+        send_legacy(&self.legacy, Method::POST, address, body, None).await
     }
 
     async fn said(&mut self) -> Value {
@@ -128,7 +104,7 @@ async fn clients_with_the_same_request_ids_get_the_right_responses() {
     let unknown = format!("/sse?sessionId={}", "0".repeat(64));
     for (uri, status) in [(&*unknown, 404), ("/sse?sessionId=x", 404), ("/sse", 400)] {
         let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-        let reply = send(&legacy, Method::POST, uri, ping, |_| {}, None).await;
+        let reply = send_legacy(&legacy, Method::POST, uri, ping, None).await;
         assert_eq!(reply.status, status, "{uri}");
     }
 }
@@ -137,14 +113,14 @@ async fn clients_with_the_same_request_ids_get_the_right_responses() {
 #[tokio::test]
 async fn a_session_is_bound_to_its_principal() {
     let legacy = endpoint(&Gate::new()).legacy();
-    let mut stream = send(&legacy, Method::GET, "/sse", "", |_| {}, Some("alice")).await;
+    let mut stream = send_legacy(&legacy, Method::GET, "/sse", "", Some("alice")).await;
     let address = stream.event().await.unwrap().data.unwrap();
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     for thief in [Some("bob"), None] {
-        let reply = send(&legacy, Method::POST, &address, ping, |_| {}, thief).await;
+        let reply = send_legacy(&legacy, Method::POST, &address, ping, thief).await;
         assert_eq!(reply.status, 404);
     }
-    let reply = send(&legacy, Method::POST, &address, ping, |_| {}, Some("alice")).await;
+    let reply = send_legacy(&legacy, Method::POST, &address, ping, Some("alice")).await;
     assert_eq!(reply.status, 202);
 }
 
@@ -166,7 +142,7 @@ async fn the_end_of_the_stream_is_the_end_of_the_session() {
     tokio::task::yield_now().await;
     assert_eq!((endpoint.sessions(), endpoint.in_flight()), (0, 0));
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-    let reply = send(&legacy, Method::POST, &address, ping, |_| {}, None).await;
+    let reply = send_legacy(&legacy, Method::POST, &address, ping, None).await;
     assert_eq!(reply.status, 404);
 }
 
@@ -176,7 +152,7 @@ async fn invalid_messages_are_rejected_and_the_session_continues() {
     let mut session = Session::open(&legacy).await;
     session.handshake("2024-11-05").await;
     for body in ["", "{", "[]", "{\"jsonrpc\":\"2.0\"}"] {
-        let reply = send(&legacy, Method::POST, &session.address, body, |_| {}, None).await;
+        let reply = send_legacy(&legacy, Method::POST, &session.address, body, None).await;
         assert_eq!(reply.status, 400, "{body}");
     }
     session.tool(1, "echo", "still here").await;
@@ -184,7 +160,7 @@ async fn invalid_messages_are_rejected_and_the_session_continues() {
         session.said().await["result"]["content"][0]["text"],
         "still here"
     );
-    let reply = send(&legacy, Method::DELETE, "/sse", "", |_| {}, None).await;
+    let reply = send_legacy(&legacy, Method::DELETE, "/sse", "", None).await;
     assert_eq!(reply.status, 405);
 }
 

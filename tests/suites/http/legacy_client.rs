@@ -5,12 +5,12 @@ use std::net::SocketAddr;
 use mcp_server::Elicitation;
 use mcp_transport_http::serve_with;
 use mcp_types::{ElicitAction, ElicitResult};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use super::{Gate, pass, server};
 use crate::prelude::*;
+use crate::scripted::wired;
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Sure {
@@ -90,29 +90,27 @@ async fn the_end_of_the_stream_fails_waiting_calls_with_the_reason() {
     while task.join_next().await.is_some() {}
 }
 
-/// A server that sends the same text to the first request of each connection, and counts the
-/// connections.
-async fn answers(text: &'static str) -> (SocketAddr, Arc<AtomicUsize>, JoinSet<()>) {
-    let (listener, address) = listen().await;
-    let gets = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&gets);
-    let mut task = JoinSet::new();
-    task.spawn(async move {
-        loop {
-            let (mut socket, _) = listener.accept().await.unwrap();
-            let mut request = [0; 4_096];
-            let length = socket.read(&mut request).await.unwrap();
-            let is_get = request[..length].starts_with(b"GET");
-            if is_get {
-                count.fetch_add(1, Ordering::AcqRel);
-            }
-            let event = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n\
-                         event: endpoint\ndata: http://127.0.0.1:1/steal?sessionId=secret\n\n";
-            let text = if is_get { event } else { text };
-            socket.write_all(text.as_bytes()).await.unwrap();
+/// Connects to a server that refuses every POST with this status, and answers a GET with an endpoint of another origin.
+/// Returns the error and the number of GETs.
+async fn refused_with(status: u16) -> (String, usize) {
+    let (service, mut server) = wired();
+    let transport = Http::new("http://localhost/mcp").unwrap().service(service);
+    let connecting = tokio::spawn(client().connect(transport));
+    let mut gets = 0;
+    while let Some(exchange) = server.recv().await {
+        assert_eq!(exchange.head.uri.path(), "/mcp");
+        if exchange.head.method == Method::GET {
+            gets += 1;
+            let stream = exchange.stream();
+            let elsewhere = "http://127.0.0.1:1/steal?sessionId=secret";
+            let event = format!("event: endpoint\ndata: {elsewhere}\n\n");
+            stream.raw(&event).await;
+        } else {
+            exchange.status(status);
         }
-    });
-    (address, gets, task)
+    }
+    let error = connecting.await.unwrap().unwrap_err();
+    (error.to_string(), gets)
 }
 
 // proves: HTTP-068
@@ -126,22 +124,13 @@ async fn only_three_refusals_lead_to_the_old_transport() {
         (403, false),
         (500, false),
     ] {
-        let text =
-            format!("HTTP/1.1 {status} No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
-        let (address, gets, _task) = answers(text.leak()).await;
-        let transport = Http::new(format!("http://{address}/mcp")).unwrap();
-        fails_with(client().connect(transport).await, &status.to_string());
-        assert_eq!(gets.load(Ordering::Acquire) > 0, old, "{status}");
+        let (error, gets) = refused_with(status).await;
+        assert!(
+            error.contains(&status.to_string()),
+            "the first refusal is told: {error}"
+        );
+        // The endpoint event names another origin, so nothing is sent there.
+        assert_eq!(gets, usize::from(old), "{status}");
+        assert!(!error.contains("secret"), "{error}");
     }
-}
-
-// The endpoint event names another origin, so nothing is sent there.
-#[tokio::test]
-async fn an_address_of_another_origin_gets_nothing() {
-    let text = "HTTP/1.1 405 No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
-    let (address, gets, _task) = answers(text).await;
-    let transport = Http::new(format!("http://{address}/mcp")).unwrap();
-    let error = client().connect(transport).await.unwrap_err().to_string();
-    assert_eq!(gets.load(Ordering::Acquire), 1);
-    assert!(!error.contains("secret"), "{error}");
 }

@@ -77,17 +77,11 @@ async fn news_wait_for_the_stream_that_is_opened_later() {
     );
 }
 
-#[derive(serde::Deserialize, schemars::JsonSchema)]
-struct Answer {
-    #[expect(dead_code, reason = "the schema is what matters")]
-    sure: bool,
-}
-
 // proves: HTTP-024
 #[tokio::test]
 async fn a_server_request_is_sent_on_the_stream_of_its_call_and_answered_by_post() {
     let service = Server::new("asks", "1").tool(Tool::new("ask", |cx: Ctx| async move {
-        match cx.elicit::<Answer>("Sure?").await {
+        match cx.elicit::<Name>("Sure?").await {
             Ok(answer) => format!("{}", matches!(answer, mcp_server::Elicitation::Accepted(_))),
             Err(error) => error.to_string(),
         }
@@ -100,7 +94,7 @@ async fn a_server_request_is_sent_on_the_stream_of_its_call_and_answered_by_post
         assert_eq!(question["method"], "elicitation/create");
         let answer = json!({
             "jsonrpc": "2.0", "id": question["id"],
-            "result": {"action": "accept", "content": {"sure": true}},
+            "result": {"action": "accept", "content": {"name": "Ada"}},
         });
         assert_eq!(peer.post(answer).await.status, 202);
         let answer = call.message().await.unwrap();

@@ -4,6 +4,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::time::Instant;
 
 use mcp_tests::http::{Peer, Reply};
+use mcp_tests::random::Random;
 use tokio::task::{JoinSet, yield_now};
 
 use super::{Witness, server};
@@ -14,27 +15,14 @@ const CLIENTS: u64 = 200;
 const WAVES: u64 = 50;
 const AT_ONCE: u64 = 5;
 
-/// A pseudorandom generator that repeats its values for the same seed.
-#[derive(Clone)]
-struct Dice(u64);
-
-impl Dice {
-    fn new() -> Self {
-        let seed = match std::env::var("MCP_SEED") {
-            Ok(seed) => seed.parse().expect("a number"),
-            Err(_) => RandomState::new().hash_one(0),
-        };
-        eprintln!("MCP_SEED={seed}");
-        Self(seed)
-    }
-
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % sides
-    }
+/// Creates a generator of pseudorandom numbers and prints its seed.
+fn seeded() -> Random {
+    let seed = match std::env::var("MCP_SEED") {
+        Ok(seed) => seed.parse().expect("a number"),
+        Err(_) => RandomState::new().hash_one(0),
+    };
+    eprintln!("MCP_SEED={seed}");
+    Random::new(seed)
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -95,24 +83,24 @@ async fn read(mut reply: Reply, id: &str, nonce: &str) -> Came {
 
 /// Sends all calls of one client, with the same ids as all other clients; returns the number of
 /// responses.
-async fn client(peer: Peer, number: u64, mut dice: Dice, cancels: bool) -> u64 {
+async fn client(peer: Peer, number: u64, mut random: Random, cancels: bool) -> u64 {
     let mut answered = 0;
     for wave in 0..WAVES {
         let mut calls = JoinSet::new();
         for call in 0..AT_ONCE {
-            let (peer, mut dice) = (peer.clone(), Dice(dice.roll(u64::MAX)));
+            let (peer, mut random) = (peer.clone(), Random::new(random.below(u64::MAX)));
             calls.spawn(async move {
                 let id = format!("{wave}-{call}");
                 let nonce = format!("nonce of {number} {wave} {call}");
                 let arguments = json!({
-                    "nonce": nonce, "speaks": dice.roll(3) == 0, "yields": dice.roll(4),
+                    "nonce": nonce, "speaks": random.below(3) == 0, "yields": random.below(4),
                 });
                 let params = json!({
                     "name": "nonce", "arguments": arguments, "_meta": {"progressToken": id},
                 });
-                let cancelled = dice.roll(5) == 0;
+                let cancelled = random.below(5) == 0;
                 let cancel = async {
-                    for _ in 0..dice.roll(6) {
+                    for _ in 0..random.below(6) {
                         yield_now().await;
                     }
                     if cancelled {
@@ -142,7 +130,7 @@ async fn client(peer: Peer, number: u64, mut dice: Dice, cancels: bool) -> u64 {
 
 async fn storm(options: Options, sessions: bool) {
     let start = Instant::now();
-    let mut dice = Dice::new();
+    let mut random = seeded();
     let endpoint = Endpoint::with_options(nonces(), options).unwrap();
     let mut clients = JoinSet::new();
     for number in 0..CLIENTS {
@@ -150,8 +138,8 @@ async fn storm(options: Options, sessions: bool) {
             true => Peer::open(&endpoint).await,
             false => Peer::new(&endpoint).with("mcp-protocol-version", Some("2025-11-25")),
         };
-        let dice = Dice(dice.roll(u64::MAX));
-        clients.spawn(client(peer, number, dice, sessions));
+        let random = Random::new(random.below(u64::MAX));
+        clients.spawn(client(peer, number, random, sessions));
     }
     let mut answered = 0;
     while let Some(client) = clients.join_next().await {

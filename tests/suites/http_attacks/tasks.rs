@@ -7,10 +7,15 @@ use tokio::runtime::Handle;
 use super::{Witness, served, server};
 use crate::prelude::*;
 
+/// Returns the number of tasks.
+fn alive() -> usize {
+    Handle::current().metrics().num_alive_tasks()
+}
+
 /// Waits until no more than this many tasks are left.
 async fn tasks(left: usize) {
     let ended = async {
-        while Handle::current().metrics().num_alive_tasks() > left {
+        while alive() > left {
             tokio::task::yield_now().await;
         }
     };
@@ -22,7 +27,7 @@ async fn tasks(left: usize) {
 // shutdown timeout, and no task is left.
 #[tokio::test]
 async fn a_shutdown_ends_everything_gracefully() {
-    let before = Handle::current().metrics().num_alive_tasks();
+    let before = alive();
     let witness = Witness::new();
     let served = served(&witness).await;
     let (mut stream, session) = served.open().await;
@@ -59,7 +64,7 @@ async fn a_shutdown_ends_everything_gracefully() {
 // cut after the shutdown timeout.
 #[tokio::test]
 async fn a_shutdown_is_limited_in_time() {
-    let before = Handle::current().metrics().num_alive_tasks();
+    let before = alive();
     let witness = Witness::new();
     let grace = Duration::from_millis(50);
     let served = RunningServer::start(
@@ -88,7 +93,7 @@ async fn a_shutdown_is_limited_in_time() {
 // Dropping the future closes the listener and its connections.
 #[tokio::test]
 async fn a_server_that_is_dropped_leaves_no_connection_behind() {
-    let before = Handle::current().metrics().num_alive_tasks();
+    let before = alive();
     let served = served(&Witness::new()).await;
     let (mut stream, session) = served.open().await;
     stream.send(session.get().bytes()).await;
@@ -101,10 +106,6 @@ async fn a_server_that_is_dropped_leaves_no_connection_behind() {
 }
 
 const SESSIONS: usize = 1_000;
-
-fn alive() -> usize {
-    Handle::current().metrics().num_alive_tasks()
-}
 
 // A thousand sessions, with and without open streams, share one task: the sweeper of expired
 // sessions.

@@ -4,23 +4,17 @@ use mcp_protocol::AskError;
 use tokio::sync::mpsc;
 
 use super::{Peer, answered, asked, text, undeclared};
+use crate::peer::counting_roots;
 use crate::prelude::*;
-
-/// Creates a server whose tool `ask` counts the roots of the client.
-fn counting() -> Server {
-    Server::new("s", "1").tool(Tool::new("ask", async |cx: Ctx| {
-        cx.roots().await.map(|roots| roots.len().to_string())
-    }))
-}
 
 // proves: ROOT-008, ROOT-013, ROOT-020, M-ROOT-006, M-ROOT-008
 #[tokio::test]
 async fn roots_are_requested_if_declared_and_errors_do_not_stop_the_server() {
     let able = || json!({ "roots": {} });
-    for mut peer in Peer::both(counting()).await {
+    for mut peer in Peer::both(counting_roots()).await {
         undeclared(&mut peer, able(), "roots").await;
     }
-    let mut peer = Peer::session(counting(), able()).await;
+    let mut peer = Peer::session(counting_roots(), able()).await;
     for (code, message) in [(-32603, "broken"), (-32601, "no roots")] {
         let request = asked(&mut peer, "ask").await;
         peer.wire.refuse(&request, code, message).await;
@@ -33,7 +27,7 @@ async fn roots_are_requested_if_declared_and_errors_do_not_stop_the_server() {
     let roots = json!({ "roots": [{ "uri": "file:///gone" }] });
     assert_eq!(text(&answered(&mut peer, "ask", roots).await), "1");
 
-    let mut peer = Peer::with(counting(), able());
+    let mut peer = Peer::with(counting_roots(), able());
     assert_eq!(asked(&mut peer, "ask").await["method"], "roots/list");
     for bad in [
         json!({}),
@@ -52,7 +46,7 @@ async fn roots_are_requested_if_declared_and_errors_do_not_stop_the_server() {
 #[tokio::test]
 async fn roots_are_requested_once_until_they_change() {
     let announces = json!({ "roots": { "listChanged": true } });
-    let mut peer = Peer::session(counting(), announces).await;
+    let mut peer = Peer::session(counting_roots(), announces).await;
     let changed = "notifications/roots/list_changed";
     for (roots, count) in [(json!([]), "0"), (json!([{ "uri": "file:///a" }]), "1")] {
         answered(&mut peer, "ask", json!({ "roots": roots })).await;
@@ -66,7 +60,7 @@ async fn roots_are_requested_once_until_they_change() {
     peer.wire.recv().await;
     assert_eq!(asked(&mut peer, "ask").await["method"], "roots/list");
     // A client without change notifications is asked each time.
-    let mut peer = Peer::session(counting(), json!({ "roots": {} })).await;
+    let mut peer = Peer::session(counting_roots(), json!({ "roots": {} })).await;
     for _ in 0..2 {
         answered(&mut peer, "ask", json!({ "roots": [] })).await;
     }

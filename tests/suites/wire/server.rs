@@ -1,11 +1,9 @@
 //! A server under test, and a client that follows the script.
 
-use http::Request;
-use mcp_tests::http::{Peer, Reply, Whole};
+use mcp_tests::http::{Peer, Reply, send_legacy};
 use mcp_tests::wire::initialize_params;
 use mcp_transport_http::LegacyEndpoint;
 use tokio::sync::mpsc;
-use tower_service::Service as _;
 
 use super::case::{Act, Case, TransportKind};
 use super::fixtures;
@@ -203,7 +201,7 @@ impl Sse {
     async fn open(server: Server) -> Self {
         let endpoint = Endpoint::new(server).expect("a server fit to be served");
         let legacy = endpoint.legacy();
-        let mut stream = request(&legacy, Method::GET, "/sse", String::new()).await;
+        let mut stream = send_legacy(&legacy, Method::GET, "/sse", "", None).await;
         let first = stream.event().await.expect("the address comes first");
         assert_eq!(first.event.as_deref(), Some("endpoint"));
         let (heard, said) = mpsc::channel(MANY);
@@ -217,22 +215,16 @@ impl Sse {
     }
 
     async fn send(&mut self, text: &str) -> u16 {
-        let reply = request(&self.legacy, Method::POST, &self.address, text.to_owned()).await;
+        let reply = send_legacy(
+            &self.legacy,
+            Method::POST,
+            &self.address,
+            text.to_owned(),
+            None,
+        )
+        .await;
         let status = reply.status.as_u16();
         hear(reply, &self.heard).await;
         status
     }
-}
-
-async fn request(legacy: &LegacyEndpoint, method: Method, uri: &str, body: String) -> Reply {
-    let request = Request::builder()
-        .method(method)
-        .uri(uri)
-        .header("host", "localhost")
-        .header("content-type", "application/json")
-        .header("accept", "text/event-stream")
-        .body(Whole::new(body))
-        .unwrap();
-    let Ok(response) = legacy.clone().call(request).await;
-    Reply::new(response)
 }
