@@ -1,5 +1,4 @@
-//! A sequence of named steps. Each step prints its name and its duration; a failed step prints the command that repeats
-//! it.
+//! A sequence of commands. Each prints itself and its duration.
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -54,7 +53,7 @@ impl Totals {
     }
 }
 
-/// The steps that have run, with their outcome.
+/// The commands that have run, with their outcome.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
     done: Vec<(String, Duration)>,
@@ -63,17 +62,17 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// Runs one step. `repeat` is the command that runs this step alone.
-    fn step(&mut self, name: &str, repeat: &str, body: impl FnOnce() -> Result<(), String>) {
+    /// Runs one step, which is named for the command that repeats it.
+    fn step(&mut self, name: &str, body: impl FnOnce() -> Result<(), String>) {
         say(&format!("\n== {name}"));
         let start = Instant::now();
         let outcome = body();
         let took = start.elapsed();
         self.done.push((name.to_owned(), took));
         match outcome {
-            Ok(()) => say(&format!("== {name}: ok, {:.1} s", took.as_secs_f64())),
+            Ok(()) => say(&format!("== ok, {:.1} s", took.as_secs_f64())),
             Err(message) => {
-                let message = format!("{name} failed: {message}\nto repeat it: {repeat}");
+                let message = format!("failed: {name}: {message}");
                 say(&message);
                 self.failures.push(message);
             }
@@ -81,28 +80,28 @@ impl Steps {
     }
 
     /// Runs cargo with the arguments in `words`; words before `cargo` are environment variables.
-    pub(crate) fn cargo(&mut self, name: &str, words: &str) {
-        self.step(name, words, || {
+    pub(crate) fn cargo(&mut self, words: &str) {
+        self.step(words, || {
             let status = command(words).stdin(Stdio::null()).status().at("cargo")?;
             match status.success() {
                 true => Ok(()),
-                false => Err(format!("cargo ended with {status}")),
+                false => Err(format!("ended with {status}")),
             }
         });
     }
 
     /// Runs tests with cargo.
-    pub(crate) fn cargo_tests(&mut self, name: &str, words: &str) {
-        self.tests(name, words, command(words));
+    pub(crate) fn cargo_tests(&mut self, words: &str) {
+        self.tests(words, command(words));
     }
 
     /// Runs a command that runs tests, and adds the counts of its summaries. A command that fails without a failed test,
     /// for example because a test does not compile, counts as one failed test.
-    pub(crate) fn tests(&mut self, name: &str, repeat: &str, mut command: Command) {
+    pub(crate) fn tests(&mut self, name: &str, mut command: Command) {
         let mut totals = Totals::default();
-        self.step(name, repeat, || {
-            let success = watch(&mut command, SILENCE, |line| totals.read(line));
-            if !success.at(repeat)? {
+        self.step(name, || {
+            let success = watch(&mut command, SILENCE, |line| totals.read(line))?;
+            if !success {
                 totals.failed = totals.failed.max(1);
             }
             match totals.failed {
@@ -114,7 +113,7 @@ impl Steps {
         self.totals.failed += totals.failed;
     }
 
-    /// Prints the duration of each step and the failures. If tests ran, the last line is `N passed, N failed`.
+    /// Prints the duration of each command and the failures. If tests ran, the last line is `N passed, N failed`.
     ///
     /// # Errors
     /// A step failed. The message is empty because the failures are already printed.
@@ -172,15 +171,14 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_test_command_that_dies_is_a_failed_test_and_names_the_command_that_repeats_it() {
+    fn a_test_command_that_dies_is_a_failed_test() {
         let mut steps = Steps::default();
         let script = "echo 'test result: ok. 2 passed; 0 failed' >&2; kill -9 $$";
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        steps.tests("dies", "sh --again", command);
+        steps.tests("cargo test", command);
         assert_eq!((steps.totals.passed, steps.totals.failed), (2, 1));
-        let expected = "dies failed: 1 tests failed\nto repeat it: sh --again";
-        assert_eq!(steps.failures, [expected]);
+        assert_eq!(steps.failures, ["failed: cargo test: 1 tests failed"]);
         assert_eq!(steps.finish(), Err(String::new()));
     }
 }

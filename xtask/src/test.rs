@@ -10,19 +10,15 @@ use std::process::Command;
 
 use crate::programs::{SHORT, executable, output_of, target};
 use crate::steps::{Steps, cargo};
+use crate::workspace::root;
 
-/// Name and packages, with features, of each build whose tests run.
-const BUILDS: &[(&str, &str)] = &[
-    ("tests with all features", ALL),
-    ("tests of xtask", "-p xtask"),
-    (
-        "tests without features",
-        "-p mcp-protocol -p mcp-server -p mcp-client --no-default-features",
-    ),
-    (
-        "tests of HTTP without HTTP/2",
-        "-p mcp-transport-http --no-default-features --features server,client",
-    ),
+/// Packages, with features, of each build whose tests run.
+const BUILDS: &[&str] = &[
+    ALL,
+    "-p xtask",
+    "-p mcp-protocol -p mcp-server -p mcp-client --no-default-features",
+    // HTTP without HTTP/2.
+    "-p mcp-transport-http --no-default-features --features server,client",
 ];
 
 const ALL: &str = "--workspace --exclude xtask --all-features";
@@ -36,16 +32,15 @@ pub(crate) fn run() -> Result<(), String> {
         true => "nextest run --no-fail-fast",
         false => "test --tests --no-fail-fast",
     };
-    for (name, build) in BUILDS {
-        steps.cargo_tests(name, &format!("cargo {runner} {build}"));
+    for build in BUILDS {
+        steps.cargo_tests(&format!("cargo {runner} {build}"));
     }
     // nextest does not run these.
-    let doc = format!("cargo test --doc --no-fail-fast {ALL}");
-    steps.cargo_tests("documentation tests", &doc);
-    steps.cargo("examples", &format!("cargo build --examples {ALL}"));
+    steps.cargo_tests(&format!("cargo test --doc --no-fail-fast {ALL}"));
+    steps.cargo(&format!("cargo build --examples {ALL}"));
     // Started directly: `cargo run` would build it again with other features.
-    let quickstart = executable(&target().join("debug/examples"), "quickstart");
-    let repeat = "cargo run --example quickstart";
-    steps.tests("quickstart", repeat, Command::new(quickstart));
+    let mut quickstart = Command::new(executable(&target().join("debug/examples"), "quickstart"));
+    quickstart.current_dir(root());
+    steps.tests("cargo run --example quickstart", quickstart);
     steps.finish()
 }
