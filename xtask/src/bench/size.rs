@@ -9,10 +9,9 @@ use crate::programs::{SHORT, output_of, target};
 use crate::tidy::tree;
 use crate::workspace::{At as _, root};
 
-/// A server of this SDK over both transports: its packages and features.
-const OURS: &str = "mcp-server mcp-transport-http mcp-transport-stdio";
-const FEATURES: &str =
-    "mcp-server/macros,mcp-server/seal,mcp-server/tasks,mcp-transport-http/server";
+/// A server of this SDK over both transports, for cargo.
+const OURS: &str = "-p mcp-server -p mcp-transport-http -p mcp-transport-stdio --no-default-features \
+     --features mcp-server/macros,mcp-server/seal,mcp-server/tasks,mcp-transport-http/server";
 
 /// The size of a program without its symbols, in bytes.
 pub(super) fn stripped_size(program: &Path) -> Result<u64, String> {
@@ -26,15 +25,15 @@ pub(super) fn stripped_size(program: &Path) -> Result<u64, String> {
 
 /// The number of crates of a server over both transports, without those of the benchmark.
 pub(super) fn crates(subject: Subject) -> Result<usize, String> {
-    let features = ["--no-default-features", "--features", FEATURES];
     let crates = match subject.is_peer() {
-        true => tree(&root().join(PEERS), subject.program(), &["--locked"])?,
-        false => tree(root(), OURS, &features)?,
+        true => {
+            let words = format!("--locked -p {}", subject.program());
+            tree(&root().join(PEERS), &words)?
+        }
+        false => tree(root(), OURS)?,
     };
-    let counted = crates
-        .iter()
-        .filter(|(name, _)| !name.starts_with("bench-"));
-    Ok(counted.count())
+    let names = crates.iter().map(|(name, _)| name);
+    Ok(names.filter(|name| !name.starts_with("bench-")).count())
 }
 
 /// The class of this machine in one line, without its name.

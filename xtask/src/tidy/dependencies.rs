@@ -7,7 +7,6 @@ use std::process::Command;
 use super::manifest::allowed;
 use crate::programs::{SHORT, run};
 use crate::steps::{cargo, say};
-use crate::workspace::At as _;
 
 /// Crates without a runtime, network or randomness, and what they may not depend on, directly or indirectly.
 pub(super) const PURE: &[&str] = &["mcp-jsonrpc", "mcp-types", "mcp-schema", "mcp-protocol"];
@@ -15,37 +14,34 @@ const IMPURE: &[&str] = &["tokio", "http", "hyper", "mio", "rand"];
 
 /// The crate of types may depend on these and what they depend on.
 const TYPES: &str = "mcp-types";
-const TYPES_BASE: &str = "serde serde_json";
+const TYPES_BASE: &str = "-p serde -p serde_json";
 
-/// For each use of the SDK: its name, the crates in the manifest of the user, their features in addition to none, and how
-/// many crates it may depend on, the crates of the SDK included.
-const BUDGETS: &[(&str, &str, &str, usize)] = &[
-    ("types", "mcp-types", "", 15),
+/// For each use of the SDK: its name, the packages and features for cargo, and how many crates it may depend on, the crates
+/// of the SDK included.
+const BUDGETS: &[(&str, &str, usize)] = &[
+    ("types", "-p mcp-types", 15),
     (
         "stdio server",
-        "mcp-server mcp-transport-stdio",
-        "mcp-server/macros",
+        "-p mcp-server -p mcp-transport-stdio --features mcp-server/macros",
         35,
     ),
     (
         "HTTP server",
-        "mcp-server mcp-transport-http",
-        "mcp-server/macros,mcp-transport-http/server",
+        "-p mcp-server -p mcp-transport-http --features mcp-server/macros,mcp-transport-http/server",
         60,
     ),
     (
         "HTTP client with TLS",
-        "mcp-client mcp-transport-http",
-        "mcp-transport-http/tls",
+        "-p mcp-client -p mcp-transport-http --features mcp-transport-http/tls",
         80,
     ),
 ];
 
 /// For each use: its name, the number of crates, and the limit.
 pub(crate) fn counts(root: &Path) -> Result<Vec<(&'static str, usize, usize)>, String> {
-    let counted = |&(name, packages, features, limit): &(&'static str, &str, &str, usize)| {
-        let features = ["--no-default-features", "--features", features];
-        Ok((name, tree(root, packages, &features)?.len(), limit))
+    let counted = |&(name, words, limit): &(&'static str, &str, usize)| {
+        let tree = tree(root, &format!("--no-default-features {words}"))?;
+        Ok((name, tree.len(), limit))
     };
     BUDGETS.iter().map(counted).collect()
 }
@@ -53,13 +49,10 @@ pub(crate) fn counts(root: &Path) -> Result<Vec<(&'static str, usize, usize)>, S
 /// Checks the trees, and prints the number of crates of each use.
 pub(super) fn check(root: &Path) -> Result<Vec<String>, String> {
     let mut violations = Vec::new();
-    let base = tree(root, TYPES_BASE, &[])?;
+    let base = tree(root, TYPES_BASE)?;
     for name in PURE {
-        violations.extend(unwanted(
-            name,
-            &tree(root, name, &["--all-features"])?,
-            &base,
-        ));
+        let tree = tree(root, &format!("-p {name} --all-features"))?;
+        violations.extend(unwanted(name, &tree, &base));
     }
     for (name, crates, limit) in counts(root)? {
         say(&format!("{name}: {crates} crates, limit {limit}"));
@@ -97,17 +90,15 @@ pub(super) fn unwanted(name: &str, tree: &Crates, base: &Crates) -> Vec<String> 
 /// Name and version of crates.
 pub(crate) type Crates = BTreeSet<(String, String)>;
 
-/// The crates that these packages link or build with.
-pub(crate) fn tree(root: &Path, packages: &str, features: &[&str]) -> Result<Crates, String> {
+/// The crates that a build with these arguments of cargo links or runs.
+pub(crate) fn tree(root: &Path, words: &str) -> Result<Crates, String> {
     let mut command = Command::new(cargo());
-    command
-        .args(["tree", "-e", "normal,build", "--prefix", "none"])
-        .args(["--target", "x86_64-unknown-linux-gnu"])
-        .args(features)
-        .args(packages.split(' ').flat_map(|package| ["-p", package]))
-        .current_dir(root);
+    let options = "tree -e normal,build --prefix none --target x86_64-unknown-linux-gnu";
+    let words = options.split(' ').chain(words.split(' '));
     let mut crates = Crates::new();
-    run(&mut command, SHORT, |line| crates.extend(listed(line))).at("cargo tree")?;
+    run(command.args(words).current_dir(root), SHORT, |line| {
+        crates.extend(listed(line));
+    })?;
     Ok(crates)
 }
 
