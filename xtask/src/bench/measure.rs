@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::results::{CPU, Each, Figure, Figures, Results, spread};
+use super::results::{CPU, Each, Figures, Results, spread};
 use super::size::{crates, machine, stripped_size};
 use super::subject::{ALL, Programs, Subject};
 use super::valgrind::{self, BRIEF, CALLGRIND, MEMCHECK, Valgrind};
@@ -174,7 +174,7 @@ impl Measurement<'_> {
             } else {
                 short
             };
-            Figure::new(*value, show(*value))
+            (*value, show(*value))
         }))
     }
 
@@ -220,12 +220,12 @@ impl Measurement<'_> {
         let section = "Instructions and allocations";
         let instructions = Figures::costs(section, "instructions per call", &rows, |rounds| {
             let (count, _) = rounds[0];
-            Figure::new(count, thousands(count))
+            (count, thousands(count))
         });
         let unit = "allocations per call (bytes)";
         let allocations = Figures::costs(section, unit, &rows, |rounds| {
             let (_, [count, bytes]) = rounds[0];
-            Figure::new(count, format!("{count:.1} ({})", thousands(bytes)))
+            (count, format!("{count:.1} ({})", thousands(bytes)))
         });
         Ok(vec![instructions, allocations])
     }
@@ -236,7 +236,7 @@ fn cpu(section: &str, rows: &[Row<Round>], time: fn(&Round) -> f64) -> Figures {
     Figures::costs(section, CPU, rows, |rounds| {
         let [median, min, max] = spread(rounds.iter().map(time));
         let text = format!("{} ({}–{})", short(median), short(min), short(max));
-        Figure::new(median, text)
+        (median, text)
     })
 }
 
@@ -247,7 +247,7 @@ fn speed(section: &str, rows: &[Row<Round>]) -> Figures {
         let median = |figure: fn(&Round) -> f64| spread(rounds.iter().map(figure))[0];
         let rate = median(|round| round.calls as f64 / round.seconds);
         let [p50, p99] = [median(|round| round.p50_us), median(|round| round.p99_us)].map(short);
-        Figure::new(rate, format!("{}; {p50} / {p99}", short(rate)))
+        (rate, format!("{}; {p50} / {p99}", short(rate)))
     });
     figures.are_costs = false;
     figures

@@ -12,12 +12,6 @@ pub(super) struct Figure {
     pub(super) text: String,
 }
 
-impl Figure {
-    pub(super) fn new(value: f64, text: String) -> Self {
-        Self { value, text }
-    }
-}
-
 /// The values of one row, of each subject in the order of [`ALL`], or the reason why it has none.
 pub(super) type Each<T> = [Result<T, String>; ALL.len()];
 
@@ -36,14 +30,17 @@ pub(super) struct Figures {
 }
 
 impl Figures {
-    /// A table of costs.
+    /// A table of costs; `figure` returns the value of a cell and its text.
     pub(super) fn costs<T>(
         section: &str,
         unit: &'static str,
         rows: &[(Workload, Each<T>)],
-        figure: impl Fn(&T) -> Figure,
+        figure: impl Fn(&T) -> (f64, String),
     ) -> Self {
-        let cell = |cell: &Result<T, String>| cell.as_ref().map(&figure).map_err(Clone::clone);
+        let cell = |cell: &Result<T, String>| {
+            let (value, text) = figure(cell.as_ref().map_err(String::clone)?);
+            Ok(Figure { value, text })
+        };
         let row = |(row, cells): &(Workload, Each<T>)| (row.clone(), cells.each_ref().map(cell));
         Self {
             section: section.to_owned(),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::gate::{Entries, Entry};
 use super::measure::reason;
-use super::results::{CPU, Figure, Figures, spread};
+use super::results::{CPU, Figures, spread};
 use super::valgrind::{BRIEF, allocations, instructions, span};
 use super::workloads::{Workload, Workloads};
 use super::*;
@@ -15,9 +15,7 @@ fn example() -> Results {
     let costs = [Ok(10.0), Ok(20.0), Ok(40.0), Err("it has none".to_owned())];
     let table = |section: &str, unit, rows: Vec<Workload>| {
         let rows: Vec<_> = rows.into_iter().map(|row| (row, costs.clone())).collect();
-        Figures::costs(section, unit, &rows, |cost| {
-            Figure::new(*cost, short(*cost))
-        })
+        Figures::costs(section, unit, &rows, |cost| (*cost, short(*cost)))
     };
     let workloads = Workloads::load();
     let weights = workloads.weights.iter();

@@ -41,11 +41,6 @@ pub(super) fn emit(name: &str, union: &Union) -> TokenStream {
         };
         writes.push(quote!(Self::#variant(#value) => #write));
     }
-    let read = match union.rule {
-        Rule::Tagged { .. } => quote!(union::tagged),
-        Rule::Shaped { .. } => quote!(union::shaped),
-        Rule::Embedded => quote!(embedded::read),
-    };
     let choice = emit_choice(name, union);
     quote! {
         #[derive(Debug, Clone, PartialEq)]
@@ -65,12 +60,6 @@ pub(super) fn emit(name: &str, union: &Union) -> TokenStream {
                     #(#writes)*
                     Self::Unknown(raw) => raw.serialize(serializer),
                 }
-            }
-        }
-
-        impl<'de> Deserialize<'de> for #enum_name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                crate::#read(deserializer)
             }
         }
 
@@ -101,11 +90,11 @@ fn line(index: usize, arm: &Arm, union: &Union) -> String {
     }
 }
 
-/// The impl that deserializes a union by choosing its arm.
+/// The impls that deserialize a union by choosing its arm.
 fn emit_choice(name: &str, union: &Union) -> TokenStream {
     let enum_name = ident(name);
     let values = union.arms.iter().map(|arm| &arm.value);
-    let (kind, members) = match &union.rule {
+    let (read, choice, members) = match &union.rule {
         Rule::Tagged { tag, default } => {
             let default = default.iter().copied().map(Literal::usize_unsuffixed);
             let members = quote! {
@@ -113,7 +102,7 @@ fn emit_choice(name: &str, union: &Union) -> TokenStream {
                 const TAGS: &'static [&'static str] = &[#(#values),*];
                 #(const DEFAULT: Option<usize> = Some(#default);)*
             };
-            (quote!(union::TaggedUnion), members)
+            (quote!(union::tagged), quote!(union::TaggedUnion), members)
         }
         Rule::Shaped { requires } => {
             let requires = requires.iter();
@@ -128,13 +117,15 @@ fn emit_choice(name: &str, union: &Union) -> TokenStream {
                     None
                 }
             };
-            (quote!(union::ShapedUnion), members)
+            (quote!(union::shaped), quote!(union::ShapedUnion), members)
         }
         Rule::Embedded => {
             let methods = values.map(|method| ident(&method.to_shouty_snake_case()));
-            let methods = quote!(&[#(crate::method::#methods),*]);
-            let members = quote!(const METHODS: &'static [&'static str] = #methods;);
-            (quote!(embedded::EmbeddedUnion), members)
+            let members = quote! {
+                const METHODS: &'static [&'static str] = &[#(crate::method::#methods),*];
+            };
+            let choice = quote!(embedded::EmbeddedUnion);
+            (quote!(embedded::read), choice, members)
         }
     };
     let is_embedded = union.rule == Rule::Embedded;
@@ -164,7 +155,13 @@ fn emit_choice(name: &str, union: &Union) -> TokenStream {
         }
     });
     quote! {
-        impl crate::#kind for #enum_name {
+        impl<'de> Deserialize<'de> for #enum_name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                crate::#read(deserializer)
+            }
+        }
+
+        impl crate::#choice for #enum_name {
             const NAME: &'static str = #name;
             #members
 
