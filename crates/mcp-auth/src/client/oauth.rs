@@ -137,7 +137,8 @@ impl OAuth {
         let challenge = Challenge::of(&response.headers);
         let scopes = challenge.as_ref().and_then(Challenge::scopes);
         let error = challenge.as_ref().and_then(|a| a.parameter("error"));
-        if error == Some("use_dpop_nonce") && used.is_some() {
+        let error = error.map(str::to_owned);
+        if error.as_deref() == Some("use_dpop_nonce") && used.is_some() {
             // `responded` has already stored the nonce.
             return Ok(AfterRefusal::SendAgain);
         }
@@ -146,7 +147,7 @@ impl OAuth {
         });
         let reason = match (response.status, challenge) {
             (StatusCode::UNAUTHORIZED, challenge) => RenewalReason::Unauthorized(challenge),
-            (_, Some(challenge)) if error_is(&challenge, "insufficient_scope") => {
+            (_, Some(challenge)) if error.as_deref() == Some("insufficient_scope") => {
                 if self.has_asked_for(scopes.as_ref(), used.as_ref()) {
                     return Ok(AfterRefusal::GiveUp);
                 }
@@ -207,10 +208,6 @@ impl fmt::Debug for OAuth {
             .field("server", &redacted(&self.inner.server))
             .finish_non_exhaustive()
     }
-}
-
-fn error_is(challenge: &Challenge, error: &str) -> bool {
-    challenge.parameter("error") == Some(error)
 }
 
 fn own_origin(inner: &Inner) -> String {

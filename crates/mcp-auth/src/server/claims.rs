@@ -56,8 +56,8 @@ impl<'a> Claims<'a> {
         }
     }
 
-    pub(crate) fn is_true(self, name: &str) -> bool {
-        self.0.get(name) == Some(&Value::Bool(true))
+    pub(crate) fn is_active(self) -> bool {
+        self.0.get("active") == Some(&Value::Bool(true))
     }
 
     pub(crate) fn has(self, name: &str) -> bool {
@@ -72,10 +72,10 @@ impl<'a> Claims<'a> {
     /// Checks that the token is valid now.
     pub(crate) fn check_times(self, now: SystemTime, skew: Duration) -> Result<(), Rejection> {
         let expires = self.expires()?;
-        if expires.is_some_and(|end| later(end, skew).is_some_and(|end| now >= end)) {
+        if expires.is_some_and(|end| end.checked_add(skew).is_some_and(|end| now >= end)) {
             return Err(Rejection::invalid("the token has expired"));
         }
-        let latest = later(now, skew);
+        let latest = now.checked_add(skew);
         let is_ahead = |time: SystemTime| latest.is_some_and(|latest| time > latest);
         if self.time("nbf")?.is_some_and(is_ahead) {
             return Err(Rejection::invalid("the token is not valid yet"));
@@ -138,8 +138,4 @@ impl<'a> Claims<'a> {
         }
         Ok(identity)
     }
-}
-
-fn later(time: SystemTime, by: Duration) -> Option<SystemTime> {
-    time.checked_add(by)
 }

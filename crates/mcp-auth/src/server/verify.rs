@@ -56,7 +56,7 @@ where
 
 /// The reason why a token is not accepted.
 #[derive(Debug)]
-pub struct Rejection(RejectionReason);
+pub struct Rejection(pub(crate) RejectionReason);
 
 #[derive(Debug)]
 pub(crate) enum RejectionReason {
@@ -80,10 +80,6 @@ impl Rejection {
     /// Returns whether the same token may be accepted later.
     pub fn is_unavailable(&self) -> bool {
         matches!(self.0, RejectionReason::Unavailable(_))
-    }
-
-    pub(crate) fn into_reason(self) -> RejectionReason {
-        self.0
     }
 }
 

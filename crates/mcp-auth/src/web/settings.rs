@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use http::{Request, Response};
-use http_body::Body;
-use mcp_transport_http::http_service::{BoxError, HttpService, TowerService};
-use tower_service::Service;
+use mcp_transport_http::http_service::HttpService;
 use url::Url;
 
 use super::client::{HttpClient, Limits};
@@ -47,7 +44,8 @@ macro_rules! shared_setters {
             B: http_body::Body + Send + 'static,
             B::Error: Into<crate::web::BoxError>,
         {
-            self.http_settings.set_service(service);
+            let service = mcp_transport_http::http_service::TowerService::new(service);
+            self.http_settings.service = Some(std::sync::Arc::new(service));
             self
         }
 
@@ -70,7 +68,7 @@ pub(crate) struct HttpSettings {
     pub(crate) allow_private: bool,
     pub(crate) limits: Limits,
     pub(crate) resolver: Arc<dyn Resolver>,
-    service: Option<Arc<dyn HttpService<RequestBody>>>,
+    pub(crate) service: Option<Arc<dyn HttpService<RequestBody>>>,
 }
 
 impl HttpSettings {
@@ -81,18 +79,6 @@ impl HttpSettings {
             resolver: Arc::new(SystemResolver),
             service: None,
         }
-    }
-
-    /// Sends all requests through this service.
-    pub(crate) fn set_service<S, B>(&mut self, service: S)
-    where
-        S: Service<Request<RequestBody>, Response = Response<B>> + Clone + Send + 'static,
-        S::Error: Into<BoxError>,
-        S::Future: Send,
-        B: Body + Send + 'static,
-        B::Error: Into<BoxError>,
-    {
-        self.service = Some(Arc::new(TowerService::new(service)));
     }
 
     /// Creates the HTTP client for a server and the servers that it names.

@@ -59,29 +59,19 @@ impl UrlPolicy {
         if !url.username().is_empty() || url.password().is_some() {
             return refused("contains credentials; remove them");
         }
-        match url.host() {
-            None => refused("has no host"),
-            Some(Host::Domain(name)) => {
-                let is_local = is_local_name(name);
-                if is_local && !self.may_be_local(name) {
-                    return refused(LOCAL);
-                }
-                Ok(())
+        let address: IpAddr = match url.host() {
+            None => return refused("has no host"),
+            Some(Host::Domain(name)) if is_local_name(name) && !self.may_be_local(name) => {
+                return refused(LOCAL);
             }
-            Some(Host::Ipv4(address)) => self.check_address(url, address.into()),
-            Some(Host::Ipv6(address)) => self.check_address(url, address.into()),
-        }
-    }
-
-    fn check_address(&self, url: &Url, address: IpAddr) -> Result<(), Error> {
+            Some(Host::Domain(_)) => return Ok(()),
+            Some(Host::Ipv4(address)) => address.into(),
+            Some(Host::Ipv6(address)) => address.into(),
+        };
         if self.allows(url.host_str().unwrap_or_default(), address) {
             return Ok(());
         }
-        let refusal_reason = refusal_reason(address);
-        Err(Error::forbidden(format!(
-            "{} {refusal_reason}",
-            redacted(url)
-        )))
+        refused(refusal_reason(address))
     }
 
     /// Returns whether a host may be reached at an address.

@@ -12,7 +12,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use mcp_jsonrpc::{DecodeError, ErrorObject, RawJson, decode, members, quote};
-use mcp_protocol::{BoxFuture, Outcome, Reply, guarded};
+use mcp_protocol::{Outcome, Payload, Reply, guarded};
 use mcp_types::method;
 use mcp_types::v2026_07_28::CreateTaskResult;
 
@@ -210,37 +210,20 @@ pub(crate) fn retry_delay(nth: u32) -> Duration {
 pub(crate) async fn all(
     replies: Vec<(String, Reply)>,
 ) -> Result<Vec<(String, String)>, (String, ErrorObject)> {
-    let mut waiting: Vec<(String, BoxFuture<'static, Outcome>)> = Vec::new();
-    for (key, reply) in replies {
-        let future: BoxFuture<'static, Outcome> = match reply {
-            Reply::Ready(outcome) => Box::pin(std::future::ready(outcome)),
-            Reply::Pending(future) => future,
-            _ => Box::pin(async {
-                Err(ErrorObject::internal(
-                    "the handler returned an unknown \
-             kind of reply",
-                ))
-            }),
-        };
-        waiting.push((key, future));
-    }
-    let mut done: Vec<Option<String>> = waiting.iter().map(|_| None).collect();
+    let mut waiting: Vec<_> = replies
+        .into_iter()
+        .map(|(key, reply)| (key, Box::pin(outcome(reply))))
+        .collect();
+    let mut done: Vec<Option<String>> = vec![None; waiting.len()];
     poll_fn(|cx| {
         for ((key, future), done) in waiting.iter_mut().zip(&mut done) {
             if done.is_some() {
                 continue;
             }
-            let polled = guarded(|| future.as_mut().poll(cx));
-            match polled {
-                Ok(Poll::Pending) => {}
-                Ok(Poll::Ready(Ok(payload))) => {
-                    let mut out = Vec::new();
-                    payload.write(&mut out);
-                    *done = Some(String::from_utf8_lossy(&out).into_owned());
-                }
-                Ok(Poll::Ready(Err(error))) | Err(error) => {
-                    return Poll::Ready(Err((key.clone(), error)));
-                }
+            match future.as_mut().poll(cx) {
+                Poll::Pending => {}
+                Poll::Ready(Ok(payload)) => *done = Some(json(&payload)),
+                Poll::Ready(Err(error)) => return Poll::Ready(Err((key.clone(), error))),
             }
         }
         match done.iter().all(Option::is_some) {
@@ -251,6 +234,30 @@ pub(crate) async fn all(
     .await?;
     let keys = waiting.into_iter().map(|(key, _)| key);
     Ok(keys.zip(done.into_iter().flatten()).collect())
+}
+
+/// Waits for the outcome of a handler. A panic becomes an error.
+pub(crate) async fn outcome(reply: Reply) -> Outcome {
+    match reply {
+        Reply::Ready(outcome) => outcome,
+        Reply::Pending(mut future) => {
+            poll_fn(|cx| {
+                let polled = guarded(|| future.as_mut().poll(cx));
+                polled.unwrap_or_else(|error| Poll::Ready(Err(error)))
+            })
+            .await
+        }
+        _ => Err(ErrorObject::internal(
+            "the handler returned an unknown kind of reply",
+        )),
+    }
+}
+
+/// Returns a payload as JSON text.
+pub(crate) fn json(payload: &Payload) -> String {
+    let mut out = Vec::new();
+    payload.write(&mut out);
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 #[cfg(test)]

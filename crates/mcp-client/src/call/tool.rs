@@ -86,8 +86,9 @@ impl ToolCall {
         let on_status = self.on_status.clone();
         let outcome = self.request(InputParams::default(), false).await?;
         if outcome.is_task {
-            let task = TaskHandle::created(&shared, name, outcome, timeouts)?;
-            return Ok(CallStart::Task(task.with_on_status(on_status)));
+            let mut task = TaskHandle::created(&shared, name, outcome, timeouts)?;
+            task.on_status = on_status;
+            return Ok(CallStart::Task(task));
         }
         let result: CallToolResult = decode(method::TOOLS_CALL, &outcome.raw)?;
         shared.tools.check_output(&name, &result)?;

@@ -6,7 +6,6 @@
 //! [tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks).
 
 use std::collections::BTreeMap;
-use std::future::poll_fn;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, SystemTime};
@@ -15,7 +14,7 @@ use mcp_jsonrpc::{ErrorObject, RawJson, decode};
 use mcp_protocol::task::{
     MemoryStore, StoreError, Task, TaskCall, TaskOutcome, TaskState, TaskStore, Timestamp,
 };
-use mcp_protocol::{BoxFuture, Delivery, Link, Outcome, Payload, Reply, Revision, guarded};
+use mcp_protocol::{BoxFuture, Delivery, Link, Outcome, Payload, Reply, Revision};
 use mcp_types::{
     CreateTaskResult, GetTaskRequestParams, JsonObject, ListTasksResult, Meta,
     PaginatedRequestParams, TaskMetadata, method,
@@ -25,6 +24,7 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
 
+use crate::call::round_trips::{json, outcome};
 use crate::request::decode_params;
 use crate::sync::lock;
 
@@ -244,11 +244,7 @@ impl ServerTasks {
     fn end(&self, id: &str, outcome: Outcome) {
         lock(&self.running).remove(id);
         let mut outcome = match outcome {
-            Ok(payload) => {
-                let mut json = Vec::new();
-                payload.write(&mut json);
-                TaskOutcome::of_result(RawJson::copy(&String::from_utf8_lossy(&json)))
-            }
+            Ok(payload) => TaskOutcome::of_result(RawJson::copy(&json(&payload))),
             Err(error) => TaskOutcome::Error(error),
         };
         for _ in 0..MAX_ATTEMPTS {
@@ -296,21 +292,6 @@ impl ServerTasks {
     fn now(&self) -> Timestamp {
         let (instant, timestamp) = self.began;
         timestamp.after(instant.elapsed())
-    }
-}
-
-/// Returns the outcome of a handler. A panic becomes an error.
-async fn outcome(reply: Reply) -> Outcome {
-    match reply {
-        Reply::Ready(outcome) => outcome,
-        Reply::Pending(mut future) => {
-            poll_fn(|cx| {
-                let polled = guarded(|| future.as_mut().poll(cx));
-                polled.unwrap_or_else(|error| Poll::Ready(Err(error)))
-            })
-            .await
-        }
-        _ => Err(ErrorObject::internal("this request cannot be a task")),
     }
 }
 

@@ -54,7 +54,7 @@ pub struct TaskHandle {
     shared: Arc<Shared>,
     task: TaskRef,
     timeouts: Timeouts,
-    on_status: Option<OnStatus>,
+    pub(crate) on_status: Option<OnStatus>,
     immediate_response: Option<String>,
     /// The state of the task when it was created, until the first [`wait`](Self::wait).
     first: Arc<Mutex<Option<Snapshot>>>,
@@ -123,11 +123,6 @@ impl TaskHandle {
     #[must_use]
     pub fn on_status(mut self, callback: impl Fn(&TaskState) + Send + Sync + 'static) -> Self {
         self.on_status = Some(Arc::new(callback));
-        self
-    }
-
-    pub(crate) fn with_on_status(mut self, callback: Option<OnStatus>) -> Self {
-        self.on_status = callback;
         self
     }
 

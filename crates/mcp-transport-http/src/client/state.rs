@@ -8,7 +8,7 @@ use futures_util::future::{Either, select};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response};
-use mcp_protocol::{Closed, Inbound, Incoming, Outgoing, guarded};
+use mcp_protocol::{CallError, Closed, Inbound, Incoming, Outgoing, guarded};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
@@ -165,9 +165,12 @@ impl ClientState {
     }
 
     /// Waits for `work`, but at most until the connection ends. Cancel safe if `work` is.
-    pub(crate) async fn until_closed<T>(&self, work: impl Future<Output = T>) -> Result<T, Closed> {
+    pub(crate) async fn until_closed<T>(
+        &self,
+        work: impl Future<Output = T>,
+    ) -> Result<T, CallError> {
         match select(pin!(self.ended()), pin!(work)).await {
-            Either::Left((reason, _)) => Err(reason),
+            Either::Left((reason, _)) => Err(CallError::Closed(reason)),
             Either::Right((output, _)) => Ok(output),
         }
     }

@@ -80,7 +80,9 @@ impl TokenEndpoint<'_> {
         let mut reply = self
             .send(&url, authorization.as_ref(), text.clone())
             .await?;
-        if self.dpop_key.is_some() && TokenError::of(&reply).is_some_and(|o| o.wants_nonce()) {
+        if self.dpop_key.is_some()
+            && TokenError::of(&reply).is_some_and(|o| o.error == "use_dpop_nonce")
+        {
             reply = self.send(&url, authorization.as_ref(), text).await?;
         }
         TokenResponse::read(&url, &reply)

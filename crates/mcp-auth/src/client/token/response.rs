@@ -35,7 +35,7 @@ struct TokenResponseBody {
 /// An OAuth error response.
 #[derive(Debug, Deserialize)]
 pub(crate) struct TokenError {
-    error: String,
+    pub(crate) error: String,
     error_description: Option<String>,
 }
 
@@ -45,10 +45,6 @@ impl TokenError {
             return None;
         }
         reply.json().ok()
-    }
-
-    pub(crate) fn wants_nonce(&self) -> bool {
-        self.error == "use_dpop_nonce"
     }
 
     fn kind(&self) -> ErrorKind {

@@ -57,7 +57,7 @@ impl Policy {
         }
         let token = super::token::take(parts)?;
         let verified = self.verifier.verify(&token, &self.audience).await;
-        let identity = verified.map_err(|rejection| match rejection.into_reason() {
+        let identity = verified.map_err(|rejection| match rejection.0 {
             RejectionReason::Invalid(why) => Refusal::Invalid(why),
             RejectionReason::Unavailable(error) => {
                 tracing::warn!(%error, "tokens cannot be verified");

@@ -83,7 +83,7 @@ impl Inner {
     /// Returns the identity of a token that the issuer reports as active.
     fn check(&self, claims: Claims<'_>) -> Result<Identity, Rejection> {
         let issuer = &self.client.issuer.name;
-        if !claims.is_true("active") {
+        if !claims.is_active() {
             return Err(Rejection::invalid("the token is not active"));
         }
         if claims.text("iss")?.is_some_and(|t| t != issuer) {

@@ -81,27 +81,20 @@ impl Algorithm {
         }
     }
 
-    /// Returns the verification algorithm of an elliptic curve.
-    pub(crate) fn of_curve(self) -> Option<&'static dyn VerificationAlgorithm> {
-        Some(match self {
-            Self::ES256 => &ECDSA_P256_SHA256_FIXED,
-            Self::ES384 => &ECDSA_P384_SHA384_FIXED,
-            Self::EdDSA => &ED25519,
-            _ => return None,
-        })
-    }
-
-    /// Returns the verification parameters of RSA, for keys of 2,048 to 8,192 bits.
-    pub(crate) fn of_rsa(self) -> Option<&'static RsaParameters> {
-        Some(match self {
-            Self::RS256 => &RSA_PKCS1_2048_8192_SHA256,
-            Self::RS384 => &RSA_PKCS1_2048_8192_SHA384,
-            Self::RS512 => &RSA_PKCS1_2048_8192_SHA512,
-            Self::PS256 => &RSA_PSS_2048_8192_SHA256,
-            Self::PS384 => &RSA_PSS_2048_8192_SHA384,
-            Self::PS512 => &RSA_PSS_2048_8192_SHA512,
-            _ => return None,
-        })
+    /// Returns the implementation. RSA keys have 2,048 to 8,192 bits.
+    pub(crate) fn verification(self) -> Verification {
+        use Verification::{Point, Rsa};
+        match self {
+            Self::ES256 => Point(&ECDSA_P256_SHA256_FIXED),
+            Self::ES384 => Point(&ECDSA_P384_SHA384_FIXED),
+            Self::EdDSA => Point(&ED25519),
+            Self::RS256 => Rsa(&RSA_PKCS1_2048_8192_SHA256),
+            Self::RS384 => Rsa(&RSA_PKCS1_2048_8192_SHA384),
+            Self::RS512 => Rsa(&RSA_PKCS1_2048_8192_SHA512),
+            Self::PS256 => Rsa(&RSA_PSS_2048_8192_SHA256),
+            Self::PS384 => Rsa(&RSA_PSS_2048_8192_SHA384),
+            Self::PS512 => Rsa(&RSA_PSS_2048_8192_SHA512),
+        }
     }
 }
 
@@ -118,4 +111,10 @@ pub(crate) enum Family {
     P384,
     Ed25519,
     Rsa,
+}
+
+/// How signatures are verified: with the point of a curve, or with RSA components.
+pub(crate) enum Verification {
+    Point(&'static dyn VerificationAlgorithm),
+    Rsa(&'static RsaParameters),
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use ring::signature::{RsaPublicKeyComponents, UnparsedPublicKey};
 use serde_json::{Map, Value};
 
-use super::algorithm::{Algorithm, Family};
+use super::algorithm::{Algorithm, Family, Verification};
 use crate::error::Error;
 use crate::server::strict::{decode_base64url, parse_object};
 
@@ -144,15 +144,14 @@ impl Key {
     }
 
     fn verifies(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> bool {
-        let verified = match &self.material {
-            Material::Point(_, point) => algorithm
-                .of_curve()
-                .map(|how| UnparsedPublicKey::new(how, point).verify(message, signature)),
-            Material::Rsa(key) => algorithm
-                .of_rsa()
-                .map(|how| key.verify(how, message, signature)),
+        let verified = match (&self.material, algorithm.verification()) {
+            (Material::Point(_, point), Verification::Point(how)) => {
+                UnparsedPublicKey::new(how, point).verify(message, signature)
+            }
+            (Material::Rsa(key), Verification::Rsa(how)) => key.verify(how, message, signature),
+            _ => return false,
         };
-        matches!(verified, Some(Ok(())))
+        verified.is_ok()
     }
 }
 

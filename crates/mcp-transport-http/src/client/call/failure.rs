@@ -26,6 +26,18 @@ impl CallFailure {
     pub(crate) fn failed(error: TransportError) -> Self {
         Self::Final(failed(error))
     }
+
+    /// Converts the failure of a request that is not repeated. `session_lost` is the text for a lost
+    /// session.
+    pub(crate) fn into_error(self, session_lost: impl Into<String>) -> CallError {
+        match self {
+            Self::Final(error) => error,
+            Self::ResponseLost(error) | Self::Unreachable(error) | Self::Unavailable(_, error) => {
+                failed(error)
+            }
+            Self::SessionLost { .. } => failed(TransportError::new(session_lost.into())),
+        }
+    }
 }
 
 impl From<SendError> for CallFailure {

@@ -26,8 +26,7 @@ pub(crate) fn start(
             // Boxed because it is rare: the future of a call is as large as its largest branch.
             return Box::pin(initialize::open_first(&state, params)).await;
         }
-        let sent = state.until_closed(state.outbox.sent_up_to(after)).await;
-        sent.map_err(CallError::Closed)?;
+        state.until_closed(state.outbox.sent_up_to(after)).await?;
         match extras.stateless {
             Some(request) => {
                 let headers = stateless::headers(method, request, extras.headers);
@@ -46,8 +45,7 @@ async fn run(
 ) -> Result<Answer, CallError> {
     let mut may_repeat = is_repeatable(method);
     loop {
-        let session = state.until_closed(state.sessions.current()).await;
-        let session = session.map_err(CallError::Closed)?;
+        let session = state.until_closed(state.sessions.current()).await?;
         match attempt(state, &session, method, params.as_deref()).await {
             Ok(answer) => {
                 if ReplayState::is_replayed(method) && answer.is_ok() {
@@ -62,8 +60,7 @@ async fn run(
             Err(CallFailure::Final(error)) => return Err(error),
             Err(CallFailure::SessionLost { seen }) => {
                 state.session_lost(&session);
-                let renewed = state.until_closed(state.sessions.current()).await;
-                renewed.map_err(CallError::Closed)?;
+                state.until_closed(state.sessions.current()).await?;
                 if !may_repeat {
                     return Err(failed(session_lost_error(state, method, seen)));
                 }
@@ -77,10 +74,7 @@ async fn run(
             Err(CallFailure::Unreachable(error)) => return Err(failed(error)),
             Err(CallFailure::Unavailable(wait, error)) => match wait {
                 Some(wait) if may_repeat && wait <= state.options.retry_after => {
-                    state
-                        .until_closed(sleep(wait))
-                        .await
-                        .map_err(CallError::Closed)?;
+                    state.until_closed(sleep(wait)).await?;
                 }
                 _ => return Err(failed(error)),
             },

@@ -25,6 +25,8 @@ pub(crate) const NAME: HeaderName = HeaderName::from_static("mcp-name");
 /// Prefix of the headers that repeat arguments. Header names ignore case.
 pub(crate) const PARAM_PREFIX: &str = "mcp-param-";
 
+const NO_SESSION: &str = "the server reports a lost session, but the request has none";
+
 /// Returns the headers of a request of the stateless revision. `params` are the headers for its
 /// arguments.
 pub(crate) fn headers(
@@ -73,7 +75,8 @@ pub(crate) async fn run(
     });
     let mut may_wait = is_repeatable(method);
     loop {
-        let pending = PendingRequest::open(state, &no_session, method).map_err(fatal)?;
+        let pending = PendingRequest::open(state, &no_session, method)
+            .map_err(|failure| failure.into_error(NO_SESSION))?;
         if let Some(id) = &id {
             id.set(pending.context.id);
         }
@@ -88,28 +91,14 @@ pub(crate) async fn run(
             Err(CallFailure::Unavailable(Some(wait), _))
                 if may_wait && wait <= state.options.retry_after =>
             {
-                let waited = state.until_closed(sleep(wait)).await;
-                waited.map_err(CallError::Closed)?;
+                state.until_closed(sleep(wait)).await?;
                 may_wait = false;
             }
             Err(CallFailure::ResponseLost(error)) => {
                 return Err(failed(may_have_run(error, method)));
             }
-            Err(failure) => return Err(fatal(failure)),
+            Err(failure) => return Err(failure.into_error(NO_SESSION)),
         }
-    }
-}
-
-fn fatal(failure: CallFailure) -> CallError {
-    match failure {
-        CallFailure::Final(error) => error,
-        CallFailure::ResponseLost(error)
-        | CallFailure::Unreachable(error)
-        | CallFailure::Unavailable(_, error) => failed(error),
-        CallFailure::SessionLost { .. } => failed(TransportError::new(
-            "the server reports a lost session, but the request has \
-             none",
-        )),
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::client::call::failure::{CallFailure, failed};
+use crate::client::call::failure::CallFailure;
 use crate::client::call::pending::PendingRequest;
 use crate::client::call::read::read;
 use crate::client::call::response::ResponseContext;
@@ -14,7 +14,7 @@ use crate::client::session::current::{Session, session_id};
 use crate::client::session::legacy;
 use crate::client::state::ClientState;
 use ::http::{HeaderMap, StatusCode};
-use mcp_protocol::{Answer, CallError, TransportError};
+use mcp_protocol::{Answer, CallError};
 #[cfg(feature = "legacy")]
 use mcp_protocol::{Extras, Link as _};
 use mcp_types::method;
@@ -27,7 +27,7 @@ pub(crate) async fn open_first(
     let mut may_repeat = true;
     loop {
         let mut status = None;
-        let error = match attempt(state, params.as_deref(), &mut status).await {
+        match attempt(state, params.as_deref(), &mut status).await {
             Ok((answer, session)) => {
                 if answer.is_ok() {
                     state.sessions.set_initialize_params(params.as_deref());
@@ -39,24 +39,18 @@ pub(crate) async fn open_first(
             Err(CallFailure::Final(error)) if status.is_some_and(legacy::may_be_legacy) => {
                 return connect_legacy(state, params, error).await;
             }
-            Err(CallFailure::Final(error)) => return Err(error),
             // A session that is never used expires at the server.
             Err(CallFailure::ResponseLost(error)) if may_repeat => {
                 tracing::debug!(%error, "repeating initialize, because its response is lost");
                 may_repeat = false;
-                continue;
             }
-            Err(
-                CallFailure::Unreachable(error)
-                | CallFailure::ResponseLost(error)
-                | CallFailure::Unavailable(_, error),
-            ) => error,
-            Err(CallFailure::SessionLost { .. }) => TransportError::new(format!(
-                "the server at {} ended the session during initialization",
-                state.http.endpoint
-            )),
-        };
-        return Err(failed(error));
+            Err(failure) => {
+                return Err(failure.into_error(format!(
+                    "the server at {} ended the session during initialization",
+                    state.http.endpoint
+                )));
+            }
+        }
     }
 }
 
