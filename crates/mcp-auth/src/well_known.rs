@@ -91,18 +91,10 @@ mod tests {
     #[test]
     fn server_metadata_is_at_the_path_then_at_the_root() {
         let of = |url: &str| resource_metadata_urls(&Url::parse(url).unwrap());
-        assert_eq!(
-            urls(&of("https://h:8443/a/mcp?x=1")),
-            [
-                "https://h:8443/.well-known/oauth-protected-resource/a/mcp",
-                "https://h:8443/.well-known/oauth-protected-resource",
-            ]
-        );
-        let root = of("https://h/");
-        assert_eq!(
-            urls(&root),
-            ["https://h/.well-known/oauth-protected-resource"]
-        );
+        let path = "https://h:8443/.well-known/oauth-protected-resource/a/mcp";
+        let root = "https://h:8443/.well-known/oauth-protected-resource";
+        assert_eq!(urls(&of("https://h:8443/a/mcp?x=1")), [path, root]);
+        assert_eq!(urls(&of("https://h:8443/")), [root]);
     }
 
     // proves: AUTH-025, AUTH-026, M-AUTH-060, M-AUTH-061, M-AUTH-088

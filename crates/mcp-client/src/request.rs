@@ -21,7 +21,6 @@ pub(crate) struct Request {
     pub(crate) is_single: bool,
 }
 
-/// Settings of one request.
 #[derive(Default)]
 pub(crate) struct RequestOptions {
     /// Timeouts of this request; default: those of the client.

@@ -5,7 +5,6 @@ use serde_json::{Map, Value};
 use super::SchemaError;
 use super::words::clip;
 
-/// The supported dialects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
     Draft4,

@@ -12,7 +12,6 @@ use crate::job::{Query, Write};
 use crate::tables::{self, DatabaseError, FORMAT, META, Reader, Tables};
 use crate::{OpenError, RedbOptions};
 
-/// A file and its database.
 #[derive(Debug)]
 pub(crate) struct StoreFile {
     path: PathBuf,

@@ -36,7 +36,6 @@ pub(crate) const META: TableDefinition<'_, &str, u64> = TableDefinition::new("me
 const FORMAT_KEY: &str = "format";
 const BYTES_KEY: &str = "bytes";
 
-/// A failure of the database.
 #[derive(Debug)]
 pub(crate) struct DatabaseError(Box<redb::Error>);
 
@@ -271,7 +270,6 @@ pub(crate) struct Reader {
     unfinished: ReadOnlyTable<&'static str, ()>,
 }
 
-/// The result of a query.
 #[derive(Default)]
 pub(crate) struct QueryResult {
     pub(crate) tasks: Vec<Task>,

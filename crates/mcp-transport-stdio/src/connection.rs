@@ -10,7 +10,6 @@ use std::task::Poll;
 use mcp_protocol::{BoxFuture, Closed, Connection, Link, Mux, TransportError};
 use tokio::sync::{Notify, watch};
 
-/// The stage of a connection.
 #[derive(Debug, Clone)]
 enum Stage {
     Open,

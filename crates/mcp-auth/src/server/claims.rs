@@ -14,7 +14,6 @@ use super::verify::Rejection;
 /// Maximum clock skew between the issuer and this server.
 pub(crate) const SKEW: Duration = Duration::from_secs(60);
 
-/// The claims of a token.
 #[derive(Clone, Copy)]
 pub(crate) struct Claims<'a>(&'a Map<String, Value>);
 

@@ -19,7 +19,6 @@ pub(crate) const ISSUER_LIMITS: Limits = Limits {
     max_redirects: 3,
 };
 
-/// An issuer.
 pub(crate) struct Issuer {
     pub(crate) name: String,
     pub(crate) url: Url,

@@ -77,7 +77,6 @@ pub trait Resolver: Send + Sync + 'static {
     fn resolve<'a>(&'a self, host: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>>;
 }
 
-/// The resolver of the operating system.
 #[derive(Debug)]
 pub(crate) struct SystemResolver;
 

@@ -88,7 +88,6 @@ impl UrlPolicy {
         }
     }
 
-    /// Creates the error for a host with a forbidden address.
     pub(crate) fn refusal(host: &str, address: IpAddr) -> Error {
         Error::forbidden(format!("{host} {}", refusal_reason(address)))
     }
@@ -210,10 +209,6 @@ pub(crate) fn redacted(url: &Url) -> String {
 mod tests {
     use super::*;
 
-    fn policy(server: &str) -> UrlPolicy {
-        UrlPolicy::new(&Url::parse(server).unwrap(), false).unwrap()
-    }
-
     fn check(policy: &UrlPolicy, url: &str) -> Result<(), Error> {
         policy.check(&Url::parse(url).unwrap())
     }
@@ -221,7 +216,8 @@ mod tests {
     // proves: AUTH-085, SEC-012, SEC-013, M-AUTH-080
     #[test]
     fn t34_private_addresses_are_rejected_in_any_notation() {
-        let policy = policy("https://mcp.example.com/mcp");
+        let server = Url::parse("https://mcp.example.com/mcp").unwrap();
+        let policy = UrlPolicy::new(&server, false).unwrap();
         for url in [
             "http://as.example.com/",
             "ftp://as.example.com/",
@@ -268,35 +264,30 @@ mod tests {
     }
 
     #[test]
-    fn a_local_server_may_name_local_servers() {
-        let policy = policy("http://localhost:3000/mcp");
-        check(&policy, "http://localhost:4000/").unwrap();
-        check(&policy, "http://127.0.0.1:4000/").unwrap();
-        check(&policy, "http://[::1]:4000/").unwrap();
-        check(&policy, "https://10.0.0.1/").unwrap_err();
-        check(&policy, "http://as.example.com/").unwrap_err();
-    }
-
-    #[test]
-    fn the_configured_host_may_be_private_but_needs_tls() {
-        let policy = policy("https://10.0.0.5/mcp");
-        check(&policy, "https://10.0.0.5:8443/").unwrap();
-        check(&policy, "https://10.0.0.6/").unwrap_err();
+    fn addresses_are_allowed_by_server_and_setting() {
+        let local = "http://localhost:3000/mcp";
+        let private = "https://10.0.0.5/mcp";
+        let public = "https://mcp.example.com";
+        for (server, allow_private, url, is_allowed) in [
+            // A local server may name local servers.
+            (local, false, "http://localhost:4000/", true),
+            (local, false, "http://127.0.0.1:4000/", true),
+            (local, false, "http://[::1]:4000/", true),
+            (local, false, "https://10.0.0.1/", false),
+            (local, false, "http://as.example.com/", false),
+            // The configured host may be private.
+            (private, false, "https://10.0.0.5:8443/", true),
+            (private, false, "https://10.0.0.6/", false),
+            // Private networks can be allowed, but metadata services cannot.
+            (public, true, "https://10.0.0.1/", true),
+            (public, true, "https://169.254.169.254/", false),
+            (public, true, "https://127.0.0.1/", false),
+        ] {
+            let policy = UrlPolicy::new(&Url::parse(server).unwrap(), allow_private).unwrap();
+            assert_eq!(check(&policy, url).is_ok(), is_allowed, "{server} {url}");
+        }
         let plain = Url::parse("http://10.0.0.5/mcp").unwrap();
-        assert!(
-            UrlPolicy::new(&plain, true)
-                .unwrap_err()
-                .to_string()
-                .contains("https")
-        );
-    }
-
-    #[test]
-    fn private_networks_can_be_allowed_but_metadata_services_cannot() {
-        let server = Url::parse("https://mcp.example.com").unwrap();
-        let policy = UrlPolicy::new(&server, true).unwrap();
-        check(&policy, "https://10.0.0.1/").unwrap();
-        check(&policy, "https://169.254.169.254/").unwrap_err();
-        check(&policy, "https://127.0.0.1/").unwrap_err();
+        let error = UrlPolicy::new(&plain, true).unwrap_err().to_string();
+        assert!(error.contains("https"), "a private host needs TLS: {error}");
     }
 }

@@ -49,7 +49,6 @@ impl KnownTools {
         self.has_headers
     }
 
-    /// Returns whether tools were listed.
     pub(crate) fn were_listed(&self) -> bool {
         self.listed.load(Ordering::Relaxed)
     }

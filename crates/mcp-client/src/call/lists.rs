@@ -20,28 +20,24 @@ const MAX_PAGES: usize = 1_000;
 /// Items that the client keeps of one list before it reports an endless list.
 const MAX_ITEMS: usize = 100_000;
 
-/// Lists all tools.
 pub(crate) async fn tools(shared: &Arc<Shared>) -> Result<Vec<Tool>, Error> {
     let take = |page: ListToolsResult| (page.tools, page.next_cursor);
     let tools = all::<ListToolsRequest, _>(shared, take).await?;
     Ok(with_safe_icons(tools, |tool| &mut tool.icons))
 }
 
-/// Lists all prompts.
 pub(crate) async fn prompts(shared: &Arc<Shared>) -> Result<Vec<Prompt>, Error> {
     let take = |page: ListPromptsResult| (page.prompts, page.next_cursor);
     let prompts = all::<ListPromptsRequest, _>(shared, take).await?;
     Ok(with_safe_icons(prompts, |prompt| &mut prompt.icons))
 }
 
-/// Lists all resources.
 pub(crate) async fn resources(shared: &Arc<Shared>) -> Result<Vec<Resource>, Error> {
     let take = |page: ListResourcesResult| (page.resources, page.next_cursor);
     let resources = all::<ListResourcesRequest, _>(shared, take).await?;
     Ok(with_safe_icons(resources, |resource| &mut resource.icons))
 }
 
-/// Lists all resource templates.
 pub(crate) async fn resource_templates(
     shared: &Arc<Shared>,
 ) -> Result<Vec<ResourceTemplate>, Error> {
@@ -50,7 +46,6 @@ pub(crate) async fn resource_templates(
     Ok(with_safe_icons(templates, |template| &mut template.icons))
 }
 
-/// Lists all tasks.
 pub(crate) async fn tasks(shared: &Arc<Shared>) -> Result<Vec<Task>, Error> {
     all::<ListTasksRequest, _>(shared, |page| (page.tasks, page.next_cursor)).await
 }

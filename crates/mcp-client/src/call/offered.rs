@@ -67,7 +67,6 @@ fn is_removed(method: &str) -> bool {
         && v2026_07_28::request_direction(method).is_none()
 }
 
-/// Returns whether the tasks extension of 2026-07-28 has the method.
 fn is_of_tasks_extension(method: &str) -> bool {
     matches!(
         method,

@@ -20,7 +20,6 @@ pub struct Progress {
     pub message: Option<String>,
 }
 
-/// The callback of a call.
 pub(crate) type Callback = Box<dyn FnMut(Progress) + Send>;
 
 /// The calls that may receive progress, by token. Tokens count up and are never used twice.

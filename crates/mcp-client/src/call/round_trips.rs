@@ -28,7 +28,6 @@ pub(crate) trait AnswerInput: Send + Sync {
     fn answer(&self, method: &str, params: Option<&str>) -> Result<Reply, ErrorObject>;
 }
 
-/// The type of a result.
 pub(crate) enum ResultKind {
     Complete,
     InputRequired,
@@ -67,7 +66,6 @@ impl ResultKind {
     }
 }
 
-/// Returns whether the method allows `input_required`.
 fn may_require_input(method: &str) -> bool {
     matches!(
         method,
@@ -75,7 +73,6 @@ fn may_require_input(method: &str) -> bool {
     )
 }
 
-/// A result that requires input.
 pub(crate) struct InputRequired<'a> {
     method: &'static str,
     requests: Option<&'a str>,

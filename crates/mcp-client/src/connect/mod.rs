@@ -36,7 +36,6 @@ pub(crate) struct ConnectOptions {
     pub(crate) policy: Policy,
 }
 
-/// A connection and the result of connecting.
 pub(crate) type Connected = (Arc<dyn Connection>, Agreed);
 
 /// One transport while its revision is being negotiated.
@@ -318,7 +317,6 @@ impl DiscoverReply {
     }
 }
 
-/// Returns the revisions that an error lists.
 fn listed(error: &ErrorObject) -> Option<String> {
     let data = UnsupportedProtocolVersion::deserialize(error.data.as_ref()?);
     data.ok().map(|data| data.supported.join(", "))

@@ -185,7 +185,6 @@ impl ClientInbound {
     }
 }
 
-/// Returns the subscription of a notification.
 fn subscription(params: &str) -> Option<RequestId> {
     let id = member(member(params, "_meta")?, SUBSCRIPTION_ID_KEY)?;
     decode(id).ok()

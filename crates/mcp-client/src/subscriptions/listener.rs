@@ -147,7 +147,6 @@ impl SubscriptionListener {
         });
     }
 
-    /// Returns whether any changes are wanted.
     pub(crate) fn has_wanted(&self) -> bool {
         !is_empty(&self.wanted.borrow().filter())
     }
@@ -172,7 +171,6 @@ impl SubscriptionListener {
         outcome.unwrap_or_else(|| Err(ListenError::Ended("the connection ended".to_owned())))
     }
 
-    /// Returns the filter that the server acknowledged.
     pub(crate) fn acknowledged_filter(&self) -> Option<SubscriptionFilter> {
         let status = self.status.borrow();
         status.outcome.clone().and_then(Result::ok)

@@ -31,7 +31,6 @@ const MAX_INPUT_REQUESTS: usize = 1_000;
 /// How often input responses are sent again after a rejection that may be temporary.
 const MAX_REJECTIONS: u32 = 8;
 
-/// Waits for one task.
 pub(super) struct TaskPoller<'a> {
     pub(super) shared: &'a Shared,
     pub(super) task: &'a TaskRef,
@@ -344,7 +343,6 @@ impl<'a> TaskPoller<'a> {
     }
 }
 
-/// Waits for the next event.
 async fn next(
     work: &mut Vec<BackgroundWork>,
     due: Instant,

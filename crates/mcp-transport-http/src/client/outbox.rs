@@ -34,11 +34,9 @@ struct State {
     queue: VecDeque<QueuedMessage>,
     bytes: usize,
     pushed: u64,
-    /// Whether a task is sending.
     sending: bool,
 }
 
-/// One message to deliver.
 pub(crate) struct QueuedMessage {
     pub(crate) message: Bytes,
     /// The session of the message, or `None` for the current one.

@@ -72,7 +72,6 @@ impl Group {
         }
     }
 
-    /// Kills the process.
     #[cfg(not(unix))]
     pub(crate) fn kill(&mut self) {
         if !self.over && !self.reaped {

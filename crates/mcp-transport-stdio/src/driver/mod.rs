@@ -51,7 +51,6 @@ struct Input<R> {
     spawner: Spawner,
 }
 
-/// The result of one read.
 enum Read {
     /// Bytes were read or lines were handled; there may be output.
     Progress,

@@ -80,20 +80,17 @@ impl Spawner {
 
     fn spawn_async(&self, mut run: Run) {
         let running = RunningGuard::new(&self.running);
-        match run.deadline() {
-            None => tokio::spawn(async move {
-                run.await;
-                drop(running);
-            }),
-            Some(deadline) => tokio::spawn(async move {
-                if timeout(deadline, &mut run).await.is_err() {
-                    run.expire();
-                } else {
-                    drop(run);
+        tokio::spawn(async move {
+            match run.deadline() {
+                None => run.await,
+                Some(deadline) => {
+                    if timeout(deadline, &mut run).await.is_err() {
+                        run.expire();
+                    }
                 }
-                drop(running);
-            }),
-        };
+            }
+            drop(running);
+        });
     }
 
     /// Completes when all handlers have finished and their responses are queued.
@@ -121,7 +118,6 @@ struct Running {
     idle: Notify,
 }
 
-/// One running handler.
 struct RunningGuard(Arc<Running>);
 
 impl RunningGuard {

@@ -14,7 +14,6 @@ use crate::well_known;
 /// Maximum number of issuers that are tried.
 const MAX_ISSUERS: usize = 8;
 
-/// The result of a discovery.
 #[derive(Debug, Clone)]
 pub(crate) struct DiscoveryResult {
     /// The resource identifier of the server, as its metadata has it.

@@ -300,7 +300,6 @@ impl Inner {
         self.settings.require_dpop || document.is_some_and(|d| d.dpop_bound_access_tokens_required)
     }
 
-    /// Creates the token set of a token response.
     fn tokens(
         &self,
         answer: TokenResponse,

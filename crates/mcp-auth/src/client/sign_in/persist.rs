@@ -89,7 +89,6 @@ impl Inner {
         Ok(key)
     }
 
-    /// Returns the stored registration with this issuer.
     pub(crate) async fn load_client(&self, issuer: &str) -> Result<Option<Registration>, Error> {
         if let Some(client) = self.state().clients.get(issuer) {
             return Ok(Some(client.clone()));

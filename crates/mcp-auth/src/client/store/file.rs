@@ -70,7 +70,6 @@ impl FileStore {
         .await
     }
 
-    /// Waits for a lock file.
     async fn lock_file(&self, which: &str) -> Result<File, Error> {
         let mut path = self.path.clone().into_os_string();
         path.push(format!(".{which}.lock"));

@@ -33,7 +33,6 @@ pub(super) struct Policy {
 /// The permissions of an accepted request.
 pub(super) struct Admission {
     grant: Grant,
-    /// The scopes of its token.
     granted: Scopes,
 }
 

@@ -33,7 +33,6 @@ pub(super) enum Refusal {
 /// The properties of the server that a challenge contains.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ChallengeContext<'a> {
-    /// The URL of the metadata.
     pub(super) metadata: &'a str,
     /// The scopes that every request requires.
     pub(super) scopes: &'a Scopes,
@@ -101,7 +100,6 @@ impl Refusal {
             .unwrap_or(HeaderValue::from_static("Bearer"))
     }
 
-    /// Returns the response.
     pub(super) fn response(&self, context: ChallengeContext<'_>) -> Response<TextBody> {
         let mut body = json!({
             "error": self.code().unwrap_or("unauthorized"),

@@ -41,7 +41,6 @@ pub(crate) enum Outcome {
 type IntrospectionResult = Result<Outcome, Error>;
 type CacheEntry = Arc<AsyncMutex<Option<(IntrospectionResult, Instant)>>>;
 
-/// The cache.
 pub(crate) struct Cache {
     entries: Mutex<HashMap<String, CacheEntry>>,
     /// One permit for each request to the issuer.

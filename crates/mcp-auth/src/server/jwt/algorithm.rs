@@ -71,7 +71,6 @@ impl Algorithm {
         Self::ALL.into_iter().find(|i| i.as_str() == name)
     }
 
-    /// Returns the family of its keys.
     pub(crate) const fn family(self) -> Family {
         match self {
             Self::ES256 => Family::P256,
@@ -104,7 +103,6 @@ impl fmt::Display for Algorithm {
     }
 }
 
-/// A family of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Family {
     P256,

@@ -42,7 +42,6 @@ impl Default for CacheLifetimes {
     }
 }
 
-/// A cache of keys.
 #[derive(Clone)]
 pub(crate) struct Cache(Arc<Inner>);
 

@@ -35,7 +35,6 @@ enum Material {
     Rsa(RsaPublicKeyComponents<Vec<u8>>),
 }
 
-/// The result of a signature check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SignatureCheck {
     Valid,

@@ -50,7 +50,6 @@ impl From<SendError> for CallFailure {
     }
 }
 
-/// Converts a transport error to the error of one call.
 pub(crate) fn failed(error: TransportError) -> CallError {
     CallError::Failed(Arc::new(error))
 }

@@ -13,7 +13,6 @@ use http::{Response, StatusCode};
 use mcp_protocol::{Answer, CallError};
 use mcp_types::method;
 
-/// Reads the response to a request.
 pub(crate) async fn read(
     context: &ResponseContext<'_>,
     response: Response<ResponseBody>,

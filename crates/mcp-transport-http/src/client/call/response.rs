@@ -20,7 +20,6 @@ pub(crate) struct ResponseContext<'a> {
 }
 
 impl ResponseContext<'_> {
-    /// Returns the request as a message.
     pub(crate) fn message(&self, params: Option<&[u8]>) -> Bytes {
         let mut message = Vec::with_capacity(params.map_or(0, <[u8]>::len) + 128);
         write_request(

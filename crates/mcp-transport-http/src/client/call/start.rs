@@ -6,7 +6,6 @@ use crate::client::call::failure::{CallFailure, failed, is_repeatable, may_have_
 use crate::client::call::pending::attempt;
 use crate::client::call::stateless;
 use crate::client::session::initialize;
-use crate::client::session::replay::ReplayState;
 use crate::client::state::ClientState;
 use mcp_protocol::{Answer, Call, CallError, Extras, TransportError};
 use mcp_types::method;
@@ -48,11 +47,9 @@ async fn run(
         let session = state.until_closed(state.sessions.current()).await?;
         match attempt(state, &session, method, params.as_deref()).await {
             Ok(answer) => {
-                if ReplayState::is_replayed(method) && answer.is_ok() {
-                    state
-                        .sessions
-                        .replay
-                        .record(method, params.as_deref().unwrap_or_default());
+                if answer.is_ok() {
+                    let params = params.as_deref().unwrap_or_default();
+                    state.sessions.replay.record(method, params);
                 }
                 state.resume_listening();
                 return Ok(answer);

@@ -14,7 +14,6 @@ use mcp_protocol::{
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
-/// A server request in flight.
 struct ServerRequest {
     state: Arc<ClientState>,
     /// The session of the request. The response is not sent in another session.

@@ -92,7 +92,6 @@ impl Sessions {
         let _ = self.phase.subscribe().wait_for(newer).await;
     }
 
-    /// Sets the current session.
     pub(crate) fn open(&self, session: Arc<Session>) {
         self.phase.send_replace(SessionPhase::Open(session));
     }
@@ -138,7 +137,6 @@ impl Sessions {
         lock(&self.handshake).params = Some(params.unwrap_or(b"{}").into());
     }
 
-    /// Returns the params of `initialize`.
     pub(crate) fn initialize_params(&self) -> Option<Arc<[u8]>> {
         lock(&self.handshake).params.clone()
     }

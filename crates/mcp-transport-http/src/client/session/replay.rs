@@ -18,9 +18,6 @@ struct State {
     subscriptions: BTreeMap<String, Vec<u8>>,
 }
 
-/// A request to replay: method and params.
-pub(crate) type ReplayRequest = (&'static str, Vec<u8>);
-
 impl ReplayState {
     pub(crate) fn new(limit: usize) -> Self {
         Self {
@@ -29,45 +26,36 @@ impl ReplayState {
         }
     }
 
-    /// Returns whether requests of this method are replayed.
-    pub(crate) fn is_replayed(method: &str) -> bool {
-        matches!(
-            method,
-            method::LOGGING_SET_LEVEL | method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE
-        )
-    }
-
-    /// Records a request that has succeeded.
+    /// Records a request that has succeeded, if its effect must be restored in a new session.
     pub(crate) fn record(&self, method: &str, params: &[u8]) {
-        let mut state = lock(&self.state);
-        match method {
-            method::LOGGING_SET_LEVEL => state.level = Some(params.to_vec()),
-            method::RESOURCES_SUBSCRIBE => {
-                let Some(uri) = uri(params) else {
-                    return;
-                };
-                let subscriptions = &mut state.subscriptions;
-                if subscriptions.len() < self.limit || subscriptions.contains_key(&uri) {
-                    subscriptions.insert(uri, params.to_vec());
-                } else {
-                    tracing::warn!(
-                        limit = self.limit,
-                        "a subscription will not be restored in a new session; the limit of \
-                         ClientOptions::with_max_restored_subscriptions is reached"
-                    );
-                }
+        let is_subscription = match method {
+            method::LOGGING_SET_LEVEL => {
+                lock(&self.state).level = Some(params.to_vec());
+                return;
             }
-            method::RESOURCES_UNSUBSCRIBE => {
-                if let Some(uri) = uri(params) {
-                    state.subscriptions.remove(&uri);
-                }
-            }
-            _ => {}
+            method::RESOURCES_SUBSCRIBE => true,
+            method::RESOURCES_UNSUBSCRIBE => false,
+            _ => return,
+        };
+        let Some(uri) = uri(params) else {
+            return;
+        };
+        let subscriptions = &mut lock(&self.state).subscriptions;
+        if !is_subscription {
+            subscriptions.remove(&uri);
+        } else if subscriptions.len() < self.limit || subscriptions.contains_key(&uri) {
+            subscriptions.insert(uri, params.to_vec());
+        } else {
+            tracing::warn!(
+                limit = self.limit,
+                "a subscription will not be restored in a new session; the limit of \
+                 ClientOptions::with_max_restored_subscriptions is reached"
+            );
         }
     }
 
-    /// Returns the requests to replay.
-    pub(crate) fn requests(&self) -> Vec<ReplayRequest> {
+    /// Returns the methods and params of the requests to replay.
+    pub(crate) fn requests(&self) -> Vec<(&'static str, Vec<u8>)> {
         let state = lock(&self.state);
         let level = state
             .level

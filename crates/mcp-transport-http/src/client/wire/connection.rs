@@ -181,7 +181,6 @@ impl HttpConnection {
         Ok((Request::from_parts(head, body), sent))
     }
 
-    /// Returns the target of a redirect.
     fn redirected(
         &self,
         request: &OutgoingRequest,
