@@ -1,6 +1,5 @@
 //! The negotiation of the revision, and its stored result.
 
-use std::fmt;
 use std::time::Duration;
 
 use mcp_protocol::Revision;
@@ -55,7 +54,7 @@ pub enum Era {
 /// # assert_eq!(prior, Negotiation::Prior(found));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Stored", into = "Stored")]
 pub struct KnownVersion(Revision);
 
@@ -77,12 +76,6 @@ impl KnownVersion {
     /// Returns the revision.
     pub fn revision(self) -> Revision {
         self.0
-    }
-}
-
-impl fmt::Debug for KnownVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "KnownVersion({:?}, {})", self.era(), self.0)
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct ClientInbound {
     subscriptions: Arc<Subscriptions>,
     pub(crate) listener: Arc<SubscriptionListener>,
     pub(crate) cache: Arc<Cache>,
-    pub(crate) tasks: Arc<StatusWatchers>,
+    pub(crate) tasks: StatusWatchers,
     agreed: OnceLock<(Revision, Implementation)>,
     /// Capacity for running handlers.
     permits: Arc<Semaphore>,
@@ -67,7 +67,7 @@ impl ClientInbound {
             listener: Arc::new(SubscriptionListener::new(Arc::clone(&subscriptions))),
             subscriptions,
             cache: Arc::new(cache),
-            tasks: Arc::default(),
+            tasks: StatusWatchers::default(),
             agreed: OnceLock::new(),
             permits: Arc::new(Semaphore::new(MAX_INPUT_REQUESTS)),
             urls: Arc::default(),

@@ -84,7 +84,7 @@ impl<'a> TaskPoller<'a> {
     /// Waits for the end of the task and returns the raw result. `first` is the state when the task
     /// was created.
     pub(super) async fn run(mut self, first: Option<Snapshot>) -> Result<RawJson, Error> {
-        let watch = self.shared.inbound.tasks.open(&self.task.id);
+        let mut watch = self.shared.inbound.tasks.open(&self.task.id);
         let mut now = match first {
             Some(first) => {
                 self.retries.answered(&first.state, Instant::now());
@@ -103,7 +103,7 @@ impl<'a> TaskPoller<'a> {
                 work.extend(self.start_work(&now, work.is_empty())?);
             }
             loop {
-                match next(&mut work, due, &watch).await? {
+                match next(&mut work, due, &mut watch).await? {
                     Event::Due => {
                         now = self.poll().await?;
                         due = Instant::now() + now.state.interval();
@@ -346,7 +346,7 @@ impl<'a> TaskPoller<'a> {
 async fn next(
     work: &mut Vec<BackgroundWork>,
     due: Instant,
-    watch: &StatusWatch,
+    watch: &mut StatusWatch,
 ) -> Result<Event, Error> {
     let changed = watch.changed();
     tokio::pin!(changed);

@@ -1,77 +1,55 @@
 //! Status notifications of tasks, which servers may send.
 
-use std::sync::{Arc, Mutex};
+use std::future::pending;
+use std::sync::Mutex;
 
 use mcp_jsonrpc::RawJson;
-use tokio::sync::Notify;
+use tokio::sync::watch;
 
 use super::state::Snapshot;
 use crate::sync::lock;
 
-/// The tasks that callers wait for.
+/// The latest notification about a task.
+type Latest = Option<RawJson>;
+
+/// The tasks that callers wait for, by id.
 #[derive(Default)]
-pub(crate) struct StatusWatchers(Mutex<Vec<Arc<Watcher>>>);
+pub(crate) struct StatusWatchers(Mutex<Vec<(String, watch::Sender<Latest>)>>);
 
-struct Watcher {
-    id: String,
-    latest: Mutex<Option<RawJson>>,
-    changed: Notify,
-}
-
-/// One watched task, removed from the table on drop.
-pub(super) struct StatusWatch {
-    table: Arc<StatusWatchers>,
-    watcher: Arc<Watcher>,
-}
+/// One watched task.
+pub(super) struct StatusWatch(watch::Receiver<Latest>);
 
 impl StatusWatchers {
-    pub(super) fn open(self: &Arc<Self>, id: &str) -> StatusWatch {
-        let watcher = Arc::new(Watcher {
-            id: id.to_owned(),
-            latest: Mutex::default(),
-            changed: Notify::new(),
-        });
-        lock(&self.0).push(Arc::clone(&watcher));
-        StatusWatch {
-            table: Arc::clone(self),
-            watcher,
-        }
+    pub(super) fn open(&self, id: &str) -> StatusWatch {
+        let (sender, receiver) = watch::channel(None);
+        let mut all = lock(&self.0);
+        all.retain(|(_, sender)| !sender.is_closed());
+        all.push((id.to_owned(), sender));
+        StatusWatch(receiver)
     }
 
     /// Passes a status notification to the callers that wait for its task.
     pub(crate) fn notify(&self, method: &'static str, text: &str) {
         let text = RawJson::copy(text);
-        let snapshot = match Snapshot::read(method, text.clone()) {
-            Ok(snapshot) => snapshot,
-            Err(error) => {
-                tracing::debug!(%error, "ignored a malformed task notification");
-                return;
+        match Snapshot::read(method, text.clone()) {
+            Ok(snapshot) => {
+                for (_, sender) in lock(&self.0).iter().filter(|(id, _)| *id == snapshot.id) {
+                    sender.send_replace(Some(text.clone()));
+                }
             }
-        };
-        for watcher in lock(&self.0)
-            .iter()
-            .filter(|watcher| watcher.id == snapshot.id)
-        {
-            *lock(&watcher.latest) = Some(text.clone());
-            watcher.changed.notify_one();
+            Err(error) => tracing::debug!(%error, "ignored a malformed task notification"),
         }
     }
 }
 
 impl StatusWatch {
-    /// Completes with the latest state.
-    pub(super) async fn changed(&self) -> RawJson {
-        loop {
-            if let Some(text) = lock(&self.watcher.latest).take() {
+    /// Completes with the latest state. Cancel safe.
+    pub(super) async fn changed(&mut self) -> RawJson {
+        while self.0.changed().await.is_ok() {
+            if let Some(text) = self.0.borrow_and_update().clone() {
                 return text;
             }
-            self.watcher.changed.notified().await;
         }
-    }
-}
-
-impl Drop for StatusWatch {
-    fn drop(&mut self) {
-        lock(&self.table.0).retain(|watcher| !Arc::ptr_eq(watcher, &self.watcher));
+        pending().await
     }
 }

@@ -1,18 +1,18 @@
 //! Runs handlers that do not finish when they are first polled.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{BlockingRun, PendingHandler, Run};
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
 /// Runs the pending handlers of a [`Mux`](mcp_protocol::Mux).
 pub(crate) struct Spawner {
     threads: Threads,
-    running: Arc<Running>,
+    /// Each running handler has a receiver, so that the channel is closed when none runs.
+    running: watch::Sender<()>,
     /// Capacity for blocking handlers. A handler that exceeds its deadline keeps its permit.
     blocking: Arc<Semaphore>,
     limit: usize,
@@ -31,7 +31,7 @@ impl Spawner {
     pub(crate) fn new(threads: Threads, limit: usize) -> Self {
         Self {
             threads,
-            running: Arc::default(),
+            running: watch::Sender::new(()),
             blocking: Arc::new(Semaphore::new(limit.min(Semaphore::MAX_PERMITS))),
             limit,
         }
@@ -59,7 +59,7 @@ impl Spawner {
             return;
         };
         if let Some(deadline) = run.deadline() {
-            let (expiry, running) = (run.expiry(), RunningGuard::new(&self.running));
+            let (expiry, running) = (run.expiry(), self.running.subscribe());
             tokio::spawn(async move {
                 if timeout(deadline, expiry.ended()).await.is_err() {
                     expiry.expire();
@@ -67,7 +67,7 @@ impl Spawner {
                 drop(running);
             });
         }
-        let running = RunningGuard::new(&self.running);
+        let running = self.running.subscribe();
         let job = move || {
             run.run();
             drop((permit, running));
@@ -79,7 +79,7 @@ impl Spawner {
     }
 
     fn spawn_async(&self, mut run: Run) {
-        let running = RunningGuard::new(&self.running);
+        let running = self.running.subscribe();
         tokio::spawn(async move {
             match run.deadline() {
                 None => run.await,
@@ -98,40 +98,8 @@ impl Spawner {
     /// # Cancel safety
     /// The future can be dropped at any time.
     pub(crate) fn idle(&self) -> impl Future<Output = ()> + use<> {
-        let running = Arc::clone(&self.running);
-        async move {
-            loop {
-                let changed = running.idle.notified();
-                if running.count.load(Ordering::Acquire) == 0 {
-                    return;
-                }
-                changed.await;
-            }
-        }
-    }
-}
-
-/// The number of running handlers.
-#[derive(Default)]
-struct Running {
-    count: AtomicUsize,
-    idle: Notify,
-}
-
-struct RunningGuard(Arc<Running>);
-
-impl RunningGuard {
-    fn new(running: &Arc<Running>) -> Self {
-        running.count.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(running))
-    }
-}
-
-impl Drop for RunningGuard {
-    fn drop(&mut self) {
-        if self.0.count.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.0.idle.notify_one();
-        }
+        let running = self.running.clone();
+        async move { running.closed().await }
     }
 }
 

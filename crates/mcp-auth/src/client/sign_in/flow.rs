@@ -112,8 +112,7 @@ impl Inner {
             )));
         };
         let client = self.bind_credentials(credentials, issuer)?;
-        self.identified(&client);
-        Ok(client)
+        Ok(self.identified(client))
     }
 
     /// Binds the configured credentials to an issuer. They are never sent to another one.
@@ -167,19 +166,15 @@ impl Inner {
         let issuer = &server.issuer;
         if let Some(credentials) = &self.settings.credentials {
             let client = self.bind_credentials(credentials, issuer)?;
-            self.identified(&client);
-            return Ok(client);
+            return Ok(self.identified(client));
         }
         let document = self.settings.document.as_ref();
         if let Some(document) = document.filter(|_| server.client_id_metadata_document_supported) {
-            let client = Registration::document(document, issuer);
-            self.identified(&client);
-            return Ok(client);
+            return Ok(self.identified(Registration::document(document, issuer)));
         }
         let stored = self.load_client(issuer).await?;
         if let Some(client) = stored.filter(|s| s.is_usable(redirect_uri, scopes, self.now())) {
-            self.identified(&client);
-            return Ok(client);
+            return Ok(self.identified(client));
         }
         let profile = &self.settings.profile;
         let register = |scopes| register(&self.http_client, server, profile, redirect_uri, scopes);
@@ -191,14 +186,14 @@ impl Inner {
             done => done?,
         };
         self.save_client(&client).await?;
-        self.identified(&client);
-        Ok(client)
+        Ok(self.identified(client))
     }
 
-    fn identified(&self, client: &Registration) {
+    fn identified(&self, client: Registration) -> Registration {
         self.report(&SignInProgress::Identified {
             client_id: client.client_id.clone(),
         });
+        client
     }
 
     /// Step 3: obtains the user's consent. Returns the request for a token with the authorization
