@@ -1,6 +1,5 @@
 //! The public store, and the thread that owns its file.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
 
@@ -23,6 +22,7 @@ const BATCH: usize = 64;
 ///
 /// Dropping the store waits for running operations and closes the file, which takes a few
 /// milliseconds.
+#[derive(Debug)]
 pub struct RedbStore {
     path: PathBuf,
     /// `None` while the store is being dropped.
@@ -147,14 +147,6 @@ impl Drop for RedbStore {
             // The thread catches panics.
             let _ = thread.join();
         }
-    }
-}
-
-impl fmt::Debug for RedbStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RedbStore")
-            .field("path", &self.path)
-            .finish_non_exhaustive()
     }
 }
 

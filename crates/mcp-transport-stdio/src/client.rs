@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use crate::connection::channel;
 use crate::driver::spawner::{Spawner, Threads};
 use crate::driver::{Driver, Role};
-use crate::error::{End, stall_text};
+use crate::error::End;
 use crate::options::Options;
 use crate::stray::{StrayFilter, StrayOutput};
 
@@ -119,16 +119,9 @@ where
 
 /// Returns the reason with which pending calls fail.
 pub(crate) fn reason(end: End, stray: &StrayOutput) -> Closed {
-    let gone = end.is_peer_gone();
     let reason = match end {
-        End::Eof => Closed::eof(),
-        End::Closed => Closed::local(),
-        End::Read(error) | End::Write(error) if gone => {
-            Closed::eof().with_detail(error.to_string())
-        }
-        End::Read(error) | End::Write(error) => Closed::io(error),
-        End::Stalled(limit) => Closed::stalled(stall_text(limit)),
         End::TooManyStrayLines => stray.limit_reason(),
+        end => end.into_closed(),
     };
     stray.explain(reason)
 }

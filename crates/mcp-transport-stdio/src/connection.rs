@@ -1,6 +1,5 @@
 //! A client's handle to a connection, and the counterpart in the task that moves the bytes.
 
-use std::fmt;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
@@ -27,6 +26,7 @@ struct Stop {
 }
 
 /// The client's handle. Dropping it closes the connection.
+#[derive(Debug)]
 pub(crate) struct Handle {
     mux: Arc<Mux>,
     stop: Arc<Stop>,
@@ -128,14 +128,5 @@ impl Drop for Handle {
     fn drop(&mut self) {
         self.mux.close(Closed::local());
         self.stop.wanted.notify_one();
-    }
-}
-
-impl fmt::Debug for Handle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connection")
-            .field("stage", &*self.stage.borrow())
-            .field("mux", &self.mux)
-            .finish()
     }
 }

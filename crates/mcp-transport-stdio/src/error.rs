@@ -3,6 +3,8 @@
 use std::time::Duration;
 use std::{fmt, io};
 
+use mcp_protocol::Closed;
+
 /// The reason why serving a pipe failed. The accessors tell its kind.
 ///
 /// A client that closes its end is not an error.
@@ -83,7 +85,7 @@ impl std::error::Error for Error {
 }
 
 /// Returns the error text for a peer that does not read.
-pub(crate) fn stall_text(limit: Duration) -> String {
+fn stall_text(limit: Duration) -> String {
     format!(
         "the peer read nothing for {} s, the limit of Options::with_write_timeout",
         limit.as_secs_f64()
@@ -106,6 +108,20 @@ pub(crate) enum End {
 }
 
 impl End {
+    /// Returns the reason for which the connection ended.
+    pub(crate) fn into_closed(self) -> Closed {
+        let gone = self.is_peer_gone();
+        match self {
+            Self::Eof => Closed::eof(),
+            Self::Read(error) | Self::Write(error) if gone => {
+                Closed::eof().with_detail(error.to_string())
+            }
+            Self::Read(error) | Self::Write(error) => Closed::io(error),
+            Self::Stalled(limit) => Closed::stalled(stall_text(limit)),
+            Self::Closed | Self::TooManyStrayLines => Closed::local(),
+        }
+    }
+
     /// Returns whether the peer is gone; otherwise the connection failed.
     pub(crate) fn is_peer_gone(&self) -> bool {
         use io::ErrorKind::{BrokenPipe, ConnectionReset};

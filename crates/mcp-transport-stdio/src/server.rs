@@ -4,6 +4,7 @@
 //! [stdio](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio),
 //! [shutdown](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#shutdown).
 
+use std::io;
 use std::sync::Arc;
 
 use mcp_protocol::{Closed, Mux, ServerSession, Service};
@@ -12,7 +13,7 @@ use tokio::time::timeout;
 
 use crate::driver::spawner::{Spawner, Threads};
 use crate::driver::{Driver, Role};
-use crate::error::{End, Error, ErrorKind, stall_text};
+use crate::error::{End, Error, ErrorKind};
 use crate::options::Options;
 use crate::standard;
 
@@ -135,28 +136,18 @@ where
 
 /// Returns the reason for the session and the result for the caller.
 fn outcome(end: End) -> (Closed, Result<(), Error>) {
-    let gone = end.is_peer_gone();
+    let copy = |error: &io::Error| io::Error::new(error.kind(), error.to_string());
     match end {
-        End::Eof => (Closed::eof(), Ok(())),
-        End::Read(error) | End::Write(error) if gone => {
-            (Closed::eof().with_detail(error.to_string()), Ok(()))
+        end if end.is_peer_gone() => (end.into_closed(), Ok(())),
+        End::Read(error) => {
+            let reason = Closed::io(copy(&error));
+            (reason, Err(Error::new(ErrorKind::Read, error)))
         }
-        End::Closed | End::TooManyStrayLines => (Closed::local(), Ok(())),
-        End::Read(error) => (
-            Closed::io(copy(&error)),
-            Err(Error::new(ErrorKind::Read, error)),
-        ),
-        End::Write(error) => (
-            Closed::io(copy(&error)),
-            Err(Error::new(ErrorKind::Write, error)),
-        ),
-        End::Stalled(limit) => (
-            Closed::stalled(stall_text(limit)),
-            Err(ErrorKind::Stalled(limit).into()),
-        ),
+        End::Write(error) => {
+            let reason = Closed::io(copy(&error));
+            (reason, Err(Error::new(ErrorKind::Write, error)))
+        }
+        End::Stalled(limit) => (end.into_closed(), Err(ErrorKind::Stalled(limit).into())),
+        end => (end.into_closed(), Ok(())),
     }
-}
-
-fn copy(error: &std::io::Error) -> std::io::Error {
-    std::io::Error::new(error.kind(), error.to_string())
 }

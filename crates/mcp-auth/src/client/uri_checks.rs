@@ -7,10 +7,7 @@ use crate::web::is_local;
 
 /// Parses the URL of a metadata field or a setting.
 pub(crate) fn parse_url(text: &str, field: &str) -> Result<Url, Error> {
-    Url::parse(text).map_err(|error| {
-        let message = format!("{field} {} is not a URL", quoted(text));
-        Error::caused(ErrorKind::InvalidResponse, message, error)
-    })
+    crate::web::parse_url(ErrorKind::InvalidResponse, field, text)
 }
 
 /// Checks that a browser may be redirected to `uri` with an authorization code.

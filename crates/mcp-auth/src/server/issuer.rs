@@ -76,7 +76,13 @@ impl Issuer {
         if reply.status.is_client_error() && !reply.is_temporary() {
             return Ok(None);
         }
-        let document: IssuerMetadata = json(url, &reply)?;
+        check(url, &reply)?;
+        let document: IssuerMetadata = reply.json().map_err(|error| {
+            // The content is not quoted, because it may be anything.
+            let url = redacted(url);
+            let message = format!("the response of {url} is not the expected document");
+            Error::caused(ErrorKind::InvalidResponse, message, error)
+        })?;
         if document.issuer != self.name {
             return Err(Error::mismatch(format!(
                 "the metadata at {} is of the issuer {}, not of {}",
@@ -87,19 +93,6 @@ impl Issuer {
         }
         Ok(Some(document))
     }
-}
-
-/// Parses a successful response.
-pub(crate) fn json<T: serde::de::DeserializeOwned>(url: &Url, reply: &Reply) -> Result<T, Error> {
-    check(url, reply)?;
-    reply.json().map_err(|error| {
-        // The content is not quoted, because it may be anything.
-        let message = format!(
-            "the response of {} is not the expected document",
-            redacted(url)
-        );
-        Error::caused(ErrorKind::InvalidResponse, message, error)
-    })
 }
 
 /// Checks that the request succeeded.

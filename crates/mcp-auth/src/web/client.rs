@@ -109,16 +109,11 @@ impl HttpClient {
         url: &Url,
         work: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
-        match tokio::time::timeout(self.limits.timeout, work).await {
-            Ok(done) => done,
-            Err(_) => {
-                let seconds = self.limits.timeout.as_secs();
-                let url = redacted(url);
-                Err(Error::unavailable(format!(
-                    "{url} did not respond within {seconds} s"
-                )))
-            }
-        }
+        let limit = self.limits.timeout;
+        tokio::time::timeout(limit, work).await.map_err(|_| {
+            let (url, seconds) = (redacted(url), limit.as_secs());
+            Error::unavailable(format!("{url} did not respond within {seconds} s"))
+        })?
     }
 
     async fn send(&self, url: &Url, mut request: Request<RequestBody>) -> Result<Reply, Error> {

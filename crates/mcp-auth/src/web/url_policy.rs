@@ -11,7 +11,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 
-use crate::error::{Error, quoted};
+use crate::error::{Error, ErrorKind, quoted};
 
 /// The URL policy for the client of one server.
 #[derive(Debug, Clone)]
@@ -193,6 +193,14 @@ pub(crate) fn is_local(url: &Url) -> bool {
 fn is_local_name(name: &str) -> bool {
     let name = name.trim_end_matches('.');
     name == "localhost" || name.ends_with(".localhost")
+}
+
+/// Parses a URL; `field` is its name in the error.
+pub(crate) fn parse_url(kind: ErrorKind, field: &str, text: &str) -> Result<Url, Error> {
+    Url::parse(text).map_err(|error| {
+        let message = format!("{field} {} is not a URL", quoted(text));
+        Error::caused(kind, message, error)
+    })
 }
 
 /// Formats a URL for an error message, without query and credentials, which may be secret.

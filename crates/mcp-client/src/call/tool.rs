@@ -133,14 +133,6 @@ impl ToolCall {
         })
     }
 
-    async fn send(self) -> Result<CallToolResult, Error> {
-        let began = Instant::now();
-        match self.start().await? {
-            CallStart::Done(result) => Ok(result),
-            CallStart::Task(task) => task.finish(began).await,
-        }
-    }
-
     /// Sends the call and returns the raw result; `is_single` returns any type of result.
     async fn request(self, input: InputParams, is_single: bool) -> Result<Outcome, Error> {
         let shared = &self.shared;
@@ -303,7 +295,13 @@ impl IntoFuture for ToolCall {
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.send())
+        Box::pin(async move {
+            let began = Instant::now();
+            match self.start().await? {
+                CallStart::Done(result) => Ok(result),
+                CallStart::Task(task) => task.finish(began).await,
+            }
+        })
     }
 }
 

@@ -97,20 +97,13 @@ impl SubscriptionListener {
 
     /// Subscribes to the lists whose changes the server announces.
     pub(crate) fn want_lists(&self, server: &ServerCapabilities) {
-        let tools = server.tools.as_ref().and_then(|tools| tools.list_changed);
-        let prompts = server
-            .prompts
-            .as_ref()
-            .and_then(|prompts| prompts.list_changed);
-        let resources = server
-            .resources
-            .as_ref()
-            .and_then(|resources| resources.list_changed);
+        let (tools, prompts) = (server.tools.as_ref(), server.prompts.as_ref());
+        let resources = server.resources.as_ref();
         let if_true = |flag: Option<bool>| flag.filter(|flag| *flag);
         let mut lists = SubscriptionFilter::new();
-        lists.tools_list_changed = if_true(tools);
-        lists.prompts_list_changed = if_true(prompts);
-        lists.resources_list_changed = if_true(resources);
+        lists.tools_list_changed = if_true(tools.and_then(|tools| tools.list_changed));
+        lists.prompts_list_changed = if_true(prompts.and_then(|prompts| prompts.list_changed));
+        lists.resources_list_changed = if_true(resources.and_then(|all| all.list_changed));
         self.wanted.send_modify(|wanted| {
             wanted.lists = lists;
             wanted.number += 1;
@@ -261,28 +254,16 @@ pub(super) fn is_empty(filter: &SubscriptionFilter) -> bool {
 
 /// Returns the requested changes that the server did not acknowledge.
 fn missing<'a>(asked: &'a SubscriptionFilter, honoured: &SubscriptionFilter) -> Vec<&'a str> {
-    let lacks =
-        |asked: Option<bool>, honoured: Option<bool>| asked == Some(true) && honoured != Some(true);
-    let lists = [
-        (
-            "tools",
-            asked.tools_list_changed,
-            honoured.tools_list_changed,
-        ),
-        (
-            "prompts",
-            asked.prompts_list_changed,
-            honoured.prompts_list_changed,
-        ),
-        (
-            "resources",
-            asked.resources_list_changed,
-            honoured.resources_list_changed,
-        ),
-    ];
-    let lists = lists
-        .into_iter()
-        .filter_map(|(name, asked, honoured)| lacks(asked, honoured).then_some(name));
+    let lists = |filter: &SubscriptionFilter| {
+        [
+            ("tools", filter.tools_list_changed),
+            ("prompts", filter.prompts_list_changed),
+            ("resources", filter.resources_list_changed),
+        ]
+    };
+    let lists = lists(asked).into_iter().zip(lists(honoured));
+    let lists = lists.filter(|(asked, honoured)| asked.1 == Some(true) && honoured.1 != Some(true));
+    let lists = lists.map(|((name, _), _)| name);
     let known = honoured.resource_subscriptions.as_deref().unwrap_or(&[]);
     let resources = asked.resource_subscriptions.as_deref().unwrap_or(&[]);
     let resources = resources.iter().filter(|uri| !known.contains(*uri));

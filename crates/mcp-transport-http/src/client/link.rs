@@ -1,6 +1,5 @@
 //! The client's side of the seam to the roles: the connection handle and the `Link` of the client.
 
-use std::fmt;
 use std::sync::Arc;
 
 use crate::client::call::start;
@@ -13,6 +12,7 @@ use mcp_protocol::{
 use mcp_types::method;
 
 /// A connection to one server. Dropping it closes the connection.
+#[derive(Debug)]
 pub(crate) struct ConnectionHandle(Arc<ClientState>);
 
 impl ConnectionHandle {
@@ -55,12 +55,6 @@ impl Connection for ConnectionHandle {
 impl Drop for ConnectionHandle {
     fn drop(&mut self) {
         self.0.close(Closed::local());
-    }
-}
-
-impl fmt::Debug for ConnectionHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.0, f)
     }
 }
 

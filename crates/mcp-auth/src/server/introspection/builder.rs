@@ -5,14 +5,13 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::Mutex;
-use url::Url;
 
 use super::cache::{Cache, MAX_TTL};
 use super::verifier::{Inner, Introspection, IntrospectionClient};
 use crate::Secret;
-use crate::error::{Error, ErrorKind, quoted};
+use crate::error::{Error, ErrorKind};
 use crate::server::issuer::{ISSUER_LIMITS, Issuer};
-use crate::web::{HttpSettings, shared_setters};
+use crate::web::{HttpSettings, parse_url, shared_setters};
 
 /// A builder for [`Introspection`]; see [`Introspection::builder`].
 #[must_use = "a builder has no effect until build() is called"]
@@ -85,13 +84,8 @@ impl IntrospectionBuilder {
     /// Returns an error if a setting is invalid, for example if the issuer is not `https`.
     pub fn build(self) -> Result<Introspection, Error> {
         let issuer = Issuer::new(self.issuer)?;
-        let endpoint = match self.endpoint {
-            None => None,
-            Some(text) => Some(Url::parse(&text).map_err(|error| {
-                let message = format!("the introspection endpoint {} is not a URL", quoted(&text));
-                Error::caused(ErrorKind::Setup, message, error)
-            })?),
-        };
+        let parse = |url| parse_url(ErrorKind::Setup, "the introspection endpoint", url);
+        let endpoint = self.endpoint.as_deref().map(parse).transpose()?;
         let http_client = self
             .http_settings
             .build(endpoint.as_ref().unwrap_or(&issuer.url))?;

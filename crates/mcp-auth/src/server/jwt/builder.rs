@@ -4,16 +4,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use url::Url;
-
 use super::algorithm::Algorithm;
 use super::cache::{Cache, CacheLifetimes, Source};
 use super::keys::Jwks;
 use super::verifier::{Inner, Jwt, Keys};
-use crate::error::{Error, ErrorKind, quoted};
+use crate::error::{Error, ErrorKind};
 use crate::server::claims::SKEW;
 use crate::server::issuer::{ISSUER_LIMITS, Issuer};
-use crate::web::{HttpSettings, shared_setters};
+use crate::web::{HttpSettings, parse_url, shared_setters};
 
 /// Default maximum size of a token.
 const DEFAULT_MAX_TOKEN_BYTES: usize = 8 << 10;
@@ -125,7 +123,8 @@ impl JwtBuilder {
         let keys = match self.static_keys {
             Some(keys) => Keys::Static(keys),
             None => {
-                let uri = self.uri.as_deref().map(parse_uri).transpose()?;
+                let parse = |url| parse_url(ErrorKind::Setup, "the jwks_uri", url);
+                let uri = self.uri.as_deref().map(parse).transpose()?;
                 let http_client = self
                     .http_settings
                     .build(uri.as_ref().unwrap_or(&issuer.url))?;
@@ -147,13 +146,6 @@ impl JwtBuilder {
             keys,
         })))
     }
-}
-
-fn parse_uri(text: &str) -> Result<Url, Error> {
-    Url::parse(text).map_err(|error| {
-        let message = format!("the jwks_uri {} is not a URL", quoted(text));
-        Error::caused(ErrorKind::Setup, message, error)
-    })
 }
 
 impl fmt::Debug for JwtBuilder {
