@@ -47,7 +47,8 @@ impl Challenge {
     pub fn all(headers: &HeaderMap) -> Vec<Self> {
         let mut all = Vec::new();
         for value in headers.get_all(WWW_AUTHENTICATE) {
-            ChallengeParser::new(&String::from_utf8_lossy(value.as_bytes())).read(&mut all);
+            let text = String::from_utf8_lossy(value.as_bytes());
+            ChallengeParser { rest: &text }.read(&mut all);
         }
         all.truncate(MAX_CHALLENGES);
         all
@@ -75,10 +76,6 @@ struct ChallengeParser<'a> {
 }
 
 impl<'a> ChallengeParser<'a> {
-    fn new(text: &'a str) -> Self {
-        Self { rest: text }
-    }
-
     /// Parses all challenges. Commas separate both challenges and parameters: a name that is
     /// followed by `=` is a parameter, any other name is a scheme.
     fn read(mut self, all: &mut Vec<Challenge>) {
@@ -87,7 +84,7 @@ impl<'a> ChallengeParser<'a> {
             if self.rest.is_empty() {
                 return;
             }
-            let word = self.word();
+            let word = self.take_while(is_token);
             if word.is_empty() {
                 // Not a token: skips to the next comma.
                 self.skip(|c| c != ',');
@@ -118,19 +115,15 @@ impl<'a> ChallengeParser<'a> {
         self.rest = self.rest.trim_start_matches(matches);
     }
 
-    fn word(&mut self) -> &'a str {
-        let end = self.rest.find(|c| !is_token(c)).unwrap_or(self.rest.len());
-        let (word, rest) = self.rest.split_at(end);
-        self.rest = rest;
-        word
+    fn take_while(&mut self, matches: impl Fn(char) -> bool) -> &'a str {
+        let all = self.rest;
+        self.skip(matches);
+        all.strip_suffix(self.rest).unwrap_or_default()
     }
 
     fn value(&mut self) -> String {
         let Some(inside) = self.rest.strip_prefix('"') else {
-            let end = self.rest.find([',', ' ', '\t']).unwrap_or(self.rest.len());
-            let (value, rest) = self.rest.split_at(end);
-            self.rest = rest;
-            return value.to_owned();
+            return self.take_while(|c| c != ',' && !is_space(c)).to_owned();
         };
         let mut value = String::new();
         let mut chars = inside.chars();

@@ -43,10 +43,8 @@ impl<R: Request> Call<R> {
         let params = serde_json::to_value(params)
             .map_err(|error| Error::Invalid(format!("the params cannot be sent: {error}")));
         Self {
-            shared: Arc::clone(shared),
             params: params.map(Some),
-            options: RequestOptions::default(),
-            result: PhantomData,
+            ..Self::without_params(shared)
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use serde_json::{Number, Value};
+use serde_json::{Map, Number, Value};
 
 use super::{Id, Node, Range, Type};
 use crate::{Violation, words};
@@ -78,7 +78,7 @@ impl Run<'_> {
         }
         choice(node, value)?;
         match value {
-            Value::Object(_) => self.object(node, value)?,
+            Value::Object(members) => self.object(node, members)?,
             Value::Array(items) => self.array(node, items)?,
             Value::String(text) => {
                 within(&node.length, || text.chars().count(), "characters")?;
@@ -89,14 +89,14 @@ impl Run<'_> {
         for &id in &node.all {
             self.check(id, value)?;
         }
-        self.any(&node.any, value)?;
-        self.one(&node.one, value)
+        self.count(&node.any, value, 1)?;
+        if self.count(&node.one, value, 2)? > 1 {
+            return fail(words::too_many_alternatives());
+        }
+        Ok(())
     }
 
-    fn object(&mut self, node: &Node, value: &Value) -> Result<(), Fail> {
-        let Value::Object(members) = value else {
-            return Ok(());
-        };
+    fn object(&mut self, node: &Node, members: &Map<String, Value>) -> Result<(), Fail> {
         for name in &node.required {
             if !members.contains_key(name) {
                 return fail(words::missing(name));
@@ -126,19 +126,11 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn any(&mut self, ids: &[Id], value: &Value) -> Result<(), Fail> {
-        let mut violations = Vec::new();
-        for &id in ids {
-            match self.check(id, value) {
-                Ok(()) => return Ok(()),
-                Err(Fail::Violation(violation)) => violations.push(violation),
-                Err(Fail::Budget) => return Err(Fail::Budget),
-            }
-        }
-        none_of(violations)
-    }
-
-    fn one(&mut self, ids: &[Id], value: &Value) -> Result<(), Fail> {
+    /// Counts the alternatives that match, up to `enough`.
+    ///
+    /// # Errors
+    /// None of them matches.
+    fn count(&mut self, ids: &[Id], value: &Value, enough: usize) -> Result<usize, Fail> {
         let mut fits = 0;
         let mut violations = Vec::new();
         for &id in ids {
@@ -147,21 +139,16 @@ impl Run<'_> {
                 Err(Fail::Violation(violation)) => violations.push(violation),
                 Err(Fail::Budget) => return Err(Fail::Budget),
             }
+            if fits == enough {
+                return Ok(fits);
+            }
         }
-        match fits {
-            0 => none_of(violations),
-            1 => Ok(()),
-            _ => fail(words::too_many_alternatives()),
+        if fits == 0 && !violations.is_empty() {
+            let violation = words::no_alternative(violations.into_iter());
+            return Err(Fail::Violation(violation));
         }
+        Ok(fits)
     }
-}
-
-fn none_of(violations: Vec<Violation>) -> Result<(), Fail> {
-    if violations.is_empty() {
-        return Ok(());
-    }
-    let violation = words::no_alternative(violations.into_iter());
-    Err(Fail::Violation(violation))
 }
 
 fn choice(node: &Node, value: &Value) -> Result<(), Fail> {

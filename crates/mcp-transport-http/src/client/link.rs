@@ -79,7 +79,7 @@ impl Link for ClientState {
             session: None,
             is_initialized: method == method::NOTIFICATIONS_INITIALIZED,
         };
-        if let Some(state) = self.upgrade() {
+        if let Some(state) = self.this.upgrade() {
             outbox::enqueue(&state, |state| &state.outbox, note, delivery);
         }
         Ok(())
@@ -90,7 +90,7 @@ impl Link for ClientState {
         if let Some(mux) = self.legacy.get() {
             return mux.request_with(method, params, extras);
         }
-        match self.upgrade() {
+        match self.this.upgrade() {
             Some(state) => start::start(state, method, params, extras),
             None => Call::failed(CallError::Closed(Closed::local())),
         }

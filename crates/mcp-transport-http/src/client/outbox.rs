@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 use crate::client::call::refusal::Refusal;
 use crate::client::session::current::Session;
 use crate::client::state::ClientState;
-use crate::client::wire::connection::SendError;
+use crate::client::wire::connection::{RequestKind, SendError};
 use crate::http_service::ResponseBody;
 use crate::sync::lock;
 
@@ -215,7 +215,7 @@ async fn once(
     session: &Session,
     message: Bytes,
 ) -> Result<Result<(), DeliveryError>, SendError> {
-    let response = state.post(session, message).await?;
+    let response = state.send(session, RequestKind::Post(message)).await?;
     if response.status().is_success() {
         drain(response.into_body()).await;
         return Ok(Ok(()));

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use futures_util::future::{Either, select};
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Response};
+use http::{HeaderMap, Response};
 use mcp_protocol::{CallError, Closed, Inbound, Incoming, Outgoing, guarded};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
@@ -41,7 +41,7 @@ pub(crate) struct ClientState {
     pub(crate) legacy: OnceLock<Arc<mcp_protocol::Mux>>,
     stage: watch::Sender<ConnectionStage>,
     closed: OnceLock<Closed>,
-    this: Weak<Self>,
+    pub(crate) this: Weak<Self>,
 }
 
 /// Permits for everything that is limited in number.
@@ -107,25 +107,8 @@ impl ClientState {
         state
     }
 
-    /// Sends one message of a session.
-    pub(crate) async fn post(
-        &self,
-        session: &Session,
-        message: Bytes,
-    ) -> Result<Response<ResponseBody>, SendError> {
-        self.send(session, RequestKind::Post(message)).await
-    }
-
-    /// Opens an event stream, or resumes one after the event `last`.
-    pub(crate) async fn get(
-        &self,
-        session: &Session,
-        last: Option<HeaderValue>,
-    ) -> Result<Response<ResponseBody>, SendError> {
-        self.send(session, RequestKind::Get(last)).await
-    }
-
-    async fn send(
+    /// Sends a request of a session.
+    pub(crate) async fn send(
         &self,
         session: &Session,
         kind: RequestKind,
@@ -152,11 +135,6 @@ impl ClientState {
             ..OutgoingRequest::default()
         };
         self.http.send(&request).await
-    }
-
-    /// Returns the owning `Arc`, unless the state is being dropped.
-    pub(crate) fn upgrade(&self) -> Option<Arc<Self>> {
-        self.this.upgrade()
     }
 
     /// Returns why the connection ended, if it has ended.

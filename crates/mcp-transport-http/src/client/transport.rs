@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use http::header::{self, HeaderName};
-use http::{HeaderMap, HeaderValue, Request, Response};
+use http::{HeaderMap, Request, Response};
 use http_body::Body;
 use mcp_protocol::{BoxFuture, Connection, Inbound, Transport, TransportError};
 use tower_service::Service;
@@ -15,7 +15,7 @@ use crate::client::link::ConnectionHandle;
 use crate::client::options::Options;
 use crate::client::session::reinitialize;
 use crate::client::state::ClientState;
-use crate::client::wire::authorize::{Authorize, bearer};
+use crate::client::wire::authorize::{Authorize, bearer, secret_value};
 use crate::client::wire::connect;
 use crate::client::wire::connection::HttpConnection;
 use crate::client::wire::url::ServerUrl;
@@ -104,20 +104,11 @@ impl Http {
                 "the header {header} is set by the protocol and cannot be changed"
             )));
         }
-        // `HeaderValue` itself accepts bytes beyond ASCII.
-        let plain = value
-            .bytes()
-            .all(|byte| byte.is_ascii_graphic() || byte == b' ');
-        let mut value = match HeaderValue::from_str(value) {
-            Ok(value) if plain => value,
-            _ => {
-                return Err(TransportError::new(format!(
-                    "the value of header {header} has characters other than visible ASCII and \
-                     spaces"
-                )));
-            }
-        };
-        value.set_sensitive(true);
+        let value = secret_value(value).ok_or_else(|| {
+            TransportError::new(format!(
+                "the value of header {header} has characters other than visible ASCII and spaces"
+            ))
+        })?;
         self.headers.insert(header, value);
         Ok(self)
     }

@@ -98,10 +98,7 @@ impl Discovery<'_> {
                 Err(error) => unavailable = unavailable.or(Some(error)),
             }
         }
-        match unavailable {
-            Some(error) => Err(error),
-            None => Ok(None),
-        }
+        unavailable.map_or(Ok(None), Err)
     }
 
     /// Returns the metadata URL of the challenge, if it is acceptable.

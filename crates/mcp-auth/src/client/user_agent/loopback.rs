@@ -13,7 +13,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use url::form_urlencoded;
 
 use super::{AuthorizationSession, Callback, UserAgent};
 use crate::error::{Error, ErrorKind};
@@ -103,7 +102,8 @@ impl AuthorizationSession for LoopbackSession {
 
     fn open<'a>(self: Box<Self>, url: &'a str) -> BoxFuture<'a, Result<Callback, Error>> {
         Box::pin(async move {
-            let state: Arc<str> = state(url).into();
+            let parameters = Callback::parse(url);
+            let state: Arc<str> = parameters.parameter("state").unwrap_or_default().into();
             let (found, mut callback) = mpsc::channel(1);
             let mut listening = JoinSet::new();
             listening.spawn(listen(self.listener, state, found));
@@ -156,16 +156,6 @@ async fn callback(mut stream: TcpStream, state: &str) -> Option<Callback> {
     let is_ours = is_path && callback.parameter("state") == Some(state);
     let _ = timeout(CONNECTION_TIMEOUT, answer(&mut stream, is_ours)).await;
     is_ours.then_some(callback)
-}
-
-/// Returns the state of an authorization request.
-fn state(url: &str) -> String {
-    let query = url.split_once('?').map_or("", |(_, query)| query);
-    let mut all = form_urlencoded::parse(query.as_bytes());
-    let found = all.find(|(name, _)| name == "state");
-    found
-        .map(|(_, value)| value.into_owned())
-        .unwrap_or_default()
 }
 
 /// Reads the target of a request; `None` if it is not a request of a browser.

@@ -11,6 +11,7 @@ use crate::client::call::response::ResponseContext;
 use crate::client::outbox::{self, QueuedMessage};
 use crate::client::session::current::Session;
 use crate::client::state::ClientState;
+use crate::client::wire::connection::RequestKind;
 use mcp_jsonrpc::write_notification;
 use mcp_protocol::{Answer, Delivery};
 use mcp_types::method;
@@ -26,7 +27,7 @@ pub(crate) async fn attempt(
     let context = pending.context;
     let message = context.message(params);
     let exchange = async {
-        let response = state.post(session, message).await?;
+        let response = state.send(session, RequestKind::Post(message)).await?;
         read(&context, response).await
     };
     pending.answered_by(exchange).await

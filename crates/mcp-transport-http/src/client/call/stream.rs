@@ -17,7 +17,7 @@ use crate::client::call::resume::ResumeState;
 use crate::client::inbox::receive::{Received, receive};
 use crate::client::session::current::Session;
 use crate::client::state::ClientState;
-use crate::client::wire::connection;
+use crate::client::wire::connection::{RequestKind, SendError};
 use crate::client::wire::content::ContentKind;
 use crate::client::wire::events::{EventReader, ReadError};
 use crate::http_service::ResponseBody;
@@ -126,12 +126,16 @@ async fn reconnect(
             return Err(too_many_reconnects(context, resume, &reason));
         };
         sleep(wait).await;
-        match context.state.get(context.session, Some(last.clone())).await {
+        match context
+            .state
+            .send(context.session, RequestKind::Get(Some(last.clone())))
+            .await
+        {
             Ok(response) => match resumed(context, response).await? {
                 Ok(events) => return Ok(events),
                 Err(again) => reason = again,
             },
-            Err(connection::SendError::Rejected(error)) => return Err(CallFailure::failed(error)),
+            Err(SendError::Rejected(error)) => return Err(CallFailure::failed(error)),
             Err(broken) => reason = broken.into_error().to_string(),
         }
         tracing::debug!(reason, "could not resume a stream; trying again");

@@ -14,7 +14,7 @@ use crate::client::inbox::listening::ListenState;
 use crate::client::inbox::receive::receive;
 use crate::client::session::current::Session;
 use crate::client::state::ClientState;
-use crate::client::wire::connection;
+use crate::client::wire::connection::{RequestKind, SendError};
 use crate::client::wire::content::ContentKind;
 use crate::client::wire::events::{EventReader, ReadError};
 use http::StatusCode;
@@ -84,11 +84,13 @@ async fn listen_once(
     session: &Arc<Session>,
     resume: &mut ResumeState<'_>,
 ) -> ListenEnd {
-    let response = state.get(session, resume.last().cloned()).await;
+    let response = state
+        .send(session, RequestKind::Get(resume.last().cloned()))
+        .await;
     state.listening.set_answered();
     let response = match response {
         Ok(response) => response,
-        Err(connection::SendError::Rejected(error)) => {
+        Err(SendError::Rejected(error)) => {
             tracing::warn!(%error, "stopped listening: the GET stream is not available");
             return ListenEnd::Unsupported;
         }

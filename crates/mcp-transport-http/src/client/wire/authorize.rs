@@ -54,16 +54,22 @@ pub enum AfterRefusal {
 /// Returns an error, which does not quote the token, if it has characters that are not valid in a
 /// header.
 pub(crate) fn bearer(token: &str) -> Result<HeaderValue, TransportError> {
-    let visible = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
-    let value = HeaderValue::try_from(format!("Bearer {token}"));
-    match value {
-        Ok(mut value) if visible => {
-            value.set_sensitive(true);
-            Ok(value)
-        }
-        _ => Err(TransportError::new(
-            "the bearer token is empty or has characters other than visible ASCII; check for a \
+    let value = secret_value(&format!("Bearer {token}"));
+    value
+        .filter(|_| !token.is_empty() && !token.contains(' '))
+        .ok_or_else(|| {
+            TransportError::new(
+                "the bearer token is empty or has characters other than visible ASCII; check for a \
              trailing line break",
-        )),
-    }
+            )
+        })
+}
+
+/// Returns a header value that is marked as sensitive, if it has only visible ASCII and spaces.
+/// `HeaderValue` itself accepts bytes beyond ASCII.
+pub(crate) fn secret_value(text: &str) -> Option<HeaderValue> {
+    let is_plain = |byte: u8| byte.is_ascii_graphic() || byte == b' ';
+    let mut value = HeaderValue::from_str(text).ok()?;
+    value.set_sensitive(true);
+    text.bytes().all(is_plain).then_some(value)
 }
