@@ -24,7 +24,6 @@ mod options;
 mod outbox;
 mod session;
 mod state;
-mod tasks;
 mod transport;
 mod wire;
 

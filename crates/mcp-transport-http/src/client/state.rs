@@ -9,14 +9,17 @@ use futures_util::future::{Either, select};
 use bytes::Bytes;
 use http::{HeaderMap, Response};
 use mcp_protocol::{CallError, Closed, Inbound, Incoming, Outgoing, guarded};
+use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::client::inbox::listening::{ListenState, Listening};
 use crate::client::options::Options;
 use crate::client::outbox::Outbox;
 use crate::client::session::current::{Session, Sessions};
-use crate::client::tasks::Tasks;
 use crate::client::wire::connection::{HttpConnection, OutgoingRequest, RequestKind, SendError};
 use crate::http_service::ResponseBody;
 use crate::permit::Capacity;
@@ -257,6 +260,53 @@ struct ClosedGuard(watch::Sender<ConnectionStage>);
 impl Drop for ClosedGuard {
     fn drop(&mut self) {
         self.0.send_replace(ConnectionStage::Closed);
+    }
+}
+
+/// The tasks of one connection, which end with it.
+pub(crate) struct Tasks {
+    /// Kept so that a call can be dropped outside of the runtime.
+    runtime: Handle,
+    tracker: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl Tasks {
+    /// Creates an empty set of tasks on the current runtime.
+    ///
+    /// # Panics
+    /// Panics outside of a tokio runtime.
+    pub(crate) fn new() -> Self {
+        Self {
+            runtime: Handle::current(),
+            tracker: TaskTracker::new(),
+            stop: CancellationToken::new(),
+        }
+    }
+
+    /// Runs `task` until it completes or all tasks are stopped.
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let task = self.stop.clone().run_until_cancelled_owned(task);
+        self.tracker.spawn_on(task, &self.runtime);
+    }
+
+    /// Runs a task that is not stopped with the others.
+    pub(crate) fn spawn_last(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.runtime.spawn(task);
+    }
+
+    pub(crate) fn spawn_blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> JoinHandle<T> {
+        self.runtime.spawn_blocking(work)
+    }
+
+    /// Stops all tasks and completes when none is left. Cancel safe.
+    pub(crate) async fn stop(&self) {
+        self.stop.cancel();
+        self.tracker.close();
+        self.tracker.wait().await;
     }
 }
 

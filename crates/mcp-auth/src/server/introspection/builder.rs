@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::Mutex;
 
 use super::cache::{Cache, MAX_TTL};
-use super::verifier::{Inner, Introspection, IntrospectionClient};
+use super::{Inner, Introspection, IntrospectionClient};
 use crate::Secret;
 use crate::error::{Error, ErrorKind};
 use crate::server::issuer::{ISSUER_LIMITS, Issuer};

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use super::algorithm::Algorithm;
 use super::cache::{Cache, CacheLifetimes, Source};
 use super::keys::Jwks;
-use super::verifier::{Inner, Jwt, Keys};
+use super::{Inner, Jwt, Keys};
 use crate::error::{Error, ErrorKind};
 use crate::server::claims::SKEW;
 use crate::server::issuer::{ISSUER_LIMITS, Issuer};

@@ -1,9 +1,14 @@
-//! Failures of a request, and which requests can be repeated.
+//! A request in flight, its failures, and which requests can be repeated.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::client::session::current::Session;
+use crate::client::state::ClientState;
+use crate::client::wire::MAX_QUOTED;
 use crate::client::wire::connection::SendError;
+use bytes::Bytes;
+use mcp_jsonrpc::{ErrorObject, RequestId, quote, write_request};
 use mcp_protocol::{CallError, TransportError};
 use mcp_types::method;
 
@@ -82,4 +87,51 @@ pub(crate) fn may_have_run(error: TransportError, method: &str) -> TransportErro
         "{error}; {method} may have run, so it was not repeated"
     ))
     .with_source(error)
+}
+
+/// The request to which a response belongs.
+#[derive(Clone, Copy)]
+pub(crate) struct ResponseContext<'a> {
+    pub(crate) state: &'a Arc<ClientState>,
+    pub(crate) session: &'a Arc<Session>,
+    pub(crate) method: &'static str,
+    pub(crate) id: i64,
+}
+
+impl ResponseContext<'_> {
+    pub(crate) fn message(&self, params: Option<&[u8]>) -> Bytes {
+        let mut message = Vec::with_capacity(params.map_or(0, <[u8]>::len) + 128);
+        write_request(
+            &mut message,
+            &RequestId::Number(self.id),
+            self.method,
+            params,
+        );
+        message.into()
+    }
+
+    /// Creates an error that begins with the address of the server.
+    pub(crate) fn error(&self, problem: &str) -> TransportError {
+        let endpoint = &self.state.http.endpoint;
+        TransportError::new(format!("{endpoint} {problem}"))
+    }
+
+    /// Creates the failure for an unexpected response. If the request was of the stateless
+    /// revision, the server may only know session-based revisions.
+    pub(crate) fn unexpected(&self, problem: &str) -> CallFailure {
+        let error = self.error(problem);
+        CallFailure::failed(if self.session.is_stateless {
+            error.as_unknown_protocol()
+        } else {
+            error
+        })
+    }
+
+    /// Creates the error for a response whose id is missing because the server could not read the
+    /// request.
+    pub(crate) fn unreadable_request(&self, error: &ErrorObject) -> TransportError {
+        let error = error.to_string();
+        let said = quote(&error, MAX_QUOTED);
+        self.error(&format!("could not read {}: it says {said}", self.method))
+    }
 }

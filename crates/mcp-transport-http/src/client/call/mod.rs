@@ -4,7 +4,6 @@ pub(crate) mod failure;
 pub(crate) mod pending;
 pub(crate) mod read;
 pub(crate) mod refusal;
-pub(crate) mod response;
 pub(crate) mod resume;
 pub(crate) mod start;
 pub(crate) mod stateless;

@@ -5,9 +5,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use crate::client::call::failure::CallFailure;
+use crate::client::call::failure::{CallFailure, ResponseContext};
 use crate::client::call::read::read;
-use crate::client::call::response::ResponseContext;
 use crate::client::outbox::{self, QueuedMessage};
 use crate::client::session::current::Session;
 use crate::client::state::ClientState;

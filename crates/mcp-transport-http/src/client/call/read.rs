@@ -1,12 +1,10 @@
 //! The HTTP response to a request, as JSON or as an event stream.
 
-use crate::client::call::failure::CallFailure;
+use crate::client::call::failure::{CallFailure, ResponseContext};
 use crate::client::call::refusal::{Refusal, is_retryable};
-use crate::client::call::response::ResponseContext;
 use crate::client::call::stream;
 use crate::client::inbox::receive::{Received, receive};
-use crate::client::wire::content::ContentKind;
-use crate::client::wire::events::EventReader;
+use crate::client::wire::body::{ContentKind, EventReader};
 use crate::http_service::{BodyTooLarge, ResponseBody, error_chain};
 use bytes::Bytes;
 use http::{Response, StatusCode};

@@ -10,16 +10,14 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use crate::client::call::failure::CallFailure;
+use crate::client::call::failure::{CallFailure, ResponseContext};
 use crate::client::call::refusal::{Refusal, is_retryable, is_session_lost};
-use crate::client::call::response::ResponseContext;
 use crate::client::call::resume::ResumeState;
 use crate::client::inbox::receive::{Received, receive};
 use crate::client::session::current::Session;
 use crate::client::state::ClientState;
+use crate::client::wire::body::{ContentKind, EventReader, ReadError};
 use crate::client::wire::connection::{RequestKind, SendError};
-use crate::client::wire::content::ContentKind;
-use crate::client::wire::events::{EventReader, ReadError};
 use crate::http_service::ResponseBody;
 use http::Response;
 use mcp_jsonrpc::ParseError;

@@ -14,9 +14,8 @@ use crate::client::inbox::listening::ListenState;
 use crate::client::inbox::receive::receive;
 use crate::client::session::current::Session;
 use crate::client::state::ClientState;
+use crate::client::wire::body::{ContentKind, EventReader, ReadError};
 use crate::client::wire::connection::{RequestKind, SendError};
-use crate::client::wire::content::ContentKind;
-use crate::client::wire::events::{EventReader, ReadError};
 use http::StatusCode;
 use tokio::time::{Instant, timeout};
 

@@ -5,10 +5,9 @@
 
 use std::sync::Arc;
 
-use crate::client::call::failure::CallFailure;
+use crate::client::call::failure::{CallFailure, ResponseContext};
 use crate::client::call::pending::PendingRequest;
 use crate::client::call::read::read;
-use crate::client::call::response::ResponseContext;
 use crate::client::session::current::{Session, session_id};
 #[cfg(feature = "legacy")]
 use crate::client::session::legacy;

@@ -22,9 +22,8 @@ use tokio::time::timeout;
 
 use crate::client::state::ClientState;
 use crate::client::wire::MAX_QUOTED;
+use crate::client::wire::body::{ContentKind, EventReader};
 use crate::client::wire::connection::{OutgoingRequest, RequestKind, SendError};
-use crate::client::wire::content::ContentKind;
-use crate::client::wire::events::EventReader;
 use crate::client::wire::url::ServerUrl;
 use crate::legacy::work::spawn;
 use crate::permit::Capacity;
@@ -84,7 +83,7 @@ async fn open(state: &ClientState) -> Result<(EventReader, ServerUrl), Transport
         let event = events
             .next()
             .await
-            .map_err(crate::client::wire::events::ReadError::into_error)?;
+            .map_err(crate::client::wire::body::ReadError::into_error)?;
         let Some(event) = event else {
             let problem = format!("{endpoint} closed its stream before the endpoint event");
             return Err(TransportError::new(problem));
