@@ -5,10 +5,11 @@
 //! `--stateless` answers with plain JSON, also to requests of 2026-07-28; without it there are sessions and event
 //! streams, the SDK's default.
 
-use std::io::Write as _;
+#[path = "../../shared.rs"]
+mod shared;
+
 use std::sync::{Arc, OnceLock};
 
-use axum::serve::ListenerExt as _;
 use rmcp::handler::server::router::tool::{ToolRoute, ToolRouter};
 use rmcp::handler::server::tool::ToolCallContext;
 use rmcp::handler::server::wrapper::Parameters;
@@ -16,36 +17,12 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ListToolsResult,
     PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig,
 };
-use rmcp::schemars::{self, JsonSchema};
+use rmcp::schemars;
 use rmcp::service::RequestContext;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _, tool, tool_router};
-use serde::Deserialize;
-
-#[derive(Deserialize, JsonSchema)]
-struct Echo {
-    /// Comes back.
-    message: String,
-}
-
-#[derive(Deserialize, JsonSchema)]
-struct Add {
-    a: i64,
-    b: i64,
-}
-
-#[derive(Deserialize, JsonSchema)]
-struct Big {
-    /// How long the answer is.
-    bytes: usize,
-}
-
-#[derive(Deserialize, JsonSchema)]
-struct Steps {
-    /// How many notifications come before the answer.
-    count: usize,
-}
+use shared::{Add, Big, Echo, Options, Steps};
 
 #[derive(Clone)]
 struct Bench;
@@ -127,45 +104,20 @@ impl ServerHandler for Bench {
     }
 }
 
-const USAGE: &str =
-    "usage: bench-rmcp-server --stdio [--tools N] | --http ADDRESS [--stateless] [--nagle] [--tools N]";
-
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let (mut http, mut stateless, mut nagle, mut tools) = (None, false, false, 0);
-    let mut args = std::env::args().skip(1);
-    while let Some(arg) = args.next() {
-        match &*arg {
-            "--stdio" => {}
-            "--stateless" => stateless = true,
-            "--nagle" => nagle = true,
-            "--http" => http = Some(args.next().ok_or(USAGE)?),
-            "--tools" => tools = args.next().ok_or(USAGE)?.parse()?,
-            _ => return Err(USAGE.into()),
-        }
-    }
-    let _ = ROUTER.set(router(tools));
-    let Some(address) = http else {
+async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let options = Options::parse("--stateless")?;
+    let _ = ROUTER.set(router(options.tools));
+    let Some(address) = &options.http else {
         let serving = Bench.serve(rmcp::transport::stdio()).await?;
         serving.waiting().await?;
         return Ok(());
     };
     let config = StreamableHttpServerConfig::default()
-        .with_legacy_session_mode(!stateless)
-        .with_json_response(stateless);
+        .with_legacy_session_mode(!options.special)
+        .with_json_response(options.special);
     let sessions = Arc::new(LocalSessionManager::default());
     let service = StreamableHttpService::new(|| Ok(Bench), sessions, config);
     let router = axum::Router::new().nest_service("/mcp", service);
-    let listener = tokio::net::TcpListener::bind(address).await?;
-    writeln!(std::io::stdout(), "http://{}/mcp", listener.local_addr()?)?;
-    if nagle {
-        axum::serve(listener, router).await?;
-    } else {
-        let listener = listener.tap_io(|stream| {
-            // A client may close its connection at any time.
-            let _ = stream.set_nodelay(true);
-        });
-        axum::serve(listener, router).await?;
-    }
-    Ok(())
+    Ok(options.serve(address, router).await?)
 }
