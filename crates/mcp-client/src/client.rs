@@ -8,10 +8,12 @@ use mcp_protocol::{Closed, Delivery, Revision, downgrade};
 use mcp_types::v2026_07_28::SubscriptionFilter;
 use mcp_types::{
     CompleteRequest, CompleteRequestParams, CompletionArgument, CompletionContext,
-    CompletionReference, GetPromptRequest, GetPromptRequestParams, Implementation, LoggingLevel,
-    PingRequest, Prompt, ReadResourceRequest, ReadResourceRequestParams, Request, Resource,
-    ResourceTemplate, Root, ServerCapabilities, SetLevelRequest, SetLevelRequestParams, Task, Tool,
-    method,
+    CompletionReference, GetPromptRequest, GetPromptRequestParams, Implementation,
+    ListPromptsRequest, ListPromptsResult, ListResourceTemplatesRequest,
+    ListResourceTemplatesResult, ListResourcesRequest, ListResourcesResult, ListTasksRequest,
+    LoggingLevel, PingRequest, Prompt, ReadResourceRequest, ReadResourceRequestParams, Request,
+    Resource, ResourceTemplate, Root, ServerCapabilities, SetLevelRequest, SetLevelRequestParams,
+    Task, Tool, method,
 };
 use serde_json::Value;
 
@@ -115,7 +117,9 @@ impl Client {
     /// # Errors
     /// As [`list_tools`](Self::list_tools).
     pub async fn list_prompts(&self) -> Result<Vec<Prompt>, Error> {
-        lists::prompts(&self.0).await
+        let take = |page: ListPromptsResult| (page.prompts, page.next_cursor);
+        let prompts = lists::all::<ListPromptsRequest, _>(&self.0, take).await?;
+        Ok(lists::with_safe_icons(prompts, |prompt| &mut prompt.icons))
     }
 
     /// Lists all resources.
@@ -123,7 +127,11 @@ impl Client {
     /// # Errors
     /// As [`list_tools`](Self::list_tools).
     pub async fn list_resources(&self) -> Result<Vec<Resource>, Error> {
-        lists::resources(&self.0).await
+        let take = |page: ListResourcesResult| (page.resources, page.next_cursor);
+        let resources = lists::all::<ListResourcesRequest, _>(&self.0, take).await?;
+        Ok(lists::with_safe_icons(resources, |resource| {
+            &mut resource.icons
+        }))
     }
 
     /// Lists all resource templates.
@@ -131,7 +139,11 @@ impl Client {
     /// # Errors
     /// As [`list_tools`](Self::list_tools).
     pub async fn list_resource_templates(&self) -> Result<Vec<ResourceTemplate>, Error> {
-        lists::resource_templates(&self.0).await
+        let take = |page: ListResourceTemplatesResult| (page.resource_templates, page.next_cursor);
+        let templates = lists::all::<ListResourceTemplatesRequest, _>(&self.0, take).await?;
+        Ok(lists::with_safe_icons(templates, |template| {
+            &mut template.icons
+        }))
     }
 
     /// Lists all tasks that the server keeps for this client (2025-11-25). Servers that cannot
@@ -140,7 +152,7 @@ impl Client {
     /// # Errors
     /// As [`list_tools`](Self::list_tools).
     pub async fn list_tasks(&self) -> Result<Vec<Task>, Error> {
-        lists::tasks(&self.0).await
+        lists::all::<ListTasksRequest, _>(&self.0, |page| (page.tasks, page.next_cursor)).await
     }
 
     /// Calls a tool with arguments, a JSON object or `null` for none. Requests for input go to the

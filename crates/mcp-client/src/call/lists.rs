@@ -4,12 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use mcp_jsonrpc::ErrorCode;
-use mcp_types::{
-    Icon, ListPromptsRequest, ListPromptsResult, ListResourceTemplatesRequest,
-    ListResourceTemplatesResult, ListResourcesRequest, ListResourcesResult, ListTasksRequest,
-    ListToolsRequest, ListToolsResult, PaginatedRequestParams, Prompt, Request, Resource,
-    ResourceTemplate, Task, Tool,
-};
+use mcp_types::{Icon, ListToolsRequest, ListToolsResult, PaginatedRequestParams, Request, Tool};
 
 use crate::Error;
 use crate::call::Call;
@@ -26,33 +21,9 @@ pub(crate) async fn tools(shared: &Arc<Shared>) -> Result<Vec<Tool>, Error> {
     Ok(with_safe_icons(tools, |tool| &mut tool.icons))
 }
 
-pub(crate) async fn prompts(shared: &Arc<Shared>) -> Result<Vec<Prompt>, Error> {
-    let take = |page: ListPromptsResult| (page.prompts, page.next_cursor);
-    let prompts = all::<ListPromptsRequest, _>(shared, take).await?;
-    Ok(with_safe_icons(prompts, |prompt| &mut prompt.icons))
-}
-
-pub(crate) async fn resources(shared: &Arc<Shared>) -> Result<Vec<Resource>, Error> {
-    let take = |page: ListResourcesResult| (page.resources, page.next_cursor);
-    let resources = all::<ListResourcesRequest, _>(shared, take).await?;
-    Ok(with_safe_icons(resources, |resource| &mut resource.icons))
-}
-
-pub(crate) async fn resource_templates(
-    shared: &Arc<Shared>,
-) -> Result<Vec<ResourceTemplate>, Error> {
-    let take = |page: ListResourceTemplatesResult| (page.resource_templates, page.next_cursor);
-    let templates = all::<ListResourceTemplatesRequest, _>(shared, take).await?;
-    Ok(with_safe_icons(templates, |template| &mut template.icons))
-}
-
-pub(crate) async fn tasks(shared: &Arc<Shared>) -> Result<Vec<Task>, Error> {
-    all::<ListTasksRequest, _>(shared, |page| (page.tasks, page.next_cursor)).await
-}
-
 /// Fetches all pages. If the server no longer knows a cursor, for example of a cached page, the
 /// list is fetched again from the first page, once.
-async fn all<R, T>(
+pub(crate) async fn all<R, T>(
     shared: &Arc<Shared>,
     take: impl Fn(R::Result) -> (Vec<T>, Option<String>),
 ) -> Result<Vec<T>, Error>
@@ -105,7 +76,7 @@ where
 }
 
 /// Removes the icons whose source is not safe to load.
-fn with_safe_icons<T>(
+pub(crate) fn with_safe_icons<T>(
     mut items: Vec<T>,
     icons: impl Fn(&mut T) -> &mut Option<Vec<Icon>>,
 ) -> Vec<T> {

@@ -215,7 +215,8 @@ impl ClientState {
         }
         if let Some(state) = self.this.upgrade() {
             let gone = ClosedGuard(self.stage.clone());
-            self.tasks.spawn_last(end(state, gone));
+            // This task is not stopped with the others.
+            self.tasks.runtime.spawn(end(state, gone));
         }
     }
 }
@@ -288,11 +289,6 @@ impl Tasks {
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         let task = self.stop.clone().run_until_cancelled_owned(task);
         self.tracker.spawn_on(task, &self.runtime);
-    }
-
-    /// Runs a task that is not stopped with the others.
-    pub(crate) fn spawn_last(&self, task: impl Future<Output = ()> + Send + 'static) {
-        self.runtime.spawn(task);
     }
 
     pub(crate) fn spawn_blocking<T: Send + 'static>(

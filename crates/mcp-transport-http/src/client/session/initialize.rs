@@ -80,17 +80,9 @@ async fn connect_legacy(
     }
 }
 
-/// Opens a session that replaces a lost one.
-pub(crate) async fn reopen(
-    state: &Arc<ClientState>,
-    params: Option<&[u8]>,
-) -> Result<(Answer, Arc<Session>), CallFailure> {
-    attempt(state, params, &mut None).await
-}
-
 /// Sends `initialize` and waits for the response and the new session. Stores the HTTP status in
 /// `status`.
-async fn attempt(
+pub(crate) async fn attempt(
     state: &Arc<ClientState>,
     params: Option<&[u8]>,
     status: &mut Option<StatusCode>,

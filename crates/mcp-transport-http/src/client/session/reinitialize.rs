@@ -73,7 +73,7 @@ async fn open_session(state: &Arc<ClientState>) -> Result<Arc<Session>, Reinitia
             "this client never opened the lost session".to_owned(),
         ));
     };
-    let (answer, session) = initialize::reopen(state, Some(&params))
+    let (answer, session) = initialize::attempt(state, Some(&params), &mut None)
         .await
         .map_err(reinitialize_error)?;
     let result = answer.map_err(|error| {
