@@ -65,8 +65,7 @@ pub(crate) fn run_to_end(
     if end == Err(RecvTimeoutError::Timeout) {
         return Err(process.error(&format!("took longer than {} s", limit.as_secs())));
     }
-    let status = process.child.wait();
-    let status = status.map_err(|error| process.error(&error.to_string()))?;
+    let status = process.child.wait().at(&process.name)?;
     Ok(Ended {
         is_success: status.success(),
         text: process.error(&format!("ended with {status}")),
@@ -147,15 +146,12 @@ impl Server {
     /// The server has ended; with the last lines of its output.
     pub(crate) fn end(mut self) -> Result<(), String> {
         let process = &mut self.process;
-        match process.child.try_wait() {
-            Ok(None) => Ok(()),
-            Ok(Some(status)) => {
-                let rest = process.lines.iter().map(|line| line.text);
-                process.output.extend(rest);
-                Err(process.error(&format!("ended by itself with {status}")))
-            }
-            Err(error) => Err(process.error(&error.to_string())),
-        }
+        let Some(status) = process.child.try_wait().at(&process.name)? else {
+            return Ok(());
+        };
+        let rest = process.lines.iter().map(|line| line.text);
+        process.output.extend(rest);
+        Err(process.error(&format!("ended by itself with {status}")))
     }
 }
 
