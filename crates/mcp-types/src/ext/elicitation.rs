@@ -1,10 +1,8 @@
-//! Elicitation requests, their responses, and the error that requires an elicitation.
+//! Elicitation requests and their responses.
 
 use std::collections::BTreeMap;
 
-use mcp_jsonrpc::ErrorCode;
-
-use crate::{ElicitAction, ElicitRequestParams, ElicitResult, ElicitValue, UrlElicitationRequired};
+use crate::{ElicitAction, ElicitRequestParams, ElicitResult, ElicitValue};
 
 impl ElicitRequestParams {
     /// The message for the user, in either mode.
@@ -35,9 +33,4 @@ impl ElicitResult {
     pub fn cancel() -> Self {
         Self::new(ElicitAction::Cancel)
     }
-}
-
-impl UrlElicitationRequired {
-    /// The code of the error with this data.
-    pub const CODE: ErrorCode = ErrorCode::URL_ELICITATION_REQUIRED;
 }
