@@ -26,6 +26,22 @@ fn polled<T>(future: Pin<&mut (impl Future<Output = T> + ?Sized)>) -> Poll<T> {
     future.poll(&mut Context::from_waker(Waker::noop()))
 }
 
+/// An input request that waits for its response.
+fn asked<'a>(
+    pending: &'a Arc<PendingInput>,
+    key: Option<&'a str>,
+    what: u32,
+) -> Pin<Box<impl Future<Output = ElicitResult> + 'a>> {
+    let mut asking = Box::pin(ask(pending, key, what));
+    assert!(polled(asking.as_mut()).is_pending());
+    asking
+}
+
+/// The result of an input request whose response is known.
+fn known(pending: &Arc<PendingInput>, key: Option<&str>, what: u32) -> ElicitResult {
+    ready(polled(pin!(ask(pending, key, what))))
+}
+
 fn open(pending: &PendingInput) -> Vec<String> {
     pending.snapshot().requests.keys().cloned().collect()
 }
@@ -41,11 +57,8 @@ fn ready<T>(poll: Poll<T>) -> T {
 #[test]
 fn a_response_wakes_its_input_request_and_the_others_stay_open() {
     let pending = PendingInput::detached(CallState::default(), 2);
-    let (mut one, mut two) = (
-        pin!(ask(&pending, Some("one"), 1)),
-        pin!(ask(&pending, Some("two"), 2)),
-    );
-    assert!(polled(one.as_mut()).is_pending() && polled(two.as_mut()).is_pending());
+    let mut one = asked(&pending, Some("one"), 1);
+    let mut two = asked(&pending, Some("two"), 2);
     assert_eq!(open(&pending), ["one", "two"]);
     assert!(
         !pending.deliver("three", Ok(json!("x"))),
@@ -80,8 +93,7 @@ fn no_key_is_used_for_two_input_requests_in_several_runs() {
     {
         // After an answer of the wrong type, the request is sent again with a new key, a limited
         // number of times.
-        let mut asking = pin!(ask(&pending, Some("k"), 1));
-        assert!(polled(asking.as_mut()).is_pending());
+        let mut asking = asked(&pending, Some("k"), 1);
         answer(&pending, json!("far too long"));
         assert!(polled(asking.as_mut()).is_pending());
         answer(&pending, json!(7));
@@ -91,23 +103,19 @@ fn no_key_is_used_for_two_input_requests_in_several_runs() {
         ));
     }
     {
-        let mut asking = pin!(ask(&pending, Some("k"), 1));
-        assert!(polled(asking.as_mut()).is_pending());
+        let mut asking = asked(&pending, Some("k"), 1);
         answer(&pending, json!("good"));
         assert_eq!(ready(polled(asking.as_mut())).unwrap(), "good");
     }
     {
-        let mut asking = pin!(ask(&pending, Some("k"), 2));
-        assert!(polled(asking.as_mut()).is_pending());
+        let _asking = asked(&pending, Some("k"), 2);
         answer(&pending, json!("other"));
     }
     // The handler runs again: earlier responses are known, the other requests get new keys.
     let text = serde_json::to_string(&pending.snapshot().call_state).unwrap();
     let pending = PendingInput::detached(serde_json::from_str(&text).unwrap(), 2);
-    let mut asking = pin!(ask(&pending, Some("k"), 1));
-    assert_eq!(ready(polled(asking.as_mut())).unwrap(), "good");
-    let mut asking = pin!(ask(&pending, Some("k"), 3));
-    assert!(polled(asking.as_mut()).is_pending());
+    assert_eq!(known(&pending, Some("k"), 1).unwrap(), "good");
+    let _asking = asked(&pending, Some("k"), 3);
     answer(&pending, json!("new"));
 }
 
@@ -115,15 +123,13 @@ fn no_key_is_used_for_two_input_requests_in_several_runs() {
 fn an_unread_response_is_used_in_the_next_run() {
     let pending = PendingInput::detached(CallState::default(), 2);
     let recorded = {
-        let mut asking = pin!(ask(&pending, None, 1));
-        assert!(polled(asking.as_mut()).is_pending());
+        let _asking = asked(&pending, None, 1);
         let key = open(&pending).remove(0);
         assert!(pending.deliver(&key, Ok(json!("early"))));
         pending.snapshot().call_state
     };
     let pending = PendingInput::detached(recorded, 2);
-    let mut asking = pin!(ask(&pending, None, 1));
-    assert_eq!(ready(polled(asking.as_mut())).unwrap(), "early");
+    assert_eq!(known(&pending, None, 1).unwrap(), "early");
 }
 
 #[test]
@@ -172,8 +178,7 @@ fn changes_are_notified_and_wait_saved_waits_for_the_store() {
 #[test]
 fn an_input_request_is_claimed_once() {
     let pending = PendingInput::detached(CallState::default(), 1);
-    let mut asking = Box::pin(ask(&pending, Some("k"), 1));
-    assert!(polled(asking.as_mut()).is_pending());
+    let mut asking = asked(&pending, Some("k"), 1);
     let first = pending.claim_request().unwrap();
     assert_eq!((first.method(), first.params()), (ROOTS, Some(&json!(1))));
     assert!(pending.claim_request().is_none(), "the request is open");
@@ -189,8 +194,7 @@ fn an_input_request_is_claimed_once() {
     assert_eq!(ready(polled(asking.as_mut())).unwrap(), "x");
     assert!(pending.claim_request().is_none());
 
-    let mut asking = Box::pin(ask(&pending, Some("l"), 1));
-    assert!(polled(asking.as_mut()).is_pending());
+    let asking = asked(&pending, Some("l"), 1);
     let third = pending.claim_request().unwrap();
     drop(asking);
     assert!(polled(pin!(third.withdrawn())).is_ready());
@@ -252,11 +256,8 @@ fn a_detached_handler_continues_where_it_was() {
 fn restored_input_requests_are_answered_before_the_handler_repeats_them() {
     let before = PendingInput::detached(CallState::default(), 2);
     let questions = {
-        let (mut one, mut two) = (
-            pin!(ask(&before, Some("one"), 1)),
-            pin!(ask(&before, Some("two"), 2)),
-        );
-        assert!(polled(one.as_mut()).is_pending() && polled(two.as_mut()).is_pending());
+        let _one = asked(&before, Some("one"), 1);
+        let _two = asked(&before, Some("two"), 2);
         before.snapshot().requests
     };
     let pending = PendingInput::detached(CallState::default(), 2);
@@ -269,18 +270,15 @@ fn restored_input_requests_are_answered_before_the_handler_repeats_them() {
         "the request was answered"
     );
     assert!(open(&pending).is_empty());
-    let mut one = pin!(ask(&pending, Some("one"), 1));
-    assert_eq!(ready(polled(one.as_mut())).unwrap(), "a");
-    let mut two = pin!(ask(&pending, Some("two"), 2));
-    let refused = ready(polled(two.as_mut())).unwrap_err();
+    assert_eq!(known(&pending, Some("one"), 1).unwrap(), "a");
+    let refused = known(&pending, Some("two"), 2).unwrap_err();
     assert!(matches!(refused, AskError::Rejected(error) if error.message == "no"));
 
     // A new request of the handler can be opened and withdrawn as before.
     let pending = PendingInput::detached(CallState::default(), 2);
     pending.restore_requests(&questions);
     {
-        let mut one = pin!(ask(&pending, Some("one"), 1));
-        assert!(polled(one.as_mut()).is_pending());
+        let _one = asked(&pending, Some("one"), 1);
         assert_eq!(pending.snapshot().requests, questions);
     }
     assert_eq!(open(&pending), ["two"]);
