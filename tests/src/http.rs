@@ -176,19 +176,31 @@ impl Peer {
         reply
     }
 
+    /// Sends `initialize` as a new client.
+    pub async fn begin(endpoint: &Endpoint) -> Reply {
+        let mut peer = Self::new(endpoint);
+        peer.initialize("2025-11-25", json!({})).await
+    }
+
+    /// Opens a session of this revision; returns the result of `initialize`.
+    pub async fn handshake(&mut self, revision: &str, capabilities: Value) -> Value {
+        let reply = self.initialize(revision, capabilities).await;
+        assert_eq!(reply.status, StatusCode::OK);
+        let mut answer = reply.answer().await;
+        assert_eq!(answer["result"]["protocolVersion"], revision, "{answer}");
+        if revision > "2025-03-26" {
+            *self = self.with("mcp-protocol-version", Some(revision));
+        }
+        let opened = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        let reply = self.post(opened).await;
+        assert_eq!(reply.status, StatusCode::ACCEPTED);
+        answer["result"].take()
+    }
+
     /// Opens a session of this revision with these capabilities.
     pub async fn open_as(endpoint: &Endpoint, revision: &str, capabilities: Value) -> Self {
         let mut peer = Self::new(endpoint);
-        let reply = peer.initialize(revision, capabilities).await;
-        assert_eq!(reply.status, StatusCode::OK);
-        let answer = reply.json().await;
-        assert_eq!(answer["result"]["protocolVersion"], revision, "{answer}");
-        if revision > "2025-03-26" {
-            peer = peer.with("mcp-protocol-version", Some(revision));
-        }
-        let opened = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        let reply = peer.post(opened).await;
-        assert_eq!(reply.status, StatusCode::ACCEPTED);
+        peer.handshake(revision, capabilities).await;
         peer
     }
 

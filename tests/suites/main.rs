@@ -13,6 +13,7 @@ mod client_answers;
 mod client_features;
 mod example;
 mod features;
+mod gate;
 mod http;
 mod http_attacks;
 mod lifecycle;

@@ -12,53 +12,18 @@ mod streams;
 
 use mcp_tests::http::Peer;
 
+use crate::gate::{Gate, pass};
 use crate::prelude::*;
 
-/// Controls what the tools of [`server`] do.
-#[derive(Clone)]
-struct Gate {
-    /// `wait` takes one permit before it returns.
-    go: Arc<Semaphore>,
-    /// `wait` adds one permit when it starts and one when it ends.
-    started: Arc<Semaphore>,
-    ended: Arc<Semaphore>,
-}
-
-impl Gate {
-    fn new() -> Self {
-        let closed = || Arc::new(Semaphore::new(0));
-        Self {
-            go: closed(),
-            started: closed(),
-            ended: closed(),
-        }
-    }
-}
-
-async fn pass(semaphore: &Semaphore) {
-    semaphore.acquire().await.unwrap().forget();
-}
-
-/// Creates a server with tools that the gate controls: `echo` returns at once; `wait` returns after it has a permit;
-/// `steps` logs at level debug, then reports progress and waits for permits in between; `quick` reports progress and does not wait.
+/// Adds tools to those of the gate: `steps` logs at level debug, then reports progress and waits for permits in
+/// between; `quick` reports progress and does not wait.
 fn server(gate: &Gate) -> Server {
-    let gate = gate.clone();
-    let wait = gate.clone();
-    Server::new("http", "1.0.0")
-        .tool(Tool::new("echo", |Args(echo): Args<Echo>| echo.message))
-        .tool(Tool::new("wait", move |Args(echo): Args<Echo>| {
-            let gate = wait.clone();
-            async move {
-                gate.started.add_permits(1);
-                pass(&gate.go).await;
-                gate.ended.add_permits(1);
-                echo.message
-            }
-        }))
+    let steps = gate.clone();
+    gate.server("http")
         .tool(Tool::new(
             "steps",
             move |Args(echo): Args<Echo>, cx: Ctx| {
-                let gate = gate.clone();
+                let gate = steps.clone();
                 async move {
                     cx.log(LoggingLevel::Debug, "begins");
                     for step in 1..=3 {

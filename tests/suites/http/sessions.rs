@@ -2,17 +2,10 @@
 
 use std::collections::HashSet;
 
-use mcp_tests::http::{Peer, Reply};
+use mcp_tests::http::Peer;
 
 use super::{Gate, endpoint, with};
 use crate::prelude::*;
-
-/// Sends `initialize` as a new client.
-async fn initialize(endpoint: &Endpoint) -> Reply {
-    Peer::new(endpoint)
-        .initialize("2025-11-25", json!({}))
-        .await
-}
 
 // proves: HTTP-052, HTTP-053, SEC-008
 #[tokio::test]
@@ -183,8 +176,8 @@ async fn there_are_only_so_many_sessions() {
             .await
             .contains("with_max_sessions_per_principal")
     );
-    assert_eq!(initialize(&endpoint).await.status, 200);
-    let reply = initialize(&endpoint).await;
+    assert_eq!(Peer::begin(&endpoint).await.status, 200);
+    let reply = Peer::begin(&endpoint).await;
     assert_eq!(reply.status, 503);
     assert_eq!(reply.headers["retry-after"], "1");
     assert!(reply.text().await.contains("with_max_sessions"));

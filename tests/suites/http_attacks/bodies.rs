@@ -8,7 +8,7 @@ use mcp_tests::tcp::{Request, RunningServer, Session, tool};
 use tower_service::Service as _;
 
 use super::h2::H2;
-use super::{Witness, served, server};
+use super::{Gate, served, server};
 use crate::prelude::*;
 
 /// The default limit.
@@ -20,8 +20,8 @@ fn of_length(bytes: usize) -> String {
     tool(1, "echo", &"x".repeat(bytes - call.len()))
 }
 
-async fn opened(witness: &Witness) -> (RunningServer, Session) {
-    let served = served(witness).await;
+async fn opened(gate: &Gate) -> (RunningServer, Session) {
+    let served = served(gate).await;
     let (_, session) = served.open().await;
     (served, session)
 }
@@ -30,8 +30,8 @@ async fn opened(witness: &Witness) -> (RunningServer, Session) {
 // and over HTTP/2. A body that is too long reaches no handler.
 #[tokio::test]
 async fn t07_a_body_over_the_limit_is_refused_by_every_framing() {
-    let witness = Witness::new();
-    let (served, session) = opened(&witness).await;
+    let gate = Gate::new();
+    let (served, session) = opened(&gate).await;
     let (fits, over) = (of_length(LIMIT), of_length(LIMIT + 1));
 
     let mut conn = served.connect().await;
@@ -60,7 +60,7 @@ async fn t07_a_body_over_the_limit_is_refused_by_every_framing() {
     assert_eq!(reply.status, 413);
     assert!(reply.text().await.contains("Options::with_max_body_bytes"));
 
-    assert_eq!(witness.calls(), 3);
+    assert_eq!(gate.calls(), 3);
 }
 
 /// A body without an end, and how much of it was read.
@@ -84,7 +84,7 @@ impl http_body::Body for Endless {
 // Of a body without an end, the server reads at most the limit and the chunk that exceeds it.
 #[tokio::test]
 async fn t07_no_more_is_read_than_the_limit() {
-    let endpoint = Endpoint::new(server(&Witness::new())).unwrap();
+    let endpoint = Endpoint::new(server(&Gate::new())).unwrap();
     let taken = Arc::<AtomicUsize>::default();
     let request = http::Request::post("/mcp")
         .header("host", "localhost")
@@ -99,8 +99,8 @@ async fn t07_no_more_is_read_than_the_limit() {
 // A compressed body is rejected unread, with any encoding.
 #[tokio::test]
 async fn t07_a_compressed_body_is_refused() {
-    let witness = Witness::new();
-    let (served, session) = opened(&witness).await;
+    let gate = Gate::new();
+    let (served, session) = opened(&gate).await;
     let mut conn = served.connect().await;
     let call = session.tool(1, "echo", "x");
     for encoding in [
@@ -122,7 +122,7 @@ async fn t07_a_compressed_body_is_refused() {
         .and("content-encoding", "identity")
         .and("content-encoding", "gzip");
     assert_eq!(conn.ask(&twice).await.status, 415);
-    assert_eq!(witness.calls(), 0);
+    assert_eq!(gate.calls(), 0);
     let plain = call.with("content-encoding", "Identity");
     assert_eq!(conn.ask(&plain).await.said(), "x");
 }
@@ -132,7 +132,7 @@ async fn t07_a_compressed_body_is_refused() {
 #[tokio::test]
 async fn t07_bodies_share_a_limit() {
     let options = Options::new().with_max_total_body_bytes(100_000);
-    let served = RunningServer::start(server(&Witness::new()), options).await;
+    let served = RunningServer::start(server(&Gate::new()), options).await;
     let (_, session) = served.open().await;
     let half = session.post(of_length(80_000)).bytes();
     let mut one = served.connect().await;
@@ -157,8 +157,8 @@ async fn t07_bodies_share_a_limit() {
 // A truncated body, or one with contradictory framing, is never a second request.
 #[tokio::test]
 async fn t07_bytes_after_a_body_are_not_a_request() {
-    let witness = Witness::new();
-    let (served, session) = opened(&witness).await;
+    let gate = Gate::new();
+    let (served, session) = opened(&gate).await;
     // Truncated: nothing is executed.
     let whole = session.tool(1, "echo", "cut").bytes();
     let mut conn = served.connect().await;
@@ -183,5 +183,5 @@ async fn t07_bytes_after_a_body_are_not_a_request() {
     let differ = Request::post(tool(4, "echo", "x")).and("content-length", "1");
     let mut conn = served.connect().await;
     assert_eq!(conn.ask(&differ).await.status, 400);
-    assert_eq!(witness.calls(), 1);
+    assert_eq!(gate.calls(), 1);
 }

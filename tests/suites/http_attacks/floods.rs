@@ -2,25 +2,18 @@
 
 use std::time::Instant;
 
-use mcp_tests::http::{Peer, Reply};
+use mcp_tests::http::Peer;
 use mcp_tests::tcp::RunningServer;
 
-use super::{Witness, server};
+use super::{Gate, server};
 use crate::prelude::*;
-
-/// Sends `initialize` as a new client.
-async fn initialize(endpoint: &Endpoint) -> Reply {
-    Peer::new(endpoint)
-        .initialize("2025-11-25", json!({}))
-        .await
-}
 
 // At the limit a thousand requests get 503 at once, and running requests are not affected.
 #[tokio::test]
 async fn t18_at_the_limit_requests_are_rejected_at_once() {
-    let witness = Witness::new();
+    let gate = Gate::new();
     let options = Options::new().with_max_in_flight(8);
-    let served = RunningServer::start(server(&witness), options).await;
+    let served = RunningServer::start(server(&gate), options).await;
     let (mut conn, session) = served.open().await;
     let mut runs = Vec::new();
     for id in 0..8 {
@@ -28,7 +21,7 @@ async fn t18_at_the_limit_requests_are_rejected_at_once() {
         conn.send(session.tool(id, "wait", "at last").bytes()).await;
         runs.push(conn);
     }
-    witness.started(8).await;
+    gate.started(8).await;
     let start = Instant::now();
     for id in 100..1_100 {
         let answer = conn.ask(&session.tool(id, "echo", "x")).await;
@@ -39,9 +32,9 @@ async fn t18_at_the_limit_requests_are_rejected_at_once() {
     }
     let each = start.elapsed() / 1_000;
     assert!(each < Duration::from_millis(5), "{each:?}");
-    assert_eq!(witness.calls(), 8);
+    assert_eq!(gate.calls(), 8);
     assert_eq!(served.endpoint.in_flight(), 8);
-    witness.go.add_permits(8);
+    gate.go.add_permits(8);
     for mut conn in runs {
         let answer = conn.answer().await;
         assert!(answer.text().contains("at last"), "{answer:?}");
@@ -53,11 +46,11 @@ async fn t18_at_the_limit_requests_are_rejected_at_once() {
 // empty after the handshake timeout, and then accepts new sessions.
 #[tokio::test(start_paused = true)]
 async fn t19_abandoned_handshakes_leak_nothing() {
-    let endpoint = Endpoint::new(server(&Witness::new())).unwrap();
+    let endpoint = Endpoint::new(server(&Gate::new())).unwrap();
     let start = Instant::now();
     let mut refused = 0;
     for _ in 0..20_000 {
-        let reply = initialize(&endpoint).await;
+        let reply = Peer::begin(&endpoint).await;
         match reply.status {
             StatusCode::OK => {}
             StatusCode::SERVICE_UNAVAILABLE => refused += 1,
@@ -81,9 +74,9 @@ async fn t19_abandoned_handshakes_leak_nothing() {
 #[tokio::test(start_paused = true)]
 async fn t19_an_expired_session_releases_its_capacity() {
     let options = Options::new().with_max_sessions(1);
-    let endpoint = Endpoint::with_options(server(&Witness::new()), options).unwrap();
-    initialize(&endpoint).await;
-    assert_eq!(initialize(&endpoint).await.status, 503);
+    let endpoint = Endpoint::with_options(server(&Gate::new()), options).unwrap();
+    Peer::begin(&endpoint).await;
+    assert_eq!(Peer::begin(&endpoint).await.status, 503);
     tokio::time::advance(Duration::from_secs(61)).await;
-    assert_eq!(initialize(&endpoint).await.status, 200);
+    assert_eq!(Peer::begin(&endpoint).await.status, 200);
 }

@@ -7,7 +7,7 @@ use mcp_tests::http::{Peer, Reply};
 use mcp_tests::random::Random;
 use tokio::task::{JoinSet, yield_now};
 
-use super::{Witness, server};
+use super::{Gate, server};
 use crate::prelude::*;
 
 const CLIENTS: u64 = 200;
@@ -174,7 +174,7 @@ async fn t05_answers_reach_their_callers_without_sessions() {
 // Events of another principal's session are not replayed to a client that has stolen its ids.
 #[tokio::test]
 async fn t03_a_replay_is_refused_to_another_principal() {
-    let endpoint = Endpoint::new(server(&Witness::new())).unwrap();
+    let endpoint = Endpoint::new(server(&Gate::new())).unwrap();
     let mut alice = Peer::new(&endpoint);
     alice.principal = Some(Principal::new("alice"));
     alice.initialize("2025-11-25", json!({})).await;

@@ -2,11 +2,11 @@
 
 use mcp_tests::http::Peer;
 
-use super::{Witness, server};
+use super::{Gate, server};
 use crate::prelude::*;
 
-async fn open(witness: &Witness) -> Peer {
-    let endpoint = Endpoint::new(server(witness)).unwrap();
+async fn open(gate: &Gate) -> Peer {
+    let endpoint = Endpoint::new(server(gate)).unwrap();
     Peer::open_as(&endpoint, "2025-11-25", json!({})).await
 }
 
@@ -25,8 +25,8 @@ fn t10_deep_nesting_is_refused_on_a_small_stack() {
             .build()
             .unwrap();
         runtime.block_on(async {
-            let witness = Witness::new();
-            let peer = open(&witness).await;
+            let gate = Gate::new();
+            let peer = open(&gate).await;
             for piece in ["[", "{\"a\":"] {
                 let deep = piece.repeat((4 << 20) / piece.len());
                 assert_eq!(error(&peer, deep.clone()).await["code"], -32600);
@@ -37,7 +37,7 @@ fn t10_deep_nesting_is_refused_on_a_small_stack() {
                 );
                 assert_eq!(error(&peer, arguments).await["code"], -32600);
             }
-            assert_eq!(witness.calls(), 0);
+            assert_eq!(gate.calls(), 0);
         });
     };
     let thread = std::thread::Builder::new().stack_size(256 << 10);
@@ -48,8 +48,8 @@ fn t10_deep_nesting_is_refused_on_a_small_stack() {
 // handler runs.
 #[tokio::test]
 async fn t12_an_id_is_echoed_exactly_or_refused() {
-    let witness = Witness::new();
-    let peer = open(&witness).await;
+    let gate = Gate::new();
+    let peer = open(&gate).await;
     let call = |id: &str| {
         format!(
             "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":\
@@ -77,7 +77,7 @@ async fn t12_an_id_is_echoed_exactly_or_refused() {
         let text = reply.text().await;
         assert!(text.contains(&format!("\"id\":{id},")), "{id}: {text}");
     }
-    let calls = witness.calls();
+    let calls = gate.calls();
     assert_eq!(calls, 13);
     let too_long = format!("\"{}\"", "i".repeat(1_025));
     for (id, code) in [
@@ -109,15 +109,15 @@ async fn t12_an_id_is_echoed_exactly_or_refused() {
         let error = error(&peer, call(id)).await;
         assert_eq!(error["code"], code, "{id}: {error}");
     }
-    assert_eq!(witness.calls(), calls);
+    assert_eq!(gate.calls(), calls);
 }
 
 // A key that another parser might accept is not accepted, and a repeated key is an error: in no
 // reading do these bodies run the handler.
 #[tokio::test]
 async fn t13_member_names_are_compared_exactly() {
-    let witness = Witness::new();
-    let peer = open(&witness).await;
+    let gate = Gate::new();
+    let peer = open(&gate).await;
     let call = r#"{"name":"echo","arguments":{"message":"x"}}"#;
     let other = r#"{"name":"wait","arguments":{"message":"x"}}"#;
     let bodies = [
@@ -174,15 +174,15 @@ async fn t13_member_names_are_compared_exactly() {
         let fails = answer["error"]["code"].is_i64() || answer["result"]["isError"] == true;
         assert!(fails, "{params}: {answer}");
     }
-    assert_eq!(witness.calls(), 0);
+    assert_eq!(gate.calls(), 0);
 }
 
 // A million tiny requests in one body are one error and none of them runs, also in a revision with
 // batches.
 #[tokio::test]
 async fn t14_a_million_requests_in_one_body_are_one_error() {
-    let witness = Witness::new();
-    let endpoint = Endpoint::new(server(&witness)).unwrap();
+    let gate = Gate::new();
+    let endpoint = Endpoint::new(server(&gate)).unwrap();
     let mut bodies = vec![format!("[{}0]", "0,".repeat(1_000_000))];
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"message":"x"}}},"#;
     let call = call.repeat((4 << 20) / call.len());
@@ -196,14 +196,14 @@ async fn t14_a_million_requests_in_one_body_are_one_error() {
             assert!(took < Duration::from_millis(500), "{took:?}");
         }
     }
-    assert_eq!(witness.calls(), 0);
+    assert_eq!(gate.calls(), 0);
 }
 
 // Invalid UTF-8 costs only its request: the next call of the session gets its response.
 #[tokio::test]
 async fn t15_what_is_no_text_costs_its_request_alone() {
-    let witness = Witness::new();
-    let peer = open(&witness).await;
+    let gate = Gate::new();
+    let peer = open(&gate).await;
     let call = tool_text("MARK");
     let marked = |with: &[u8]| {
         let (before, after) = call.split_once("MARK").unwrap();
@@ -226,12 +226,12 @@ async fn t15_what_is_no_text_costs_its_request_alone() {
     for (at, frame) in frames.into_iter().enumerate() {
         let error = error(&peer, frame.clone()).await;
         assert_eq!(error["code"], -32700, "{}: {error}", frame.escape_ascii());
-        assert_eq!(witness.calls(), at);
+        assert_eq!(gate.calls(), at);
         let reply = peer.tool(1, "echo", json!({"message": "well"})).await;
         assert_eq!(reply.status, 200);
     }
     // A lone surrogate cannot be written as text: it is rejected where it becomes a string.
-    let calls = witness.calls();
+    let calls = gate.calls();
     let answer = peer
         .send(Method::POST, marked(b"\\ud800"))
         .await
@@ -239,7 +239,7 @@ async fn t15_what_is_no_text_costs_its_request_alone() {
         .await;
     let fails = answer["error"]["code"].is_i64() || answer["result"]["isError"] == true;
     assert!(fails, "{answer}");
-    assert_eq!(witness.calls(), calls);
+    assert_eq!(gate.calls(), calls);
 }
 
 fn tool_text(message: &str) -> String {

@@ -13,7 +13,7 @@ use mcp_types::{CLIENT_CAPABILITIES_KEY, PROTOCOL_VERSION_KEY};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, DuplexStream};
 use tower_service::Service as _;
 
-use super::{Witness, served, server};
+use super::{Gate, served, server};
 use crate::prelude::*;
 
 /// Counts the writes that would be system calls.
@@ -74,7 +74,7 @@ impl AsyncWrite for Counted {
 }
 
 fn endpoint() -> Endpoint {
-    Endpoint::new(server(&Witness::new())).unwrap()
+    Endpoint::new(server(&Gate::new())).unwrap()
 }
 
 /// Serves a connection like a program that already uses hyper.
@@ -182,7 +182,7 @@ async fn a_long_list_is_one_write() {
 // The same seen by the client of the built-in listener: one read returns the whole response.
 #[tokio::test]
 async fn every_answer_arrives_in_one_piece() {
-    let served = served(&Witness::new()).await;
+    let served = served(&Gate::new()).await;
     let (mut conn, session) = served.open().await;
     for name in ["echo", "speaks"] {
         conn.reads.clear();

@@ -6,7 +6,7 @@ use mcp_tests::tcp::{RunningServer, Session, tool};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::{Witness, healthy, server};
+use super::{Gate, healthy, server};
 use crate::prelude::*;
 
 const DATA: u8 = 0;
@@ -131,19 +131,19 @@ impl Raw {
 const CAP: usize = 16;
 
 /// A server with a low limit, a session, and a connection for frames.
-async fn attacked(witness: &Witness) -> (RunningServer, Session, Raw) {
+async fn attacked(gate: &Gate) -> (RunningServer, Session, Raw) {
     let options = Options::new().with_max_in_flight(CAP);
-    let served = RunningServer::start(server(witness), options).await;
+    let served = RunningServer::start(server(gate), options).await;
     let (_, session) = served.open().await;
     let raw = Raw::connect(&served).await;
     (served, session, raw)
 }
 
 /// Checks that the server still works: running calls can end, and capacity is released.
-async fn recovers(served: &RunningServer, session: &Session, witness: &Witness) {
-    assert!(witness.most.load(Ordering::SeqCst) <= CAP);
+async fn recovers(served: &RunningServer, session: &Session, gate: &Gate) {
+    assert!(gate.max_running.load(Ordering::SeqCst) <= CAP);
     assert!(served.endpoint.in_flight() <= CAP);
-    witness.go.add_permits(CAP);
+    gate.go.add_permits(CAP);
     let start = Instant::now();
     while served.endpoint.in_flight() > 0 {
         assert!(start.elapsed() < Duration::from_secs(10));
@@ -157,8 +157,8 @@ async fn recovers(served: &RunningServer, session: &Session, witness: &Witness) 
 // server ends the connection.
 #[tokio::test]
 async fn t20_cancelled_calls_count_until_they_end() {
-    let witness = Witness::new();
-    let (served, session, mut raw) = attacked(&witness).await;
+    let gate = Gate::new();
+    let (served, session, mut raw) = attacked(&gate).await;
     let head = head(&session);
     let cancel = 8_u32.to_be_bytes();
     let mut next = 1;
@@ -180,34 +180,34 @@ async fn t20_cancelled_calls_count_until_they_end() {
     assert!(ended, "the connection is not ended");
     raw.closed().await;
     assert!(raw.went_away(), "{:?}", raw.kinds());
-    recovers(&served, &session, &witness).await;
+    recovers(&served, &session, &gate).await;
 }
 
 // Calls that are reset after they have started keep using capacity.
 #[tokio::test]
 async fn t20_started_calls_keep_their_permits() {
-    let witness = Witness::new();
-    let (served, session, mut raw) = attacked(&witness).await;
+    let gate = Gate::new();
+    let (served, session, mut raw) = attacked(&gate).await;
     let head = head(&session);
     for n in 0..CAP as u32 {
         let stream = 2 * n + 1;
         assert!(raw.say(&post(stream, &head, &tool(n, "wait", "x"))).await);
-        witness.started(1).await;
+        gate.started(1).await;
         let cancel = frame(RST_STREAM, 0, stream, &8_u32.to_be_bytes());
         assert!(raw.say(&cancel).await);
     }
     let mut conn = served.connect().await;
     let answer = conn.ask(&session.tool("one more", "wait", "x")).await;
     assert_eq!(answer.status, 503);
-    assert_eq!(witness.calls(), CAP);
-    recovers(&served, &session, &witness).await;
+    assert_eq!(gate.calls(), CAP);
+    recovers(&served, &session, &gate).await;
 }
 
 // A client that makes the server reset its streams gains nothing.
 #[tokio::test]
 async fn t20_streams_the_server_has_to_reset_count_as_well() {
-    let witness = Witness::new();
-    let (served, session, mut raw) = attacked(&witness).await;
+    let gate = Gate::new();
+    let (served, session, mut raw) = attacked(&gate).await;
     let head = head(&session);
     let mut next = 1;
     loop {
@@ -224,14 +224,14 @@ async fn t20_streams_the_server_has_to_reset_count_as_well() {
         assert!(next < 200_000, "the connection is not ended");
     }
     raw.closed().await;
-    recovers(&served, &session, &witness).await;
+    recovers(&served, &session, &gate).await;
 }
 
 // Headers without an end are cut off early.
 #[tokio::test]
 async fn t20_headers_without_an_end_are_cut_off() {
-    let witness = Witness::new();
-    let (served, session, mut raw) = attacked(&witness).await;
+    let gate = Gate::new();
+    let (served, session, mut raw) = attacked(&gate).await;
     let more = literal("x-more", &"x".repeat(100)).repeat(100);
     let mut open = raw.say(&frame(HEADERS, 0, 1, &head(&session))).await;
     let mut sent = 0;
@@ -241,5 +241,5 @@ async fn t20_headers_without_an_end_are_cut_off() {
     }
     assert!(!open, "{sent} bytes of headers");
     raw.closed().await;
-    recovers(&served, &session, &witness).await;
+    recovers(&served, &session, &gate).await;
 }

@@ -8,7 +8,7 @@ use mcp_tests::tcp::{Conn, RunningServer, tool};
 use mcp_transport_http::{Durability, EventStore, Replay, SessionId, StoreError, StreamKey};
 
 use super::h2::H2;
-use super::{FLOOD, Witness, healthy, server};
+use super::{FLOOD, Gate, healthy, server};
 use crate::prelude::*;
 
 /// The timeouts of the servers here.
@@ -22,7 +22,7 @@ async fn impatient() -> RunningServer {
     let options = Options::new()
         .with_head_timeout(SHORT)
         .with_body_timeout(SHORT);
-    RunningServer::start(server(&Witness::new()), options).await
+    RunningServer::start(server(&Gate::new()), options).await
 }
 
 // Connections that stop at any point of a request head, HTTP/1 or HTTP/2, are closed; other calls
@@ -123,7 +123,7 @@ async fn t16_an_idle_connection_is_closed_and_an_open_stream_is_not() {
 #[tokio::test]
 async fn t16_there_are_only_so_many_connections() {
     let options = Options::new().with_max_connections(2);
-    let served = RunningServer::start(server(&Witness::new()), options).await;
+    let served = RunningServer::start(server(&Gate::new()), options).await;
     let (one, session) = served.open().await;
     let (_two, _) = served.open().await;
     let mut three = served.connect().await;
@@ -138,7 +138,7 @@ async fn t16_there_are_only_so_many_connections() {
 #[tokio::test]
 async fn t16_a_head_has_a_limit() {
     let options = Options::new().with_max_head_bytes(16 << 10);
-    let served = RunningServer::start(server(&Witness::new()), options).await;
+    let served = RunningServer::start(server(&Gate::new()), options).await;
     let (mut conn, session) = served.open().await;
     let fits = session
         .tool(1, "echo", "x")
@@ -209,7 +209,7 @@ async fn calls_end(served: &RunningServer) {
 async fn t17_an_unread_stream_holds_little_memory_and_delays_no_other() {
     let scales = Scales::default();
     let options = Options::new().with_event_store(scales.clone());
-    let served = RunningServer::start(server(&Witness::new()), options).await;
+    let served = RunningServer::start(server(&Gate::new()), options).await;
     let (mut well, session) = served.open().await;
     let mut longest = Duration::ZERO;
     let mut conns = Vec::new();
@@ -243,7 +243,7 @@ async fn t17_a_client_that_does_not_read_loses_its_connection() {
         // The rest exceeds the buffers of a connection.
         .with_max_queue(10_000, 64 << 20)
         .without_event_store();
-    let served = RunningServer::start(server(&Witness::new()), options).await;
+    let served = RunningServer::start(server(&Gate::new()), options).await;
     let (_other, session) = served.open().await;
     // The number of tasks shows when the connection is gone.
     let alive = || {
@@ -273,7 +273,7 @@ async fn t17_a_client_that_does_not_read_loses_its_connection() {
 // Over HTTP/2 an unread stream does not delay the other streams of its connection.
 #[tokio::test]
 async fn t17_an_unread_stream_does_not_delay_its_connection() {
-    let served = RunningServer::start(server(&Witness::new()), Options::new()).await;
+    let served = RunningServer::start(server(&Gate::new()), Options::new()).await;
     let (_, session) = served.open().await;
     let headers = [("mcp-session-id", session.id())];
     let mut h2 = H2::connect(served.address).await;
@@ -290,7 +290,7 @@ async fn t17_an_unread_stream_does_not_delay_its_connection() {
 // Notifications for an unread stream without an event store are dropped above the limit.
 #[tokio::test]
 async fn t17_unread_notifications_do_not_accumulate_without_a_store() {
-    let service = server(&Witness::new()).resource(Resource::new("mem://one", "one", || "1"));
+    let service = server(&Gate::new()).resource(Resource::new("mem://one", "one", || "1"));
     let options = Options::new()
         .without_event_store()
         .with_max_queue(50, 1 << 20);

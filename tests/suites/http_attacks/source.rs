@@ -4,7 +4,7 @@ use mcp_tests::tcp::{Request, RunningServer, tool};
 use mcp_transport_http::Options;
 
 use super::h2::H2;
-use super::{Witness, healthy, served, server};
+use super::{Gate, healthy, served, server};
 
 /// Values of `Host`, and whether they name this machine. The unit tests of the allow list have all forms of the values;
 /// these also show what the HTTP parser lets through.
@@ -24,17 +24,17 @@ const HOSTS: [(&[u8], bool); 10] = [
 // Only values that name this machine reach the handler.
 #[tokio::test]
 async fn t01_only_the_names_of_this_machine_reach_the_handler() {
-    let witness = Witness::new();
-    let served = served(&witness).await;
+    let gate = Gate::new();
+    let served = served(&gate).await;
     let (mut conn, session) = served.open().await;
     for (host, passes) in HOSTS {
-        let before = witness.calls();
+        let before = gate.calls();
         let answer = conn
             .ask(&session.tool(1, "echo", "x").with("host", host))
             .await;
         let shown = host.escape_ascii();
         assert_eq!(answer.status == 200, passes, "{shown}: {answer:?}");
-        assert_eq!(witness.calls() - before, usize::from(passes), "{shown}");
+        assert_eq!(gate.calls() - before, usize::from(passes), "{shown}");
         if !passes {
             assert_eq!(answer.status, 403, "{shown}");
             assert!(answer.text().contains("Options::allow_host"), "{answer:?}");
@@ -45,8 +45,8 @@ async fn t01_only_the_names_of_this_machine_reach_the_handler() {
 // No Host, two of them, or a target that contradicts it: rejected on every HTTP version.
 #[tokio::test]
 async fn t01_a_request_without_one_host_is_refused() {
-    let witness = Witness::new();
-    let served = served(&witness).await;
+    let gate = Gate::new();
+    let served = served(&gate).await;
     let (_conn, session) = served.open().await;
     let call = session.tool(1, "echo", "x");
     let hosts = |values: &[&str]| {
@@ -69,12 +69,12 @@ async fn t01_a_request_without_one_host_is_refused() {
         (&["evil.com", "localhost"], "/mcp HTTP/1.1", false),
     ] {
         let request = hosts(values).line(&format!("POST {target}"));
-        let before = witness.calls();
+        let before = gate.calls();
         let mut conn = served.connect().await;
         let answer = conn.ask(&request).await;
         let head = String::from_utf8(request.head()).unwrap();
         assert_eq!(answer.status, if passes { 200 } else { 403 }, "{head}");
-        assert_eq!(witness.calls() - before, usize::from(passes), "{head}");
+        assert_eq!(gate.calls() - before, usize::from(passes), "{head}");
     }
 }
 
@@ -82,8 +82,8 @@ async fn t01_a_request_without_one_host_is_refused() {
 // readable for a page.
 #[tokio::test]
 async fn t02_what_a_page_sends_without_a_preflight_reaches_no_handler() {
-    let witness = Witness::new();
-    let served = served(&witness).await;
+    let gate = Gate::new();
+    let served = served(&gate).await;
     let (mut conn, session) = served.open().await;
     let call = session.tool(1, "echo", "x");
     let page = call
@@ -119,14 +119,14 @@ async fn t02_what_a_page_sends_without_a_preflight_reaches_no_handler() {
         let opens = |(name, _): &(String, String)| name.starts_with("access-control-");
         assert!(!answer.headers.iter().any(opens), "{answer:?}");
     }
-    assert_eq!(witness.calls(), 0);
+    assert_eq!(gate.calls(), 0);
     for request in [
         typed("application/json; charset=utf-8"),
         call.with("origin", "http://localhost:5173"),
     ] {
         assert_eq!(conn.ask(&request).await.said(), "x");
     }
-    assert_eq!(witness.calls(), 2);
+    assert_eq!(gate.calls(), 2);
 }
 
 // Every method checks the origin: a foreign page gets 403 and an error without an id, also for a
@@ -134,7 +134,7 @@ async fn t02_what_a_page_sends_without_a_preflight_reaches_no_handler() {
 // proves: HTTP-002, HTTP-003, HTTP-004, M-HTTP-004
 #[tokio::test]
 async fn t02_a_foreign_origin_is_refused_by_every_method() {
-    let served = served(&Witness::new()).await;
+    let served = served(&Gate::new()).await;
     let (mut conn, session) = served.open().await;
     let ping = session.post(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
     let requests = [
@@ -170,8 +170,8 @@ async fn t02_a_foreign_origin_is_refused_by_every_method() {
 // Over HTTP/2 the host is in the target; a contradicting Host header is rejected.
 #[tokio::test]
 async fn t01_over_http2_the_target_names_the_host() {
-    let witness = Witness::new();
-    let served = served(&witness).await;
+    let gate = Gate::new();
+    let served = served(&gate).await;
     let (_conn, session) = served.open().await;
     let mut h2 = H2::connect(served.address).await;
     for (uri, host, passes) in [
@@ -182,7 +182,7 @@ async fn t01_over_http2_the_target_names_the_host() {
         ("http://localhost/mcp", Some("evil.example"), false),
         ("http://evil.example/mcp", Some("localhost"), false),
     ] {
-        let before = witness.calls();
+        let before = gate.calls();
         let mut headers = vec![("mcp-session-id", session.id())];
         headers.extend(host.map(|host| ("host", host)));
         let reply = h2.post(uri, &headers, tool(1, "echo", "x")).await;
@@ -191,11 +191,7 @@ async fn t01_over_http2_the_target_names_the_host() {
             if passes { 200 } else { 403 },
             "{uri} {host:?}"
         );
-        assert_eq!(
-            witness.calls() - before,
-            usize::from(passes),
-            "{uri} {host:?}"
-        );
+        assert_eq!(gate.calls() - before, usize::from(passes), "{uri} {host:?}");
     }
 }
 
@@ -203,8 +199,8 @@ async fn t01_over_http2_the_target_names_the_host() {
 // proves: SSE-001
 #[tokio::test]
 async fn t01_t02_the_older_endpoints_have_the_same_checks() {
-    let witness = Witness::new();
-    let served = RunningServer::start(server(&witness), Options::new().with_legacy()).await;
+    let gate = Gate::new();
+    let served = RunningServer::start(server(&gate), Options::new().with_legacy()).await;
     let mut stream = served.connect().await;
     let listen = Request::get().at("/sse");
     stream.send(listen.bytes()).await;
@@ -232,7 +228,7 @@ async fn t01_t02_the_older_endpoints_have_the_same_checks() {
         let head = String::from_utf8(request.head()).unwrap();
         assert_eq!(answer.status, status, "{head}");
     }
-    assert_eq!(witness.calls(), 0);
+    assert_eq!(gate.calls(), 0);
 }
 
 /// Sends a request with this header value and returns the response.
@@ -256,8 +252,8 @@ async fn raw(served: &RunningServer, name: &str, value: &[u8]) -> Vec<u8> {
 // Each of the 256 byte values in each header of the protocol: rejected, and never echoed unescaped.
 #[tokio::test]
 async fn t25_no_byte_of_a_header_is_echoed_unescaped() {
-    let witness = Witness::new();
-    let served = served(&witness).await;
+    let gate = Gate::new();
+    let served = served(&gate).await;
     for name in ["mcp-session-id", "mcp-protocol-version", "last-event-id"] {
         for byte in 0..=u8::MAX {
             let value = [b"canary".as_slice(), &[byte], b"x-injected: 1"].concat();
@@ -273,7 +269,7 @@ async fn t25_no_byte_of_a_header_is_echoed_unescaped() {
             assert!(!body.contains(char::is_control), "{name} {shown}: {text}");
         }
     }
-    assert_eq!(witness.calls(), 0);
+    assert_eq!(gate.calls(), 0);
     let (mut conn, session) = served.open().await;
     healthy(&mut conn, &session).await;
 }
@@ -281,8 +277,8 @@ async fn t25_no_byte_of_a_header_is_echoed_unescaped() {
 // A repeated header of the protocol is rejected.
 #[tokio::test]
 async fn t25_a_header_that_is_there_twice_is_refused() {
-    let witness = Witness::new();
-    let served = served(&witness).await;
+    let gate = Gate::new();
+    let served = served(&gate).await;
     let (mut conn, session) = served.open().await;
     let (_, other) = served.open().await;
     let call = session.tool(1, "echo", "x");
@@ -303,13 +299,13 @@ async fn t25_a_header_that_is_there_twice_is_refused() {
         format!("{}, {}", session.id(), other.id()),
     );
     assert_eq!(conn.ask(&both).await.status, 404);
-    assert_eq!(witness.calls(), 0);
+    assert_eq!(gate.calls(), 0);
 }
 
 // A head with more than a hundred headers, or with long values, is rejected.
 #[tokio::test]
 async fn t25_a_head_has_only_so_many_headers() {
-    let served = served(&Witness::new()).await;
+    let served = served(&Gate::new()).await;
     let (mut conn, session) = served.open().await;
     let mut call = session.tool(1, "echo", "x");
     for n in 0..200 {

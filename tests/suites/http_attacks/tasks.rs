@@ -4,7 +4,7 @@ use mcp_tests::http::Peer;
 use mcp_tests::tcp::{RunningServer, Session};
 use tokio::runtime::Handle;
 
-use super::{Witness, served, server};
+use super::{Gate, served, server};
 use crate::prelude::*;
 
 /// Returns the number of tasks.
@@ -28,8 +28,8 @@ async fn tasks(left: usize) {
 #[tokio::test]
 async fn a_shutdown_ends_everything_gracefully() {
     let before = alive();
-    let witness = Witness::new();
-    let served = served(&witness).await;
+    let gate = Gate::new();
+    let served = served(&gate).await;
     let (mut stream, session) = served.open().await;
     stream.send(session.get().bytes()).await;
     assert_eq!(stream.head().await.status, 200);
@@ -39,14 +39,14 @@ async fn a_shutdown_ends_everything_gracefully() {
     runs.send(session.tool(7, "wait", "in time").bytes()).await;
     let head = runs.head().await;
     assert_eq!(head.header("content-type"), Some("text/event-stream"));
-    witness.started(1).await;
+    gate.started(1).await;
     let address = served.address;
     let stopping = tokio::spawn(served.stop());
     while tokio::net::TcpStream::connect(address).await.is_ok() {
         tokio::task::yield_now().await;
     }
     // New requests are rejected, and running ones may finish.
-    witness.go.add_permits(1);
+    gate.go.add_permits(1);
     let mut text = String::new();
     while let Some(chunk) = runs.chunk().await {
         text.push_str(std::str::from_utf8(&chunk).unwrap());
@@ -65,17 +65,14 @@ async fn a_shutdown_ends_everything_gracefully() {
 #[tokio::test]
 async fn a_shutdown_is_limited_in_time() {
     let before = alive();
-    let witness = Witness::new();
+    let gate = Gate::new();
     let grace = Duration::from_millis(50);
-    let served = RunningServer::start(
-        server(&witness),
-        Options::new().with_shutdown_timeout(grace),
-    )
-    .await;
+    let served =
+        RunningServer::start(server(&gate), Options::new().with_shutdown_timeout(grace)).await;
     let (mut stuck, session) = served.open().await;
     stuck.send(session.tool(1, "wait", "never").bytes()).await;
     stuck.head().await;
-    witness.started(1).await;
+    gate.started(1).await;
     let mut half = served.connect().await;
     let whole = session.tool(2, "echo", &"x".repeat(10_000)).bytes();
     half.send(&whole[..whole.len() - 1]).await;
@@ -87,14 +84,14 @@ async fn a_shutdown_is_limited_in_time() {
     assert!(stuck.closed().await.ends_with(b"\r\n0\r\n\r\n"));
     half.closed().await;
     tasks(before).await;
-    assert_eq!(witness.running.load(Ordering::SeqCst), 0);
+    assert_eq!(gate.running.load(Ordering::SeqCst), 0);
 }
 
 // Dropping the future closes the listener and its connections.
 #[tokio::test]
 async fn a_server_that_is_dropped_leaves_no_connection_behind() {
     let before = alive();
-    let served = served(&Witness::new()).await;
+    let served = served(&Gate::new()).await;
     let (mut stream, session) = served.open().await;
     stream.send(session.get().bytes()).await;
     assert_eq!(stream.head().await.status, 200);
@@ -112,7 +109,7 @@ const SESSIONS: usize = 1_000;
 #[tokio::test]
 async fn idle_sessions_and_their_streams_need_no_task() {
     let before = alive();
-    let endpoint = Endpoint::new(server(&Witness::new())).unwrap();
+    let endpoint = Endpoint::new(server(&Gate::new())).unwrap();
     let mut peers = Vec::new();
     for _ in 0..SESSIONS {
         peers.push(Peer::open(&endpoint).await);
@@ -132,7 +129,7 @@ async fn idle_sessions_and_their_streams_need_no_task() {
 // stream has none.
 #[tokio::test]
 async fn a_connection_is_one_task_and_a_session_without_one_none() {
-    let served = served(&Witness::new()).await;
+    let served = served(&Gate::new()).await;
     let (mut conn, _) = served.open().await;
     let before = alive();
     for _ in 0..100 {
