@@ -50,7 +50,7 @@ class Topic(BaseModel):
 class Order(BaseModel):
     """A form with a field of each kind, two of them without a default."""
 
-    name: str = Field(description="Who orders", min_length=2)
+    name: str = Field(description="The name of the customer", min_length=2)
     sugar: int = Field(ge=0, le=5)
     strength: float = 1.5
     tea: Literal["green", "black"] = "black"
@@ -188,7 +188,7 @@ async def ask_roots(ctx: Context) -> str | types.InputRequiredResult:
 @app.tool
 async def ask_all(ctx: Context) -> str | types.InputRequiredResult:
     """Asks user, model and host at once."""
-    user, model = to_user("Who are you?", Name), to_model("say hello")
+    user, model = to_user("Enter your name", Name), to_model("say hello")
     given = await answers(ctx, user=user, model=model, roots=types.ListRootsRequest())
     if isinstance(given, types.InputRequiredResult):
         return given
@@ -201,7 +201,7 @@ async def ask_twice(ctx: Context) -> str | types.InputRequiredResult:
     """Asks, and asks again because of the answer."""
     first = ctx.request_state if is_modern(ctx) else None
     if first is None:
-        given = await answers(ctx, first=to_user("Who are you?", Name))
+        given = await answers(ctx, first=to_user("Enter your name", Name))
         if isinstance(given, types.InputRequiredResult):
             return given
         first = given["first"].content["name"]

@@ -14,7 +14,7 @@ export const subscribed = new Set();
 const place = z.object({ city: z.string(), celsius: z.number(), wind: z.number().optional() });
 
 const order = z.object({
-  name: z.string().min(2).describe("Who orders"),
+  name: z.string().min(2).describe("The name of the customer"),
   sugar: z.int().min(0).max(5),
   strength: z.number().default(1.5),
   tea: z.enum(["green", "black"]).default("black"),
@@ -89,7 +89,7 @@ function uris({ roots }) {
 function twice(_args, ctx) {
   let first = ctx.mcpReq.requestState();
   if (!first) {
-    const { round, answers } = ask(ctx, { first: questions.user("Who are you?", name) });
+    const { round, answers } = ask(ctx, { first: questions.user("Enter your name", name) });
     if (round) return round;
     first = answers.first.content.name;
   }
@@ -190,7 +190,7 @@ export function tools(era, changes) {
       null,
       asking(
         () => ({
-          user: questions.user("Who are you?", name),
+          user: questions.user("Enter your name", name),
           model: questions.model("say hello"),
           roots: questions.roots(),
         }),

@@ -63,7 +63,7 @@ class Topic(BaseModel):
 class Order(BaseModel):
     """A form with a field of each kind, two of them without a default."""
 
-    name: str = Field(description="Who orders", min_length=2)
+    name: str = Field(description="The name of the customer", min_length=2)
     sugar: int = Field(ge=0, le=5)
     strength: float = 1.5
     tea: Literal["green", "black"] = "black"
@@ -151,7 +151,7 @@ def for_order() -> Elicit[Order]:
 
 
 def for_name() -> Elicit[Name]:
-    return Elicit("Who are you?", Name)
+    return Elicit("Enter your name", Name)
 
 
 def for_roots() -> ListRoots:

@@ -1,6 +1,5 @@
 //! The fixture server of the conformance suite, on public API only.
 
-mod listen;
 mod media;
 mod prompts;
 mod resources;
@@ -11,8 +10,10 @@ mod tools;
 
 use mcp_protocol::Revision;
 use mcp_server::Server;
+use mcp_transport_http::{Endpoint, Options};
 
-pub use listen::serve_http;
+use crate::bench::{Fault, listen};
+
 pub use media::{PNG, WAV};
 
 /// The server with all features.
@@ -39,4 +40,13 @@ fn plain() -> Server {
         .resources(resources::all());
     let changing = tools::changing(&server);
     server.tools(changing)
+}
+
+/// Serves a server at this address until the process is interrupted. The port may be 0: the first
+/// line on stdout is the URL.
+///
+/// # Errors
+/// The server cannot listen on the address, or its configuration is invalid.
+pub async fn serve_http(address: &str, server: Server, options: Options) -> Result<(), Fault> {
+    listen::own(address, Endpoint::with_options(server, options)?).await
 }

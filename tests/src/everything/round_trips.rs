@@ -168,7 +168,7 @@ async fn begin(cx: &Ctx) -> Result<(), HandlerError> {
     cx.memoize("begun", async {}).await
 }
 
-async fn name(cx: &Ctx, key: &str) -> Result<String, HandlerError> {
+pub(super) async fn name(cx: &Ctx, key: &str) -> Result<String, HandlerError> {
     let answer = cx.named(key).elicit::<Name>("What is your name?").await?;
     Ok(given(answer)?.name)
 }
@@ -197,7 +197,8 @@ pub(super) fn given<T>(answer: Elicitation<T>) -> Result<T, HandlerError> {
         .ok_or_else(|| HandlerError::new("the user did not answer"))
 }
 
-fn text(answer: &CreateMessageResult) -> String {
+/// Joins the texts of the model's response.
+pub(super) fn text(answer: &CreateMessageResult) -> String {
     let texts = answer.content.iter().filter_map(|block| match block {
         SamplingMessageContentBlock::Text(text) => Some(&*text.text),
         _ => None,

@@ -5,11 +5,12 @@ use mcp_server::{Args, Ctx, Elicitation, HandlerError, Tool};
 use mcp_types::{
     BooleanSchema, CreateMessageRequestParams, ElicitRequestFormParams, ElicitRequestParams,
     ElicitResult, FormProperties, PrimitiveSchemaDefinition, RequestedSchema, SamplingMessage,
-    SamplingMessageContentBlock,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+
+use super::round_trips::text;
 
 #[derive(Deserialize, JsonSchema)]
 struct Prompt {
@@ -40,15 +41,7 @@ pub(super) fn all() -> Vec<Tool> {
                 let answer = cx
                     .sample(CreateMessageRequestParams::new(vec![message], 100))
                     .await?;
-                let text: Vec<&str> = answer
-                    .content
-                    .iter()
-                    .filter_map(|block| match block {
-                        SamplingMessageContentBlock::Text(text) => Some(&*text.text),
-                        _ => None,
-                    })
-                    .collect();
-                Ok::<_, AskError>(format!("LLM response: {}", text.join(" ")))
+                Ok::<_, AskError>(format!("LLM response: {}", text(&answer)))
             },
         )
         .description("Asks the client's model"),

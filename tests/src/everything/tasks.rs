@@ -7,7 +7,7 @@ use mcp_server::{Args, Ctx, HandlerError, TaskMode, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::round_trips::given;
+use super::round_trips::{given, name};
 
 #[derive(Deserialize, JsonSchema)]
 struct Greeting {
@@ -38,16 +38,10 @@ struct Confirm {
 
 #[derive(Deserialize, JsonSchema)]
 struct TeamMember {
-    /// Who it is
+    /// The name of the member
     name: String,
     /// Whether they come
     confirm: bool,
-}
-
-#[derive(Deserialize, JsonSchema)]
-struct Name {
-    /// What to call you
-    name: String,
 }
 
 pub(super) fn tools() -> Vec<Tool> {
@@ -92,8 +86,8 @@ fn working() -> Vec<Tool> {
 fn asking() -> Vec<Tool> {
     vec![
         Tool::new("confirm_delete", async |Args(file): Args<File>, cx: Ctx| {
-            let question = format!("Delete {}?", file.filename);
-            let answer = cx.named("confirm").elicit::<Confirm>(question).await?;
+            let message = format!("Delete {}?", file.filename);
+            let answer = cx.named("confirm").elicit::<Confirm>(message).await?;
             let confirmed = answer.accepted().is_some_and(|it| it.confirm);
             let what = if confirmed { "Deleted" } else { "Kept" };
             Ok::<_, HandlerError>(format!("{what} {}", file.filename))
@@ -103,8 +97,8 @@ fn asking() -> Vec<Tool> {
         Tool::new("multi_input", async |cx: Ctx| {
             let (first, second) = (cx.named("first"), cx.named("second"));
             let (first, second) = tokio::try_join!(
-                first.elicit::<TeamMember>("Who is the first?"),
-                second.elicit::<TeamMember>("Who is the second?"),
+                first.elicit::<TeamMember>("Enter the first team member"),
+                second.elicit::<TeamMember>("Enter the second team member"),
             )?;
             let come = [given(first)?, given(second)?].map(|member| {
                 let comes = if member.confirm {
@@ -116,12 +110,10 @@ fn asking() -> Vec<Tool> {
             });
             Ok::<_, HandlerError>(come.join(", "))
         })
-        .description("Asks two questions at once")
+        .description("Requests two forms at once")
         .task(TaskMode::Required),
         Tool::new("test_tool_with_task", async |cx: Ctx| {
-            let asked = cx.named("user_name");
-            let answer = asked.elicit::<Name>("What is your name?").await?;
-            let name = given(answer)?.name;
+            let name = name(&cx, "user_name").await?;
             cx.detach().await?;
             tokio::time::sleep(Duration::from_millis(200)).await;
             Ok::<_, HandlerError>(format!("Hello, {name}!"))

@@ -238,7 +238,7 @@ fn order() -> Value {
         json!({
             "type": "object",
             "properties": {
-                "name": { "type": "string", "minLength": 2, "description": "Who orders" },
+                "name": { "type": "string", "minLength": 2, "description": "The name of the customer" },
                 "sugar": { "type": "integer", "minimum": 0, "maximum": 5 },
                 "strength": { "type": "number", "default": 1.5 },
                 "tea": { "type": "string", "enum": ["green", "black"], "default": "black" },
@@ -258,7 +258,7 @@ fn answered(answer: &Value) -> Value {
 
 async fn ask_all(asks: &InputRequests, cx: &Context) -> Result<Value, ErrorData> {
     let wanted = [
-        ("user", input::name("Who are you?")),
+        ("user", input::name("Enter your name")),
         ("model", input::model("say hello")),
         ("roots", input::roots()),
     ];
@@ -278,7 +278,7 @@ async fn ask_twice(asks: &InputRequests, cx: &Context) -> Result<Value, ErrorDat
     let first = match &asks.state {
         Some(first) => first.clone(),
         None => match asks
-            .ask(cx, &[("first", input::name("Who are you?"))])
+            .ask(cx, &[("first", input::name("Enter your name"))])
             .await?
         {
             InputOutcome::Round(round) => return Ok(round),
