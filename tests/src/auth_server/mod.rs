@@ -146,16 +146,7 @@ impl AuthServer {
 
     /// Creates a user agent whose user consents to everything.
     pub fn browser(&self) -> impl UserAgent {
-        CustomUserAgent::new(BACK, |url: String| async move {
-            let (host, path) = split(&url);
-            let stream = TcpStream::connect(host).await;
-            let stream = stream.map_err(|error| Error::user_agent(error.to_string()))?;
-            let request = Request::get().line(&format!("GET /{path} HTTP/1.1"));
-            let answer = Conn::new(stream).ask(&request).await;
-            let location = answer.header("location");
-            let location = location.ok_or_else(|| Error::user_agent(answer.text().to_owned()))?;
-            Ok(Callback::parse(location))
-        })
+        browser(BACK)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -199,6 +190,20 @@ impl fmt::Debug for AuthServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("AuthServer").field(&self.0.issuer).finish()
     }
+}
+
+/// Creates a user agent that opens pages of this machine, which redirect at once to this URI.
+pub fn browser(redirect_uri: &str) -> impl UserAgent {
+    CustomUserAgent::new(redirect_uri, |url: String| async move {
+        let (host, path) = split(&url);
+        let stream = TcpStream::connect(host).await;
+        let stream = stream.map_err(|error| Error::user_agent(error.to_string()))?;
+        let request = Request::get().line(&format!("GET /{path} HTTP/1.1"));
+        let answer = Conn::new(stream).ask(&request.with("host", host)).await;
+        let location = answer.header("location");
+        let location = location.ok_or_else(|| Error::user_agent(answer.text().to_owned()))?;
+        Ok(Callback::parse(location))
+    })
 }
 
 /// Splits a local URL into its authority and the rest.

@@ -2,10 +2,9 @@
 
 use std::fmt::Write as _;
 
-use mcp_auth::server::Introspection;
-use mcp_tests::auth_server::{AuthServer, SERVER_ID, SERVER_SECRET};
+use mcp_tests::tcp::Request;
 
-use super::support::{ProtectedServer, bearing, jwt, tool};
+use super::support::{ProtectedServer, bearing, tool};
 use crate::prelude::*;
 use crate::traced::Traced;
 
@@ -16,14 +15,8 @@ async fn t42_nothing_secret_is_logged_by_either_side() {
     // subscriber at all. A second one prevents that.
     let _second = tracing::Dispatch::new(tracing_subscriber::registry());
     let (traced, _guard) = Traced::start();
-    let signed = AuthServer::start().await;
-    let verifier = jwt(&signed);
-    let signed = ProtectedServer::behind(signed, verifier).await;
-    let opaque = AuthServer::start().await;
-    opaque.give_out_opaque_tokens();
-    let verifier = Introspection::builder(opaque.issuer(), SERVER_ID, SERVER_SECRET);
-    let verifier = verifier.clock(opaque.clock()).build().unwrap();
-    let opaque = ProtectedServer::behind(opaque, verifier).await;
+    let signed = ProtectedServer::start().await;
+    let opaque = ProtectedServer::opaque().await;
     let mut told = String::new();
     for world in [&signed, &opaque] {
         let client = world.client().await;
@@ -34,13 +27,11 @@ async fn t42_nothing_secret_is_logged_by_either_side() {
         client.call_tool("admin", json!({})).await.unwrap();
         // A rejected token is not logged either.
         let token = world.token("alice", "notes:read");
-        let answer = world
-            .ask(&bearing(mcp_tests::tcp::Request::post("{}"), &token))
-            .await;
+        let answer = world.ask(&bearing(Request::post("{}"), &token)).await;
         assert_eq!(answer.status, 403);
         let _ = write!(told, "{answer:?}");
         world.auth.wait(600);
-        let session = bearing(mcp_tests::tcp::Request::post("{}"), &token);
+        let session = bearing(Request::post("{}"), &token);
         let answer = world.ask(&tool(&session, 1, "whoami")).await;
         assert_eq!(answer.status, 401);
         let _ = write!(told, "{answer:?}");

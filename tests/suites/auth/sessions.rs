@@ -69,7 +69,7 @@ async fn only_the_user_of_a_session_can_resume_its_stream() {
 }
 
 #[tokio::test]
-async fn news_for_one_user_is_not_for_another() {
+async fn a_change_notification_reaches_only_its_subscriber() {
     let world = ProtectedServer::start().await;
     let uri = json!({ "uri": "notes://all" });
     let mut streams = Vec::new();

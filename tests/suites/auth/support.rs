@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 
 use http::request::Parts;
 use mcp_auth::OAuth;
-use mcp_auth::server::{Auth, Jwt, RequireBearer, Verify, require_bearer};
-use mcp_tests::auth_server::{AuthServer, serve};
+use mcp_auth::server::{Auth, Introspection, Jwt, RequireBearer, Verify, require_bearer};
+use mcp_tests::auth_server::{AuthServer, SERVER_ID, SERVER_SECRET, serve};
 use mcp_tests::tcp::{Answer, Conn, Request};
 use tokio::net::TcpStream;
 
@@ -83,6 +83,15 @@ impl ProtectedServer {
     pub(crate) async fn start() -> Self {
         let auth = AuthServer::start().await;
         let verifier = jwt(&auth);
+        Self::behind(auth, verifier).await
+    }
+
+    /// Starts a server that asks the authorization server whether opaque tokens are active.
+    pub(crate) async fn opaque() -> Self {
+        let auth = AuthServer::start().await;
+        auth.give_out_opaque_tokens();
+        let verifier = Introspection::builder(auth.issuer(), SERVER_ID, SERVER_SECRET);
+        let verifier = verifier.clock(auth.clock()).build().unwrap();
         Self::behind(auth, verifier).await
     }
 

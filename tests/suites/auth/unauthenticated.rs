@@ -165,7 +165,9 @@ async fn the_old_transport_requires_the_same_tokens() {
             let token = world.token("alice", "mcp");
             request = request.header("authorization", format!("Bearer {token}"));
         }
-        let request = request.body(mcp_tests::http::Whole::new("")).unwrap();
+        let request = request
+            .body(mcp_transport_http::RequestBody::new(""))
+            .unwrap();
         let response = legacy.call(request).await.unwrap();
         assert_eq!(response.status(), status, "{method} {token:?}");
     }

@@ -3,14 +3,17 @@
 use mcp_auth::OAuth;
 use mcp_auth::client::{Credentials, Enterprise, OAuthBuilder, SigningKey};
 use mcp_client::Client;
+use mcp_tests::auth_server::browser;
 use mcp_transport_http::Http;
 use serde_json::json;
 
-use super::browser::browser;
-use super::{Fault, Task, succeeded};
+use super::{Fault, Task};
 
 /// A document that the suite expects and that no server has.
 const DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
+
+/// The redirect URI; no server listens there.
+const BACK: &str = "http://localhost:3000/callback";
 
 /// The expected outcome of a scenario.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -44,16 +47,14 @@ impl Task {
     async fn call(&self, auth: OAuth) -> Result<Client, Fault> {
         let http = Http::new(&self.url)?.authorize(auth);
         let client = self.builder().connect(http).await?;
-        client.list_tools().await?;
-        succeeded(&client.call_tool("test-tool", json!({})).await?)?;
-        Ok(client)
+        super::call(client, "test-tool", json!({})).await
     }
 
     fn described(&self, scenario: &str) -> Result<(OAuthBuilder, Outcome), Fault> {
         let auth = OAuth::client(&self.url).client_name("conformance-client", None);
         let user = || {
             OAuth::client(&self.url)
-                .user_agent(browser())
+                .user_agent(browser(BACK))
                 .client_metadata_url(DOCUMENT)
         };
         let context = |name: &str| self.told(name);

@@ -4,7 +4,6 @@
 //! with the public API alone, and exits with 0 if the outcome is the expected one.
 
 mod auth;
-mod browser;
 mod modern;
 
 use std::time::Duration;
@@ -71,9 +70,21 @@ impl Task {
         let client = match &*self.scenario {
             // This server implements only the handshake.
             "initialize" => self.connect(self.builder()).await?,
-            "tools_call" => self.add().await?,
-            "sse-retry" => self.reconnect().await?,
-            "elicitation-sep1034-client-defaults" => self.accept_defaults().await?,
+            "tools_call" => {
+                let client = self.connect(self.builder()).await?;
+                call(client, "add_numbers", json!({ "a": 2, "b": 3 })).await?
+            }
+            "sse-retry" => {
+                let client = self.connect(self.builder()).await?;
+                call(client, "test_reconnection", json!({})).await?
+            }
+            // The user changes nothing; the SDK fills in the defaults of the form.
+            "elicitation-sep1034-client-defaults" => {
+                let accepting = self.builder();
+                let accepting = accepting.on_elicit(async |form| form.accept(json!({})));
+                let client = self.connect(accepting).await?;
+                call(client, "test_client_elicitation_defaults", json!({})).await?
+            }
             "json-schema-2020-12-preservation" => self.echo_schema().await?,
             // Listing is enough: references in a schema must not be fetched.
             "json-schema-ref-no-deref" => self.list().await?,
@@ -99,31 +110,6 @@ impl Task {
         Ok(client)
     }
 
-    async fn add(&self) -> Result<Client, Fault> {
-        let client = self.list().await?;
-        let sum = client.call_tool("add_numbers", json!({ "a": 2, "b": 3 }));
-        succeeded(&sum.await?)?;
-        Ok(client)
-    }
-
-    async fn reconnect(&self) -> Result<Client, Fault> {
-        let client = self.list().await?;
-        succeeded(&client.call_tool("test_reconnection", json!({})).await?)?;
-        Ok(client)
-    }
-
-    /// The user changes nothing; the SDK fills in the defaults of the form.
-    async fn accept_defaults(&self) -> Result<Client, Fault> {
-        let accepting = self
-            .builder()
-            .on_elicit(async |form| form.accept(json!({})));
-        let client = self.connect(accepting).await?;
-        client.list_tools().await?;
-        let called = client.call_tool("test_client_elicitation_defaults", json!({}));
-        succeeded(&called.await?)?;
-        Ok(client)
-    }
-
     /// Returns a schema to the server unchanged.
     async fn echo_schema(&self) -> Result<Client, Fault> {
         let client = self.connect(self.builder()).await?;
@@ -138,6 +124,13 @@ impl Task {
         succeeded(&called.await?)?;
         Ok(client)
     }
+}
+
+/// Lists the tools and calls one of them, which must succeed; returns the client.
+async fn call(client: Client, name: &str, arguments: Value) -> Result<Client, Fault> {
+    client.list_tools().await?;
+    succeeded(&client.call_tool(name, arguments).await?)?;
+    Ok(client)
 }
 
 fn succeeded(result: &mcp_types::CallToolResult) -> Result<(), Fault> {
