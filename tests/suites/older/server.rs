@@ -1,48 +1,42 @@
 //! What a server sends to a client of an older revision.
 
-use super::{REVISIONS, asking, check, decorated, since};
+use super::{REVISIONS, asking, check, decorated};
+use crate::features::LISTS;
 use crate::prelude::*;
+
+/// Descriptive members: the place in the results, the members, and the first revision that has them.
+const DESCRIPTIVE: [(&str, &str, &str); 14] = [
+    ("/serverInfo", "title", "2025-06-18"),
+    ("/serverInfo", "icons description websiteUrl", "2025-11-25"),
+    ("/capabilities", "completions", "2025-03-26"),
+    ("/tools/0", "annotations", "2025-03-26"),
+    ("/tools/0", "title _meta outputSchema", "2025-06-18"),
+    ("/tools/0", "icons", "2025-11-25"),
+    ("/prompts/0", "title _meta", "2025-06-18"),
+    ("/prompts/0", "icons", "2025-11-25"),
+    ("/prompts/0/arguments/0", "title", "2025-06-18"),
+    ("/resources/0", "title _meta", "2025-06-18"),
+    ("/resources/0", "icons", "2025-11-25"),
+    ("/resources/0/annotations", "lastModified", "2025-06-18"),
+    ("/resourceTemplates/0", "title _meta", "2025-06-18"),
+    ("/resourceTemplates/0", "icons", "2025-11-25"),
+];
 
 // proves: LIFE-019
 #[tokio::test]
 async fn descriptive_members_are_omitted_on_revisions_without_them() {
     for revision in REVISIONS {
         let mut wire = PipeEnd::to(decorated());
-        let result = wire.handshake(revision, json!({})).await;
-        check(revision, &result["serverInfo"], "title", "2025-06-18");
-        for member in ["icons", "description", "websiteUrl"] {
-            check(revision, &result["serverInfo"], member, "2025-11-25");
+        let mut results = wire.handshake(revision, json!({})).await;
+        for (method, member, _) in LISTS {
+            results[member] = wire.call(method, Value::Null).await[member].take();
         }
-        check(
-            revision,
-            &result["capabilities"],
-            "completions",
-            "2025-03-26",
-        );
-        let tools = wire.call("tools/list", Value::Null).await;
-        check(revision, &tools["tools"][0], "annotations", "2025-03-26");
-        for member in ["title", "_meta", "outputSchema"] {
-            check(revision, &tools["tools"][0], member, "2025-06-18");
-        }
-        check(revision, &tools["tools"][0], "icons", "2025-11-25");
-        for (method, member) in [
-            ("prompts/list", "prompts"),
-            ("resources/list", "resources"),
-            ("resources/templates/list", "resourceTemplates"),
-        ] {
-            let listed = wire.call(method, Value::Null).await;
-            let item = &listed[member][0];
-            check(revision, item, "title", "2025-06-18");
-            check(revision, item, "_meta", "2025-06-18");
-            check(revision, item, "icons", "2025-11-25");
-            if method == "prompts/list" {
-                check(revision, &item["arguments"][0], "title", "2025-06-18");
-            }
-            if method == "resources/list" {
-                assert_eq!(item["annotations"]["priority"], 0.5);
-                check(revision, &item["annotations"], "lastModified", "2025-06-18");
+        for (place, members, first) in DESCRIPTIVE {
+            for member in members.split(' ') {
+                check(revision, results.pointer(place).unwrap(), member, first);
             }
         }
+        assert_eq!(results["resources"][0]["annotations"]["priority"], 0.5);
     }
 }
 
@@ -59,7 +53,7 @@ fn check_blocks(revision: &str, blocks: &[Value]) {
     } else {
         assert_eq!(blocks[1]["type"], "audio");
     }
-    if since("2025-06-18").contains(&revision) {
+    if revision >= "2025-06-18" {
         assert_eq!(blocks[2]["type"], "resource_link");
         check(revision, &blocks[2], "icons", "2025-11-25");
     } else {
@@ -93,20 +87,29 @@ async fn forms_exist_since_2025_06_18_and_urls_since_2025_11_25() {
     for revision in REVISIONS {
         for (tool, first) in [("form", "2025-06-18"), ("url", "2025-11-25")] {
             let mut wire = PipeEnd::open(asking(), revision, capabilities.clone()).await;
-            let id = wire.request("tools/call", json!({ "name": tool })).await;
-            let next = wire.recv().await;
-            if since(first).contains(&revision) {
-                assert_eq!(next["method"], "elicitation/create", "{revision}");
+            if let Some(request) = requested(&mut wire, tool, revision, first).await {
+                assert_eq!(request["method"], "elicitation/create", "{revision}");
                 if revision == "2025-06-18" {
-                    assert!(next["params"].get("mode").is_none(), "{next}");
+                    assert!(request["params"].get("mode").is_none(), "{request}");
                 }
-            } else {
-                assert_eq!(next["id"], id);
-                assert_eq!(next["result"]["isError"], true);
-                assert!(next.to_string().contains(revision), "{next}");
             }
         }
     }
+}
+
+/// Calls a tool. Returns the request that it sends, which exists since `first`; before that, checks that the tool fails, and
+/// that its error names the revision.
+async fn requested(wire: &mut PipeEnd, tool: &str, revision: &str, first: &str) -> Option<Value> {
+    let id = wire.request("tools/call", json!({ "name": tool })).await;
+    let next = wire.recv().await;
+    if revision >= first {
+        return Some(next);
+    }
+    assert_eq!(next["id"], id);
+    assert_eq!(next["result"]["isError"], true);
+    assert!(next.to_string().contains(revision), "{next}");
+    wire.silent().await;
+    None
 }
 
 #[tokio::test]
@@ -218,15 +221,8 @@ async fn a_server_request_that_the_revision_lacks_is_an_error() {
         for revision in REVISIONS {
             let capabilities = json!({ "sampling": { "tools": {} } });
             let mut wire = PipeEnd::open(sampling(params.clone()), revision, capabilities).await;
-            let id = wire.request("tools/call", json!({ "name": "ask" })).await;
-            let next = wire.recv().await;
-            if since(first).contains(&revision) {
-                assert_eq!(next["method"], "sampling/createMessage", "{revision}");
-            } else {
-                assert_eq!(next["id"], id);
-                assert_eq!(next["result"]["isError"], true);
-                assert!(next.to_string().contains(revision), "{next}");
-                wire.silent().await;
+            if let Some(request) = requested(&mut wire, "ask", revision, first).await {
+                assert_eq!(request["method"], "sampling/createMessage", "{revision}");
             }
         }
     }

@@ -14,7 +14,6 @@ pub(super) fn server(name: &str) -> Server {
     match name {
         "everything" => everything::server(),
         "decorated" => older::decorated(),
-        "asking" => older::asking(),
         "relays" => relays(),
         "empty" => Server::new("empty", "1").logging(false),
         other => panic!("no server is called {other}"),
