@@ -9,34 +9,10 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body::Body as _;
 use mcp_protocol::http_headers;
-use mcp_transport_http::{Body, Endpoint, LegacyEndpoint};
+use mcp_transport_http::{Body, Endpoint, LegacyEndpoint, RequestBody};
 use mcp_types::{CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, PROTOCOL_VERSION_KEY};
 use serde_json::{Value, json};
 use tower_service::Service as _;
-
-/// A request body of one piece.
-#[derive(Debug)]
-pub struct Whole(Option<Bytes>);
-
-impl Whole {
-    /// Creates a body of these bytes.
-    pub fn new(bytes: impl Into<Bytes>) -> Self {
-        Self(Some(bytes.into()))
-    }
-}
-
-impl http_body::Body for Whole {
-    type Data = Bytes;
-    type Error = std::convert::Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<Result<http_body::Frame<Bytes>, Self::Error>>> {
-        let data = self.0.take().filter(|bytes| !bytes.is_empty());
-        std::task::Poll::Ready(data.map(|bytes| Ok(http_body::Frame::data(bytes))))
-    }
-}
 
 /// Sends a request to the two endpoints of 2024-11-05.
 pub async fn send_legacy(
@@ -52,7 +28,7 @@ pub async fn send_legacy(
         .header("host", "localhost")
         .header("content-type", "application/json")
         .header("accept", "text/event-stream")
-        .body(Whole::new(body))
+        .body(RequestBody::new(body))
         .expect("a request");
     if let Some(principal) = principal {
         let principal = mcp_protocol::Principal::new(principal);
@@ -109,7 +85,7 @@ impl Peer {
 
     /// Sends any request.
     pub async fn send(&self, method: Method, body: impl Into<Bytes>) -> Reply {
-        let mut request = Request::new(Whole::new(body));
+        let mut request = Request::new(RequestBody::new(body));
         *request.method_mut() = method;
         *request.uri_mut() = "/mcp".parse().expect("a path");
         *request.headers_mut() = self.headers.clone();
@@ -120,7 +96,7 @@ impl Peer {
     }
 
     /// Sends a prepared request.
-    pub async fn request(&self, request: Request<Whole>) -> Reply {
+    pub async fn request(&self, request: Request<RequestBody>) -> Reply {
         let response = self.endpoint.clone().call(request).await;
         Reply::new(response.expect("an endpoint never fails"))
     }

@@ -2,6 +2,7 @@
 
 use mcp_client::Timeouts;
 
+use crate::gate::count_running;
 use crate::peer::{calling, client};
 use crate::prelude::*;
 
@@ -179,14 +180,7 @@ async fn cancelling_at_any_moment_leaks_nothing() {
     let server = Server::new("s", "1").tool(Tool::new("turns", move |Args(args): Args<Turns>| {
         let counted = Arc::clone(&counted);
         async move {
-            struct Count(Arc<AtomicUsize>);
-            impl Drop for Count {
-                fn drop(&mut self) {
-                    self.0.fetch_sub(1, Ordering::SeqCst);
-                }
-            }
-            counted.fetch_add(1, Ordering::SeqCst);
-            let _count = Count(counted);
+            let _running = count_running(&counted);
             for _ in 0..args.turns {
                 tokio::task::yield_now().await;
             }

@@ -2,12 +2,8 @@
 
 use mcp_types::{Root, StopReason};
 
-use crate::peer::{Gone, client};
+use crate::peer::{Gone, accept, client};
 use crate::prelude::*;
-
-async fn accept(builder: Builder) -> (PipeEnd, Client) {
-    PipeEnd::accept(builder, "2025-11-25", json!({})).await
-}
 
 /// Adds the members of another object.
 fn add(params: &mut Value, extra: Value) {
@@ -16,13 +12,19 @@ fn add(params: &mut Value, extra: Value) {
 
 fn form(properties: Value, required: Value) -> Value {
     json!({
-        "message": "Who are you?",
+        "message": "Enter your name",
         "requestedSchema": { "type": "object", "properties": properties, "required": required }
     })
 }
 
 fn name_form() -> Value {
     form(json!({ "name": { "type": "string" } }), json!(["name"]))
+}
+
+/// Params of a sampling request.
+fn sampling(max_tokens: i64) -> Value {
+    let message = json!({ "role": "user", "content": { "type": "text", "text": "x" } });
+    json!({ "messages": [message], "maxTokens": max_tokens })
 }
 
 // proves: ROOT-005, ROOT-007, ROOT-010
@@ -51,10 +53,8 @@ async fn sampling_is_answered_by_the_host_or_refused_by_its_user() {
         Ok(answer)
     });
     let (mut wire, _client) = accept(builder).await;
-    let message = json!({ "role": "user", "content": { "type": "text", "text": "Capital?" } });
-    let ask = |tokens: i64| json!({ "messages": [message], "maxTokens": tokens });
     assert_eq!(
-        wire.call("sampling/createMessage", ask(100)).await,
+        wire.call("sampling/createMessage", sampling(100)).await,
         json!({
             "role": "assistant",
             "content": { "type": "text", "text": "Paris" },
@@ -62,7 +62,7 @@ async fn sampling_is_answered_by_the_host_or_refused_by_its_user() {
             "stopReason": "endTurn"
         })
     );
-    wire.expect_error("sampling/createMessage", ask(5000), -1)
+    wire.expect_error("sampling/createMessage", sampling(5000), -1)
         .await;
     wire.expect_error("sampling/createMessage", json!({ "maxTokens": 1 }), -32602)
         .await;
@@ -78,13 +78,12 @@ async fn undeclared_features_are_rejected() {
         .await;
     let builder = client().on_sample(async |ask| Ok(ask.reply("m", "x")));
     let (mut wire, _client) = accept(builder).await;
-    let message = json!({ "role": "user", "content": { "type": "text", "text": "x" } });
     let tool = json!({ "name": "t", "inputSchema": { "type": "object" } });
     for extra in [
         json!({ "tools": [tool] }),
         json!({ "toolChoice": { "mode": "auto" } }),
     ] {
-        let mut params = json!({ "messages": [message], "maxTokens": 5 });
+        let mut params = sampling(5);
         add(&mut params, extra);
         wire.expect_error("sampling/createMessage", params, -32602)
             .await;
@@ -357,11 +356,9 @@ async fn a_flood_of_server_requests_is_rejected() {
     for _ in 0..16 {
         wire.request("elicitation/create", name_form()).await;
     }
-    let message = json!({ "role": "user", "content": { "type": "text", "text": "x" } });
-    let sample = json!({ "messages": [message], "maxTokens": 5 });
     wire.expect_error("elicitation/create", name_form(), -32603)
         .await;
-    wire.expect_error("sampling/createMessage", sample, -32603)
+    wire.expect_error("sampling/createMessage", sampling(5), -32603)
         .await;
     wire.silent().await;
 }

@@ -2,12 +2,8 @@
 
 use mcp_types::TextContent;
 
-use crate::peer::{calling, client, listing};
+use crate::peer::{accept, calling, client, listing};
 use crate::prelude::*;
-
-async fn accept(builder: Builder) -> (PipeEnd, Client) {
-    PipeEnd::accept(builder, "2025-11-25", json!({})).await
-}
 
 // proves: SCHEMA-009, ELIC-039
 #[tokio::test]
@@ -62,16 +58,10 @@ async fn structured_output_is_checked_and_decoded() {
         temperature: String,
     }
     let call = built.call_tool("get_weather", json!({ "location": "Rome" }));
-    let error = call.decoded::<Wrong>().await.unwrap_err().to_string();
-    assert!(error.contains("/structuredContent/temperature"), "{error}");
+    let place = "/structuredContent/temperature";
+    fails_with(call.decoded::<Wrong>().await, place);
     let call = built.call_tool("test_error_handling", json!({}));
-    let error = call
-        .decoded::<Weather>()
-        .await
-        .map(|_| ())
-        .unwrap_err()
-        .to_string();
-    assert!(error.contains("intentionally"), "{error}");
+    fails_with(call.decoded::<Weather>().await, "intentionally");
     let (mut wire, client) = PipeEnd::with_tools(client()).await;
     let listing = listing(&client);
     let request = wire.expect("tools/list").await;
@@ -266,11 +256,7 @@ async fn partial_completions_and_text_arguments() {
 #[tokio::test]
 async fn unknown_blocks_and_private_codes_survive() {
     let (mut wire, client) = PipeEnd::with_tools(client()).await;
-    let call = |client: &Client| {
-        let call = client.call_tool("t", json!({}));
-        tokio::spawn(async move { call.await })
-    };
-    let calling = call(&client);
+    let call = calling(&client, "t");
     let request = wire.expect("tools/call").await;
     let hologram = json!({ "type": "hologram", "volume": [1] });
     wire.answer(
@@ -278,24 +264,14 @@ async fn unknown_blocks_and_private_codes_survive() {
         json!({ "content": [hologram, { "type": "text", "text": "x" }] }),
     )
     .await;
-    let result = calling.await.unwrap().unwrap();
+    let result = call.await.unwrap().unwrap();
     assert_eq!(result.joined_text(), "x");
     assert_eq!(serde_json::to_value(&result.content[0]).unwrap(), hologram);
     assert_eq!(result.content[1], TextContent::new("x").into());
-    let calling = call(&client);
+    let call = calling(&client, "t");
     let request = wire.expect("tools/call").await;
     wire.refuse(&request, -31999, "private").await;
-    assert_eq!(
-        calling
-            .await
-            .unwrap()
-            .unwrap_err()
-            .rejection()
-            .unwrap()
-            .code
-            .0,
-        -31999
-    );
+    assert_eq!(refused(call.await.unwrap()).code.0, -31999);
 }
 
 // proves: LIFE-039

@@ -50,7 +50,8 @@ impl Gate {
             .tool(Tool::new("wait", move |Args(echoed): Args<Echo>| {
                 let gate = wait.clone();
                 async move {
-                    let _running = Running::new(&gate);
+                    let (running, _guard) = count_running(&gate.running);
+                    gate.max_running.fetch_max(running, Ordering::SeqCst);
                     gate.calls.fetch_add(1, Ordering::SeqCst);
                     gate.started.add_permits(1);
                     pass(&gate.go).await;
@@ -66,19 +67,21 @@ pub(crate) async fn pass(semaphore: &Semaphore) {
     semaphore.acquire().await.unwrap().forget();
 }
 
-/// Counts a call as running until it ends in any way.
-struct Running(Arc<AtomicUsize>);
+/// Calls a function when it is dropped.
+pub(crate) struct OnDrop<F: FnMut()>(pub(crate) F);
 
-impl Running {
-    fn new(gate: &Gate) -> Self {
-        let running = gate.running.fetch_add(1, Ordering::SeqCst) + 1;
-        gate.max_running.fetch_max(running, Ordering::SeqCst);
-        Self(Arc::clone(&gate.running))
+impl<F: FnMut()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
     }
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
-    }
+/// Counts a call as running until the guard is dropped; returns the number of running calls too.
+pub(crate) fn count_running(running: &Arc<AtomicUsize>) -> (usize, OnDrop<impl FnMut() + use<>>) {
+    let count = running.fetch_add(1, Ordering::SeqCst) + 1;
+    let running = Arc::clone(running);
+    let guard = OnDrop(move || {
+        running.fetch_sub(1, Ordering::SeqCst);
+    });
+    (count, guard)
 }

@@ -150,6 +150,11 @@ pub(crate) fn client() -> Builder {
     Client::builder("host", "0.1")
 }
 
+/// Connects this client to a scripted server of 2025-11-25 without capabilities.
+pub(crate) async fn accept(builder: Builder) -> (PipeEnd, Client) {
+    PipeEnd::accept(builder, "2025-11-25", json!({})).await
+}
+
 /// Calls a tool without arguments in the background.
 pub(crate) fn calling(
     client: &Client,

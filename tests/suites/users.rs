@@ -2,19 +2,15 @@
 //! items do not exist.
 
 use std::collections::BTreeMap;
-use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
-use http::{Request, Response};
-use http_body::{Body, Frame};
-use mcp_protocol::{BoxFuture, Session};
+use axum::extract::Request;
+use axum::middleware::{Next, from_fn};
+use axum::response::Response;
+use mcp_protocol::Session;
 use mcp_server::Elicitation;
 use mcp_tests::http::{Peer, Reply};
-use mcp_tests::network::{Carried, Network};
 use mcp_tests::wire::initialize_params;
 use mcp_types::PromptArgument;
-use tower_service::Service;
 
 use crate::features::LISTS;
 use crate::prelude::*;
@@ -38,7 +34,8 @@ fn server() -> Server {
                 let Some(user) = cx.principal().cloned() else {
                     return Err(HandlerError::new("there is no user"));
                 };
-                let Elicitation::Accepted(entered) = cx.elicit::<Key>("Your key?").await? else {
+                let Elicitation::Accepted(entered) = cx.elicit::<Key>("Enter your key").await?
+                else {
                     return Ok("nothing".to_owned());
                 };
                 kept.lock().unwrap().insert(user, entered.key);
@@ -57,10 +54,7 @@ async fn open(endpoint: &Endpoint, user: Option<&str>) -> Peer {
     let mut peer = Peer::new(endpoint);
     peer.principal = user.map(Principal::new);
     let capabilities = json!({ "elicitation": {} });
-    let reply = peer.initialize("2025-11-25", capabilities).await;
-    assert_eq!(reply.status, 200);
-    let opened = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-    assert_eq!(peer.post(opened).await.status, 202);
+    peer.handshake("2025-11-25", capabilities).await;
     peer
 }
 
@@ -78,11 +72,7 @@ fn answer(question: &Value, content: Value) -> Value {
 }
 
 async fn tell(peer: &Peer) -> String {
-    let told = peer.tool("tell", "tell", json!({})).await.answer().await;
-    told["result"]["content"][0]["text"]
-        .as_str()
-        .unwrap()
-        .to_owned()
+    peer.tool("tell", "tell", json!({})).await.said().await
 }
 
 // proves: ELIC-050, ELIC-058, ELIC-078, SEC-007
@@ -137,15 +127,19 @@ async fn input_belongs_to_the_verified_user() {
 #[tokio::test]
 async fn a_private_scheme_of_authentication_can_be_agreed_on() {
     let endpoint = Endpoint::new(server()).unwrap();
-    let layer = Badges(Network::to(&endpoint));
+    let router = axum::Router::new()
+        .route_service("/mcp", endpoint)
+        .layer(from_fn(check_badge));
+    let (listener, address) = listen().await;
+    tokio::spawn(async move { axum::serve(listener, router).await });
     let connect = async |badge: Option<&str>| {
-        let mut transport = Http::new("http://localhost/mcp").unwrap();
+        let mut transport = Http::new(format!("http://{address}/mcp")).unwrap();
         if let Some(badge) = badge {
             transport = transport.header("x-badge", badge).unwrap();
         }
         let builder = Client::builder("host", "1")
             .on_elicit(async |form| form.accept(json!({ "key": "a key" })));
-        builder.connect(transport.service(layer.clone())).await
+        builder.connect(transport).await
     };
     let client = connect(Some("17")).await.unwrap();
     assert_eq!(called(&client, "ask", json!({})).await, "kept");
@@ -153,52 +147,12 @@ async fn a_private_scheme_of_authentication_can_be_agreed_on() {
 }
 
 /// Accepts requests with a badge, as its holder.
-#[derive(Clone)]
-struct Badges(Network);
-
-impl<B> Service<Request<B>> for Badges
-where
-    B: Body + Send + 'static,
-    B::Data: Send,
-    B::Error: Send,
-{
-    type Response = Response<Shown>;
-    type Error = io::Error;
-    type Future = BoxFuture<'static, io::Result<Response<Shown>>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        let Some(badge) = request.headers().get("x-badge") else {
-            let mut refused = Response::new(Shown(None));
-            *refused.status_mut() = StatusCode::UNAUTHORIZED;
-            return Box::pin(std::future::ready(Ok(refused)));
-        };
-        let holder = Principal::new(badge.to_str().unwrap());
-        request.extensions_mut().insert(holder);
-        let served = self.0.call(request);
-        Box::pin(async move { Ok(served.await?.map(|body| Shown(Some(body)))) })
-    }
-}
-
-/// The body of a response, if there is one.
-struct Shown(Option<Carried>);
-
-impl Body for Shown {
-    type Data = Bytes;
-    type Error = io::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        match &mut self.0 {
-            Some(body) => Pin::new(body).poll_frame(cx),
-            None => Poll::Ready(None),
-        }
-    }
+async fn check_badge(mut request: Request, next: Next) -> Result<Response, StatusCode> {
+    let badge = request.headers().get("x-badge");
+    let badge = badge.ok_or(StatusCode::UNAUTHORIZED)?.to_str().unwrap();
+    let holder = Principal::new(badge);
+    request.extensions_mut().insert(holder);
+    Ok(next.run(request).await)
 }
 
 /// One item of each kind, for friends only.

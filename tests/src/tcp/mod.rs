@@ -75,6 +75,16 @@ impl RunningServer {
         (conn, session)
     }
 
+    /// Waits until no request is running.
+    pub async fn idle(&self) {
+        soon(async {
+            while self.endpoint.in_flight() > 0 {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+    }
+
     /// Shuts the server down and waits for its end.
     pub async fn stop(self) {
         self.stop.send(()).expect("it is still served");

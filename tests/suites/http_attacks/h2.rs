@@ -9,11 +9,11 @@ use http_body::Body as _;
 use hyper::body::Incoming;
 use hyper::client::conn::http2::{SendRequest, handshake};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use mcp_tests::http::Whole;
+use mcp_transport_http::RequestBody;
 use tokio::net::TcpStream;
 
 /// One connection.
-pub(super) struct H2(SendRequest<Whole>);
+pub(super) struct H2(SendRequest<RequestBody>);
 
 /// A response in flight.
 pub(super) struct Reply {
@@ -44,7 +44,7 @@ impl H2 {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let request = request.body(Whole::new(body)).unwrap();
+        let request = request.body(RequestBody::new(body)).unwrap();
         self.0.ready().await.unwrap();
         let (parts, body) = self.0.send_request(request).await.unwrap().into_parts();
         Reply {

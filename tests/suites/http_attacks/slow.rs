@@ -195,14 +195,6 @@ async fn unread(served: &RunningServer) -> Conn {
     conn
 }
 
-async fn calls_end(served: &RunningServer) {
-    let start = Instant::now();
-    while served.endpoint.in_flight() > 0 {
-        assert!(start.elapsed() < HANG, "a handler waits");
-        tokio::task::yield_now().await;
-    }
-}
-
 // Unread streams of 6 MiB: their handlers end, each holds little memory, and other calls are served
 // normally.
 #[tokio::test]
@@ -220,7 +212,7 @@ async fn t17_an_unread_stream_holds_little_memory_and_delays_no_other() {
         longest = longest.max(start.elapsed());
     }
     // No handler waits for a reader.
-    calls_end(&served).await;
+    served.idle().await;
     assert!(longest < Duration::from_secs(1), "{longest:?}");
     let held = scales.held();
     // The buffer of the connection, the event that exceeds its limit, and the events left in the
@@ -255,7 +247,7 @@ async fn t17_a_client_that_does_not_read_loses_its_connection() {
     let mut conn = Conn::narrow(served.address).await;
     conn.send(session.tool(1, "floods", "x").bytes()).await;
     assert_eq!(conn.head().await.status, 200);
-    calls_end(&served).await;
+    served.idle().await;
     let start = Instant::now();
     while alive() > before {
         assert!(start.elapsed() < HANG, "it is kept");
@@ -283,7 +275,7 @@ async fn t17_an_unread_stream_does_not_delay_its_connection() {
         let reply = h2.post(uri, &headers, tool(id, "echo", "well")).await;
         assert!(reply.text().await.contains("well"));
     }
-    calls_end(&served).await;
+    served.idle().await;
     drop(unread);
 }
 

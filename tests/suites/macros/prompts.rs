@@ -1,9 +1,8 @@
 //! `#[prompt]`: definitions, calls, completion.
 
-use mcp_server::{CompletionRequest, Prompt, Server, State, prompt, prompts};
-use serde_json::json;
+use mcp_server::{CompletionRequest, State, prompt, prompts};
 
-use super::open;
+use crate::prelude::*;
 
 #[expect(
     clippy::needless_pass_by_value,
@@ -58,7 +57,7 @@ async fn prompts_are_written_and_completed() {
     let server = Server::new("s", "1")
         .state("we".to_owned())
         .prompts(prompts![review, hello]);
-    let mut wire = open(server).await;
+    let mut wire = PipeEnd::session(server).await;
     let params = json!({"name": "review", "arguments": {"code": "x", "Language": "Rust"}});
     let result = wire.call("prompts/get", params).await;
     assert_eq!(result["messages"][0]["content"]["text"], "we: Rust x");

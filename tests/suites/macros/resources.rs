@@ -1,9 +1,8 @@
 //! `#[resource]`: fixed URIs and templates.
 
-use mcp_server::{CompletionRequest, Resource, Server, State, resource, resources};
-use serde_json::json;
+use mcp_server::{CompletionRequest, State, resource, resources};
 
-use super::open;
+use crate::prelude::*;
 
 /// The readme.
 #[resource("project:///readme", mime = "text/markdown", title = "Read me")]
@@ -47,7 +46,7 @@ async fn resources_are_read() {
     let server = Server::new("s", "1")
         .state("main".to_owned())
         .resources(resources![readme, file]);
-    let mut wire = open(server).await;
+    let mut wire = PipeEnd::session(server).await;
     let result = wire.call("resources/list", json!({})).await;
     assert_eq!(result["resources"][0]["name"], "readme");
     for (uri, text) in [

@@ -2,7 +2,6 @@
 
 use mcp_server::{Call, Extraction, FromCall, Json, State, tool, tools};
 
-use super::{call, open};
 use crate::prelude::*;
 
 /// Adds two numbers.
@@ -194,36 +193,32 @@ fn options_and_parameter_attributes_apply() {
 
 #[tokio::test]
 async fn calls_reach_the_function() {
-    let mut wire = open(server()).await;
-    let result = call(&mut wire, "add", json!({"a": 1, "b": 2})).await;
+    let mut wire = PipeEnd::session(server()).await;
+    let result = wire.tool("add", json!({"a": 1, "b": 2})).await;
     assert_eq!(result["content"][0]["text"], "3");
 
-    let result = call(&mut wire, "length.convert", json!({"value": 2.5})).await;
+    let result = wire.tool("length.convert", json!({"value": 2.5})).await;
     let expected = json!({"value": 2.5, "unit": "metre"});
     assert_eq!(result["structuredContent"], expected);
-    let result = call(
-        &mut wire,
-        "length.convert",
-        json!({"value": 2, "type": "rough"}),
-    )
-    .await;
+    let result = wire
+        .tool("length.convert", json!({"value": 2, "type": "rough"}))
+        .await;
     assert_eq!(result["isError"], true);
     assert_eq!(result["content"][0]["text"], "only exact lengths");
 
-    let result = call(&mut wire, "greet", json!({"greeting": "hi", "times": 2})).await;
+    let result = wire
+        .tool("greet", json!({"greeting": "hi", "times": 2}))
+        .await;
     assert_eq!(result["content"][0]["text"], "hi!! scripted from db");
-    assert_eq!(
-        call(&mut wire, "nothing", json!({})).await["content"],
-        json!([])
-    );
-    let result = call(&mut wire, "by_hand", json!({"x": 7})).await;
+    assert_eq!(wire.tool("nothing", json!({})).await["content"], json!([]));
+    let result = wire.tool("by_hand", json!({"x": 7})).await;
     assert_eq!(result["content"][0]["text"], "7");
 }
 
 // proves: TOOL-042
 #[tokio::test]
 async fn arguments_that_do_not_fit_never_reach_it() {
-    let mut wire = open(server()).await;
+    let mut wire = PipeEnd::session(server()).await;
     for (name, arguments, place) in [
         ("add", json!({"a": 1}), "b"),
         ("add", json!({"a": 1, "b": "2"}), "/b"),

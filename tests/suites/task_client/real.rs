@@ -5,6 +5,7 @@ use mcp_server::TaskMode;
 use mcp_types::TaskStatus;
 
 use super::{SeenStates, accepting, client};
+use crate::gate::OnDrop;
 use crate::peer::calling;
 use crate::prelude::*;
 
@@ -23,18 +24,15 @@ fn hello() -> Tool {
 
 /// Runs until it is dropped, which is counted.
 fn endless(dropped: &Arc<AtomicUsize>, started: &Arc<Notify>) -> Tool {
-    struct Counted(Arc<AtomicUsize>);
-    impl Drop for Counted {
-        fn drop(&mut self) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-    }
     let (dropped, started) = (Arc::clone(dropped), Arc::clone(started));
     Tool::new("endless", move || {
-        let counted = Counted(Arc::clone(&dropped));
+        let dropped = Arc::clone(&dropped);
+        let guard = OnDrop(move || {
+            dropped.fetch_add(1, Ordering::Relaxed);
+        });
         let started = Arc::clone(&started);
         async move {
-            let _counted = counted;
+            let _guard = guard;
             started.notify_one();
             std::future::pending::<String>().await
         }

@@ -10,7 +10,7 @@ use crate::prelude::*;
 fn server() -> Server {
     let ask = async |cx: Ctx| {
         let cx = cx.as_task(Duration::from_secs(3_600));
-        let answer = cx.elicit::<Name>("Who are you?").await?;
+        let answer = cx.elicit::<Name>("Enter your name").await?;
         Ok::<_, HandlerError>(match answer.accepted() {
             Some(name) => format!("Hello, {}!", name.name),
             None => "Hello, stranger!".to_owned(),
@@ -39,7 +39,7 @@ async fn waited_for(capabilities: Value) -> (Peer, Value, Value) {
         .await;
     let question = peer.next("elicitation/create").await;
     assert_eq!(question["params"]["task"], json!({ "ttl": 3_600_000 }));
-    peer.wire.answer(&question, created()).await;
+    peer.client.wire.answer(&question, created()).await;
     let wanted = peer.next("tasks/result").await;
     assert_eq!(wanted["params"], json!({ "taskId": "t-1" }));
     (peer, call, wanted)
@@ -51,7 +51,7 @@ async fn a_client_that_declares_tasks_is_sent_a_task() {
     let (mut peer, call, wanted) = waited_for(takes_tasks()).await;
     let related = json!({ "io.modelcontextprotocol/related-task": { "taskId": "t-1" } });
     let accepted = json!({ "action": "accept", "content": { "name": "Ada" }, "_meta": related });
-    peer.wire.answer(&wanted, accepted).await;
+    peer.client.wire.answer(&wanted, accepted).await;
     let answer = peer.answer(&call).await;
     assert_eq!(answer["result"]["content"][0]["text"], "Hello, Ada!");
 }
@@ -72,7 +72,7 @@ async fn a_client_without_tasks_gets_a_plain_request() {
         let question = peer.next("elicitation/create").await;
         assert!(question["params"]["task"].is_null(), "{question}");
         let declined = json!({ "action": "decline" });
-        peer.wire.answer(&question, declined).await;
+        peer.client.wire.answer(&question, declined).await;
         let answer = peer.answer(&call).await;
         assert_eq!(answer["result"]["content"][0]["text"], "Hello, stranger!");
     }
@@ -81,7 +81,7 @@ async fn a_client_without_tasks_gets_a_plain_request() {
 #[tokio::test]
 async fn a_task_without_a_waiter_is_cancelled() {
     let (mut peer, call, _) = waited_for(takes_tasks()).await;
-    peer.wire.cancel(&call).await;
+    peer.client.wire.cancel(&call).await;
     let cancelled = peer.next("tasks/cancel").await;
     assert_eq!(cancelled["params"], json!({ "taskId": "t-1" }));
 }
@@ -89,7 +89,8 @@ async fn a_task_without_a_waiter_is_cancelled() {
 #[tokio::test]
 async fn a_failed_task_is_a_rejected_server_request() {
     let (mut peer, call, wanted) = waited_for(takes_tasks()).await;
-    peer.wire
+    peer.client
+        .wire
         .refuse(&wanted, -32_603, "the window was closed")
         .await;
     let result = peer.answer(&call).await["result"].clone();

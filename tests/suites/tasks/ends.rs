@@ -228,7 +228,7 @@ async fn an_error_with_required_urls_fails_a_task() {
     let server = Server::new("urls", "1").tool(visit.task(TaskMode::Required));
     let mut peer = Peer::able(server);
     let capabilities = json!({ "elicitation": { "url": {} }, "extensions": { "io.modelcontextprotocol/tasks": {} } });
-    peer.meta["io.modelcontextprotocol/clientCapabilities"] = capabilities;
+    peer.client.capabilities = capabilities;
     let id = peer.started("visit").await;
     let task = peer.until(&id, "completed").await;
     assert_eq!(task["result"]["isError"], true);

@@ -33,13 +33,13 @@ async fn only_a_request_that_declares_the_extension_becomes_a_task() {
     let created = able.call("tools/call", slow.clone()).await;
     assert_eq!(created["resultType"], "task");
     // The same connection without the declaration.
-    let declared = able.meta.clone();
+    let declared = able.client.capabilities.clone();
     for capabilities in [
         json!({}),
         json!({ "tasks": { "requests": {} } }),
         json!({ "extensions": { "x.y/z": {} } }),
     ] {
-        able.meta["io.modelcontextprotocol/clientCapabilities"] = capabilities;
+        able.client.capabilities = capabilities;
         let waited = able.call("tools/call", slow.clone()).await;
         assert_eq!(waited["resultType"], "complete");
         assert!(text(&waited).starts_with("computed x"));
@@ -50,7 +50,7 @@ async fn only_a_request_that_declares_the_extension_becomes_a_task() {
         let expected = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
         assert_eq!(refused["error"]["data"]["requiredCapabilities"], expected);
     }
-    able.meta = declared;
+    able.client.capabilities = declared;
     let greeted = able
         .call(
             "tools/call",

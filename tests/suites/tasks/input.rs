@@ -25,7 +25,7 @@ async fn a_server_request_of_a_task_is_sent_once_on_the_stream_of_the_result() {
             .all(|it| it["method"] != "elicitation/create"),
         "two wait, one asks"
     );
-    peer.wire.answer(&question, accepted("Ann")).await;
+    peer.client.wire.answer(&question, accepted("Ann")).await;
     peer.until(&id, "working").await;
     gate.go.add_permits(1);
     for waiter in [one, two] {
@@ -43,14 +43,15 @@ async fn a_client_that_waits_again_gets_the_server_request_again() {
     let about = json!({ "taskId": id });
     let first = peer.send("tasks/result", about.clone()).await;
     let question = peer.next("elicitation/create").await;
-    peer.wire.cancel(&first).await;
+    peer.client.wire.cancel(&first).await;
     let withdrawn = peer.next("notifications/cancelled").await;
     assert_eq!(withdrawn["params"]["requestId"], question["id"]);
     assert_eq!(peer.get(&id).await["status"], "input_required");
 
     let again = peer.send("tasks/result", about).await;
     let question = peer.next("elicitation/create").await;
-    peer.wire
+    peer.client
+        .wire
         .answer(&question, json!({ "action": "decline" }))
         .await;
     assert_eq!(
@@ -66,7 +67,10 @@ async fn an_error_response_fails_the_server_request() {
     let id = peer.augmented("ask").await;
     let waiting = peer.send("tasks/result", json!({ "taskId": id })).await;
     let question = peer.next("elicitation/create").await;
-    peer.wire.refuse(&question, -32603, "no screen").await;
+    peer.client
+        .wire
+        .refuse(&question, -32603, "no screen")
+        .await;
     let result = peer.answer(&waiting).await["result"].take();
     assert_eq!(result["isError"], true);
     assert!(text(&result).contains("no screen"));
@@ -84,7 +88,7 @@ async fn a_task_lists_its_input_requests_and_gets_responses_by_update() {
     assert_eq!(questions.len(), 1);
     let (key, question) = questions.iter().next().unwrap();
     assert_eq!(question["method"], "elicitation/create");
-    assert_eq!(question["params"]["message"], "Who are you?");
+    assert_eq!(question["params"]["message"], "Enter your name");
 
     let mut update = json!({ "taskId": id, "inputResponses": { "other": accepted("Eve") } });
     let empty = peer.call("tasks/update", update.clone()).await;

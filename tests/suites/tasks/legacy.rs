@@ -251,7 +251,7 @@ async fn messages_of_a_task_name_the_task() {
             break;
         }
     }
-    peer.wire.silent().await;
+    peer.client.wire.silent().await;
 }
 
 // proves: CANC-006, CANC-019
@@ -267,7 +267,7 @@ async fn a_notification_does_not_cancel_a_task() {
         .as_str()
         .unwrap()
         .to_owned();
-    peer.wire.cancel(&request).await;
+    peer.client.wire.cancel(&request).await;
     gate.go.add_permits(1);
     peer.until(&id, "completed").await;
 }

@@ -13,6 +13,8 @@ use mcp_jsonrpc::ErrorCode;
 use mcp_protocol::Service;
 use mcp_server::TaskMode;
 
+use crate::gate::OnDrop;
+use crate::peer::{self, text};
 use crate::prelude::*;
 
 /// Permits for the tools of a server, which wait for them.
@@ -21,14 +23,6 @@ struct Gate {
     go: Arc<Semaphore>,
     /// Whether the handler of `work` was dropped.
     dropped: Arc<AtomicBool>,
-}
-
-struct Dropped(Arc<AtomicBool>);
-
-impl Drop for Dropped {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::SeqCst);
-    }
 }
 
 fn gate() -> Gate {
@@ -40,7 +34,7 @@ fn gate() -> Gate {
     let work = move |cx: Ctx| {
         let (go, drops) = (Arc::clone(&works), Arc::clone(&drops));
         async move {
-            let _dropped = Dropped(drops);
+            let _guard = OnDrop(move || drops.store(true, Ordering::SeqCst));
             cx.status("at work");
             let _permit = go.acquire().await;
             cx.progress(1.0, 2.0);
@@ -51,7 +45,7 @@ fn gate() -> Gate {
     let ask = move |cx: Ctx| {
         let go = Arc::clone(&asks);
         async move {
-            let answer = cx.elicit::<Name>("Who are you?").await?;
+            let answer = cx.elicit::<Name>("Enter your name").await?;
             let _permit = go.acquire().await;
             Ok::<_, HandlerError>(match answer.accepted() {
                 Some(name) => format!("Hello, {}!", name.name),
@@ -80,77 +74,56 @@ fn gate() -> Gate {
 
 /// A client that stores other messages while it waits for a response.
 struct Peer {
-    wire: PipeEnd,
-    meta: Value,
+    client: peer::Peer,
     heard: Vec<Value>,
 }
 
 impl Peer {
+    fn of(client: peer::Peer) -> Self {
+        let heard = Vec::new();
+        Self { client, heard }
+    }
+
     /// Opens a session.
     async fn legacy(service: impl Service, capabilities: Value) -> Self {
-        let wire = PipeEnd::open(service, "2025-11-25", capabilities).await;
-        Self {
-            wire,
-            meta: Value::Null,
-            heard: Vec::new(),
-        }
+        Self::of(peer::Peer::session(service, capabilities).await)
     }
 
     /// Creates a client without a session that declares these capabilities with each request.
     fn modern(service: impl Service, capabilities: Value) -> Self {
-        Self {
-            wire: PipeEnd::to(service),
-            meta: json!({
-                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-                "io.modelcontextprotocol/clientCapabilities": capabilities
-            }),
-            heard: Vec::new(),
-        }
+        Self::of(peer::Peer::with(service, capabilities))
     }
 
     /// Creates a client that declares the extension.
     fn able(service: impl Service) -> Self {
         let extension = json!({ "io.modelcontextprotocol/tasks": {} });
-        Self::modern(
-            service,
-            json!({ "elicitation": {}, "extensions": extension }),
-        )
+        let capabilities = json!({ "elicitation": {}, "extensions": extension });
+        Self::modern(service, capabilities)
     }
 
-    async fn send(&mut self, method: &str, mut params: Value) -> Value {
-        if let Value::Object(meta) = self.meta.clone() {
-            let own = params["_meta"].take();
-            params["_meta"] = meta.into();
-            for (key, value) in own.as_object().into_iter().flatten() {
-                params["_meta"][key] = value.clone();
-            }
-        }
-        self.wire.request(method, params).await
+    async fn send(&mut self, method: &str, params: Value) -> Value {
+        self.client.request(method, params).await
     }
 
     /// Returns the response to this request.
     async fn answer(&mut self, id: &Value) -> Value {
-        let is_it = |message: &Value| message["method"].is_null() && message["id"] == *id;
-        if let Some(at) = self.heard.iter().position(is_it) {
-            return self.heard.remove(at);
-        }
-        loop {
-            let message = self.wire.recv_patiently().await;
-            if is_it(&message) {
-                return message;
-            }
-            self.heard.push(message);
-        }
+        let is_response = |it: &Value| it["method"].is_null() && it["id"] == *id;
+        self.first(is_response).await
     }
 
     /// Returns the next message with this method.
     async fn next(&mut self, method: &str) -> Value {
-        if let Some(at) = self.heard.iter().position(|it| it["method"] == method) {
+        self.first(|message| message["method"] == method).await
+    }
+
+    /// Returns the first stored or received message that meets a condition.
+    async fn first(&mut self, is_wanted: impl Fn(&Value) -> bool) -> Value {
+        if let Some(at) = self.heard.iter().position(&is_wanted) {
             return self.heard.remove(at);
         }
         loop {
-            let message = self.wire.recv_patiently().await;
-            if message["method"] == method {
+            let message = self.client.wire.recv_patiently().await;
+            if is_wanted(&message) {
                 return message;
             }
             self.heard.push(message);
@@ -210,12 +183,6 @@ impl Peer {
         }
         panic!("the task is not {status}");
     }
-}
-
-fn text(result: &Value) -> &str {
-    result["content"][0]["text"]
-        .as_str()
-        .unwrap_or_else(|| panic!("{result}"))
 }
 
 /// Returns the task that a message belongs to.

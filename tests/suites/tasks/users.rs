@@ -7,11 +7,8 @@ use super::*;
 async fn open(endpoint: &Endpoint, user: Option<&str>) -> (HttpPeer, Value) {
     let mut peer = HttpPeer::new(endpoint);
     peer.principal = user.map(Principal::new);
-    let reply = peer.initialize("2025-11-25", json!({})).await;
-    let opened = reply.answer().await;
-    let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-    assert_eq!(peer.post(initialized).await.status, 202);
-    (peer, opened["result"]["capabilities"].clone())
+    let mut opened = peer.handshake("2025-11-25", json!({})).await;
+    (peer, opened["capabilities"].take())
 }
 
 async fn start(peer: &HttpPeer) -> String {

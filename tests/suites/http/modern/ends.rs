@@ -10,7 +10,7 @@ use mcp_types::PROGRESS_TOKEN_KEY;
 use tokio::time::{Instant, advance};
 
 use super::super::{Gate, pass, server};
-use super::{OnDrop, Probe};
+use super::{Probe, permit_on_drop};
 use crate::prelude::*;
 
 /// A service whose handler never ends and adds a permit when it is dropped. It can send a
@@ -20,7 +20,7 @@ fn stuck(speaks: bool, endless: bool) -> (Probe, Arc<Semaphore>) {
     let gives = Arc::clone(&dropped);
     let probe = Probe::new(move |cx| {
         let exchange = cx.exchange().clone();
-        let guard = OnDrop(Arc::clone(&gives));
+        let guard = permit_on_drop(&gives);
         if endless {
             exchange.set_endless();
         }

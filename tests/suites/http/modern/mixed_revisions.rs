@@ -1,6 +1,7 @@
 //! Both kinds of revisions at one URL, and an endpoint that serves only the stateless revision.
 
-use mcp_tests::http::{Peer, Whole};
+use mcp_tests::http::Peer;
+use mcp_transport_http::RequestBody;
 use tower_service::Service as _;
 
 use super::super::{Gate, endpoint, server, with};
@@ -112,7 +113,7 @@ async fn a_stateless_endpoint_reports_its_revision() {
     let reply = client.tool(1, "echo", json!({"message": "hi"})).await;
     assert_eq!(reply.status, 200);
     // The HTTP+SSE transport has no revision to serve.
-    let mut request = http::Request::new(Whole::new(""));
+    let mut request = http::Request::new(RequestBody::new(""));
     *request.headers_mut() = client.peer.headers.clone();
     assert_eq!(endpoint.legacy().call(request).await.unwrap().status(), 404);
     assert_eq!(endpoint.sessions(), 0);

@@ -12,6 +12,7 @@ use mcp_protocol::http_headers::HeaderParams;
 use mcp_protocol::{Payload, Reply, RequestContext, ServerFacts, Service};
 use mcp_types::{Implementation, ServerCapabilities};
 
+use crate::gate::OnDrop;
 use crate::prelude::*;
 
 type Handler = dyn Fn(RequestContext) -> Reply + Send + Sync;
@@ -82,11 +83,8 @@ impl Service for Probe {
     }
 }
 
-/// Adds a permit when it is dropped.
-struct OnDrop(Arc<Semaphore>);
-
-impl Drop for OnDrop {
-    fn drop(&mut self) {
-        self.0.add_permits(1);
-    }
+/// Adds a permit when the guard is dropped.
+fn permit_on_drop(permits: &Arc<Semaphore>) -> OnDrop<impl FnMut() + Send + use<>> {
+    let permits = Arc::clone(permits);
+    OnDrop(move || permits.add_permits(1))
 }

@@ -233,7 +233,7 @@ async fn a_subscriber_that_does_not_read_is_let_go_before_it_misses_anything() {
             .notify("n/0", None, Delivery::Always)
             .unwrap();
         *keeps.lock().unwrap() = Some(exchange.clone());
-        let guard = super::OnDrop(Arc::clone(&dropped));
+        let guard = super::permit_on_drop(&dropped);
         Reply::Pending(Box::pin(async move {
             let _guard = guard;
             std::future::pending().await

@@ -5,7 +5,7 @@ use mcp_tests::tcp::{Request, RunningServer};
 use mcp_types::{CLIENT_CAPABILITIES_KEY, PROTOCOL_VERSION_KEY};
 
 use super::super::pass;
-use super::{OnDrop, Probe};
+use super::{Probe, permit_on_drop};
 use crate::prelude::*;
 
 /// A request and the headers that repeat its values.
@@ -36,7 +36,7 @@ async fn a_connection_that_breaks_cancels_what_runs_on_it() {
             link.notify("notifications/x", None, Delivery::Lossy)
                 .unwrap();
         }
-        let guard = OnDrop(Arc::clone(&drops));
+        let guard = permit_on_drop(&drops);
         starts.add_permits(1);
         Reply::Pending(Box::pin(async move {
             let _guard = guard;
