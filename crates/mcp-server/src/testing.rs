@@ -76,18 +76,18 @@ pub struct TestClient {
 }
 
 impl TestClient {
-    /// Creates a client of the latest revision, without capabilities.
+    /// Creates a client that uses the latest revision and declares no capabilities.
     ///
     /// # Panics
-    /// The server configuration is invalid; the message says what to correct.
+    /// If the server configuration is invalid; the message says what to correct.
     pub fn new(server: impl Service) -> Self {
         Self::at(Revision::LATEST, server)
     }
 
-    /// Creates a client of another revision.
+    /// Creates a client that uses this revision and declares no capabilities.
     ///
     /// # Panics
-    /// The server configuration is invalid; the message says what to correct.
+    /// If the server configuration is invalid; the message says what to correct.
     pub fn at(revision: Revision, server: impl Service) -> Self {
         assert_eq!(server.ready(), Ok(()), "the server cannot be served");
         server.start();

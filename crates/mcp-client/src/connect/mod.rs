@@ -65,7 +65,7 @@ impl ConnectOptions {
     ) -> Result<Connected, Error> {
         if self.policy.revisions().next().is_none() {
             return Err(Error::Invalid(format!(
-                "no revision up to {} is of the chosen kind",
+                "Builder::revision({}) and Builder::negotiation exclude every revision; change one of them",
                 self.policy.newest
             )));
         }

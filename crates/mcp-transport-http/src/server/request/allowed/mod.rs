@@ -29,7 +29,7 @@ pub(crate) struct AllowList {
     problem: Option<String>,
 }
 
-/// A value that was allowed explicitly.
+/// A host or an origin that the application added to the list of allowed values.
 #[derive(Debug, Clone)]
 enum Entry {
     Host {
