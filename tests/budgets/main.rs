@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Context;
 
-use mcp_server::{Args, Ctx, Server, Tool};
+use mcp_server::{Args, Ctx, Server, ServerBuilder, Tool};
 use mcp_tests::bench::requests::{Protocol, Requests, Workload, opening};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -47,9 +47,9 @@ fn per_call(server: &Server, tool: &str) -> f64 {
     (allocations(1_100) - allocations(100)) as f64 / 1_000.0
 }
 
-fn server(more: usize) -> Server {
+fn server(more: usize) -> ServerBuilder {
     let dummy = |n: usize| Tool::new(format!("dummy{n}"), || "x");
-    Server::new("bench", "1")
+    Server::builder("bench", "1")
         .tools((0..more).map(dummy))
         .tool(Tool::new("sync", |Args(echo): Args<Echo>| echo.message))
         .tool(Tool::new("async", async |Args(echo): Args<Echo>| {
@@ -64,7 +64,7 @@ fn server(more: usize) -> Server {
 #[test]
 fn a_small_call_takes_at_most_five_allocations_however_many_tools_there_are() {
     for more in [0, 1_000] {
-        let server = server(more);
+        let server = server(more).build().unwrap();
         for tool in ["sync", "async", "context"] {
             let count = per_call(&server, tool);
             println!("{tool} beside {more} tools: {count} allocations per call");
@@ -116,7 +116,7 @@ fn over_stdio_calls_and_lists_allocate_as_recorded() {
             1_000,
         ),
     ] {
-        let server = mcp_tests::bench::server::server(more);
+        let server = mcp_tests::bench::server::server(more).build().unwrap();
         let requests = Requests::new(wire, asked, "", None);
         let allocations = |calls: u64| {
             let mut lines = match wire {

@@ -17,7 +17,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use mcp_client::{Client, Timeouts};
-use mcp_server::{Ctx, HandlerError, Server, State, TaskOptions, tool, tools};
+use mcp_server::{Ctx, HandlerError, Server, ServerBuilder, State, TaskOptions, tool};
 use mcp_tasks_redb::{OpenError, RedbStore};
 use mcp_transport_http::{Endpoint, Http, serve_with};
 use schemars::JsonSchema;
@@ -99,11 +99,11 @@ async fn print_book(
 ///
 /// # Errors
 /// The file cannot be opened; it may be in use.
-pub(crate) fn server(press: Press, file: &Path) -> Result<Server<Press>, OpenError> {
+pub(crate) fn server(press: Press, file: &Path) -> Result<ServerBuilder<Press>, OpenError> {
     let look = press.minute / 10;
-    Ok(Server::new("printer", "1.0.0")
+    Ok(Server::builder("printer", "1.0.0")
         .state(press)
-        .tools(tools![print_book])
+        .tool(print_book::tool())
         .task_options(TaskOptions::new().with_poll_interval(look))
         .task_store(RedbStore::open(file)?))
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_auth::server::{Identity, Rejection, RequireBearer, require_bearer};
-use mcp_server::{Ask, HandlerError, Json, Server, State, tool, tools};
+use mcp_server::{Ask, HandlerError, Json, Server, ServerBuilder, State, tool};
 use mcp_transport_http::{Endpoint, serve_layered};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,11 +71,11 @@ impl Orders {
 }
 
 /// Creates the server, for any transport.
-pub(crate) fn server(orders: Orders) -> Server<Orders> {
-    Server::new("orders", "1.0.0")
+pub(crate) fn server(orders: Orders) -> ServerBuilder<Orders> {
+    Server::builder("orders", "1.0.0")
         .instructions(format!("There were {} orders at the start.", orders.len()))
         .state(orders)
-        .tools(tools![cancel_order])
+        .tool(cancel_order::tool())
 }
 
 /// The scopes of each token. A real server passes `Jwt::new("https://issuer.example")?` to `require_bearer` instead.

@@ -11,7 +11,7 @@
 )]
 
 use mcp_client::{Client, Progress};
-use mcp_server::{Args, Ctx, Elicitation, Server, Tool};
+use mcp_server::{Args, Ctx, Elicitation, Server, ServerBuilder, Tool};
 use mcp_transport_stdio::Child;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -41,7 +41,7 @@ struct Taste {
     milk: bool,
 }
 
-fn server() -> Server {
+fn server() -> ServerBuilder {
     let brew = Tool::new("brew", async |Args(brew): Args<Brew>, cx: Ctx| {
         for cup in 1..=brew.cups {
             cx.progress_with(cup.into(), Some(brew.cups.into()), "brewing");
@@ -57,7 +57,7 @@ fn server() -> Server {
             Elicitation::Declined | Elicitation::Cancelled => "no tea then".to_owned(),
         })
     });
-    Server::new("teahouse", "1.0.0")
+    Server::builder("teahouse", "1.0.0")
         .instructions("Ask before you brew more than ten cups.")
         .tool(brew.description("Brews tea."))
         .tool(order.description("Asks how the guest takes tea, then orders it."))

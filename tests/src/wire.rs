@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use mcp_client::{Builder, Client, Error, Negotiation};
-use mcp_protocol::Service;
+use mcp_protocol::IntoService;
 use mcp_transport_stdio::{Pipe, serve_io};
 use serde_json::{Value, json};
 use tokio::io::{
@@ -52,7 +52,7 @@ impl PipeEnd {
     }
 
     /// Creates a scripted client of this server, before the handshake.
-    pub fn to(service: impl Service) -> Self {
+    pub fn to(service: impl IntoService) -> Self {
         let (mut wire, read, write) = Self::pair();
         wire.served = Some(tokio::spawn(serve_io(service, read, write)));
         wire
@@ -60,14 +60,14 @@ impl PipeEnd {
 
     /// Creates a scripted client of this server, after a handshake in which it declares
     /// `capabilities`.
-    pub async fn open(service: impl Service, revision: &str, capabilities: Value) -> Self {
+    pub async fn open(service: impl IntoService, revision: &str, capabilities: Value) -> Self {
         let mut wire = Self::to(service);
         wire.handshake(revision, capabilities).await;
         wire
     }
 
     /// Opens a session of 2025-11-25 with this server, without capabilities.
-    pub async fn session(service: impl Service) -> Self {
+    pub async fn session(service: impl IntoService) -> Self {
         Self::open(service, "2025-11-25", json!({})).await
     }
 
@@ -293,7 +293,7 @@ impl PipeEnd {
 ///
 /// # Errors
 /// As [`Builder::connect`].
-pub async fn connect(builder: Builder, service: impl Service) -> Result<Client, Error> {
+pub async fn connect(builder: Builder, service: impl IntoService) -> Result<Client, Error> {
     builder
         .connect(mcp_transport_stdio::in_memory(service))
         .await

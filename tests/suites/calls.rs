@@ -124,7 +124,7 @@ async fn a_panicking_handler_is_answered_and_nothing_of_it_leaks() {
     }
     let state = Arc::new(Mutex::new(0));
     let locked = Arc::clone(&state);
-    let server = Server::new("panics", "1")
+    let server = Server::builder("panics", "1")
         .tool(Tool::new("sync", || -> String { panic!("secret {}", 1) }))
         .tool(Tool::new("asynchronous", async || -> String {
             tokio::task::yield_now().await;
@@ -177,16 +177,17 @@ async fn cancelling_at_any_moment_leaks_nothing() {
     }
     let running = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&running);
-    let server = Server::new("s", "1").tool(Tool::new("turns", move |Args(args): Args<Turns>| {
-        let counted = Arc::clone(&counted);
-        async move {
-            let _running = count_running(&counted);
-            for _ in 0..args.turns {
-                tokio::task::yield_now().await;
+    let server =
+        Server::builder("s", "1").tool(Tool::new("turns", move |Args(args): Args<Turns>| {
+            let counted = Arc::clone(&counted);
+            async move {
+                let _running = count_running(&counted);
+                for _ in 0..args.turns {
+                    tokio::task::yield_now().await;
+                }
+                args.turns.to_string()
             }
-            args.turns.to_string()
-        }
-    }));
+        }));
     let client = connect(client(), server).await.unwrap();
     for round in 0..400_u32 {
         let call = client.call_tool("turns", json!({ "turns": round % 7 }));

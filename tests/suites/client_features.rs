@@ -132,7 +132,7 @@ async fn a_server_that_pages_in_circles_is_found_out() {
 // proves: PAGE-011
 #[tokio::test]
 async fn cursors_do_not_outlive_their_session() {
-    let server = everything::server().page_size(1);
+    let server = everything::server().page_size(1).build().unwrap();
     for _ in 0..2 {
         let client = connect(client(), server.clone()).await.unwrap();
         assert!(client.list_prompts().await.unwrap().len() >= 4);

@@ -1,6 +1,7 @@
 //! A server whose tools wait for permits, and a record of what the tools did.
 
 use crate::prelude::*;
+use mcp_server::ServerBuilder;
 
 /// The permits of the tools of [`Gate::server`], and what the tools have done.
 #[derive(Clone)]
@@ -40,9 +41,9 @@ impl Gate {
     }
 
     /// Creates a server with two tools: `echo` returns at once, `wait` after it has a permit.
-    pub(crate) fn server(&self, name: &str) -> Server {
+    pub(crate) fn server(&self, name: &str) -> ServerBuilder {
         let (echo, wait) = (self.clone(), self.clone());
-        Server::new(name, "1.0.0")
+        Server::builder(name, "1.0.0")
             .tool(Tool::new("echo", move |Args(echoed): Args<Echo>| {
                 echo.calls.fetch_add(1, Ordering::SeqCst);
                 echoed.message

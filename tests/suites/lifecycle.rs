@@ -1,13 +1,14 @@
 //! The handshake, its order, ping, and the end of a session.
 
 use mcp_client::{KeepAlive, Timeouts};
+use mcp_server::ServerBuilder;
 use mcp_tests::wire::initialize_params;
 
 use crate::peer::counting_roots;
 use crate::prelude::*;
 
-fn plain() -> Server {
-    Server::new("plain", "1.2.3").tool(Tool::new("hello", || "hello"))
+fn plain() -> ServerBuilder {
+    Server::builder("plain", "1.2.3").tool(Tool::new("hello", || "hello"))
 }
 
 fn client() -> Builder {
@@ -134,12 +135,15 @@ async fn a_silent_server_makes_connect_fail_without_a_cancellation() {
 // proves: LIFE-006, ROOT-020
 #[tokio::test]
 async fn the_server_sends_no_requests_before_initialized() {
-    let server = counting_roots();
+    let server = counting_roots().build().unwrap();
     let changing = server.clone();
     let mut wire = PipeEnd::to(server);
     let params = initialize_params("2025-11-25", json!({ "roots": {} }));
     wire.call("initialize", params).await;
-    changing.add_tools([Tool::new("more", || "more")]).unwrap();
+    changing
+        .tools()
+        .add([Tool::new("more", || "more")])
+        .unwrap();
     let result = wire.tool("ask", json!({})).await;
     assert_eq!(result["isError"], true, "{result}");
     wire.silent().await;

@@ -1,6 +1,7 @@
 //! A scripted client over a pipe, with a session or without one, and calls of a client in the background.
 
-use mcp_protocol::Service;
+use mcp_protocol::IntoService;
+use mcp_server::ServerBuilder;
 
 use crate::prelude::*;
 
@@ -23,12 +24,12 @@ pub(crate) struct Peer {
 
 impl Peer {
     /// Creates a stateless client without capabilities.
-    pub(crate) fn new(service: impl Service) -> Self {
+    pub(crate) fn new(service: impl IntoService) -> Self {
         Self::with(service, json!({}))
     }
 
     /// Creates a stateless client.
-    pub(crate) fn with(service: impl Service, capabilities: Value) -> Self {
+    pub(crate) fn with(service: impl IntoService, capabilities: Value) -> Self {
         Self {
             wire: PipeEnd::to(service),
             capabilities,
@@ -37,7 +38,7 @@ impl Peer {
     }
 
     /// Opens a session of 2025-11-25.
-    pub(crate) async fn session(service: impl Service, capabilities: Value) -> Self {
+    pub(crate) async fn session(service: impl IntoService, capabilities: Value) -> Self {
         Self {
             wire: PipeEnd::open(service, "2025-11-25", capabilities.clone()).await,
             capabilities,
@@ -47,7 +48,7 @@ impl Peer {
 
     /// Creates a client of either kind.
     pub(crate) async fn open(
-        service: impl Service,
+        service: impl IntoService,
         capabilities: Value,
         is_stateless: bool,
     ) -> Self {
@@ -58,7 +59,8 @@ impl Peer {
     }
 
     /// Creates one client with a session and one without.
-    pub(crate) async fn both(service: impl Service + Clone) -> [Self; 2] {
+    pub(crate) async fn both(service: impl IntoService) -> [Self; 2] {
+        let service = service.into_service().unwrap();
         let session = Self::session(service.clone(), json!({})).await;
         [session, Self::new(service)]
     }
@@ -139,8 +141,8 @@ pub(crate) fn text(result: &Value) -> &str {
 }
 
 /// Creates a server whose tool `ask` counts the roots of the client.
-pub(crate) fn counting_roots() -> Server {
-    Server::new("asks", "1").tool(Tool::new("ask", async |cx: Ctx| {
+pub(crate) fn counting_roots() -> ServerBuilder {
+    Server::builder("asks", "1").tool(Tool::new("ask", async |cx: Ctx| {
         cx.roots().await.map(|roots| roots.len().to_string())
     }))
 }

@@ -7,7 +7,7 @@ use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
 use axum::response::Response;
 use mcp_protocol::Session;
-use mcp_server::Elicitation;
+use mcp_server::{Elicitation, ServerBuilder};
 use mcp_tests::http::{Peer, Reply};
 use mcp_tests::wire::initialize_params;
 use mcp_types::PromptArgument;
@@ -23,11 +23,11 @@ struct Key {
 }
 
 /// `ask` stores what its user enters, for that user; `tell` returns what is stored for the caller.
-fn server() -> Server {
+fn server() -> ServerBuilder {
     type Kept = Arc<Mutex<BTreeMap<Principal, String>>>;
     let kept = Kept::default();
     let tells = Arc::clone(&kept);
-    Server::new("keeps", "1")
+    Server::builder("keeps", "1")
         .tool(Tool::new("ask", move |cx: Ctx| {
             let kept = Arc::clone(&kept);
             async move {
@@ -156,9 +156,9 @@ async fn check_badge(mut request: Request, next: Next) -> Result<Response, Statu
 }
 
 /// One item of each kind, for friends only.
-fn for_friends() -> Server {
+fn for_friends() -> ServerBuilder {
     let friends = |session: &Session| session.client().is_some_and(|it| it.name == "friend");
-    Server::new("friends", "1")
+    Server::builder("friends", "1")
         .tool(Tool::new("tool", || "x").visible_if(friends))
         .prompt(
             Prompt::new("prompt", || "x")

@@ -360,8 +360,8 @@ pub(crate) fn plain_prefix(bytes: &[u8]) -> usize {
     }
 }
 
-/// [`plain_prefix`] for long text: searches 32 bytes at a time, in a loop that compilers vectorize,
-/// then eight at a time, then byte by byte.
+/// [`plain_prefix`] for long text: in blocks of 32 bytes that compilers vectorize, then in chunks
+/// of eight, then byte by byte.
 #[inline(never)]
 fn long_plain_prefix(bytes: &[u8]) -> usize {
     let mut rest = bytes;

@@ -6,7 +6,7 @@ use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Error, Expr, ExprLit, Ident, ItemFn, Lit, LitStr, Result, ReturnType};
 
-use crate::function::{Argument, Function, Param};
+use crate::function::{Argument, Container, Function, Param};
 use crate::options::{Kind, Options, fail};
 use crate::text;
 
@@ -20,7 +20,7 @@ pub(crate) fn attribute(kind: Kind, options: TokenStream, item: &TokenStream) ->
         }
     };
     let options = Options::parse(kind, options);
-    let (function, sound) = Function::parse(kind, item);
+    let (function, sound) = Function::parse(kind, Container::Module, item);
     let made = match (options, sound) {
         (Ok(options), Ok(())) => expand_item(kind, &options, &function),
         (Err(mut error), Err(other)) => {
@@ -54,7 +54,7 @@ fn companion(kind: Kind, function: &Function, made: Result<Expansion>) -> TokenS
     let product = kind.product();
     let (body, bounds, error) = match made {
         Ok(Expansion { body, bounds }) => (body, bounds, None),
-        // The `tools!` list that names the function must not report the error a second time.
+        // The code that registers the function must not report the error a second time.
         Err(error) => (
             quote!(loop {}),
             Vec::new(),
@@ -91,7 +91,7 @@ fn companion(kind: Kind, function: &Function, made: Result<Expansion>) -> TokenS
         impl #name {
             #vis fn #method<S>() -> ::mcp_server::#product<S>
             where
-                S: ::core::marker::Send + ::core::marker::Sync + 'static,
+                S: ::core::clone::Clone + ::core::marker::Send + ::core::marker::Sync + 'static,
                 #(#bounds,)*
             {
                 #body
@@ -100,12 +100,13 @@ fn companion(kind: Kind, function: &Function, made: Result<Expansion>) -> TokenS
     }
 }
 
-struct Expansion {
-    body: TokenStream,
-    bounds: Vec<TokenStream>,
+/// The expression that builds an item, and its bounds on the state `S`.
+pub(crate) struct Expansion {
+    pub(crate) body: TokenStream,
+    pub(crate) bounds: Vec<TokenStream>,
 }
 
-fn expand_item(kind: Kind, options: &Options, function: &Function) -> Result<Expansion> {
+pub(crate) fn expand_item(kind: Kind, options: &Options, function: &Function) -> Result<Expansion> {
     let name = name(kind, options, function)?;
     if let (Some(span), true) = (options.blocking, function.is_async) {
         return fail(
@@ -291,9 +292,21 @@ fn handler(function: &Function) -> (TokenStream, TokenStream) {
     };
     let span = span.resolved_at(Span::call_site());
     let name = &sig.ident;
+    let closure = match (function.container, function.is_async) {
+        (Container::Module, _) => {
+            quote_spanned!(span=> |#(#patterns: #types),*| #name(#(#values),*))
+        }
+        (Container::Impl, false) => {
+            quote_spanned!(span=> move |#(#patterns: #types),*| __this.#name(#(#values),*))
+        }
+        (Container::Impl, true) => quote_spanned! {span=> move |#(#patterns: #types),*| {
+            let __this = ::std::sync::Arc::clone(&__this);
+            async move { __this.#name(#(#values),*).await }
+        }},
+    };
     (
         quote!((::mcp_server::__private::#marker, _, #(#types,)*)),
-        quote_spanned!(span=> |#(#patterns: #types),*| #name(#(#values),*)),
+        closure,
     )
 }
 

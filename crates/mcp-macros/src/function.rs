@@ -2,8 +2,8 @@
 
 use syn::ext::IdentExt;
 use syn::{
-    Attribute, Error, FnArg, GenericArgument, Ident, ItemFn, Pat, PatType, PathArguments, Result,
-    ReturnType, Type, TypeParamBound,
+    Attribute, Error, FnArg, GenericArgument, Ident, ItemFn, Pat, PatType, PathArguments, Receiver,
+    Result, ReturnType, Type, TypeParamBound,
 };
 
 use crate::options::{ArgOptions, Kind};
@@ -11,7 +11,7 @@ use crate::options::{ArgOptions, Kind};
 /// Maximum number of parameters of a handler; all arguments together count as one.
 const PARAMETERS: usize = 8;
 /// Extractor types that need no `#[extract]`, by the last segment of their path.
-const EXTRACTORS: [&str; 5] = ["Args", "Ask", "Auth", "Ctx", "State"];
+const EXTRACTORS: [&str; 6] = ["Args", "Ask", "Auth", "Ctx", "Server", "State"];
 /// Types that cannot be parsed from text.
 const NOT_TEXT: [&str; 22] = [
     "BTreeMap",
@@ -41,8 +41,18 @@ const NOT_TEXT: [&str; 22] = [
 pub(crate) struct Function {
     /// The function to emit, without the attributes that only the macro understands.
     pub(crate) item: ItemFn,
+    pub(crate) container: Container,
     pub(crate) params: Vec<Param>,
     pub(crate) is_async: bool,
+}
+
+/// Where the annotated function is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Container {
+    /// In a module or another function.
+    Module,
+    /// In an `impl` block with `#[tools]`.
+    Impl,
 }
 
 pub(crate) enum Param {
@@ -63,8 +73,8 @@ pub(crate) struct Argument {
 impl Function {
     /// Reads the parameters and checks the signature. Returns the function even if there are
     /// errors: emitting it avoids further compile errors.
-    pub(crate) fn parse(kind: Kind, mut item: ItemFn) -> (Self, Result<()>) {
-        let mut problems = Errors(shape(kind, &item).err());
+    pub(crate) fn parse(kind: Kind, container: Container, mut item: ItemFn) -> (Self, Result<()>) {
+        let mut problems = Errors(shape(kind, container, &item).err());
         let mut params = Vec::new();
         for input in &mut item.sig.inputs {
             if let FnArg::Typed(typed) = input {
@@ -77,6 +87,7 @@ impl Function {
         let is_async = item.sig.asyncness.is_some() || returns_future(&item.sig.output);
         let function = Self {
             item,
+            container,
             params,
             is_async,
         };
@@ -138,17 +149,39 @@ impl Errors {
 }
 
 /// Checks the signature.
-fn shape(kind: Kind, item: &ItemFn) -> Result<()> {
+fn shape(kind: Kind, container: Container, item: &ItemFn) -> Result<()> {
     let sig = &item.sig;
     let attribute = kind.name();
-    if let Some(receiver) = sig.receiver() {
-        return Err(Error::new_spanned(
-            receiver,
-            format!(
-                "`#[{attribute}]` must be placed on a free function: pass the data of `self` as \
-                 `State(name): State<Type>`"
-            ),
-        ));
+    match (container, sig.receiver()) {
+        (Container::Module, Some(receiver)) => {
+            return Err(Error::new_spanned(
+                receiver,
+                match kind {
+                    Kind::Tool => {
+                        "for tools that are methods, place `#[tools]` on the `impl` block"
+                            .to_owned()
+                    }
+                    _ => format!(
+                        "`#[{attribute}]` must be placed on a free function: pass the data of \
+                         `self` as `State(name): State<Type>`"
+                    ),
+                },
+            ));
+        }
+        (Container::Impl, Some(receiver)) if !is_shared(receiver) => {
+            return Err(Error::new_spanned(
+                receiver,
+                "calls run concurrently and share the value: take `&self`",
+            ));
+        }
+        (Container::Impl, None) => {
+            return Err(Error::new_spanned(
+                &sig.ident,
+                "a tool in this `impl` block takes `&self`; move a function without it out of the \
+                 block",
+            ));
+        }
+        _ => {}
     }
     if !sig.generics.params.is_empty() {
         return Err(Error::new_spanned(
@@ -175,6 +208,11 @@ fn shape(kind: Kind, item: &ItemFn) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// Returns whether the receiver is `&self`.
+fn is_shared(receiver: &Receiver) -> bool {
+    matches!(receiver.kind, syn::ReceiverKind::Reference(_, _, None))
 }
 
 fn param(kind: Kind, typed: &mut PatType) -> Result<Param> {

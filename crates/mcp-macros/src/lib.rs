@@ -2,11 +2,13 @@
 //!
 //! Use them through `mcp_server`, which re-exports them: the expansion refers to that crate only.
 //! The annotated function does not change, so other functions and tests can call it. The macro adds
-//! a type of the same name, from which `tools!`, `prompts!` and `resources!` build the item to
-//! register. A `use` of the function imports both.
+//! a type of the same name, whose method `tool()`, `prompt()` or `resource()` returns the item to
+//! register: `add::tool()` for the function `add`. A `use` of the function imports both. A module of
+//! the same name cannot stand beside them.
 
 mod expand;
 mod function;
+mod methods;
 mod options;
 mod text;
 
@@ -17,7 +19,7 @@ use crate::options::Kind;
 /// Turns a function into a tool. Doc comments describe the tool and its parameters.
 ///
 /// ```
-/// use mcp_server::{Ctx, Server, State, tool, tools};
+/// use mcp_server::{Ctx, Server, State, tool};
 ///
 /// /// Adds two numbers.
 /// #[tool(read_only)]
@@ -41,9 +43,9 @@ use crate::options::Kind;
 ///     Ok(found.take(limit as usize).cloned().collect::<Vec<_>>().join(", "))
 /// }
 ///
-/// let server = Server::new("calc", "1.0.0")
+/// let server = Server::builder("calc", "1.0.0")
 ///     .state(vec!["ada".to_owned(), "alan".to_owned()])
-///     .tools(tools![add, find]);
+///     .tools([add::tool(), find::tool()]);
 ///
 /// assert_eq!(add(1, 2), 3);
 /// # let _ = server;
@@ -76,10 +78,47 @@ pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
     expand::attribute(Kind::Tool, options.into(), &item.into()).into()
 }
 
+/// Turns methods of a type into tools, which share a value of the type.
+///
+/// ```
+/// use std::sync::atomic::{AtomicI64, Ordering};
+///
+/// use mcp_server::{Server, tool, tools};
+///
+/// struct Counter(AtomicI64);
+///
+/// #[tools]
+/// impl Counter {
+///     /// Adds to the counter.
+///     #[tool]
+///     async fn count(&self, /** how much */ by: i64) -> i64 {
+///         self.0.fetch_add(by, Ordering::Relaxed) + by
+///     }
+///
+///     /// Returns the counter.
+///     #[tool(read_only)]
+///     fn value(&self) -> i64 {
+///         self.0.load(Ordering::Relaxed)
+///     }
+/// }
+///
+/// let counter = Counter(AtomicI64::new(0));
+/// let server = Server::builder("counter", "1.0.0").tools(counter.tools());
+/// # let _ = server;
+/// ```
+///
+/// The attribute adds the method `tools(self) -> Vec<Tool<S>>` to the type. Each method with
+/// `#[tool]` takes `&self`; its other parameters, its return type and the options of the attribute
+/// are those of [`macro@tool`]. Methods without the attribute stay as they are.
+#[proc_macro_attribute]
+pub fn tools(options: TokenStream, item: TokenStream) -> TokenStream {
+    methods::attribute(&options.into(), &item.into()).into()
+}
+
 /// Turns a function into a prompt. Its arguments are text.
 ///
 /// ```
-/// use mcp_server::{CompletionRequest, Server, prompt, prompts};
+/// use mcp_server::{CompletionRequest, Server, prompt};
 ///
 /// fn languages(_: CompletionRequest) -> Vec<String> {
 ///     vec!["Rust".to_owned(), "Ruby".to_owned()]
@@ -95,7 +134,7 @@ pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
 ///     format!("Review this {}:\n{code}", language.as_deref().unwrap_or("code"))
 /// }
 ///
-/// let server = Server::new("reviews", "1.0.0").prompts(prompts![review]);
+/// let server = Server::builder("reviews", "1.0.0").prompt(review::prompt());
 /// # let _ = server;
 /// ```
 ///
@@ -110,7 +149,7 @@ pub fn prompt(options: TokenStream, item: TokenStream) -> TokenStream {
 /// Turns a function into a resource, or into a resource template if the URI has variables.
 ///
 /// ```
-/// use mcp_server::{Server, resource, resources};
+/// use mcp_server::{Server, resource};
 ///
 /// /// The readme of the project.
 /// #[resource("project:///readme", mime = "text/markdown")]
@@ -124,7 +163,7 @@ pub fn prompt(options: TokenStream, item: TokenStream) -> TokenStream {
 ///     (name == "ada").then(|| format!("ada ({})", lang.unwrap_or_default()))
 /// }
 ///
-/// let server = Server::new("users", "1.0.0").resources(resources![readme, profile]);
+/// let server = Server::builder("users", "1.0.0").resources([readme::resource(), profile::resource()]);
 /// # let _ = server;
 /// ```
 ///

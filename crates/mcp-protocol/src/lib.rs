@@ -38,8 +38,8 @@ pub use mux::{BlockingRun, Expiry, Mux, MuxLimits, PendingHandler, Run};
 pub use origin::{Caller, Grant, Principal, RequestOrigin, TransportFacts};
 pub use revision::{Revision, Rules, UnknownRevision};
 pub use seam::{
-    Answer, BoxFuture, Call, CallError, Closed, Connection, Delivery, Extras, Inbound, Link,
-    Outcome, Payload, Reply, SentId, ServerFacts, Service, SharedText, StatelessRequest, Transport,
-    TransportError, WriteJson,
+    Answer, BoxFuture, Call, CallError, Closed, Connection, Delivery, Extras, Inbound, IntoService,
+    InvalidServer, Link, Outcome, Payload, Reply, SentId, ServerFacts, Service, SharedText,
+    StatelessRequest, Transport, TransportError, WriteJson,
 };
 pub use session::{ServerSession, Session};

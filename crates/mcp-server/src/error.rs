@@ -1,6 +1,6 @@
 //! Errors of handlers and of registration.
 
-use std::any::Any;
+use std::error::Error;
 use std::fmt;
 
 use mcp_jsonrpc::{DecodeError, ErrorObject};
@@ -13,7 +13,9 @@ use mcp_types::{CallToolResult, ContentBlock, JsonObject};
 /// [`protocol`](Self::protocol) makes it a JSON-RPC error. For prompts and resources every error is
 /// a JSON-RPC error.
 ///
-/// It does not implement `std::error::Error`, so that `?` can convert from every type that does.
+/// It does not implement `std::error::Error`, so that `?` can convert from every type that does. Types
+/// that only convert to a boxed error, such as `anyhow::Error`, may be the error type of a handler;
+/// see [`from_boxed`](Self::from_boxed) to convert them to this type.
 #[derive(Debug)]
 pub struct HandlerError(Box<ErrorKind>);
 
@@ -56,9 +58,30 @@ impl HandlerError {
         Self(Box::new(ErrorKind::Protocol(error)))
     }
 
+    /// Converts a boxed error, or one that converts to it, such as `anyhow::Error`, for which `?` does
+    /// not work: write `.map_err(HandlerError::from_boxed)?`.
+    pub fn from_boxed(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::of(&*error.into())
+    }
+
+    fn of(error: &(dyn Error + 'static)) -> Self {
+        if let Some(object) = error.downcast_ref::<ErrorObject>() {
+            return Self::protocol(object.clone());
+        }
+        match error.downcast_ref::<AskError>() {
+            Some(AskError::Undeclared(object)) => Self::protocol(object.clone()),
+            _ => Self::new(error.to_string()),
+        }
+    }
+
     /// Ends the round trip with input requests.
     pub(crate) fn input_required(requests: JsonObject) -> Self {
         Self(Box::new(ErrorKind::InputRequired(requests)))
+    }
+
+    /// Returns whether the handler ended with input requests.
+    pub(crate) fn is_input_required(&self) -> bool {
+        matches!(*self.0, ErrorKind::InputRequired(_))
     }
 
     /// Returns the input requests if the handler ended with them, and its output otherwise.
@@ -114,18 +137,11 @@ impl fmt::Display for HandlerError {
     }
 }
 
-impl<E: std::error::Error + 'static> From<E> for HandlerError {
+impl<E: Error + 'static> From<E> for HandlerError {
     /// The model reads the text of the error, without its sources. An [`ErrorObject`] stays a
     /// JSON-RPC error, and so does an input request for which the client lacks a capability.
     fn from(error: E) -> Self {
-        let any = &error as &dyn Any;
-        if let Some(object) = any.downcast_ref::<ErrorObject>() {
-            return Self::protocol(object.clone());
-        }
-        match any.downcast_ref::<AskError>() {
-            Some(AskError::Undeclared(object)) => Self::protocol(object.clone()),
-            _ => Self::new(error.to_string()),
-        }
+        Self::of(&error)
     }
 }
 
@@ -133,26 +149,28 @@ fn cannot_request_input() -> ErrorObject {
     ErrorObject::internal("input of the client cannot be requested here")
 }
 
-/// The `E` of a handler's `Result<T, E>`: any [`std::error::Error`], text, a boxed error or
-/// [`HandlerError`]. `M` is always inferred.
+/// The `E` of a handler's `Result<T, E>`: everything that converts to a boxed error, such as any
+/// [`std::error::Error`], text, `anyhow::Error` or `eyre::Report`, and [`HandlerError`]. `M` is
+/// always inferred.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a handler",
-    note = "use `HandlerError`, `String`, `&'static str`, `Box<dyn Error>` or any `std::error::Error`"
+    note = "use `HandlerError`, text, or an error that converts to `Box<dyn Error + Send + Sync>`, such as `anyhow::Error`"
 )]
 pub trait IntoHandlerError<M> {
     /// Converts the error.
     fn into_handler_error(self) -> HandlerError;
 }
 
-/// Marks errors that implement [`std::error::Error`].
+/// Marks errors that convert to a boxed error.
+#[doc(hidden)]
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct StdError;
+pub struct Boxed;
 
 #[diagnostic::do_not_recommend]
-impl<E: Into<HandlerError> + std::error::Error> IntoHandlerError<StdError> for E {
+impl<E: Into<Box<dyn Error + Send + Sync>>> IntoHandlerError<Boxed> for E {
     fn into_handler_error(self) -> HandlerError {
-        self.into()
+        HandlerError::from_boxed(self)
     }
 }
 
@@ -162,32 +180,11 @@ impl IntoHandlerError<Self> for HandlerError {
     }
 }
 
-impl IntoHandlerError<Self> for String {
+impl IntoHandlerError<Self> for Box<dyn Error> {
     fn into_handler_error(self) -> HandlerError {
-        HandlerError::new(self)
+        HandlerError::of(&*self)
     }
 }
-
-impl IntoHandlerError<Self> for &'static str {
-    fn into_handler_error(self) -> HandlerError {
-        HandlerError::new(self)
-    }
-}
-
-macro_rules! boxed_errors {
-    ($($error:ty),* $(,)?) => {$(
-        impl IntoHandlerError<Box<dyn std::error::Error>> for $error {
-            fn into_handler_error(self) -> HandlerError {
-                HandlerError::new(self.to_string())
-            }
-        }
-    )*};
-}
-
-boxed_errors!(
-    Box<dyn std::error::Error>,
-    Box<dyn std::error::Error + Send + Sync>
-);
 
 /// The error of a tool, prompt or resource that cannot be registered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -205,4 +202,33 @@ impl fmt::Display for RegistrationError {
     }
 }
 
-impl std::error::Error for RegistrationError {}
+impl Error for RegistrationError {}
+
+/// The error of a server that cannot be built. Its text lists every problem.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BuildError(Vec<RegistrationError>);
+
+impl BuildError {
+    pub(crate) fn new(problems: Vec<RegistrationError>) -> Self {
+        Self(problems)
+    }
+
+    /// Returns the problems, in the order of the items in the builder.
+    pub fn problems(&self) -> &[RegistrationError] {
+        &self.0
+    }
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, problem) in self.0.iter().enumerate() {
+            if at > 0 {
+                f.write_str("; ")?;
+            }
+            problem.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl Error for BuildError {}

@@ -20,7 +20,7 @@
 //!     cx.progress(1.0, 1.0);
 //!     Json(Status { shipped: order.number < 1_000 })
 //! });
-//! let server = Server::new("orders", "1.0.0").tool(status);
+//! let server = Server::builder("orders", "1.0.0").tool(status);
 //! # let _ = server;
 //! ```
 //!
@@ -36,7 +36,6 @@
 
 mod error;
 mod handler;
-mod macros;
 mod random;
 mod registry;
 mod round_trip;
@@ -50,7 +49,7 @@ mod template;
 #[cfg(feature = "testing")]
 pub mod testing;
 
-pub use error::{HandlerError, IntoHandlerError, RegistrationError};
+pub use error::{BuildError, HandlerError, IntoHandlerError, RegistrationError};
 pub use handler::ask::{Ask, Elicitation};
 pub use handler::ctx::{Ctx, UrlElicitation};
 pub use handler::output::{
@@ -58,25 +57,35 @@ pub use handler::output::{
 };
 pub use handler::spec::Spec;
 pub use handler::{Args, Call, Extraction, FromCall, FromState, Handler, State};
+pub use mcp_jsonrpc::{ErrorCode, ErrorObject};
 #[cfg(feature = "macros")]
-pub use mcp_macros::{prompt, resource, tool};
+pub use mcp_macros::{prompt, resource, tool, tools};
 pub use mcp_protocol::modern::{CacheHint, CacheScope};
 #[cfg(feature = "tasks")]
 pub use mcp_protocol::task::{MemoryStore, StoreError, TaskStore};
-pub use registry::completion::{CompletionRequest, Completions};
+pub use mcp_protocol::{AskError, Cancelled, Principal, RequestContext, Revision, Session};
+/// The types of the protocol: crate `mcp-types`.
+pub use mcp_types as types;
+pub use mcp_types::{CallToolResult, ContentBlock, LoggingLevel, PromptMessage, ResourceContents};
+pub use registry::completion::{CompletionRequest, Completions, ForCompletion};
+pub use registry::into::{IntoPrompts, IntoResources, IntoTools};
+pub use registry::lister::{Cursor, ForResourceList, ResourcePage};
 pub use registry::prompt::Prompt;
 pub use registry::resource::Resource;
 pub use registry::tool::Tool;
 #[cfg(feature = "seal")]
 pub use round_trip::StateKeys;
-pub use server::core::GuardedRequest;
+pub use server::builder::ServerBuilder;
+pub use server::lists::{Prompts, Resources, Tools};
 #[cfg(feature = "log")]
 pub use server::log::LogLayer;
+pub use server::settings::GuardedRequest;
 pub use server::subscriptions::{Change, ChangeBus};
 pub use server::{Server, WeakServer};
 #[cfg(feature = "tasks")]
 pub use tasks::{TaskMode, TaskOptions};
 pub use template::{TemplateError, UriTemplate};
+pub use {schemars, serde_json};
 
 /// Support for the expansion of the attributes; not part of the public API.
 #[doc(hidden)]

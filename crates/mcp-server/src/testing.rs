@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use mcp_server::testing::{TestClient, on_every_revision};
-//! use mcp_server::{Ask, Server, tool, tools};
+//! use mcp_server::{Ask, Server, tool};
 //! use schemars::JsonSchema;
 //! use serde::Deserialize;
 //! use serde_json::json;
@@ -19,7 +19,7 @@
 //!
 //! # mcp_server::testing::block_on(async {
 //! let said = on_every_revision(
-//!     || Server::new("disks", "1.0.0").tools(tools![wipe]),
+//!     || Server::builder("disks", "1.0.0").tool(wipe::tool()),
 //!     async |client: TestClient| {
 //!         let client = client.answer_forms(|_, _| json!({"sure": true}));
 //!         client.call_tool("wipe", json!({"disk": 7})).await.unwrap().joined_text()
@@ -43,19 +43,22 @@ use mcp_jsonrpc::{
     write_request,
 };
 use mcp_protocol::{
-    Call, Closed, Delivery, Exchange, Extras, Inbound as _, Link, Principal, Reply, RequestOrigin,
-    Revision, ServerSession, Service, guarded,
+    Call, Closed, Delivery, Exchange, Extras, Inbound as _, IntoService, Link, Principal, Reply,
+    RequestOrigin, Revision, ServerSession, guarded,
 };
 use mcp_types::{
-    CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, CallToolResult, LOG_LEVEL_KEY, PROTOCOL_VERSION_KEY,
-    method,
+    CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, CallToolResult, CompleteResult, GetPromptResult,
+    LOG_LEVEL_KEY, PROTOCOL_VERSION_KEY, ReadResourceResult, ResourceTemplate, method,
 };
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::sync::lock;
 
 /// Maximum number of round trips of one call.
 const MAX_ROUND_TRIPS: usize = 16;
+/// Maximum number of pages of a list.
+const MAX_PAGES: usize = 1_000;
 
 /// Answers a server request or input request: returns the result for its method and params.
 type Answers = Arc<dyn Fn(&str, &Value) -> Result<Value, ErrorObject> + Send + Sync>;
@@ -76,22 +79,25 @@ pub struct TestClient {
 }
 
 impl TestClient {
-    /// Creates a client that uses the latest revision and declares no capabilities.
+    /// Creates a client of the latest revision, without capabilities.
     ///
     /// # Panics
-    /// If the server configuration is invalid; the message says what to correct.
-    pub fn new(server: impl Service) -> Self {
+    /// The server configuration is invalid; the message says what to correct.
+    pub fn new(server: impl IntoService) -> Self {
         Self::at(Revision::LATEST, server)
     }
 
-    /// Creates a client that uses this revision and declares no capabilities.
+    /// Creates a client of another revision.
     ///
     /// # Panics
-    /// If the server configuration is invalid; the message says what to correct.
-    pub fn at(revision: Revision, server: impl Service) -> Self {
-        assert_eq!(server.ready(), Ok(()), "the server cannot be served");
+    /// The server configuration is invalid; the message says what to correct.
+    pub fn at(revision: Revision, server: impl IntoService) -> Self {
+        let server = match server.into_service() {
+            Ok(server) => server,
+            Err(error) => panic!("the server cannot be served: {error}"),
+        };
         server.start();
-        let server = ServerSession::new(Arc::new(server));
+        let server = ServerSession::new(server);
         let heard = Arc::default();
         let answers: Answers = Arc::new(|method, _| Err(ErrorObject::method_not_found(method)));
         let general = Arc::new(TestLink {
@@ -169,7 +175,108 @@ impl TestClient {
         arguments: Value,
     ) -> Result<CallToolResult, ErrorObject> {
         let params = json!({ "name": name, "arguments": arguments });
-        let result = self.request(method::TOOLS_CALL, params).await?;
+        self.typed(method::TOOLS_CALL, params).await
+    }
+
+    /// Lists the tools.
+    ///
+    /// # Errors
+    /// The request was answered with a JSON-RPC error.
+    pub async fn list_tools(&self) -> Result<Vec<mcp_types::Tool>, ErrorObject> {
+        self.list(method::TOOLS_LIST, "tools").await
+    }
+
+    /// Lists the prompts.
+    ///
+    /// # Errors
+    /// The request was answered with a JSON-RPC error.
+    pub async fn list_prompts(&self) -> Result<Vec<mcp_types::Prompt>, ErrorObject> {
+        self.list(method::PROMPTS_LIST, "prompts").await
+    }
+
+    /// Gets a prompt.
+    ///
+    /// # Errors
+    /// The request was answered with a JSON-RPC error.
+    pub async fn get_prompt(
+        &self,
+        name: &str,
+        arguments: Value,
+    ) -> Result<GetPromptResult, ErrorObject> {
+        let params = json!({ "name": name, "arguments": arguments });
+        self.typed(method::PROMPTS_GET, params).await
+    }
+
+    /// Lists the resources.
+    ///
+    /// # Errors
+    /// The request was answered with a JSON-RPC error.
+    pub async fn list_resources(&self) -> Result<Vec<mcp_types::Resource>, ErrorObject> {
+        self.list(method::RESOURCES_LIST, "resources").await
+    }
+
+    /// Lists the resource templates.
+    ///
+    /// # Errors
+    /// The request was answered with a JSON-RPC error.
+    pub async fn list_resource_templates(&self) -> Result<Vec<ResourceTemplate>, ErrorObject> {
+        let method = method::RESOURCES_TEMPLATES_LIST;
+        self.list(method, "resourceTemplates").await
+    }
+
+    /// Reads a resource.
+    ///
+    /// # Errors
+    /// The request was answered with a JSON-RPC error.
+    pub async fn read_resource(&self, uri: &str) -> Result<ReadResourceResult, ErrorObject> {
+        self.typed(method::RESOURCES_READ, json!({ "uri": uri }))
+            .await
+    }
+
+    /// Completes an argument. `reference` is `{"type": "ref/prompt", "name": ..}` or
+    /// `{"type": "ref/resource", "uri": ..}`.
+    ///
+    /// # Errors
+    /// The request was answered with a JSON-RPC error.
+    pub async fn complete(
+        &self,
+        reference: Value,
+        argument: &str,
+        value: &str,
+    ) -> Result<Vec<String>, ErrorObject> {
+        let argument = json!({ "name": argument, "value": value });
+        let params = json!({ "ref": reference, "argument": argument });
+        let result: CompleteResult = self.typed(method::COMPLETION_COMPLETE, params).await?;
+        Ok(result.completion.values)
+    }
+
+    async fn list<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        member: &str,
+    ) -> Result<Vec<T>, ErrorObject> {
+        let mut items = Vec::new();
+        let mut params = json!({});
+        for _ in 0..MAX_PAGES {
+            let mut page = self.request(method, params).await?;
+            let list = serde_json::from_value::<Vec<T>>(page[member].take());
+            items.extend(list.map_err(|error| ErrorObject::internal(error.to_string()))?);
+            match page["nextCursor"].take() {
+                Value::Null => return Ok(items),
+                cursor => params = json!({ "cursor": cursor }),
+            }
+        }
+        Err(ErrorObject::internal(format!(
+            "the list has more than {MAX_PAGES} pages"
+        )))
+    }
+
+    async fn typed<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        params: Value,
+    ) -> Result<T, ErrorObject> {
+        let result = self.request(method, params).await?;
         serde_json::from_value(result).map_err(|error| ErrorObject::internal(error.to_string()))
     }
 
@@ -310,7 +417,7 @@ impl fmt::Debug for TestLink {
 ///
 /// # Panics
 /// The results of two revisions differ.
-pub async fn on_every_revision<S: Service, T: PartialEq + fmt::Debug>(
+pub async fn on_every_revision<S: IntoService, T: PartialEq + fmt::Debug>(
     server: impl Fn() -> S,
     run: impl AsyncFn(TestClient) -> T,
 ) -> T {
@@ -356,13 +463,13 @@ mod tests {
     use super::*;
     use crate::{Ctx, HandlerError, Server, Tool};
 
-    fn server() -> Server {
+    fn server() -> crate::ServerBuilder {
         let greet = Tool::new("greet", async |cx: Ctx| {
             cx.progress(1.0, 2.0);
             let roots = cx.roots().await?;
             Ok::<_, HandlerError>(format!("{} roots", roots.len()))
         });
-        Server::new("s", "1").tool(greet)
+        Server::builder("s", "1").tool(greet)
     }
 
     #[test]

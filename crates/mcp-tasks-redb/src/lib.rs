@@ -12,7 +12,7 @@
 //!
 //! # fn main() -> Result<(), mcp_tasks_redb::OpenError> {
 //! let store = RedbStore::open("tasks.redb")?;
-//! // Server::new("reports", "1.0.0").task_store(store)
+//! // Server::builder("reports", "1.0.0").task_store(store)
 //! # drop(store);
 //! # Ok(())
 //! # }

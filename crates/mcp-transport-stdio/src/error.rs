@@ -3,7 +3,7 @@
 use std::time::Duration;
 use std::{fmt, io};
 
-use mcp_protocol::Closed;
+use mcp_protocol::{Closed, InvalidServer};
 
 /// The reason why serving a pipe failed. The accessors tell its kind.
 ///
@@ -15,8 +15,7 @@ pub struct Error {
 
 #[derive(Debug)]
 pub(crate) enum ErrorKind {
-    /// The server configuration is invalid.
-    Unready(String),
+    InvalidServer(InvalidServer),
     Open(&'static str),
     Read,
     Write,
@@ -54,7 +53,7 @@ impl From<ErrorKind> for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            ErrorKind::Unready(why) => f.write_str(why),
+            ErrorKind::InvalidServer(error) => error.fmt(f),
             ErrorKind::Open(what) => write!(f, "cannot use {what} for the protocol"),
             ErrorKind::Read => f.write_str("reading from the peer failed"),
             ErrorKind::Write => f.write_str("writing to the peer failed"),

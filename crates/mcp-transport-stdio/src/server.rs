@@ -7,7 +7,7 @@
 use std::io;
 use std::sync::Arc;
 
-use mcp_protocol::{Closed, Mux, ServerSession, Service};
+use mcp_protocol::{Closed, IntoService, Mux, ServerSession, Service};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
 
@@ -36,8 +36,8 @@ use crate::standard;
 ///
 /// # Cancel safety
 /// Dropping the future ends the session, cancels its handlers and restores the descriptors.
-pub async fn serve(service: impl Service) -> Result<(), Error> {
-    serve_with(service, Options::for_server()).await
+pub async fn serve(server: impl IntoService) -> Result<(), Error> {
+    serve_with(server, Options::for_server()).await
 }
 
 /// [`serve`] with custom limits and timeouts.
@@ -47,11 +47,11 @@ pub async fn serve(service: impl Service) -> Result<(), Error> {
 ///
 /// # Cancel safety
 /// As [`serve`].
-pub async fn serve_with(service: impl Service, options: Options) -> Result<(), Error> {
-    service.ready().map_err(ErrorKind::Unready)?;
+pub async fn serve_with(server: impl IntoService, options: Options) -> Result<(), Error> {
+    let service = server.into_service().map_err(ErrorKind::InvalidServer)?;
     let (reader, writer, restore) = standard::open(options.guard)?;
     let threads = Threads::Separate;
-    let result = serve_on(Arc::new(service), (reader, writer), threads, &options).await;
+    let result = serve_on(service, (reader, writer), threads, &options).await;
     drop(restore);
     result
 }
@@ -70,12 +70,12 @@ pub async fn serve_with(service: impl Service, options: Options) -> Result<(), E
 /// Dropping the future ends the session and cancels its handlers.
 ///
 /// [stdio]: https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio
-pub async fn serve_io<R, W>(service: impl Service, read: R, write: W) -> Result<(), Error>
+pub async fn serve_io<R, W>(server: impl IntoService, read: R, write: W) -> Result<(), Error>
 where
     R: AsyncRead + Unpin + Send,
     W: AsyncWrite + Unpin + Send,
 {
-    serve_io_with(service, read, write, Options::for_server()).await
+    serve_io_with(server, read, write, Options::for_server()).await
 }
 
 /// [`serve_io`] with custom limits and timeouts.
@@ -86,7 +86,7 @@ where
 /// # Cancel safety
 /// As [`serve_io`].
 pub async fn serve_io_with<R, W>(
-    service: impl Service,
+    server: impl IntoService,
     read: R,
     write: W,
     options: Options,
@@ -95,7 +95,7 @@ where
     R: AsyncRead + Unpin + Send,
     W: AsyncWrite + Unpin + Send,
 {
-    let service: Arc<dyn Service> = Arc::new(service);
+    let service = server.into_service().map_err(ErrorKind::InvalidServer)?;
     serve_on(service, (read, write), Threads::Runtime, &options).await
 }
 
@@ -109,7 +109,6 @@ where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
-    service.ready().map_err(ErrorKind::Unready)?;
     service.start();
     let mux = Mux::new(ServerSession::new(service), options.limits.clone());
     let spawner = Spawner::new(threads, options.max_blocking_handlers);

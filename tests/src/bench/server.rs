@@ -1,6 +1,6 @@
 //! The tools of the measured server. The baselines and the peers have the same tools.
 
-use mcp_server::{Args, Ctx, Server, Tool};
+use mcp_server::{Args, Ctx, Server, ServerBuilder, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -34,14 +34,14 @@ struct Steps {
 }
 
 /// Creates a server with the tools `echo`, `add`, `big` and `steps`, and this many more.
-pub fn server(more: usize) -> Server {
+pub fn server(more: usize) -> ServerBuilder {
     let dummy = |n: usize| {
         Tool::new(format!("dummy_{n:04}"), |Args(echo): Args<Echo>| {
             echo.message
         })
         .description("Makes the list of tools a longer one")
     };
-    Server::new("bench", "1.0.0")
+    Server::builder("bench", "1.0.0")
         .tool(Tool::new("echo", |Args(echo): Args<Echo>| echo.message))
         .tool(Tool::new("add", |Args(add): Args<Add>| add.a + add.b))
         .tool(Tool::new("big", |Args(big): Args<Big>| {

@@ -90,7 +90,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("usage: task-server --http ADDRESS --store FILE --marks FILE".into());
     };
     let marks = OpenOptions::new().create(true).append(true).open(marks)?;
-    let server = Server::new("tasks", "1.0.0")
+    let server = Server::builder("tasks", "1.0.0")
         .state(Marks(Arc::new(marks)))
         .tool(
             Tool::new("steps", steps)

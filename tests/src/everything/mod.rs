@@ -8,8 +8,8 @@ mod server_requests;
 mod tasks;
 mod tools;
 
-use mcp_protocol::Revision;
-use mcp_server::Server;
+use mcp_protocol::{IntoService, Revision};
+use mcp_server::{Server, ServerBuilder};
 use mcp_transport_http::{Endpoint, Options};
 
 use crate::bench::{Fault, listen};
@@ -17,29 +17,28 @@ use crate::bench::{Fault, listen};
 pub use media::{PNG, WAV};
 
 /// The server with all features.
-pub fn server() -> Server {
-    let server = plain()
+pub fn server() -> ServerBuilder {
+    plain()
         .tools(round_trips::tools())
-        .prompts(round_trips::prompts());
-    server.tools(tasks::tools())
+        .prompts(round_trips::prompts())
+        .tools(tasks::tools())
 }
 
 /// The same server for session-based revisions only, without the tools that were made for multi round-trip requests.
-pub fn sessions() -> Server {
+pub fn sessions() -> ServerBuilder {
     plain().revisions(Revision::WITH_SESSIONS)
 }
 
-fn plain() -> Server {
-    let server = Server::new("everything", env!("CARGO_PKG_VERSION"))
+fn plain() -> ServerBuilder {
+    Server::builder("everything", env!("CARGO_PKG_VERSION"))
         .title("Everything")
         .description("One of each thing a server can have")
         .instructions("A fixture: every feature of the protocol, with fixed answers.")
         .tools(tools::all())
         .tools(server_requests::all())
         .prompts(prompts::all())
-        .resources(resources::all());
-    let changing = tools::changing(&server);
-    server.tools(changing)
+        .resources(resources::all())
+        .tools(tools::changing())
 }
 
 /// Serves a server at this address until the process is interrupted. The port may be 0: the first
@@ -47,6 +46,10 @@ fn plain() -> Server {
 ///
 /// # Errors
 /// The server cannot listen on the address, or its configuration is invalid.
-pub async fn serve_http(address: &str, server: Server, options: Options) -> Result<(), Fault> {
+pub async fn serve_http(
+    address: &str,
+    server: impl IntoService,
+    options: Options,
+) -> Result<(), Fault> {
     listen::own(address, Endpoint::with_options(server, options)?).await
 }

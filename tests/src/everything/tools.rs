@@ -200,35 +200,31 @@ fn schema_2020_12() -> Value {
     })
 }
 
-/// Tools that change the lists of the server, through a handle that does not keep the server alive.
-pub(super) fn changing(server: &Server) -> Vec<Tool> {
-    let (tools, prompts, resources) = (server.downgrade(), server.downgrade(), server.downgrade());
+/// Tools that change the lists of the server.
+pub(super) fn changing() -> Vec<Tool> {
     vec![
-        Tool::new("test_trigger_tool_change", move || {
-            let server = tools
-                .upgrade()
-                .ok_or_else(|| HandlerError::new("no server"))?;
-            server.add_tools([Tool::new("short_lived", || "gone soon")])?;
-            server.remove_tool("short_lived");
+        Tool::new("test_trigger_tool_change", |server: Server| {
+            server
+                .tools()
+                .add([Tool::new("short_lived", || "gone soon")])?;
+            server.tools().remove("short_lived");
             Ok::<_, HandlerError>("the tools changed")
         })
         .description("Changes the tools and changes them back"),
-        Tool::new("test_trigger_prompt_change", move || {
-            let server = prompts
-                .upgrade()
-                .ok_or_else(|| HandlerError::new("no server"))?;
-            server.add_prompts([Prompt::new("short_lived", || "gone")])?;
-            server.remove_prompt("short_lived");
+        Tool::new("test_trigger_prompt_change", |server: Server| {
+            server
+                .prompts()
+                .add([Prompt::new("short_lived", || "gone")])?;
+            server.prompts().remove("short_lived");
             Ok::<_, HandlerError>("the prompts changed")
         })
         .description("Changes the prompts and changes them back"),
-        Tool::new("test_trigger_resource_change", move || {
-            let server = resources
-                .upgrade()
-                .ok_or_else(|| HandlerError::new("no server"))?;
-            server.resource_updated("test://watched-resource");
-            server.add_resources([Resource::text("test://short-lived", "short-lived", "")])?;
-            server.remove_resource("test://short-lived");
+        Tool::new("test_trigger_resource_change", |server: Server| {
+            server.resources().updated("test://watched-resource");
+            server
+                .resources()
+                .add([Resource::text("test://short-lived", "short-lived", "")])?;
+            server.resources().remove("test://short-lived");
             Ok::<_, HandlerError>("the watched resource changed")
         })
         .description("Says that the watched resource changed"),

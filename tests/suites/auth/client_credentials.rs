@@ -15,7 +15,7 @@ async fn a_program_declares_client_credentials_and_sends_its_token_each_time() {
         cx.require_extension(CLIENT_CREDENTIALS_EXTENSION)
             .map(|settings| settings.len().to_string())
     });
-    world.server.add_tools([declared]).unwrap();
+    world.server.tools().add([declared]).unwrap();
     let robot = Credentials::new(ROBOT_ID).secret(ROBOT_SECRET);
     let auth = OAuth::client(&world.url)
         .credentials(robot)

@@ -85,7 +85,7 @@ async fn a_change_notification_reaches_only_its_subscriber() {
         assert_eq!(conn.head().await.status, 200);
         streams.push(conn);
     }
-    world.server.resource_updated("notes://all");
+    world.server.resources().updated("notes://all");
     let [alice, bob] = &mut streams[..] else {
         unreachable!()
     };

@@ -1,5 +1,6 @@
 //! A protected server and its clients.
 
+use mcp_server::ServerBuilder;
 use std::net::SocketAddr;
 
 use http::request::Parts;
@@ -31,9 +32,9 @@ impl Done {
 }
 
 /// Creates a server whose handlers read or require the identity of the caller.
-pub(crate) fn notes(done: &Done) -> Server {
+pub(crate) fn notes(done: &Done) -> ServerBuilder {
     let [who, write, admin, upstream] = [0; 4].map(|_| done.clone());
-    Server::new("notes", "1")
+    Server::builder("notes", "1")
         .tool(Tool::new("whoami", move |auth: Auth| {
             who.ran();
             auth.subject().unwrap_or("you").to_owned()
@@ -99,7 +100,7 @@ impl ProtectedServer {
         let (listener, address) = listen().await;
         let url = format!("http://{address}/mcp");
         let done = Done::default();
-        let server = notes(&done);
+        let server = notes(&done).build().unwrap();
         let endpoint = Endpoint::new(server.clone()).unwrap();
         let guard = guard(&url, verifier);
         serve(listener, guard.layer(endpoint.clone()));

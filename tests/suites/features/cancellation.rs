@@ -4,9 +4,10 @@ use super::{Peer, named, text};
 use crate::peer::{Gone, counting_roots};
 use crate::prelude::*;
 use crate::traced::Traced;
+use mcp_server::ServerBuilder;
 
 /// Creates a server whose tool `wait` never ends, and a notification of the end of its handler.
-pub(crate) fn waiting() -> (Server, Arc<Notify>) {
+pub(crate) fn waiting() -> (ServerBuilder, Arc<Notify>) {
     let gone = Arc::new(Notify::new());
     let notice = Arc::clone(&gone);
     let wait = Tool::new("wait", move |cx: Ctx| {
@@ -20,7 +21,7 @@ pub(crate) fn waiting() -> (Server, Arc<Notify>) {
             std::future::pending::<String>().await
         }
     });
-    (Server::new("waits", "1").tool(wait), gone)
+    (Server::builder("waits", "1").tool(wait), gone)
 }
 
 // proves: CANC-002, CANC-007, CANC-008, CANC-009, CANC-020
@@ -142,7 +143,7 @@ async fn slow_requests_delay_no_others_and_too_many_are_rejected() {
 async fn an_id_in_use_is_refused_and_the_first_request_survives() {
     let open_gate = Arc::new(Notify::new());
     let opened = Arc::clone(&open_gate);
-    let server = Server::new("s", "1").tool(Tool::new("wait", move || {
+    let server = Server::builder("s", "1").tool(Tool::new("wait", move || {
         let opened = Arc::clone(&opened);
         async move {
             opened.notified().await;
@@ -186,7 +187,7 @@ async fn a_blocking_tool_sees_its_cancellation() {
         stops.notify_one();
         "stopped"
     });
-    let mut wire = PipeEnd::session(Server::new("s", "1").tool(spin.blocking())).await;
+    let mut wire = PipeEnd::session(Server::builder("s", "1").tool(spin.blocking())).await;
     let id = wire.request("tools/call", named("spin", json!({}))).await;
     started.notified().await;
     wire.silent().await;
@@ -222,7 +223,7 @@ async fn a_handler_that_cannot_stop_runs_on_and_its_answer_is_dropped() {
         ends.notify_one();
         "finished"
     });
-    let mut wire = PipeEnd::session(Server::new("s", "1").tool(stubborn.blocking())).await;
+    let mut wire = PipeEnd::session(Server::builder("s", "1").tool(stubborn.blocking())).await;
     let call = named("stubborn", json!({}));
     let id = wire.request("tools/call", call).await;
     started.notified().await;

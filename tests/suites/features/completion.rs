@@ -1,17 +1,14 @@
 //! Completion of the arguments of prompts and templates, and input requests where there is no call.
 
-use mcp_server::CompletionRequest;
+use mcp_server::{CompletionRequest, ForCompletion, Handler, ServerBuilder};
 
 use super::{Peer, named};
 use crate::prelude::*;
 
 /// Creates a prompt `p` with one argument, which is completed by `complete`.
-fn completed<C>(complete: C) -> Server
-where
-    C: Fn(CompletionRequest) -> Vec<String> + Send + Sync + 'static,
-{
+fn completed<M>(complete: impl Handler<ForCompletion, (), M>) -> ServerBuilder {
     let prompt = Prompt::new("p", |Args(given): Args<Name>| given.name);
-    Server::new("s", "1").prompt(prompt.complete("name", complete))
+    Server::builder("s", "1").prompt(prompt.complete("name", complete))
 }
 
 fn of_prompt(name: &str) -> Value {
@@ -60,7 +57,7 @@ async fn completion_serves_prompts_and_templates_and_checks_its_input() {
             peer.expect_error("completion/complete", bad, -32602).await;
         }
     }
-    let plain = Server::new("s", "1").prompt(Prompt::new("p", || "x"));
+    let plain = Server::builder("s", "1").prompt(Prompt::new("p", || "x"));
     for mut peer in Peer::both(plain).await {
         let params = complete(of_prompt("p"), "a", "");
         peer.expect_error("completion/complete", params, -32601)
@@ -74,7 +71,7 @@ async fn completion_serves_prompts_and_templates_and_checks_its_input() {
 // proves: COMP-011
 #[tokio::test]
 async fn a_failing_completion_is_an_internal_error() {
-    for mut peer in Peer::both(completed(|_| panic!("secret"))).await {
+    for mut peer in Peer::both(completed(|| -> Vec<String> { panic!("secret") })).await {
         let params = complete(of_prompt("p"), "name", "");
         peer.expect_error("completion/complete", params, -32603)
             .await;
@@ -85,8 +82,9 @@ async fn a_failing_completion_is_an_internal_error() {
 // proves: M-COMP-004, M-COMP-005
 #[tokio::test]
 async fn at_most_a_hundred_values_are_sent() {
-    let many = |n: usize| (0..n).map(|i| format!("v{i:03}")).collect();
-    let server = completed(move |request| many(request.value.parse().unwrap_or(0)));
+    let many = |n: usize| -> Vec<String> { (0..n).map(|i| format!("v{i:03}")).collect() };
+    let server =
+        completed(move |request: CompletionRequest| many(request.value.parse().unwrap_or(0)));
     for mut peer in Peer::both(server).await {
         for (given, sent, more) in [("500", 100, true), ("100", 100, false), ("3", 3, false)] {
             let params = complete(of_prompt("p"), "name", given);
@@ -102,8 +100,8 @@ async fn at_most_a_hundred_values_are_sent() {
 async fn a_completion_cannot_ask() {
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
-    let server = completed(|request| {
-        let asking = pin!(request.ctx.elicit::<Name>("Which name?"));
+    let server = completed(|cx: Ctx| {
+        let asking = pin!(cx.elicit::<Name>("Which name?"));
         match asking.poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Err(error)) => vec![error.to_string()],
             _ => panic!("the input request was accepted"),
@@ -128,7 +126,7 @@ async fn resources_and_prompts_may_request_input() {
         let name = cx.named("name").elicit::<Name>("Which name?").await?;
         Ok::<_, HandlerError>(name.accepted().map_or_else(String::new, |given| given.name))
     };
-    let server = Server::new("s", "1")
+    let server = Server::builder("s", "1")
         .resource(Resource::new("x://asks", "asks", asks))
         .resource(Resource::new("x://asks/{v}", "asks", asks))
         .prompt(Prompt::new("asks", asks));

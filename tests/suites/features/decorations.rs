@@ -13,7 +13,7 @@ async fn decorations_travel_unchanged() {
     let tool = Tool::new("t", || "x").icon(icon());
     let prompt = Prompt::new("p", || PromptMessage::assistant("hm")).title("P");
     let resource = Resource::text("x://dir", "dir", "").mime("inode/directory");
-    let server = Server::new("s", "1")
+    let server = Server::builder("s", "1")
         .icon(icon())
         .website("https://example.com")
         .tool(tool.read_only(true).destructive(false))
@@ -49,7 +49,7 @@ async fn schemas_pass_through_unchanged() {
     });
     let tool = Tool::dynamic("t", schema.clone(), |Args(_): Args<JsonObject>| "x");
     let tool = tool.output_schema(schema.as_object().unwrap().clone());
-    let server = Server::new("s", "1").tool(tool);
+    let server = Server::builder("s", "1").tool(tool);
     let client = connect(Client::builder("host", "0.1"), server)
         .await
         .unwrap();

@@ -67,13 +67,15 @@ async fn every_list_has_pages_and_rejects_cursors_that_it_did_not_make() {
 
 #[tokio::test]
 async fn pages_stay_whole_when_the_list_changes_in_between() {
-    let server = Server::new("s", "1")
+    let server = Server::builder("s", "1")
         .page_size(2)
-        .tools(["a", "b", "c", "d"].map(|name| Tool::new(name, || "x")));
+        .tools(["a", "b", "c", "d"].map(|name| Tool::new(name, || "x")))
+        .build()
+        .unwrap();
     let mut wire = PipeEnd::session(server.clone()).await;
     let first = wire.call("tools/list", Value::Null).await;
-    server.remove_tool("b");
-    server.add_tools([Tool::new("e", || "x")]).unwrap();
+    server.tools().remove("b");
+    server.tools().add([Tool::new("e", || "x")]).unwrap();
     for _ in 0..2 {
         wire.expect("notifications/tools/list_changed").await;
     }
@@ -89,7 +91,10 @@ async fn pages_stay_whole_when_the_list_changes_in_between() {
 // proves: TOOL-017, TOOL-019, TOOL-020, TOOL-021, RES-022, RES-023, RES-027, BASE-026, M-TOOL-019, M-TOOL-021, M-TOOL-022, M-TOOL-023, M-RES-013, M-RES-023, M-SCHEMA-007
 #[tokio::test]
 async fn invalid_registrations_are_rejected_with_the_name() {
-    let server = Server::new("s", "1").tool(Tool::new("taken", || "x"));
+    let server = Server::builder("s", "1")
+        .tool(Tool::new("taken", || "x"))
+        .build()
+        .unwrap();
     let dynamic = |schema: Value| Tool::dynamic("d", schema, |Args(_): Args<JsonObject>| "x");
     let foreign = json!({ "type": "object", "$schema": "https://example.com/dialect" });
     let long = "x".repeat(129);
@@ -104,13 +109,13 @@ async fn invalid_registrations_are_rejected_with_the_name() {
         (dynamic(foreign), "https://example.com/dialect"),
         (dynamic(Value::Null), "object"),
     ] {
-        let error = server.add_tools([tool]).unwrap_err().to_string();
+        let error = server.tools().add([tool]).unwrap_err().to_string();
         assert!(error.contains(problem), "{error}");
     }
     let fits = "x".repeat(128);
-    server.add_tools([Tool::new(fits, || "x")]).unwrap();
+    server.tools().add([Tool::new(fits, || "x")]).unwrap();
     let foreign = Resource::text("my scheme://x", "x", "");
-    let error = server.add_resources([foreign]).unwrap_err().to_string();
+    let error = server.resources().add([foreign]).unwrap_err().to_string();
     assert!(error.contains("my scheme"), "{error}");
     for (notes, fits) in [
         (json!({ "priority": 1.5 }), false),
@@ -123,9 +128,9 @@ async fn invalid_registrations_are_rejected_with_the_name() {
     ] {
         let resource = Resource::text("x://y", "y", "");
         let resource = resource.annotations(serde_json::from_value(notes.clone()).unwrap());
-        assert_eq!(server.add_resources([resource]).is_ok(), fits, "{notes}");
+        assert_eq!(server.resources().add([resource]).is_ok(), fits, "{notes}");
     }
-    let served = Server::new("s", "1").tool(Tool::new("no good", || "x"));
+    let served = Server::builder("s", "1").tool(Tool::new("no good", || "x"));
     fails_with(PipeEnd::to(served).close().await, "no good");
 }
 

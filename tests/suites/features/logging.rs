@@ -1,6 +1,7 @@
 //! Log messages, of a server and of this SDK.
 
 use mcp_client::KeepAlive;
+use mcp_server::ServerBuilder;
 
 use super::{Peer, named, text};
 use crate::prelude::*;
@@ -21,8 +22,8 @@ async fn a_level_that_cannot_be_set_is_an_internal_error() {
 }
 
 /// Logs a message of each level, and one more without data.
-fn logs() -> Server {
-    Server::new("logs", "1").tool(Tool::new("log", |cx: Ctx| {
+fn logs() -> ServerBuilder {
+    Server::builder("logs", "1").tool(Tool::new("log", |cx: Ctx| {
         for (n, level) in LoggingLevel::ALL.iter().enumerate() {
             cx.log_as("test", *level, json!({ "n": n }));
         }
@@ -39,7 +40,7 @@ async fn set_level(wire: &mut PipeEnd, level: &str) {
 // proves: LOG-001, LOG-004, LOG-005, LOG-006, LOG-007, LOG-008, LOG-009
 #[tokio::test]
 async fn the_level_is_per_session_and_filters() {
-    let server = logs();
+    let server = logs().build().unwrap();
     let (mut wire, mut other) = (
         PipeEnd::session(server.clone()).await,
         PipeEnd::session(server).await,
@@ -72,13 +73,40 @@ async fn the_level_is_per_session_and_filters() {
 
 // proves: LOG-002
 #[tokio::test]
-async fn tracing_events_become_log_messages() {
+async fn tracing_events_of_a_handler_become_log_messages_of_its_request() {
     use tracing_subscriber::layer::SubscriberExt as _;
-    let server = logs();
-    let subscriber = tracing_subscriber::registry().with(server.log_layer());
+    let server = Server::builder("disk", "1").tool(Tool::new("check", || {
+        tracing::warn!(target: "my_app", disk = 93, "running full");
+        tracing::debug!(target: "mcp_server", "of the SDK itself");
+        "checked"
+    }));
+    let server = server.build().unwrap();
+    let layer = mcp_server::LogLayer::new();
+    let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(layer));
+    let mut wire = PipeEnd::session(server.clone()).await;
+    let mut other = PipeEnd::session(server).await;
+    for wire in [&mut wire, &mut other] {
+        set_level(wire, "debug").await;
+    }
+    tracing::error!(target: "my_app", "outside of requests");
+    let id = wire.request("tools/call", json!({ "name": "check" })).await;
+    let params = wire.expect("notifications/message").await["params"].take();
+    let data = json!({ "message": "running full", "disk": 93 });
+    let expected = json!({ "level": "warning", "logger": "my_app", "data": data });
+    assert_eq!(params, expected);
+    assert_eq!(wire.recv().await["id"], id);
+    wire.silent().await;
+    other.silent().await;
+}
+
+#[tokio::test]
+async fn tracing_events_outside_of_requests_are_broadcast_on_demand() {
+    use tracing_subscriber::layer::SubscriberExt as _;
+    let server = logs().build().unwrap();
+    let layer = mcp_server::LogLayer::new().broadcast(&server);
     let mut wire = PipeEnd::session(server).await;
     set_level(&mut wire, "debug").await;
-    tracing::subscriber::with_default(subscriber, || {
+    tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
         tracing::warn!(target: "my_app", disk = 93, "running full");
         tracing::debug!(target: "mcp_server", "of the SDK itself");
     });

@@ -1,12 +1,13 @@
 //! The message layer: which messages get a response, and with which code.
 
 use mcp_jsonrpc::ErrorCode;
+use mcp_server::ServerBuilder;
 
 use super::{Peer, named, text};
 use crate::prelude::*;
 
-fn plain() -> Server {
-    Server::new("plain", "1").tool(Tool::new("hello", || "hello"))
+fn plain() -> ServerBuilder {
+    Server::builder("plain", "1").tool(Tool::new("hello", || "hello"))
 }
 
 // proves: BASE-007, BASE-010, SCHEMA-006, M-BASE-007
@@ -180,7 +181,7 @@ struct Code {
 }
 
 /// Creates a server whose tool `fails` returns the given code; other failures have other names.
-fn failing() -> Server {
+fn failing() -> ServerBuilder {
     let fails = Tool::new("fails", |Args(given): Args<Code>| {
         let error = ErrorObject::new(ErrorCode(given.code), "as requested");
         Err::<String, _>(HandlerError::protocol(error.with_data(json!("kept"))))
@@ -194,7 +195,7 @@ fn failing() -> Server {
         let error = ErrorObject::new(ErrorCode::RESOURCE_NOT_FOUND, "gone");
         Err::<String, _>(HandlerError::protocol(error))
     });
-    Server::new("fails", "1")
+    Server::builder("fails", "1")
         .tool(fails)
         .tool(half)
         .tool(Tool::new("panics", || -> String { panic!("secret") }))

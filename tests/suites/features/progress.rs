@@ -17,7 +17,7 @@ async fn progress_contains_the_unchanged_token() {
         cx.progress_with(1.0, 4.5, "a quarter");
         "done"
     });
-    for mut peer in Peer::both(Server::new("p", "1").tool(work)).await {
+    for mut peer in Peer::both(Server::builder("p", "1").tool(work)).await {
         for token in [json!("tok"), json!(77), json!("77")] {
             let id = peer.request("tools/call", tokened("work", &token)).await;
             let first = json!({ "progressToken": token, "progress": 0.25 });
@@ -39,7 +39,7 @@ async fn progress_contains_the_unchanged_token() {
 async fn progress_only_grows_and_only_while_the_request_runs_and_wants_it() {
     let kept: Arc<Mutex<Vec<Ctx>>> = Arc::default();
     let (done, asked) = (Arc::clone(&kept), Arc::clone(&kept));
-    let server = Server::new("p", "1")
+    let server = Server::builder("p", "1")
         .tool(Tool::new("work", move |cx: Ctx| {
             for value in [1.0, 1.0, 0.5, f64::NAN, f64::INFINITY, 2.0] {
                 cx.progress(value, None);
@@ -55,6 +55,7 @@ async fn progress_only_grows_and_only_while_the_request_runs_and_wants_it() {
                 Ok::<_, HandlerError>(name.map_or_else(String::new, |given| given.name))
             }
         }));
+    let server = server.build().unwrap();
     let session = Peer::session(server.clone(), json!({})).await;
     let stateless = Peer::with(server, json!({ "elicitation": {} }));
     for mut peer in [session, stateless] {
@@ -86,7 +87,7 @@ async fn a_tight_loop_does_not_flood_the_client() {
         let sent = (1..=100_000).filter(|n| send(&cx, *n)).count();
         sent.to_string()
     };
-    let server = Server::new("s", "1")
+    let server = Server::builder("s", "1")
         .tool(Tool::new("progress", move |cx: Ctx| all(cx, progress)))
         .tool(Tool::new("log", move |cx: Ctx| all(cx, log)));
     for mut peer in Peer::both(server).await {

@@ -57,7 +57,7 @@ async fn prompts_are_declared_listed_written_and_checked() {
 async fn required_arguments_are_checked_even_if_the_handler_takes_none() {
     let required = PromptArgument::new("a").with_required(true);
     let prompt = Prompt::new("p", || "x").arguments(vec![required]);
-    for mut peer in Peer::both(Server::new("s", "1").prompt(prompt)).await {
+    for mut peer in Peer::both(Server::builder("s", "1").prompt(prompt)).await {
         let bare = named("p", json!({}));
         peer.expect_error("prompts/get", bare, -32602).await;
         let given = named("p", json!({ "arguments": { "a": "1" } }));

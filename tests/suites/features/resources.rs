@@ -1,5 +1,6 @@
 //! Resources and templates: listed, read, missing; updates of subscribed resources.
 
+use mcp_server::ServerBuilder;
 use mcp_types::{ResourceContents, TextResourceContents};
 
 use super::Peer;
@@ -11,7 +12,7 @@ struct Path {
 }
 
 /// Resources that exist, that are missing, that fail, and that have several contents.
-fn library() -> Server {
+fn library() -> ServerBuilder {
     let bytes = || vec![0_u8, 159, 146, 150];
     let fails = || Err::<String, _>(std::io::Error::other("disk full"));
     let folder = || {
@@ -101,21 +102,21 @@ async fn resources_are_declared_listed_read_and_missed() {
 // proves: RES-002, RES-012, RES-013, RES-014, RES-016
 #[tokio::test]
 async fn updates_reach_subscribers_until_they_unsubscribe() {
-    let server = everything::server();
+    let server = everything::server().build().unwrap();
     let mut wire = PipeEnd::session(server.clone()).await;
     let mut other = PipeEnd::session(server.clone()).await;
     let uri = json!({ "uri": "test://watched-resource" });
     let subscribed = wire.call("resources/subscribe", uri.clone()).await;
     assert_eq!(subscribed, json!({}));
-    server.resource_updated("test://watched-resource");
+    server.resources().updated("test://watched-resource");
     let update = wire.expect("notifications/resources/updated").await;
     assert_eq!(update["params"], uri);
     other.silent().await;
-    server.resource_updated("test://static-text");
+    server.resources().updated("test://static-text");
     wire.silent().await;
     let unsubscribed = wire.call("resources/unsubscribe", uri.clone()).await;
     assert_eq!(unsubscribed, json!({}));
-    server.resource_updated("test://watched-resource");
+    server.resources().updated("test://watched-resource");
     wire.silent().await;
     let missing = json!({ "uri": "test://no-such" });
     wire.expect_error("resources/subscribe", missing, -32002)

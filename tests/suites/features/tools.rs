@@ -1,6 +1,6 @@
 //! Tools: listed with their schemas, called, checked, hidden.
 
-use mcp_server::Json;
+use mcp_server::{Json, ServerBuilder};
 
 use super::{Peer, named, text};
 use crate::prelude::*;
@@ -38,7 +38,7 @@ fn orders() -> Tool {
 // proves: M-TOOL-003, M-TOOL-004, M-TOOL-014, M-TOOL-015, M-SCHEMA-005
 #[tokio::test]
 async fn tools_are_declared_and_listed_with_their_schemas() {
-    let server = Server::new("s", "1")
+    let server = Server::builder("s", "1")
         .tool(Tool::new("none", || "x"))
         .tool(orders());
     for mut peer in Peer::both(server).await {
@@ -88,7 +88,7 @@ async fn schemas_written_by_hand_are_listed_as_they_are() {
         "properties": { "a": { "type": "string", "x-mcp-header": "A" } }
     });
     let take = |Args(arguments): Args<JsonObject>| json!(arguments).to_string();
-    let server = Server::new("s", "1")
+    let server = Server::builder("s", "1")
         .tool(Tool::dynamic("new", every_keyword(), take))
         .tool(Tool::dynamic("old", old.clone(), take));
     let mut peer = Peer::new(server);
@@ -120,7 +120,7 @@ async fn arguments_are_checked_before_the_handler_runs() {
         let length = bounded.note.unwrap_or_default().len();
         length as u64 + u64::from(bounded.n)
     };
-    let server = Server::new("s", "1")
+    let server = Server::builder("s", "1")
         .tool(Tool::new("none", || "x"))
         .tool(Tool::new("strict", strict))
         .tool(Tool::new("bounded", bounded));
@@ -153,14 +153,14 @@ struct Which {
 }
 
 /// Tools with structured content of all kinds; only `liar` contradicts its schema.
-fn structured() -> Server {
+fn structured() -> ServerBuilder {
     let values = json!([[1, "a"], 42, "text", true, null]);
     let numbers = || CallToolResult::text("two").with_structured_content(json!([1, 2]));
     let schema = json!({
         "type": "array", "items": { "$ref": "#/$defs/n" }, "$defs": { "n": { "type": "integer" } }
     });
     let integers = json!({ "type": "array", "items": { "type": "integer" } });
-    Server::new("s", "1")
+    Server::builder("s", "1")
         .tool(Tool::new("list", || Json(vec![1, 2])))
         .tool(Tool::new("maybe", |Args(which): Args<Which>| {
             Json((which.which > 0).then_some(Bill { total: 1 }))
@@ -246,7 +246,7 @@ async fn failures_of_tools_are_results_and_unknown_tools_are_errors() {
     let fails = || Err::<String, _>(std::io::Error::other("disk full"));
     let refuses = || Err::<String, _>(HandlerError::new("not on sundays"));
     let closed = || Err::<String, _>(HandlerError::protocol(ErrorObject::internal("closed")));
-    let server = Server::new("s", "1")
+    let server = Server::builder("s", "1")
         .tool(Tool::new("fails", fails))
         .tool(Tool::new("refuses", refuses))
         .tool(Tool::new("closed", closed))
@@ -311,7 +311,7 @@ async fn every_kind_of_content_travels() {
 #[tokio::test]
 async fn output_is_valid_text_on_one_line_whatever_is_in_it() {
     let strange = "a\r\nb\u{0}\u{1b}[31m\u{7f}\u{2028}\u{feff}\"\\\u{10ffff}";
-    let mut peer = Peer::new(Server::new("s", "1").tool(Tool::new("t", move || strange)));
+    let mut peer = Peer::new(Server::builder("s", "1").tool(Tool::new("t", move || strange)));
     assert_eq!(text(&peer.tool("t", json!({})).await), strange);
 }
 

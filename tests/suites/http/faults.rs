@@ -1,6 +1,7 @@
 //! This SDK's client and server with a failing network between them.
 
 use mcp_client::Timeouts;
+use mcp_server::ServerBuilder;
 use mcp_tests::network::Network;
 use tokio::time::{Instant, sleep};
 
@@ -18,10 +19,10 @@ const OUTAGES: [Duration; 6] = [
 ];
 
 /// Creates a server whose tools count their calls.
-fn counting(runs: &Arc<AtomicUsize>) -> Server {
+fn counting(runs: &Arc<AtomicUsize>) -> ServerBuilder {
     let silent = Arc::clone(runs);
     let talks = Arc::clone(runs);
-    Server::new("counts", "1")
+    Server::builder("counts", "1")
         .tool(Tool::new("work", move |Args(echo): Args<Echo>| {
             silent.fetch_add(1, Ordering::AcqRel);
             async move {

@@ -184,7 +184,7 @@ async fn a_quiet_stream_is_kept_alive_and_closing_the_endpoint_ends_it() {
 
 #[tokio::test]
 async fn a_newer_revision_can_be_agreed_over_the_old_transport() {
-    let service = Server::new("new", "1").tool(Tool::new("hello", || "hello"));
+    let service = Server::builder("new", "1").tool(Tool::new("hello", || "hello"));
     let legacy = Endpoint::new(service).unwrap().legacy();
     let mut session = Session::open(&legacy).await;
     let answer = session.handshake("2025-03-26").await;

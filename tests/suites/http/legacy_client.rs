@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use mcp_server::Elicitation;
+use mcp_server::{Elicitation, ServerBuilder};
 use mcp_transport_http::serve_with;
 use mcp_types::{ElicitAction, ElicitResult};
 use tokio::sync::oneshot;
@@ -18,7 +18,7 @@ struct Sure {
 }
 
 /// Serves until the sender is dropped.
-async fn served(service: Server) -> (SocketAddr, oneshot::Sender<()>, JoinSet<()>) {
+async fn served(service: ServerBuilder) -> (SocketAddr, oneshot::Sender<()>, JoinSet<()>) {
     let options = Options::new()
         .with_legacy()
         .with_shutdown_timeout(Duration::ZERO);

@@ -10,6 +10,7 @@ mod resume;
 mod sessions;
 mod streams;
 
+use mcp_server::ServerBuilder;
 use mcp_tests::http::Peer;
 
 use crate::gate::{Gate, pass};
@@ -17,7 +18,7 @@ use crate::prelude::*;
 
 /// Adds tools to those of the gate: `steps` logs at level debug, then reports progress and waits for permits in
 /// between; `quick` reports progress and does not wait.
-fn server(gate: &Gate) -> Server {
+fn server(gate: &Gate) -> ServerBuilder {
     let steps = gate.clone();
     gate.server("http")
         .tool(Tool::new(

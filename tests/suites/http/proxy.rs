@@ -58,7 +58,7 @@ impl Proxy {
 async fn served(runs: &Arc<AtomicUsize>) -> (SocketAddr, JoinSet<()>) {
     let runs = Arc::clone(runs);
     let service =
-        Server::new("counts", "1").tool(Tool::new("work", move |Args(echo): Args<Echo>| {
+        Server::builder("counts", "1").tool(Tool::new("work", move |Args(echo): Args<Echo>| {
             runs.fetch_add(1, Ordering::AcqRel);
             async move {
                 // sleep: sockets do not wait for a paused clock

@@ -1,5 +1,6 @@
 //! Resuming a stream.
 
+use mcp_server::ServerBuilder;
 use mcp_tests::http::{Peer, Reply};
 use mcp_transport_http::MemoryStore;
 
@@ -113,8 +114,8 @@ async fn a_response_is_stored_for_the_retention_and_then_reported_as_expired() {
     assert!(reply.text().await.contains("no longer stored"));
 }
 
-fn releases() -> Server {
-    Server::new("releases", "1").tool(Tool::new("long", |cx: Ctx| async move {
+fn releases() -> ServerBuilder {
+    Server::builder("releases", "1").tool(Tool::new("long", |cx: Ctx| async move {
         let released = cx.release(Duration::from_millis(700));
         // sleep: the clock is paused
         tokio::time::sleep(Duration::from_secs(3)).await;
@@ -152,7 +153,7 @@ async fn clients_of_servers_without_a_store_do_not_poll() {
 // proves: HTTP-041
 #[tokio::test]
 async fn an_unread_stream_is_cut_and_loses_nothing() {
-    let service = Server::new("chatty", "1").tool(Tool::new("chat", |cx: Ctx| async move {
+    let service = Server::builder("chatty", "1").tool(Tool::new("chat", |cx: Ctx| async move {
         for step in 0..400 {
             cx.log(LoggingLevel::Error, format!("line {step}"));
         }
@@ -187,7 +188,7 @@ async fn an_unread_stream_is_cut_and_loses_nothing() {
 async fn an_interrupted_stream_continues_after_its_last_event() {
     let gate = Gate::new();
     let go = gate.clone();
-    let service = Server::new("chatty", "1").tool(Tool::new("chat", move |cx: Ctx| {
+    let service = Server::builder("chatty", "1").tool(Tool::new("chat", move |cx: Ctx| {
         let gate = go.clone();
         async move {
             cx.log(LoggingLevel::Error, "line 0");

@@ -23,11 +23,11 @@ async fn a_get_is_a_stream_or_a_refusal() {
 #[tokio::test]
 async fn news_go_to_one_stream_and_what_belongs_to_a_call_to_the_call() {
     let gate = Gate::new();
-    let service = server(&gate);
+    let service = server(&gate).build().unwrap();
     let endpoint = Endpoint::new(service.clone()).unwrap();
     let peer = Peer::open(&endpoint).await;
     let mut first = peer.get(None).await;
-    service.add_tools([Tool::new("more", || "more")]).unwrap();
+    service.tools().add([Tool::new("more", || "more")]).unwrap();
     let news = first.message().await.unwrap();
     assert_eq!(news["method"], "notifications/tools/list_changed");
     // A second stream takes over, and the first one ends.
@@ -44,7 +44,7 @@ async fn news_go_to_one_stream_and_what_belongs_to_a_call_to_the_call() {
         }
     };
     assert_eq!(progress["params"]["progressToken"], 1);
-    service.add_tools([Tool::new("most", || "most")]).unwrap();
+    service.tools().add([Tool::new("most", || "most")]).unwrap();
     let news = second.message().await.unwrap();
     assert_eq!(
         news["method"], "notifications/tools/list_changed",
@@ -57,16 +57,16 @@ async fn news_go_to_one_stream_and_what_belongs_to_a_call_to_the_call() {
 #[tokio::test]
 async fn news_wait_for_the_stream_that_is_opened_later() {
     let gate = Gate::new();
-    let service = server(&gate);
+    let service = server(&gate).build().unwrap();
     let endpoint = Endpoint::new(service.clone()).unwrap();
     let peer = Peer::open(&endpoint).await;
-    service.add_tools([Tool::new("more", || "more")]).unwrap();
+    service.tools().add([Tool::new("more", || "more")]).unwrap();
     let mut stream = peer.get(None).await;
     let news = stream.message().await.unwrap();
     assert_eq!(news["method"], "notifications/tools/list_changed");
     drop(stream);
     // Delivered events are not delivered again.
-    service.add_tools([Tool::new("most", || "most")]).unwrap();
+    service.tools().add([Tool::new("most", || "most")]).unwrap();
     let mut stream = peer.get(None).await;
     assert!(stream.message().await.is_some());
     peer.delete().await;
@@ -80,7 +80,7 @@ async fn news_wait_for_the_stream_that_is_opened_later() {
 // proves: HTTP-024
 #[tokio::test]
 async fn a_server_request_is_sent_on_the_stream_of_its_call_and_answered_by_post() {
-    let service = Server::new("asks", "1").tool(Tool::new("ask", |cx: Ctx| async move {
+    let service = Server::builder("asks", "1").tool(Tool::new("ask", |cx: Ctx| async move {
         match cx.elicit::<Name>("Sure?").await {
             Ok(answer) => format!("{}", matches!(answer, mcp_server::Elicitation::Accepted(_))),
             Err(error) => error.to_string(),

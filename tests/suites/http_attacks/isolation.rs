@@ -1,5 +1,6 @@
 //! T03, T05: data of one client never reaches another.
 
+use mcp_server::ServerBuilder;
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::Instant;
 
@@ -33,8 +34,8 @@ struct Nonce {
 }
 
 /// Returns the nonce, sooner or later, and may send it before.
-fn nonces() -> Server {
-    Server::new("nonces", "1").tool(Tool::new(
+fn nonces() -> ServerBuilder {
+    Server::builder("nonces", "1").tool(Tool::new(
         "nonce",
         |Args(it): Args<Nonce>, cx: Ctx| async move {
             if it.speaks {

@@ -15,6 +15,7 @@ mod slow;
 mod source;
 mod tasks;
 
+use mcp_server::ServerBuilder;
 use mcp_tests::tcp::{Conn, RunningServer, Session};
 
 use crate::gate::Gate;
@@ -25,7 +26,7 @@ use crate::prelude::*;
 const FLOOD: (usize, usize) = (400, 16 << 10);
 
 /// Adds tools to those of the gate: `speaks` sends a notification before it returns, and `floods` sends too many.
-fn server(gate: &Gate) -> Server {
+fn server(gate: &Gate) -> ServerBuilder {
     gate.server("attacked")
         .tool(Tool::new("speaks", |Args(it): Args<Echo>, cx: Ctx| {
             cx.log(LoggingLevel::Error, "soon");

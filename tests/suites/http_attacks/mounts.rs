@@ -2,6 +2,7 @@
 
 use axum::middleware::{Next, from_fn};
 use axum::{Router, routing};
+use mcp_server::ServerBuilder;
 use mcp_tests::tcp::{Conn, RunningServer, Session};
 use mcp_transport_http::PeerAddr;
 use tokio::net::TcpStream;
@@ -13,8 +14,8 @@ use crate::prelude::*;
 struct Extension(&'static str);
 
 /// `who` returns the origin of its request.
-fn who() -> Server {
-    Server::new("who", "1").tool(Tool::new("who", |cx: Ctx| async move {
+fn who() -> ServerBuilder {
+    Server::builder("who", "1").tool(Tool::new("who", |cx: Ctx| async move {
         // The facts of the request stay available during the call.
         tokio::task::yield_now().await;
         let parts = cx.transport::<http::request::Parts>();

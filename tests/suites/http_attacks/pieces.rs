@@ -156,7 +156,7 @@ async fn every_answer_is_one_write() {
 async fn a_long_list_is_one_write() {
     let long = "x".repeat(300_000);
     let tool = |name| Tool::new(name, || "ok").description(long.clone());
-    let server = Server::new("long", "1").tool(tool("a")).tool(tool("b"));
+    let server = Server::builder("long", "1").tool(tool("a")).tool(tool("b"));
     let (mut client, writes) = counted(Endpoint::new(server).unwrap());
     let said = exchange(&mut client, &Request::post(initialize()), "}").await;
     let (_, id) = said.split_once("mcp-session-id: ").unwrap();

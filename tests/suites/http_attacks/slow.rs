@@ -282,7 +282,10 @@ async fn t17_an_unread_stream_does_not_delay_its_connection() {
 // Notifications for an unread stream without an event store are dropped above the limit.
 #[tokio::test]
 async fn t17_unread_notifications_do_not_accumulate_without_a_store() {
-    let service = server(&Gate::new()).resource(Resource::new("mem://one", "one", || "1"));
+    let service = server(&Gate::new())
+        .resource(Resource::new("mem://one", "one", || "1"))
+        .build()
+        .unwrap();
     let options = Options::new()
         .without_event_store()
         .with_max_queue(50, 1 << 20);
@@ -294,7 +297,7 @@ async fn t17_unread_notifications_do_not_accumulate_without_a_store() {
     assert_eq!(reply.status, 200);
     let mut stream = peer.get(None).await;
     for _ in 0..10_000 {
-        service.resource_updated("mem://one");
+        service.resources().updated("mem://one");
     }
     peer.delete().await;
     let mut news = 0;

@@ -1,6 +1,6 @@
 //! `#[prompt]`: definitions, calls, completion.
 
-use mcp_server::{CompletionRequest, State, prompt, prompts};
+use mcp_server::{CompletionRequest, State, prompt};
 
 use crate::prelude::*;
 
@@ -54,9 +54,9 @@ fn arguments_keep_the_order_of_the_parameters() {
 
 #[tokio::test]
 async fn prompts_are_written_and_completed() {
-    let server = Server::new("s", "1")
+    let server = Server::builder("s", "1")
         .state("we".to_owned())
-        .prompts(prompts![review, hello]);
+        .prompts([review::prompt(), hello::prompt()]);
     let mut wire = PipeEnd::session(server).await;
     let params = json!({"name": "review", "arguments": {"code": "x", "Language": "Rust"}});
     let result = wire.call("prompts/get", params).await;

@@ -1,6 +1,6 @@
 //! `#[resource]`: fixed URIs and templates.
 
-use mcp_server::{CompletionRequest, State, resource, resources};
+use mcp_server::{CompletionRequest, State, resource};
 
 use crate::prelude::*;
 
@@ -43,9 +43,9 @@ fn uris_make_resources_and_templates() {
 
 #[tokio::test]
 async fn resources_are_read() {
-    let server = Server::new("s", "1")
+    let server = Server::builder("s", "1")
         .state("main".to_owned())
-        .resources(resources![readme, file]);
+        .resources([readme::resource(), file::resource()]);
     let mut wire = PipeEnd::session(server).await;
     let result = wire.call("resources/list", json!({})).await;
     assert_eq!(result["resources"][0]["name"], "readme");

@@ -1,6 +1,6 @@
 //! `#[tool]`: definitions, options, calls.
 
-use mcp_server::{Call, Extraction, FromCall, Json, State, tool, tools};
+use mcp_server::{Call, Extraction, FromCall, Json, ServerBuilder, State, tool};
 
 use crate::prelude::*;
 
@@ -107,10 +107,16 @@ fn absent(thing: NoSuchType) -> NoSuchType {
     thing
 }
 
-fn server() -> Server<Database> {
-    Server::new("s", "1")
+fn server() -> ServerBuilder<Database> {
+    Server::builder("s", "1")
         .state(Database { name: "db" })
-        .tools(tools![add, convert, greet, nothing, by_hand])
+        .tools([
+            add::tool(),
+            convert::tool(),
+            greet::tool(),
+            nothing::tool(),
+            by_hand::tool(),
+        ])
 }
 
 #[tokio::test]

@@ -100,7 +100,7 @@ async fn each_request_is_admitted_by_its_own_metadata() {
 // proves: M-ERR-014, M-PROMPT-015
 #[tokio::test]
 async fn methods_of_undeclared_features_do_not_exist() {
-    let mut bare = Peer::new(Server::new("bare", "1"));
+    let mut bare = Peer::new(Server::builder("bare", "1"));
     for method in [
         "tools/list",
         "prompts/get",
@@ -120,7 +120,7 @@ async fn both_kinds_of_revisions_share_only_the_pipe() {
             .is_some_and(|can| can.sampling.is_some());
         format!("{} {can_sample}", cx.revision())
     });
-    let mut peer = Peer::new(Server::new("s", "1").tool(probe));
+    let mut peer = Peer::new(Server::builder("s", "1").tool(probe));
     assert_eq!(text(&peer.tool("who", json!({})).await), "2026-07-28 false");
     let told = peer
         .wire
@@ -141,14 +141,14 @@ async fn both_kinds_of_revisions_share_only_the_pipe() {
 // proves: M-VER-014
 #[tokio::test]
 async fn which_revisions_are_served_is_a_setting() {
-    let modern = || Server::new("s", "1").revisions([Revision::V2026_07_28]);
+    let modern = || Server::builder("s", "1").revisions([Revision::V2026_07_28]);
     let mut wire = PipeEnd::to(modern());
     let params = mcp_tests::wire::initialize_params("2025-11-25", json!({}));
     let answer = wire.answer_to("initialize", params).await;
     assert_eq!(answer["error"]["code"], -32022);
     assert_eq!(answer["error"]["data"]["supported"], json!(["2026-07-28"]));
 
-    let mut peer = Peer::new(Server::new("s", "1").revisions(Revision::WITH_SESSIONS));
+    let mut peer = Peer::new(Server::builder("s", "1").revisions(Revision::WITH_SESSIONS));
     let answer = peer.answer("server/discover", json!({})).await;
     assert_eq!(answer["error"]["code"], -32022);
     let supported = answer["error"]["data"]["supported"].as_array().unwrap();

@@ -73,7 +73,7 @@ async fn the_declared_client_name_changes_nothing() {
 #[tokio::test]
 async fn unknown_meta_keys_are_ignored_and_reach_the_handler() {
     let tool = Tool::new("t", |cx: Ctx| json!(cx.meta()).to_string());
-    let mut peer = Peer::new(Server::new("s", "1").tool(tool));
+    let mut peer = Peer::new(Server::builder("s", "1").tool(tool));
     let mut params = peer.params(named("t", json!({})));
     for (key, value) in [
         ("io.modelcontextprotocol/unheard-of", json!({ "a": [1] })),
@@ -94,7 +94,7 @@ async fn unknown_meta_keys_are_ignored_and_reach_the_handler() {
 // proves: M-EXT-003
 #[tokio::test]
 async fn no_extension_is_on_by_itself() {
-    let mut peer = Peer::new(Server::new("plain", "1").tool(Tool::new("add", || "5")));
+    let mut peer = Peer::new(Server::builder("plain", "1").tool(Tool::new("add", || "5")));
     let told = peer.call("server/discover", json!({})).await;
     assert_eq!(told["capabilities"].get("extensions"), None);
 }

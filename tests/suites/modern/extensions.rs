@@ -1,5 +1,6 @@
 //! Extensions: visible to peers that declare them, and never required from others.
 
+use mcp_server::ServerBuilder;
 use mcp_types::{Meta, ResourceContents, TextResourceContents};
 
 use super::{Peer, text};
@@ -17,8 +18,8 @@ fn declaring(extensions: Value) -> Value {
 
 /// Creates a server with three tools: one requires an extension, one uses it if declared, and one
 /// is only visible to clients that declare it.
-fn knowing() -> Server {
-    Server::new("knowing", "1.0.0")
+fn knowing() -> ServerBuilder {
+    Server::builder("knowing", "1.0.0")
         .extension(SEARCH, object(json!({ "depth": 3 })))
         .extension("com.example/bare", JsonObject::new())
         .tool(Tool::new("needs", |cx: Ctx| {
@@ -92,22 +93,22 @@ async fn an_extension_is_called_by_an_identifier_with_a_prefix() {
         "com..example/a",
         "com.example/a b",
     ] {
-        let refused = Server::new("s", "1").extension(bad, JsonObject::new());
+        let refused = Server::builder("s", "1").extension(bad, JsonObject::new());
         let error = Endpoint::new(refused).unwrap_err();
         assert!(error.to_string().contains("prefix"), "{bad}: {error}");
         let builder = Client::builder("c", "1").extension(bad, JsonObject::new());
         fails_with(connect(builder, knowing()).await, "prefix");
     }
     for good in ["com.example/a", "io.modelcontextprotocol/ui", "x/y.z"] {
-        let server = Server::new("s", "1").extension(good, JsonObject::new());
+        let server = Server::builder("s", "1").extension(good, JsonObject::new());
         Endpoint::new(server).unwrap();
     }
 }
 
 /// Creates a server with a tool that has an app: metadata and a resource.
-fn weather() -> Server {
+fn weather() -> ServerBuilder {
     let meta = |value: Value| serde_json::from_value::<Meta>(value).unwrap();
-    Server::new("weather", "1.0.0")
+    Server::builder("weather", "1.0.0")
         .extension(UI, JsonObject::new())
         .tool(
             Tool::new("forecast", || "rain until noon, then sun")

@@ -1,7 +1,7 @@
 //! Properties of all lists: pages, stability, visibility.
 
 use mcp_protocol::Session;
-use mcp_server::CacheHint;
+use mcp_server::{CacheHint, ServerBuilder};
 
 use super::{Peer, named, text};
 use crate::features::LISTS;
@@ -18,7 +18,7 @@ async fn all_lists(peer: &mut Peer) -> Vec<Value> {
 // proves: M-TOOL-006, M-TOOL-008, M-RES-004, M-PROMPT-003
 #[tokio::test]
 async fn lists_are_the_same_on_every_connection() {
-    let server = everything::server();
+    let server = everything::server().build().unwrap();
     let mut one = Peer::new(server.clone());
     let before = all_lists(&mut one).await;
     text(&one.tool("test_simple_text", json!({})).await);
@@ -40,9 +40,9 @@ async fn lists_are_the_same_on_every_connection() {
 }
 
 /// Tools for all clients and tools for Alice only, whatever name a client declares.
-fn for_alice() -> Server {
+fn for_alice() -> ServerBuilder {
     let alice = |session: &Session| session.principal().is_some_and(|it| it.as_str() == "alice");
-    Server::new("s", "1")
+    Server::builder("s", "1")
         .tool(Tool::new("all", || "x"))
         .tool(Tool::new("hers", || "secret").visible_if(alice))
         .prompt(Prompt::new("all", || "x"))
@@ -93,13 +93,15 @@ async fn items_of_one_user_are_hidden_from_others_and_from_shared_caches() {
 // proves: M-TOOL-005, M-RES-005, M-PROMPT-004, M-CACHE-018
 #[tokio::test]
 async fn lists_may_be_empty_and_change() {
-    let server = Server::new("s", "1")
+    let server = Server::builder("s", "1")
         .tool(Tool::new("t", || "x"))
         .prompt(Prompt::new("p", || "x"))
         .resource(Resource::text("x://1", "r", "x"))
         .resource(Resource::new("x://{v}/t", "t", || "x"))
         .announce_changes(false)
-        .cache_lists(CacheHint::public(Duration::from_secs(1)));
+        .cache_lists(CacheHint::public(Duration::from_secs(1)))
+        .build()
+        .unwrap();
     let mut peer = Peer::new(server.clone());
     let count = |lists: &[Value]| -> Vec<usize> {
         let counted = lists.iter().zip(LISTS);
@@ -108,18 +110,19 @@ async fn lists_may_be_empty_and_change() {
             .collect()
     };
     assert_eq!(count(&all_lists(&mut peer).await), [1, 1, 1, 1]);
-    server.add_tools([Tool::new("u", || "x")]).unwrap();
+    server.tools().add([Tool::new("u", || "x")]).unwrap();
     server
-        .add_resources([Resource::text("x://2", "r", "x")])
+        .resources()
+        .add([Resource::text("x://2", "r", "x")])
         .unwrap();
-    server.add_prompts([Prompt::new("q", || "x")]).unwrap();
+    server.prompts().add([Prompt::new("q", || "x")]).unwrap();
     let lists = all_lists(&mut peer).await;
     assert_eq!(count(&lists), [2, 2, 2, 1]);
     assert_eq!(lists[0]["ttlMs"], 1_000);
     assert_eq!(lists[0]["cacheScope"], "public");
 
     let never = |_: &Session| false;
-    let server = Server::new("s", "1")
+    let server = Server::builder("s", "1")
         .tool(Tool::new("t", || "x").visible_if(never))
         .prompt(Prompt::new("p", || "x").visible_if(never))
         .resource(Resource::text("x://1", "r", "x").visible_if(never));

@@ -1,6 +1,6 @@
 //! Multi round-trip requests: one handler, several requests.
 
-use mcp_server::{Ask, StateKeys};
+use mcp_server::{Ask, ServerBuilder, StateKeys};
 
 use super::{Peer, named, text};
 use crate::prelude::*;
@@ -243,9 +243,9 @@ struct Which {
 }
 
 /// A tool with a side effect before its input request, which it counts.
-fn booking(effects: &Arc<AtomicUsize>, runs: &Arc<AtomicUsize>) -> Server {
+fn booking(effects: &Arc<AtomicUsize>, runs: &Arc<AtomicUsize>) -> ServerBuilder {
     let (effects, runs) = (Arc::clone(effects), Arc::clone(runs));
-    Server::new("s", "1").tool(Tool::new("book", move |cx: Ctx| {
+    Server::builder("s", "1").tool(Tool::new("book", move |cx: Ctx| {
         let (effects, runs) = (Arc::clone(&effects), Arc::clone(&runs));
         async move {
             runs.fetch_add(1, Ordering::SeqCst);
@@ -298,7 +298,7 @@ async fn ask_parameters_need_one_round_trip_and_the_body_runs_once() {
             format!("{} {}", which.which, sure.sure)
         },
     );
-    let mut peer = Peer::with(Server::new("s", "1").tool(wipe), able());
+    let mut peer = Peer::with(Server::builder("s", "1").tool(wipe), able());
     let asked = peer.tool("wipe", json!({})).await;
     assert_eq!(questions(&asked).len(), 2);
     assert!(asked["requestState"].is_null());
@@ -332,7 +332,7 @@ async fn an_input_request_cannot_be_swallowed() {
         let asking = tokio::spawn(async move { cx.elicit::<Sure>("Sure?").await.is_ok() });
         asking.await.unwrap_or_default().to_string()
     });
-    let server = Server::new("s", "1").tool(careless).tool(spawned);
+    let server = Server::builder("s", "1").tool(careless).tool(spawned);
     let mut peer = Peer::with(server, able());
     for (tool, said) in [("careless", "answered true"), ("spawned", "true")] {
         let asked = peer.tool(tool, json!({})).await;
@@ -354,7 +354,7 @@ async fn urls_are_input_requests_and_not_an_error() {
         Ok("bought")
     });
     let capabilities = json!({ "elicitation": { "url": {} } });
-    let mut peer = Peer::with(Server::new("s", "1").tool(buy), capabilities);
+    let mut peer = Peer::with(Server::builder("s", "1").tool(buy), capabilities);
     let asked = peer.tool("buy", json!({})).await;
     let key = questions(&asked)[0].to_owned();
     let question = &asked["inputRequests"][&key];

@@ -80,7 +80,7 @@ async fn an_input_request_ends_its_request_and_nothing_waits() {
             Ok::<_, HandlerError>("never")
         }
     });
-    let mut peer = Peer::with(Server::new("s", "1").tool(ask), json!({ "roots": {} }));
+    let mut peer = Peer::with(Server::builder("s", "1").tool(ask), json!({ "roots": {} }));
     for _ in 0..100 {
         // More calls than may run at once, none of which is ever retried.
         let asked = peer.tool("ask", json!({})).await;

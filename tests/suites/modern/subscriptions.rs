@@ -22,7 +22,7 @@ async fn listen(peer: &mut Peer, filter: Value) -> (Value, Value) {
 // proves: M-SUB-001, M-SUB-002, M-SUB-003, M-SUB-004, M-SUB-005, M-SUB-007, M-SUB-009, M-SUB-011, M-SUB-012, M-SUB-017, M-META-017
 #[tokio::test]
 async fn a_subscription_receives_its_notifications_under_its_id() {
-    let server = everything::server();
+    let server = everything::server().build().unwrap();
     let mut peer = Peer::new(server.clone());
     let filter = json!({
         "toolsListChanged": true,
@@ -40,8 +40,8 @@ async fn a_subscription_receives_its_notifications_under_its_id() {
 
     server.deliver(&Change::Prompts);
     server.deliver(&Change::Resources);
-    server.resource_updated("test://watched-resource");
-    server.resource_updated("test://other");
+    server.resources().updated("test://watched-resource");
+    server.resources().updated("test://other");
     server.deliver(&Change::Tools);
     let heard = peer.wire.expect("notifications/prompts/list_changed").await;
     assert_eq!(id_of(&heard), &second);
@@ -70,7 +70,7 @@ async fn a_subscription_receives_its_notifications_under_its_id() {
 // proves: M-SUB-013, M-SUB-014, M-CANC-002, M-CANC-012, M-CANC-019, M-CANC-020
 #[tokio::test]
 async fn a_server_that_closes_ends_subscriptions_with_a_result_and_says_so_again() {
-    let server = everything::server();
+    let server = everything::server().build().unwrap();
     let mut peer = Peer::new(server.clone());
     let (first, _) = listen(&mut peer, json!({ "toolsListChanged": true })).await;
     let params = peer.params(json!({ "notifications": {} }));
@@ -105,7 +105,7 @@ async fn a_server_that_closes_ends_subscriptions_with_a_result_and_says_so_again
 // proves: M-CANC-003, M-SUB-012
 #[tokio::test]
 async fn what_a_client_ends_is_not_answered_and_no_end_is_announced() {
-    let server = everything::server();
+    let server = everything::server().build().unwrap();
     let mut peer = Peer::new(server.clone());
     let (id, _) = listen(&mut peer, json!({ "toolsListChanged": true })).await;
     peer.wire.cancel(&id).await;
@@ -123,7 +123,7 @@ async fn changes_are_notified_as_they_happen() {
         cx.log(LoggingLevel::Emergency, "only for the caller");
         "done"
     });
-    let server = everything::server().tool(loud);
+    let server = everything::server().tool(loud).build().unwrap();
     let mut peer = Peer::new(server.clone());
     let all = json!({ "toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true });
     let (id, honoured) = listen(&mut peer, all.clone()).await;
@@ -131,14 +131,15 @@ async fn changes_are_notified_as_they_happen() {
     let params = peer.params(named("loud", json!({})));
     text(&peer.wire.call("tools/call", params).await);
 
-    server.add_tools([Tool::new("new", || "x")]).unwrap();
+    server.tools().add([Tool::new("new", || "x")]).unwrap();
     let heard = peer.wire.expect("notifications/tools/list_changed").await;
     assert_eq!(id_of(&heard), &id);
-    server.add_prompts([Prompt::new("new", || "x")]).unwrap();
+    server.prompts().add([Prompt::new("new", || "x")]).unwrap();
     let heard = peer.wire.expect("notifications/prompts/list_changed").await;
     assert_eq!(id_of(&heard), &id);
     server
-        .add_resources([Resource::text("x://new", "new", "x")])
+        .resources()
+        .add([Resource::text("x://new", "new", "x")])
         .unwrap();
     // A notification of one subscription may arrive before the acknowledgement of another.
     let params = peer.params(json!({ "notifications": { "toolsListChanged": true } }));
@@ -171,12 +172,14 @@ async fn changes_are_notified_as_they_happen() {
 async fn a_bus_distributes_changes_and_every_process_delivers_them() {
     let sent = Arc::new(Mutex::new(Vec::new()));
     let bus = Arc::clone(&sent);
-    let server = Server::new("s", "1")
+    let server = Server::builder("s", "1")
         .tool(Tool::new("t", || "x"))
-        .change_bus(move |change| bus.lock().unwrap().push(change));
+        .change_bus(move |change| bus.lock().unwrap().push(change))
+        .build()
+        .unwrap();
     let mut peer = Peer::new(server.clone());
     let (id, _) = listen(&mut peer, json!({ "toolsListChanged": true })).await;
-    server.add_tools([Tool::new("u", || "y")]).unwrap();
+    server.tools().add([Tool::new("u", || "y")]).unwrap();
     assert_eq!(
         *sent.lock().unwrap(),
         [Change::Tools],

@@ -1,5 +1,6 @@
 //! Several users of one server: input counts only for the principal that was asked.
 
+use mcp_server::ServerBuilder;
 use std::collections::BTreeMap;
 
 use crate::prelude::*;
@@ -12,14 +13,14 @@ struct Key {
 }
 
 /// `keep` requests input twice and stores it for its principal; `tell` returns it.
-fn server() -> Server {
+fn server() -> ServerBuilder {
     let kept: Arc<Mutex<BTreeMap<Principal, String>>> = Arc::default();
     let tells = Arc::clone(&kept);
     let who = |cx: &Ctx| {
         let user = cx.principal().cloned();
         user.ok_or_else(|| HandlerError::new("there is no user"))
     };
-    Server::new("keeps", "1")
+    Server::builder("keeps", "1")
         .tool(Tool::new("keep", move |cx: Ctx| {
             let kept = Arc::clone(&kept);
             async move {

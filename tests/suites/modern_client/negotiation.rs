@@ -309,7 +309,7 @@ async fn a_modern_connection_is_never_demoted() {
 
 #[tokio::test]
 async fn a_server_of_all_revisions_is_used_on_the_stateless_one() {
-    let server = || Server::new("both", "1.2.3").tool(Tool::new("hello", || "hello"));
+    let server = || Server::builder("both", "1.2.3").tool(Tool::new("hello", || "hello"));
     for (builder, era) in [
         (client(), Era::Modern),
         (client().negotiation(Negotiation::Modern), Era::Modern),

@@ -1,5 +1,6 @@
 //! Differences over HTTP: transport, headers, start and end of a stream.
 
+use mcp_server::ServerBuilder;
 use mcp_tests::http::Peer;
 use mcp_tests::network::Network;
 use mcp_transport_http::serve_with;
@@ -92,8 +93,8 @@ async fn every_revision_works_over_the_two_endpoints_of_the_oldest() {
     serving.await.unwrap().unwrap();
 }
 
-fn releases() -> Server {
-    Server::new("releases", "1").tool(Tool::new("long", |cx: Ctx| async move {
+fn releases() -> ServerBuilder {
+    Server::builder("releases", "1").tool(Tool::new("long", |cx: Ctx| async move {
         let released = cx.release(Duration::from_millis(700));
         cx.progress(1.0, 2.0);
         // sleep: the clock is paused
@@ -151,12 +152,12 @@ async fn a_stream_is_resumed_on_every_revision() {
 #[tokio::test]
 async fn a_get_stream_of_an_older_revision_begins_with_a_notification() {
     for revision in &REVISIONS[..3] {
-        let server = releases();
+        let server = releases().build().unwrap();
         let endpoint = Endpoint::new(server.clone()).unwrap();
         let peer = Peer::open_as(&endpoint, revision, json!({})).await;
         let mut stream = peer.get(None).await;
         assert_eq!(stream.status, 200);
-        server.add_tools([Tool::new("more", || "more")]).unwrap();
+        server.tools().add([Tool::new("more", || "more")]).unwrap();
         let first = stream.event().await.unwrap();
         assert_eq!(first.json()["method"], "notifications/tools/list_changed");
     }

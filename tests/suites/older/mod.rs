@@ -5,7 +5,7 @@ mod client;
 mod http;
 mod server;
 
-use mcp_server::Json;
+use mcp_server::{Json, ServerBuilder};
 use mcp_types::{
     Annotations, AudioContent, ContentBlock, EmbeddedResource, Icon, Meta, PromptArgument,
     PromptMessage, ResourceContents, ResourceLink, Role, TextContent, TextResourceContents,
@@ -54,8 +54,8 @@ fn blocks() -> Vec<ContentBlock> {
 }
 
 /// Creates a server that uses every optional member.
-pub(crate) fn decorated() -> Server {
-    Server::new("s", "1")
+pub(crate) fn decorated() -> ServerBuilder {
+    Server::builder("s", "1")
         .title("S")
         .description("d")
         .website("https://example.com")
@@ -118,8 +118,8 @@ fn check(revision: &str, value: &Value, member: &str, first: &str) {
 }
 
 /// Creates a server that elicits by form and by URL.
-fn asking() -> Server {
-    Server::new("s", "1")
+fn asking() -> ServerBuilder {
+    Server::builder("s", "1")
         .tool(Tool::new("form", async |cx: Ctx| {
             let name = cx.elicit::<Name>("Enter your name").await?.accepted();
             Ok::<_, mcp_protocol::AskError>(name.map_or_else(|| "-".to_owned(), |it| it.name))

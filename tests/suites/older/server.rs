@@ -3,6 +3,7 @@
 use super::{REVISIONS, asking, check, decorated};
 use crate::features::LISTS;
 use crate::prelude::*;
+use mcp_server::ServerBuilder;
 
 /// Descriptive members: the place in the results, the members, and the first revision that has them.
 const DESCRIPTIVE: [(&str, &str, &str); 14] = [
@@ -132,7 +133,7 @@ async fn forms_are_fitted_to_2025_06_18() {
     // This revision has no multiple choice.
     let result = wire.tool("test_elicitation_sep1330_enums", json!({})).await;
     assert_eq!(result["isError"], true, "{result}");
-    let titled = Server::new("s", "1").tool(Tool::new("ask", async |cx: Ctx| {
+    let titled = Server::builder("s", "1").tool(Tool::new("ask", async |cx: Ctx| {
         let schema = serde_json::from_value(json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "type": "object",
@@ -153,8 +154,8 @@ async fn forms_are_fitted_to_2025_06_18() {
 }
 
 /// Creates a server whose tool `ask` sends this sampling request and returns its error.
-fn sampling(params: Value) -> Server {
-    Server::new("s", "1").tool(Tool::new("ask", move |cx: Ctx| {
+fn sampling(params: Value) -> ServerBuilder {
+    Server::builder("s", "1").tool(Tool::new("ask", move |cx: Ctx| {
         let params = serde_json::from_value(params.clone()).unwrap();
         async move { cx.sample(params).await.map(|answer| answer.model) }
     }))
@@ -232,7 +233,7 @@ async fn a_server_request_that_the_revision_lacks_is_an_error() {
 async fn required_urls_have_a_code_since_2025_11_25_and_are_text_before() {
     let capabilities = json!({ "elicitation": { "form": {}, "url": {} } });
     for revision in REVISIONS {
-        let server = Server::new("s", "1").tool(Tool::new("visit", async |cx: Ctx| {
+        let server = Server::builder("s", "1").tool(Tool::new("visit", async |cx: Ctx| {
             Err::<String, _>(cx.urls_required([("Connect", "https://example.com/c")]))
         }));
         let mut wire = PipeEnd::open(server, revision, capabilities.clone()).await;

@@ -1,6 +1,7 @@
 //! Every tool of the everything-server that requests input, on every revision, over a pipe and over
 //! HTTP.
 
+use mcp_server::ServerBuilder;
 use std::collections::BTreeMap;
 
 use mcp_transport_http::serve_with;
@@ -58,7 +59,7 @@ fn counting(effects: &Arc<AtomicUsize>) -> Tool {
     })
 }
 
-fn server(effects: &Arc<AtomicUsize>) -> Server {
+fn server(effects: &Arc<AtomicUsize>) -> ServerBuilder {
     everything::server().tool(counting(effects))
 }
 

@@ -1,6 +1,6 @@
 //! An in-memory pipe that records its messages.
 
-use mcp_protocol::Service;
+use mcp_protocol::IntoService;
 use mcp_transport_stdio::{Pipe, serve_io};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 
@@ -16,7 +16,7 @@ pub(super) enum Side {
 pub(super) type Transcript = Arc<Mutex<Vec<(Side, Value)>>>;
 
 /// Creates a transport to this server and a record of its messages.
-pub(super) fn tapped(server: impl Service) -> (Pipe<DuplexStream, DuplexStream>, Transcript) {
+pub(super) fn tapped(server: impl IntoService) -> (Pipe<DuplexStream, DuplexStream>, Transcript) {
     let record = Transcript::default();
     let (client_write, from_client) = tokio::io::duplex(1 << 16);
     let (to_server, server_read) = tokio::io::duplex(1 << 16);

@@ -1,6 +1,6 @@
 //! Elicitation by form, and the elicitation modes that a client declares.
 
-use mcp_server::{Ask, Elicitation};
+use mcp_server::{Ask, Elicitation, ServerBuilder};
 use mcp_types::{ElicitRequestFormParams, ElicitRequestParams};
 
 use super::{Peer, answered, asked, failed, named, text, undeclared};
@@ -25,7 +25,7 @@ enum Kind {
 }
 
 /// Creates a server whose tool `ask` requests an account, and `url` a visit to a URL.
-fn account() -> Server {
+fn account() -> ServerBuilder {
     let ask = async |cx: Ctx| {
         Ok::<_, HandlerError>(match cx.elicit::<Account>("Which account?").await? {
             Elicitation::Accepted(account) => format!("{} is {}", account.name, account.age),
@@ -37,14 +37,14 @@ fn account() -> Server {
         let visit = cx.elicit_url("Sign in", "https://example.com/in").await?;
         Ok::<_, HandlerError>(visit.accepted.to_string())
     };
-    Server::new("s", "1")
+    Server::builder("s", "1")
         .tool(Tool::new("ask", ask))
         .tool(Tool::new("url", url))
 }
 
 /// Creates a server whose tool `ask` sends a form with this schema.
-fn raw_form(schema: Value) -> Server {
-    Server::new("s", "1").tool(Tool::new("ask", move |cx: Ctx| {
+fn raw_form(schema: Value) -> ServerBuilder {
+    Server::builder("s", "1").tool(Tool::new("ask", move |cx: Ctx| {
         let schema = schema.clone();
         async move {
             let params = ElicitRequestFormParams::new("?", serde_json::from_value(schema)?);
@@ -108,7 +108,7 @@ async fn a_nested_form_is_refused_before_it_is_sent() {
         #[expect(dead_code, reason = "never reached")]
         account: Account,
     }
-    let server = Server::new("s", "1").tool(Tool::new("ask", async |cx: Ctx| {
+    let server = Server::builder("s", "1").tool(Tool::new("ask", async |cx: Ctx| {
         cx.elicit::<Nested>("Which account?").await.map(|_| "never")
     }));
     let mut peer = Peer::session(server, json!({ "elicitation": {} })).await;
@@ -222,10 +222,12 @@ struct Confirm {
 async fn an_ask_parameter_is_resolved_before_the_handler_runs() {
     let runs = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&runs);
-    let server = Server::new("s", "1").tool(Tool::new("ask", move |Ask(confirm): Ask<Confirm>| {
-        counted.fetch_add(1, Ordering::SeqCst);
-        confirm.sure
-    }));
+    let server =
+        Server::builder("s", "1").tool(Tool::new("ask", move |Ask(confirm): Ask<Confirm>| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            confirm.sure
+        }));
+    let server = server.build().unwrap();
     let mut peer = Peer::session(server.clone(), json!({ "elicitation": {} })).await;
     let request = asked(&mut peer, "ask").await;
     assert_eq!(request["params"]["message"], "Really do it?");

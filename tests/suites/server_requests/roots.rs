@@ -68,7 +68,7 @@ async fn roots_are_requested_once_until_they_change() {
 
 #[tokio::test]
 async fn an_unsupported_server_request_names_the_missing_capability() {
-    let server = Server::new("s", "1").tool(Tool::new("ask", async |cx: Ctx| {
+    let server = Server::builder("s", "1").tool(Tool::new("ask", async |cx: Ctx| {
         let error = cx.roots().await.unwrap_err();
         assert!(matches!(error, AskError::Unsupported(_)));
         error.to_string()
@@ -81,7 +81,7 @@ async fn an_unsupported_server_request_names_the_missing_capability() {
 #[tokio::test]
 async fn a_client_that_disconnects_fails_the_server_request() {
     let (outcome, mut outcomes) = mpsc::channel(1);
-    let server = Server::new("s", "1").tool(Tool::new("ask", move |cx: Ctx| {
+    let server = Server::builder("s", "1").tool(Tool::new("ask", move |cx: Ctx| {
         let outcome = outcome.clone();
         async move {
             // Outlives the request.

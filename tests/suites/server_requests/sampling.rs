@@ -1,6 +1,7 @@
 //! Sampling.
 
 use mcp_protocol::AskError;
+use mcp_server::ServerBuilder;
 use mcp_types::{CreateMessageRequestParams, Role, SamplingMessage};
 
 use super::{Peer, answered, asked, failed, text, undeclared};
@@ -8,9 +9,9 @@ use crate::prelude::*;
 
 /// Creates a server whose tool `ask` sends these params, which may break the rules, and returns the
 /// number of content blocks and the stop reason.
-fn sampling(params: &Value) -> Server {
+fn sampling(params: &Value) -> ServerBuilder {
     let params: CreateMessageRequestParams = serde_json::from_value(params.clone()).unwrap();
-    Server::new("s", "1").tool(Tool::new("ask", move |cx: Ctx| {
+    Server::builder("s", "1").tool(Tool::new("ask", move |cx: Ctx| {
         let params = params.clone();
         async move {
             let answer = cx.sample(params).await?;
@@ -117,7 +118,7 @@ async fn sampling_that_breaks_the_rules_is_never_sent() {
 // proves: SAMP-012, SAMP-013, SAMP-026, M-SAMP-020, M-SAMP-023
 #[tokio::test]
 async fn both_shapes_of_content_and_any_stop_reason_are_read() {
-    let server = sampling(&params(json!([said("user")])));
+    let server = sampling(&params(json!([said("user")]))).build().unwrap();
     let block = json!({ "type": "text", "text": "x" });
     let used = |id: &str| json!({ "type": "tool_use", "id": id, "name": "t", "input": {} });
     let answer = |content: Value, reason: &str| json!({ "role": "assistant", "content": content, "model": "m", "stopReason": reason });
@@ -149,7 +150,7 @@ async fn both_shapes_of_content_and_any_stop_reason_are_read() {
 // proves: SAMP-031, SAMP-032
 #[tokio::test]
 async fn meta_of_tool_uses_and_results_is_returned_unchanged() {
-    let server = Server::new("s", "1").tool(Tool::new("ask", async |cx: Ctx| {
+    let server = Server::builder("s", "1").tool(Tool::new("ask", async |cx: Ctx| {
         let mut params = CreateMessageRequestParams::new(vec![SamplingMessage::user("x")], 5);
         params.tools = Some(Vec::new());
         let answer = cx.sample(params.clone()).await?;

@@ -19,7 +19,7 @@ fn able() -> Value {
 async fn a_url_elicitation_has_an_id_and_its_completion_is_notified_to_its_client() {
     let kept: Arc<Mutex<Vec<UrlElicitation>>> = Arc::default();
     let visits = Arc::clone(&kept);
-    let server = Server::new("s", "1").tool(Tool::new("ask", move |cx: Ctx| {
+    let server = Server::builder("s", "1").tool(Tool::new("ask", move |cx: Ctx| {
         let visits = Arc::clone(&visits);
         async move {
             let visit = cx.elicit_url("Connect", URL).await?;
@@ -27,6 +27,7 @@ async fn a_url_elicitation_has_an_id_and_its_completion_is_notified_to_its_clien
             Ok::<_, AskError>("asked")
         }
     }));
+    let server = server.build().unwrap();
     let mut peer = Peer::session(server.clone(), able()).await;
     let mut other = Peer::session(server, able()).await;
     let mut ids = BTreeSet::new();
@@ -52,7 +53,7 @@ async fn a_url_elicitation_has_an_id_and_its_completion_is_notified_to_its_clien
 // proves: M-ELIC-018, M-ELIC-019, M-ELIC-020
 #[tokio::test]
 async fn without_a_session_a_url_elicitation_has_no_id_and_no_completion() {
-    let server = Server::new("s", "1").tool(Tool::new("ask", async |cx: Ctx| {
+    let server = Server::builder("s", "1").tool(Tool::new("ask", async |cx: Ctx| {
         let visit = cx.elicit_url("Connect", URL).await?;
         let is_notified = visit.complete();
         Ok::<_, AskError>(format!("{} {is_notified}", visit.accepted))
@@ -70,9 +71,12 @@ async fn without_a_session_a_url_elicitation_has_no_id_and_no_completion() {
 // proves: ELIC-030, M-ELIC-018
 #[tokio::test]
 async fn an_invalid_url_is_never_sent() {
-    let server = Server::new("s", "1").tool(Tool::new("ask", async |cx: Ctx| {
-        cx.elicit_url("Connect", "not a url").await.map(|_| "never")
-    }));
+    let server = Server::builder("s", "1")
+        .tool(Tool::new("ask", async |cx: Ctx| {
+            cx.elicit_url("Connect", "not a url").await.map(|_| "never")
+        }))
+        .build()
+        .unwrap();
     for is_stateless in [false, true] {
         let mut peer = Peer::open(server.clone(), able(), is_stateless).await;
         failed(&mut peer, "not a URL").await;
@@ -82,9 +86,12 @@ async fn an_invalid_url_is_never_sent() {
 // proves: ELIC-039, ELIC-040, ELIC-041, ELIC-042, ELIC-043
 #[tokio::test]
 async fn a_url_that_is_needed_first_is_an_error_only_clients_with_urls_see() {
-    let server = Server::new("s", "1").tool(Tool::new("ask", |cx: Ctx| {
-        Err::<String, _>(cx.urls_required([("Connect", URL)]))
-    }));
+    let server = Server::builder("s", "1")
+        .tool(Tool::new("ask", |cx: Ctx| {
+            Err::<String, _>(cx.urls_required([("Connect", URL)]))
+        }))
+        .build()
+        .unwrap();
     let mut peer = Peer::session(server.clone(), able()).await;
     let call = named("ask", json!({}));
     let error = peer.expect_error("tools/call", call, -32042).await;

@@ -41,7 +41,7 @@ fn endless(dropped: &Arc<AtomicUsize>, started: &Arc<Notify>) -> Tool {
 }
 
 async fn with(builder: Builder, revision: Revision, tools: Vec<Tool>) -> Client {
-    let server = Server::new("tasks", "1").tools(tools);
+    let server = Server::builder("tasks", "1").tools(tools);
     let client = connect(builder.revision(revision), server).await.unwrap();
     assert_eq!(client.revision(), revision);
     client

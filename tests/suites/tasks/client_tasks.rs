@@ -1,13 +1,14 @@
 //! Server requests that the client answers as tasks (2025-11-25).
 
 use mcp_client::TaskLimits;
+use mcp_server::ServerBuilder;
 use mcp_transport_stdio::in_memory;
 
 use super::Peer;
 use crate::prelude::*;
 
 /// Creates a server that elicits a name and waits for a day.
-fn server() -> Server {
+fn server() -> ServerBuilder {
     let ask = async |cx: Ctx| {
         let cx = cx.as_task(Duration::from_secs(3_600));
         let answer = cx.elicit::<Name>("Enter your name").await?;
@@ -16,7 +17,7 @@ fn server() -> Server {
             None => "Hello, stranger!".to_owned(),
         })
     };
-    Server::new("asks", "1").tool(Tool::new("ask", ask))
+    Server::builder("asks", "1").tool(Tool::new("ask", ask))
 }
 
 fn takes_tasks() -> Value {

@@ -96,7 +96,9 @@ fn expired_tasks_are_unknown() {
     runtime.block_on(async {
         let server = gate()
             .server
-            .task_options(TaskOptions::new().with_clock(clock));
+            .task_options(TaskOptions::new().with_clock(clock))
+            .build()
+            .unwrap();
         let mut peer = Peer::legacy(server.clone(), json!({})).await;
         let id = peer.augmented("must").await;
         peer.until(&id, "completed").await;
@@ -211,7 +213,7 @@ async fn tasks_have_limits_and_what_is_over_them_is_refused() {
 #[tokio::test]
 async fn a_result_that_cannot_be_stored_is_a_failure() {
     let large = Tool::new("large", || "x".repeat(100_000)).task(TaskMode::Required);
-    let server = Server::new("large", "1")
+    let server = Server::builder("large", "1")
         .tool(large)
         .task_store(MemoryStore::new().with_max_bytes(8_192));
     let mut peer = Peer::able(server);
@@ -225,7 +227,7 @@ async fn an_error_with_required_urls_fails_a_task() {
     let visit = Tool::new("visit", async |cx: Ctx| {
         Err::<String, _>(cx.urls_required([("Sign in", "https://example.com/in")]))
     });
-    let server = Server::new("urls", "1").tool(visit.task(TaskMode::Required));
+    let server = Server::builder("urls", "1").tool(visit.task(TaskMode::Required));
     let mut peer = Peer::able(server);
     let capabilities = json!({ "elicitation": { "url": {} }, "extensions": { "io.modelcontextprotocol/tasks": {} } });
     peer.client.capabilities = capabilities;

@@ -15,7 +15,7 @@ async fn the_extension_is_declared_and_nothing_else_of_tasks() {
     for tool in listed["tools"].as_array().unwrap() {
         assert_eq!(tool["execution"], Value::Null, "{tool}");
     }
-    let server = Server::new("plain", "1").tool(Tool::new("plain", || "x"));
+    let server = Server::builder("plain", "1").tool(Tool::new("plain", || "x"));
     let mut plain = Peer::able(server);
     let discovered = plain.call("server/discover", json!({})).await;
     assert_eq!(discovered["capabilities"]["extensions"], Value::Null);
@@ -27,7 +27,7 @@ async fn the_extension_is_declared_and_nothing_else_of_tasks() {
 // proves: M-BASE-012, M-TASK-002, M-TASK-003, M-TASK-006, M-TASK-056
 #[tokio::test]
 async fn only_a_request_that_declares_the_extension_becomes_a_task() {
-    let server = everything::server();
+    let server = everything::server().build().unwrap();
     let mut able = Peer::able(server.clone());
     let slow = json!({ "name": "slow_compute", "arguments": { "seconds": 0.01, "label": "x" } });
     let created = able.call("tools/call", slow.clone()).await;
@@ -156,7 +156,7 @@ async fn cancellation_is_always_acknowledged() {
 // proves: M-TASK-049, M-TASK-050, M-TASK-051, M-TASK-057, M-TASK-058
 #[tokio::test]
 async fn requests_about_tasks_are_refused_in_order() {
-    let server = gate().server;
+    let server = gate().server.build().unwrap();
     let mut able = Peer::able(server.clone());
     let mut plain = Peer::modern(server, json!({}));
     for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
@@ -198,7 +198,8 @@ fn subscription(message: &Value) -> &Value {
 #[tokio::test]
 async fn a_subscription_receives_all_notifications_of_a_task() {
     let gate = gate();
-    let mut peer = Peer::able(gate.server.clone());
+    let server = gate.server.build().unwrap();
+    let mut peer = Peer::able(server.clone());
     let params = json!({ "name": "work", "_meta": { "progressToken": "p", "io.modelcontextprotocol/logLevel": "debug" } });
     let created = peer.call("tools/call", params).await;
     let id = created["taskId"].as_str().unwrap().to_owned();
@@ -230,7 +231,7 @@ async fn a_subscription_receives_all_notifications_of_a_task() {
     for message in &peer.heard {
         assert_eq!(message["method"], "notifications/tasks", "{message}");
     }
-    let mut plain = Peer::modern(gate.server, json!({}));
+    let mut plain = Peer::modern(server, json!({}));
     plain
         .expect_error("subscriptions/listen", wanted, -32021)
         .await;

@@ -8,7 +8,7 @@ use super::*;
 // proves: TASK-091, M-TASK-020
 #[tokio::test]
 async fn too_many_requests_are_rejected() {
-    let server = gate().server;
+    let server = gate().server.build().unwrap();
     let mut peer = Peer::legacy(server.clone(), json!({})).await;
     let id = peer.augmented("work").await;
     let mut refused = 0;
@@ -60,7 +60,7 @@ async fn leaves(cx: Ctx) -> Result<&'static str, HandlerError> {
 
 #[tokio::test]
 async fn the_handler_of_a_task_can_read_its_principal() {
-    let server = Server::new("s", "1").tools(mcp_server::tools![whose, leaves]);
+    let server = Server::builder("s", "1").tools([whose::tool(), leaves::tool()]);
     let alice = TestClient::new(server)
         .answer(
             json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } }),

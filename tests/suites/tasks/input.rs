@@ -152,7 +152,7 @@ async fn a_response_of_the_wrong_shape_is_requested_again_under_another_key() {
 // proves: M-TASK-018
 #[tokio::test]
 async fn a_detaching_handler_requests_input_in_round_trips_and_then_in_the_task() {
-    let server = Server::new("leaves", "1").tool(
+    let server = Server::builder("leaves", "1").tool(
         Tool::new("leaves", async |cx: Ctx| {
             let first = cx.named("first").elicit::<Name>("First?").await?;
             let noted = cx.memoize("noted", async { 7 }).await?;
@@ -166,6 +166,7 @@ async fn a_detaching_handler_requests_input_in_round_trips_and_then_in_the_task(
         .task(TaskMode::Optional)
         .detachable(),
     );
+    let server = server.build().unwrap();
     let mut peer = Peer::able(server.clone());
     let call = json!({ "name": "leaves" });
     let asked = peer.call("tools/call", call.clone()).await;

@@ -27,7 +27,7 @@ async fn tasks_are_declared_where_there_is_something_to_run_as_one() {
         .expect_error("tasks/get", json!({ "taskId": "x" }), -32601)
         .await;
 
-    let mut plain = PipeEnd::to(Server::new("plain", "1").tool(Tool::new("plain", || "x")));
+    let mut plain = PipeEnd::to(Server::builder("plain", "1").tool(Tool::new("plain", || "x")));
     let opened = plain.handshake("2025-11-25", json!({})).await;
     assert_eq!(opened["capabilities"]["tasks"], Value::Null);
 }
@@ -80,7 +80,7 @@ async fn a_tool_declares_whether_it_runs_as_a_task() {
     assert_eq!(text(&peer.tool("plain").await), "plain");
 
     // A server without tasks ignores the member.
-    let server = Server::new("plain", "1").tool(Tool::new("plain", || "plain"));
+    let server = Server::builder("plain", "1").tool(Tool::new("plain", || "plain"));
     let mut peer = Peer::legacy(server, json!({})).await;
     assert_eq!(text(&peer.call("tools/call", plain).await), "plain");
 }

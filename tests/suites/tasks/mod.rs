@@ -10,8 +10,8 @@ mod restart;
 mod users;
 
 use mcp_jsonrpc::ErrorCode;
-use mcp_protocol::Service;
-use mcp_server::TaskMode;
+use mcp_protocol::IntoService;
+use mcp_server::{ServerBuilder, TaskMode};
 
 use crate::gate::OnDrop;
 use crate::peer::{self, text};
@@ -19,7 +19,7 @@ use crate::prelude::*;
 
 /// Permits for the tools of a server, which wait for them.
 struct Gate {
-    server: Server,
+    server: ServerBuilder,
     go: Arc<Semaphore>,
     /// Whether the handler of `work` was dropped.
     dropped: Arc<AtomicBool>,
@@ -57,7 +57,7 @@ fn gate() -> Gate {
         let error = ErrorObject::new(ErrorCode(7), "out of order").with_data(json!({ "a": [1] }));
         Err::<String, _>(HandlerError::protocol(error))
     };
-    let server = Server::new("gate", "1")
+    let server = Server::builder("gate", "1")
         .tool(Tool::new("work", work).task(TaskMode::Optional))
         .tool(Tool::new("must", || "at once").task(TaskMode::Required))
         .tool(Tool::new("ask", ask).task(TaskMode::Optional))
@@ -85,17 +85,17 @@ impl Peer {
     }
 
     /// Opens a session.
-    async fn legacy(service: impl Service, capabilities: Value) -> Self {
+    async fn legacy(service: impl IntoService, capabilities: Value) -> Self {
         Self::of(peer::Peer::session(service, capabilities).await)
     }
 
     /// Creates a client without a session that declares these capabilities with each request.
-    fn modern(service: impl Service, capabilities: Value) -> Self {
+    fn modern(service: impl IntoService, capabilities: Value) -> Self {
         Self::of(peer::Peer::with(service, capabilities))
     }
 
     /// Creates a client that declares the extension.
-    fn able(service: impl Service) -> Self {
+    fn able(service: impl IntoService) -> Self {
         let extension = json!({ "io.modelcontextprotocol/tasks": {} });
         let capabilities = json!({ "elicitation": {}, "extensions": extension });
         Self::modern(service, capabilities)

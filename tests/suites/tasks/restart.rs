@@ -42,7 +42,7 @@ fn a_resumed_task_continues_after_its_memoized_steps() {
     let store = Arc::new(MemoryStore::new());
     let [booked, runs] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
     let server = || {
-        Server::new("seats", "1")
+        Server::builder("seats", "1")
             .tool(booking(&booked, &runs))
             .task_store(Arc::clone(&store))
     };

@@ -1,5 +1,6 @@
 //! The programs under test, by the name in a transcript's header.
 
+use mcp_server::ServerBuilder;
 use mcp_types::{
     AudioContent, CreateMessageRequestParams, Root, SamplingMessage, SamplingMessageContentBlock,
     TextContent,
@@ -10,19 +11,19 @@ use crate::older;
 use crate::prelude::*;
 
 /// Returns a server.
-pub(super) fn server(name: &str) -> Server {
+pub(super) fn server(name: &str) -> ServerBuilder {
     match name {
         "everything" => everything::server(),
         "decorated" => older::decorated(),
         "relays" => relays(),
-        "empty" => Server::new("empty", "1").logging(false),
+        "empty" => Server::builder("empty", "1").logging(false),
         other => panic!("no server is called {other}"),
     }
 }
 
 /// A server that returns the model's response unchanged.
-fn relays() -> Server {
-    Server::new("relays", "1").tool(Tool::new("ask", async |cx: Ctx| {
+fn relays() -> ServerBuilder {
+    Server::builder("relays", "1").tool(Tool::new("ask", async |cx: Ctx| {
         let question = CreateMessageRequestParams::new(vec![SamplingMessage::user("x")], 5);
         let answer = cx.sample(question).await?;
         Ok::<_, HandlerError>(serde_json::to_string(&answer.content)?)

@@ -1,5 +1,6 @@
 //! A server under test, and a client that follows the script.
 
+use mcp_server::ServerBuilder;
 use mcp_tests::http::{Peer, Reply, send_legacy};
 use mcp_tests::wire::initialize_params;
 use mcp_transport_http::LegacyEndpoint;
@@ -156,7 +157,7 @@ struct Http {
 }
 
 impl Http {
-    fn new(server: Server) -> Self {
+    fn new(server: ServerBuilder) -> Self {
         let (heard, said) = mpsc::channel(MANY);
         let endpoint = Endpoint::new(server).expect("a server fit to be served");
         Self {
@@ -198,7 +199,7 @@ struct Sse {
 }
 
 impl Sse {
-    async fn open(server: Server) -> Self {
+    async fn open(server: ServerBuilder) -> Self {
         let endpoint = Endpoint::new(server).expect("a server fit to be served");
         let legacy = endpoint.legacy();
         let mut stream = send_legacy(&legacy, Method::GET, "/sse", "", None).await;

@@ -113,8 +113,8 @@ fn format(root: &Path, files: Files) -> Result<Files, String> {
         .collect()
 }
 
-/// Writes the generated files whose content has changed, and removes files from the generated folder that are no longer
-/// generated. With `check`, changes nothing and reports these files as an error.
+/// Writes the files that differ and removes files of the generated folder that nothing generates any more. A check only
+/// lists them.
 fn apply(root: &Path, files: &Files, check: bool) -> Result<(), String> {
     let present = files::read(root, &[FOLDER], |path| path.ends_with(".rs"))?;
     let present = present.into_iter().map(|file| file.path);

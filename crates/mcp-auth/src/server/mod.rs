@@ -2,7 +2,7 @@
 //!
 //! ```no_run
 //! use mcp_auth::server::{Auth, Jwt, require_bearer};
-//! use mcp_server::{Server, tool, tools};
+//! use mcp_server::{Server, tool};
 //! use mcp_transport_http::{Endpoint, Options};
 //!
 //! /// Returns the name of the caller.
@@ -14,7 +14,7 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let verifier = Jwt::new("https://issuer.example")?;
 //! let guard = require_bearer("https://mcp.example.com/mcp", verifier).scope("mcp").build()?;
-//! let server = Server::new("who", "1.0.0").tools(tools![whoami]);
+//! let server = Server::builder("who", "1.0.0").tool(whoami::tool());
 //! let options = Options::new().allow_host("mcp.example.com");
 //! let app = guard.layer(Endpoint::with_options(server, options)?);
 //! // `app` is a tower service: mount it in hyper, axum or any other HTTP server.

@@ -65,7 +65,7 @@ impl ConnectOptions {
     ) -> Result<Connected, Error> {
         if self.policy.revisions().next().is_none() {
             return Err(Error::Invalid(format!(
-                "Builder::revision({}) and Builder::negotiation exclude every revision; change one of them",
+                "no revision up to {} is of the chosen kind",
                 self.policy.newest
             )));
         }

@@ -219,7 +219,7 @@ impl TaskHandle {
         );
         if task.era() == client.era() {
             if client.revision().is_stateless() && !self.shared.has_tasks() {
-                let problem = "the client did not declare the tasks capability; call Builder::task_calls before \
+                let problem = "the client did not declare tasks; call Builder::task_calls before \
                  connecting";
                 return Err(Error::Invalid(problem.to_owned()));
             }

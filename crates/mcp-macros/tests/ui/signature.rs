@@ -1,4 +1,4 @@
-use mcp_server::{Args, prompt, resource, tool, tools};
+use mcp_server::{Args, prompt, resource, tool};
 use serde_json::Value;
 
 #[tool]
@@ -38,5 +38,5 @@ fn variables(name: String, other: String) -> String {
 
 fn main() {
     // What is wrong with a function is said once, at the function.
-    let _: Vec<mcp_server::Tool> = tools![generic, borrowed, unnamed];
+    let _: [mcp_server::Tool; 3] = [generic::tool(), borrowed::tool(), unnamed::tool()];
 }

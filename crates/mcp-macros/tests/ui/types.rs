@@ -37,5 +37,5 @@ fn no_extractor(#[extract] plain: Plain) {
 }
 
 fn main() {
-    let _ = mcp_server::Server::new("s", "1").tool(no_extractor::tool());
+    let _ = mcp_server::Server::builder("s", "1").tool(no_extractor::tool());
 }

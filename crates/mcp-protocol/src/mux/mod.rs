@@ -119,9 +119,9 @@ impl Mux {
         mux
     }
 
-    /// Handles one frame; `frame` does not include the newline.
+    /// Handles one frame, without its newline.
     ///
-    /// A response that is ready is queued before this returns. A handler that is pending after one
+    /// Responses that are ready are queued when this returns. A handler that is pending after one
     /// poll is passed to `spawn`. After the end of the connection this does nothing.
     pub fn receive(self: &Arc<Self>, frame: &[u8], spawn: &mut dyn FnMut(PendingHandler)) {
         if self.closed.get().is_some() {

@@ -13,7 +13,7 @@ pub use error::TransportError;
 pub use inbound::{Inbound, Reply};
 pub use link::{Answer, Call, CallError, Delivery, Extras, Link, SentId, StatelessRequest};
 pub use payload::{Outcome, Payload, SharedText, WriteJson};
-pub use service::{ServerFacts, Service};
+pub use service::{IntoService, InvalidServer, ServerFacts, Service};
 pub use transport::{Connection, Transport};
 
 /// A boxed future that can move between threads.

@@ -1,5 +1,6 @@
-//! The trait between a session and a server.
+//! The traits between a session and a server.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,14 +16,6 @@ use crate::{Reply, RequestContext, Revision, Session};
 /// The session answers `initialize` and `ping`, rejects requests that the negotiated revision or
 /// the declared capabilities do not allow, and handles cancellation before it calls the service.
 pub trait Service: Send + Sync + 'static {
-    /// Checks whether the server configuration is valid. Transports call this before they start.
-    ///
-    /// # Errors
-    /// The configuration is invalid; the text describes what to correct.
-    fn ready(&self) -> Result<(), String> {
-        Ok(())
-    }
-
     /// Called when a transport begins to serve: background work may start now. Default: nothing.
     fn start(&self) {}
 
@@ -63,10 +56,6 @@ pub trait Service: Send + Sync + 'static {
 }
 
 impl<S: Service + ?Sized> Service for Arc<S> {
-    fn ready(&self) -> Result<(), String> {
-        (**self).ready()
-    }
-
     fn start(&self) {
         (**self).start();
     }
@@ -107,6 +96,43 @@ impl<S: Service + ?Sized> Service for Arc<S> {
         (**self).deadline()
     }
 }
+
+/// A server that can be served, or the builder of one.
+///
+/// Transports accept this type. Every [`Service`] implements it; a builder implements it by
+/// building its server.
+pub trait IntoService: Sized + Send + 'static {
+    /// Returns the server.
+    ///
+    /// # Errors
+    /// The configuration is invalid; the error says what to correct.
+    fn into_service(self) -> Result<Arc<dyn Service>, InvalidServer>;
+}
+
+impl<S: Service> IntoService for S {
+    fn into_service(self) -> Result<Arc<dyn Service>, InvalidServer> {
+        Ok(Arc::new(self))
+    }
+}
+
+/// The configuration of a server is invalid. The text says what to correct.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidServer(String);
+
+impl InvalidServer {
+    /// Creates an error; `problem` says what to correct.
+    pub fn new(problem: impl Into<String>) -> Self {
+        Self(problem.into())
+    }
+}
+
+impl fmt::Display for InvalidServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for InvalidServer {}
 
 /// The description of a server that `initialize` and `server/discover` report.
 #[derive(Debug, Clone)]

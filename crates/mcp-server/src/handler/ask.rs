@@ -26,7 +26,7 @@ use crate::{Call, Ctx, Extraction, FromCall, HandlerError, Spec, schema};
 /// let wipe = Tool::new("wipe", |Ask(confirm): Ask<Confirm>| {
 ///     if confirm.sure { "wiped" } else { "kept" }
 /// });
-/// # let _ = Server::new("s", "1").tool(wipe);
+/// # let _ = Server::builder("s", "1").tool(wipe);
 /// ```
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_structs, reason = "taken apart in parameter lists")]
@@ -34,7 +34,7 @@ pub struct Ask<T>(pub T);
 
 impl<S, T: DeserializeOwned + JsonSchema + Send + 'static> FromCall<S> for Ask<T> {
     fn from_call(call: &Call<'_>, _state: &S) -> Extraction<Self> {
-        let cx = Ctx::new(call.context.clone());
+        let cx = Ctx::of(call);
         Extraction::Later(Box::pin(async move {
             match cx.elicit::<T>(message_of::<T>()).await? {
                 Elicitation::Accepted(answer) => Ok(Self(answer)),

@@ -1,6 +1,7 @@
 //! The request context for handlers.
 
 use std::fmt;
+use std::sync::Weak;
 use std::time::{Duration, Instant};
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject};
@@ -16,24 +17,31 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::ask::{Elicitation, form_of};
-use crate::{Call, Extraction, FromCall, HandlerError};
+use super::server::ReportChange;
+use crate::{Call, Change, Extraction, FromCall, HandlerError};
 
 /// The request that a handler serves: progress, log messages, requests to the client, cancellation.
 ///
 /// Messages are sent on the stream of the request. A clone refers to the same request.
 #[derive(Clone)]
-pub struct Ctx(RequestContext);
+pub struct Ctx {
+    request: RequestContext,
+    server: Weak<dyn ReportChange>,
+}
 
 impl Ctx {
-    pub(crate) fn new(context: RequestContext) -> Self {
-        Self(context)
+    pub(crate) fn of(call: &Call<'_>) -> Self {
+        Self {
+            request: call.context.clone(),
+            server: call.server.reporter(),
+        }
     }
 
     /// Reports progress towards `total`; returns whether a notification was sent. It is sent only
     /// if the client requested progress and the value is greater than the last one, at most 50
     /// times per second after a burst of 64. The notification that reaches `total` is always sent.
     pub fn progress(&self, progress: f64, total: impl Into<Option<f64>>) -> bool {
-        self.0
+        self.request
             .progress(progress, total.into(), None, Instant::now())
     }
 
@@ -44,29 +52,30 @@ impl Ctx {
         total: impl Into<Option<f64>>,
         message: &str,
     ) -> bool {
-        self.0
+        self.request
             .progress(progress, total.into(), Some(message), Instant::now())
     }
 
     /// Returns the client's progress token, if it requested progress.
     pub fn progress_token(&self) -> Option<ProgressToken> {
-        self.0.progress_token()
+        self.request.progress_token()
     }
 
     /// Sends a log message if the client's log level admits it; returns whether it was sent. A
     /// session sends at most 100 messages per second after a burst of 500.
     pub fn log(&self, level: LoggingLevel, data: impl Into<Value>) -> bool {
-        self.0.log(level, None, data.into(), Instant::now())
+        self.request.log(level, None, data.into(), Instant::now())
     }
 
     /// Sends a log message with the name of a logger.
     pub fn log_as(&self, logger: &str, level: LoggingLevel, data: impl Into<Value>) -> bool {
-        self.0.log(level, Some(logger), data.into(), Instant::now())
+        self.request
+            .log(level, Some(logger), data.into(), Instant::now())
     }
 
     /// Returns the verified principal of the request, if an authentication layer verified one.
     pub fn principal(&self) -> Option<&Principal> {
-        self.0.principal()
+        self.request.principal()
     }
 
     /// Whether the request has all scopes in `scope`, one or more words. Over stdio the result is
@@ -74,32 +83,32 @@ impl Ctx {
     /// include the scopes. If this returns `false`, end the call: the client then receives a
     /// challenge with the missing scopes.
     pub fn permits(&self, scope: &str) -> bool {
-        self.0.permits(scope)
+        self.request.permits(scope)
     }
 
     /// Returns data of the transport about the request, if it has a `T`. Over HTTP this is
     /// `http::request::Parts`: headers, URI, and the extensions that layers and the listener added.
     /// Over stdio it is `None`.
     pub fn transport<T: 'static>(&self) -> Option<&T> {
-        self.0.transport()
+        self.request.transport()
     }
 
     /// Closes the connection that carries the stream of this request; the client resumes the stream
     /// after `retry` and loses no message. For long work, over HTTP from 2025-11-25 on. Elsewhere
     /// it does nothing and returns `false`.
     pub fn release(&self, retry: Duration) -> bool {
-        self.0.release(retry)
+        self.request.release(retry)
     }
 
     /// Completes when the client has cancelled the request or is gone. The handler's future is
     /// dropped then; use this for work on other tasks or threads.
     pub fn cancelled(&self) -> Cancelled {
-        self.0.cancelled()
+        self.request.cancelled()
     }
 
     /// Whether the client has cancelled the request or is gone, for blocking loops.
     pub fn is_cancelled(&self) -> bool {
-        !self.0.exchange().is_running()
+        !self.request.exchange().is_running()
     }
 
     /// Returns the same request, with a name for its input requests. On the stateless revision,
@@ -107,7 +116,7 @@ impl Ctx {
     /// text of the request, which must then be the same in each round trip.
     #[must_use]
     pub fn named(&self, name: &str) -> Self {
-        Self(self.0.named(name))
+        self.with_request(self.request.named(name))
     }
 
     /// Returns the same request, with elicitation and sampling as tasks if the client supports that
@@ -116,7 +125,7 @@ impl Ctx {
     /// task. If the client does not support tasks, nothing changes.
     #[must_use]
     pub fn as_task(&self, ttl: impl Into<Option<Duration>>) -> Self {
-        Self(self.0.as_task(ttl.into()))
+        self.with_request(self.request.as_task(ttl.into()))
     }
 
     /// Runs `work` once per call, although the handler may run again (a memoized step).
@@ -147,7 +156,7 @@ impl Ctx {
         name: &str,
         work: impl Future<Output = T>,
     ) -> Result<T, HandlerError> {
-        let Some(pending) = self.0.pending_input() else {
+        let Some(pending) = self.request.pending_input() else {
             return Ok(work.await);
         };
         if let Some(note) = pending.step_result(name) {
@@ -172,7 +181,7 @@ impl Ctx {
     /// The task cannot be created, because a limit is reached or the store failed. The call
     /// continues without a task.
     pub async fn detach(&self) -> Result<(), HandlerError> {
-        match self.0.pending_input() {
+        match self.request.pending_input() {
             Some(pending) => pending.detach().await.map_err(HandlerError::protocol),
             None => Ok(()),
         }
@@ -181,7 +190,7 @@ impl Ctx {
     /// Sets the status message of a task; returns whether the call is a task. The client receives
     /// the message when it polls or subscribes.
     pub fn status(&self, message: &str) -> bool {
-        self.0
+        self.request
             .pending_input()
             .is_some_and(|pending| pending.set_status(message))
     }
@@ -234,7 +243,7 @@ impl Ctx {
         Ok(UrlElicitation {
             id,
             accepted: result.action == ElicitAction::Accept,
-            context: self.0.clone(),
+            context: self.request.clone(),
         })
     }
 
@@ -256,11 +265,11 @@ impl Ctx {
             .client_capabilities()
             .and_then(|capabilities| capabilities.elicitation.as_ref())
             .is_some_and(|modes| modes.url.is_some());
-        let rules = self.0.rules();
+        let rules = self.request.rules();
         // A task is not called again, so its client is not asked to.
         let is_task = rules.stateless
             && self
-                .0
+                .request
                 .pending_input()
                 .is_some_and(|pending| pending.is_detached());
         if !(opens_urls && rules.elicitation_modes) || elicitations.is_empty() || is_task {
@@ -300,7 +309,7 @@ impl Ctx {
     /// # Errors
     /// See [`elicit`](Self::elicit).
     pub async fn elicit_raw(&self, params: ElicitRequestParams) -> Result<ElicitResult, AskError> {
-        self.0.elicit(params).await
+        self.request.elicit(params).await
     }
 
     /// Requests a completion from the client's model (sampling).
@@ -315,7 +324,7 @@ impl Ctx {
         &self,
         params: CreateMessageRequestParams,
     ) -> Result<CreateMessageResult, AskError> {
-        self.0.sample(params).await
+        self.request.sample(params).await
     }
 
     /// Requests the roots: the directories and files that the server may use.
@@ -323,44 +332,64 @@ impl Ctx {
     /// # Errors
     /// The client does not support roots, or is gone.
     pub async fn roots(&self) -> Result<Vec<Root>, AskError> {
-        Ok(self.0.roots().await?.roots)
+        Ok(self.request.roots().await?.roots)
     }
 
     /// Returns the client's description of itself. It is not verified: do not base trust on it.
     pub fn client(&self) -> Option<&Implementation> {
-        self.0.session().client()
+        self.request.session().client()
     }
 
     /// Returns the declared capabilities of the client.
     pub fn client_capabilities(&self) -> Option<&ClientCapabilities> {
-        self.0.session().client_capabilities()
+        self.request.session().client_capabilities()
     }
 
     /// Returns the `_meta` of the request.
     pub fn meta(&self) -> Option<&Meta> {
-        self.0.meta()
+        self.request.meta()
     }
 
     /// Returns the negotiated revision, for diagnostics: handlers do not need to know it.
     pub fn revision(&self) -> Revision {
-        self.0.session().revision()
+        self.request.session().revision()
+    }
+
+    /// Notifies the clients of the server that one of its lists or resources changed. The lists that
+    /// change through [`Server::tools`](crate::Server::tools) and the like need no call.
+    pub fn changed(&self, change: Change) {
+        if let Some(server) = self.server.upgrade() {
+            server.changed(change);
+        }
+    }
+
+    /// Notifies every client that subscribed to this resource that it changed.
+    pub fn resource_updated(&self, uri: &str) {
+        self.changed(Change::Resource(uri.to_owned()));
     }
 
     /// Returns the request context of `mcp-protocol`.
     pub fn request(&self) -> &RequestContext {
-        &self.0
+        &self.request
+    }
+
+    fn with_request(&self, request: RequestContext) -> Self {
+        Self {
+            request,
+            server: Weak::clone(&self.server),
+        }
     }
 }
 
 impl<S> FromCall<S> for Ctx {
     fn from_call(call: &Call<'_>, _state: &S) -> Extraction<Self> {
-        Extraction::Ready(Self::new(call.context.clone()))
+        Extraction::Ready(Self::of(call))
     }
 }
 
 impl fmt::Debug for Ctx {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Ctx").field(&self.0).finish()
+        f.debug_tuple("Ctx").field(&self.request).finish()
     }
 }
 

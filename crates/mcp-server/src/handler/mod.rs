@@ -4,6 +4,9 @@
 pub(crate) mod ask;
 pub(crate) mod ctx;
 pub(crate) mod output;
+pub(crate) mod server;
+#[cfg(feature = "log")]
+pub(crate) mod span;
 pub(crate) mod spec;
 
 use std::fmt;
@@ -15,8 +18,10 @@ use mcp_jsonrpc::decode;
 use mcp_protocol::{BoxFuture, Reply, RequestContext};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use tracing::Instrument as _;
 
 use crate::handler::output::{Finish, IntoOutput, Kind};
+use crate::handler::server::CallServer;
 use crate::{HandlerError, Spec};
 
 /// A function or closure, sync or async, whose parameters are extractors and whose return type
@@ -205,20 +210,61 @@ handlers!(A1 A2 A3 A4 A5 A6);
 handlers!(A1 A2 A3 A4 A5 A6 A7);
 handlers!(A1 A2 A3 A4 A5 A6 A7 A8);
 
-/// A call of a tool, prompt or resource, as extractors receive it.
-#[derive(Debug)]
+/// A call of a tool, prompt, resource or completer, as extractors receive it.
 #[non_exhaustive]
 pub struct Call<'a> {
     /// The arguments: the text of a JSON object.
     pub arguments: &'a str,
     /// The context of the request.
     pub context: RequestContext,
+    pub(crate) server: &'a dyn CallServer,
+}
+
+impl fmt::Debug for Call<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call")
+            .field("arguments", &self.arguments)
+            .field("context", &self.context)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Call<'_> {
+    /// Runs a handler in the span of the request: `request` with the fields `method` and `target`.
+    pub(crate) fn run<F>(
+        &self,
+        handler: &(dyn Fn(&Call<'_>, F) -> Reply + Send + Sync),
+        method: &'static str,
+        target: &str,
+        finish: F,
+    ) -> Reply {
+        let create = || tracing::info_span!("request", method, target);
+        #[cfg(feature = "log")]
+        let span = span::request_span(&self.context, create);
+        #[cfg(not(feature = "log"))]
+        let span = create();
+        if span.is_disabled() {
+            return handler(self, finish);
+        }
+        match span.in_scope(|| handler(self, finish)) {
+            Reply::Pending(future) => Reply::Pending(Box::pin(future.instrument(span))),
+            Reply::Blocking(work) => Reply::Blocking(Box::new(move || span.in_scope(work))),
+            reply => reply,
+        }
+    }
 }
 
 impl<'a> Call<'a> {
-    /// Creates a call.
-    pub fn new(arguments: &'a str, context: RequestContext) -> Self {
-        Self { arguments, context }
+    pub(crate) fn new(
+        arguments: &'a str,
+        context: RequestContext,
+        server: &'a dyn CallServer,
+    ) -> Self {
+        Self {
+            arguments,
+            context,
+            server,
+        }
     }
 }
 
@@ -230,7 +276,7 @@ impl<'a> Call<'a> {
     message = "`{Self}` cannot be a parameter of a handler on a server with state `{S}`",
     label = "not an extractor for this server",
     note = "a handler takes `Args<T>`, `State<T>`, `Ctx` and your own types that implement `FromCall<S>`",
-    note = "for `State<T>`: give the server its state with `Server::new(..).state(value)` before adding handlers"
+    note = "for `State<T>`: give the server its state with `Server::builder(..).state(value)` before adding handlers"
 )]
 pub trait FromCall<S>: Sized + Send + 'static {
     /// Whether the extractor keeps the [context](Call::context), for example to send requests,
@@ -315,6 +361,49 @@ impl<S, T: DeserializeOwned + JsonSchema + Send + 'static> FromCall<S> for Args<
 
     fn describe(spec: &mut Spec) {
         spec.input::<T>();
+    }
+}
+
+/// The arguments, or the error if they cannot be decoded; likewise for every other extractor. The
+/// handler runs in both cases.
+impl<S, T: FromCall<S>> FromCall<S> for Result<T, HandlerError> {
+    const KEEPS_CONTEXT: bool = T::KEEPS_CONTEXT;
+
+    fn from_call(call: &Call<'_>, state: &S) -> Extraction<Self> {
+        match T::from_call(call, state) {
+            Extraction::Ready(value) => Extraction::Ready(Ok(value)),
+            Extraction::Later(value) => Extraction::Later(Box::pin(async {
+                // Input requests must reach the client.
+                match value.await {
+                    Err(error) if error.is_input_required() => Err(error),
+                    result => Ok(result),
+                }
+            })),
+            Extraction::End(error) => Extraction::Ready(Err(error)),
+        }
+    }
+
+    fn describe(spec: &mut Spec) {
+        T::describe(spec);
+    }
+}
+
+/// `None` if the parameter cannot be extracted. The handler runs in both cases.
+impl<S, T: FromCall<S>> FromCall<S> for Option<T> {
+    const KEEPS_CONTEXT: bool = T::KEEPS_CONTEXT;
+
+    fn from_call(call: &Call<'_>, state: &S) -> Extraction<Self> {
+        match Result::<T, HandlerError>::from_call(call, state) {
+            Extraction::Ready(value) => Extraction::Ready(value.ok()),
+            Extraction::Later(value) => {
+                Extraction::Later(Box::pin(async { Ok(value.await?.ok()) }))
+            }
+            Extraction::End(error) => Extraction::End(error),
+        }
+    }
+
+    fn describe(spec: &mut Spec) {
+        T::describe(spec);
     }
 }
 

@@ -3,32 +3,68 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mcp_types::Completion;
+use mcp_jsonrpc::decode;
+use mcp_protocol::{Outcome, Payload, Rules, downgrade};
+use mcp_types::{CompleteResult, Completion};
+use serde::Deserialize;
 
-use crate::Ctx;
+use crate::handler::output::{Finish, IntoOutput, Kind, Plain};
+use crate::handler::{Erased, Handler, erase};
+use crate::{Call, Extraction, FromCall, HandlerError};
 
 /// Maximum number of values in a response, by the specification.
 const MAX_VALUES: usize = 100;
 
-/// A request for the completion of an argument.
-#[derive(Debug, Clone)]
+/// A request for the completion of an argument, as an extractor of completers.
+#[derive(Debug, Clone, Deserialize)]
 #[non_exhaustive]
 pub struct CompletionRequest {
     /// The current text of the argument.
     pub value: String,
     /// The arguments that were resolved before.
+    #[serde(default)]
     pub arguments: BTreeMap<String, String>,
-    /// The request.
-    pub ctx: Ctx,
 }
 
-impl CompletionRequest {
-    pub(crate) fn new(value: String, arguments: BTreeMap<String, String>, ctx: Ctx) -> Self {
-        Self {
-            value,
-            arguments,
-            ctx,
+impl<S> FromCall<S> for CompletionRequest {
+    const KEEPS_CONTEXT: bool = false;
+
+    fn from_call(call: &Call<'_>, _state: &S) -> Extraction<Self> {
+        match decode(call.arguments) {
+            Ok(request) => Extraction::Ready(request),
+            Err(error) => Extraction::End(HandlerError::from_decode(&error)),
         }
+    }
+}
+
+/// Marks handlers that complete arguments.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ForCompletion;
+
+impl Kind for ForCompletion {
+    type Output = Completions;
+    type Finish = FinishCompletion;
+}
+
+/// Finishes a completion.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct FinishCompletion {
+    pub(crate) rules: &'static Rules,
+}
+
+impl Finish<Completions> for FinishCompletion {
+    fn finish(self, output: Result<Completions, HandlerError>) -> Outcome {
+        let own = |error: HandlerError| downgrade::handler_error(error.into_error(), self.rules);
+        let completions = output.map_err(own)?;
+        Ok(Payload::of(CompleteResult::new(completions.into())))
+    }
+}
+
+impl<T: Into<Completions>> IntoOutput<ForCompletion, Plain> for T {
+    fn into_output(self) -> Result<Completions, HandlerError> {
+        Ok(self.into())
     }
 }
 
@@ -65,20 +101,25 @@ impl From<Completions> for Completion {
     }
 }
 
-type Completer = Arc<dyn Fn(CompletionRequest) -> Completions + Send + Sync>;
+/// Binds the state of the server to a completer.
+type Bind<S> = Box<dyn FnOnce(S) -> Erased<ForCompletion> + Send>;
 
 /// The completers of a prompt or template, by argument.
-#[derive(Default, Clone)]
-pub(crate) struct Completers(BTreeMap<String, Completer>);
+pub(crate) struct Completers<S>(BTreeMap<String, Bind<S>>);
 
-impl Completers {
-    pub(crate) fn add<R: Into<Completions>>(
-        &mut self,
-        argument: String,
-        complete: impl Fn(CompletionRequest) -> R + Send + Sync + 'static,
-    ) {
-        let complete = move |completing| complete(completing).into();
-        self.0.insert(argument, Arc::new(complete));
+/// Completers that have the state of the server.
+pub(crate) type BoundCompleters = BTreeMap<String, Erased<ForCompletion>>;
+
+impl<S> Default for Completers<S> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<S: Send + Sync + 'static> Completers<S> {
+    pub(crate) fn add<M>(&mut self, argument: String, complete: impl Handler<ForCompletion, S, M>) {
+        let bind = move |state| erase(complete, state, false);
+        self.0.insert(argument, Box::new(bind));
     }
 
     pub(crate) fn add_list<T: Into<String>>(
@@ -86,24 +127,38 @@ impl Completers {
         argument: String,
         values: impl IntoIterator<Item = T>,
     ) {
-        let values: Vec<String> = values.into_iter().map(Into::into).collect();
-        self.add(argument, move |completing| rank(&values, &completing.value));
+        let values: Arc<[String]> = values.into_iter().map(Into::into).collect();
+        self.add(argument, move |request: CompletionRequest| {
+            rank(&values, &request.value)
+        });
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// Gives the completers the state of the server.
+    pub(crate) fn bind(self, state: &S) -> BoundCompleters
+    where
+        S: Clone,
+    {
+        let bound = self.0.into_iter();
+        bound
+            .map(|(name, bind)| (name, bind(state.clone())))
+            .collect()
     }
 
-    /// Completes an argument; without a completer there are no suggestions.
-    pub(crate) fn run(&self, argument: &str, completing: CompletionRequest) -> Completions {
-        self.0
-            .get(argument)
-            .map(|complete| complete(completing))
-            .unwrap_or_default()
+    /// Gives the completers their state, so that they can be used with another state.
+    pub(crate) fn with_state<T>(self, state: &S) -> Completers<T>
+    where
+        S: Clone,
+    {
+        let bound = self.0.into_iter().map(|(name, bind)| {
+            let state = state.clone();
+            let bind: Bind<T> = Box::new(move |_| bind(state));
+            (name, bind)
+        });
+        Completers(bound.collect())
     }
 }
 

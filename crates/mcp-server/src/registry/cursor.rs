@@ -4,6 +4,7 @@
 //! authentication code covers the list and the principal: a client cannot make a cursor, use it
 //! on another list, or use the cursor of another principal. The server stores nothing.
 
+use data_encoding::BASE64URL_NOPAD;
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::Principal;
 
@@ -11,6 +12,8 @@ use crate::random;
 
 /// Maximum length of an accepted cursor, in bytes.
 const MAX_CURSOR: usize = 128;
+/// Maximum length of an accepted cursor with the position of a data source, in bytes.
+const MAX_TEXT_CURSOR: usize = 2_048;
 
 /// Returns the cursor after the item with this sequence number in this list.
 pub(crate) fn encode(list: &str, principal: Option<&Principal>, sequence: u64) -> String {
@@ -30,6 +33,27 @@ pub(crate) fn decode(
         .and_then(|(sequence, _)| u64::from_str_radix(sequence, 16).ok())
         .filter(|sequence| random::is_equal(&encode(list, principal, *sequence), cursor));
     sequence.ok_or_else(invalid)
+}
+
+/// Returns the cursor with a position of a data source.
+pub(crate) fn encode_text(list: &str, principal: Option<&Principal>, position: &str) -> String {
+    let code = code(list, principal, position.as_bytes());
+    format!("{}.{code}", BASE64URL_NOPAD.encode(position.as_bytes()))
+}
+
+/// Returns the position in a cursor of [`encode_text`].
+pub(crate) fn decode_text(
+    list: &str,
+    principal: Option<&Principal>,
+    cursor: &str,
+) -> Result<String, ErrorObject> {
+    let position = (cursor.len() <= MAX_TEXT_CURSOR)
+        .then(|| cursor.split_once('.'))
+        .flatten()
+        .and_then(|(position, _)| BASE64URL_NOPAD.decode(position.as_bytes()).ok())
+        .and_then(|position| String::from_utf8(position).ok())
+        .filter(|position| random::is_equal(&encode_text(list, principal, position), cursor));
+    position.ok_or_else(invalid)
 }
 
 /// Returns the authentication code of a position in a list.

@@ -57,12 +57,14 @@ pub(crate) use shared_setters;
 /// Defines the setters for completion of arguments and variables.
 macro_rules! completion_setters {
     () => {
-        /// Sets the completer of an argument or variable.
+        /// Sets the completer of an argument or variable: a function, sync or async, whose
+        /// parameters are extractors, usually a [`CompletionRequest`](crate::CompletionRequest) and
+        /// the state, and which returns a `Vec<String>` or [`Completions`](crate::Completions).
         #[must_use]
-        pub fn complete<R: Into<crate::Completions>>(
+        pub fn complete<M>(
             mut self,
             name: impl Into<String>,
-            complete: impl Fn(crate::CompletionRequest) -> R + Send + Sync + 'static,
+            complete: impl Handler<crate::ForCompletion, S, M>,
         ) -> Self {
             self.completers.add(name.into(), complete);
             self

@@ -6,10 +6,13 @@
 pub(crate) mod completion;
 pub(crate) mod cursor;
 pub(crate) mod definition;
+pub(crate) mod into;
+pub(crate) mod lister;
 pub(crate) mod prompt;
 pub(crate) mod resource;
 pub(crate) mod tool;
 
+use std::collections::HashSet;
 use std::sync::{Arc, OnceLock, RwLock, RwLockWriteGuard};
 
 use mcp_jsonrpc::ErrorObject;
@@ -62,14 +65,6 @@ struct Page {
     /// The items, and the sequence number of the last one, if another page follows: its cursor is
     /// different for each principal.
     next: Option<(String, u64)>,
-}
-
-impl<E> Default for Registry<E> {
-    fn default() -> Self {
-        Self {
-            snapshot: RwLock::new(Arc::new(Snapshot::new(Vec::new(), 1))),
-        }
-    }
 }
 
 impl<E> Snapshot<E> {
@@ -227,11 +222,36 @@ fn page_text<E: Entry>(list: &str, next: Option<u64>, principal: Option<&Princip
     })
 }
 
+fn taken<E: Entry>(entry: &E) -> RegistrationError {
+    RegistrationError::new(format!(
+        "{} {:?} is already registered; remove it first or choose another name",
+        E::WHAT,
+        entry.key()
+    ))
+}
+
 fn is_visible<E: Entry>(entry: &E, session: &Session) -> bool {
     entry.visible().is_none_or(|visible| visible(session))
 }
 
 impl<E: Entry> Registry<E> {
+    /// Creates a registry. Items whose key is already taken are reported in `problems`.
+    pub(crate) fn new(entries: Vec<E>, problems: &mut Vec<RegistrationError>) -> Self {
+        let mut keys = HashSet::with_capacity(entries.len());
+        let mut items = Vec::with_capacity(entries.len());
+        for (entry, sequence) in entries.into_iter().zip(1..) {
+            if keys.insert(entry.key().to_owned()) {
+                items.push((sequence, Arc::new(entry)));
+            } else {
+                problems.push(taken(&entry));
+            }
+        }
+        let next = items.len() as u64 + 1;
+        Self {
+            snapshot: RwLock::new(Arc::new(Snapshot::new(items, next).indexed())),
+        }
+    }
+
     pub(crate) fn snapshot(&self) -> Arc<Snapshot<E>> {
         Arc::clone(
             &self
@@ -254,15 +274,10 @@ impl<E: Entry> Registry<E> {
         entries: Vec<E>,
     ) -> Result<PreparedChange<'_, E>, RegistrationError> {
         self.change(|items, next| {
-            let mut names: std::collections::HashSet<String> =
-                items.iter().map(|(_, e)| e.key().to_owned()).collect();
+            let mut keys: HashSet<String> = items.iter().map(|(_, e)| e.key().to_owned()).collect();
             for entry in entries {
-                if !names.insert(entry.key().to_owned()) {
-                    return Err(RegistrationError::new(format!(
-                        "{} {:?} is already registered; remove it first or choose another name",
-                        E::WHAT,
-                        entry.key()
-                    )));
+                if !keys.insert(entry.key().to_owned()) {
+                    return Err(taken(&entry));
                 }
                 items.push((*next, Arc::new(entry)));
                 *next += 1;
@@ -284,15 +299,6 @@ impl<E: Entry> Registry<E> {
         })
         .map(PreparedChange::commit)
         .is_ok()
-    }
-
-    /// Returns a registry with the same items that changes independently.
-    pub(crate) fn fork(&self) -> Self {
-        let snapshot = self.snapshot();
-        let copy = Snapshot::new(snapshot.items.clone(), snapshot.next).indexed();
-        Self {
-            snapshot: RwLock::new(Arc::new(copy)),
-        }
     }
 
     fn change<Er>(

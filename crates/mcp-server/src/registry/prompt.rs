@@ -6,7 +6,7 @@ use mcp_types::PromptArgument;
 
 use crate::handler::output::ForPrompt;
 use crate::handler::{Erased, Handler, erase};
-use crate::registry::completion::Completers;
+use crate::registry::completion::{BoundCompleters, Completers};
 use crate::registry::definition::{
     Visible, check_icons, completion_setters, describe, shared_setters,
 };
@@ -18,12 +18,12 @@ use crate::{RegistrationError, Spec};
 pub struct Prompt<S = ()> {
     definition: mcp_types::Prompt,
     bind: Box<dyn FnOnce(S) -> Erased<ForPrompt> + Send>,
-    completers: Completers,
+    completers: Completers<S>,
     visible: Option<Visible>,
     problem: Option<String>,
 }
 
-impl<S: Send + Sync + 'static> Prompt<S> {
+impl<S: Clone + Send + Sync + 'static> Prompt<S> {
     /// Creates a prompt from a function whose parameters are extractors.
     pub fn new<M>(name: impl Into<String>, handler: impl Handler<ForPrompt, S, M>) -> Self {
         let mut spec = Spec::default();
@@ -42,6 +42,27 @@ impl<S: Send + Sync + 'static> Prompt<S> {
 
     shared_setters!();
     completion_setters!();
+
+    /// Replaces the name.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.definition.name = name.into();
+        self
+    }
+
+    /// Gives the handler its state, so that the prompt can be added to a server with another
+    /// state.
+    #[must_use]
+    pub fn with_state<T>(self, state: S) -> Prompt<T> {
+        let bind = self.bind;
+        Prompt {
+            completers: self.completers.with_state(&state),
+            bind: Box::new(move |_| bind(state)),
+            definition: self.definition,
+            visible: self.visible,
+            problem: self.problem,
+        }
+    }
 
     /// Replaces the arguments that were derived from the types of the handler.
     #[must_use]
@@ -75,9 +96,9 @@ impl<S: Send + Sync + 'static> Prompt<S> {
             ));
         }
         Ok(PromptEntry {
+            completers: self.completers.bind(&state),
             run: (self.bind)(state),
             definition: self.definition,
-            completers: self.completers,
             visible: self.visible,
         })
     }
@@ -95,7 +116,7 @@ impl<S> fmt::Debug for Prompt<S> {
 pub(crate) struct PromptEntry {
     pub(crate) definition: mcp_types::Prompt,
     pub(crate) run: Erased<ForPrompt>,
-    pub(crate) completers: Completers,
+    pub(crate) completers: BoundCompleters,
     pub(crate) visible: Option<Visible>,
 }
 

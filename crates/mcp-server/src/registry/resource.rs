@@ -7,7 +7,7 @@ use mcp_types::Annotations;
 
 use crate::handler::output::ForResource;
 use crate::handler::{Erased, Handler, erase};
-use crate::registry::completion::Completers;
+use crate::registry::completion::{BoundCompleters, Completers};
 use crate::registry::definition::{
     Visible, check_icons, completion_setters, describe, shared_setters,
 };
@@ -21,12 +21,12 @@ pub struct Resource<S = ()> {
     /// The definition; if `uri` is a template, it becomes that of a resource template.
     definition: mcp_types::Resource,
     bind: Box<dyn FnOnce(S) -> Erased<ForResource> + Send>,
-    completers: Completers,
+    completers: Completers<S>,
     visible: Option<Visible>,
     problem: Option<String>,
 }
 
-impl<S: Send + Sync + 'static> Resource<S> {
+impl<S: Clone + Send + Sync + 'static> Resource<S> {
     /// Creates a resource from a function whose parameters are extractors. A `uri` with variables
     /// in braces (RFC 6570) makes it a template.
     pub fn new<M>(
@@ -47,6 +47,20 @@ impl<S: Send + Sync + 'static> Resource<S> {
 
     shared_setters!();
     completion_setters!();
+
+    /// Gives the handler its state, so that the resource can be added to a server with another
+    /// state.
+    #[must_use]
+    pub fn with_state<T>(self, state: S) -> Resource<T> {
+        let bind = self.bind;
+        Resource {
+            completers: self.completers.with_state(&state),
+            bind: Box::new(move |_| bind(state)),
+            definition: self.definition,
+            visible: self.visible,
+            problem: self.problem,
+        }
+    }
 
     /// Sets the MIME type; for a template, the common one of all its resources.
     #[must_use]
@@ -87,14 +101,13 @@ impl<S: Send + Sync + 'static> Resource<S> {
             return Err(fail(problem));
         }
         check_icons(definition.icons.iter().flatten()).map_err(fail)?;
-        let run = (self.bind)(state);
         if !definition.uri.contains('{') {
             if !form::is_uri(&definition.uri) {
                 return Err(fail("not a URI by RFC 3986".to_owned()));
             }
             return Ok(Registered::Fixed(ResourceEntry {
                 definition,
-                run,
+                run: (self.bind)(state),
                 visible: self.visible,
             }));
         }
@@ -121,8 +134,8 @@ impl<S: Send + Sync + 'static> Resource<S> {
         Ok(Registered::Template(TemplateEntry {
             definition: described,
             template,
-            run,
-            completers: self.completers,
+            completers: self.completers.bind(&state),
+            run: (self.bind)(state),
             visible: self.visible,
         }))
     }
@@ -161,6 +174,6 @@ pub(crate) struct TemplateEntry {
     pub(crate) definition: mcp_types::ResourceTemplate,
     pub(crate) template: UriTemplate,
     pub(crate) run: Erased<ForResource>,
-    pub(crate) completers: Completers,
+    pub(crate) completers: BoundCompleters,
     pub(crate) visible: Option<Visible>,
 }

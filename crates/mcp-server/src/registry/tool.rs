@@ -108,6 +108,32 @@ impl<S: Send + Sync + 'static> Tool<S> {
 
     shared_setters!();
 
+    /// Replaces the name.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.definition.name = name.into();
+        self
+    }
+
+    /// Gives the handler its state, so that the tool can be added to a server with another state.
+    #[must_use]
+    pub fn with_state<T>(self, state: S) -> Tool<T> {
+        let bind = self.bind;
+        Tool {
+            bind: Box::new(move |_, blocking| bind(state, blocking)),
+            definition: self.definition,
+            blocking: self.blocking,
+            keeps_context: self.keeps_context,
+            input: self.input,
+            wrapped: self.wrapped,
+            scope: self.scope,
+            visible: self.visible,
+            #[cfg(feature = "tasks")]
+            task_policy: self.task_policy,
+            problem: self.problem,
+        }
+    }
+
     /// Sets all behaviour hints.
     #[must_use]
     pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
@@ -192,7 +218,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
     }
 
     /// Runs the handler of an unfinished task again after a restart of the server, if the
-    /// [store](crate::Server::task_store) is persistent. Input responses and results of [memoized
+    /// [store](crate::ServerBuilder::task_store) is persistent. Input responses and results of [memoized
     /// steps](crate::Ctx::memoize) are available in the next run; all other work happens again.
     #[cfg(feature = "tasks")]
     #[must_use]
@@ -282,7 +308,7 @@ fn required(schema: &JsonObject) -> Vec<String> {
         .collect()
 }
 
-fn check_name(name: &str) -> Result<(), String> {
+pub(crate) fn check_name(name: &str) -> Result<(), String> {
     let legal = |b: u8| b.is_ascii_alphanumeric() || b"_-.".contains(&b);
     if (1..=128).contains(&name.len()) && name.bytes().all(legal) {
         return Ok(());

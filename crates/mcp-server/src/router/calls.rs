@@ -13,7 +13,7 @@ use crate::HandlerError;
 use crate::handler::output::{Finish, FinishPrompt, FinishResource, FinishTool, not_found};
 use crate::round_trip::{CallBinding, MultiRoundTrip, RoundTrip};
 use crate::server::core::Core;
-use crate::server::core::{GuardedRequest, Settings};
+use crate::server::settings::GuardedRequest;
 #[cfg(feature = "tasks")]
 use crate::tasks::ToolInvocation;
 
@@ -25,7 +25,6 @@ impl Core {
         self: &Arc<Self>,
         request: &Request<'_>,
         mut context: RequestContext,
-        settings: &Settings,
     ) -> Result<Reply, ErrorObject> {
         let target = Target::read(request, "name")?;
         let tools = self.tools.snapshot();
@@ -34,11 +33,11 @@ impl Core {
             ErrorObject::invalid_params(format!("unknown tool {name:?}"))
         })?;
         // Most handlers use only their arguments; `_meta` is not parsed for them.
-        let is_kept = tool.keeps_context || settings.is_guarded();
+        let is_kept = tool.keeps_context || self.settings.is_guarded();
         if let Some(meta) = target.meta.filter(|_| is_kept) {
             context.set_meta(meta);
         }
-        settings.check(&GuardedRequest {
+        self.settings.check(&GuardedRequest {
             method: method::TOOLS_CALL,
             target: Some(&target.name),
             context: &context,
@@ -59,7 +58,7 @@ impl Core {
                 round_trip: target.round_trip,
                 meta: target.meta,
             };
-            if let Some(reply) = self.start_task(&invocation, &context, settings)? {
+            if let Some(reply) = self.start_task(&invocation, &context)? {
                 return Ok(reply);
             }
         }
@@ -78,19 +77,28 @@ impl Core {
             arguments,
         };
         let round_trips = if tool.keeps_context || target.round_trip.is_retry() {
-            MultiRoundTrip::begin(target.round_trip, &mut context, &settings.keys, binding)?
+            MultiRoundTrip::begin(
+                target.round_trip,
+                &mut context,
+                &self.settings.keys,
+                binding,
+            )?
         } else {
             None
         };
-        let reply = (tool.run)(&Call::new(arguments, context), finish);
+        let reply = Call::new(arguments, context, self).run(
+            &*tool.run,
+            binding.method,
+            binding.target,
+            finish,
+        );
         Ok(wrap(round_trips, reply, binding))
     }
 
     pub(super) fn get_prompt(
-        &self,
+        self: &Arc<Self>,
         request: &Request<'_>,
         mut context: RequestContext,
-        settings: &Settings,
     ) -> Result<Reply, ErrorObject> {
         let target = Target::read(request, "name")?;
         if let Some(meta) = target.meta {
@@ -100,7 +108,7 @@ impl Core {
         let prompt = prompts
             .get(&target.name, context.session())
             .ok_or_else(|| unknown_prompt(&target.name))?;
-        settings.check(&GuardedRequest {
+        self.settings.check(&GuardedRequest {
             method: method::PROMPTS_GET,
             target: Some(&target.name),
             context: &context,
@@ -118,17 +126,25 @@ impl Core {
             target: &target.name,
             arguments,
         };
-        let round_trips =
-            MultiRoundTrip::begin(target.round_trip, &mut context, &settings.keys, binding)?;
-        let reply = (prompt.run)(&Call::new(arguments, context), finish);
+        let round_trips = MultiRoundTrip::begin(
+            target.round_trip,
+            &mut context,
+            &self.settings.keys,
+            binding,
+        )?;
+        let reply = Call::new(arguments, context, self).run(
+            &*prompt.run,
+            binding.method,
+            binding.target,
+            finish,
+        );
         Ok(wrap(round_trips, reply, binding))
     }
 
     pub(super) fn read_resource(
-        &self,
+        self: &Arc<Self>,
         request: &Request<'_>,
         mut context: RequestContext,
-        settings: &Settings,
     ) -> Result<Reply, ErrorObject> {
         let target = Target::read(request, "uri")?;
         if let Some(meta) = target.meta {
@@ -140,7 +156,7 @@ impl Core {
                 "the URI is longer than {MAX_URI} bytes"
             )));
         }
-        settings.check(&GuardedRequest {
+        self.settings.check(&GuardedRequest {
             method: method::RESOURCES_READ,
             target: Some(uri),
             context: &context,
@@ -155,12 +171,17 @@ impl Core {
             target: uri,
             arguments: "{}",
         };
-        let round_trips =
-            MultiRoundTrip::begin(target.round_trip, &mut context, &settings.keys, binding)?;
+        let round_trips = MultiRoundTrip::begin(
+            target.round_trip,
+            &mut context,
+            &self.settings.keys,
+            binding,
+        )?;
         let resources = self.resources.snapshot();
         if let Some(resource) = resources.get(uri, context.session()) {
             finish.mime.clone_from(&resource.definition.mime_type);
-            let reply = (resource.run)(&Call::new("{}", context), finish);
+            let reply =
+                Call::new("{}", context, self).run(&*resource.run, binding.method, uri, finish);
             return Ok(wrap(round_trips, reply, binding));
         }
         let templates = self.templates.snapshot();
@@ -174,7 +195,8 @@ impl Core {
         let variables = serde_json::to_string(&variables).map_err(|_| {
             ErrorObject::internal("the variables of the URI cannot be written as JSON")
         })?;
-        let reply = (template.run)(&Call::new(&variables, context), finish);
+        let reply =
+            Call::new(&variables, context, self).run(&*template.run, binding.method, uri, finish);
         Ok(wrap(round_trips, reply, binding))
     }
 }

@@ -2,25 +2,27 @@
 
 use std::sync::Arc;
 
-use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{Payload, Reply, RequestContext};
+use mcp_jsonrpc::{ErrorObject, text_of};
+use mcp_protocol::{Payload, Reply, RequestContext, Session};
 use mcp_types::{CompleteRequestParams, CompleteResult, Completion, CompletionReference, method};
 
 use super::{typed, unknown_prompt};
-use crate::Ctx;
-use crate::registry::completion::{CompletionRequest, Completions};
+use serde_json::json;
+
+use crate::Call;
+use crate::handler::Erased;
+use crate::registry::completion::{Completions, FinishCompletion, ForCompletion};
 use crate::server::core::Core;
-use crate::server::core::{GuardedRequest, Settings};
+use crate::server::settings::GuardedRequest;
 
 /// Maximum length of an argument value in a completion request, in bytes.
 const MAX_COMPLETION_VALUE: usize = 4_096;
 
 impl Core {
     pub(super) fn complete(
-        &self,
+        self: &Arc<Self>,
         params: Option<&str>,
         context: RequestContext,
-        settings: &Settings,
     ) -> Result<Reply, ErrorObject> {
         let params: CompleteRequestParams = typed(params)?;
         if params.argument.value.len() > MAX_COMPLETION_VALUE {
@@ -33,50 +35,50 @@ impl Core {
             CompletionReference::Resource(template) => &template.uri,
             other => return Err(unknown_reference(other)),
         };
-        settings.check(&GuardedRequest {
+        self.settings.check(&GuardedRequest {
             method: method::COMPLETION_COMPLETE,
             target: Some(target),
             context: &context,
         })?;
-        let session = Arc::clone(context.session());
-        let argument = params.argument.name;
-        let given = params.context.and_then(|context| context.arguments);
-        let completing = CompletionRequest::new(
-            params.argument.value,
-            given.unwrap_or_default(),
-            Ctx::new(context),
-        );
-        let completions = match &params.reference {
+        let argument = &params.argument.name;
+        let completer = match &params.reference {
             CompletionReference::Prompt(prompt) => {
                 let prompts = self.prompts.snapshot();
-                let entry = prompts.get(&prompt.name, &session);
+                let entry = prompts.get(&prompt.name, context.session());
                 let entry = entry.ok_or_else(|| unknown_prompt(&prompt.name))?;
                 let mut known = entry.definition.arguments.iter().flatten();
-                check_argument(known.any(|known| known.name == argument), &argument)?;
-                entry.completers.run(&argument, completing)
+                check_argument(known.any(|known| known.name == *argument), argument)?;
+                entry.completers.get(argument).cloned()
             }
-            CompletionReference::Resource(template) => {
-                self.complete_template(&template.uri, &argument, completing, &session)?
-            }
-            _ => Completions::default(),
+            _ => self.completer_of_template(target, argument, context.session())?,
         };
-        let result = CompleteResult::new(Completion::from(completions));
-        Ok(Reply::Ready(Ok(Payload::of(result))))
+        let Some(completer) = completer else {
+            let completion = Completion::from(Completions::default());
+            return Ok(Reply::ok(Payload::of(CompleteResult::new(completion))));
+        };
+        let given = params.context.and_then(|context| context.arguments);
+        let arguments =
+            json!({ "value": params.argument.value, "arguments": given.unwrap_or_default() });
+        let finish = FinishCompletion {
+            rules: context.rules(),
+        };
+        let arguments = text_of(&arguments);
+        let call = Call::new(&arguments, context, self);
+        Ok(call.run(&*completer, method::COMPLETION_COMPLETE, target, finish))
     }
 
-    pub(super) fn complete_template(
+    fn completer_of_template(
         &self,
         uri: &str,
         argument: &str,
-        completing: CompletionRequest,
-        session: &mcp_protocol::Session,
-    ) -> Result<Completions, ErrorObject> {
+        session: &Session,
+    ) -> Result<Option<Erased<ForCompletion>>, ErrorObject> {
         if let Some(entry) = self.templates.snapshot().get(uri, session) {
             check_argument(entry.template.variables().any(|v| v == argument), argument)?;
-            return Ok(entry.completers.run(argument, completing));
+            return Ok(entry.completers.get(argument).cloned());
         }
         if self.resources.snapshot().get(uri, session).is_some() {
-            return Ok(Completions::default());
+            return Ok(None);
         }
         let uri: String = uri.chars().take(256).collect();
         Err(ErrorObject::invalid_params(format!(

@@ -10,7 +10,7 @@ use mcp_types::v2026_07_28::SubscriptionFilter;
 use super::typed;
 use crate::Change;
 use crate::server::core::Core;
-use crate::server::core::{GuardedRequest, Settings};
+use crate::server::settings::GuardedRequest;
 use crate::server::subscriptions::Filter;
 
 /// Maximum number of resources in one subscription.
@@ -22,7 +22,6 @@ impl Core {
         self: &std::sync::Arc<Self>,
         params: Option<&str>,
         context: &RequestContext,
-        settings: &Settings,
     ) -> Result<Reply, ErrorObject> {
         let params: ListenParams = typed(params)?;
         let requested = params.notifications;
@@ -36,7 +35,7 @@ impl Core {
             )));
         }
         let guard = |target: Option<&str>| {
-            settings.check(&GuardedRequest {
+            self.settings.check(&GuardedRequest {
                 method: method::SUBSCRIPTIONS_LISTEN,
                 target,
                 context,
@@ -48,7 +47,7 @@ impl Core {
             requested == Some(true) && session.announces(change.method())
         };
         let known = |uri: &String| {
-            settings.subscribe && guard(Some(uri)).is_ok() && self.has_resource(uri, context)
+            self.settings.subscribe && guard(Some(uri)).is_ok() && self.has_resource(uri, context)
         };
         let filter = Filter {
             tools: announced(requested.tools_list_changed, &Change::Tools),

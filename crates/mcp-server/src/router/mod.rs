@@ -17,18 +17,20 @@ use mcp_types::{
 use mcp_types::{ServerTaskRequests, ServerTasksCapability, ToolsTaskRequests};
 use serde::de::DeserializeOwned;
 
+use crate::Call;
 use crate::handler::output::not_found;
 use crate::registry::Entry;
 use crate::registry::definition::Visible;
+use crate::registry::lister::{self, FinishResourceList};
 use crate::registry::prompt::PromptEntry;
 use crate::registry::resource::{ResourceEntry, TemplateEntry};
 use crate::registry::tool::ToolEntry;
 use crate::server::core::Core;
-use crate::server::core::{GuardedRequest, Settings};
+use crate::server::settings::GuardedRequest;
 
 impl Core {
     pub(crate) fn facts(&self) -> ServerFacts {
-        let settings = self.settings();
+        let settings = &self.settings;
         let mut capabilities = ServerCapabilities::default();
         let announce = settings.list_changed.then_some(true);
         let (tools, prompts) = (self.tools.snapshot(), self.prompts.snapshot());
@@ -45,7 +47,8 @@ impl Core {
             capability.list_changed = announce;
             capabilities.prompts = Some(capability);
         }
-        if !resources.is_empty() || !templates.is_empty() {
+        let has_lister = self.lister.is_some();
+        if !resources.is_empty() || !templates.is_empty() || has_lister {
             let mut resources = ResourcesCapability::default();
             resources.list_changed = announce;
             resources.subscribe = settings.subscribe.then_some(true);
@@ -79,7 +82,7 @@ impl Core {
             || prompts.is_paged(size)
             || resources.is_paged(size)
             || templates.is_paged(size);
-        if !listed_for_all || is_paged {
+        if !listed_for_all || is_paged || has_lister {
             facts.lists.scope = CacheScope::Private;
         }
         if !read_by_all {
@@ -90,38 +93,32 @@ impl Core {
 
     pub(crate) fn route(self: &Arc<Self>, request: &Request<'_>, context: RequestContext) -> Reply {
         let params = request.params;
-        let settings = self.settings();
         let rules = context.rules();
         let routed = match &*request.method {
-            method::TOOLS_CALL => self.call_tool(request, context, &settings),
-            method::PROMPTS_GET => self.get_prompt(request, context, &settings),
-            method::RESOURCES_READ => self.read_resource(request, context, &settings),
-            method::COMPLETION_COMPLETE => self.complete(params, context, &settings),
-            method::SUBSCRIPTIONS_LISTEN => self.listen(params, &context, &settings),
+            method::TOOLS_CALL => self.call_tool(request, context),
+            method::PROMPTS_GET => self.get_prompt(request, context),
+            method::RESOURCES_READ => self.read_resource(request, context),
+            method::COMPLETION_COMPLETE => self.complete(params, context),
+            method::SUBSCRIPTIONS_LISTEN => self.listen(params, &context),
             #[cfg(feature = "tasks")]
             method::TASKS_GET
             | method::TASKS_UPDATE
             | method::TASKS_CANCEL
             | method::TASKS_RESULT
-            | method::TASKS_LIST => self.serve_task(request, context, &settings),
+            | method::TASKS_LIST => self.serve_task(request, context),
+            method::RESOURCES_LIST if self.lister.is_some() => self.list_resources(params, context),
             other => self
-                .answer(other, params, &context, &settings)
+                .answer(other, params, &context)
                 .map(|payload| Reply::Ready(Ok(payload))),
         };
         routed.unwrap_or_else(|error| Reply::Ready(Err(downgrade::handler_error(error, rules))))
     }
 
     /// Handles requests that need no handler of the user.
-    fn answer(
-        &self,
-        method: &str,
-        params: Option<&str>,
-        context: &RequestContext,
-        settings: &Settings,
-    ) -> Outcome {
+    fn answer(&self, method: &str, params: Option<&str>, context: &RequestContext) -> Outcome {
         let session = context.session();
         let guard = |target: Option<&str>| {
-            settings.check(&GuardedRequest {
+            self.settings.check(&GuardedRequest {
                 method,
                 target,
                 context,
@@ -131,7 +128,7 @@ impl Core {
             guard(None)?;
             Ok(typed::<PaginatedRequestParams>(params)?.cursor)
         };
-        let size = settings.page_size;
+        let size = self.settings.page_size;
         match method {
             method::TOOLS_LIST => self
                 .tools
@@ -173,6 +170,36 @@ impl Core {
             }
             other => Err(ErrorObject::method_not_found(other)),
         }
+    }
+
+    /// Lists the registered resources and those of a data source.
+    fn list_resources(
+        self: &Arc<Self>,
+        params: Option<&str>,
+        context: RequestContext,
+    ) -> Result<Reply, ErrorObject> {
+        let method = method::RESOURCES_LIST;
+        self.settings.check(&GuardedRequest {
+            method,
+            target: None,
+            context: &context,
+        })?;
+        let cursor = typed::<PaginatedRequestParams>(params)?.cursor;
+        let position = lister::position(cursor.as_deref(), context.principal())?;
+        let snapshot = self.resources.snapshot();
+        let registered = match position {
+            None => snapshot
+                .iter(context.session())
+                .map(|entry| entry.definition.clone())
+                .collect(),
+            Some(_) => Vec::new(),
+        };
+        let finish = FinishResourceList::new(registered, &context);
+        let arguments = serde_json::json!(position).to_string();
+        let Some(lister) = &self.lister else {
+            return Err(ErrorObject::method_not_found(method));
+        };
+        Ok(Call::new(&arguments, context, self).run(&**lister, method, "", finish))
     }
 
     fn has_resource(&self, uri: &str, context: &RequestContext) -> bool {

@@ -1,89 +1,235 @@
-//! The builder methods for settings.
+//! The builder of a server.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::Revision;
+use mcp_protocol::{IntoService, InvalidServer, Revision, Service};
 use mcp_types::{Icon, JsonObject};
 
 use super::Server;
-use super::core::{GuardedRequest, Settings};
+use super::core::{Core, Parts};
+use super::settings::{GuardedRequest, Settings};
 #[cfg(feature = "seal")]
 use crate::StateKeys;
-use crate::sync::lock;
-use crate::{CacheHint, ChangeBus};
+use crate::handler::erase;
+use crate::registry::lister::ForResourceList;
+use crate::registry::resource::Registered;
+use crate::{
+    BuildError, CacheHint, ChangeBus, Handler, IntoPrompts, IntoResources, IntoTools,
+    RegistrationError,
+};
 
-impl<S: Clone + Send + Sync + 'static> Server<S> {
+/// Builds a [`Server`] with state `S`. Create it with [`Server::builder`].
+///
+/// `serve` of a transport accepts the builder as well as the server; build the server when its
+/// lists change while it runs. Items that cannot be registered are reported all together by
+/// [`build`](Self::build). The capabilities of the server are derived from what is added.
+///
+/// ```
+/// use mcp_server::{Server, Tool};
+///
+/// let server = Server::builder("clock", "1.0.0")
+///     .title("Clock")
+///     .tool(Tool::new("tick", || "tock"))
+///     .build()?;
+/// # Ok::<(), mcp_server::BuildError>(())
+/// ```
+#[must_use = "a builder does nothing until it is built or served"]
+pub struct ServerBuilder<S = ()> {
+    state: S,
+    pub(crate) parts: Box<Parts>,
+}
+
+impl ServerBuilder<()> {
+    pub(super) fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        Self {
+            state: (),
+            parts: Box::new(Parts {
+                tools: Vec::new(),
+                prompts: Vec::new(),
+                resources: Vec::new(),
+                templates: Vec::new(),
+                lister: None,
+                settings: Settings::new(name, version),
+                #[cfg(feature = "tasks")]
+                tasks: Default::default(),
+                problems: Vec::new(),
+            }),
+        }
+    }
+
+    /// Sets the state, which handlers that are added afterwards take as
+    /// [`State<T>`](crate::State). It is cloned for each handler and call: put large data into an
+    /// `Arc`.
+    pub fn state<S: Clone + Send + Sync + 'static>(self, state: S) -> ServerBuilder<S> {
+        ServerBuilder {
+            state,
+            parts: self.parts,
+        }
+    }
+}
+
+impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
+    /// Adds a tool. That of a function with `#[tool]` is `name::tool()`.
+    pub fn tool(self, tool: impl IntoTools<S>) -> Self {
+        self.tools(tool)
+    }
+
+    /// Adds tools, for example the methods of a type with `#[tools]`.
+    pub fn tools(mut self, tools: impl IntoTools<S>) -> Self {
+        for tool in tools.into_tools() {
+            match tool.register(self.state.clone()) {
+                Ok(entry) => self.parts.tools.push(entry),
+                Err(problem) => self.parts.problems.push(problem),
+            }
+        }
+        self
+    }
+
+    /// Adds a prompt. That of a function with `#[prompt]` is `name::prompt()`.
+    pub fn prompt(self, prompt: impl IntoPrompts<S>) -> Self {
+        self.prompts(prompt)
+    }
+
+    /// Adds prompts.
+    pub fn prompts(mut self, prompts: impl IntoPrompts<S>) -> Self {
+        for prompt in prompts.into_prompts() {
+            match prompt.register(self.state.clone()) {
+                Ok(entry) => self.parts.prompts.push(entry),
+                Err(problem) => self.parts.problems.push(problem),
+            }
+        }
+        self
+    }
+
+    /// Adds a resource or a resource template. That of a function with `#[resource]` is
+    /// `name::resource()`.
+    pub fn resource(self, resource: impl IntoResources<S>) -> Self {
+        self.resources(resource)
+    }
+
+    /// Adds resources and resource templates.
+    pub fn resources(mut self, resources: impl IntoResources<S>) -> Self {
+        for resource in resources.into_resources() {
+            match resource.register(self.state.clone()) {
+                Ok(Registered::Fixed(entry)) => self.parts.resources.push(entry),
+                Ok(Registered::Template(entry)) => self.parts.templates.push(entry),
+                Err(problem) => self.parts.problems.push(problem),
+            }
+        }
+        self
+    }
+
+    /// Adds the resources of a data source to `resources/list`. The handler returns a `Vec` of
+    /// resources, or one [`ResourcePage`](crate::ResourcePage) after the other if it takes a
+    /// [`Cursor`](crate::Cursor). The first page begins with all registered resources that the
+    /// client may see. To read the listed resources, add resource templates.
+    ///
+    /// ```
+    /// use mcp_server::types::Resource as Listed;
+    /// use mcp_server::{Cursor, Resource, ResourcePage, Server};
+    ///
+    /// async fn rows(Cursor(after): Cursor) -> ResourcePage {
+    ///     let start = after.and_then(|id| id.parse().ok()).unwrap_or(0);
+    ///     let rows = (start + 1..=start + 50).map(|id| Listed::new(format!("row://{id}"), "row"));
+    ///     ResourcePage::new(rows.collect(), (start < 100).then(|| (start + 50).to_string()))
+    /// }
+    ///
+    /// let server = Server::builder("rows", "1.0.0").list_resources(rows);
+    /// # let _ = server;
+    /// ```
+    pub fn list_resources<M>(mut self, handler: impl Handler<ForResourceList, S, M>) -> Self {
+        if self.parts.lister.is_some() {
+            let problem = "resources/list has two data sources; combine them in one handler";
+            return self.problem(RegistrationError::new(problem));
+        }
+        self.parts.lister = Some(erase(handler, self.state.clone(), false));
+        self
+    }
+
+    /// Builds the server.
+    ///
+    /// # Errors
+    /// Something cannot be registered, for example because two tools have the same name. The error
+    /// lists every problem.
+    pub fn build(self) -> Result<Server<S>, BuildError> {
+        let core = Core::new(*self.parts).map_err(BuildError::new)?;
+        Ok(Server {
+            core: Arc::new(core),
+            state: self.state,
+        })
+    }
+
+    /// Records a problem that [`build`](Self::build) reports.
+    pub(crate) fn problem(mut self, problem: RegistrationError) -> Self {
+        self.parts.problems.push(problem);
+        self
+    }
+
+    pub(crate) fn set(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(&mut self.parts.settings);
+        self
+    }
+
     /// Sets instructions for the model on how to use the server.
-    #[must_use]
     pub fn instructions(self, instructions: impl Into<String>) -> Self {
         self.set(|settings| settings.instructions = Some(instructions.into()))
     }
 
     /// Sets the display name.
-    #[must_use]
     pub fn title(self, title: impl Into<String>) -> Self {
         self.set(|settings| settings.info.title = Some(title.into()))
     }
 
     /// Sets the description of the server.
-    #[must_use]
     pub fn description(self, description: impl Into<String>) -> Self {
         self.set(|settings| settings.info.description = Some(description.into()))
     }
 
     /// Sets the URL of the website.
-    #[must_use]
     pub fn website(self, url: impl Into<String>) -> Self {
         self.set(|settings| settings.info.website_url = Some(url.into()))
     }
 
     /// Adds an icon.
-    #[must_use]
     pub fn icon(self, icon: Icon) -> Self {
         self.set(|settings| settings.info.icons.get_or_insert_default().push(icon))
     }
 
     /// Sets the supported revisions. Default: all.
-    #[must_use]
     pub fn revisions(self, revisions: impl IntoIterator<Item = Revision>) -> Self {
         self.set(|settings| settings.revisions = revisions.into_iter().collect())
     }
 
     /// Sets the number of items per page of a list. Default: 2,000.
-    #[must_use]
     pub fn page_size(self, items: usize) -> Self {
         self.set(|settings| settings.page_size = items)
     }
 
     /// Sets how long a handler may run before its request is answered with an error; `None` for no
     /// limit. Default: 10 minutes.
-    #[must_use]
     pub fn deadline(self, deadline: impl Into<Option<Duration>>) -> Self {
         self.set(|settings| settings.deadline = deadline.into())
     }
 
     /// Sets whether to declare logging. Without it no log messages are sent. Default: yes.
-    #[must_use]
     pub fn logging(self, logging: bool) -> Self {
         self.set(|settings| settings.logging = logging)
     }
 
     /// Sets whether clients may subscribe to resources. Default: yes.
-    #[must_use]
     pub fn subscriptions(self, subscribe: bool) -> Self {
         self.set(|settings| settings.subscribe = subscribe)
     }
 
     /// Sets whether clients are notified when a list changes. Default: yes.
-    #[must_use]
     pub fn announce_changes(self, announce: bool) -> Self {
         self.set(|settings| settings.list_changed = announce)
     }
 
     /// Declares an experimental capability.
-    #[must_use]
     pub fn experimental(self, name: impl Into<String>, value: JsonObject) -> Self {
         self.set(|settings| {
             settings.experimental.insert(name.into(), value);
@@ -94,14 +240,12 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     /// that are not the same for all clients are always private: lists with
     /// [hidden](crate::Tool::visible_if) items, and lists with more than one page, whose cursors
     /// belong to one principal.
-    #[must_use]
     pub fn cache_lists(self, hint: CacheHint) -> Self {
         self.set(|settings| settings.lists = hint)
     }
 
     /// Sets how long clients of the stateless revision may cache resource contents. Default: no
     /// caching.
-    #[must_use]
     pub fn cache_resources(self, hint: CacheHint) -> Self {
         self.set(|settings| settings.reads = hint)
     }
@@ -109,31 +253,38 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     /// Sets the keys that encrypt the state of a call between its round trips, for servers with
     /// several processes. Default: a random key.
     #[cfg(feature = "seal")]
-    #[must_use]
     pub fn state_keys(self, keys: StateKeys) -> Self {
         self.set(|settings| settings.keys = Arc::new(keys))
     }
 
     /// Sets the bus that distributes change notifications to other processes; see [`ChangeBus`].
-    #[must_use]
     pub fn change_bus(self, bus: impl ChangeBus) -> Self {
         self.set(|settings| settings.bus = Some(Arc::new(bus)))
     }
 
-    /// Sets a check that runs before each request and may reject it, for example for access control
-    /// or rate limits. A later call replaces the check.
-    #[must_use]
+    /// Adds a check that runs before each request and may reject it, for example for access control
+    /// or rate limits. Checks run in the order in which they were added; the first rejection counts.
     pub fn guard(
         self,
         guard: impl Fn(&GuardedRequest<'_>) -> Result<(), ErrorObject> + Send + Sync + 'static,
     ) -> Self {
-        self.set(|settings| settings.guard = Some(Arc::new(guard)))
+        self.set(|settings| settings.guards.push(Box::new(guard)))
     }
+}
 
-    pub(crate) fn set(self, change: impl FnOnce(&mut Settings)) -> Self {
-        let server = self.for_building();
-        change(Arc::make_mut(&mut lock(&server.core.settings)));
-        server.core.edited();
-        server
+impl<S: Clone + Send + Sync + 'static> IntoService for ServerBuilder<S> {
+    fn into_service(self) -> Result<Arc<dyn Service>, InvalidServer> {
+        match self.build() {
+            Ok(server) => Ok(Arc::new(server)),
+            Err(error) => Err(InvalidServer::new(error.to_string())),
+        }
+    }
+}
+
+impl<S> fmt::Debug for ServerBuilder<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerBuilder")
+            .field("info", &self.parts.settings.info)
+            .finish_non_exhaustive()
     }
 }

@@ -1,34 +1,36 @@
-//! The state that all handles of a server share, and its settings.
+//! The state that all handles of a server share.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, Weak};
 
-use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{Delivery, RequestContext, Revision, Session};
-use mcp_types::{Implementation, JsonObject, ResourceUpdatedNotificationParams};
+use mcp_protocol::{Delivery, Session};
+use mcp_types::ResourceUpdatedNotificationParams;
 
 use super::sessions::Sessions;
+use super::settings::Settings;
 use super::subscriptions::Subscriptions;
+use crate::handler::server::{CallServer, ReportChange};
 use crate::registry::Registry;
+use crate::registry::lister::Lister;
 use crate::registry::prompt::PromptEntry;
 use crate::registry::resource::{ResourceEntry, TemplateEntry};
 use crate::registry::tool::ToolEntry;
-use crate::round_trip::StateKeys;
 use crate::sync::lock;
-use crate::{CacheHint, Change, ChangeBus, RegistrationError};
+#[cfg(feature = "tasks")]
+use crate::tasks::{TaskConfig, Tasks};
+use crate::{Change, RegistrationError};
 
-/// A request that [`Server::guard`](crate::Server::guard) checks before it is served.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct GuardedRequest<'a> {
-    /// The method.
-    pub method: &'a str,
-    /// The tool, prompt or URI of the request; `None` for lists and settings.
-    pub target: Option<&'a str>,
-    /// The request.
-    pub context: &'a RequestContext,
+/// What the builder of a server collects.
+pub(crate) struct Parts {
+    pub(super) tools: Vec<ToolEntry>,
+    pub(super) prompts: Vec<PromptEntry>,
+    pub(super) resources: Vec<ResourceEntry>,
+    pub(super) templates: Vec<TemplateEntry>,
+    pub(super) lister: Option<Lister>,
+    pub(super) settings: Settings,
+    #[cfg(feature = "tasks")]
+    pub(crate) tasks: TaskConfig,
+    pub(super) problems: Vec<RegistrationError>,
 }
 
 /// The part of a server that does not depend on the type of its state.
@@ -37,67 +39,55 @@ pub(crate) struct Core {
     pub(crate) prompts: Registry<PromptEntry>,
     pub(crate) resources: Registry<ResourceEntry>,
     pub(crate) templates: Registry<TemplateEntry>,
-    pub(crate) settings: Mutex<Arc<Settings>>,
+    pub(crate) lister: Option<Lister>,
+    pub(crate) settings: Settings,
     pub(crate) subscriptions: Arc<Subscriptions>,
     #[cfg(feature = "tasks")]
-    pub(crate) tasks: Arc<crate::tasks::Tasks>,
+    pub(crate) tasks: Arc<Tasks>,
     sessions: Mutex<Sessions<Session>>,
-    /// Whether a transport serves it; from then on builder methods change a copy.
-    is_served: AtomicBool,
     edition: AtomicU64,
-    problems: Mutex<Vec<RegistrationError>>,
+}
+
+impl CallServer for Arc<Core> {
+    fn reporter(&self) -> Weak<dyn ReportChange> {
+        let core: Weak<Core> = Self::downgrade(self);
+        core
+    }
+}
+
+impl ReportChange for Core {
+    fn changed(&self, change: Change) {
+        self.edition.fetch_add(1, Ordering::AcqRel);
+        match &self.settings.bus {
+            Some(bus) => bus.publish(change),
+            None => self.deliver(&change),
+        }
+    }
 }
 
 impl Core {
-    pub(crate) fn new(name: impl Into<String>, version: impl Into<String>) -> Arc<Self> {
+    /// Creates a server from the parts that its builder collected, or returns everything that is
+    /// wrong with them.
+    pub(super) fn new(parts: Parts) -> Result<Self, Vec<RegistrationError>> {
+        let mut problems = parts.problems;
         let subscriptions = Arc::<Subscriptions>::default();
-        Arc::new(Self {
-            tools: Registry::default(),
-            prompts: Registry::default(),
-            resources: Registry::default(),
-            templates: Registry::default(),
-            settings: Mutex::new(Arc::new(Settings::new(name, version))),
+        let core = Self {
+            tools: Registry::new(parts.tools, &mut problems),
+            prompts: Registry::new(parts.prompts, &mut problems),
+            resources: Registry::new(parts.resources, &mut problems),
+            templates: Registry::new(parts.templates, &mut problems),
+            lister: parts.lister,
+            settings: parts.settings,
             #[cfg(feature = "tasks")]
-            tasks: crate::tasks::Tasks::new(Arc::clone(&subscriptions)),
+            tasks: Tasks::new(Arc::clone(&subscriptions), parts.tasks),
             subscriptions,
             sessions: Mutex::default(),
-            is_served: AtomicBool::new(false),
             edition: AtomicU64::new(0),
-            problems: Mutex::default(),
-        })
-    }
-
-    /// Records a failed registration.
-    pub(super) fn note(&self, problem: RegistrationError) {
-        lock(&self.problems).push(problem);
-    }
-
-    /// Returns an independent copy with the same registrations and settings, and no sessions.
-    pub(super) fn fork(&self) -> Arc<Self> {
-        let subscriptions = Arc::<Subscriptions>::default();
-        Arc::new(Self {
-            tools: self.tools.fork(),
-            prompts: self.prompts.fork(),
-            resources: self.resources.fork(),
-            templates: self.templates.fork(),
-            settings: Mutex::new(self.settings()),
-            #[cfg(feature = "tasks")]
-            tasks: self.tasks.fork(Arc::clone(&subscriptions)),
-            subscriptions,
-            sessions: Mutex::default(),
-            is_served: AtomicBool::new(false),
-            edition: AtomicU64::new(0),
-            problems: Mutex::default(),
-        })
-    }
-
-    pub(super) fn is_served(&self) -> bool {
-        self.is_served.load(Ordering::Acquire)
-    }
-
-    /// Marks the server as served and starts its work in the background.
-    pub(super) fn start(self: &Arc<Self>) {
-        self.is_served.store(true, Ordering::Release);
+        };
+        match problems.is_empty() {
+            true => Ok(core),
+            false => Err(problems),
+        }
     }
 
     /// Adds resources and templates, or none of them.
@@ -113,16 +103,6 @@ impl Core {
         Ok(())
     }
 
-    /// Returns the failed registrations and clears them.
-    pub(super) fn ready(&self) -> Result<(), String> {
-        let problems = std::mem::take(&mut *lock(&self.problems));
-        if problems.is_empty() {
-            return Ok(());
-        }
-        let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        Err(problems.join("; "))
-    }
-
     pub(super) fn edition(&self) -> u64 {
         self.edition.load(Ordering::Acquire)
     }
@@ -135,27 +115,9 @@ impl Core {
         lock(&self.sessions).remove(session);
     }
 
-    pub(crate) fn settings(&self) -> Arc<Settings> {
-        Arc::clone(&lock(&self.settings))
-    }
-
     /// Returns the open sessions.
     pub(crate) fn sessions(&self) -> Vec<Arc<Session>> {
         lock(&self.sessions).all()
-    }
-
-    /// Increments the edition, after a change of registrations or settings.
-    pub(crate) fn edited(&self) {
-        self.edition.fetch_add(1, Ordering::AcqRel);
-    }
-
-    /// Notifies all clients of a change, through the bus if there is one.
-    pub(super) fn changed(&self, change: Change) {
-        self.edited();
-        match &self.settings().bus {
-            Some(bus) => bus.publish(change),
-            None => self.deliver(&change),
-        }
     }
 
     pub(super) fn deliver(&self, change: &Change) {
@@ -176,63 +138,5 @@ impl Core {
             }
         }
         self.subscriptions.deliver(change);
-    }
-}
-
-/// Default deadline of a handler.
-const DEADLINE: Duration = Duration::from_secs(600);
-/// Default number of items per page of a list.
-const PAGE_SIZE: usize = 2_000;
-
-/// A check that runs before a request is served.
-pub(super) type RequestCheck =
-    Arc<dyn Fn(&GuardedRequest<'_>) -> Result<(), ErrorObject> + Send + Sync>;
-
-#[derive(Clone)]
-pub(crate) struct Settings {
-    pub(crate) info: Implementation,
-    pub(crate) instructions: Option<String>,
-    pub(crate) revisions: Vec<Revision>,
-    pub(crate) page_size: usize,
-    pub(crate) deadline: Option<Duration>,
-    pub(crate) logging: bool,
-    pub(crate) subscribe: bool,
-    pub(crate) list_changed: bool,
-    pub(crate) experimental: BTreeMap<String, JsonObject>,
-    pub(crate) extensions: BTreeMap<String, JsonObject>,
-    pub(crate) lists: CacheHint,
-    pub(crate) reads: CacheHint,
-    pub(crate) keys: Arc<StateKeys>,
-    pub(crate) bus: Option<Arc<dyn ChangeBus>>,
-    pub(super) guard: Option<RequestCheck>,
-}
-
-impl Settings {
-    pub(crate) fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
-        Self {
-            info: Implementation::new(name, version),
-            instructions: None,
-            revisions: Revision::ALL.to_vec(),
-            page_size: PAGE_SIZE,
-            deadline: Some(DEADLINE),
-            logging: true,
-            subscribe: true,
-            list_changed: true,
-            experimental: BTreeMap::new(),
-            extensions: BTreeMap::new(),
-            lists: CacheHint::NONE,
-            reads: CacheHint::NONE,
-            keys: Arc::new(StateKeys::random()),
-            bus: None,
-            guard: None,
-        }
-    }
-
-    pub(crate) fn is_guarded(&self) -> bool {
-        self.guard.is_some()
-    }
-
-    pub(crate) fn check(&self, guarded: &GuardedRequest<'_>) -> Result<(), ErrorObject> {
-        self.guard.as_ref().map_or(Ok(()), |guard| guard(guarded))
     }
 }

@@ -8,16 +8,15 @@ use mcp_jsonrpc::{ErrorCode, ErrorObject};
 use mcp_types::{JsonObject, MetaKey, MetaKeyKind};
 use serde_json::json;
 
-use crate::{Ctx, HandlerError, RegistrationError, Server};
+use crate::{Ctx, HandlerError, RegistrationError, ServerBuilder};
 
-impl<S: Clone + Send + Sync + 'static> Server<S> {
+impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// Declares support for an extension, with its settings; pass an empty object for an extension
     /// without settings.
     ///
     /// The identifier needs a prefix, for example `com.example/search`. An invalid identifier is
-    /// reported when the server is served. Handlers implement the extension; [`Ctx::extension`]
+    /// reported when the server is built. Handlers implement the extension; [`Ctx::extension`]
     /// returns whether the client supports it too.
-    #[must_use]
     pub fn extension(self, identifier: impl Into<String>, settings: JsonObject) -> Self {
         let identifier = identifier.into();
         match MetaKey::check(&identifier) {
@@ -28,7 +27,7 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
                 let problem = format!(
                     "extension {identifier:?}: the identifier needs a prefix, as in \"com.example/name\""
                 );
-                self.note(Err(RegistrationError::new(problem)))
+                self.problem(RegistrationError::new(problem))
             }
         }
     }

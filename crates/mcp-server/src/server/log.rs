@@ -1,33 +1,72 @@
-//! A `tracing` layer that forwards events to clients as log messages.
+//! A `tracing` layer that sends events to clients as log messages.
 
 use std::fmt;
-use std::sync::{Arc, Weak};
+use std::sync::Weak;
 use std::time::Instant;
 
-use mcp_protocol::Delivery;
+use mcp_protocol::{Delivery, RequestContext};
 use mcp_types::{LoggingLevel, LoggingMessageNotificationParams, method};
 use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
+use tracing_subscriber::registry::LookupSpan;
 
 use crate::Server;
+use crate::handler::span;
 use crate::server::core::Core;
 
-/// Forwards `tracing` events to every connected client whose log level admits them.
+/// The crates whose events are not sent, because sending a message creates such events.
+const OWN_CRATES: [&str; 10] = [
+    "mcp_auth",
+    "mcp_client",
+    "mcp_jsonrpc",
+    "mcp_protocol",
+    "mcp_schema",
+    "mcp_server",
+    "mcp_tasks_redb",
+    "mcp_transport_http",
+    "mcp_transport_stdio",
+    "mcp_types",
+];
+
+/// A layer that sends the `tracing` events of handlers to clients as log messages.
 ///
-/// The target becomes the logger, the fields become the data. Events of the crates of this SDK are
-/// not forwarded, because sending a message creates such events. Never trace secrets.
+/// An event inside a handler is sent to the client whose request the handler serves, on the stream
+/// of the request, if the client's log level admits it. This includes events of other tasks in the
+/// handler's span: `tokio::spawn(work.in_current_span())` with `tracing::Instrument`. Events outside
+/// of requests are not sent, unless [`broadcast`](Self::broadcast) is set. The target becomes the
+/// logger, the fields become the data. Events of the crates of this SDK are not sent.
+///
+/// ```
+/// use tracing_subscriber::layer::SubscriberExt as _;
+///
+/// let subscriber = tracing_subscriber::registry().with(mcp_server::LogLayer::new());
+/// # let _ = subscriber;
+/// ```
 ///
 /// Specification:
 /// [logging](https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging).
-pub struct LogLayer(Weak<Core>);
+#[derive(Default)]
+pub struct LogLayer {
+    broadcast: Weak<Core>,
+}
 
-impl<S> Server<S> {
-    /// Returns a layer for `tracing_subscriber::registry().with(..)`.
-    pub fn log_layer(&self) -> LogLayer {
-        LogLayer(Arc::downgrade(&self.core))
+impl LogLayer {
+    /// Creates a layer for `tracing_subscriber::registry().with(..)`.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sends the events outside of requests to every session of `server` whose log level admits
+    /// them. Every client can read them: use it only if no event outside of a request contains data
+    /// of one user. Clients of the stateless revision do not receive them.
+    #[must_use]
+    pub fn broadcast<S>(mut self, server: &Server<S>) -> Self {
+        self.broadcast = server.weak_core();
+        self
     }
 }
 
@@ -37,39 +76,66 @@ impl fmt::Debug for LogLayer {
     }
 }
 
-impl<S: Subscriber> Layer<S> for LogLayer {
-    fn on_event(&self, event: &Event<'_>, _context: Context<'_, S>) {
-        let metadata = event.metadata();
-        if metadata.target().starts_with("mcp_") {
+impl<R: Subscriber + for<'a> LookupSpan<'a>> Layer<R> for LogLayer {
+    fn on_new_span(&self, _: &Attributes<'_>, id: &Id, context: Context<'_, R>) {
+        let request = span::take_request();
+        if let (Some(request), Some(span)) = (request, context.span(id)) {
+            span.extensions_mut().insert(request);
+        }
+    }
+
+    fn on_event(&self, event: &Event<'_>, context: Context<'_, R>) {
+        let (target, level) = (event.metadata().target(), event.metadata().level());
+        let name = target.split("::").next().unwrap_or_default();
+        if OWN_CRATES.contains(&name) {
             return;
         }
-        let Some(core) = self.0.upgrade() else {
+        let spans = context.event_scope(event).into_iter().flatten();
+        let request = spans.into_iter().find_map(|span| {
+            let extensions = span.extensions();
+            extensions.get::<RequestContext>().cloned()
+        });
+        let level = level_of(*level);
+        match request {
+            Some(request) => {
+                let data = Value::Object(fields_of(event));
+                request.log(level, Some(target), data, Instant::now());
+            }
+            None => self.send_to_all(event, level),
+        }
+    }
+}
+
+impl LogLayer {
+    fn send_to_all(&self, event: &Event<'_>, level: LoggingLevel) {
+        let Some(core) = self.broadcast.upgrade() else {
             return;
         };
-        let (level, now) = (level_of(*metadata.level()), Instant::now());
-        let sessions = core.sessions();
+        let (sessions, now) = (core.sessions(), Instant::now());
         let mut sessions = sessions
             .iter()
-            .filter(|s| s.admits_log(level, now))
+            .filter(|session| session.admits_log(level, now))
             .peekable();
         if sessions.peek().is_none() {
             return;
         }
-        let mut fields = Fields(Map::new());
-        event.record(&mut fields);
-        let params = LoggingMessageNotificationParams::new(level, Value::Object(fields.0))
-            .with_logger(metadata.target());
+        let data = Value::Object(fields_of(event));
+        let params = LoggingMessageNotificationParams::new(level, data)
+            .with_logger(event.metadata().target());
         let Ok(params) = serde_json::to_vec(&params) else {
             return;
         };
+        let method = method::NOTIFICATIONS_MESSAGE;
         for session in sessions {
-            session.notify(
-                method::NOTIFICATIONS_MESSAGE,
-                Some(&params),
-                Delivery::Lossy,
-            );
+            session.notify(method, Some(&params), Delivery::Lossy);
         }
     }
+}
+
+fn fields_of(event: &Event<'_>) -> Map<String, Value> {
+    let mut fields = Fields(Map::new());
+    event.record(&mut fields);
+    fields.0
 }
 
 fn level_of(level: Level) -> LoggingLevel {

@@ -1,6 +1,6 @@
 //! Registration, copies and list cursors of a server.
 
-use mcp_protocol::{Principal, Revision, Service as _};
+use mcp_protocol::{Principal, Revision};
 use serde_json::json;
 
 use crate::testing::{TestClient, block_on};
@@ -15,52 +15,57 @@ fn resource(uri: &str) -> Resource {
 }
 
 #[test]
-fn resources_are_added_all_together_or_not_at_all() {
+fn items_are_added_all_together_or_not_at_all() {
     let template = || Resource::new("a://{x}", "family", || "text");
-    let server = Server::new("s", "1").resource(template());
-    let added = server.add_resources([resource("a://fixed/b"), template()]);
+    let server = Server::builder("s", "1")
+        .tool(tool("a"))
+        .resource(template());
+    let server = server.build().unwrap();
+    let added = server
+        .resources()
+        .add([resource("a://fixed/b"), template()]);
     assert!(added.unwrap_err().to_string().contains("a://{x}"));
-    server.add_resources([resource("a://fixed/b")]).unwrap();
+    server.resources().add(resource("a://fixed/b")).unwrap();
+    assert!(server.tools().add([tool("b"), tool("a")]).is_err());
+    server.tools().add(tool("b")).unwrap();
 }
 
 #[test]
-fn builder_methods_of_a_served_server_change_a_copy() {
-    let server = Server::new("s", "1").title("first").tool(tool("a"));
-    let early = server.clone();
-    let _client = TestClient::new(server.clone());
-    let copy = server.clone().title("second").tool(tool("b"));
-    assert_eq!(server.facts().info.title.as_deref(), Some("first"));
-    assert_eq!(copy.facts().info.title.as_deref(), Some("second"));
-    assert!(
-        early.add_tools([tool("b")]).is_ok(),
-        "not on the served server"
-    );
-    assert!(copy.add_tools([tool("a")]).is_err(), "copied");
+fn clones_of_a_server_share_its_lists() {
+    let server = Server::builder("s", "1").build().unwrap();
+    let other = server.clone();
+    server.tools().add(tool("a")).unwrap();
+    assert!(other.tools().add(tool("a")).is_err());
+    assert!(other.tools().remove("a"));
+    assert!(!server.tools().remove("a"));
 }
 
 #[test]
-fn handles_taken_before_serving_share_what_is_built_later() {
-    let server = Server::new("s", "1");
-    let handle = server.clone();
-    let server = server.tool(tool("a"));
-    assert!(handle.add_tools([tool("a")]).is_err());
-    drop(server);
-}
-
-#[test]
-fn a_failed_registration_is_reported_once() {
-    let server = Server::new("s", "1").tool(tool("a")).tool(tool("a"));
-    let problem = server.ready().unwrap_err();
-    assert!(problem.contains("\"a\" is already registered"), "{problem}");
-    assert_eq!(server.ready(), Ok(()));
+fn every_problem_is_reported_when_the_server_is_built() {
+    let server = Server::builder("s", "1")
+        .tools([tool("a"), tool("a b"), tool("a")])
+        .resource(resource("no uri"))
+        .extension("plain", serde_json::Map::new());
+    let error = server.build().unwrap_err();
+    assert_eq!(error.problems().len(), 4, "{error}");
+    for part in [
+        "\"a\" is already registered",
+        "\"a b\"",
+        "no uri",
+        "\"plain\"",
+    ] {
+        assert!(error.to_string().contains(part), "{part}: {error}");
+    }
 }
 
 #[test]
 fn a_list_cursor_is_invalid_for_another_principal() {
     for revision in [Revision::LATEST_WITH_SESSIONS, Revision::LATEST] {
-        let server = Server::new("s", "1")
+        let server = Server::builder("s", "1")
             .page_size(1)
-            .tools([tool("a"), tool("b")]);
+            .tools([tool("a"), tool("b")])
+            .build()
+            .unwrap();
         let client =
             |name: &str| TestClient::at(revision, server.clone()).on_behalf(Principal::new(name));
         let (ada, alan) = (client("ada"), client("alan"));

@@ -17,7 +17,7 @@ use super::wire::{declares_tasks, missing_extension, relate_to_task, short_id, s
 use crate::random::is_equal;
 use crate::registry::cursor;
 use crate::server::core::Core;
-use crate::server::core::{GuardedRequest, Settings};
+use crate::server::settings::GuardedRequest;
 
 /// Maximum length of a task id that is looked up, in bytes.
 const MAX_ID: usize = 256;
@@ -49,7 +49,6 @@ impl Core {
         self: &Arc<Self>,
         request: &Request<'_>,
         context: RequestContext,
-        settings: &Settings,
     ) -> Result<Reply, ErrorObject> {
         // This check comes first (M-TASK-051).
         if context.rules().stateless && !declares_tasks(&context) {
@@ -59,7 +58,7 @@ impl Core {
         self.start_recovery();
         let method = &*request.method;
         let guard = |target: Option<&str>| {
-            settings.check(&GuardedRequest {
+            self.settings.check(&GuardedRequest {
                 method,
                 target,
                 context: &context,
@@ -76,7 +75,7 @@ impl Core {
             let after = after
                 .map(|cursor| decode_cursor(owner, cursor))
                 .transpose()?;
-            let size = settings.page_size.clamp(1, PAGE);
+            let size = self.settings.page_size.clamp(1, PAGE);
             return Ok(Reply::Pending(Box::pin(task_request.list(after, size))));
         }
         let params: TaskParams = decode(params).map_err(invalid)?;
@@ -97,7 +96,7 @@ impl Core {
     pub(super) fn task_request(&self, context: RequestContext) -> TaskRequest {
         TaskRequest {
             tasks: Arc::clone(&self.tasks),
-            config: self.tasks.config(),
+            config: Arc::clone(&self.tasks.config),
             context,
         }
     }

@@ -25,31 +25,30 @@ mod wire;
 
 use mcp_protocol::task::TaskStore;
 
-use crate::Server;
+use std::sync::Arc;
+
+use crate::ServerBuilder;
 
 pub(crate) use options::TaskPolicy;
 pub use options::{TaskMode, TaskOptions};
 pub(crate) use start::ToolInvocation;
-pub(crate) use table::Tasks;
+pub(crate) use table::{TaskConfig, Tasks};
 
-impl<S: Clone + Send + Sync + 'static> Server<S> {
+impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// Stores tasks in `store`. Default: a [`MemoryStore`](crate::MemoryStore), which loses them
     /// when the process ends.
     ///
     /// With any other store, the server reads the unfinished tasks when it starts. Tools that are
     /// [resumable](crate::Tool::resumable) run again; other tasks end with an error.
-    #[must_use]
-    pub fn task_store(self, store: impl TaskStore) -> Self {
-        let server = self.for_building();
-        server.core.tasks.set_store(store);
-        server
+    pub fn task_store(mut self, store: impl TaskStore) -> Self {
+        self.parts.tasks.store = Arc::new(store);
+        self.parts.tasks.is_persistent = true;
+        self
     }
 
     /// Sets limits and times of tasks. [`TaskOptions`] documents the defaults.
-    #[must_use]
-    pub fn task_options(self, options: TaskOptions) -> Self {
-        let server = self.for_building();
-        server.core.tasks.set_options(options);
-        server
+    pub fn task_options(mut self, options: TaskOptions) -> Self {
+        self.parts.tasks.options = options;
+        self
     }
 }

@@ -49,7 +49,7 @@ impl Core {
         if self.tasks.recovery_started.swap(true, Ordering::AcqRel) {
             return;
         }
-        let config = self.tasks.config();
+        let config = Arc::clone(&self.tasks.config);
         if config.is_persistent && config.options.recovery {
             let core = Arc::clone(self);
             let handle = runtime.clone();
@@ -168,7 +168,8 @@ impl Core {
         let task = &record.task;
         tracing::info!(task = short_id(task.id()), owner = ?task.owner(), "task resumed");
         let arguments = task.call().arguments.clone();
-        let handler = super::start::run(tool, arguments, context, runtime.clone());
+        let handler =
+            super::start::run(Arc::clone(self), tool, arguments, context, runtime.clone());
         let runner = TaskRunner {
             tasks: Arc::clone(&self.tasks),
             guard,

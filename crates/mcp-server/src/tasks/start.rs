@@ -24,7 +24,6 @@ use crate::handler::output::{Finish, FinishTool};
 use crate::registry::tool::ToolEntry;
 use crate::round_trip::{CallBinding, MultiRoundTrip, RoundTrip};
 use crate::server::core::Core;
-use crate::server::core::Settings;
 
 /// How often the client of the stateless revision may send an invalid input response before the
 /// call fails; in a session the first response counts.
@@ -57,7 +56,6 @@ impl Core {
         self: &Arc<Self>,
         invocation: &ToolInvocation<'_>,
         context: &RequestContext,
-        settings: &Settings,
     ) -> Result<Option<Reply>, ErrorObject> {
         match self.execution(invocation, context)? {
             Execution::Inline => Ok(None),
@@ -72,12 +70,10 @@ impl Core {
                 }
                 let runtime = runtime()?;
                 let new_task = NewTask::new(self, invocation, context, ttl)?;
-                let future = new_task.start(runtime, Arc::clone(invocation.tool));
+                let future = new_task.start(Arc::clone(self), runtime, Arc::clone(invocation.tool));
                 Ok(Some(Reply::Pending(Box::pin(future))))
             }
-            Execution::Detachable => self
-                .start_detachable(invocation, context, settings)
-                .map(Some),
+            Execution::Detachable => self.start_detachable(invocation, context).map(Some),
         }
     }
 
@@ -137,7 +133,6 @@ impl Core {
         self: &Arc<Self>,
         invocation: &ToolInvocation<'_>,
         context: &RequestContext,
-        settings: &Settings,
     ) -> Result<Reply, ErrorObject> {
         let ToolInvocation {
             tool,
@@ -157,16 +152,20 @@ impl Core {
             target: &tool.definition.name,
             arguments,
         };
-        let Some(round_trips) =
-            MultiRoundTrip::begin(round_trip, &mut new_task.context, &settings.keys, binding)?
+        let Some(round_trips) = MultiRoundTrip::begin(
+            round_trip,
+            &mut new_task.context,
+            &self.settings.keys,
+            binding,
+        )?
         else {
             return Err(ErrorObject::internal(
                 "the call cannot detach: its revision has no \
              pending input",
             ));
         };
-        let call = Call::new(arguments, new_task.context.clone());
-        let handler = match (tool.run)(&call, finish) {
+        let call = Call::new(arguments, new_task.context.clone(), self);
+        let handler = match call.run(&*tool.run, binding.method, binding.target, finish) {
             Reply::Pending(handler) => handler,
             reply => return Ok(reply),
         };
@@ -220,7 +219,7 @@ impl NewTask {
         ttl: Option<Duration>,
     ) -> Result<Self, ErrorObject> {
         core.start_recovery();
-        let config = core.tasks.config();
+        let config = Arc::clone(&core.tasks.config);
         let session = context.session();
         let link = context.exchange().link();
         let mut call = TaskCall::new(
@@ -256,7 +255,7 @@ impl NewTask {
     }
 
     /// Stores the task, starts its handler and returns the answer to the request.
-    async fn start(mut self, runtime: Handle, tool: Arc<ToolEntry>) -> Outcome {
+    async fn start(mut self, core: Arc<Core>, runtime: Handle, tool: Arc<ToolEntry>) -> Outcome {
         let max_attempts = if self.context.rules().stateless {
             TRIES
         } else {
@@ -268,7 +267,7 @@ impl NewTask {
         let answer = created_result(&runner.record.task, self.context.rules().stateless);
         self.task_link.detach(runner.record.task.id());
         let arguments = self.call.arguments.clone();
-        let handler = run(tool, arguments, self.context, runtime.clone());
+        let handler = run(core, tool, arguments, self.context, runtime.clone());
         runner.spawn(Box::pin(handler), &runtime);
         Ok(answer)
     }
@@ -363,6 +362,7 @@ impl Drop for CreateGuard<'_> {
 
 /// Runs the handler of a task.
 pub(super) async fn run(
+    core: Arc<Core>,
     tool: Arc<ToolEntry>,
     arguments: RawJson,
     context: RequestContext,
@@ -372,7 +372,12 @@ pub(super) async fn run(
     if let Err(problem) = tool.input.check(&arguments) {
         return finish.finish(Err(HandlerError::arguments(problem)));
     }
-    match (tool.run)(&Call::new(&arguments, context), finish) {
+    match Call::new(&arguments, context, &core).run(
+        &*tool.run,
+        method::TOOLS_CALL,
+        &tool.definition.name,
+        finish,
+    ) {
         Reply::Ready(outcome) => outcome,
         Reply::Pending(handler) => handler.await,
         Reply::Blocking(work) => {
@@ -410,7 +415,7 @@ impl Tasks {
             loop {
                 tokio::time::sleep(EVERY).await;
                 let Some(tasks) = tasks.upgrade() else { return };
-                let config = tasks.config();
+                let config = Arc::clone(&tasks.config);
                 drop(tasks);
                 if let Err(error) = with_timeout(config.store.sweep(config.options.now())).await {
                     tracing::warn!(%error, "cannot remove expired tasks; trying again later");

@@ -24,7 +24,7 @@ const MAX_COUNTED: usize = 4_096;
 
 /// The tasks of a server.
 pub(crate) struct Tasks {
-    config: Mutex<Arc<TaskConfig>>,
+    pub(super) config: Arc<TaskConfig>,
     running: Mutex<Table>,
     counted: Mutex<HashMap<Principal, (Instant, u32)>>,
     pub(super) subscriptions: Arc<Subscriptions>,
@@ -37,11 +37,21 @@ pub(crate) struct Tasks {
 }
 
 /// The store and the options of tasks.
-pub(super) struct TaskConfig {
-    pub(super) store: Arc<dyn TaskStore>,
-    pub(super) options: TaskOptions,
+pub(crate) struct TaskConfig {
+    pub(crate) store: Arc<dyn TaskStore>,
+    pub(crate) options: TaskOptions,
     /// Whether the store may hold tasks of an earlier process.
-    pub(super) is_persistent: bool,
+    pub(crate) is_persistent: bool,
+}
+
+impl Default for TaskConfig {
+    fn default() -> Self {
+        Self {
+            store: Arc::new(MemoryStore::new()),
+            options: TaskOptions::new(),
+            is_persistent: false,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -67,23 +77,9 @@ pub(super) struct RunningGuard {
 }
 
 impl Tasks {
-    pub(crate) fn new(subscriptions: Arc<Subscriptions>) -> Arc<Self> {
-        let config = TaskConfig {
-            store: Arc::new(MemoryStore::new()),
-            options: TaskOptions::new(),
-            is_persistent: false,
-        };
-        Self::with_config(subscriptions, Arc::new(config))
-    }
-
-    /// Returns the tasks of another server with the same store and options.
-    pub(crate) fn fork(&self, subscriptions: Arc<Subscriptions>) -> Arc<Self> {
-        Self::with_config(subscriptions, self.config())
-    }
-
-    fn with_config(subscriptions: Arc<Subscriptions>, config: Arc<TaskConfig>) -> Arc<Self> {
+    pub(crate) fn new(subscriptions: Arc<Subscriptions>, config: TaskConfig) -> Arc<Self> {
         Arc::new(Self {
-            config: Mutex::new(config),
+            config: Arc::new(config),
             running: Mutex::default(),
             counted: Mutex::default(),
             subscriptions,
@@ -91,28 +87,6 @@ impl Tasks {
             recovering: watch::Sender::new(false),
             sweeper_started: AtomicBool::new(false),
         })
-    }
-
-    pub(super) fn config(&self) -> Arc<TaskConfig> {
-        Arc::clone(&lock(&self.config))
-    }
-
-    pub(super) fn set_store(&self, store: impl TaskStore) {
-        let mut config = lock(&self.config);
-        *config = Arc::new(TaskConfig {
-            store: Arc::new(store),
-            options: config.options.clone(),
-            is_persistent: true,
-        });
-    }
-
-    pub(super) fn set_options(&self, options: TaskOptions) {
-        let mut config = lock(&self.config);
-        *config = Arc::new(TaskConfig {
-            store: Arc::clone(&config.store),
-            options,
-            is_persistent: config.is_persistent,
-        });
     }
 
     /// Returns the task with this id if it runs in this process.

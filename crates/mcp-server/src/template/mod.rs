@@ -108,7 +108,7 @@ impl UriTemplate {
             })
     }
 
-    /// Whether [`matches`](Self::matches) can succeed. It cannot if a variable has a modifier.
+    /// Whether [`matches`](Self::matches) can succeed: no variable has a modifier.
     pub fn is_reversible(&self) -> bool {
         self.matcher.is_some()
     }

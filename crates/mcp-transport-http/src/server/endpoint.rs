@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use http::{Method, Request, Response};
-use mcp_protocol::{Closed, Service, guarded};
+use mcp_protocol::{Closed, IntoService, guarded};
 use tokio::time::timeout;
 
 use crate::permit::Capacity;
@@ -42,21 +42,22 @@ impl Endpoint {
     ///
     /// # Errors
     /// The server configuration is invalid, for example if two tools have the same name.
-    pub fn new(service: impl Service) -> Result<Self, Error> {
-        Self::with_options(service, Options::default())
+    pub fn new(server: impl IntoService) -> Result<Self, Error> {
+        Self::with_options(server, Options::default())
     }
 
     /// Creates an endpoint with custom options.
     ///
     /// # Errors
     /// The server configuration or an option is invalid.
-    pub fn with_options(service: impl Service, options: Options) -> Result<Self, Error> {
-        service.ready().map_err(Error::invalid_server)?;
+    pub fn with_options(server: impl IntoService, options: Options) -> Result<Self, Error> {
+        let service = server
+            .into_service()
+            .map_err(|error| Error::invalid(error.to_string()))?;
         if let Some(problem) = options.problem() {
-            return Err(Error::invalid_server(problem));
+            return Err(Error::invalid(problem));
         }
         service.start();
-        let service: Arc<dyn Service> = Arc::new(service);
         let options = Arc::new(options);
         let revisions = service.facts().revisions;
         Ok(Self(Arc::new(EndpointState {
@@ -93,7 +94,7 @@ impl Endpoint {
         self.0.subscriptions.used()
     }
 
-    /// Shuts down gracefully: rejects new requests, [notifies the server](Service::closing) so that
+    /// Shuts down gracefully: rejects new requests, [notifies the server](mcp_protocol::Service::closing) so that
     /// subscriptions end, waits up to [`Options::with_shutdown_timeout`] for running requests, then
     /// closes all sessions and streams.
     ///

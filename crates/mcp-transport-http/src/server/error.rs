@@ -10,7 +10,7 @@ pub struct Error {
 }
 
 impl Error {
-    pub(crate) fn invalid_server(message: String) -> Self {
+    pub(crate) fn invalid(message: String) -> Self {
         Self {
             message,
             source: None,

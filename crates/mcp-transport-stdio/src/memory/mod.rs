@@ -5,13 +5,15 @@ mod pipe;
 use std::fmt;
 use std::sync::Arc;
 
-use mcp_protocol::{BoxFuture, Connection, Inbound, Service, Transport, TransportError};
+use mcp_protocol::{
+    BoxFuture, Connection, Inbound, IntoService, InvalidServer, Service, Transport, TransportError,
+};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use self::pipe::{Reader, Writer, pipe};
 use crate::client::Pipe;
 use crate::driver::spawner::Threads;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::options::Options;
 use crate::server::serve_on;
 
@@ -23,14 +25,14 @@ const CAPACITY: usize = 64 << 10;
 /// The server starts with the connection, as a task of the same runtime, and ends with it.
 ///
 /// ```
-/// # fn example(service: impl mcp_protocol::Service) {
-/// let transport = mcp_transport_stdio::in_memory(service);
+/// # fn example(server: impl mcp_protocol::IntoService) {
+/// let transport = mcp_transport_stdio::in_memory(server);
 /// # let _: Box<dyn mcp_protocol::Transport> = Box::new(transport);
 /// # }
 /// ```
-pub fn in_memory(service: impl Service) -> InMemory {
+pub fn in_memory(server: impl IntoService) -> InMemory {
     InMemory {
-        service: Arc::new(service),
+        service: server.into_service(),
         client: Options::for_client(),
         server: Options::for_server(),
         capacity: CAPACITY,
@@ -39,7 +41,7 @@ pub fn in_memory(service: impl Service) -> InMemory {
 
 /// The transport of [`in_memory`].
 pub struct InMemory {
-    service: Arc<dyn Service>,
+    service: Result<Arc<dyn Service>, InvalidServer>,
     client: Options,
     server: Options,
     capacity: usize,
@@ -71,9 +73,10 @@ impl Transport for InMemory {
         inbound: Arc<dyn Inbound>,
     ) -> BoxFuture<'static, Result<Arc<dyn Connection>, TransportError>> {
         Box::pin(async move {
-            self.service.ready().map_err(TransportError::new)?;
+            let service = self.service;
+            let service = service.map_err(|error| TransportError::new(error.to_string()))?;
             let (client, server) = duplex(self.capacity);
-            let serving = tokio::spawn(server.serve_with(self.service, self.server));
+            let serving = tokio::spawn(server.serve_with(service, self.server));
             let client = client.with_options(self.client);
             Ok(client.connect(inbound, async move {
                 let _ = serving.await;
@@ -121,9 +124,9 @@ impl ServerEnd {
     ///
     /// # Cancel safety
     /// Dropping the future ends the session and cancels its handlers.
-    pub async fn serve(self, service: impl Service) -> Result<(), Error> {
-        self.serve_with(Arc::new(service), Options::for_server())
-            .await
+    pub async fn serve(self, server: impl IntoService) -> Result<(), Error> {
+        let service = server.into_service().map_err(ErrorKind::InvalidServer)?;
+        self.serve_with(service, Options::for_server()).await
     }
 
     async fn serve_with(self, service: Arc<dyn Service>, options: Options) -> Result<(), Error> {

@@ -1,8 +1,9 @@
 //! A server with scripted input: its responses, and invalid input.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_protocol::{MuxLimits, Service};
+use mcp_protocol::{IntoService, InvalidServer, MuxLimits, Service};
 use mcp_transport_stdio::{Options, in_memory, serve_io, serve_io_with};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
@@ -280,33 +281,21 @@ async fn a_server_that_is_dropped_hangs_up() {
     assert_eq!(frames(&output).len(), 2);
 }
 
-/// A service with an invalid configuration.
-struct Unready;
+/// A server with an invalid configuration.
+struct Invalid;
 
-impl Service for Unready {
-    fn ready(&self) -> Result<(), String> {
-        Err("tool \"a\" is registered twice".to_owned())
-    }
-
-    fn facts(&self) -> mcp_protocol::ServerFacts {
-        Fixture.facts()
-    }
-
-    fn request(
-        &self,
-        request: &mcp_jsonrpc::Request<'_>,
-        context: mcp_protocol::RequestContext,
-    ) -> mcp_protocol::Reply {
-        Fixture.request(request, context)
+impl IntoService for Invalid {
+    fn into_service(self) -> Result<Arc<dyn Service>, InvalidServer> {
+        Err(InvalidServer::new("tool \"a\" is registered twice"))
     }
 }
 
 #[tokio::test]
-async fn a_service_that_is_not_ready_is_not_served() {
+async fn an_invalid_server_is_not_served() {
     let (read, write) = tokio::io::split(duplex(64).0);
-    let error = serve_io(Unready, read, write).await.unwrap_err();
+    let error = serve_io(Invalid, read, write).await.unwrap_err();
     assert_eq!(format!("{error:?}"), "tool \"a\" is registered twice");
     assert!(!error.is_closed());
-    let error = try_connect(in_memory(Unready)).await.unwrap_err();
+    let error = try_connect(in_memory(Invalid)).await.unwrap_err();
     assert_eq!(error.to_string(), "tool \"a\" is registered twice");
 }

@@ -1,7 +1,7 @@
 //! Protected servers and their authorization servers.
 
 use mcp_auth::server::{Algorithm, Auth, Introspection, Jwt, Verify, require_bearer};
-use mcp_server::{HandlerError, Server, tool, tools};
+use mcp_server::{HandlerError, Server, tool};
 use mcp_tests::auth_server::serve;
 use mcp_tests::tcp::Answer;
 use mcp_transport_http::Endpoint;
@@ -121,7 +121,11 @@ fn cancel_order(
 async fn open(path: &str, verifier: impl Verify) -> Result<String, Fault> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("http://{}{path}", listener.local_addr()?);
-    let server = Server::new("orders", "1.0.0").tools(tools![whoami, list_orders, cancel_order]);
+    let server = Server::builder("orders", "1.0.0").tools([
+        whoami::tool(),
+        list_orders::tool(),
+        cancel_order::tool(),
+    ]);
     let guard = require_bearer(&url, verifier)
         .scope("orders:read")
         .build()?;

@@ -116,7 +116,7 @@ impl Program {
     }
 }
 
-/// Connects a client whose user signs in at the server.
+/// A client of a server, and its user, who has signed in.
 pub(crate) async fn signed_in(server: &str) -> Result<(Browser, Program, Client), Fault> {
     let alice = Browser::of("alice");
     let program = Program::new(server, |it| it.user_agent(alice.in_place()))?;

@@ -64,7 +64,7 @@ fn block_on<T>(work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault>
     tokio::runtime::Runtime::new()?.block_on(work)
 }
 
-/// Parses `legacy` (revisions with sessions) or `modern` (the stateless revision).
+/// Parses the name of an era.
 fn era(word: &str) -> Result<Era, Fault> {
     match word {
         "legacy" => Ok(Era::Legacy),

@@ -284,7 +284,7 @@ impl Run<'_> {
     async fn changed(&self, expected: &ListChanged) -> Outcome {
         let s = self.session;
         if self.target.era == Era::Modern && !listens(s).await {
-            return absent("the server acknowledged no subscription");
+            return absent("the server has agreed to tell of nothing");
         }
         if !self.target.is_http() {
             content::told(s, 0, &expected.after_handshake).await?;

@@ -105,7 +105,7 @@ async fn a_tool_of_a_server_gives_its_parameters_headers_by_its_schema() {
         "properties": {"region": {"type": "string", "x-mcp-header": "Region"}},
     });
     let tool = Tool::dynamic("go", schema, || "done");
-    let endpoint = Endpoint::new(Server::new("headers", "1").tool(tool)).unwrap();
+    let endpoint = Endpoint::new(Server::builder("headers", "1").tool(tool)).unwrap();
     let client = Modern::new(&endpoint);
     let list = client.call(1, "tools/list", json!({})).await.json().await;
     let region = &list["result"]["tools"][0]["inputSchema"]["properties"]["region"];

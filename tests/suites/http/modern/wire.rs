@@ -65,7 +65,7 @@ async fn a_connection_that_breaks_cancels_what_runs_on_it() {
 // proves: M-HTTP-028
 #[tokio::test]
 async fn subscriptions_end_with_their_connections_and_with_the_server() {
-    let server = Server::new("listens", "1").tool(Tool::new("a", || "a"));
+    let server = Server::builder("listens", "1").tool(Tool::new("a", || "a"));
     let served = RunningServer::start(server, Options::new()).await;
     let listen = request(
         "subscriptions/listen",

@@ -24,7 +24,7 @@ type RenewalLock = Option<OwnedMutexGuard<()>>;
 /// Why new tokens are needed.
 #[derive(Debug, Clone)]
 pub(crate) enum RenewalReason {
-    /// The application requested it with `sign_in`.
+    /// The program called `sign_in`.
     Requested,
     /// The token has expired by the client's clock.
     Expired,

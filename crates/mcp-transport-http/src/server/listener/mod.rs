@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use http::{Request, Response};
 use hyper::body::Incoming;
-use mcp_protocol::Service;
+use mcp_protocol::IntoService;
 use tokio::net::{TcpListener, ToSocketAddrs};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -39,7 +39,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// [`serve_with`].
 ///
 /// ```no_run
-/// # async fn f(server: impl mcp_protocol::Service) -> Result<(), mcp_transport_http::Error> {
+/// # async fn f(server: impl mcp_protocol::IntoService) -> Result<(), mcp_transport_http::Error> {
 /// mcp_transport_http::serve("127.0.0.1:8000", server).await
 /// # }
 /// ```
@@ -51,8 +51,8 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Dropping the future closes the listener and all connections. Running handlers continue until
 /// they
 /// end.
-pub async fn serve(address: impl ToSocketAddrs, service: impl Service) -> Result<(), Error> {
-    let endpoint = Endpoint::new(service)?;
+pub async fn serve(address: impl ToSocketAddrs, server: impl IntoService) -> Result<(), Error> {
+    let endpoint = Endpoint::new(server)?;
     let listener = TcpListener::bind(address).await.map_err(Error::listen)?;
     serve_with(listener, endpoint, std::future::pending()).await
 }

@@ -29,7 +29,7 @@ pub(crate) struct AllowList {
     problem: Option<String>,
 }
 
-/// A host or an origin that the application added to the list of allowed values.
+/// A value that was allowed explicitly.
 #[derive(Debug, Clone)]
 enum Entry {
     Host {

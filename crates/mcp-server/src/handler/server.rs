@@ -1,0 +1,17 @@
+//! The server of a call, as handlers reach it.
+
+use std::any::Any;
+use std::sync::Weak;
+
+use crate::Change;
+
+/// The server that serves a call.
+pub(crate) trait CallServer: Any + Send + Sync {
+    /// Returns the part of the server that reports changes, without keeping the server alive.
+    fn reporter(&self) -> Weak<dyn ReportChange>;
+}
+
+pub(crate) trait ReportChange: Send + Sync {
+    /// Notifies all clients of a change, through the change bus if there is one.
+    fn changed(&self, change: Change);
+}

@@ -1,0 +1,143 @@
+//! Resources that are listed from a data source.
+
+use mcp_jsonrpc::decode;
+use mcp_protocol::{Outcome, Payload, Principal, RequestContext, Rules, downgrade};
+use mcp_types::{ListResourcesResult, Resource};
+use serde::Deserialize;
+
+use crate::handler::output::{Finish, IntoOutput, Kind, Plain};
+use crate::handler::{Call, Erased};
+use crate::registry::cursor;
+use crate::{Extraction, FromCall, HandlerError};
+
+/// The name of the list in cursors.
+const LIST: &str = "listed resources";
+
+/// One page of resources from a data source.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct ResourcePage {
+    /// The resources.
+    pub resources: Vec<Resource>,
+    /// The position after which the next page starts; `None` on the last page. Clients receive it
+    /// authenticated, so they can neither make nor change it, but they can read it.
+    pub next: Option<String>,
+}
+
+impl ResourcePage {
+    /// Creates a page that is followed by another one.
+    pub fn new(resources: Vec<Resource>, next: impl Into<Option<String>>) -> Self {
+        Self {
+            resources,
+            next: next.into(),
+        }
+    }
+}
+
+impl From<Vec<Resource>> for ResourcePage {
+    fn from(resources: Vec<Resource>) -> Self {
+        Self::new(resources, None)
+    }
+}
+
+/// The position of the requested page, as an extractor: [`ResourcePage::next`] of the page before,
+/// `None` for the first page.
+#[derive(Debug, Clone, Deserialize)]
+#[expect(clippy::exhaustive_structs, reason = "taken apart in parameter lists")]
+pub struct Cursor(pub Option<String>);
+
+impl<S> FromCall<S> for Cursor {
+    const KEEPS_CONTEXT: bool = false;
+
+    fn from_call(call: &Call<'_>, _state: &S) -> Extraction<Self> {
+        match decode(call.arguments) {
+            Ok(position) => Extraction::Ready(Self(position)),
+            Err(error) => Extraction::End(HandlerError::from_decode(&error)),
+        }
+    }
+}
+
+/// Marks handlers that list resources.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ForResourceList;
+
+impl Kind for ForResourceList {
+    type Output = ResourcePage;
+    type Finish = FinishResourceList;
+}
+
+pub(crate) type Lister = Erased<ForResourceList>;
+
+impl<T: Into<ResourcePage>> IntoOutput<ForResourceList, Plain> for T {
+    fn into_output(self) -> Result<ResourcePage, HandlerError> {
+        Ok(self.into())
+    }
+}
+
+/// Finishes a list of resources.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct FinishResourceList {
+    /// The registered resources, on the first page.
+    registered: Vec<Resource>,
+    /// The prefix of a mounted server.
+    pub(crate) prefix: Option<String>,
+    principal: Option<Principal>,
+    rules: &'static Rules,
+}
+
+impl FinishResourceList {
+    pub(crate) fn new(registered: Vec<Resource>, context: &RequestContext) -> Self {
+        Self {
+            registered,
+            prefix: None,
+            principal: context.principal().cloned(),
+            rules: context.rules(),
+        }
+    }
+}
+
+impl Finish<ResourcePage> for FinishResourceList {
+    fn finish(self, output: Result<ResourcePage, HandlerError>) -> Outcome {
+        let own = |error: HandlerError| downgrade::handler_error(error.into_error(), self.rules);
+        let mut page = output.map_err(own)?;
+        for resource in &mut page.resources {
+            if let Some(mounted) = self
+                .prefix
+                .iter()
+                .find_map(|it| prefixed(it, &resource.uri))
+            {
+                resource.uri = mounted;
+            }
+        }
+        let mut resources = self.registered;
+        resources.extend(page.resources);
+        for resource in &mut resources {
+            downgrade::resource(resource, self.rules);
+        }
+        let mut result = ListResourcesResult::new(resources);
+        let principal = self.principal.as_ref();
+        let next = page.next;
+        result.next_cursor = next.map(|position| cursor::encode_text(LIST, principal, &position));
+        Ok(Payload::of(result))
+    }
+}
+
+/// Returns a URI of a mounted server: the prefix becomes the first part of the path. `None` if the
+/// URI has no authority or path.
+pub(crate) fn prefixed(prefix: &str, uri: &str) -> Option<String> {
+    let (scheme, rest) = uri.split_once("://")?;
+    let rest = rest.trim_start_matches('/');
+    Some(format!("{scheme}://{prefix}/{rest}"))
+}
+
+/// Returns the position in the cursor of a request.
+pub(crate) fn position(
+    cursor: Option<&str>,
+    principal: Option<&Principal>,
+) -> Result<Option<String>, mcp_jsonrpc::ErrorObject> {
+    cursor
+        .map(|cursor| cursor::decode_text(LIST, principal, cursor))
+        .transpose()
+}

@@ -1,0 +1,190 @@
+//! Composition: a server that offers the items of other servers.
+
+use std::sync::Arc;
+
+use mcp_protocol::Reply;
+use mcp_types::method;
+
+use super::ServerBuilder;
+use super::core::Parts;
+use super::settings::{GuardedRequest, RequestCheck};
+use crate::handler::output::{Finish as _, FinishResource, ForPrompt, ForResource, ForTool, Kind};
+use crate::handler::{Call, Erased};
+use crate::registry::completion::{BoundCompleters, ForCompletion};
+use crate::registry::lister::{self, FinishResourceList};
+use crate::registry::tool::check_name;
+use crate::template::UriTemplate;
+use crate::{HandlerError, RegistrationError};
+
+impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
+    /// Adds the tools, prompts and resources of another server, which keep the state and the
+    /// [guards](Self::guard) of that server. Its extensions and experimental capabilities are
+    /// declared, too; its other settings, such as instructions and deadlines, do not count.
+    ///
+    /// A name or URI that both servers use is an error of [`build`](Self::build).
+    pub fn merge<T>(self, other: ServerBuilder<T>) -> Self {
+        let mut parts = *other.parts;
+        keep_guards(&mut parts, None);
+        self.include(parts)
+    }
+
+    /// Adds the items of another server under a prefix, as [`merge`](Self::merge) does without one.
+    ///
+    /// Tools and prompts are named `{prefix}_{name}`, and the prefix becomes the first part of the
+    /// path of URIs: with the prefix `weather`, `data://today` becomes `data://weather/today`.
+    /// URIs in results are not changed, except that of the resource itself.
+    ///
+    /// ```
+    /// use mcp_server::{Server, Tool};
+    ///
+    /// let weather = Server::builder("weather", "1.0.0").tool(Tool::new("today", || "sunny"));
+    /// let server = Server::builder("home", "1.0.0").mount("weather", weather);
+    /// # let _ = server; // tools/list has "weather_today"
+    /// ```
+    pub fn mount<T>(self, prefix: &str, other: ServerBuilder<T>) -> Self {
+        let mut parts = *other.parts;
+        keep_guards(&mut parts, Some(prefix));
+        let problem = |what: &str, name: &str, problem: String| {
+            RegistrationError::new(format!("{what} {name:?} under {prefix:?}: {problem}"))
+        };
+        for tool in &mut parts.tools {
+            let name = format!("{prefix}_{}", tool.definition.name);
+            if let Err(why) = check_name(&name) {
+                parts
+                    .problems
+                    .push(problem("tool", &tool.definition.name, why));
+            }
+            tool.definition.name = name;
+        }
+        for prompt in &mut parts.prompts {
+            prompt.definition.name = format!("{prefix}_{}", prompt.definition.name);
+        }
+        for resource in &mut parts.resources {
+            let uri = &mut resource.definition.uri;
+            match prefixed(prefix, uri) {
+                Ok(mounted) => *uri = mounted,
+                Err(why) => parts.problems.push(problem("resource", uri, why)),
+            }
+        }
+        for template in &mut parts.templates {
+            let text = &mut template.definition.uri_template;
+            let parsed = prefixed(prefix, text)
+                .and_then(|text| UriTemplate::parse(&text).map_err(|error| error.to_string()));
+            match parsed {
+                Ok(parsed) => {
+                    *text = parsed.to_string();
+                    template.template = parsed;
+                }
+                Err(why) => parts.problems.push(problem("resource template", text, why)),
+            }
+        }
+        if let Some(lister) = &mut parts.lister {
+            let (prefix, inner) = (prefix.to_owned(), Arc::clone(lister));
+            *lister = Arc::new(move |call: &Call<'_>, mut finish: FinishResourceList| {
+                finish.prefix = Some(prefix.clone());
+                inner(call, finish)
+            });
+        }
+        self.include(parts)
+    }
+
+    fn include(mut self, mut other: Parts) -> Self {
+        let own = &mut *self.parts;
+        own.tools.append(&mut other.tools);
+        own.prompts.append(&mut other.prompts);
+        own.resources.append(&mut other.resources);
+        own.templates.append(&mut other.templates);
+        own.problems.append(&mut other.problems);
+        if let Some(lister) = other.lister
+            && own.lister.replace(lister).is_some()
+        {
+            let problem = "resources/list has two data sources; combine them in one handler";
+            own.problems.push(RegistrationError::new(problem));
+        }
+        for (name, value) in other.settings.extensions {
+            own.settings.extensions.entry(name).or_insert(value);
+        }
+        for (name, value) in other.settings.experimental {
+            own.settings.experimental.entry(name).or_insert(value);
+        }
+        self
+    }
+}
+
+fn prefixed(prefix: &str, uri: &str) -> Result<String, String> {
+    let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    if prefix.is_empty() || !prefix.bytes().all(legal) {
+        return Err("a prefix of URIs consists of A-Z a-z 0-9 - . _ ~".to_owned());
+    }
+    lister::prefixed(prefix, uri)
+        .ok_or_else(|| "a URI without \"://\" has no place for a prefix".to_owned())
+}
+
+/// Makes the handlers of the items run the guards of their server first. The guards see the names
+/// and URIs of that server, without the prefix of a mount.
+fn keep_guards(parts: &mut Parts, prefix: Option<&str>) {
+    if parts.settings.guards.is_empty() {
+        return;
+    }
+    let guards: &Arc<[RequestCheck]> = &std::mem::take(&mut parts.settings.guards).into();
+    for tool in &mut parts.tools {
+        tool.keeps_context = true; // guards may read `_meta`
+        let name = tool.definition.name.clone();
+        guard::<ForTool>(guards, &mut tool.run, method::TOOLS_CALL, move |_| {
+            name.clone()
+        });
+    }
+    for prompt in &mut parts.prompts {
+        let name = prompt.definition.name.clone();
+        guard_completers(guards, &mut prompt.completers, &name);
+        guard::<ForPrompt>(guards, &mut prompt.run, method::PROMPTS_GET, move |_| {
+            name.clone()
+        });
+    }
+    let own_uri = |prefix: Option<&str>| {
+        let prefix = prefix.map(|prefix| format!("://{prefix}/"));
+        move |finish: &FinishResource| match &prefix {
+            Some(prefix) => finish.uri.replacen(prefix, "://", 1),
+            None => finish.uri.clone(),
+        }
+    };
+    for resource in &mut parts.resources {
+        let uri = own_uri(prefix);
+        guard::<ForResource>(guards, &mut resource.run, method::RESOURCES_READ, uri);
+    }
+    for template in &mut parts.templates {
+        let text = template.definition.uri_template.clone();
+        guard_completers(guards, &mut template.completers, &text);
+        let uri = own_uri(prefix);
+        guard::<ForResource>(guards, &mut template.run, method::RESOURCES_READ, uri);
+    }
+}
+
+fn guard_completers(guards: &Arc<[RequestCheck]>, completers: &mut BoundCompleters, target: &str) {
+    for completer in completers.values_mut() {
+        let target = target.to_owned();
+        guard::<ForCompletion>(guards, completer, method::COMPLETION_COMPLETE, move |_| {
+            target.clone()
+        });
+    }
+}
+
+fn guard<K: Kind>(
+    guards: &Arc<[RequestCheck]>,
+    run: &mut Erased<K>,
+    method: &'static str,
+    target: impl Fn(&K::Finish) -> String + Send + Sync + 'static,
+) {
+    let (guards, inner) = (Arc::clone(guards), Arc::clone(run));
+    *run = Arc::new(move |call: &Call<'_>, finish: K::Finish| {
+        let request = GuardedRequest {
+            method,
+            target: Some(&target(&finish)),
+            context: &call.context,
+        };
+        match guards.iter().try_for_each(|check| check(&request)) {
+            Ok(()) => inner(call, finish),
+            Err(error) => Reply::Ready(finish.finish(Err(HandlerError::protocol(error)))),
+        }
+    });
+}
