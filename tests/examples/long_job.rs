@@ -16,13 +16,13 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
+use mcp_client::serde_json::json;
 use mcp_client::{Client, Timeouts};
 use mcp_server::{Ctx, HandlerError, Server, ServerBuilder, State, TaskOptions, tool};
 use mcp_tasks_redb::{OpenError, RedbStore};
 use mcp_transport_http::{Endpoint, Http, serve_with};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::net::TcpListener;
 use tokio::process::{Child, Command};

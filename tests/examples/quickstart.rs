@@ -10,12 +10,12 @@
     reason = "the conversation is the point; the server prints nothing"
 )]
 
+use mcp_client::serde_json::json;
 use mcp_client::{Client, Progress};
 use mcp_server::{Args, Ctx, Elicitation, Server, ServerBuilder, Tool};
 use mcp_transport_stdio::Child;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,9 +1,9 @@
 //! Clients of the Model Context Protocol: typed calls over any transport.
 //!
 //! ```no_run
-//! # async fn run(transport: impl mcp_protocol::Transport) -> Result<(), mcp_client::Error> {
+//! # async fn run(transport: impl mcp_client::Transport) -> Result<(), mcp_client::Error> {
 //! use mcp_client::Client;
-//! use serde_json::json;
+//! use mcp_client::serde_json::json;
 //!
 //! let client = Client::builder("my-host", "1.0.0").connect(transport).await?;
 //! let sum = client.call_tool("add", json!({ "a": 2, "b": 3 })).await?;
@@ -50,7 +50,17 @@ pub use error::Error;
 pub use inbound::handlers::{ChangedList, ElicitForm, ElicitUrl, Sample};
 pub use inbound::roots::InvalidRoot;
 pub use inbound::tasks::TaskLimits;
-pub use mcp_protocol::Timeouts;
+pub use mcp_jsonrpc::{DecodeError, ErrorCode, ErrorObject};
+pub use mcp_protocol::gate::Unsupported;
+pub use mcp_protocol::{Closed, Revision, Timeouts, Transport, TransportError};
+pub use mcp_schema::Violation;
+/// The types of the protocol: crate `mcp-types`.
+pub use mcp_types as types;
+pub use mcp_types::{
+    CallToolResult, ContentBlock, CreateMessageResult, ElicitResult, LoggingLevel, PromptMessage,
+    ResourceContents, Root,
+};
+pub use serde_json;
 pub use subscriptions::Subscription;
 pub use tasks::state::TaskState;
 pub use tasks::{CallStart, TaskHandle, TaskRef};

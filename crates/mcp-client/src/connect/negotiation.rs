@@ -44,8 +44,7 @@ pub enum Era {
 /// stored for the next connection to the same.
 ///
 /// ```
-/// use mcp_client::{Negotiation, KnownVersion};
-/// use mcp_protocol::Revision;
+/// use mcp_client::{KnownVersion, Negotiation, Revision, serde_json};
 ///
 /// let found = KnownVersion::of(Revision::V2025_11_25);
 /// let stored = serde_json::to_string(&found)?;
