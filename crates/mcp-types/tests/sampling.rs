@@ -104,6 +104,7 @@ fn an_unknown_block_keeps_its_object() {
 #[test]
 fn shapes_convert() {
     let one = SamplingMessage::user("a");
+    assert_eq!(SamplingMessage::user(format!("{}", 'a')), one);
     assert!(matches!(one.content, OneOrMany::One(_)));
     let many = SamplingMessage::assistant(vec![SamplingMessageContentBlock::text("a")]);
     assert!(matches!(many.content, OneOrMany::Many(_)));

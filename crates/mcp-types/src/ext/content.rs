@@ -76,8 +76,20 @@ impl From<&str> for SamplingMessageContentBlock {
     }
 }
 
+impl From<String> for SamplingMessageContentBlock {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
+}
+
 impl From<&str> for OneOrMany<SamplingMessageContentBlock> {
     fn from(text: &str) -> Self {
+        Self::One(text.into())
+    }
+}
+
+impl From<String> for OneOrMany<SamplingMessageContentBlock> {
+    fn from(text: String) -> Self {
         Self::One(text.into())
     }
 }
