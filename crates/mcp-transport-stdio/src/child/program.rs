@@ -63,6 +63,7 @@ pub(crate) fn explain(
     {
         return format!("{start}: the directory {directory:?} set with current_dir does not exist");
     }
+    let advice = advice(program);
     match error.kind() {
         io::ErrorKind::NotFound if is_path(Path::new(program)) => {
             let base = directory.unwrap_or(Path::new(""));
@@ -71,15 +72,23 @@ pub(crate) fn explain(
                     "{start}: the file exists, but the interpreter that it names \
                  does not"
                 ),
-                false => format!("{start}: the file does not exist"),
+                false => format!("{start}: the file does not exist{advice}"),
             }
         }
         io::ErrorKind::NotFound => match path(env, env_clear) {
-            Some(path) => format!("{start}: PATH has no such program; PATH is {path:?}"),
+            Some(path) => format!("{start}: PATH has no such program{advice}; PATH is {path:?}"),
             None => format!("{start}: PATH is not set, so the program cannot be looked up"),
         },
         io::ErrorKind::PermissionDenied => format!("{start}: no permission to execute it"),
         _ => start,
+    }
+}
+
+/// Returns advice if `program` looks like a command line.
+fn advice(program: &OsStr) -> &'static str {
+    match program.as_encoded_bytes().contains(&b' ') {
+        true => "; only the program is named here, its arguments go into .args(..)",
+        false => "",
     }
 }
 

@@ -327,6 +327,12 @@ async fn a_program_that_cannot_be_started_is_named() {
         refused(Child::new("/no/such/file")).await,
         "cannot start \"/no/such/file\": the file does not exist"
     );
+    let missing = refused(Child::new("npx -y pkg").env("PATH", "/nowhere")).await;
+    assert_eq!(
+        missing,
+        "cannot start \"npx -y pkg\": PATH has no such program; only the program is named here, \
+         its arguments go into .args(..); PATH is \"/nowhere\""
+    );
     assert_eq!(
         refused(Child::new("sh").current_dir("/no/such")).await,
         "cannot start \"sh\": the directory \"/no/such\" set with current_dir does not exist"
