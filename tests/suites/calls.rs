@@ -230,7 +230,12 @@ async fn an_answer_over_the_limit_fails_its_call_at_once() {
         json!({ "content": [{ "type": "text", "text": text }] }),
     )
     .await;
-    fails_with(call.await.unwrap(), "2000 bytes");
+    let error = call.await.unwrap().unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "the response was not read: a message is longer than 2000 bytes, the limit of \
+         Options::with_line_limit"
+    );
     // A request that is too long gets a response, because its head contains the id.
     let params = json!({ "message": "x".repeat(5_000) });
     wire.expect_error("elicitation/create", params, -32700)

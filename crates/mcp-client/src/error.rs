@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_jsonrpc::{DecodeError, ErrorCode, ErrorObject};
+use mcp_jsonrpc::{DecodeError, ErrorCode, ErrorObject, ParseError, ParseErrorKind};
 use mcp_protocol::gate::Unsupported;
 use mcp_protocol::{CallError, Closed, TransportError};
 use mcp_schema::Violation;
@@ -105,6 +105,8 @@ pub enum Error {
         /// Where and how it does not match.
         problem: Violation,
     },
+    /// The response exceeds a limit of this client, which the message names.
+    TooLong(ParseError),
     /// The server violates the protocol in another way.
     Protocol(String),
     /// The call itself is invalid. Nothing was sent.
@@ -198,6 +200,7 @@ impl fmt::Display for Error {
                 f,
                 "the output of tool {tool:?} does not match its output schema: {problem}"
             ),
+            Self::TooLong(error) => write!(f, "the response was not read: {error}"),
             Self::Protocol(problem) => write!(f, "the server violates the protocol: {problem}"),
             Self::Invalid(problem) => f.write_str(problem),
         }
@@ -212,6 +215,7 @@ impl std::error::Error for Error {
             Self::Transport(error) => Some(error),
             Self::Unsupported { missing, .. } => Some(missing),
             Self::InvalidResult { problem, .. } => Some(problem),
+            Self::TooLong(error) => Some(error),
             _ => None,
         }
     }
@@ -221,6 +225,9 @@ impl From<CallError> for Error {
     fn from(error: CallError) -> Self {
         match error {
             CallError::Closed(reason) => Self::Closed(reason),
+            CallError::Malformed(error) if error.kind() == ParseErrorKind::TooLong => {
+                Self::TooLong(error)
+            }
             CallError::Malformed(error) => Self::Protocol(error.to_string()),
             CallError::Failed(error) => {
                 Self::Transport(Arc::try_unwrap(error).unwrap_or_else(|shared| {

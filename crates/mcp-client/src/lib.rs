@@ -50,7 +50,7 @@ pub use error::Error;
 pub use inbound::handlers::{ChangedList, ElicitForm, ElicitUrl, Sample};
 pub use inbound::roots::InvalidRoot;
 pub use inbound::tasks::TaskLimits;
-pub use mcp_jsonrpc::{DecodeError, ErrorCode, ErrorObject};
+pub use mcp_jsonrpc::{DecodeError, ErrorCode, ErrorObject, ParseError};
 pub use mcp_protocol::gate::Unsupported;
 pub use mcp_protocol::{Closed, Revision, Timeouts, Transport, TransportError};
 pub use mcp_schema::Violation;

@@ -84,6 +84,8 @@ pub enum ParseErrorKind {
     Invalid,
     /// The frame exceeds one of the [`Limits`](crate::Limits): [`ErrorCode::INVALID_REQUEST`].
     Limit,
+    /// The frame was too long for the transport to read: [`ErrorCode::PARSE_ERROR`].
+    TooLong,
 }
 
 /// Error for a frame that is not a message, with the data needed for a response.
@@ -160,7 +162,7 @@ impl ParseError {
     /// Returns the error object for the response.
     pub fn to_error_object(&self) -> ErrorObject {
         let code = match self.0.kind {
-            ParseErrorKind::Syntax => ErrorCode::PARSE_ERROR,
+            ParseErrorKind::Syntax | ParseErrorKind::TooLong => ErrorCode::PARSE_ERROR,
             ParseErrorKind::Invalid | ParseErrorKind::Limit => ErrorCode::INVALID_REQUEST,
         };
         ErrorObject::new(code, self.to_string())
@@ -169,7 +171,11 @@ impl ParseError {
 
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at byte {}", self.0.message, self.0.offset)
+        f.write_str(&self.0.message)?;
+        match self.0.kind {
+            ParseErrorKind::TooLong => Ok(()),
+            _ => write!(f, " at byte {}", self.0.offset),
+        }
     }
 }
 

@@ -343,11 +343,12 @@ fn read_error(value: &str) -> Result<ErrorObject, ParseError> {
 
 impl ParseError {
     /// Creates the error for a frame that was too long to be read. `head` is the start of the
-    /// frame; the error has the id and the kind of message if the head shows them.
-    pub fn too_long(head: &[u8], limit: usize) -> Self {
-        let message = format!("the message is longer than the limit of {limit} bytes");
+    /// frame; the error has the id and the kind of message if the head shows them. `setting` is the
+    /// name of the setting that contains the limit.
+    pub fn too_long(head: &[u8], limit: usize, setting: &str) -> Self {
+        let message = format!("a message is longer than {limit} bytes, the limit of {setting}");
         let (id, shape) = peek_head(head);
-        Self::new(ParseErrorKind::Syntax, head.len(), message)
+        Self::new(ParseErrorKind::TooLong, head.len(), message)
             .with_id(id)
             .with_shape(shape)
     }

@@ -249,9 +249,11 @@ impl Inbound for ClientInbound {
     fn unreadable(&self, frame: &[u8], error: &ParseError) -> bool {
         let agreed = self.agreed.get();
         error.id().is_some()
-            || error.kind() != ParseErrorKind::Syntax
-                && (frame.trim_ascii_start().starts_with(b"[")
-                    || agreed.is_none_or(|(revision, _)| revision.rules().error_without_id))
+            || !matches!(
+                error.kind(),
+                ParseErrorKind::Syntax | ParseErrorKind::TooLong
+            ) && (frame.trim_ascii_start().starts_with(b"[")
+                || agreed.is_none_or(|(revision, _)| revision.rules().error_without_id))
     }
 
     fn closed(&self, reason: &Closed) {

@@ -183,11 +183,15 @@ fn the_head_of_a_too_long_message_gives_its_id_and_kind() {
         ("garbage", None, false),
         ("[[[[", None, false),
     ] {
-        let error = ParseError::too_long(format!("{head}{long}").as_bytes(), 100);
+        let error = ParseError::too_long(format!("{head}{long}").as_bytes(), 100, "a setting");
+        assert_eq!(
+            error.to_string(),
+            "a message is longer than 100 bytes, the limit of a setting"
+        );
         assert_eq!(error.id(), id.as_ref(), "{head}");
         assert_eq!(error.is_response(), response, "{head}");
         assert_eq!(error.to_error_object().code.0, -32700);
     }
-    let cut = ParseError::too_long("{\"id\":1,\"method\":\"é".as_bytes(), 10);
+    let cut = ParseError::too_long("{\"id\":1,\"method\":\"é".as_bytes(), 10, "");
     assert_eq!(cut.id(), Some(&RequestId::Number(1)));
 }

@@ -145,11 +145,12 @@ impl Mux {
         }
     }
 
-    /// Handles a frame that was too long to be read; `head` is its start.
+    /// Handles a frame that was too long to be read; `head` is its start, and
+    /// `setting` names the setting that contains the limit.
     ///
     /// If the head contains the id, the error response has it, and a response fails its call at once.
-    pub fn too_long(&self, head: &[u8], limit: usize) {
-        self.unreadable(head, &ParseError::too_long(head, limit), None);
+    pub fn too_long(&self, head: &[u8], limit: usize, setting: &str) {
+        self.unreadable(head, &ParseError::too_long(head, limit, setting), None);
     }
 
     /// Sends an error response without an id.

@@ -30,6 +30,9 @@ const BATCH: usize = 64;
 /// Number of batches handled before other tasks of the runtime are polled.
 const MAX_BATCHES: usize = 16;
 
+/// The setting that an error for a long line names.
+const LINE_LIMIT: &str = "Options::with_line_limit";
+
 /// The side of the pipe that a driver serves.
 pub(crate) enum Role {
     /// Answers unreadable lines with an error.
@@ -217,13 +220,15 @@ impl<R: AsyncRead + Unpin> Input<R> {
 fn receive(mux: &Arc<Mux>, line: FramedLine<'_>, role: &Role, spawner: &Spawner) {
     match (line, role) {
         (FramedLine::Frame(frame), _) => mux.receive(frame, &mut |work| spawner.spawn(work)),
-        (FramedLine::TooLong { limit, head }, Role::Server) => mux.too_long(head, limit),
+        (FramedLine::TooLong { limit, head }, Role::Server) => {
+            mux.too_long(head, limit, LINE_LIMIT);
+        }
         (FramedLine::TooLong { limit, head }, Role::Client(stray)) => {
             stray.too_long(limit);
             // Without an id there is no call that can fail, and a line that is not JSON would be
             // counted twice.
-            if ParseError::too_long(head, limit).id().is_some() {
-                mux.too_long(head, limit);
+            if ParseError::too_long(head, limit, LINE_LIMIT).id().is_some() {
+                mux.too_long(head, limit, LINE_LIMIT);
             }
         }
     }

@@ -109,7 +109,8 @@ async fn a_line_above_the_limit_is_answered_and_skipped() {
             assert_eq!(frames[1]["id"], 2, "the head tells the id");
             assert_eq!(frames[1]["error"]["code"], -32700);
             let message = frames[1]["error"]["message"].as_str().unwrap();
-            assert!(message.contains(&limit.to_string()), "{message}");
+            let limit = format!("longer than {limit} bytes, the limit of Options::with_line_limit");
+            assert!(message.contains(&limit), "{message}");
         }
         assert_eq!(frames[2], pong(3));
     }
