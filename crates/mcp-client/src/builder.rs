@@ -41,6 +41,7 @@ pub struct Builder {
     max_round_trips: u32,
     lists_before_call: bool,
     cache: CacheLimits,
+    connect_timeout: Duration,
     keep_alive: Option<KeepAlive>,
     tasks: Option<TaskLimits>,
     experimental: std::collections::BTreeMap<String, JsonObject>,
@@ -59,6 +60,7 @@ impl Builder {
             max_round_trips: 10,
             lists_before_call: true,
             cache: CacheLimits::default(),
+            connect_timeout: Duration::from_secs(30),
             keep_alive: None,
             tasks: None,
             experimental: std::collections::BTreeMap::new(),
@@ -81,6 +83,14 @@ impl Builder {
     /// Sets the default timeouts of all calls.
     pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = timeouts;
+        self
+    }
+
+    /// Sets how long [`connect`](Self::connect) may take, from starting the transport to the end of
+    /// the negotiation; default: 30 s. Over HTTP this includes the sign-in of a user, if the server
+    /// requires authorization: set a longer timeout for such servers.
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.connect_timeout = timeout;
         self
     }
 
@@ -329,8 +339,11 @@ impl Builder {
     /// Connects and negotiates the revision, with a probe, with `initialize`, or with both.
     ///
     /// # Errors
-    /// Returns an error if the transport cannot be started, if the server does not respond in time
-    /// or rejects the client, or if there is no common revision. The connection is then closed.
+    /// - [`Error::Invalid`] if a setting is invalid.
+    /// - [`Error::Transport`] if the transport cannot be started.
+    /// - [`Error::Connect`] if the server does not respond in time or rejects the client, or if there
+    ///   is no common revision. The connection is then closed. The error contains what the server
+    ///   wrote to stderr and stdout instead of messages, if the transport is a pipe.
     ///
     /// # Cancel safety
     /// Dropping the future drops the connection.
@@ -356,6 +369,7 @@ impl Builder {
             anonymous: self.anonymous,
             capabilities,
             timeouts: self.timeouts,
+            connect_timeout: self.connect_timeout,
             policy: self.policy,
         };
         let (connection, agreed) = options.connect(transport, &inbound).await?;

@@ -14,6 +14,14 @@ use mcp_types::{ElicitRequestUrlParams, UrlElicitationRequired};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
+    /// Connecting failed after the transport was started.
+    Connect {
+        /// The reason.
+        cause: Box<Self>,
+        /// What the transport knows about the server: the first of its lines on stdout that are not
+        /// messages, and its last stderr lines.
+        details: Vec<String>,
+    },
     /// The server returned an error, with its code unchanged.
     Rejected(ErrorObject),
     /// The connection ended before the response.
@@ -25,7 +33,7 @@ pub enum Error {
     Timeout {
         /// The method of the call.
         method: &'static str,
-        /// The setting of [`Timeouts`](crate::Timeouts) that was exceeded.
+        /// The setting that was exceeded, as in `Timeouts::idle`.
         setting: &'static str,
         /// The value of the setting.
         after: Duration,
@@ -117,6 +125,7 @@ impl Error {
     /// Returns the error response of the server, if there is one.
     pub fn rejection(&self) -> Option<&ErrorObject> {
         match self {
+            Self::Connect { cause, .. } => cause.rejection(),
             Self::Rejected(error) => Some(error),
             _ => None,
         }
@@ -124,12 +133,18 @@ impl Error {
 
     /// Returns whether the call timed out.
     pub fn is_timeout(&self) -> bool {
-        matches!(self, Self::Timeout { .. })
+        match self {
+            Self::Connect { cause, .. } => cause.is_timeout(),
+            _ => matches!(self, Self::Timeout { .. }),
+        }
     }
 
     /// Returns whether the connection has ended.
     pub fn is_closed(&self) -> bool {
-        matches!(self, Self::Closed(_))
+        match self {
+            Self::Connect { cause, .. } => cause.is_closed(),
+            _ => matches!(self, Self::Closed(_)),
+        }
     }
 
     /// Returns the URLs that the user must visit before the call can succeed (code -32042).
@@ -146,6 +161,10 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Connect { cause, details } => {
+                write!(f, "cannot connect: {cause}")?;
+                details.iter().try_for_each(|line| write!(f, "; {line}"))
+            }
             Self::Rejected(error) => write!(f, "the server returned an error: {error}"),
             Self::Closed(reason) => reason.fmt(f),
             Self::Transport(error) => error.fmt(f),
@@ -155,7 +174,7 @@ impl fmt::Display for Error {
                 after,
             } => write!(
                 f,
-                "no response to {method} within {} s (Timeouts::{setting})",
+                "no response to {method} within {} s ({setting})",
                 after.as_secs_f64()
             ),
             Self::Unsupported { method, missing } => {
@@ -210,6 +229,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
+            Self::Connect { cause, .. } => Some(cause),
             Self::Rejected(error) => Some(error),
             Self::Closed(reason) => Some(reason),
             Self::Transport(error) => Some(error),

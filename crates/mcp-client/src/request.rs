@@ -83,7 +83,7 @@ pub(crate) async fn within_idle<T>(
     limit: Duration,
     response: impl Future<Output = T>,
 ) -> Result<T, Error> {
-    let setting = "idle";
+    let setting = "Timeouts::idle";
     let response = tokio::time::timeout(limit, response).await;
     response.map_err(|_| Error::Timeout {
         method,

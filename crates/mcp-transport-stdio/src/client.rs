@@ -64,11 +64,12 @@ where
                 // Responses may still be in the pipe.
                 let _ = timeout(drain, driver.read_rest()).await;
             }
-            control.close(reason(end, &stray));
+            let reason = stray.explain(reason(end, &stray));
+            control.close(reason.clone());
             let _ = timeout(drain, driver.finish()).await;
             drop(driver);
             after.await;
-            control.gone(None);
+            control.gone(reason, None);
         });
         handle
     }
@@ -117,11 +118,10 @@ where
     (mux, stray, driver)
 }
 
-/// Returns the reason with which pending calls fail.
+/// Returns the reason with which pending calls fail, without the stray lines.
 pub(crate) fn reason(end: End, stray: &StrayOutput) -> Closed {
-    let reason = match end {
+    match end {
         End::TooManyStrayLines => stray.limit_reason(),
         end => end.into_closed(),
-    };
-    stray.explain(reason)
+    }
 }

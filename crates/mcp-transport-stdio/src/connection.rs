@@ -12,10 +12,10 @@ use tokio::sync::{Notify, watch};
 #[derive(Debug, Clone)]
 enum Stage {
     Open,
-    /// No more messages are sent or received.
-    Closed,
+    /// No more messages are sent or received, for this reason.
+    Closed(Closed),
     /// Everything is released, except what the text names.
-    Gone(Option<Arc<str>>),
+    Gone(Closed, Option<Arc<str>>),
 }
 
 #[derive(Debug, Default)]
@@ -79,13 +79,15 @@ impl Control {
 
     /// Fails all pending calls.
     pub(crate) fn close(&self, reason: Closed) {
-        self.mux.close(reason);
-        self.stage.send_replace(Stage::Closed);
+        self.mux.close(reason.clone());
+        self.stage.send_replace(Stage::Closed(reason));
     }
 
-    /// Reports that everything is released, except what `trouble` names.
-    pub(crate) fn gone(self, trouble: Option<String>) {
-        self.stage.send_replace(Stage::Gone(trouble.map(Arc::from)));
+    /// Reports that everything is released, except what `trouble` names. `reason` may have more
+    /// details than the reason with which the connection was closed.
+    pub(crate) fn gone(self, reason: Closed, trouble: Option<String>) {
+        let trouble = trouble.map(Arc::from);
+        self.stage.send_replace(Stage::Gone(reason, trouble));
     }
 }
 
@@ -104,10 +106,10 @@ impl Connection for Handle {
             mux.close(Closed::local());
             stop.wanted.notify_one();
             let last = stage
-                .wait_for(|stage| matches!(stage, Stage::Gone(_)))
+                .wait_for(|stage| matches!(stage, Stage::Gone(..)))
                 .await;
             match last.as_deref() {
-                Ok(Stage::Gone(Some(trouble))) => Err(TransportError::new(&**trouble)),
+                Ok(Stage::Gone(_, Some(trouble))) => Err(TransportError::new(&**trouble)),
                 // The runtime that moved the bytes has ended, and everything else with it.
                 _ => Ok(()),
             }
@@ -118,8 +120,11 @@ impl Connection for Handle {
         let mux = Arc::clone(&self.mux);
         let mut stage = self.stage.clone();
         Box::pin(async move {
-            let _ = stage.wait_for(|stage| !matches!(stage, Stage::Open)).await;
-            mux.closed().cloned().unwrap_or_else(Closed::local)
+            let last = stage.wait_for(|stage| !matches!(stage, Stage::Open)).await;
+            match last.as_deref() {
+                Ok(Stage::Closed(reason) | Stage::Gone(reason, _)) => reason.clone(),
+                _ => mux.closed().cloned().unwrap_or_else(Closed::local),
+            }
         })
     }
 }

@@ -38,8 +38,30 @@ async fn shakes_hands(
     (wire, client)
 }
 
+/// The reason why connecting failed.
 async fn error(connecting: Connecting) -> Error {
-    connecting.await.unwrap().unwrap_err()
+    match connecting.await.unwrap().unwrap_err() {
+        Error::Connect { cause, .. } => *cause,
+        other => panic!("{other}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_sends_no_message_fails_the_connection_with_its_output() {
+    let (mut wire, transport) = PipeEnd::server();
+    let limit = Duration::from_secs(7);
+    let connecting = tokio::spawn(client().connect_timeout(limit).connect(transport));
+    let started = Instant::now();
+    wire.next("server/discover").await;
+    wire.raw("hello").await;
+    let error = connecting.await.unwrap().unwrap_err();
+    assert_eq!(started.elapsed(), limit);
+    assert!(error.is_timeout());
+    assert_eq!(
+        error.to_string(),
+        "cannot connect: no response to connect within 7 s (Builder::connect_timeout); 1 line(s) on \
+         its stdout were not messages, the first: hello"
+    );
 }
 
 // proves: M-META-001, M-META-002, M-META-003, M-META-006, M-VER-001, M-DISC-002, M-DISC-008

@@ -229,7 +229,7 @@ async fn the_total_timeout_limits_the_call_and_the_idle_timeout_each_poll() {
     assert_fails!(
         calling.await.unwrap(),
         Error::Timeout {
-            setting: "total",
+            setting: "Timeouts::total",
             ..
         }
     );

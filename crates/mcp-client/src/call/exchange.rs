@@ -146,7 +146,7 @@ async fn run_stateless(
         });
         retry = answered.await.map_err(|_| Error::Timeout {
             method,
-            setting: "total",
+            setting: "Timeouts::total",
             after: timeouts.total,
         })??;
         deadline.progress(Instant::now().into_std());

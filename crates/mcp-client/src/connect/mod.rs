@@ -17,7 +17,7 @@ use mcp_types::{
     method,
 };
 use serde::Deserialize as _;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::Error;
 use crate::inbound::ClientInbound;
@@ -33,6 +33,7 @@ pub(crate) struct ConnectOptions {
     pub(crate) anonymous: bool,
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) timeouts: Timeouts,
+    pub(crate) connect_timeout: Duration,
     pub(crate) policy: Policy,
 }
 
@@ -72,18 +73,29 @@ impl ConnectOptions {
         let transport: Box<dyn Transport> = Box::new(transport);
         let spare = transport.reconnect();
         let shared: Arc<ClientInbound> = Arc::clone(inbound);
+        let deadline = Instant::now() + self.connect_timeout;
+        let started = timeout_at(deadline, transport.start(shared)).await;
         let mut connector = Connector {
             options: self,
             inbound,
-            connection: transport.start(shared).await?,
+            connection: started.map_err(|_| self.too_slow())??,
             spare,
         };
-        match connector.negotiate().await {
+        let agreed = timeout_at(deadline, connector.negotiate()).await;
+        match agreed.unwrap_or_else(|_| Err(self.too_slow())) {
             Ok(agreed) => Ok((connector.connection, agreed)),
             Err(error) => {
                 connector.close().await;
-                Err(error)
+                Err(connector.explain(error).await)
             }
+        }
+    }
+
+    fn too_slow(&self) -> Error {
+        Error::Timeout {
+            method: "connect",
+            setting: "Builder::connect_timeout",
+            after: self.connect_timeout,
         }
     }
 
@@ -183,9 +195,9 @@ impl Connector<'_> {
         let limit = options.probe_timeout(!self.connection.has_headers());
         let Ok(answer) = timeout(limit, call).await else {
             let setting = if limit == options.policy.probe_timeout {
-                "probe_timeout"
+                "Builder::probe_timeout"
             } else {
-                "idle"
+                "Timeouts::idle"
             };
             return Ok(DiscoverReply::TimedOut(Error::Timeout {
                 method: method::SERVER_DISCOVER,
@@ -271,6 +283,19 @@ impl Connector<'_> {
         let inbound: Arc<ClientInbound> = Arc::clone(self.inbound);
         self.connection = spare.start(inbound).await?;
         Ok(())
+    }
+
+    /// Adds what the transport knows about the peer. Call it after [`close`](Self::close).
+    async fn explain(&mut self, cause: Error) -> Error {
+        let details = match &cause {
+            // It has the same details.
+            Error::Closed(_) => Vec::new(),
+            _ => self.connection.closed().await.details().to_vec(),
+        };
+        Error::Connect {
+            cause: Box::new(cause),
+            details,
+        }
     }
 
     async fn close(&mut self) {

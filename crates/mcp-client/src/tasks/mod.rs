@@ -193,7 +193,7 @@ impl TaskHandle {
         let result = timeout_at(began + after, self.wait()).await;
         let result = result.unwrap_or(Err(Error::Timeout {
             method: method::TOOLS_CALL,
-            setting: "total",
+            setting: "Timeouts::total",
             after,
         }));
         // A task that has ended or that is unreachable cannot be cancelled.

@@ -61,9 +61,9 @@ impl Deadline {
     /// Returns the name and the value of the timeout that has expired at `now`.
     pub fn expired(&self, now: Instant) -> Option<(&'static str, Duration)> {
         if now >= self.total {
-            Some(("total", self.timeouts.total))
+            Some(("Timeouts::total", self.timeouts.total))
         } else if now >= self.idle {
-            Some(("idle", self.timeouts.idle))
+            Some(("Timeouts::idle", self.timeouts.idle))
         } else {
             None
         }
@@ -88,12 +88,12 @@ mod tests {
         assert_eq!(deadline.at(), start + second * 25);
         assert_eq!(
             deadline.expired(start + second * 25),
-            Some(("total", second * 25))
+            Some(("Timeouts::total", second * 25))
         );
         let quiet = Timeouts::default().start(start);
         assert_eq!(
             quiet.expired(start + second * 60),
-            Some(("idle", second * 60))
+            Some(("Timeouts::idle", second * 60))
         );
     }
 }

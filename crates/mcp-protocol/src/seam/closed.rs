@@ -56,17 +56,21 @@ impl Closed {
 
     /// The peer's process ended; `status` as in "exit status 1" or "signal 9".
     pub fn exited(status: impl Into<String>, stderr: &[String]) -> Self {
-        let this = Self::new(Kind::Exited(status.into()));
-        if stderr.is_empty() {
-            this
-        } else {
-            this.with_detail(format!("last stderr lines: {}", stderr.join(" | ")))
-        }
+        Self::new(Kind::Exited(status.into())).with_stderr(stderr)
     }
 
     /// The peer violated the protocol in a way that ends the session.
     pub fn protocol(what: impl Into<String>) -> Self {
         Self::new(Kind::Protocol(what.into()))
+    }
+
+    /// Adds the last stderr lines of the peer, if there are any.
+    #[must_use]
+    pub fn with_stderr(self, lines: &[String]) -> Self {
+        match lines {
+            [] => self,
+            lines => self.with_detail(format!("last stderr lines: {}", lines.join(" | "))),
+        }
     }
 
     /// Adds a line of explanation.
@@ -83,6 +87,11 @@ impl Closed {
             Kind::Protocol(what) => Kind::Protocol(what.clone()),
         };
         Self(Arc::new(Reason { kind, detail }))
+    }
+
+    /// Returns the lines of explanation, for example the last stderr lines of a child process.
+    pub fn details(&self) -> &[String] {
+        &self.0.detail
     }
 
     /// Returns whether this side closed the connection.

@@ -72,15 +72,19 @@ impl Supervisor {
             None => Event::Stopped,
         };
         let event = self.settle(event).await;
-        let (reason, exited) = self.closed_reason(event);
-        control.close(reason);
+        let (mut reason, exited) = self.closed_reason(event);
+        control.close(self.stray.explain(reason.clone()));
         let trouble = match exited {
             true => None,
             false => self.end(&control).await,
         };
         self.group.kill();
+        if !exited {
+            reason = reason.with_stderr(&self.tail.last_lines());
+        }
+        reason = self.stray.explain(reason);
         drop(self);
-        control.gone(trouble);
+        control.gone(reason, trouble);
     }
 
     /// Moves bytes until the pipe or the process ends.
@@ -128,13 +132,14 @@ impl Supervisor {
         }
     }
 
-    /// Returns the reason with which pending calls fail, and whether the process has exited.
+    /// Returns the reason with which pending calls fail, without the stray lines, and whether the
+    /// process has exited.
     fn closed_reason(&mut self, event: Event) -> (Closed, bool) {
         match event {
             Event::Stopped => (Closed::local(), false),
             Event::Exited(Ok(status)) => {
-                let reason = Closed::exited(status.to_string(), &self.tail.last_lines());
-                (self.stray.explain(reason), true)
+                let lines = self.tail.last_lines();
+                (Closed::exited(status.to_string(), &lines), true)
             }
             Event::Exited(Err(error)) => (Closed::io(error), false),
             Event::Ended(end) => (reason(end, &self.stray), false),

@@ -98,6 +98,28 @@ async fn a_dead_child_fails_its_calls_with_its_last_stderr_lines() {
 }
 
 #[tokio::test]
+async fn a_closed_connection_has_the_output_that_is_no_message() {
+    let (child, _lines) = script(
+        "echo hello; echo world; echo oops >&2; read line
+         echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}'; cat >/dev/null",
+    );
+    let connection = connect(child).await;
+    call(&*connection, "ping", serde_json::json!({}))
+        .await
+        .unwrap();
+    soon(connection.close()).await.unwrap();
+    let reason = soon(connection.closed()).await;
+    assert!(reason.is_local());
+    assert_eq!(
+        reason.details(),
+        [
+            "last stderr lines: oops",
+            "2 line(s) on its stdout were not messages, the first: hello"
+        ]
+    );
+}
+
+#[tokio::test]
 async fn answers_written_before_the_end_arrive() {
     let (child, _lines) = script(
         "read line; echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"late\":1}}'; kill -9 $$",
