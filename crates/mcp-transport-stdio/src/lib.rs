@@ -68,3 +68,4 @@ pub use lines::{FramedLine, Lines};
 pub use memory::{InMemory, ServerEnd, duplex, in_memory};
 pub use options::Options;
 pub use server::{serve, serve_io, serve_io_with, serve_with};
+pub use standard::protect_stdout;

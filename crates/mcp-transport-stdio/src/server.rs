@@ -24,8 +24,9 @@ use crate::standard;
 /// on threads that do not keep the process alive.
 ///
 /// On Unix, while this function runs, descriptor 1 points to stderr and descriptor 0 to the null
-/// device for the rest of the process. A library that prints by accident therefore does not break
-/// the session. See [`Options::without_guard`].
+/// device for all other code of the process. A library that prints by accident therefore does not break
+/// the session. See [`Options::without_guard`], and [`protect_stdout`](crate::protect_stdout) for
+/// text that is printed before.
 ///
 /// Needs a tokio runtime with I/O and timer enabled, as `#[tokio::main]` creates it. One thread is
 /// enough.

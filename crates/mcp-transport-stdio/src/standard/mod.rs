@@ -11,6 +11,8 @@ mod unix;
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(unix)]
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -21,6 +23,9 @@ use threads::{ThreadReader, ThreadWriter};
 
 /// Whether stdin and stdout are being served.
 static TAKEN: AtomicBool = AtomicBool::new(false);
+
+#[cfg(unix)]
+const GUARDED: &str = "file descriptors 0 and 1 for the guard";
 
 /// The exclusive right to serve on stdin and stdout.
 struct ExclusiveUse;
@@ -47,16 +52,56 @@ pub(crate) struct Restore {
     _exclusive: ExclusiveUse,
 }
 
+/// Descriptors that [`protect_stdout`] has saved for the next [`serve`](crate::serve).
+#[cfg(unix)]
+static PROTECTED: Mutex<Option<unix::Saved>> = Mutex::new(None);
+
+#[cfg(unix)]
+fn protected() -> MutexGuard<'static, Option<unix::Saved>> {
+    PROTECTED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Protects stdout from text that the program prints before it calls [`serve`](crate::serve).
+///
+/// On Unix, descriptor 1 points to stderr and descriptor 0 to the null device from now on, until
+/// the next `serve` ends, which uses the original ones. On other systems this function does
+/// nothing, and printed text reaches the client. Call it first in `main`; a second call has no
+/// effect.
+///
+/// ```no_run
+/// # async fn run(server: impl mcp_protocol::IntoService) -> Result<(), mcp_transport_stdio::Error> {
+/// mcp_transport_stdio::protect_stdout()?;
+/// println!("starting up"); // on stderr
+/// mcp_transport_stdio::serve(server).await
+/// # }
+/// ```
+///
+/// # Errors
+/// Stdin and stdout are already being served, or cannot be used.
+pub fn protect_stdout() -> Result<(), Error> {
+    let _exclusive = ExclusiveUse::take()?;
+    #[cfg(unix)]
+    {
+        let mut protected = protected();
+        if protected.is_none() {
+            let mut saved = unix::Saved::new().map_err(unusable("stdin and stdout"))?;
+            saved.guard().map_err(unusable(GUARDED))?;
+            *protected = Some(saved);
+        }
+    }
+    Ok(())
+}
+
 /// Opens stdin and stdout. With `guard`, the rest of the process can no longer use them.
 #[cfg(unix)]
 pub(crate) fn open(guard: bool) -> Result<(Reader, Writer, Restore), Error> {
     let exclusive = ExclusiveUse::take()?;
-    let mut saved = unix::Saved::new().map_err(unusable("stdin and stdout"))?;
+    let saved = protected().take().map_or_else(unix::Saved::new, Ok);
+    let mut saved = saved.map_err(unusable("stdin and stdout"))?;
     let reader = saved.reader().map_err(unusable("stdin"))?;
     let writer = saved.writer().map_err(unusable("stdout"))?;
     if guard {
-        let what = "file descriptors 0 and 1 for the guard";
-        saved.guard().map_err(unusable(what))?;
+        saved.guard().map_err(unusable(GUARDED))?;
     }
     let restore = Restore {
         _saved: saved,

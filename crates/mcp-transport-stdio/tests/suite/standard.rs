@@ -68,6 +68,20 @@ fn whatever_prints_the_session_is_clean() {
 }
 
 #[test]
+fn text_that_is_printed_before_serving_goes_to_stderr() {
+    let mut server = start(&["--early"], Stdio::piped(), Stdio::piped());
+    let mut stdin = server.stdin.take().unwrap();
+    stdin.write_all(careless_session().as_bytes()).unwrap();
+    drop(stdin);
+    let output = server.wait_with_output().unwrap();
+    let frames = frames(&output.stdout);
+    assert_eq!(by_id(&frames, 2)["result"]["content"][0]["text"], "hello");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains("starting up"), "{stderr}");
+    assert!(output.status.success());
+}
+
+#[test]
 fn without_the_guard_what_is_printed_is_in_the_session() {
     let mut server = start(&["--without-guard"], Stdio::piped(), Stdio::piped());
     let mut stdin = server.stdin.take().unwrap();
