@@ -13,7 +13,7 @@
 use mcp_client::serde_json::json;
 use mcp_client::{Client, Progress};
 use mcp_server::{Args, Ctx, Elicitation, Server, ServerBuilder, Tool};
-use mcp_transport_stdio::Child;
+use mcp_transport_stdio::ChildProcess;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -64,7 +64,7 @@ fn server() -> ServerBuilder {
 }
 
 async fn converse() -> Result<(), Box<dyn std::error::Error>> {
-    let server = Child::new(std::env::current_exe()?).arg("serve");
+    let server = ChildProcess::new(std::env::current_exe()?).arg("serve");
     println!("client  starts the server as a child process and shakes hands");
     let client = Client::builder("quickstart", "1.0.0")
         .on_elicit(async |form| {

@@ -285,7 +285,7 @@ async fn a_child_takes_its_credentials_from_the_environment() {
         case "$line" in *'"method":"initialize"'*) ;; *) exit 9 ;; esac
         echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"sh","version":"0"},"instructions":"'"$API_TOKEN"'"}}'
         cat >/dev/null"#;
-    let child = mcp_transport_stdio::Child::new("sh").args(["-c", script]);
+    let child = mcp_transport_stdio::ChildProcess::new("sh").args(["-c", script]);
     let child = child.env("API_TOKEN", "s3cret");
     let client = client().connect(child).await.unwrap();
     assert_eq!(client.instructions(), Some("s3cret"));

@@ -1,7 +1,7 @@
 //! Transports over stdin and stdout, child processes, and any pair of byte streams.
 //!
 //! For servers: [`serve`] uses stdin and stdout, [`serve_io`] any pair of streams. For clients:
-//! [`Child`] starts a server as a child process, [`Pipe`] uses a pair of streams, [`in_memory`]
+//! [`ChildProcess`] starts a server as a child process, [`Pipe`] uses a pair of streams, [`in_memory`]
 //! connects to a server in the same process. Each of them is a
 //! [`Transport`](mcp_protocol::Transport).
 //!
@@ -9,14 +9,14 @@
 //! use std::sync::Arc;
 //!
 //! use mcp_protocol::{Inbound, Service, Transport};
-//! use mcp_transport_stdio::{Child, Error, serve};
+//! use mcp_transport_stdio::{ChildProcess, Error, serve};
 //!
 //! async fn run_server(server: impl Service) -> Result<(), Error> {
 //!     serve(server).await
 //! }
 //!
 //! async fn run_client(client: Arc<dyn Inbound>) -> Result<(), Box<dyn std::error::Error>> {
-//!     let transport = Child::new("weather-server").arg("--verbose");
+//!     let transport = ChildProcess::new("weather-server").arg("--verbose");
 //!     let connection = Box::new(transport).start(client).await?;
 //!     connection.link().request("ping", None).await?;
 //!     connection.close().await?;
@@ -61,7 +61,7 @@ mod standard;
 mod stray;
 
 #[cfg(feature = "child")]
-pub use child::{Child, Stderr};
+pub use child::{ChildProcess, Stderr};
 pub use client::Pipe;
 pub use error::Error;
 pub use lines::{FramedLine, Lines};

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use mcp_client::{Client, Negotiation};
 use mcp_transport_http::Http;
-use mcp_transport_stdio::Child;
+use mcp_transport_stdio::ChildProcess;
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -38,7 +38,11 @@ pub async fn run(mut args: impl Iterator<Item = String>) -> Result<(), Fault> {
     let target = args.next().ok_or(USAGE)?;
     let client = match kind.as_deref() {
         Some("--http") => builder.connect(Http::new(target)?).await?,
-        Some("--stdio") => builder.connect(Child::new(target).args(args)).await?,
+        Some("--stdio") => {
+            builder
+                .connect(ChildProcess::new(target).args(args))
+                .await?
+        }
         _ => return Err(USAGE.into()),
     };
     calls(&client, inflight, warm).await?;

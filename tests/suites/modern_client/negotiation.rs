@@ -242,7 +242,7 @@ async fn a_program_that_exits_after_the_probe_is_started_again() {
             '"capabilities":{{}},"serverInfo":{info}'
         cat > /dev/null"#
     );
-    let child = mcp_transport_stdio::Child::new("sh").args(["-c", &script]);
+    let child = mcp_transport_stdio::ChildProcess::new("sh").args(["-c", &script]);
     let client = client().connect(child).await.unwrap();
     assert_eq!(client.server_info().name, "sh");
     assert_eq!(client.known_version().era(), Era::Legacy);

@@ -48,14 +48,14 @@ const CREATE_NO_WINDOW: u32 = 0x0800_0000;
 /// with I/O and timer enabled; a task of that runtime owns the process.
 ///
 /// ```no_run
-/// use mcp_transport_stdio::Child;
+/// use mcp_transport_stdio::ChildProcess;
 ///
-/// let transport = Child::new("npx")
+/// let transport = ChildProcess::new("npx")
 ///     .args(["-y", "@modelcontextprotocol/server-everything"])
 ///     .env("LOG_LEVEL", "debug");
 /// ```
 #[derive(Clone)]
-pub struct Child {
+pub struct ChildProcess {
     program: OsString,
     args: Vec<OsString>,
     env_clear: bool,
@@ -68,7 +68,7 @@ pub struct Child {
     options: Options,
 }
 
-impl Child {
+impl ChildProcess {
     /// Creates a transport that runs `program`. A name without a path separator is looked up in
     /// `PATH`.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
@@ -246,7 +246,7 @@ impl Child {
     }
 }
 
-impl Transport for Child {
+impl Transport for ChildProcess {
     /// Starts the child.
     ///
     /// # Errors
@@ -264,10 +264,10 @@ impl Transport for Child {
     }
 }
 
-impl fmt::Debug for Child {
+impl fmt::Debug for ChildProcess {
     /// Omits the arguments and the environment, which may contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Child")
+        f.debug_struct("ChildProcess")
             .field("program", &self.program)
             .field("directory", &self.directory)
             .field("options", &self.options)

@@ -29,7 +29,7 @@ pub enum Stderr {
     /// The child writes to the stderr of this process. Nothing is kept.
     Inherit,
     /// Like [`Capture`](Self::Capture), and passes each line to a function, which must not block.
-    /// Lines are cut at [`Child::stderr_width`](super::Child::stderr_width) characters, and control
+    /// Lines are cut at [`ChildProcess::stderr_width`](super::ChildProcess::stderr_width) characters, and control
     /// characters are removed.
     Callback(Arc<dyn Fn(&str) + Send + Sync>),
 }

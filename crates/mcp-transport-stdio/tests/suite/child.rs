@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mcp_transport_stdio::{Child, Options, Stderr};
+use mcp_transport_stdio::{ChildProcess, Options, Stderr};
 use rustix::process::{Pid, test_kill_process, test_kill_process_group};
 use tokio::sync::mpsc;
 
@@ -12,9 +12,9 @@ use crate::support::{
 };
 
 /// A shell script as a server, whose stderr the test receives.
-fn script(text: &str) -> (Child, mpsc::Receiver<String>) {
+fn script(text: &str) -> (ChildProcess, mpsc::Receiver<String>) {
     let (sender, receiver) = mpsc::channel(10_000);
-    let child = Child::new("sh").arg("-c").arg(text);
+    let child = ChildProcess::new("sh").arg("-c").arg(text);
     let listener = move |line: &str| drop(sender.try_send(line.to_owned()));
     (child.stderr(Stderr::Callback(Arc::new(listener))), receiver)
 }
@@ -43,7 +43,7 @@ fn rest(lines: &mut mpsc::Receiver<String>) -> Vec<String> {
 // proves: STDIO-001, STDIO-002, LIFE-021
 #[tokio::test]
 async fn a_session_with_a_child() {
-    let connection = open(Child::new(program("echo"))).await;
+    let connection = open(ChildProcess::new(program("echo"))).await;
     assert_eq!(tool(&*connection, "echo", "hi").await.unwrap(), "hi");
     soon(connection.close()).await.unwrap();
     assert!(soon(connection.closed()).await.is_local());
@@ -335,32 +335,32 @@ async fn t44_arguments_arrive_as_they_are() {
 
 #[tokio::test]
 async fn a_program_that_cannot_be_started_is_named() {
-    let refused = async |child: Child| {
+    let refused = async |child: ChildProcess| {
         let error = try_connect(child).await.unwrap_err();
         assert!(std::error::Error::source(&error).is_some());
         error.to_string()
     };
-    let missing = Child::new("no-such-mcp-server").env("PATH", "/nowhere:/else");
+    let missing = ChildProcess::new("no-such-mcp-server").env("PATH", "/nowhere:/else");
     assert_eq!(
         refused(missing).await,
         "cannot start \"no-such-mcp-server\": PATH has no such program; PATH is \"/nowhere:/else\""
     );
     assert_eq!(
-        refused(Child::new("/no/such/file")).await,
+        refused(ChildProcess::new("/no/such/file")).await,
         "cannot start \"/no/such/file\": the file does not exist"
     );
-    let missing = refused(Child::new("npx -y pkg").env("PATH", "/nowhere")).await;
+    let missing = refused(ChildProcess::new("npx -y pkg").env("PATH", "/nowhere")).await;
     assert_eq!(
         missing,
         "cannot start \"npx -y pkg\": PATH has no such program; only the program is named here, \
          its arguments go into .args(..); PATH is \"/nowhere\""
     );
     assert_eq!(
-        refused(Child::new("sh").current_dir("/no/such")).await,
+        refused(ChildProcess::new("sh").current_dir("/no/such")).await,
         "cannot start \"sh\": the directory \"/no/such\" set with current_dir does not exist"
     );
     assert_eq!(
-        refused(Child::new("/")).await,
+        refused(ChildProcess::new("/")).await,
         "cannot start \"/\": no permission to execute it"
     );
 }

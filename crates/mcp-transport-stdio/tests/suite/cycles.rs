@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_transport_stdio::{Child, Stderr};
+use mcp_transport_stdio::{ChildProcess, Stderr};
 use rustix::process::{Pid, test_kill_process, test_kill_process_group};
 use tokio::sync::mpsc;
 
@@ -78,7 +78,7 @@ async fn cycle(groups: &Mutex<Vec<Pid>>, round: usize) {
     };
     let (sender, mut ready) = mpsc::channel(1);
     let heard = move |line: &str| drop(sender.try_send(line.to_owned()));
-    let child = Child::new("sh")
+    let child = ChildProcess::new("sh")
         .args([
             "-c",
             &format!("trap '' TERM; sleep 1000 & echo $$ >&2; {ending}"),

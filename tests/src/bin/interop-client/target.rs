@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use mcp_client::{Builder, Client, Era, Negotiation, Timeouts};
 use mcp_protocol::Revision;
 use mcp_transport_http::Http;
-use mcp_transport_stdio::Child;
+use mcp_transport_stdio::ChildProcess;
 use mcp_types::Root;
 use serde_json::Value;
 
@@ -152,7 +152,7 @@ impl Target {
                 let number = self.started.fetch_add(1, Ordering::Relaxed);
                 let status = self.folder.join(format!("status-{number}.json"));
                 let _ = std::fs::remove_file(&status);
-                let child = Child::new(std::env::current_exe()?)
+                let child = ChildProcess::new(std::env::current_exe()?)
                     .arg(witness)
                     .arg(&status)
                     .args(program)
