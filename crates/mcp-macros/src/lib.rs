@@ -1,10 +1,10 @@
-//! The attributes `#[tool]`, `#[prompt]` and `#[resource]` of `mcp-server`.
+//! The attributes `#[tool]`, `#[tools]`, `#[prompt]` and `#[resource]` of `mcp-server`.
 //!
 //! Use them through `mcp_server`, which re-exports them: the expansion refers to that crate only.
 //! The annotated function does not change, so other functions and tests can call it. The macro adds
 //! a type of the same name, whose method `tool()`, `prompt()` or `resource()` returns the item to
-//! register: `add::tool()` for the function `add`. A `use` of the function imports both. A module of
-//! the same name cannot stand beside them.
+//! register: `add::tool()` for the function `add`. A `use` of the function imports both. The module
+//! of the function cannot contain a module or type of the same name.
 
 mod expand;
 mod function;
@@ -32,7 +32,7 @@ use crate::options::Kind;
 /// async fn find(
 ///     /// Part of the name.
 ///     query: String,
-///     /// Most users to return.
+///     /// Maximum number of users to return.
 ///     #[arg(default = 10)]
 ///     limit: u32,
 ///     State(users): State<Vec<String>>,
@@ -63,7 +63,9 @@ use crate::options::Kind;
 /// | `#[serde(..)]`, `#[schemars(..)]` | as on the field of a struct |
 /// | `#[extract]` | not an argument: a type that implements `FromCall` |
 ///
-/// `Ctx`, `State<T>`, `Args<T>`, `Ask<T>` and `Auth` are extractors without `#[extract]`.
+/// `Ctx`, `State<T>`, `Args<T>`, `Ask<T>`, `Server<S>` and `Auth` are extractors without
+/// `#[extract]`. All others need it, also `Option<Ask<T>>` and `Result<Ask<T>, HandlerError>`. A
+/// function has at most eight parameters; all arguments together count as one.
 ///
 /// # Options
 ///
@@ -78,12 +80,13 @@ pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
     expand::attribute(Kind::Tool, options.into(), &item.into()).into()
 }
 
-/// Turns methods of a type into tools, which share a value of the type.
+/// Turns the methods of an `impl` block that have `#[tool]` into tools. The tools share one value
+/// of the type.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicI64, Ordering};
 ///
-/// use mcp_server::{Server, tool, tools};
+/// use mcp_server::{Server, tools};
 ///
 /// struct Counter(AtomicI64);
 ///
@@ -107,15 +110,18 @@ pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
 /// # let _ = server;
 /// ```
 ///
-/// The attribute adds the method `tools(self) -> Vec<Tool<S>>` to the type. Each method with
-/// `#[tool]` takes `&self`; its other parameters, its return type and the options of the attribute
-/// are those of [`macro@tool`]. Methods without the attribute stay as they are.
+/// The attribute adds the method `tools(self) -> Vec<Tool<S>>` to the type, so a type can have only
+/// one such `impl` block. The value is shared by concurrent calls: the type must be `Send`, `Sync`
+/// and `'static`, and each method with `#[tool]` takes `&self`. Its other parameters, its return
+/// type and the options of the attribute are those of [`macro@tool`]. Methods without `#[tool]` do
+/// not change. `#[tool]` on a method needs no import.
 #[proc_macro_attribute]
 pub fn tools(options: TokenStream, item: TokenStream) -> TokenStream {
     methods::attribute(&options.into(), &item.into()).into()
 }
 
-/// Turns a function into a prompt. Its arguments are text.
+/// Turns a function into a prompt. Its arguments are text, and it returns text, messages or a
+/// `GetPromptResult`.
 ///
 /// ```
 /// use mcp_server::{CompletionRequest, Server, prompt};
@@ -139,8 +145,8 @@ pub fn tools(options: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 ///
 /// Parameters are those of [`macro@tool`], with types that are read from text: `String`,
-/// `Option<String>`, fieldless enums. `#[arg(complete = function)]` suggests values. Options are
-/// `name`, `title`, `description` and `icon`.
+/// `Option<String>`, fieldless enums. `#[arg(complete = function)]` sets the completer of an
+/// argument. Options are `name`, `title`, `description` and `icon`.
 #[proc_macro_attribute]
 pub fn prompt(options: TokenStream, item: TokenStream) -> TokenStream {
     expand::attribute(Kind::Prompt, options.into(), &item.into()).into()
@@ -157,7 +163,7 @@ pub fn prompt(options: TokenStream, item: TokenStream) -> TokenStream {
 ///     "# Read me"
 /// }
 ///
-/// /// A user's profile; `None` says that there is no such user.
+/// /// A user's profile; `None` means that the user does not exist.
 /// #[resource("users://{name}{?lang}", title = "Profile")]
 /// fn profile(name: String, lang: Option<String>) -> Option<String> {
 ///     (name == "ada").then(|| format!("ada ({})", lang.unwrap_or_default()))
@@ -168,9 +174,9 @@ pub fn prompt(options: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 ///
 /// Plain parameters are variables of the URI template (RFC 6570), by name; their types are read
-/// from text, and `Option<T>` is for those that may be absent. `#[arg(complete = function)]`
-/// suggests values. Options are the URI first, then `name`, `title`, `description`, `mime` and
-/// `icon`.
+/// from text, and `Option<T>` is for those that may be absent. `#[arg(complete = function)]` sets
+/// the completer of a variable. Options are the URI first, then `name`, `title`, `description`,
+/// `mime` and `icon`.
 #[proc_macro_attribute]
 pub fn resource(options: TokenStream, item: TokenStream) -> TokenStream {
     expand::attribute(Kind::Resource, options.into(), &item.into()).into()

@@ -24,17 +24,19 @@ pub(crate) fn attribute(options: &TokenStream, item: &TokenStream) -> TokenStrea
 
 fn check(options: &TokenStream, block: &ItemImpl) -> Result<()> {
     if !options.is_empty() {
-        let text = "`#[tools]` has no options: write them in the `#[tool]` of each method";
+        let text = "`#[tools]` takes no options: write them in the `#[tool]` of each method";
         return Err(Error::new_spanned(options, text));
     }
     if let Some((path, _)) = &block.trait_ {
-        let text = "`#[tools]` must be placed on an `impl` block of a type, not of a trait";
+        let text = "`#[tools]` cannot be placed on the implementation of a trait: move the tools to an \
+             `impl` block of the type";
         return Err(Error::new_spanned(path, text));
     }
     Ok(())
 }
 
-/// Returns the method that builds the tools of a value.
+/// Returns an `impl` block with the method `tools`, which builds the tools of a value. Removes
+/// `#[tool]` from the methods of `block`.
 fn tools(block: &mut ItemImpl) -> Result<TokenStream> {
     let (mut bodies, mut bounds) = (Vec::new(), Vec::new());
     let mut mistakes: Option<Error> = None;
@@ -59,7 +61,8 @@ fn tools(block: &mut ItemImpl) -> Result<TokenStream> {
         return Err(mistakes);
     }
     if bodies.is_empty() {
-        let text = "no method of this `impl` block is a tool: place `#[tool]` on one";
+        let text =
+            "no method of this `impl` block is a tool: place `#[tool]` on at least one method";
         return Err(Error::new_spanned(&block.self_ty, text));
     }
     let (generics, ty, clause) = {
@@ -68,7 +71,7 @@ fn tools(block: &mut ItemImpl) -> Result<TokenStream> {
     };
     Ok(quote! {
         impl #generics #ty #clause {
-            /// Returns the tools of this value, which their calls share.
+            /// Returns the tools of this value. All calls share the value.
             #[allow(dead_code, unreachable_pub)]
             pub fn tools<S>(self) -> ::std::vec::Vec<::mcp_server::Tool<S>>
             where
@@ -94,7 +97,12 @@ fn tool(method: &mut ImplItemFn, attribute: &Attribute) -> Result<Expansion> {
     let options = match &attribute.meta {
         Meta::Path(_) => TokenStream::new(),
         Meta::List(list) => list.tokens.clone(),
-        Meta::NameValue(value) => return Err(Error::new_spanned(value, "write `#[tool(..)]`")),
+        Meta::NameValue(value) => {
+            return Err(Error::new_spanned(
+                value,
+                "write the options in parentheses: `#[tool(..)]`",
+            ));
+        }
     };
     let options = Options::parse(Kind::Tool, options)?;
     let item = ItemFn {

@@ -13,9 +13,9 @@ use mcp_types::{CallToolResult, ContentBlock, JsonObject};
 /// [`protocol`](Self::protocol) makes it a JSON-RPC error. For prompts and resources every error is
 /// a JSON-RPC error.
 ///
-/// It does not implement `std::error::Error`, so that `?` can convert from every type that does. Types
-/// that only convert to a boxed error, such as `anyhow::Error`, may be the error type of a handler;
-/// see [`from_boxed`](Self::from_boxed) to convert them to this type.
+/// It does not implement `std::error::Error`, so that `?` can convert from every type that does.
+/// Types that only convert to a boxed error, such as `anyhow::Error`, may be the error type of a
+/// handler; see [`from_boxed`](Self::from_boxed) to convert them to this type.
 #[derive(Debug)]
 pub struct HandlerError(Box<ErrorKind>);
 
@@ -58,8 +58,8 @@ impl HandlerError {
         Self(Box::new(ErrorKind::Protocol(error)))
     }
 
-    /// Converts a boxed error, or one that converts to it, such as `anyhow::Error`, for which `?` does
-    /// not work: write `.map_err(HandlerError::from_boxed)?`.
+    /// Converts a boxed error, or one that converts to it, such as `anyhow::Error`, for which `?`
+    /// does not work: write `.map_err(HandlerError::from_boxed)?`.
     pub fn from_boxed(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::of(&*error.into())
     }
@@ -152,6 +152,9 @@ fn cannot_request_input() -> ErrorObject {
 /// The `E` of a handler's `Result<T, E>`: everything that converts to a boxed error, such as any
 /// [`std::error::Error`], text, `anyhow::Error` or `eyre::Report`, and [`HandlerError`]. `M` is
 /// always inferred.
+///
+/// To choose a JSON-RPC error code for a custom error type, implement `IntoHandlerError<Self>` for
+/// it. The type must not implement `std::error::Error` then.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a handler",
     note = "use `HandlerError`, text, or an error that converts to `Box<dyn Error + Send + Sync>`, such as `anyhow::Error`"
@@ -213,7 +216,8 @@ impl BuildError {
         Self(problems)
     }
 
-    /// Returns the problems, in the order of the items in the builder.
+    /// Returns the problems: first the items that cannot be registered, in the order in which they
+    /// were added, then the items whose name or URI is already registered.
     pub fn problems(&self) -> &[RegistrationError] {
         &self.0
     }

@@ -27,10 +27,11 @@
 //! A handler is any function or closure, sync or async, whose parameters are *extractors*
 //! ([`Args`], [`State`], [`Ctx`], your own [`FromCall`] types) and whose return type fits: text,
 //! numbers, [`Json`], content, `CallToolResult`, or a `Result` of these. The attributes
-//! `#[tool]`, `#[prompt]` and `#[resource]` do the same for functions with plain parameters.
+//! `#[tool]`, `#[prompt]` and `#[resource]` do the same for functions with plain parameters, and
+//! `#[tools]` for methods.
 //!
-//! The crate contains no transport: pass the [`Server`] to `mcp_transport_stdio::serve` or another
-//! transport for a [`mcp_protocol::Service`].
+//! The crate contains no transport: pass the [`ServerBuilder`] or the [`Server`] to
+//! `mcp_transport_stdio::serve`, `mcp_transport_http::serve`, or another transport.
 //!
 //! Specification: [server features](https://modelcontextprotocol.io/specification/2025-11-25/server).
 

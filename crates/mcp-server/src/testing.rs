@@ -63,8 +63,10 @@ const MAX_PAGES: usize = 1_000;
 /// Answers a server request or input request: returns the result for its method and params.
 type Answers = Arc<dyn Fn(&str, &Value) -> Result<Value, ErrorObject> + Send + Sync>;
 
-/// A client in the same process. It opens a session in session-based revisions, and answers server
-/// requests and input requests.
+/// A client in the same process, for tests. It answers server requests and input requests.
+///
+/// In session-based revisions it opens a session with the first request. Clones share the session
+/// and the received notifications.
 #[derive(Clone)]
 pub struct TestClient {
     server: Arc<ServerSession>,
@@ -79,7 +81,8 @@ pub struct TestClient {
 }
 
 impl TestClient {
-    /// Creates a client of the latest revision, without capabilities.
+    /// Creates a client of the latest revision, without capabilities. Takes a server or its
+    /// builder.
     ///
     /// # Panics
     /// The server configuration is invalid; the message says what to correct.
@@ -87,14 +90,14 @@ impl TestClient {
         Self::at(Revision::LATEST, server)
     }
 
-    /// Creates a client of another revision.
+    /// Creates a client of the given revision, without capabilities.
     ///
     /// # Panics
     /// The server configuration is invalid; the message says what to correct.
     pub fn at(revision: Revision, server: impl IntoService) -> Self {
         let server = match server.into_service() {
             Ok(server) => server,
-            Err(error) => panic!("the server cannot be served: {error}"),
+            Err(error) => panic!("the server configuration is invalid: {error}"),
         };
         server.start();
         let server = ServerSession::new(server);
@@ -119,8 +122,9 @@ impl TestClient {
         }
     }
 
-    /// Declares capabilities, and answers requests with the result of `answers` for their method
-    /// and params.
+    /// Declares client capabilities, and answers server requests and input requests: `answers` gets
+    /// the method and params, and returns the result. Replaces earlier answers. Call it before the
+    /// first request, because a session declares its capabilities when it opens.
     #[must_use]
     pub fn answer(
         mut self,
@@ -132,7 +136,8 @@ impl TestClient {
         self
     }
 
-    /// Accepts every form with the content that `fill` returns for its message and schema.
+    /// Accepts every elicitation form with the content that `fill` returns for its message and
+    /// schema. Replaces earlier answers, see [`answer`](Self::answer).
     #[must_use]
     pub fn answer_forms(
         self,
@@ -148,7 +153,7 @@ impl TestClient {
         })
     }
 
-    /// Sends requests as this principal.
+    /// Sends requests as this principal, as if an authentication layer had verified it.
     #[must_use]
     pub fn on_behalf(mut self, principal: Principal) -> Self {
         self.principal = Some(principal);
@@ -160,7 +165,7 @@ impl TestClient {
         self.revision
     }
 
-    /// Returns the method and params of all notifications received so far.
+    /// Returns the method and params of all notifications received so far, in order.
     pub fn heard(&self) -> Vec<(String, Value)> {
         lock(&self.heard).clone()
     }
@@ -168,7 +173,8 @@ impl TestClient {
     /// Calls a tool and answers its input requests.
     ///
     /// # Errors
-    /// The call was answered with a JSON-RPC error. An error of the tool itself is a result.
+    /// The call was answered with a JSON-RPC error, or needed more than 16 round trips. An error of
+    /// the tool itself is a result with `is_error`.
     pub async fn call_tool(
         &self,
         name: &str,
@@ -178,7 +184,7 @@ impl TestClient {
         self.typed(method::TOOLS_CALL, params).await
     }
 
-    /// Lists the tools.
+    /// Lists all tools, from all pages.
     ///
     /// # Errors
     /// The request was answered with a JSON-RPC error.
@@ -186,7 +192,7 @@ impl TestClient {
         self.list(method::TOOLS_LIST, "tools").await
     }
 
-    /// Lists the prompts.
+    /// Lists all prompts, from all pages.
     ///
     /// # Errors
     /// The request was answered with a JSON-RPC error.
@@ -194,7 +200,7 @@ impl TestClient {
         self.list(method::PROMPTS_LIST, "prompts").await
     }
 
-    /// Gets a prompt.
+    /// Gets the messages of a prompt and answers its input requests.
     ///
     /// # Errors
     /// The request was answered with a JSON-RPC error.
@@ -207,7 +213,7 @@ impl TestClient {
         self.typed(method::PROMPTS_GET, params).await
     }
 
-    /// Lists the resources.
+    /// Lists all resources, from all pages.
     ///
     /// # Errors
     /// The request was answered with a JSON-RPC error.
@@ -215,7 +221,7 @@ impl TestClient {
         self.list(method::RESOURCES_LIST, "resources").await
     }
 
-    /// Lists the resource templates.
+    /// Lists all resource templates, from all pages.
     ///
     /// # Errors
     /// The request was answered with a JSON-RPC error.
@@ -224,7 +230,7 @@ impl TestClient {
         self.list(method, "resourceTemplates").await
     }
 
-    /// Reads a resource.
+    /// Reads a resource and answers its input requests.
     ///
     /// # Errors
     /// The request was answered with a JSON-RPC error.
@@ -233,8 +239,8 @@ impl TestClient {
             .await
     }
 
-    /// Completes an argument. `reference` is `{"type": "ref/prompt", "name": ..}` or
-    /// `{"type": "ref/resource", "uri": ..}`.
+    /// Returns the suggestions for an argument whose text is `value`. `reference` is
+    /// `{"type": "ref/prompt", "name": ..}` or `{"type": "ref/resource", "uri": ..}`.
     ///
     /// # Errors
     /// The request was answered with a JSON-RPC error.
@@ -280,7 +286,8 @@ impl TestClient {
         serde_json::from_value(result).map_err(|error| ErrorObject::internal(error.to_string()))
     }
 
-    /// Sends a request and answers its input requests.
+    /// Sends a request, answers its input requests, and returns its result. On the stateless
+    /// revision the client replaces `_meta` in `params`, and its log level is `info`.
     ///
     /// # Errors
     /// The request was answered with a JSON-RPC error.
@@ -412,11 +419,11 @@ impl fmt::Debug for TestLink {
     }
 }
 
-/// Runs the same test at every revision with forms, each with a new server, and compares the
-/// results.
+/// Runs a test at every revision that supports forms (2025-06-18 and later), each with a new
+/// server, and returns the common result.
 ///
 /// # Panics
-/// The results of two revisions differ.
+/// The results of two revisions differ, or the server configuration is invalid.
 pub async fn on_every_revision<S: IntoService, T: PartialEq + fmt::Debug>(
     server: impl Fn() -> S,
     run: impl AsyncFn(TestClient) -> T,
@@ -438,8 +445,8 @@ pub async fn on_every_revision<S: IntoService, T: PartialEq + fmt::Debug>(
     }
 }
 
-/// Runs a future on this thread, for tests without a runtime. Handlers that need a runtime, for
-/// example for timers, must be awaited in one instead.
+/// Runs a future on this thread until it completes, for tests without a runtime. If a handler needs
+/// a runtime, for example for timers, await the client in that runtime instead.
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     struct Unpark(Thread);
     impl Wake for Unpark {

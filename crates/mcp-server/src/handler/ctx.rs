@@ -20,9 +20,10 @@ use super::ask::{Elicitation, form_of};
 use super::server::ReportChange;
 use crate::{Call, Change, Extraction, FromCall, HandlerError};
 
-/// The request that a handler serves: progress, log messages, requests to the client, cancellation.
+/// The context of a request: reports progress, logs, sends requests to the client, and detects
+/// cancellation.
 ///
-/// Messages are sent on the stream of the request. A clone refers to the same request.
+/// Messages are sent on the stream of the request. All clones refer to the same request.
 #[derive(Clone)]
 pub struct Ctx {
     request: RequestContext,
@@ -37,15 +38,17 @@ impl Ctx {
         }
     }
 
-    /// Reports progress towards `total`; returns whether a notification was sent. It is sent only
-    /// if the client requested progress and the value is greater than the last one, at most 50
-    /// times per second after a burst of 64. The notification that reaches `total` is always sent.
+    /// Reports progress towards `total`; returns whether a notification was sent. A notification is
+    /// sent only if the client requested progress and `progress` is greater than in the last one.
+    /// At most 50 notifications per second are sent, after a burst of 64; the one that reaches
+    /// `total` is exempt from this limit.
     pub fn progress(&self, progress: f64, total: impl Into<Option<f64>>) -> bool {
         self.request
             .progress(progress, total.into(), None, Instant::now())
     }
 
-    /// Reports progress with a message for the user.
+    /// Reports progress with a message for the user, as [`progress`](Self::progress) does. Clients
+    /// of 2024-11-05 do not receive the message.
     pub fn progress_with(
         &self,
         progress: f64,
@@ -67,72 +70,76 @@ impl Ctx {
         self.request.log(level, None, data.into(), Instant::now())
     }
 
-    /// Sends a log message with the name of a logger.
+    /// Sends a log message with the name of a logger, as [`log`](Self::log) does.
     pub fn log_as(&self, logger: &str, level: LoggingLevel, data: impl Into<Value>) -> bool {
         self.request
             .log(level, Some(logger), data.into(), Instant::now())
     }
 
-    /// Returns the verified principal of the request, if an authentication layer verified one.
+    /// Returns the principal of the request, if an authentication layer verified one.
     pub fn principal(&self) -> Option<&Principal> {
         self.request.principal()
     }
 
-    /// Whether the request has all scopes in `scope`, one or more words. Over stdio the result is
-    /// always `true`, because the client started the server. Over HTTP the verified token must
-    /// include the scopes. If this returns `false`, end the call: the client then receives a
-    /// challenge with the missing scopes.
+    /// Returns whether the request has all scopes in `scope`, which are separated by spaces. Over
+    /// stdio it is always `true`, because the client started the server. Over HTTP the verified
+    /// token must include the scopes. If this returns `false`, end the call: the client then
+    /// receives a challenge with the missing scopes.
     pub fn permits(&self, scope: &str) -> bool {
         self.request.permits(scope)
     }
 
-    /// Returns data of the transport about the request, if it has a `T`. Over HTTP this is
+    /// Returns the transport's data about the request, if it has the type `T`. Over HTTP, `T` is
     /// `http::request::Parts`: headers, URI, and the extensions that layers and the listener added.
-    /// Over stdio it is `None`.
+    /// Over stdio the result is always `None`.
     pub fn transport<T: 'static>(&self) -> Option<&T> {
         self.request.transport()
     }
 
-    /// Closes the connection that carries the stream of this request; the client resumes the stream
-    /// after `retry` and loses no message. For long work, over HTTP from 2025-11-25 on. Elsewhere
-    /// it does nothing and returns `false`.
+    /// Closes the connection that carries the stream of this request, to free it during long work.
+    /// The client resumes the stream after `retry` and loses no message. Returns `true` for HTTP
+    /// sessions of 2025-11-25 with an event store; otherwise does nothing and returns `false`.
     pub fn release(&self, retry: Duration) -> bool {
         self.request.release(retry)
     }
 
-    /// Completes when the client has cancelled the request or is gone. The handler's future is
-    /// dropped then; use this for work on other tasks or threads.
+    /// Completes when the request has ended: it was answered, the client cancelled it, or the
+    /// client is gone. The handler's own future is dropped in these cases, so only work on other
+    /// tasks or threads needs this.
     pub fn cancelled(&self) -> Cancelled {
         self.request.cancelled()
     }
 
-    /// Whether the client has cancelled the request or is gone, for blocking loops.
+    /// Returns whether the request has ended, for loops in blocking handlers; see
+    /// [`cancelled`](Self::cancelled).
     pub fn is_cancelled(&self) -> bool {
         !self.request.exchange().is_running()
     }
 
-    /// Returns the same request, with a name for its input requests. On the stateless revision,
-    /// input requests and responses are matched by name. Without one, the name is derived from the
-    /// text of the request, which must then be the same in each round trip.
+    /// Returns a context of the same request that gives its input requests this name. On the
+    /// stateless revision, input requests and responses are matched by name. By default the name is
+    /// derived from the text of the input request, which must then be the same in each round trip.
     #[must_use]
     pub fn named(&self, name: &str) -> Self {
         self.with_request(self.request.named(name))
     }
 
-    /// Returns the same request, with elicitation and sampling as tasks if the client supports that
-    /// (2025-11-25): the client accepts the request at once and is polled for the response. For
-    /// requests that may take the user a long time; `ttl` is how long the client should keep its
-    /// task. If the client does not support tasks, nothing changes.
+    /// Returns a context of the same request whose elicitation and sampling requests run as tasks
+    /// of the client (2025-11-25): the client accepts such a request at once, and the server polls
+    /// for the response. Use it for requests that may take the user a long time. `ttl` is how long
+    /// the client should keep its task; `None` leaves that to the client. If the client does not
+    /// support tasks, requests are sent as usual.
     #[must_use]
     pub fn as_task(&self, ttl: impl Into<Option<Duration>>) -> Self {
         self.with_request(self.request.as_task(ttl.into()))
     }
 
-    /// Runs `work` once per call, although the handler may run again (a memoized step).
+    /// Runs `work` once per call, even if the handler runs again (a memoized step).
     ///
     /// On the stateless revision, a handler starts over in each round trip and repeats all work
     /// before an input request. The result of `work` is stored under `name`, encrypted and held by
-    /// the client, and returned in later runs. In session-based revisions `work` simply runs.
+    /// the client, and returned in later runs. Each `name` must be unique within the handler. In
+    /// session-based revisions `work` simply runs.
     ///
     /// ```
     /// # use mcp_server::{Ctx, HandlerError};
@@ -178,8 +185,8 @@ impl Ctx {
     /// or cannot become one: in session-based revisions, and for clients without support for tasks.
     ///
     /// # Errors
-    /// The task cannot be created, because a limit is reached or the store failed. The call
-    /// continues without a task.
+    /// The task cannot be created, because a limit was reached or the store failed. The call is not
+    /// a task then; a handler that ignores the error continues as an ordinary call.
     pub async fn detach(&self) -> Result<(), HandlerError> {
         match self.request.pending_input() {
             Some(pending) => pending.detach().await.map_err(HandlerError::protocol),
@@ -187,20 +194,20 @@ impl Ctx {
         }
     }
 
-    /// Sets the status message of a task; returns whether the call is a task. The client receives
-    /// the message when it polls or subscribes.
+    /// Sets the status message of the task; returns whether the call is a task. The client receives
+    /// the message when it polls the task or subscribes to it.
     pub fn status(&self, message: &str) -> bool {
         self.request
             .pending_input()
             .is_some_and(|pending| pending.set_status(message))
     }
 
-    /// Shows the user a form with the fields of `T`, a flat struct of strings, numbers, bools and
-    /// fieldless enums.
+    /// Shows the user a form with the fields of `T`, and waits for the response. `T` is a flat
+    /// struct of strings, numbers, bools and fieldless enums.
     ///
     /// # Errors
-    /// The client does not support forms, rejected the request, or is gone. If the user declines,
-    /// that is not an error.
+    /// The client does not support forms, rejected the request, sent an invalid response, or is
+    /// gone; or `T` cannot be a form. If the user declines, that is not an error.
     ///
     /// # Cancel safety
     /// Dropping the future withdraws the request.
@@ -224,11 +231,11 @@ impl Ctx {
         })
     }
 
-    /// Sends the user to a URL, for secrets and for interaction outside the protocol. Acceptance
-    /// means that the user agreed to open the URL, not that the interaction is complete.
+    /// Asks the user to open a URL, for secrets and for interaction outside the protocol. Returns
+    /// when the user agrees or declines to open the URL, not when the interaction is complete.
     ///
     /// # Errors
-    /// The client does not support URLs, rejected the request, or is gone.
+    /// The client does not support URL elicitation, rejected the request, or is gone.
     ///
     /// # Cancel safety
     /// Dropping the future withdraws the request.
@@ -247,9 +254,10 @@ impl Ctx {
         })
     }
 
-    /// Returns the error of a call that requires the user to visit these URLs first. A client that
-    /// supports URL elicitation is asked to open them and may call again; for other clients the
-    /// URLs are in the text for the model.
+    /// Returns an error for a call that needs the user to visit URLs first; each item is a message
+    /// and a URL. Return the error from the handler. A client that supports URL elicitation asks
+    /// the user to open the URLs and may call again; for other clients the error text contains the
+    /// URLs, and the model reads it.
     pub fn urls_required(
         &self,
         urls: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>,
@@ -277,7 +285,7 @@ impl Ctx {
                 .iter()
                 .map(|elicitation| format!("{}: {}", elicitation.message, elicitation.url))
                 .collect();
-            return HandlerError::new(format!("visit first: {}", lines.join("; ")));
+            return HandlerError::new(format!("the user must first visit: {}", lines.join("; ")));
         }
         if rules.stateless {
             let requests = elicitations
@@ -304,10 +312,14 @@ impl Ctx {
         )
     }
 
-    /// Sends an elicitation request with custom params.
+    /// Sends an elicitation request with custom params. The content of the response is not checked
+    /// against a type.
     ///
     /// # Errors
     /// See [`elicit`](Self::elicit).
+    ///
+    /// # Cancel safety
+    /// Dropping the future withdraws the request.
     pub async fn elicit_raw(&self, params: ElicitRequestParams) -> Result<ElicitResult, AskError> {
         self.request.elicit(params).await
     }
@@ -330,17 +342,21 @@ impl Ctx {
     /// Requests the roots: the directories and files that the server may use.
     ///
     /// # Errors
-    /// The client does not support roots, or is gone.
+    /// The client does not support roots, rejected the request, or is gone.
+    ///
+    /// # Cancel safety
+    /// Dropping the future withdraws the request.
     pub async fn roots(&self) -> Result<Vec<Root>, AskError> {
         Ok(self.request.roots().await?.roots)
     }
 
-    /// Returns the client's description of itself. It is not verified: do not base trust on it.
+    /// Returns the name and version that the client sent, if any. They are not verified: do not
+    /// base trust on them.
     pub fn client(&self) -> Option<&Implementation> {
         self.request.session().client()
     }
 
-    /// Returns the declared capabilities of the client.
+    /// Returns the capabilities that the client declared, if any.
     pub fn client_capabilities(&self) -> Option<&ClientCapabilities> {
         self.request.session().client_capabilities()
     }
@@ -355,20 +371,21 @@ impl Ctx {
         self.request.session().revision()
     }
 
-    /// Notifies the clients of the server that one of its lists or resources changed. The lists that
-    /// change through [`Server::tools`](crate::Server::tools) and the like need no call.
+    /// Notifies the clients of the server that one of its lists or resources changed, for example
+    /// the resources of a data source. `add` and `remove` of
+    /// [`Server::tools`](crate::Server::tools), `prompts` and `resources` already notify.
     pub fn changed(&self, change: Change) {
         if let Some(server) = self.server.upgrade() {
             server.changed(change);
         }
     }
 
-    /// Notifies every client that subscribed to this resource that it changed.
+    /// Notifies the clients that subscribed to this URI that the resource changed.
     pub fn resource_updated(&self, uri: &str) {
         self.changed(Change::Resource(uri.to_owned()));
     }
 
-    /// Returns the request context of `mcp-protocol`.
+    /// Returns the request context of `mcp-protocol`, for needs that `Ctx` does not cover.
     pub fn request(&self) -> &RequestContext {
         &self.request
     }
@@ -393,7 +410,7 @@ impl fmt::Debug for Ctx {
     }
 }
 
-/// A URL that the user was asked to open.
+/// A URL that the user was asked to open. Returned by [`Ctx::elicit_url`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct UrlElicitation {
@@ -406,7 +423,8 @@ pub struct UrlElicitation {
 
 impl UrlElicitation {
     /// Notifies the client that the user finished the interaction; returns whether the notification
-    /// was sent. May be called after the request was answered.
+    /// was sent. May be called after the request was answered. Revisions without this notification
+    /// return `false`.
     pub fn complete(&self) -> bool {
         let params = mcp_types::ElicitationCompleteNotificationParams::new(&self.id);
         let Ok(params) = serde_json::to_vec(&params) else {

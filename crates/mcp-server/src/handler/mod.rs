@@ -1,5 +1,5 @@
-//! Handlers: functions with extractors, type-erased at registration. An extractor takes one parameter
-//! of the handler from the call.
+//! Handlers: functions whose parameters are extractors. An extractor creates one parameter of the
+//! handler from the call. Registration erases the type of the handler.
 
 pub(crate) mod ask;
 pub(crate) mod ctx;
@@ -25,14 +25,15 @@ use crate::handler::server::CallServer;
 use crate::{HandlerError, Spec};
 
 /// A function or closure, sync or async, whose parameters are extractors and whose return type
-/// converts to the result of a tool, prompt or resource.
+/// converts to the result of a tool, prompt, resource, completion or resource list.
 ///
-/// `M` distinguishes the signatures of functions and is always inferred.
+/// `K` is the kind of handler, for example [`ForTool`](crate::ForTool), and `S` is the state of the
+/// server. `M` distinguishes the signatures of functions and is always inferred.
 #[diagnostic::on_unimplemented(
     message = "this function cannot be a handler",
     label = "not a handler",
     note = "its parameters must be extractors (`Args<T>`, `State<T>`, `Ctx`, ..), at most eight",
-    note = "its return type must fit: text, numbers, `Json<T>`, content, or a `Result` of these",
+    note = "its return type must convert to the result: text, numbers, `Json<T>`, content, or a `Result` of these",
     note = "an async handler's future must be `Send`: hold no `Rc`, `RefCell` or lock guard across `.await`"
 )]
 pub trait Handler<K: Kind, S, M>: Clone + Send + Sync + 'static {
@@ -40,7 +41,8 @@ pub trait Handler<K: Kind, S, M>: Clone + Send + Sync + 'static {
     #[doc(hidden)]
     const KEEPS_CONTEXT: bool = true;
 
-    /// Calls the handler. With `blocking`, a sync function runs on a separate thread.
+    /// Calls the handler. With `blocking`, a sync function runs on a separate thread; an async
+    /// function ignores it.
     fn call(&self, call: &Call<'_>, state: &S, blocking: bool, finish: K::Finish) -> Reply;
 
     /// Collects the schemas and other parts of the definition from the types.
@@ -210,10 +212,10 @@ handlers!(A1 A2 A3 A4 A5 A6);
 handlers!(A1 A2 A3 A4 A5 A6 A7);
 handlers!(A1 A2 A3 A4 A5 A6 A7 A8);
 
-/// A call of a tool, prompt, resource or completer, as extractors receive it.
+/// The call of a handler, as extractors receive it.
 #[non_exhaustive]
 pub struct Call<'a> {
-    /// The arguments: the text of a JSON object.
+    /// The arguments as JSON text: for tools, prompts and resource templates an object.
     pub arguments: &'a str,
     /// The context of the request.
     pub context: RequestContext,
@@ -270,8 +272,9 @@ impl<'a> Call<'a> {
 
 /// An extractor: a type that can be a parameter of a handler.
 ///
-/// Implement it to pass custom data to handlers. An extractor may end the call early with a
-/// [`HandlerError`], and it may be asynchronous.
+/// Implement it to pass custom data to handlers. An extractor can end the call before the handler
+/// runs, with a [`HandlerError`], and it can be asynchronous: see [`Extraction`]. In functions with
+/// `#[tool]`, custom extractors need the attribute `#[extract]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a handler on a server with state `{S}`",
     label = "not an extractor for this server",
@@ -294,11 +297,12 @@ pub trait FromCall<S>: Sized + Send + 'static {
 /// The result of an extraction.
 #[expect(clippy::exhaustive_enums, reason = "handlers match all three")]
 pub enum Extraction<T> {
-    /// The parameter.
+    /// The parameter is available now.
     Ready(T),
-    /// The parameter will be available later, for example after a response of the user.
+    /// The parameter is available when the future completes, for example after a response of the
+    /// user.
     Later(BoxFuture<'static, Result<T, HandlerError>>),
-    /// The call ends with this error.
+    /// The call ends with this error; the handler does not run.
     End(HandlerError),
 }
 
@@ -343,8 +347,9 @@ impl<T> fmt::Debug for Extraction<T> {
 
 /// The arguments of the call, decoded into `T`. The JSON Schema of `T` is the input schema.
 ///
-/// For invalid arguments the handler is not called; the error names the place and the expected
-/// value.
+/// If the arguments are invalid, the handler is not called, and the error names the position, as in
+/// `/limit`, and the expected value. For a tool the error is a result with `isError`, which the
+/// model reads; for a prompt or resource it is a JSON-RPC error.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_structs, reason = "taken apart in parameter lists")]
 pub struct Args<T>(pub T);
@@ -364,7 +369,7 @@ impl<S, T: DeserializeOwned + JsonSchema + Send + 'static> FromCall<S> for Args<
     }
 }
 
-/// The arguments, or the error if they cannot be decoded; likewise for every other extractor. The
+/// The value of any extractor `T`, or its error, for example if arguments cannot be decoded. The
 /// handler runs in both cases.
 impl<S, T: FromCall<S>> FromCall<S> for Result<T, HandlerError> {
     const KEEPS_CONTEXT: bool = T::KEEPS_CONTEXT;
@@ -388,7 +393,8 @@ impl<S, T: FromCall<S>> FromCall<S> for Result<T, HandlerError> {
     }
 }
 
-/// `None` if the parameter cannot be extracted. The handler runs in both cases.
+/// The value of any extractor `T`, or `None` if it cannot be extracted. The handler runs in both
+/// cases.
 impl<S, T: FromCall<S>> FromCall<S> for Option<T> {
     const KEEPS_CONTEXT: bool = T::KEEPS_CONTEXT;
 
@@ -409,7 +415,8 @@ impl<S, T: FromCall<S>> FromCall<S> for Option<T> {
 
 /// The state of the server, or a part of it.
 ///
-/// `State<T>` works for the state itself and for every `T` that implements [`FromState`].
+/// `T` is the type of the state, or a type that implements [`FromState`] for it. The value is
+/// cloned for each call.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_structs, reason = "taken apart in parameter lists")]
 pub struct State<T>(pub T);
@@ -422,14 +429,14 @@ impl<S, T: FromState<S> + Send + 'static> FromCall<S> for State<T> {
     }
 }
 
-/// A type that is part of the server's state.
+/// A part of the server's state. Implement it for a type to extract that part with [`State`].
 #[diagnostic::on_unimplemented(
     message = "the server's state `{S}` does not provide `{Self}`",
     label = "missing state",
-    note = "call `.state(value)` on the server before adding this handler, or implement `FromState<{S}>` for `{Self}`"
+    note = "call `.state(value)` on the builder before adding this handler, or implement `FromState<{S}>` for `{Self}`"
 )]
 pub trait FromState<S> {
-    /// Returns the part.
+    /// Returns the part, usually a clone.
     fn from_state(state: &S) -> Self;
 }
 

@@ -1,4 +1,4 @@
-//! The server of a call, as handlers reach it.
+//! Access to the server that serves a call, without its state type.
 
 use std::any::Any;
 use std::sync::Weak;

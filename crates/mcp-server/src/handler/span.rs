@@ -1,4 +1,4 @@
-//! The span of a request, to which a [`LogLayer`](crate::LogLayer) attaches the request.
+//! The span of a request. A [`LogLayer`](crate::LogLayer) stores the request in its span.
 
 use std::cell::RefCell;
 
@@ -18,7 +18,8 @@ pub(crate) fn request_span(request: &RequestContext, create: impl FnOnce() -> Sp
     span
 }
 
-/// Returns the request whose span is being created on this thread, once.
+/// Takes the request whose span is being created on this thread. Returns `None` if no span of a
+/// request is being created, or if the request was already taken.
 pub(crate) fn take_request() -> Option<RequestContext> {
     REQUEST.take()
 }

@@ -15,13 +15,14 @@ use crate::{Call, Extraction, FromCall, HandlerError};
 /// Maximum number of values in a response, by the specification.
 const MAX_VALUES: usize = 100;
 
-/// A request for the completion of an argument, as an extractor of completers.
+/// A request for suggestions for one argument of a prompt or one variable of a URI template. An
+/// extractor for completers, see [`Prompt::complete`](crate::Prompt::complete).
 #[derive(Debug, Clone, Deserialize)]
 #[non_exhaustive]
 pub struct CompletionRequest {
-    /// The current text of the argument.
+    /// The text that the user has typed so far.
     pub value: String,
-    /// The arguments that were resolved before.
+    /// The other arguments that already have a value.
     #[serde(default)]
     pub arguments: BTreeMap<String, String>,
 }
@@ -68,13 +69,15 @@ impl<T: Into<Completions>> IntoOutput<ForCompletion, Plain> for T {
     }
 }
 
-/// Suggestions, best first. At most 100 are sent, with the total number.
+/// Suggestions of a completer, best first. The client receives at most 100 of them, and their total
+/// number.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Completions {
     /// The suggestions.
     pub values: Vec<String>,
-    /// The total number of suggestions, if it is known and greater.
+    /// The total number of suggestions, if it is greater than the number of `values`. `None` counts
+    /// the `values`.
     pub total: Option<u64>,
 }
 

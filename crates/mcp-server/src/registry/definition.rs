@@ -1,4 +1,4 @@
-//! What the definitions of tools, prompts and resources have in common.
+//! Setters and checks that tools, prompts and resources share.
 
 use std::sync::Arc;
 
@@ -27,21 +27,23 @@ macro_rules! shared_setters {
             self
         }
 
-        /// Adds an icon.
+        /// Adds an icon. Its URI must be `https:` or `data:`.
         #[must_use]
         pub fn icon(mut self, icon: mcp_types::Icon) -> Self {
             self.definition.icons.get_or_insert_default().push(icon);
             self
         }
 
-        /// Sets `_meta`.
+        /// Sets the `_meta` of the definition.
         #[must_use]
         pub fn meta(mut self, meta: mcp_types::Meta) -> Self {
             self.definition.meta = Some(meta);
             self
         }
 
-        /// Makes the item visible only in sessions for which `visible` returns `true`.
+        /// Makes the item visible only in sessions for which `visible` returns `true`. For other
+        /// sessions the item does not exist: it is neither listed nor can it be used. Call
+        /// [`Server::visibility_changed`](crate::Server::visibility_changed) when results change.
         #[must_use]
         pub fn visible_if(
             mut self,
@@ -57,9 +59,10 @@ pub(crate) use shared_setters;
 /// Defines the setters for completion of arguments and variables.
 macro_rules! completion_setters {
     () => {
-        /// Sets the completer of an argument or variable: a function, sync or async, whose
-        /// parameters are extractors, usually a [`CompletionRequest`](crate::CompletionRequest) and
-        /// the state, and which returns a `Vec<String>` or [`Completions`](crate::Completions).
+        /// Sets the completer of the argument or variable `name`. A completer is a function, sync
+        /// or async, that returns a `Vec<String>` or [`Completions`](crate::Completions), best
+        /// match first. Its parameters are extractors, usually a
+        /// [`CompletionRequest`](crate::CompletionRequest) and the [`State`](crate::State).
         #[must_use]
         pub fn complete<M>(
             mut self,
@@ -70,7 +73,8 @@ macro_rules! completion_setters {
             self
         }
 
-        /// Completes an argument or variable from a fixed list, best matches first.
+        /// Completes the argument or variable `name` from a fixed list. Matches ignore case; values
+        /// that start with the typed text come before values that only contain it.
         #[must_use]
         pub fn complete_from<T: Into<String>>(
             mut self,

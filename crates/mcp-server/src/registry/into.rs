@@ -1,4 +1,4 @@
-//! What the builder of a server and its lists accept: one item or several.
+//! Traits of the values that can be registered: one item or several.
 
 use crate::{Prompt, Resource, Tool};
 
@@ -28,7 +28,7 @@ into_items!(
     "`{Self}` is not a tool of a server with state `{S}`",
     "to add a function with `#[tool]`, write `.tool(name::tool())`",
     "to add another function, write `.tool(Tool::new(\"name\", function))`",
-    "tools that take `State<T>` are added after `.state(value)`"
+    "add tools that take `State<T>` after `.state(value)`"
 );
 
 into_items!(
@@ -38,7 +38,8 @@ into_items!(
     "prompt",
     "`{Self}` is not a prompt of a server with state `{S}`",
     "to add a function with `#[prompt]`, write `.prompt(name::prompt())`",
-    "prompts that take `State<T>` are added after `.state(value)`"
+    "to add another function, write `.prompt(Prompt::new(\"name\", function))`",
+    "add prompts that take `State<T>` after `.state(value)`"
 );
 
 into_items!(
@@ -48,7 +49,7 @@ into_items!(
     "resource",
     "`{Self}` is not a resource of a server with state `{S}`",
     "to add a function with `#[resource]`, write `.resource(name::resource())`",
-    "resources that take `State<T>` are added after `.state(value)`"
+    "add resources that take `State<T>` after `.state(value)`"
 );
 
 impl<S> IntoTools<S> for Tool<S> {

@@ -1,4 +1,4 @@
-//! Resources that are listed from a data source.
+//! Lists of resources from a data source: the handler's page, and its cursor.
 
 use mcp_jsonrpc::decode;
 use mcp_protocol::{Outcome, Payload, Principal, RequestContext, Rules, downgrade};
@@ -10,7 +10,7 @@ use crate::handler::{Call, Erased};
 use crate::registry::cursor;
 use crate::{Extraction, FromCall, HandlerError};
 
-/// The name of the list in cursors.
+/// The name of the list in the authentication code of cursors.
 const LIST: &str = "listed resources";
 
 /// One page of resources from a data source.
@@ -19,13 +19,15 @@ const LIST: &str = "listed resources";
 pub struct ResourcePage {
     /// The resources.
     pub resources: Vec<Resource>,
-    /// The position after which the next page starts; `None` on the last page. Clients receive it
-    /// authenticated, so they can neither make nor change it, but they can read it.
+    /// The position after which the next page starts, at most 1,500 bytes; `None` on the last page.
+    /// The client receives it in an authenticated cursor: the client can read the position, but
+    /// cannot invent or change it. A cursor is valid in this process only, and only for the
+    /// principal that received it.
     pub next: Option<String>,
 }
 
 impl ResourcePage {
-    /// Creates a page that is followed by another one.
+    /// Creates a page. `next` is the position after it; `None` on the last page.
     pub fn new(resources: Vec<Resource>, next: impl Into<Option<String>>) -> Self {
         Self {
             resources,
@@ -40,8 +42,9 @@ impl From<Vec<Resource>> for ResourcePage {
     }
 }
 
-/// The position of the requested page, as an extractor: [`ResourcePage::next`] of the page before,
-/// `None` for the first page.
+/// The position of the requested page: [`ResourcePage::next`] of the previous page, or `None` for
+/// the first page. An extractor for handlers of
+/// [`ServerBuilder::list_resources`](crate::ServerBuilder::list_resources).
 #[derive(Debug, Clone, Deserialize)]
 #[expect(clippy::exhaustive_structs, reason = "taken apart in parameter lists")]
 pub struct Cursor(pub Option<String>);
@@ -79,9 +82,9 @@ impl<T: Into<ResourcePage>> IntoOutput<ForResourceList, Plain> for T {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct FinishResourceList {
-    /// The registered resources, on the first page.
+    /// The registered resources; empty after the first page.
     registered: Vec<Resource>,
-    /// The prefix of a mounted server.
+    /// The prefix, if the data source belongs to a mounted server.
     pub(crate) prefix: Option<String>,
     principal: Option<Principal>,
     rules: &'static Rules,
@@ -124,15 +127,15 @@ impl Finish<ResourcePage> for FinishResourceList {
     }
 }
 
-/// Returns a URI of a mounted server: the prefix becomes the first part of the path. `None` if the
-/// URI has no authority or path.
+/// Inserts the prefix of a mounted server after `://`. Returns `None` if the URI has no `://`.
 pub(crate) fn prefixed(prefix: &str, uri: &str) -> Option<String> {
     let (scheme, rest) = uri.split_once("://")?;
     let rest = rest.trim_start_matches('/');
     Some(format!("{scheme}://{prefix}/{rest}"))
 }
 
-/// Returns the position in the cursor of a request.
+/// Returns the position in the cursor of a request, or an error if this server did not issue the
+/// cursor to this principal.
 pub(crate) fn position(
     cursor: Option<&str>,
     principal: Option<&Principal>,

@@ -23,9 +23,11 @@ use crate::{
 
 /// Builds a [`Server`] with state `S`. Create it with [`Server::builder`].
 ///
-/// `serve` of a transport accepts the builder as well as the server; build the server when its
-/// lists change while it runs. Items that cannot be registered are reported all together by
-/// [`build`](Self::build). The capabilities of the server are derived from what is added.
+/// Pass the builder to `serve` of a transport, or call [`build`](Self::build) first if you need a
+/// [`Server`] to change its lists while it runs. `build` and `serve` report all items that cannot
+/// be registered in one error. The builder derives the server's capabilities from the added items.
+///
+/// A builder is not `Clone`: build first, then clone the `Server`.
 ///
 /// ```
 /// use mcp_server::{Server, Tool};
@@ -60,9 +62,9 @@ impl ServerBuilder<()> {
         }
     }
 
-    /// Sets the state, which handlers that are added afterwards take as
-    /// [`State<T>`](crate::State). It is cloned for each handler and call: put large data into an
-    /// `Arc`.
+    /// Sets the state. Handlers that are added afterwards take it as [`State<T>`](crate::State);
+    /// handlers that were added before have the state `()`. The state is cloned for each handler
+    /// and each call: put large data into an `Arc`.
     pub fn state<S: Clone + Send + Sync + 'static>(self, state: S) -> ServerBuilder<S> {
         ServerBuilder {
             state,
@@ -72,12 +74,12 @@ impl ServerBuilder<()> {
 }
 
 impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
-    /// Adds a tool. That of a function with `#[tool]` is `name::tool()`.
+    /// Adds a tool. For a function `add` with `#[tool]`, pass `add::tool()`.
     pub fn tool(self, tool: impl IntoTools<S>) -> Self {
         self.tools(tool)
     }
 
-    /// Adds tools, for example the methods of a type with `#[tools]`.
+    /// Adds tools, for example `value.tools()` of a type with `#[tools]`.
     pub fn tools(mut self, tools: impl IntoTools<S>) -> Self {
         for tool in tools.into_tools() {
             match tool.register(self.state.clone()) {
@@ -88,7 +90,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self
     }
 
-    /// Adds a prompt. That of a function with `#[prompt]` is `name::prompt()`.
+    /// Adds a prompt. For a function `review` with `#[prompt]`, pass `review::prompt()`.
     pub fn prompt(self, prompt: impl IntoPrompts<S>) -> Self {
         self.prompts(prompt)
     }
@@ -104,8 +106,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self
     }
 
-    /// Adds a resource or a resource template. That of a function with `#[resource]` is
-    /// `name::resource()`.
+    /// Adds a resource or a resource template. For a function `readme` with `#[resource]`, pass
+    /// `readme::resource()`.
     pub fn resource(self, resource: impl IntoResources<S>) -> Self {
         self.resources(resource)
     }
@@ -122,10 +124,14 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self
     }
 
-    /// Adds the resources of a data source to `resources/list`. The handler returns a `Vec` of
-    /// resources, or one [`ResourcePage`](crate::ResourcePage) after the other if it takes a
-    /// [`Cursor`](crate::Cursor). The first page begins with all registered resources that the
-    /// client may see. To read the listed resources, add resource templates.
+    /// Adds the resources of a data source to `resources/list`. A server has at most one data
+    /// source.
+    ///
+    /// The handler returns all resources as a `Vec`. To list them page by page, it takes a
+    /// [`Cursor`](crate::Cursor) and returns a [`ResourcePage`](crate::ResourcePage) for each
+    /// request; [`page_size`](Self::page_size) does not apply. The first page begins with all
+    /// registered resources that the client may see. To let clients read the listed resources, add
+    /// a resource template.
     ///
     /// ```
     /// use mcp_server::types::Resource as Listed;
@@ -152,8 +158,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// Builds the server.
     ///
     /// # Errors
-    /// Something cannot be registered, for example because two tools have the same name. The error
-    /// lists every problem.
+    /// At least one item cannot be registered, for example because two tools have the same name.
+    /// The error lists every problem.
     pub fn build(self) -> Result<Server<S>, BuildError> {
         let core = Core::new(*self.parts).map_err(BuildError::new)?;
         Ok(Server {
@@ -198,12 +204,12 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.set(|settings| settings.info.icons.get_or_insert_default().push(icon))
     }
 
-    /// Sets the supported revisions. Default: all.
+    /// Sets the protocol revisions that the server supports. Default: all.
     pub fn revisions(self, revisions: impl IntoIterator<Item = Revision>) -> Self {
         self.set(|settings| settings.revisions = revisions.into_iter().collect())
     }
 
-    /// Sets the number of items per page of a list. Default: 2,000.
+    /// Sets the maximum number of items per page of a list; 0 counts as 1. Default: 2,000.
     pub fn page_size(self, items: usize) -> Self {
         self.set(|settings| settings.page_size = items)
     }
@@ -214,7 +220,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.set(|settings| settings.deadline = deadline.into())
     }
 
-    /// Sets whether to declare logging. Without it no log messages are sent. Default: yes.
+    /// Sets whether the server declares the logging capability. Without it, no log messages are
+    /// sent. Default: yes.
     pub fn logging(self, logging: bool) -> Self {
         self.set(|settings| settings.logging = logging)
     }
@@ -229,7 +236,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.set(|settings| settings.list_changed = announce)
     }
 
-    /// Declares an experimental capability.
+    /// Declares an experimental capability with its settings.
     pub fn experimental(self, name: impl Into<String>, value: JsonObject) -> Self {
         self.set(|settings| {
             settings.experimental.insert(name.into(), value);
@@ -251,19 +258,23 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     }
 
     /// Sets the keys that encrypt the state of a call between its round trips, for servers with
-    /// several processes. Default: a random key.
+    /// several processes. Default: a random key, so only the process that started a call can
+    /// continue it.
     #[cfg(feature = "seal")]
     pub fn state_keys(self, keys: StateKeys) -> Self {
         self.set(|settings| settings.keys = Arc::new(keys))
     }
 
     /// Sets the bus that distributes change notifications to other processes; see [`ChangeBus`].
+    /// Default: only clients of this process are notified.
     pub fn change_bus(self, bus: impl ChangeBus) -> Self {
         self.set(|settings| settings.bus = Some(Arc::new(bus)))
     }
 
-    /// Adds a check that runs before each request and may reject it, for example for access control
-    /// or rate limits. Checks run in the order in which they were added; the first rejection counts.
+    /// Adds a check that runs before each request and may reject it with an error, for example for
+    /// access control or rate limits. Checks run in the order in which they were added, until one
+    /// of them rejects the request. `initialize`, `server/discover`, `ping` and
+    /// `resources/unsubscribe` are not checked.
     pub fn guard(
         self,
         guard: impl Fn(&GuardedRequest<'_>) -> Result<(), ErrorObject> + Send + Sync + 'static,

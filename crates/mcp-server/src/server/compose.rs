@@ -1,4 +1,4 @@
-//! Composition: a server that offers the items of other servers.
+//! Composition: adds the items of one server to another server.
 
 use std::sync::Arc;
 
@@ -17,22 +17,37 @@ use crate::template::UriTemplate;
 use crate::{HandlerError, RegistrationError};
 
 impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
-    /// Adds the tools, prompts and resources of another server, which keep the state and the
-    /// [guards](Self::guard) of that server. Its extensions and experimental capabilities are
-    /// declared, too; its other settings, such as instructions and deadlines, do not count.
+    /// Adds the tools, prompts and resources of another server. They keep the state and the
+    /// [guards](Self::guard) of that server.
     ///
-    /// A name or URI that both servers use is an error of [`build`](Self::build).
+    /// The guards of this server run first, for the items of both servers. Those of the other
+    /// server run only when its tools are called, its prompts fetched, its resources read, and
+    /// their arguments completed, not for lists and subscriptions.
+    ///
+    /// The extensions and experimental capabilities of the other server are declared too; if both
+    /// servers declare one, the settings of this server apply. All other settings of the other
+    /// server are ignored, for example instructions, deadline and task store.
+    ///
+    /// [`build`](Self::build) reports an error for each name or URI that both servers use, and if
+    /// both have a [data source](Self::list_resources).
     pub fn merge<T>(self, other: ServerBuilder<T>) -> Self {
         let mut parts = *other.parts;
         keep_guards(&mut parts, None);
         self.include(parts)
     }
 
-    /// Adds the items of another server under a prefix, as [`merge`](Self::merge) does without one.
+    /// Adds the tools, prompts and resources of another server under a prefix. Otherwise the same
+    /// as [`merge`](Self::merge).
     ///
-    /// Tools and prompts are named `{prefix}_{name}`, and the prefix becomes the first part of the
-    /// path of URIs: with the prefix `weather`, `data://today` becomes `data://weather/today`.
-    /// URIs in results are not changed, except that of the resource itself.
+    /// Tools and prompts are renamed to `{prefix}_{name}`. In URIs the prefix is inserted after
+    /// `://`: with the prefix `weather`, `data://today` becomes `data://weather/today`. Guards of
+    /// the other server see names and URIs without the prefix. Links in results are not changed, so
+    /// a handler that returns the URI of another resource must include the prefix.
+    ///
+    /// [`build`](Self::build) reports an error for each tool name that is invalid with the prefix,
+    /// and for each registered URI without `://`. If there are resources, the prefix consists of
+    /// the characters `A-Z a-z 0-9 - . _ ~`. A URI without `://` from a [data
+    /// source](Self::list_resources) is listed unchanged.
     ///
     /// ```
     /// use mcp_server::{Server, Tool};
@@ -114,10 +129,13 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
 fn prefixed(prefix: &str, uri: &str) -> Result<String, String> {
     let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     if prefix.is_empty() || !prefix.bytes().all(legal) {
-        return Err("a prefix of URIs consists of A-Z a-z 0-9 - . _ ~".to_owned());
+        return Err(
+            "a prefix for URIs needs 1 or more characters out of A-Z a-z 0-9 - . _ ~".to_owned(),
+        );
     }
-    lister::prefixed(prefix, uri)
-        .ok_or_else(|| "a URI without \"://\" has no place for a prefix".to_owned())
+    lister::prefixed(prefix, uri).ok_or_else(|| {
+        "a URI needs \"://\" to get a prefix; add the resource without mount".to_owned()
+    })
 }
 
 /// Makes the handlers of the items run the guards of their server first. The guards see the names

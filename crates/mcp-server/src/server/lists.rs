@@ -1,19 +1,20 @@
-//! The lists of a server, which change while it is served.
+//! Handles that change the lists of a server while it is served.
 
 use super::Server;
 use crate::handler::server::ReportChange as _;
 use crate::registry::resource::Registered;
 use crate::{Change, IntoPrompts, IntoResources, IntoTools, RegistrationError};
 
-/// The tools of a running server; see [`Server::tools`].
+/// Adds and removes tools of a running server. Returned by [`Server::tools`].
 #[derive(Debug)]
 pub struct Tools<'a, S = ()>(pub(super) &'a Server<S>);
 
 impl<S: Clone + Send + Sync + 'static> Tools<'_, S> {
-    /// Adds one tool or several, and notifies clients.
+    /// Adds one or more tools and notifies clients.
     ///
     /// # Errors
-    /// A tool cannot be registered; the error names it and the reason. Nothing is added then.
+    /// A tool cannot be registered, for example because its name is already registered. The error
+    /// names the tool and the reason, and none of the tools is added.
     pub fn add(&self, tools: impl IntoTools<S>) -> Result<(), RegistrationError> {
         let Server { core, state } = self.0;
         let tools = tools.into_tools().into_iter();
@@ -23,7 +24,8 @@ impl<S: Clone + Send + Sync + 'static> Tools<'_, S> {
         Ok(())
     }
 
-    /// Removes a tool and notifies clients. Returns whether it existed. Running calls continue.
+    /// Removes a tool and notifies clients. Returns whether the tool existed. Running calls of the
+    /// tool continue.
     pub fn remove(&self, name: &str) -> bool {
         let removed = self.0.core.tools.remove(name);
         if removed {
@@ -33,15 +35,16 @@ impl<S: Clone + Send + Sync + 'static> Tools<'_, S> {
     }
 }
 
-/// The prompts of a running server; see [`Server::prompts`].
+/// Adds and removes prompts of a running server. Returned by [`Server::prompts`].
 #[derive(Debug)]
 pub struct Prompts<'a, S = ()>(pub(super) &'a Server<S>);
 
 impl<S: Clone + Send + Sync + 'static> Prompts<'_, S> {
-    /// Adds one prompt or several, and notifies clients.
+    /// Adds one or more prompts and notifies clients.
     ///
     /// # Errors
-    /// A prompt cannot be registered; the error names it and the reason. Nothing is added then.
+    /// A prompt cannot be registered, for example because its name is already registered. The error
+    /// names the prompt and the reason, and none of the prompts is added.
     pub fn add(&self, prompts: impl IntoPrompts<S>) -> Result<(), RegistrationError> {
         let Server { core, state } = self.0;
         let prompts = prompts.into_prompts().into_iter();
@@ -51,7 +54,7 @@ impl<S: Clone + Send + Sync + 'static> Prompts<'_, S> {
         Ok(())
     }
 
-    /// Removes a prompt and notifies clients. Returns whether it existed.
+    /// Removes a prompt and notifies clients. Returns whether the prompt existed.
     pub fn remove(&self, name: &str) -> bool {
         let removed = self.0.core.prompts.remove(name);
         if removed {
@@ -61,15 +64,17 @@ impl<S: Clone + Send + Sync + 'static> Prompts<'_, S> {
     }
 }
 
-/// The resources and resource templates of a running server; see [`Server::resources`].
+/// Adds and removes resources and resource templates of a running server, and notifies subscribers.
+/// Returned by [`Server::resources`].
 #[derive(Debug)]
 pub struct Resources<'a, S = ()>(pub(super) &'a Server<S>);
 
 impl<S: Clone + Send + Sync + 'static> Resources<'_, S> {
-    /// Adds resources and resource templates, and notifies clients.
+    /// Adds one or more resources and resource templates and notifies clients.
     ///
     /// # Errors
-    /// One of them cannot be registered; the error names it and the reason. Nothing is added then.
+    /// A resource or template cannot be registered, for example because its URI is already
+    /// registered. The error names the item and the reason, and none of the items is added.
     pub fn add(&self, resources: impl IntoResources<S>) -> Result<(), RegistrationError> {
         let Server { core, state } = self.0;
         let (mut fixed, mut templates) = (Vec::new(), Vec::new());
@@ -84,8 +89,8 @@ impl<S: Clone + Send + Sync + 'static> Resources<'_, S> {
         Ok(())
     }
 
-    /// Removes a resource by its URI, or a resource template by its text, and notifies clients.
-    /// Returns whether it existed.
+    /// Removes a resource by its URI, or a resource template by its URI template, and notifies
+    /// clients. Returns whether the item existed.
     pub fn remove(&self, uri: &str) -> bool {
         let core = &self.0.core;
         let removed = core.resources.remove(uri) || core.templates.remove(uri);
@@ -95,7 +100,7 @@ impl<S: Clone + Send + Sync + 'static> Resources<'_, S> {
         removed
     }
 
-    /// Notifies every client that subscribed to this resource that it changed.
+    /// Notifies the clients that subscribed to this URI that the resource changed.
     pub fn updated(&self, uri: &str) {
         self.0.core.changed(Change::Resource(uri.to_owned()));
     }

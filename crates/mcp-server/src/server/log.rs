@@ -34,11 +34,18 @@ const OWN_CRATES: [&str; 10] = [
 
 /// A layer that sends the `tracing` events of handlers to clients as log messages.
 ///
-/// An event inside a handler is sent to the client whose request the handler serves, on the stream
-/// of the request, if the client's log level admits it. This includes events of other tasks in the
-/// handler's span: `tokio::spawn(work.in_current_span())` with `tracing::Instrument`. Events outside
-/// of requests are not sent, unless [`broadcast`](Self::broadcast) is set. The target becomes the
-/// logger, the fields become the data. Events of the crates of this SDK are not sent.
+/// An event inside a handler is sent only to the client whose request the handler serves, on the
+/// stream of that request, if the client's log level and the [rate limit](crate::Ctx::log) admit
+/// it. The event's target becomes the logger, and its fields become the data. `TRACE` and `DEBUG`
+/// both become `debug`.
+///
+/// Each handler runs in a span named `request` of level `INFO`, whose target begins with
+/// `mcp_server`. The layer finds the client through this span: if a filter disables it, the
+/// events of the handler are not sent. For work on another task, keep the span:
+/// `tokio::spawn(work.in_current_span())` with `tracing::Instrument`.
+///
+/// Events outside of requests are not sent, unless [`broadcast`](Self::broadcast) is set. Events of
+/// the crates of this SDK are never sent.
 ///
 /// ```
 /// use tracing_subscriber::layer::SubscriberExt as _;
@@ -60,9 +67,14 @@ impl LogLayer {
         Self::default()
     }
 
-    /// Sends the events outside of requests to every session of `server` whose log level admits
-    /// them. Every client can read them: use it only if no event outside of a request contains data
-    /// of one user. Clients of the stateless revision do not receive them.
+    /// Sends events outside of requests to every session of `server` whose log level admits them.
+    /// Default: such events are not sent.
+    ///
+    /// Every client can read these events: broadcast only if none of them contains data of a single
+    /// user. Clients of the stateless revision do not receive them.
+    ///
+    /// The layer does not keep the server alive; when the last handle is dropped, broadcasts stop.
+    /// A second call replaces the server of the first one.
     #[must_use]
     pub fn broadcast<S>(mut self, server: &Server<S>) -> Self {
         self.broadcast = server.weak_core();

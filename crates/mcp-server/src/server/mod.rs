@@ -1,4 +1,4 @@
-//! The server: its handle and the service for transports.
+//! The server handle, and its implementation of the service that transports drive.
 
 pub(crate) mod builder;
 mod compose;
@@ -28,41 +28,48 @@ use self::lists::{Prompts, Resources, Tools};
 use crate::handler::server::ReportChange as _;
 use crate::{Call, Change, Extraction, FromCall, HandlerError};
 
-/// A server with state `S`: a handle, which a clone shares.
+/// A handle to a server with state `S`. All clones refer to the same server.
 ///
-/// Create it with [`Server::builder`], and pass it to `serve` of a transport. The lists of a server
-/// may change while it is served, with [`tools`](Self::tools), [`prompts`](Self::prompts) and
-/// [`resources`](Self::resources); connected clients are notified. Its settings do not change.
+/// Create it with [`Server::builder`], and pass it, or a clone, to `serve` of a transport. While it
+/// is served, [`tools`](Self::tools), [`prompts`](Self::prompts) and [`resources`](Self::resources)
+/// change its lists and notify connected clients. Its settings cannot be changed.
+///
+/// A handler can take the `Server` that serves its call as a parameter.
 pub struct Server<S = ()> {
     pub(crate) core: Arc<Core>,
     state: S,
 }
 
 impl Server<()> {
-    /// Returns the builder of a server with this name and version.
+    /// Returns a builder for a server with this name and version, which clients receive.
     pub fn builder(name: impl Into<String>, version: impl Into<String>) -> ServerBuilder {
         ServerBuilder::new(name, version)
     }
 }
 
 impl<S: Clone + Send + Sync + 'static> Server<S> {
-    /// Returns the tools, to add and remove some.
+    /// Returns a handle that adds and removes tools while the server runs.
+    ///
+    /// In session-based revisions, a session that was opened while the server had no tools can
+    /// neither list nor call tools that are added later, because the capability was not declared.
+    /// The same is true for prompts and resources.
     pub fn tools(&self) -> Tools<'_, S> {
         Tools(self)
     }
 
-    /// Returns the prompts, to add and remove some.
+    /// Returns a handle that adds and removes prompts while the server runs.
     pub fn prompts(&self) -> Prompts<'_, S> {
         Prompts(self)
     }
 
-    /// Returns the resources and resource templates, to add and remove some.
+    /// Returns a handle that adds and removes resources and resource templates while the server
+    /// runs, and that notifies subscribers of a resource.
     pub fn resources(&self) -> Resources<'_, S> {
         Resources(self)
     }
 
-    /// Notifies the clients of this process of a change that a [`ChangeBus`](crate::ChangeBus)
-    /// delivered.
+    /// Notifies the clients of this process of a change. Call it for each change that arrives on
+    /// the [`ChangeBus`](crate::ChangeBus); without a bus it is not needed.
     pub fn deliver(&self, change: &Change) {
         self.core.deliver(change);
     }
@@ -72,7 +79,8 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         self.core.subscriptions.len()
     }
 
-    /// Notifies clients that the results of `visible_if` rules changed.
+    /// Notifies clients that all lists may have changed. Call it when a
+    /// [`visible_if`](crate::Tool::visible_if) rule returns another result than before.
     pub fn visibility_changed(&self) {
         for change in [Change::Tools, Change::Prompts, Change::Resources] {
             self.core.changed(change);
@@ -128,7 +136,9 @@ impl<S: Clone + Send + Sync + 'static> Service for Server<S> {
     }
 }
 
-/// The server that serves the call, with the state of the handler. Handlers change its lists.
+/// The server that serves the call, for handlers that change its lists. `S` is the state type of
+/// the handler. For a handler of a merged or mounted server this is the outer server: added items
+/// get no prefix.
 impl<S: Clone + Send + Sync + 'static> FromCall<S> for Server<S> {
     const KEEPS_CONTEXT: bool = false;
 
@@ -139,7 +149,9 @@ impl<S: Clone + Send + Sync + 'static> FromCall<S> for Server<S> {
                 core: Arc::clone(core),
                 state: state.clone(),
             }),
-            None => Extraction::End(HandlerError::new("the call does not belong to a server")),
+            None => Extraction::End(HandlerError::new(
+                "the `Server` parameter cannot be extracted: the call has no server",
+            )),
         }
     }
 }
@@ -151,15 +163,16 @@ impl<S> Server<S> {
     }
 }
 
-/// A handle that does not keep the server alive, for handlers that change their own server.
+/// A handle that does not keep the server alive. Store it, instead of a [`Server`], in the state of
+/// the same server. Returned by [`Server::downgrade`].
 pub struct WeakServer<S = ()> {
     core: Weak<Core>,
     state: S,
 }
 
 impl<S: Clone> Server<S> {
-    /// Returns a handle that does not keep the server alive. A handler that holds a [`Server`]
-    /// would create a reference cycle, so that neither is ever dropped.
+    /// Returns a handle that does not keep the server alive. Use it in the state or a handler of
+    /// the same server: a [`Server`] there is a reference cycle, and the server is never dropped.
     pub fn downgrade(&self) -> WeakServer<S> {
         WeakServer {
             core: Arc::downgrade(&self.core),
@@ -169,7 +182,7 @@ impl<S: Clone> Server<S> {
 }
 
 impl<S: Clone> WeakServer<S> {
-    /// Returns the server, if it still exists.
+    /// Returns the server, or `None` if all its handles were dropped.
     pub fn upgrade(&self) -> Option<Server<S>> {
         Some(Server {
             core: self.core.upgrade()?,
