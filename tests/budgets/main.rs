@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Context;
 
+use mcp_server::middleware::{Middleware, Next, Request, Response};
 use mcp_server::{Args, Ctx, Server, ServerBuilder, Tool};
 use mcp_tests::bench::requests::{Protocol, Requests, Workload, opening};
 use schemars::JsonSchema;
@@ -73,6 +74,23 @@ fn a_small_call_takes_at_most_five_allocations_however_many_tools_there_are() {
     }
 }
 
+#[test]
+fn a_layer_takes_at_most_one_allocation() {
+    struct Nothing;
+    impl Middleware for Nothing {
+        async fn request(&self, request: Request, next: Next) -> Response {
+            next.run(request).await
+        }
+    }
+    let count = |layers: usize| {
+        let server = (0..layers).fold(server(0), |server, _| server.layer(Nothing));
+        per_call(&server.build().unwrap(), "async")
+    };
+    let (one, four) = (count(1), count(4));
+    println!("one layer: {one}, four layers: {four} allocations per call");
+    assert!(four - one <= 3.0, "{one}, {four}");
+}
+
 /// Outside a runtime a spawn would panic: a handler that does not wait needs neither task nor
 /// thread.
 #[test]
@@ -91,21 +109,31 @@ fn a_call_that_does_not_wait_spawns_nothing() {
 #[test]
 fn over_stdio_calls_and_lists_allocate_as_recorded() {
     let mut gates = gates::Gates::load();
-    for (name, wire, asked, at_once, more) in [
-        ("stdio", Protocol::Stdio, Workload::Echo(64), 16, 0),
-        ("stdio-single", Protocol::Stdio, Workload::Echo(64), 1, 0),
+    for (name, wire, asked, at_once, more, layers) in [
+        ("stdio", Protocol::Stdio, Workload::Echo(64), 16, 0, 0),
+        ("stdio-single", Protocol::Stdio, Workload::Echo(64), 1, 0, 0),
+        (
+            "stdio-3-layers",
+            Protocol::Stdio,
+            Workload::Echo(64),
+            16,
+            0,
+            3,
+        ),
         (
             "stdio-1000-tools",
             Protocol::Stdio,
             Workload::Echo(64),
             16,
             1_000,
+            0,
         ),
         (
             "stdio-modern",
             Protocol::StdioModern,
             Workload::Echo(64),
             16,
+            0,
             0,
         ),
         (
@@ -114,9 +142,12 @@ fn over_stdio_calls_and_lists_allocate_as_recorded() {
             Workload::List(1_004),
             1,
             1_000,
+            0,
         ),
     ] {
-        let server = mcp_tests::bench::server::server(more).build().unwrap();
+        let server = mcp_tests::bench::server::layered(more, layers)
+            .build()
+            .unwrap();
         let requests = Requests::new(wire, asked, "", None);
         let allocations = |calls: u64| {
             let mut lines = match wire {

@@ -19,6 +19,7 @@ mod http_attacks;
 mod lifecycle;
 mod long_job;
 mod macros;
+mod middleware;
 mod modern;
 mod modern_client;
 mod older;

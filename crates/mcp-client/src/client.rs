@@ -11,9 +11,9 @@ use mcp_types::{
     CompletionReference, GetPromptRequest, GetPromptRequestParams, Implementation,
     ListPromptsRequest, ListPromptsResult, ListResourceTemplatesRequest,
     ListResourceTemplatesResult, ListResourcesRequest, ListResourcesResult, ListTasksRequest,
-    LoggingLevel, PingRequest, Prompt, ReadResourceRequest, ReadResourceRequestParams, Request,
-    Resource, ResourceTemplate, Root, ServerCapabilities, SetLevelRequest, SetLevelRequestParams,
-    Task, Tool, method,
+    LoggingLevel, Notification, PingRequest, Prompt, ReadResourceRequest,
+    ReadResourceRequestParams, Request, Resource, ResourceTemplate, Root, ServerCapabilities,
+    SetLevelRequest, SetLevelRequestParams, Task, Tool, method,
 };
 use serde_json::Value;
 
@@ -93,6 +93,27 @@ impl Client {
     /// Creates a call of any request with a type in the protocol.
     pub fn request<R: Request>(&self, params: &R::Params) -> Call<R> {
         Call::new(&self.0, params)
+    }
+
+    /// Sends a notification, usually one that is not part of the protocol.
+    ///
+    /// # Errors
+    /// The connection has ended, or the params cannot be written as a JSON object.
+    pub fn notify<N: Notification>(&self, params: &N::Params) -> Result<(), Error> {
+        let shared = &self.0;
+        let invalid = |problem: String| Error::Invalid(format!("{}: {problem}", N::METHOD));
+        let params = serde_json::to_value(params).map_err(|error| invalid(error.to_string()))?;
+        let Value::Object(params) = params else {
+            return Err(invalid("the params must be a JSON object".to_owned()));
+        };
+        let params = match &shared.agreed.meta {
+            Some(meta) => meta.write(&params, None, &[]),
+            None => mcp_jsonrpc::text_of(&Value::Object(params)).into_bytes(),
+        };
+        shared
+            .link
+            .notify(N::METHOD, Some(&params), Delivery::Always)
+            .map_err(Error::Closed)
     }
 
     /// Sends `ping`. On the stateless revision, which has no `ping`, sends `server/discover`

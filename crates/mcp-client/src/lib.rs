@@ -52,7 +52,7 @@ pub use inbound::roots::InvalidRoot;
 pub use inbound::tasks::TaskLimits;
 pub use mcp_jsonrpc::{DecodeError, ErrorCode, ErrorObject, ParseError};
 pub use mcp_protocol::gate::Unsupported;
-pub use mcp_protocol::{Closed, Revision, Timeouts, Transport, TransportError};
+pub use mcp_protocol::{Closed, Revision, Timeouts, Transport, TransportError, middleware};
 pub use mcp_schema::Violation;
 /// The types of the protocol: crate `mcp-types`.
 pub use mcp_types as types;

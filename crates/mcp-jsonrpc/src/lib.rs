@@ -35,7 +35,7 @@ pub use decode::{DecodeError, Members, decode, members};
 pub use error::{ErrorObject, ParseError, ParseErrorKind};
 pub use id::RequestId;
 pub use limits::Limits;
-pub use message::{Message, Notification, ParamMembers, Request, Response};
+pub use message::{MemberPositions, Message, Notification, ParamMembers, Request, Response};
 pub use owned::{OwnedMessage, RawJson};
 pub use parse::{Batch, Frame, parse, read_string};
 pub use quote::{Quoted, quote};

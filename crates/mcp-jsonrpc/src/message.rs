@@ -47,6 +47,31 @@ impl<'a> Request<'a> {
         }
     }
 
+    /// Returns where the members of the params are, if [`parse`](crate::parse) found all of them.
+    pub fn member_positions(&self) -> Option<MemberPositions> {
+        let params = self.params?;
+        let members = self.index.params.all()?;
+        let mut positions = MemberPositions::default();
+        for ((key, value), position) in members.iter().zip(&mut positions.members) {
+            *position = [Position::of(key, params)?, Position::of(value, params)?];
+        }
+        positions.count = members.len();
+        Some(positions)
+    }
+
+    /// Adds the positions of a request with the same text of the params, so that the text is not
+    /// scanned again.
+    #[must_use]
+    pub fn with_member_positions(mut self, positions: &MemberPositions) -> Self {
+        let params = self.params.unwrap_or_default();
+        let part = |position: Position| position.in_text(params).unwrap_or_default();
+        let members = positions.members.iter().take(positions.count);
+        for [key, value] in members {
+            self.index.params.push(part(*key), part(*value));
+        }
+        self
+    }
+
     /// Iterates over the members of the params: key and raw text. If [`parse`](crate::parse)
     /// indexed all members, the text is not scanned again.
     pub fn param_members(&self) -> ParamMembers<'_, 'a> {
@@ -96,6 +121,35 @@ impl<'a> Iterator for ParamMembers<'_, 'a> {
             None => self.indexed.next().map(|member| Ok(*member)),
             Some(rest) => rest.next(),
         }
+    }
+}
+
+/// Where the members of params are in their text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MemberPositions {
+    members: [[Position; 2]; 4],
+    count: usize,
+}
+
+/// The position of a part in a text, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Position {
+    start: u32,
+    len: u32,
+}
+
+impl Position {
+    fn of(part: &str, text: &str) -> Option<Self> {
+        let start = (part.as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
+        Some(Self {
+            start: start.try_into().ok()?,
+            len: part.len().try_into().ok()?,
+        })
+    }
+
+    fn in_text(self, text: &str) -> Option<&str> {
+        let start = self.start as usize;
+        text.get(start..start + self.len as usize)
     }
 }
 

@@ -85,6 +85,53 @@ pub(crate) fn server_handles(method: &str, rules: &Rules) -> bool {
     )
 }
 
+/// Returns whether the protocol has a method or notification with this name, in any revision or
+/// direction. Upper and lower case count as equal, so that names cannot be mistaken for another.
+pub fn is_core_method(name: &str) -> bool {
+    CORE_METHODS
+        .iter()
+        .any(|core| core.eq_ignore_ascii_case(name))
+}
+
+const CORE_METHODS: [&str; 36] = [
+    method::COMPLETION_COMPLETE,
+    method::ELICITATION_CREATE,
+    method::INITIALIZE,
+    method::LOGGING_SET_LEVEL,
+    method::NOTIFICATIONS_CANCELLED,
+    method::NOTIFICATIONS_ELICITATION_COMPLETE,
+    method::NOTIFICATIONS_INITIALIZED,
+    method::NOTIFICATIONS_MESSAGE,
+    method::NOTIFICATIONS_PROGRESS,
+    method::NOTIFICATIONS_PROMPTS_LIST_CHANGED,
+    method::NOTIFICATIONS_RESOURCES_LIST_CHANGED,
+    method::NOTIFICATIONS_RESOURCES_UPDATED,
+    method::NOTIFICATIONS_ROOTS_LIST_CHANGED,
+    method::NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED,
+    method::NOTIFICATIONS_TASKS,
+    method::NOTIFICATIONS_TASKS_STATUS,
+    method::NOTIFICATIONS_TOOLS_LIST_CHANGED,
+    method::PING,
+    method::PROMPTS_GET,
+    method::PROMPTS_LIST,
+    method::RESOURCES_LIST,
+    method::RESOURCES_READ,
+    method::RESOURCES_SUBSCRIBE,
+    method::RESOURCES_TEMPLATES_LIST,
+    method::RESOURCES_UNSUBSCRIBE,
+    method::ROOTS_LIST,
+    method::SAMPLING_CREATE_MESSAGE,
+    method::SERVER_DISCOVER,
+    method::SUBSCRIPTIONS_LISTEN,
+    method::TASKS_CANCEL,
+    method::TASKS_GET,
+    method::TASKS_LIST,
+    method::TASKS_RESULT,
+    method::TASKS_UPDATE,
+    method::TOOLS_CALL,
+    method::TOOLS_LIST,
+];
+
 /// Checks that a server with these capabilities supports the method.
 ///
 /// # Errors

@@ -20,6 +20,7 @@ pub mod downgrade;
 mod exchange;
 pub mod gate;
 pub mod http_headers;
+pub mod middleware;
 pub mod modern;
 mod mux;
 mod origin;

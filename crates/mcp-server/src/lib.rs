@@ -52,7 +52,8 @@ pub mod testing;
 
 pub use error::{BuildError, HandlerError, IntoHandlerError, RegistrationError};
 pub use handler::ask::{Ask, Elicitation};
-pub use handler::ctx::{Ctx, UrlElicitation};
+pub use handler::ctx::Ctx;
+pub use handler::elicit::UrlElicitation;
 pub use handler::output::{
     Finish, ForPrompt, ForResource, ForTool, IntoOutput, Json, Kind, ResourceBody,
 };
@@ -61,6 +62,7 @@ pub use handler::{Args, Call, Extraction, FromCall, FromState, Handler, State};
 pub use mcp_jsonrpc::{ErrorCode, ErrorObject};
 #[cfg(feature = "macros")]
 pub use mcp_macros::{prompt, resource, tool, tools};
+pub use mcp_protocol::middleware;
 pub use mcp_protocol::modern::{CacheHint, CacheScope};
 #[cfg(feature = "tasks")]
 pub use mcp_protocol::task::{MemoryStore, StoreError, TaskStore};
@@ -69,14 +71,17 @@ pub use mcp_protocol::{AskError, Cancelled, Principal, RequestContext, Revision,
 pub use mcp_types as types;
 pub use mcp_types::{CallToolResult, ContentBlock, LoggingLevel, PromptMessage, ResourceContents};
 pub use registry::completion::{CompletionRequest, Completions, ForCompletion};
+pub use registry::extension::Requirement;
 pub use registry::into::{IntoPrompts, IntoResources, IntoTools};
 pub use registry::lister::{Cursor, ForResourceList, ResourcePage};
+pub use registry::method::{ForMethod, ForNotification};
 pub use registry::prompt::Prompt;
 pub use registry::resource::Resource;
 pub use registry::tool::Tool;
 #[cfg(feature = "seal")]
 pub use round_trip::StateKeys;
 pub use server::builder::ServerBuilder;
+pub use server::extension::Extension;
 pub use server::lists::{Prompts, Resources, Tools};
 #[cfg(feature = "log")]
 pub use server::log::LogLayer;

@@ -39,12 +39,12 @@ use std::thread::Thread;
 use std::time::Duration;
 
 use mcp_jsonrpc::{
-    ErrorObject, Frame, Limits, Message, RawJson, RequestId, parse, write_notification,
-    write_request,
+    ErrorObject, Frame, Limits, Message, Notification, RawJson, RequestId, parse,
+    write_notification, write_request,
 };
 use mcp_protocol::{
     Call, Closed, Delivery, Exchange, Extras, Inbound as _, IntoService, Link, Principal, Reply,
-    RequestOrigin, Revision, ServerSession, guarded,
+    RequestOrigin, Revision, Running, ServerSession, guarded,
 };
 use mcp_types::{
     CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, CallToolResult, CompleteResult, GetPromptResult,
@@ -320,6 +320,21 @@ impl TestClient {
         )))
     }
 
+    /// Sends a notification.
+    ///
+    /// # Errors
+    /// The session could not be opened.
+    pub async fn notify(&self, method: &str, mut params: Value) -> Result<(), ErrorObject> {
+        if self.revision.is_stateless() {
+            params["_meta"] = self.meta();
+        } else {
+            self.open().await?;
+        }
+        let params = params.to_string();
+        let notification = Notification::new(method, Some(&*params));
+        guarded(|| self.server.notification(&notification))
+    }
+
     fn meta(&self) -> Value {
         json!({
             PROTOCOL_VERSION_KEY: self.revision.as_str(),
@@ -368,8 +383,8 @@ impl TestClient {
         );
         let outcome = match guarded(|| self.server.request(&request, exchange.clone()))? {
             Reply::Ready(outcome) => outcome,
-            Reply::Pending(future) => future.await,
-            Reply::Blocking(work) => work(),
+            Reply::Pending(future) => Running::new(exchange.clone(), future).await,
+            Reply::Blocking(work) => guarded(work)?,
             _ => Err(broken()),
         };
         exchange.settle();

@@ -1,5 +1,6 @@
 //! The tools of the measured server. The baselines and the peers have the same tools.
 
+use mcp_server::middleware::{Middleware, Next, Request, Response};
 use mcp_server::{Args, Ctx, Server, ServerBuilder, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -49,6 +50,17 @@ pub fn server(more: usize) -> ServerBuilder {
         }))
         .tool(Tool::new("steps", steps))
         .tools((0..more).map(dummy))
+}
+
+/// Creates the same server with this many layers of middleware that do nothing.
+pub fn layered(more: usize, layers: usize) -> ServerBuilder {
+    struct Nothing;
+    impl Middleware for Nothing {
+        async fn request(&self, request: Request, next: Next) -> Response {
+            next.run(request).await
+        }
+    }
+    (0..layers).fold(server(more), |server, _| server.layer(Nothing))
 }
 
 async fn steps(Args(steps): Args<Steps>, cx: Ctx) -> &'static str {

@@ -1,12 +1,11 @@
-//! The server that is measured: `bench-server --stdio [--tools N]`, or
+//! The server that is measured: `bench-server --stdio [--tools N] [--layers N]`, or
 //! `--http ADDRESS [--stateless] [--nagle] [--tools N]`.
 
 use mcp_tests::bench::{Fault, listen, server};
 use mcp_transport_http::{Endpoint, Options};
 use tokio::runtime::Builder;
 
-const USAGE: &str =
-    "usage: bench-server --stdio [--tools N] | --http ADDRESS [--stateless] [--nagle] [--tools N]";
+const USAGE: &str = "usage: bench-server --stdio [--tools N] [--layers N] | --http ADDRESS [--stateless] [--nagle] [--tools N]";
 
 /// The options of the command line.
 #[derive(Default)]
@@ -16,6 +15,7 @@ struct Wanted {
     stateless: bool,
     nagle: bool,
     tools: usize,
+    layers: usize,
 }
 
 impl Wanted {
@@ -27,6 +27,7 @@ impl Wanted {
                 "--stateless" => this.stateless = true,
                 "--nagle" => this.nagle = true,
                 "--http" => this.http = Some(args.next().ok_or(USAGE)?),
+                "--layers" => this.layers = args.next().ok_or(USAGE)?.parse()?,
                 "--tools" => this.tools = args.next().ok_or(USAGE)?.parse()?,
                 _ => return Err(USAGE.into()),
             }
@@ -46,7 +47,7 @@ fn main() -> Result<(), Fault> {
 }
 
 async fn serve(wanted: Wanted) -> Result<(), Fault> {
-    let server = server::server(wanted.tools);
+    let server = server::layered(wanted.tools, wanted.layers);
     match wanted.http {
         Some(address) => {
             let options = Options::new();

@@ -84,6 +84,10 @@ impl Subject {
         }
         let tools = workload.tools.to_string();
         words.extend(["--tools", &tools]);
+        let layers = workload.layers.to_string();
+        if self == Self::Ours && workload.layers > 0 {
+            words.extend(["--layers", &layers]);
+        }
         Ok(words.into_iter().map(str::to_owned).collect())
     }
 }

@@ -61,7 +61,7 @@ impl ConnectOptions {
     /// Connects and negotiates the revision.
     pub(crate) async fn connect(
         &self,
-        transport: impl Transport,
+        transport: Box<dyn Transport>,
         inbound: &Arc<ClientInbound>,
     ) -> Result<Connected, Error> {
         if self.policy.revisions().next().is_none() {
@@ -70,7 +70,6 @@ impl ConnectOptions {
                 self.policy.newest
             )));
         }
-        let transport: Box<dyn Transport> = Box::new(transport);
         let spare = transport.reconnect();
         let shared: Arc<ClientInbound> = Arc::clone(inbound);
         let deadline = Instant::now() + self.connect_timeout;

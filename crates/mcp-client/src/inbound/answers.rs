@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mcp_jsonrpc::ErrorObject;
+use mcp_jsonrpc::{ErrorObject, RawJson};
 use mcp_protocol::gate::client_offers;
+use mcp_protocol::middleware::Request;
 use mcp_protocol::{Outcome, Payload, Reply, Revision, downgrade, form, sampling};
 use mcp_types::{
     CreateMessageRequestParams, ElicitAction, ElicitRequestFormParams, ElicitRequestParams,
@@ -25,11 +26,21 @@ pub(super) const MAX_INPUT_REQUESTS: usize = 16;
 const MAX_URLS: usize = 256;
 
 impl AnswerInput for ClientInbound {
+    fn answer(&self, method: &str, params: Option<&str>) -> Result<Reply, ErrorObject> {
+        self.answer_layered(method, params)
+    }
+}
+
+impl ClientInbound {
     /// Answers a server request or an input request.
     ///
     /// # Errors
     /// Returns an error if there is no handler.
-    fn answer(&self, method: &str, text: Option<&str>) -> Result<Reply, ErrorObject> {
+    pub(super) fn answer_now(
+        &self,
+        method: &str,
+        text: Option<&str>,
+    ) -> Result<Reply, ErrorObject> {
         let Some((revision, server)) = self.agreed.get() else {
             return Err(ErrorObject::invalid_request(
                 "the handshake is not complete; only ping is answered",
@@ -52,12 +63,45 @@ impl AnswerInput for ClientInbound {
                 _ => Err(ErrorObject::invalid_params("unknown elicitation mode")),
             },
             method::SAMPLING_CREATE_MESSAGE => self.sample(decode_params(text)?, server, *revision),
-            other => Err(ErrorObject::method_not_found(other)),
+            other => self.call_method(other, text),
         }
     }
-}
 
-impl ClientInbound {
+    /// Answers an input request in a result, behind the middleware.
+    fn answer_layered(&self, method: &str, params: Option<&str>) -> Result<Reply, ErrorObject> {
+        let (Some(layers), Some(this)) = (&self.layers, self.this.upgrade()) else {
+            return self.answer_now(method, params);
+        };
+        let revision = self.agreed.get().map(|(revision, _)| *revision);
+        let request = Request::input(method, params.map(RawJson::copy), revision);
+        Ok(layers.inbound(request, move |request| {
+            this.answer_now(request.method(), request.params())
+                .unwrap_or_else(Reply::error)
+        }))
+    }
+
+    fn call_method(&self, method: &str, params: Option<&str>) -> Result<Reply, ErrorObject> {
+        let Some(handler) = self.handlers.custom.methods.get(method) else {
+            return Err(ErrorObject::method_not_found(method));
+        };
+        let permit = self.permit()?;
+        let outcome = handler(params)?;
+        Ok(Reply::Pending(Box::pin(async move {
+            let outcome = outcome.await;
+            drop(permit);
+            outcome
+        })))
+    }
+
+    /// Passes a custom notification to its handler; returns whether there is one.
+    pub(super) fn notify_custom(&self, method: &str, params: &str) -> bool {
+        let handler = self.handlers.custom.notifications.get(method);
+        if let Some(handler) = handler {
+            handler(params);
+        }
+        handler.is_some()
+    }
+
     fn form(
         &self,
         params: ElicitRequestFormParams,

@@ -12,6 +12,8 @@ use mcp_types::{
 };
 use serde_json::Value;
 
+use super::custom::Custom;
+
 /// A form that the server asks the user to fill in.
 ///
 /// Show which server asks, let the user edit and reject, and return [`accept`](Self::accept),
@@ -139,6 +141,7 @@ pub(crate) struct Handlers {
     pub(crate) changed: Option<Callback<ChangedList>>,
     pub(crate) url_done: Option<Callback<String>>,
     pub(crate) approve: Option<Approve>,
+    pub(crate) custom: Custom,
 }
 
 impl fmt::Debug for Handlers {

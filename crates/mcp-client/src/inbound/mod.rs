@@ -1,6 +1,7 @@
 //! Messages from the server, and their responses.
 
 mod answers;
+pub(crate) mod custom;
 pub(crate) mod handlers;
 pub(crate) mod roots;
 pub(crate) mod tasks;
@@ -9,6 +10,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use mcp_jsonrpc::{Notification, ParseError, ParseErrorKind, Request, decode};
+use mcp_protocol::middleware::Layers;
 use mcp_protocol::{Closed, Exchange, Inbound, Link, Payload, Reply, Revision};
 use mcp_types::v2026_07_28::{
     CancelledNotificationParams, SubscriptionsAcknowledgedNotificationParams,
@@ -21,7 +23,6 @@ use tokio::sync::Semaphore;
 
 use crate::call::cache::Cache;
 use crate::call::progress::ProgressTable;
-use crate::call::round_trips::AnswerInput;
 use crate::request::member;
 use crate::subscriptions::listener::SubscriptionListener;
 use crate::subscriptions::table::Subscriptions;
@@ -47,6 +48,9 @@ pub(crate) struct ClientInbound {
     urls: Arc<Mutex<HashSet<String>>>,
     /// Tasks that the server creates at the client, if enabled.
     server_tasks: Option<Arc<ServerTasks>>,
+    /// The middleware, for input requests; other messages pass it in the transport.
+    layers: Option<Layers>,
+    this: Weak<Self>,
 }
 
 impl ClientInbound {
@@ -57,9 +61,11 @@ impl ClientInbound {
         progress: Arc<ProgressTable>,
         cache: Cache,
         tasks: Option<TaskLimits>,
-    ) -> Self {
+    ) -> Arc<Self> {
         let subscriptions = Arc::<Subscriptions>::default();
-        Self {
+        Arc::new_cyclic(|this| Self {
+            layers: handlers.custom.layers(),
+            this: Weak::clone(this),
             handlers,
             capabilities,
             roots: Mutex::new(roots),
@@ -72,7 +78,7 @@ impl ClientInbound {
             permits: Arc::new(Semaphore::new(MAX_INPUT_REQUESTS)),
             urls: Arc::default(),
             server_tasks: tasks.map(|limits| Arc::new(ServerTasks::new(limits))),
-        }
+        })
     }
 
     /// Sets the negotiated revision; server requests are answered from now on.
@@ -122,7 +128,7 @@ impl ClientInbound {
         }
         let params = request.params.unwrap_or("{}");
         let wanted = member(params, "task")?;
-        let start = || self.answer(method, request.params);
+        let start = || self.answer_now(method, request.params);
         Some(Reply::Ready(
             server_tasks.create(method, params, wanted, start),
         ))
@@ -204,7 +210,7 @@ impl Inbound for ClientInbound {
         if let Some(reply) = self.as_task(request) {
             return reply;
         }
-        self.answer(&request.method, request.params)
+        self.answer_now(&request.method, request.params)
             .unwrap_or_else(Reply::error)
     }
 
@@ -227,6 +233,7 @@ impl Inbound for ClientInbound {
                     self.listener.on_cancelled(&params.request_id);
                 }
             }
+            other if self.notify_custom(other, text) => {}
             other => self.change(other, text),
         }
     }

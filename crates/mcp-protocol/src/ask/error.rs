@@ -28,6 +28,16 @@ pub enum AskError {
     Failed(CallError),
 }
 
+impl AskError {
+    /// Converts the error to the error of a response.
+    pub(super) fn into_error(self) -> ErrorObject {
+        match self {
+            Self::Rejected(error) | Self::Undeclared(error) => error,
+            other => ErrorObject::internal(other.to_string()),
+        }
+    }
+}
+
 impl fmt::Display for AskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

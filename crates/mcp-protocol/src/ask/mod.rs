@@ -5,6 +5,7 @@
 
 mod error;
 pub mod form;
+mod input;
 pub mod sampling;
 mod task;
 
@@ -168,6 +169,23 @@ impl RequestContext {
         Ok(roots)
     }
 
+    /// Sends a request of a method that is not part of the protocol.
+    ///
+    /// # Errors
+    /// See [`AskError`].
+    ///
+    /// # Cancel safety
+    /// Dropping the future cancels the request.
+    pub async fn send_request<R: mcp_types::Request>(
+        &self,
+        params: &R::Params,
+    ) -> Result<R::Result, AskError> {
+        let rules = self.rules();
+        known(!rules.stateless, "requests to the client", rules)?;
+        let params = to_value(params)?;
+        self.ask(R::METHOD, Some(params), |_| Ok(())).await
+    }
+
     /// Returns the time to live of the task, if the client should answer this request as a task.
     fn delegates(&self, method: &str) -> Option<Option<Duration>> {
         let ttl = self.delegated()?;
@@ -181,7 +199,7 @@ impl RequestContext {
         &self,
         method: &'static str,
         params: Option<Value>,
-        fits: impl Fn(&T) -> Result<(), String> + Send,
+        fits: impl Fn(&T) -> Result<(), String> + Send + 'static,
     ) -> Result<T, AskError> {
         let live = self.pending_input().filter(|pending| pending.is_detached());
         // A detached call may outlive its session.
@@ -193,7 +211,7 @@ impl RequestContext {
         gate::client_offers(method, &capabilities.unwrap_or_default(), rules)
             .map_err(|missing| self.undeclared(missing.into()))?;
         if let Some(pending) = live {
-            return pending.ask_detached(self.key(), method, params, fits).await;
+            return self.ask_for_input(pending, method, params, fits).await;
         }
         if rules.stateless {
             let what = "input requests outside of tools, prompts and resources";
@@ -201,13 +219,9 @@ impl RequestContext {
                 what,
                 revision: rules.name,
             })?;
-            let read = move |answer| {
-                let answer = serde_json::from_value(answer).ok()?;
-                fits(&answer).is_ok().then_some(answer)
-            };
-            return Ok(pending.ask(self.key(), method, params, read).await);
+            return self.ask_for_input(pending, method, params, fits).await;
         }
-        let link = self.exchange().link();
+        let link = &self.link();
         let raw = match self.delegates(method) {
             Some(ttl) => task::ask(link, method, params, ttl).await?,
             None => {

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use mcp_types::{LoggingLevel, Meta, ProgressToken, method};
 use serde_json::Value;
 
+use crate::middleware::Layers;
 use crate::modern::PendingInput;
-use crate::{Cancelled, Delivery, Exchange, Rules, Session};
+use crate::{Cancelled, Delivery, Exchange, Link, Rules, Session};
 
 /// The context of one request: its exchange, session and metadata. Cloning shares the context.
 #[derive(Clone)]
@@ -22,6 +23,10 @@ pub struct RequestContext {
     /// Set if the client should answer server requests as tasks; the inner value is their time to
     /// live.
     delegated: Option<Option<Duration>>,
+    /// The middleware for messages on the link of the exchange.
+    layers: Option<Layers>,
+    /// Whether the link of the exchange passes the middleware already.
+    is_link_layered: bool,
 }
 
 /// The `_meta` of a request, decoded on first use.
@@ -40,6 +45,38 @@ impl RequestContext {
             pending: None,
             key: None,
             delegated: None,
+            layers: None,
+            is_link_layered: false,
+        }
+    }
+
+    /// Adds middleware for the messages that are sent with this context, inside of that which it
+    /// has.
+    pub fn add_layers(&mut self, layers: &Layers) {
+        self.layers = Some(match &self.layers {
+            Some(outer) => outer.and(layers),
+            None => layers.clone(),
+        });
+    }
+
+    /// Uses the middleware of the request that this context continues, for input requests. The link of
+    /// the exchange passes it already.
+    pub fn continue_layers(&mut self, request: &Self) {
+        self.layers.clone_from(&request.layers);
+        self.is_link_layered = true;
+    }
+
+    /// Returns the middleware of the messages that are sent with this context.
+    pub(crate) fn layers(&self) -> Option<&Layers> {
+        self.layers.as_ref()
+    }
+
+    /// Returns the link for messages that belong to this request; they pass the middleware.
+    pub fn link(&self) -> Arc<dyn Link> {
+        let link = Arc::clone(self.exchange.link());
+        match self.layers.as_ref().filter(|_| !self.is_link_layered) {
+            Some(layers) => layers.wrap_link(link, self.session.revision()),
+            None => link,
         }
     }
 
@@ -196,12 +233,16 @@ impl RequestContext {
         self.send(method::NOTIFICATIONS_MESSAGE, &params)
     }
 
+    /// Sends a notification that is not part of the protocol; returns whether it was sent.
+    pub fn send_notification<N: mcp_types::Notification>(&self, params: &N::Params) -> bool {
+        self.exchange.is_running() && self.send(N::METHOD, params)
+    }
+
     fn send(&self, method: &str, params: &impl serde::Serialize) -> bool {
         let Ok(params) = serde_json::to_vec(params) else {
             return false;
         };
-        self.exchange
-            .link()
+        self.link()
             .notify(method, Some(&params), Delivery::Lossy)
             .is_ok()
     }

@@ -104,16 +104,25 @@ impl<'a> RawRequestMeta<'a> {
         served: &[Revision],
         headers: Option<&StandardHeaders<'_>>,
     ) -> Result<RequestMeta, ErrorObject> {
-        self.admit_cached(request, served, headers, &ClientIdentityCache::default())
+        let none = |_: &str| false;
+        self.admit_cached(
+            request,
+            served,
+            headers,
+            &ClientIdentityCache::default(),
+            &none,
+        )
     }
 
-    /// Like [`admit`](Self::admit), with a cache of client identities.
+    /// Like [`admit`](Self::admit), with a cache of client identities and the methods of the server
+    /// that are not part of the protocol.
     pub(crate) fn admit_cached(
         &self,
         request: &Request<'_>,
         served: &[Revision],
         headers: Option<&StandardHeaders<'_>>,
         cache: &ClientIdentityCache,
+        has_method: &dyn Fn(&str) -> bool,
     ) -> Result<RequestMeta, ErrorObject> {
         let version = self
             .version()
@@ -136,7 +145,7 @@ impl<'a> RawRequestMeta<'a> {
             http_headers::check_name(request, headers.name)?;
         }
         let known = gate::server_handles(&request.method, revision.rules());
-        if !known {
+        if !known && !has_method(&request.method) {
             return Err(ErrorObject::method_not_found(&request.method));
         }
         Ok(meta)

@@ -1,8 +1,8 @@
 //! The server side of the stateless revision.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
-use mcp_jsonrpc::{ErrorObject, Request};
+use mcp_jsonrpc::{ErrorObject, Notification, Request, RequestId};
 use mcp_types::method;
 use mcp_types::v2026_07_28::DiscoverResult;
 
@@ -10,9 +10,11 @@ use super::client_identity::ClientIdentityCache;
 use super::result_meta::is_cacheable;
 use super::{CacheHint, RawRequestMeta, RequestMeta, ResultMeta, StandardHeaders};
 use crate::gate::Offers;
+use crate::middleware::Layers;
 use crate::sync::lock;
 use crate::{
-    Exchange, Outcome, Payload, Reply, RequestContext, ServerFacts, Service, Session, downgrade,
+    Exchange, Link, Outcome, Payload, Reply, RequestContext, ServerFacts, Service, Session,
+    downgrade,
 };
 
 /// Handles requests of the stateless revision.
@@ -67,7 +69,33 @@ impl StatelessServer {
         headers: Option<&StandardHeaders<'_>>,
     ) -> Result<RequestMeta, ErrorObject> {
         let known = self.facts(service);
-        meta.admit_cached(request, &known.facts.revisions, headers, &self.clients)
+        let revisions = &known.facts.revisions;
+        let has_method = |method: &str| service.has_method(method);
+        meta.admit_cached(request, revisions, headers, &self.clients, &has_method)
+    }
+
+    /// Returns the session of a notification with request metadata, which belongs to no session; `link`
+    /// is that of its connection.
+    pub(crate) fn session_of(
+        &self,
+        service: &dyn Service,
+        notification: &Notification<'_>,
+        link: Option<&Weak<dyn Link>>,
+    ) -> Option<Arc<Session>> {
+        let meta = RawRequestMeta::of_params(notification.params?)?;
+        let known = self.facts(service);
+        // The checks are those of a request, except that of the method.
+        let id = RequestId::Number(0);
+        let request = Request::new(id, &*notification.method, notification.params);
+        let revisions = &known.facts.revisions;
+        let admitted = meta.admit_cached(&request, revisions, None, &self.clients, &|_| true);
+        match admitted {
+            Ok(meta) => Some(Session::of_notification(meta, known.offers, link)),
+            Err(error) => {
+                tracing::debug!(%error, "dropped a notification");
+                None
+            }
+        }
     }
 
     pub(crate) fn serve(
@@ -76,6 +104,7 @@ impl StatelessServer {
         request: &Request<'_>,
         meta: RequestMeta,
         exchange: Exchange,
+        layers: Option<&Layers>,
     ) -> Reply {
         let known = self.facts(service);
         let rules = meta.revision.rules();
@@ -93,7 +122,11 @@ impl StatelessServer {
         }
         let principal = exchange.link().origin().principal.cloned();
         let session = Session::of_request(meta, known.offers, principal);
-        let reply = service.request(request, RequestContext::new(exchange, session));
+        let mut context = RequestContext::new(exchange, session);
+        if let Some(layers) = layers {
+            context.add_layers(layers);
+        }
+        let reply = service.request(request, context);
         with_result_meta(reply, result_meta)
     }
 }

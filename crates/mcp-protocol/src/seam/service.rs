@@ -8,6 +8,7 @@ use mcp_jsonrpc::{Notification, Request};
 use mcp_types::{Implementation, ServerCapabilities};
 
 use crate::http_headers::HeaderParams;
+use crate::middleware::Layers;
 use crate::modern::CacheHint;
 use crate::{Reply, RequestContext, Revision, Session};
 
@@ -53,6 +54,17 @@ pub trait Service: Send + Sync + 'static {
     fn deadline(&self) -> Option<Duration> {
         None
     }
+
+    /// Returns whether the service handles a method that is not part of the protocol. Default: none.
+    fn has_method(&self, _method: &str) -> bool {
+        false
+    }
+
+    /// Returns the middleware around all messages of the server. Called once per session. Default:
+    /// none.
+    fn layers(&self) -> Option<Layers> {
+        None
+    }
 }
 
 impl<S: Service + ?Sized> Service for Arc<S> {
@@ -94,6 +106,14 @@ impl<S: Service + ?Sized> Service for Arc<S> {
 
     fn deadline(&self) -> Option<Duration> {
         (**self).deadline()
+    }
+
+    fn has_method(&self, method: &str) -> bool {
+        (**self).has_method(method)
+    }
+
+    fn layers(&self) -> Option<Layers> {
+        (**self).layers()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use mcp_jsonrpc::{ErrorObject, Notification, ParseError, Request, decode, quote};
@@ -10,6 +10,7 @@ use mcp_types::{InitializeRequestParams, InitializeResult, method};
 
 use super::state::{ANSWERED, Agreed, ENDED, NEW, OPEN, Session};
 use crate::gate::Offers;
+use crate::middleware::{self, LayeredLink, Layers, Receive};
 use crate::modern::{
     self, ClientIdentity, RawRequestMeta, RequestMeta, StandardHeaders, StatelessServer,
 };
@@ -26,16 +27,71 @@ pub struct ServerSession {
     stateless_server: StatelessServer,
     /// Set if no state is kept between requests.
     stateless: bool,
+    layered: Option<Layered>,
+}
+
+/// The middleware of the server, for one session.
+struct Layered {
+    layers: Layers,
+    /// The session itself, which handles the messages behind the middleware.
+    this: Weak<ServerSession>,
+    revision: Arc<OnceLock<Revision>>,
+    /// Kept for the session, which holds a weak link.
+    link: OnceLock<Arc<dyn Link>>,
+}
+
+impl Layered {
+    /// Passes a request through the middleware to the session.
+    fn request(
+        &self,
+        request: &Request<'_>,
+        exchange: Exchange,
+        meta: Option<RequestMeta>,
+    ) -> Reply {
+        let Some(this) = self.this.upgrade() else {
+            return Reply::error(ErrorObject::internal("the session has ended"));
+        };
+        let revision = match &meta {
+            Some(meta) => Some(meta.revision),
+            None => self.revision.get().copied(),
+        };
+        let passing = middleware::Request::inbound(request, revision, exchange.link());
+        self.layers.to_server(passing, this, exchange, meta)
+    }
+}
+
+impl Receive for ServerSession {
+    fn receive(
+        &self,
+        request: &Request<'_>,
+        exchange: Exchange,
+        meta: Option<RequestMeta>,
+    ) -> Reply {
+        match meta {
+            Some(meta) => self.serve_now(request, meta, exchange),
+            None => self.answer_now(request, exchange),
+        }
+    }
 }
 
 impl ServerSession {
     /// Creates a session that waits for `initialize`.
     pub fn new(service: Arc<dyn Service>) -> Arc<Self> {
-        Arc::new(Self {
+        Self::create(service, false)
+    }
+
+    fn create(service: Arc<dyn Service>, stateless: bool) -> Arc<Self> {
+        Arc::new_cyclic(|this| Self {
+            layered: service.layers().map(|layers| Layered {
+                layers,
+                this: Weak::clone(this),
+                revision: Arc::default(),
+                link: OnceLock::new(),
+            }),
             service,
             session: Arc::new(Session::new()),
             stateless_server: StatelessServer::new(),
-            stateless: false,
+            stateless,
         })
     }
 
@@ -46,12 +102,7 @@ impl ServerSession {
     /// one, it handles only `initialize`. Features that need state per client are not declared: log
     /// levels, subscriptions, list changes. There are no requests to the client.
     pub fn stateless(service: Arc<dyn Service>, revision: Option<Revision>) -> Arc<Self> {
-        let this = Self {
-            service,
-            session: Arc::new(Session::new()),
-            stateless_server: StatelessServer::new(),
-            stateless: true,
-        };
+        let this = Self::create(service, true);
         if let Some(revision) = revision {
             let agreed = Agreed {
                 revision,
@@ -62,8 +113,16 @@ impl ServerSession {
             let fresh = this.session.agreed.set(agreed);
             debug_assert!(fresh.is_ok(), "a new session has no negotiated revision");
             this.session.phase.store(OPEN, Ordering::Release);
+            this.set_layered_revision(revision);
         }
-        Arc::new(this)
+        this
+    }
+
+    fn set_layered_revision(&self, revision: Revision) {
+        if let Some(layered) = &self.layered {
+            // A session negotiates one revision.
+            let _ = layered.revision.set(revision);
+        }
     }
 
     /// Returns the facts of the service without the features that this session does not support.
@@ -117,21 +176,39 @@ impl ServerSession {
 
     /// Handles a request that was [admitted](Self::admit).
     pub fn serve(&self, request: &Request<'_>, meta: RequestMeta, exchange: Exchange) -> Reply {
+        match &self.layered {
+            Some(layered) => layered.request(request, exchange, Some(meta)),
+            None => self.serve_now(request, meta, exchange),
+        }
+    }
+
+    fn serve_now(&self, request: &Request<'_>, meta: RequestMeta, exchange: Exchange) -> Reply {
+        let layers = self.layered.as_ref().map(|layered| &layered.layers);
         self.stateless_server
-            .serve(&*self.service, request, meta, exchange)
+            .serve(&*self.service, request, meta, exchange, layers)
     }
 
     /// Handles a request without request metadata, which belongs to this session.
     pub fn answer(&self, request: &Request<'_>, exchange: Exchange) -> Reply {
+        match &self.layered {
+            Some(layered) => layered.request(request, exchange, None),
+            None => self.answer_now(request, exchange),
+        }
+    }
+
+    fn answer_now(&self, request: &Request<'_>, exchange: Exchange) -> Reply {
         match &*request.method {
             method::PING => Reply::ok(Payload::Empty),
             method::INITIALIZE => self.initialize(request.params),
             method => match self.refusal(method) {
                 Some(error) => Reply::error(error),
-                None => self.service.request(
-                    request,
-                    RequestContext::new(exchange, Arc::clone(&self.session)),
-                ),
+                None => {
+                    let mut context = RequestContext::new(exchange, Arc::clone(&self.session));
+                    if let Some(layered) = &self.layered {
+                        context.add_layers(&layered.layers);
+                    }
+                    self.service.request(request, context)
+                }
             },
         }
     }
@@ -178,6 +255,7 @@ impl ServerSession {
         if self.session.agreed.set(agreed).is_err() {
             return Reply::error(already_initialized());
         }
+        self.set_layered_revision(revision);
         self.session.phase.store(ANSWERED, Ordering::Release);
         Reply::ok(Payload::of(result))
     }
@@ -195,7 +273,7 @@ impl ServerSession {
             )));
         };
         let rules = agreed.revision.rules();
-        if !gate::server_handles(method, rules) {
+        if !gate::server_handles(method, rules) && !self.service.has_method(method) {
             return Some(ErrorObject::method_not_found(method));
         }
         agreed.offers.serve(method, rules).err().map(|missing| {
@@ -205,29 +283,9 @@ impl ServerSession {
             )
         })
     }
-}
 
-fn already_initialized() -> ErrorObject {
-    ErrorObject::invalid_request("the session is already initialized; open another session")
-}
-
-impl Inbound for ServerSession {
-    fn opened(&self, link: Weak<dyn Link>) {
-        // Each connection has a separate session, so the link is set once.
-        let _ = self.session.link.set(link);
-    }
-
-    fn request(&self, request: &Request<'_>, exchange: Exchange) -> Reply {
-        let Some(request_meta) = RawRequestMeta::of(request) else {
-            return self.answer(request, exchange);
-        };
-        match self.admit(request, &request_meta, None) {
-            Ok(meta) => self.serve(request, meta, exchange),
-            Err(error) => Reply::error(error),
-        }
-    }
-
-    fn notification(&self, notification: &Notification<'_>) {
+    /// Handles a notification behind the middleware.
+    fn receive(&self, notification: &Notification<'_>) {
         if notification.method == method::NOTIFICATIONS_INITIALIZED {
             let opened = self.session.phase.compare_exchange(
                 ANSWERED,
@@ -243,6 +301,57 @@ impl Inbound for ServerSession {
                 self.session.forget_roots();
             }
             self.service.notification(notification, &self.session);
+        } else {
+            let (service, link) = (&*self.service, self.session.link.get());
+            let session = self
+                .stateless_server
+                .session_of(service, notification, link);
+            if let Some(session) = session {
+                service.notification(notification, &session);
+            }
+        }
+    }
+}
+
+fn already_initialized() -> ErrorObject {
+    ErrorObject::invalid_request("the session is already initialized; open another session")
+}
+
+impl Inbound for ServerSession {
+    fn opened(&self, link: Weak<dyn Link>) {
+        let link = match &self.layered {
+            None => link,
+            Some(layered) => {
+                let revision = Arc::clone(&layered.revision);
+                let link = LayeredLink::weak(layered.layers.clone(), link, revision);
+                Arc::downgrade(layered.link.get_or_init(|| Arc::new(link)))
+            }
+        };
+        // Each connection has a separate session, so the link is set once.
+        let _ = self.session.link.set(link);
+    }
+
+    fn request(&self, request: &Request<'_>, exchange: Exchange) -> Reply {
+        let Some(request_meta) = RawRequestMeta::of(request) else {
+            return self.answer(request, exchange);
+        };
+        match self.admit(request, &request_meta, None) {
+            Ok(meta) => self.serve(request, meta, exchange),
+            Err(error) => Reply::error(error),
+        }
+    }
+
+    fn notification(&self, notification: &Notification<'_>) {
+        match &self.layered {
+            Some(layered) => {
+                let revision = layered.revision.get().copied();
+                layered
+                    .layers
+                    .inbound_notification(notification, revision, |passed| {
+                        self.receive(passed);
+                    });
+            }
+            None => self.receive(notification),
         }
     }
 

@@ -98,6 +98,20 @@ impl Session {
         })
     }
 
+    /// Creates the session of one notification of the stateless revision.
+    pub(crate) fn of_notification(
+        request_meta: RequestMeta,
+        offers: Offers,
+        link: Option<&Weak<dyn Link>>,
+    ) -> Arc<Self> {
+        let session = Self::of_request(request_meta, offers, None);
+        if let Some(link) = link {
+            // The session is new.
+            let _ = session.link.set(Weak::clone(link));
+        }
+        session
+    }
+
     /// Creates the session of a stored task, which has no connection to a client.
     pub fn of_task(task: &Task) -> Arc<Self> {
         let call = task.call();

@@ -3,6 +3,8 @@
 
 pub(crate) mod ask;
 pub(crate) mod ctx;
+pub(crate) mod elicit;
+pub(crate) mod layered;
 pub(crate) mod output;
 pub(crate) mod server;
 #[cfg(feature = "log")]
@@ -236,7 +238,7 @@ impl Call<'_> {
     pub(crate) fn run<F>(
         &self,
         handler: &(dyn Fn(&Call<'_>, F) -> Reply + Send + Sync),
-        method: &'static str,
+        method: &str,
         target: &str,
         finish: F,
     ) -> Reply {

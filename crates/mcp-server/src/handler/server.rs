@@ -9,6 +9,9 @@ use crate::Change;
 pub(crate) trait CallServer: Any + Send + Sync {
     /// Returns the part of the server that reports changes, without keeping the server alive.
     fn reporter(&self) -> Weak<dyn ReportChange>;
+
+    /// Returns a copy of the handle.
+    fn to_boxed(&self) -> Box<dyn CallServer>;
 }
 
 pub(crate) trait ReportChange: Send + Sync {

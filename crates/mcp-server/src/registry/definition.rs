@@ -41,6 +41,16 @@ macro_rules! shared_setters {
             self
         }
 
+        /// Adds middleware around the handler, inside of that of the server. It sees a request with the
+        /// name or URI and the arguments of the call, and the messages that the handler sends. The
+        /// first one added is the outermost.
+        #[must_use]
+        pub fn layer(mut self, middleware: impl mcp_protocol::middleware::Middleware) -> Self {
+            let middleware = mcp_protocol::middleware::SharedMiddleware::new(middleware);
+            self.layers.push(middleware);
+            self
+        }
+
         /// Makes the item visible only in sessions for which `visible` returns `true`. For other
         /// sessions the item does not exist: it is neither listed nor can it be used. Call
         /// [`Server::visibility_changed`](crate::Server::visibility_changed) when results change.

@@ -6,8 +6,10 @@
 pub(crate) mod completion;
 pub(crate) mod cursor;
 pub(crate) mod definition;
+pub(crate) mod extension;
 pub(crate) mod into;
 pub(crate) mod lister;
+pub(crate) mod method;
 pub(crate) mod prompt;
 pub(crate) mod resource;
 pub(crate) mod tool;

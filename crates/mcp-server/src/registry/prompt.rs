@@ -2,8 +2,10 @@
 
 use std::fmt;
 
-use mcp_types::PromptArgument;
+use mcp_protocol::middleware::SharedMiddleware;
+use mcp_types::{PromptArgument, method};
 
+use crate::handler::layered::layered;
 use crate::handler::output::ForPrompt;
 use crate::handler::{Erased, Handler, erase};
 use crate::registry::completion::{BoundCompleters, Completers};
@@ -20,6 +22,7 @@ pub struct Prompt<S = ()> {
     bind: Box<dyn FnOnce(S) -> Erased<ForPrompt> + Send>,
     completers: Completers<S>,
     visible: Option<Visible>,
+    layers: Vec<SharedMiddleware>,
     problem: Option<String>,
 }
 
@@ -36,6 +39,7 @@ impl<S: Clone + Send + Sync + 'static> Prompt<S> {
             bind: Box::new(move |state| erase(handler, state, false)),
             completers: Completers::default(),
             visible: None,
+            layers: Vec::new(),
             problem: spec.problem,
         }
     }
@@ -60,6 +64,7 @@ impl<S: Clone + Send + Sync + 'static> Prompt<S> {
             bind: Box::new(move |_| bind(state)),
             definition: self.definition,
             visible: self.visible,
+            layers: self.layers,
             problem: self.problem,
         }
     }
@@ -95,9 +100,15 @@ impl<S: Clone + Send + Sync + 'static> Prompt<S> {
                 "completion for {unknown:?}, which is not an argument of the prompt"
             ));
         }
+        let name = name.clone();
         Ok(PromptEntry {
             completers: self.completers.bind(&state),
-            run: (self.bind)(state),
+            run: layered::<ForPrompt>(
+                self.layers,
+                (self.bind)(state),
+                method::PROMPTS_GET,
+                move |_| ("name", name.clone()),
+            ),
             definition: self.definition,
             visible: self.visible,
         })

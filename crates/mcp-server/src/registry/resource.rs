@@ -3,8 +3,10 @@
 use std::fmt;
 
 use mcp_protocol::form;
-use mcp_types::Annotations;
+use mcp_protocol::middleware::SharedMiddleware;
+use mcp_types::{Annotations, method};
 
+use crate::handler::layered::layered;
 use crate::handler::output::ForResource;
 use crate::handler::{Erased, Handler, erase};
 use crate::registry::completion::{BoundCompleters, Completers};
@@ -23,6 +25,7 @@ pub struct Resource<S = ()> {
     bind: Box<dyn FnOnce(S) -> Erased<ForResource> + Send>,
     completers: Completers<S>,
     visible: Option<Visible>,
+    layers: Vec<SharedMiddleware>,
     problem: Option<String>,
 }
 
@@ -41,6 +44,7 @@ impl<S: Clone + Send + Sync + 'static> Resource<S> {
             bind: Box::new(move |state| erase(handler, state, false)),
             completers: Completers::default(),
             visible: None,
+            layers: Vec::new(),
             problem: spec.problem,
         }
     }
@@ -58,6 +62,7 @@ impl<S: Clone + Send + Sync + 'static> Resource<S> {
             bind: Box::new(move |_| bind(state)),
             definition: self.definition,
             visible: self.visible,
+            layers: self.layers,
             problem: self.problem,
         }
     }
@@ -107,7 +112,7 @@ impl<S: Clone + Send + Sync + 'static> Resource<S> {
             }
             return Ok(Registered::Fixed(ResourceEntry {
                 definition,
-                run: (self.bind)(state),
+                run: with_layers(self.layers, (self.bind)(state)),
                 visible: self.visible,
             }));
         }
@@ -135,10 +140,16 @@ impl<S: Clone + Send + Sync + 'static> Resource<S> {
             definition: described,
             template,
             completers: self.completers.bind(&state),
-            run: (self.bind)(state),
+            run: with_layers(self.layers, (self.bind)(state)),
             visible: self.visible,
         }))
     }
+}
+
+fn with_layers(layers: Vec<SharedMiddleware>, run: Erased<ForResource>) -> Erased<ForResource> {
+    layered::<ForResource>(layers, run, method::RESOURCES_READ, |finish| {
+        ("uri", finish.uri.clone())
+    })
 }
 
 impl Resource<()> {

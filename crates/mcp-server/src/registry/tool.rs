@@ -4,12 +4,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcp_protocol::http_headers::HeaderParams;
+use mcp_protocol::middleware::SharedMiddleware;
 use mcp_schema::{Origin, Validator};
 #[cfg(feature = "tasks")]
 use mcp_types::ToolExecution;
-use mcp_types::{JsonObject, ToolAnnotations};
+use mcp_types::{JsonObject, ToolAnnotations, method};
 use serde_json::{Value, json};
 
+use crate::handler::layered::layered;
 use crate::handler::output::{ForTool, OutputCheck};
 use crate::handler::{Erased, Handler, erase};
 use crate::registry::definition::{Visible, check_icons, shared_setters};
@@ -33,6 +35,7 @@ pub struct Tool<S = ()> {
     wrapped: Option<JsonObject>,
     scope: Option<String>,
     visible: Option<Visible>,
+    layers: Vec<SharedMiddleware>,
     #[cfg(feature = "tasks")]
     task_policy: Option<TaskPolicy>,
     problem: Option<String>,
@@ -79,6 +82,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
             wrapped: wrapped.flatten(),
             scope: None,
             visible: None,
+            layers: Vec::new(),
             #[cfg(feature = "tasks")]
             task_policy: None,
             problem: spec.problem,
@@ -128,6 +132,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
             wrapped: self.wrapped,
             scope: self.scope,
             visible: self.visible,
+            layers: self.layers,
             #[cfg(feature = "tasks")]
             task_policy: self.task_policy,
             problem: self.problem,
@@ -270,10 +275,17 @@ impl<S: Send + Sync + 'static> Tool<S> {
         };
         #[cfg(not(feature = "tasks"))]
         let definition = self.definition;
+        let name = definition.name.clone();
         Ok(ToolEntry {
-            run: (self.bind)(state, self.blocking),
+            // A middleware may read `_meta`.
+            keeps_context: self.keeps_context || !self.layers.is_empty(),
+            run: layered::<ForTool>(
+                self.layers,
+                (self.bind)(state, self.blocking),
+                method::TOOLS_CALL,
+                move |_| ("name", name.clone()),
+            ),
             definition,
-            keeps_context: self.keeps_context,
             input,
             output,
             wrapped: self.wrapped,

@@ -60,9 +60,7 @@ impl Core {
         if !tasks.is_empty() {
             return Ok(self.subscribe_to_tasks(filter, tasks, context));
         }
-        let subscription = self
-            .subscriptions
-            .open(context.exchange().clone(), filter)?;
+        let subscription = self.subscriptions.open(context, filter)?;
         Ok(Reply::Pending(Box::pin(subscription)))
     }
 }

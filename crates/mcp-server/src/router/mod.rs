@@ -6,9 +6,11 @@ mod listen;
 
 use std::sync::Arc;
 
-use mcp_jsonrpc::{ErrorObject, Request, decode};
+use mcp_jsonrpc::{ErrorObject, Notification, Request, RequestId, decode};
 use mcp_protocol::modern::CacheScope;
-use mcp_protocol::{Outcome, Payload, Reply, RequestContext, Rules, ServerFacts, downgrade};
+use mcp_protocol::{
+    Exchange, Outcome, Payload, Reply, RequestContext, Rules, ServerFacts, Session, downgrade,
+};
 use mcp_types::{
     JsonObject, PaginatedRequestParams, PromptsCapability, ResourcesCapability, ServerCapabilities,
     SetLevelRequestParams, SubscribeRequestParams, ToolsCapability, method,
@@ -22,6 +24,7 @@ use crate::handler::output::not_found;
 use crate::registry::Entry;
 use crate::registry::definition::Visible;
 use crate::registry::lister::{self, FinishResourceList};
+use crate::registry::method::{FinishMethod, FinishNotification, ForMethod, MethodEntry};
 use crate::registry::prompt::PromptEntry;
 use crate::registry::resource::{ResourceEntry, TemplateEntry};
 use crate::registry::tool::ToolEntry;
@@ -107,11 +110,71 @@ impl Core {
             | method::TASKS_RESULT
             | method::TASKS_LIST => self.serve_task(request, context),
             method::RESOURCES_LIST if self.lister.is_some() => self.list_resources(params, context),
-            other => self
-                .answer(other, params, &context)
-                .map(|payload| Reply::Ready(Ok(payload))),
+            other => match self.methods.get(other) {
+                Some(entry) => self.call_method(entry, request, context),
+                None => self
+                    .answer(other, params, &context)
+                    .map(|payload| Reply::Ready(Ok(payload))),
+            },
         };
         routed.unwrap_or_else(|error| Reply::Ready(Err(downgrade::handler_error(error, rules))))
+    }
+
+    fn call_method(
+        self: &Arc<Self>,
+        entry: &MethodEntry<ForMethod>,
+        request: &Request<'_>,
+        mut context: RequestContext,
+    ) -> Result<Reply, ErrorObject> {
+        let mut members = request.param_members().filter_map(Result::ok);
+        if let Some((_, meta)) = members.find(|(name, _)| *name == "_meta") {
+            context.set_meta(meta);
+        }
+        self.settings.check(&GuardedRequest {
+            method: &entry.name,
+            target: None,
+            context: &context,
+        })?;
+        entry.admit(&context)?;
+        let call = Call::new(request.params.unwrap_or("{}"), context, self);
+        Ok(call.run(&*entry.run, &entry.name, "", FinishMethod))
+    }
+
+    /// Handles a notification that is not part of the protocol.
+    pub(crate) fn notify(
+        self: &Arc<Self>,
+        notification: &Notification<'_>,
+        session: &Arc<Session>,
+    ) {
+        let method = &*notification.method;
+        let (Some(entry), Some(link)) = (self.notifications.get(method), session.link()) else {
+            tracing::trace!(method, "notification");
+            return;
+        };
+        let exchange = Exchange::new(RequestId::Number(0), link);
+        let context = RequestContext::new(exchange, Arc::clone(session));
+        if let Err(error) = entry.admit(&context) {
+            tracing::debug!(method, %error, "dropped a notification");
+            return;
+        }
+        let call = Call::new(notification.params.unwrap_or("{}"), context, self);
+        let finish = FinishNotification {
+            method: entry.name.clone(),
+        };
+        match call.run(&*entry.run, &entry.name, "", finish) {
+            #[cfg(feature = "tasks")]
+            Reply::Pending(work) => match tokio::runtime::Handle::try_current() {
+                Ok(runtime) => drop(runtime.spawn(work)),
+                Err(_) => {
+                    tracing::error!(
+                        method,
+                        "an async notification handler needs a tokio runtime"
+                    );
+                }
+            },
+            Reply::Ready(_) => {}
+            _ => tracing::error!(method, "this kind of handler cannot handle a notification"),
+        }
     }
 
     /// Handles requests that need no handler of the user.

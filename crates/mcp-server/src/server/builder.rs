@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_jsonrpc::ErrorObject;
+use mcp_protocol::middleware::{Middleware, SharedMiddleware};
 use mcp_protocol::{IntoService, InvalidServer, Revision, Service};
 use mcp_types::{Icon, JsonObject};
 
@@ -15,6 +16,7 @@ use super::settings::{GuardedRequest, Settings};
 use crate::StateKeys;
 use crate::handler::erase;
 use crate::registry::lister::ForResourceList;
+use crate::registry::method::{ForMethod, ForNotification, MethodEntry};
 use crate::registry::resource::Registered;
 use crate::{
     BuildError, CacheHint, ChangeBus, Handler, IntoPrompts, IntoResources, IntoTools,
@@ -48,17 +50,7 @@ impl ServerBuilder<()> {
     pub(super) fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self {
             state: (),
-            parts: Box::new(Parts {
-                tools: Vec::new(),
-                prompts: Vec::new(),
-                resources: Vec::new(),
-                templates: Vec::new(),
-                lister: None,
-                settings: Settings::new(name, version),
-                #[cfg(feature = "tasks")]
-                tasks: Default::default(),
-                problems: Vec::new(),
-            }),
+            parts: Box::new(Parts::new(Settings::new(name, version))),
         }
     }
 
@@ -153,6 +145,80 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         }
         self.parts.lister = Some(erase(handler, self.state.clone(), false));
         self
+    }
+
+    /// Adds a method that is not part of the protocol. The handler is that of a tool, with two
+    /// differences: `Args<T>` is the type of the params, and it returns [`Json<T>`](crate::Json),
+    /// a JSON value or nothing; the result must be an object.
+    ///
+    /// Choose a name with a prefix of yours, such as `com.example/search`. A name of the protocol, also in other
+    /// letter case, and a name that is registered twice are errors of [`build`](Self::build). To
+    /// declare the method to clients, add it with an [`Extension`](crate::Extension).
+    ///
+    /// ```
+    /// use mcp_server::types::JsonObject;
+    /// use mcp_server::{Args, Json, Server};
+    ///
+    /// let server = Server::builder("echo", "1.0.0")
+    ///     .method("com.example/echo", |Args(params): Args<JsonObject>| Json(params));
+    /// # let _ = server;
+    /// ```
+    pub fn method<M>(
+        mut self,
+        name: impl Into<String>,
+        handler: impl Handler<ForMethod, S, M>,
+    ) -> Self {
+        self.parts.methods.push(MethodEntry {
+            name: name.into(),
+            run: erase(handler, self.state.clone(), false),
+            owner: None,
+        });
+        self
+    }
+
+    /// Handles a notification that is not part of the protocol, with the rules of
+    /// [`method`](Self::method). The handler returns nothing. An async handler runs in the
+    /// background of the tokio runtime; errors are logged.
+    pub fn on_notification<M>(
+        mut self,
+        name: impl Into<String>,
+        handler: impl Handler<ForNotification, S, M>,
+    ) -> Self {
+        self.parts.notifications.push(MethodEntry {
+            name: name.into(),
+            run: erase(handler, self.state.clone(), false),
+            owner: None,
+        });
+        self
+    }
+
+    /// Adds middleware around all messages of the server, in both directions. The first one added
+    /// is the outermost: it sees inbound messages first and outbound messages last.
+    ///
+    /// ```
+    /// use mcp_server::middleware::{Next, Request};
+    /// use mcp_server::{Server, Tool};
+    ///
+    /// let server = Server::builder("clock", "1.0.0")
+    ///     .tool(Tool::new("tick", || "tock"))
+    ///     .layer(async |request: Request, next: Next| {
+    ///         eprintln!("{}", request.method());
+    ///         next.run(request).await
+    ///     });
+    /// # let _ = server;
+    /// ```
+    pub fn layer(mut self, middleware: impl Middleware) -> Self {
+        self.parts.layers.push(SharedMiddleware::new(middleware));
+        self
+    }
+
+    /// Returns a builder with the same state and without items.
+    pub(super) fn empty(&self) -> Self {
+        let info = &self.parts.settings.info;
+        Self {
+            state: self.state.clone(),
+            parts: Box::new(Parts::new(Settings::new(&info.name, &info.version))),
+        }
     }
 
     /// Builds the server.

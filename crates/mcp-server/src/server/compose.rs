@@ -8,6 +8,7 @@ use mcp_types::method;
 use super::ServerBuilder;
 use super::core::Parts;
 use super::settings::{GuardedRequest, RequestCheck};
+use crate::handler::layered::layered;
 use crate::handler::output::{Finish as _, FinishResource, ForPrompt, ForResource, ForTool, Kind};
 use crate::handler::{Call, Erased};
 use crate::registry::completion::{BoundCompleters, ForCompletion};
@@ -32,6 +33,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// both have a [data source](Self::list_resources).
     pub fn merge<T>(self, other: ServerBuilder<T>) -> Self {
         let mut parts = *other.parts;
+        keep_layers(&mut parts, None);
         keep_guards(&mut parts, None);
         self.include(parts)
     }
@@ -58,6 +60,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// ```
     pub fn mount<T>(self, prefix: &str, other: ServerBuilder<T>) -> Self {
         let mut parts = *other.parts;
+        keep_layers(&mut parts, Some(prefix));
         keep_guards(&mut parts, Some(prefix));
         let problem = |what: &str, name: &str, problem: String| {
             RegistrationError::new(format!("{what} {name:?} under {prefix:?}: {problem}"))
@@ -103,12 +106,15 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.include(parts)
     }
 
-    fn include(mut self, mut other: Parts) -> Self {
+    pub(super) fn include(mut self, mut other: Parts) -> Self {
         let own = &mut *self.parts;
         own.tools.append(&mut other.tools);
         own.prompts.append(&mut other.prompts);
         own.resources.append(&mut other.resources);
         own.templates.append(&mut other.templates);
+        own.methods.append(&mut other.methods);
+        own.notifications.append(&mut other.notifications);
+        own.extensions.append(&mut other.extensions);
         own.problems.append(&mut other.problems);
         if let Some(lister) = other.lister
             && own.lister.replace(lister).is_some()
@@ -138,6 +144,53 @@ fn prefixed(prefix: &str, uri: &str) -> Result<String, String> {
     })
 }
 
+/// Puts the handlers of the items behind the middleware of their server. The middleware sees the
+/// names and URIs of that server, without the prefix of a mount.
+fn keep_layers(parts: &mut Parts, prefix: Option<&str>) {
+    let layers = std::mem::take(&mut parts.layers);
+    if layers.is_empty() {
+        return;
+    }
+    for tool in &mut parts.tools {
+        tool.keeps_context = true; // a middleware may read `_meta`
+        let name = tool.definition.name.clone();
+        let target = move |_: &_| ("name", name.clone());
+        tool.run = layered::<ForTool>(
+            layers.clone(),
+            Arc::clone(&tool.run),
+            method::TOOLS_CALL,
+            target,
+        );
+    }
+    for prompt in &mut parts.prompts {
+        let name = prompt.definition.name.clone();
+        let target = move |_: &_| ("name", name.clone());
+        let run = Arc::clone(&prompt.run);
+        prompt.run = layered::<ForPrompt>(layers.clone(), run, method::PROMPTS_GET, target);
+    }
+    let resources = parts.resources.iter_mut().map(|entry| &mut entry.run);
+    let templates = parts.templates.iter_mut().map(|entry| &mut entry.run);
+    for run in resources.chain(templates) {
+        let uri = own_uri(prefix);
+        let target = move |finish: &FinishResource| ("uri", uri(finish));
+        *run = layered::<ForResource>(
+            layers.clone(),
+            Arc::clone(run),
+            method::RESOURCES_READ,
+            target,
+        );
+    }
+}
+
+/// Returns the function that restores a URI of the mounted server.
+fn own_uri(prefix: Option<&str>) -> impl Fn(&FinishResource) -> String + Send + Sync + 'static {
+    let prefix = prefix.map(|prefix| format!("://{prefix}/"));
+    move |finish| match &prefix {
+        Some(prefix) => finish.uri.replacen(prefix, "://", 1),
+        None => finish.uri.clone(),
+    }
+}
+
 /// Makes the handlers of the items run the guards of their server first. The guards see the names
 /// and URIs of that server, without the prefix of a mount.
 fn keep_guards(parts: &mut Parts, prefix: Option<&str>) {
@@ -159,16 +212,25 @@ fn keep_guards(parts: &mut Parts, prefix: Option<&str>) {
             name.clone()
         });
     }
-    let own_uri = |prefix: Option<&str>| {
-        let prefix = prefix.map(|prefix| format!("://{prefix}/"));
-        move |finish: &FinishResource| match &prefix {
-            Some(prefix) => finish.uri.replacen(prefix, "://", 1),
-            None => finish.uri.clone(),
-        }
-    };
     for resource in &mut parts.resources {
         let uri = own_uri(prefix);
         guard::<ForResource>(guards, &mut resource.run, method::RESOURCES_READ, uri);
+    }
+    for entry in &mut parts.methods {
+        let name = entry.name.clone();
+        let run = Arc::clone(&entry.run);
+        let guards = Arc::clone(guards);
+        entry.run = Arc::new(move |call: &Call<'_>, finish| {
+            let request = GuardedRequest {
+                method: &name,
+                target: None,
+                context: &call.context,
+            };
+            match guards.iter().try_for_each(|check| check(&request)) {
+                Ok(()) => run(call, finish),
+                Err(error) => Reply::Ready(finish.finish(Err(HandlerError::protocol(error)))),
+            }
+        });
     }
     for template in &mut parts.templates {
         let text = template.definition.uri_template.clone();

@@ -3,15 +3,19 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
+use mcp_protocol::middleware::{Layers, SharedMiddleware};
 use mcp_protocol::{Delivery, Session};
 use mcp_types::ResourceUpdatedNotificationParams;
 
 use super::sessions::Sessions;
 use super::settings::Settings;
 use super::subscriptions::Subscriptions;
+use crate::handler::layered::run_blocking;
 use crate::handler::server::{CallServer, ReportChange};
 use crate::registry::Registry;
+use crate::registry::extension::{self, InstalledExtension};
 use crate::registry::lister::Lister;
+use crate::registry::method::{ForMethod, ForNotification, MethodEntry, Methods};
 use crate::registry::prompt::PromptEntry;
 use crate::registry::resource::{ResourceEntry, TemplateEntry};
 use crate::registry::tool::ToolEntry;
@@ -27,10 +31,34 @@ pub(crate) struct Parts {
     pub(super) resources: Vec<ResourceEntry>,
     pub(super) templates: Vec<TemplateEntry>,
     pub(super) lister: Option<Lister>,
+    pub(super) methods: Vec<MethodEntry<ForMethod>>,
+    pub(super) notifications: Vec<MethodEntry<ForNotification>>,
+    pub(super) extensions: Vec<InstalledExtension>,
     pub(super) settings: Settings,
+    pub(super) layers: Vec<SharedMiddleware>,
     #[cfg(feature = "tasks")]
     pub(crate) tasks: TaskConfig,
     pub(super) problems: Vec<RegistrationError>,
+}
+
+impl Parts {
+    pub(super) fn new(settings: Settings) -> Self {
+        Self {
+            tools: Vec::new(),
+            prompts: Vec::new(),
+            resources: Vec::new(),
+            templates: Vec::new(),
+            lister: None,
+            methods: Vec::new(),
+            notifications: Vec::new(),
+            extensions: Vec::new(),
+            settings,
+            layers: Vec::new(),
+            #[cfg(feature = "tasks")]
+            tasks: TaskConfig::default(),
+            problems: Vec::new(),
+        }
+    }
 }
 
 /// The part of a server that does not depend on the type of its state.
@@ -40,6 +68,9 @@ pub(crate) struct Core {
     pub(crate) resources: Registry<ResourceEntry>,
     pub(crate) templates: Registry<TemplateEntry>,
     pub(crate) lister: Option<Lister>,
+    pub(crate) methods: Methods<ForMethod>,
+    pub(crate) notifications: Methods<ForNotification>,
+    pub(crate) layers: Option<Layers>,
     pub(crate) settings: Settings,
     pub(crate) subscriptions: Arc<Subscriptions>,
     #[cfg(feature = "tasks")]
@@ -52,6 +83,10 @@ impl CallServer for Arc<Core> {
     fn reporter(&self) -> Weak<dyn ReportChange> {
         let core: Weak<Core> = Self::downgrade(self);
         core
+    }
+
+    fn to_boxed(&self) -> Box<dyn CallServer> {
+        Box::new(Self::clone(self))
     }
 }
 
@@ -77,6 +112,9 @@ impl Core {
             resources: Registry::new(parts.resources, &mut problems),
             templates: Registry::new(parts.templates, &mut problems),
             lister: parts.lister,
+            methods: Methods::new(parts.methods, "method", &mut problems),
+            notifications: Methods::new(parts.notifications, "notification", &mut problems),
+            layers: Layers::new(parts.layers, run_blocking),
             settings: parts.settings,
             #[cfg(feature = "tasks")]
             tasks: Tasks::new(Arc::clone(&subscriptions), parts.tasks),
@@ -84,6 +122,8 @@ impl Core {
             sessions: Mutex::default(),
             edition: AtomicU64::new(0),
         };
+        let capabilities = core.facts().capabilities;
+        problems.extend(extension::check(&parts.extensions, &capabilities));
         match problems.is_empty() {
             true => Ok(core),
             false => Err(problems),

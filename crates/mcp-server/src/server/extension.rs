@@ -4,13 +4,104 @@
 //!
 //! [spec]: https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#extension-negotiation
 
-use mcp_jsonrpc::{ErrorCode, ErrorObject};
-use mcp_types::{JsonObject, MetaKey, MetaKeyKind};
-use serde_json::json;
+use std::ops::RangeInclusive;
 
+use mcp_protocol::Revision;
+use mcp_types::{JsonObject, MetaKey, MetaKeyKind};
+
+use crate::registry::extension::{InstalledExtension, Requirement};
+use crate::registry::method::{MethodOwner, missing_extension};
 use crate::{Ctx, HandlerError, RegistrationError, ServerBuilder};
 
+/// A protocol extension as a value, for [`ServerBuilder::with`].
+///
+/// ```
+/// use mcp_server::types::JsonObject;
+/// use mcp_server::{Args, Extension, Json, Server, ServerBuilder};
+///
+/// struct Search;
+///
+/// impl<S: Clone + Send + Sync + 'static> Extension<S> for Search {
+///     fn id(&self) -> &str {
+///         "com.example/search"
+///     }
+///
+///     fn install(self, server: ServerBuilder<S>) -> ServerBuilder<S> {
+///         server.method("com.example/search", |Args(query): Args<JsonObject>| Json(query))
+///     }
+/// }
+///
+/// let server = Server::builder("library", "1.0.0").with(Search).build()?;
+/// # Ok::<(), mcp_server::BuildError>(())
+/// ```
+pub trait Extension<S> {
+    /// Returns the identifier, with a prefix: `com.example/name`.
+    fn id(&self) -> &str;
+
+    /// Returns the settings that are declared to clients. Default: none.
+    fn settings(&self) -> JsonObject {
+        JsonObject::new()
+    }
+
+    /// Returns what the extension needs from the server. Default: nothing.
+    fn requires(&self) -> Vec<Requirement> {
+        Vec::new()
+    }
+
+    /// Returns the revisions in which the methods of the extension exist. Default: all.
+    fn revisions(&self) -> RangeInclusive<Revision> {
+        Revision::ALL[0]..=Revision::LATEST
+    }
+
+    /// Adds the methods, notifications, tools, prompts, resources and middleware of the extension to
+    /// an empty builder. Other settings of the builder do not count.
+    ///
+    /// Only clients that declare the extension can use its methods and send its notifications. If
+    /// something cannot be registered, nothing of the extension is installed, and
+    /// [`ServerBuilder::build`] reports the problem.
+    fn install(self, server: ServerBuilder<S>) -> ServerBuilder<S>
+    where
+        Self: Sized;
+}
+
 impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
+    /// Installs an extension. What it requires is checked by [`build`](Self::build), so that the
+    /// order of extensions does not matter.
+    pub fn with(mut self, extension: impl Extension<S>) -> Self {
+        let id = extension.id().to_owned();
+        let installed = &self.parts.extensions;
+        if installed.iter().any(|other| other.id == id) {
+            let problem = format!("extension {id:?} is installed twice");
+            return self.problem(RegistrationError::new(problem));
+        }
+        let owner = MethodOwner {
+            extension: id.as_str().into(),
+            revisions: extension.revisions(),
+        };
+        let (settings, requires) = (extension.settings(), extension.requires());
+        let mut parts = *extension.install(self.empty()).parts;
+        if !parts.problems.is_empty() {
+            let problems = parts.problems.into_iter().map(|problem| {
+                RegistrationError::new(format!("extension {id:?} was not installed: {problem}"))
+            });
+            self.parts.problems.extend(problems);
+            return self;
+        }
+        for method in &mut parts.methods {
+            method.owner = Some(owner.clone());
+        }
+        for notification in &mut parts.notifications {
+            notification.owner = Some(owner.clone());
+        }
+        let layers = std::mem::take(&mut parts.layers);
+        self.parts.layers.extend(layers);
+        self.parts.extensions.push(InstalledExtension {
+            id: id.clone(),
+            requires,
+        });
+        self.include(parts).extension(id, settings)
+    }
+
     /// Declares support for an extension, with its settings; pass an empty object for an extension
     /// without settings.
     ///
@@ -47,12 +138,7 @@ impl Ctx {
     /// The client did not declare the extension. Returned with `?`, the error rejects the request
     /// with code -32021 and the name of the extension.
     pub fn require_extension(&self, identifier: &str) -> Result<&JsonObject, HandlerError> {
-        self.extension(identifier).ok_or_else(|| {
-            let missing = json!({ "requiredCapabilities": { "extensions": { identifier: {} } } });
-            let message =
-                format!("the request does not declare the client extension {identifier:?}");
-            let code = ErrorCode::MISSING_CLIENT_CAPABILITY;
-            HandlerError::protocol(ErrorObject::new(code, message).with_data(missing))
-        })
+        self.extension(identifier)
+            .ok_or_else(|| HandlerError::protocol(missing_extension(identifier)))
     }
 }

@@ -3,7 +3,7 @@
 pub(crate) mod builder;
 mod compose;
 pub(crate) mod core;
-mod extension;
+pub(crate) mod extension;
 pub(crate) mod lists;
 #[cfg(feature = "log")]
 pub(crate) mod log;
@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use mcp_jsonrpc::{Notification, Request};
 use mcp_protocol::http_headers::HeaderParams;
+use mcp_protocol::middleware::Layers;
 use mcp_protocol::{Reply, RequestContext, ServerFacts, Service, Session};
 
 use self::builder::ServerBuilder;
@@ -119,8 +120,16 @@ impl<S: Clone + Send + Sync + 'static> Service for Server<S> {
         self.core.subscriptions.end();
     }
 
-    fn notification(&self, notification: &Notification<'_>, _session: &Arc<Session>) {
-        tracing::trace!(method = %notification.method, "notification");
+    fn notification(&self, notification: &Notification<'_>, session: &Arc<Session>) {
+        self.core.notify(notification, session);
+    }
+
+    fn has_method(&self, method: &str) -> bool {
+        self.core.methods.get(method).is_some()
+    }
+
+    fn layers(&self) -> Option<Layers> {
+        self.core.layers.clone()
     }
 
     fn opened(&self, session: &Arc<Session>) {

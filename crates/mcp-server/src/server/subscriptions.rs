@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, Waker};
 
 use mcp_jsonrpc::{ErrorObject, RequestId, text_of};
-use mcp_protocol::{Delivery, Exchange, Outcome, Payload};
+use mcp_protocol::{Delivery, Exchange, Link, Outcome, Payload, RequestContext};
 use mcp_types::v2026_07_28::{
     SubscriptionFilter, SubscriptionsListenResult, SubscriptionsListenResultMeta,
 };
@@ -70,6 +70,7 @@ pub(crate) struct Subscriptions(Mutex<Vec<Arc<Subscription>>>);
 
 struct Subscription {
     exchange: Exchange,
+    link: Arc<dyn Link>,
     filter: Filter,
     end: Mutex<End>,
 }
@@ -125,11 +126,12 @@ impl Subscriptions {
     /// Acknowledges and opens a subscription; the future completes when the subscription ends.
     pub(crate) fn open(
         self: &Arc<Self>,
-        exchange: Exchange,
+        context: &RequestContext,
         filter: Filter,
     ) -> Result<OpenSubscription, ErrorObject> {
         let subscription = Arc::new(Subscription {
-            exchange,
+            exchange: context.exchange().clone(),
+            link: context.link(),
             filter,
             end: Mutex::default(),
         });
@@ -213,7 +215,7 @@ impl Subscription {
     fn notify(&self, method: &str, mut params: JsonObject) {
         params.insert("_meta".into(), json!({ SUBSCRIPTION_ID_KEY: self.id() }));
         let params = text_of(&Value::Object(params));
-        let link = self.exchange.link();
+        let link = &self.link;
         if link
             .notify(method, Some(params.as_bytes()), Delivery::Always)
             .is_err()

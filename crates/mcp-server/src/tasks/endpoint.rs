@@ -213,9 +213,7 @@ impl TaskRequest {
                 return final_result(&task);
             }
             match self.tasks.running(&id) {
-                Some(running_task) => {
-                    send_requests(&running_task, self.context.exchange().link()).await
-                }
+                Some(running_task) => send_requests(&running_task, &self.context.link()).await,
                 // Another process runs the task: poll the store.
                 None => tokio::time::sleep(self.config.options.poll_interval).await,
             }

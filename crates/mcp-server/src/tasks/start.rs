@@ -221,7 +221,7 @@ impl NewTask {
         core.start_recovery();
         let config = Arc::clone(&core.tasks.config);
         let session = context.session();
-        let link = context.exchange().link();
+        let link = context.link();
         let mut call = TaskCall::new(
             method::TOOLS_CALL,
             &*invocation.tool.definition.name,
@@ -237,10 +237,14 @@ impl NewTask {
         if let Some(grant) = origin.grant {
             call.scopes = grant.scopes().map(str::to_owned).collect();
         }
-        let task_link = Arc::new(TaskLink::of_request(Arc::clone(link), Arc::clone(session)));
+        let task_link = Arc::new(TaskLink::of_request(link, Arc::clone(session)));
         let id = context.exchange().id().clone();
         let link: Arc<dyn Link> = Arc::<TaskLink>::clone(&task_link);
         let mut task_context = RequestContext::new(Exchange::new(id, link), Arc::clone(session));
+        // In sessions, an input request of a task is sent as a request of its own.
+        if session.revision().is_stateless() {
+            task_context.continue_layers(context);
+        }
         if let Some(meta) = invocation.meta {
             task_context.set_meta(meta);
         }

@@ -68,7 +68,7 @@ async fn listen(
         }
     }
     let subscribed = filter.tasks.clone();
-    let listening = subscriptions.open(task_request.context.exchange().clone(), filter)?;
+    let listening = subscriptions.open(&task_request.context, filter)?;
     // Notify of changes that happened before the subscription was open.
     for id in subscribed {
         if let Ok(task) = task_request.find(&id).await {

@@ -12,9 +12,9 @@ use std::task::{Context, Poll, Waker};
 use mcp_jsonrpc::ErrorObject;
 use mcp_types::JsonObject;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{CallState, MAX_REQUESTS, PendingInput, State, fingerprint};
+use super::{CallState, MAX_REQUESTS, PendingInput, State, fingerprint, input_request};
 use crate::AskError;
 use crate::sync::lock;
 
@@ -151,10 +151,7 @@ impl PendingInput {
         params: Option<Value>,
         fits: impl Fn(&T) -> Result<(), String>,
     ) -> Result<T, AskError> {
-        let mut request = json!({ "method": method });
-        if let Some(params) = params {
-            request["params"] = params;
-        }
+        let request = input_request(method, params);
         let fingerprint = fingerprint(&request);
         let mut tries = 1;
         loop {

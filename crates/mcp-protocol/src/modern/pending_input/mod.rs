@@ -154,10 +154,7 @@ impl PendingInput {
     where
         T: Send,
     {
-        let mut request = json!({ "method": method });
-        if let Some(params) = params {
-            request["params"] = params;
-        }
+        let request = input_request(method, params);
         let fingerprint = fingerprint(&request);
         let mut asking = Asking {
             pending: Arc::clone(self),
@@ -181,6 +178,21 @@ impl PendingInput {
             }
             Poll::Pending
         })
+    }
+
+    /// Returns whether the next input request with this text has a response, so that it is not sent.
+    pub(crate) fn is_answered(
+        &self,
+        key: Option<&str>,
+        method: &str,
+        params: Option<&Value>,
+    ) -> bool {
+        let fingerprint = fingerprint(&input_request(method, params.cloned()));
+        let state = lock(&self.0);
+        let name = key.unwrap_or(&fingerprint);
+        let key = key_of(name, state.asked.get(name).map_or(1, |times| times + 1));
+        let known = state.call_state.answers.get(&key);
+        known.is_some_and(|(known, _)| *known == fingerprint) || state.responses.contains_key(&key)
     }
 
     /// Returns the stored result of a memoized step.
@@ -212,10 +224,7 @@ impl State {
         let name = chosen.unwrap_or(fingerprint);
         let times = self.asked.entry(name.to_owned()).or_insert(0);
         *times += 1;
-        match *times {
-            1 => name.to_owned(),
-            again => format!("{name}-{again}"),
-        }
+        key_of(name, *times)
     }
 
     fn answer<T>(
@@ -321,6 +330,21 @@ impl Drop for RunningStep {
         if let Some(run) = run {
             run.wake();
         }
+    }
+}
+
+fn input_request(method: &str, params: Option<Value>) -> Value {
+    let mut request = json!({ "method": method });
+    if let Some(params) = params {
+        request["params"] = params;
+    }
+    request
+}
+
+fn key_of(name: &str, times: u32) -> String {
+    match times {
+        1 => name.to_owned(),
+        again => format!("{name}-{again}"),
     }
 }
 

@@ -1,5 +1,7 @@
 //! The settings of a client before it connects.
 
+mod custom;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -349,6 +351,7 @@ impl Builder {
     /// Dropping the future drops the connection.
     pub async fn connect(self, transport: impl Transport) -> Result<Client, Error> {
         self.check_extensions()?;
+        self.handlers.custom.check()?;
         let capabilities = self.capabilities();
         let roots = self
             .roots
@@ -356,14 +359,15 @@ impl Builder {
             .map_err(|error| Error::Invalid(error.to_string()))?;
         let approve = self.handlers.approve.clone();
         let progress = Arc::new(ProgressTable::default());
-        let inbound = Arc::new(ClientInbound::new(
+        let layers = self.handlers.custom.layers();
+        let inbound = ClientInbound::new(
             self.handlers,
             capabilities.clone(),
             roots.unwrap_or_default(),
             Arc::clone(&progress),
             Cache::new(self.cache),
             self.tasks,
-        ));
+        );
         let options = ConnectOptions {
             info: self.info,
             anonymous: self.anonymous,
@@ -371,6 +375,11 @@ impl Builder {
             timeouts: self.timeouts,
             connect_timeout: self.connect_timeout,
             policy: self.policy,
+        };
+        let transport: Box<dyn Transport> = Box::new(transport);
+        let transport = match &layers {
+            Some(layers) => layers.wrap_transport(transport),
+            None => transport,
         };
         let (connection, agreed) = options.connect(transport, &inbound).await?;
         let has_headers = agreed.meta.is_some() && connection.has_headers();

@@ -1,0 +1,65 @@
+//! Middleware, and handlers of messages that are not part of the protocol.
+
+use std::sync::Arc;
+
+use mcp_jsonrpc::{ErrorObject, decode};
+use mcp_protocol::middleware::{Middleware, SharedMiddleware};
+use mcp_protocol::{BoxFuture, Outcome, Payload};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::Builder;
+use crate::request::decode_params;
+
+impl Builder {
+    /// Adds middleware around all messages of the client, in both directions. The first one added
+    /// is the outermost: it sees outbound messages last and inbound messages first. On the stateless
+    /// revision it sees each round trip of a call, and each input request once.
+    pub fn layer(mut self, middleware: impl Middleware) -> Self {
+        let middleware = SharedMiddleware::new(middleware);
+        self.handlers.custom.layers.push(middleware);
+        self
+    }
+
+    /// Handles a request of the server that is not part of the protocol. Params that do not fit `P`
+    /// are rejected before the handler is called. The last handler of a method counts; a name of the
+    /// protocol is an error of [`connect`](Self::connect). The stateless revision has no requests
+    /// to the client.
+    pub fn method<P, T, F>(
+        mut self,
+        name: impl Into<String>,
+        handler: impl Fn(P) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        P: DeserializeOwned,
+        T: Serialize + Send + Sync + 'static,
+        F: Future<Output = Result<T, ErrorObject>> + Send + 'static,
+    {
+        let handler = move |params: Option<&str>| {
+            let result = handler(decode_params(params)?);
+            let outcome: BoxFuture<'static, Outcome> =
+                Box::pin(async move { result.await.map(Payload::of) });
+            Ok(outcome)
+        };
+        let methods = &mut self.handlers.custom.methods;
+        methods.insert(name.into(), Arc::new(handler));
+        self
+    }
+
+    /// Handles a notification of the server that is not part of the protocol, with the rules of
+    /// [`method`](Self::method). The handler runs where messages are received, so it must not block.
+    /// A notification whose params do not fit `P` is dropped.
+    pub fn on_notification<P: DeserializeOwned>(
+        mut self,
+        name: impl Into<String>,
+        handler: impl Fn(P) + Send + Sync + 'static,
+    ) -> Self {
+        let handler = move |params: &str| match decode(params) {
+            Ok(params) => handler(params),
+            Err(error) => tracing::debug!(%error, "ignored a malformed custom notification"),
+        };
+        let notifications = &mut self.handlers.custom.notifications;
+        notifications.insert(name.into(), Arc::new(handler));
+        self
+    }
+}

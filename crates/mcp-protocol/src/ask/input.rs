@@ -1,0 +1,96 @@
+//! Input requests: requests to the client that are sent in the result of a client request.
+
+use std::sync::{Arc, Mutex};
+
+use mcp_jsonrpc::{RawJson, decode, text_of};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::AskError;
+use crate::RequestContext;
+use crate::middleware::{self, Layers, Response};
+use crate::modern::PendingInput;
+use crate::sync::lock;
+
+impl RequestContext {
+    /// Adds an input request and waits for its response. The middleware sees it once, when it is
+    /// sent; the response of a later round trip goes to the handler alone.
+    pub(super) async fn ask_for_input<T: DeserializeOwned + Send>(
+        &self,
+        pending: &Arc<PendingInput>,
+        method: &'static str,
+        params: Option<Value>,
+        fits: impl Fn(&T) -> Result<(), String> + Send + 'static,
+    ) -> Result<T, AskError> {
+        let is_new = || !pending.is_answered(self.key(), method, params.as_ref());
+        match self.layers().filter(|_| is_new()) {
+            None => ask(pending, self.key(), method, params, fits).await,
+            Some(layers) => {
+                let fits = move |value: &Value| {
+                    let value: T =
+                        serde_json::from_value(value.clone()).map_err(|e| e.to_string())?;
+                    fits(&value)
+                };
+                let answer = self.ask_layered(layers, pending, method, params, fits);
+                serde_json::from_value(answer.await?)
+                    .map_err(|error| AskError::BadAnswer(error.to_string()))
+            }
+        }
+    }
+
+    async fn ask_layered(
+        &self,
+        layers: &Layers,
+        pending: &Arc<PendingInput>,
+        method: &'static str,
+        params: Option<Value>,
+        fits: impl Fn(&Value) -> Result<(), String> + Send + 'static,
+    ) -> Result<Value, AskError> {
+        let (pending, key) = (Arc::clone(pending), self.key().map(str::to_owned));
+        let params = params.map(|params| RawJson::copy(&text_of(&params)));
+        let revision = self.session().revision();
+        let request = middleware::Request::outbound(method, params, Some(revision));
+        // A response has no place for the errors of this function.
+        let failure = Arc::new(Mutex::new(None));
+        let failed = Arc::clone(&failure);
+        let response = layers.outbound(request, move |request| {
+            Box::pin(async move {
+                let params = request.params().and_then(|params| decode(params).ok());
+                match ask(&pending, key.as_deref(), method, params, fits).await {
+                    Ok(answer) => Response::result(answer),
+                    Err(error) => {
+                        let response = Response::error(error.clone().into_error());
+                        *lock(&failed) = Some(error);
+                        response
+                    }
+                }
+            })
+        });
+        match response.await.into_answer() {
+            Ok(Ok(answer)) => answer
+                .decode()
+                .map_err(|error| AskError::BadAnswer(error.to_string())),
+            Ok(Err(error)) => Err(lock(&failure).take().unwrap_or(AskError::Rejected(error))),
+            Err(error) => Err(AskError::Failed(error)),
+        }
+    }
+}
+
+/// Adds an input request and waits for its response. A response that does not fit counts as
+/// missing.
+async fn ask<T: DeserializeOwned + Send>(
+    pending: &Arc<PendingInput>,
+    key: Option<&str>,
+    method: &'static str,
+    params: Option<Value>,
+    fits: impl Fn(&T) -> Result<(), String> + Send,
+) -> Result<T, AskError> {
+    if pending.is_detached() {
+        return pending.ask_detached(key, method, params, fits).await;
+    }
+    let read = move |answer| {
+        let answer = serde_json::from_value(answer).ok()?;
+        fits(&answer).is_ok().then_some(answer)
+    };
+    Ok(pending.ask(key, method, params, read).await)
+}

@@ -1,0 +1,147 @@
+//! Middleware around outbound messages.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::time::Duration;
+
+use mcp_jsonrpc::{RawJson, members, read_string};
+
+use super::chain::Layers;
+use super::message::{Direction, Notification, Request};
+use super::response::Response;
+use crate::http_headers::name_member;
+use crate::sync::lock;
+use crate::{
+    Call, CallError, Closed, Delivery, Extras, Link, RequestOrigin, Revision, StatelessRequest,
+};
+
+impl Layers {
+    /// Returns a link whose messages pass the middleware first.
+    pub fn wrap_link(&self, link: Arc<dyn Link>, revision: Revision) -> Arc<dyn Link> {
+        let revision = Arc::new(OnceLock::from(revision));
+        Arc::new(LayeredLink::new(self.clone(), link, revision))
+    }
+}
+
+/// A link whose messages pass the middleware first.
+pub(crate) struct LayeredLink {
+    layers: Layers,
+    inner: Inner,
+    revision: Arc<OnceLock<Revision>>,
+}
+
+/// The link behind the middleware.
+enum Inner {
+    Owned(Arc<dyn Link>),
+    /// A link to the connection that owns the side of this link.
+    Borrowed(Weak<dyn Link>),
+}
+
+impl LayeredLink {
+    pub(crate) fn new(
+        layers: Layers,
+        inner: Arc<dyn Link>,
+        revision: Arc<OnceLock<Revision>>,
+    ) -> Self {
+        Self {
+            layers,
+            inner: Inner::Owned(inner),
+            revision,
+        }
+    }
+
+    pub(crate) fn weak(
+        layers: Layers,
+        inner: Weak<dyn Link>,
+        revision: Arc<OnceLock<Revision>>,
+    ) -> Self {
+        Self {
+            layers,
+            inner: Inner::Borrowed(inner),
+            revision,
+        }
+    }
+
+    fn inner(&self) -> Option<Arc<dyn Link>> {
+        match &self.inner {
+            Inner::Owned(link) => Some(Arc::clone(link)),
+            Inner::Borrowed(link) => link.upgrade(),
+        }
+    }
+}
+
+impl Link for LayeredLink {
+    fn notify(
+        &self,
+        method: &str,
+        params: Option<&[u8]>,
+        delivery: Delivery,
+    ) -> Result<(), Closed> {
+        let inner = self.inner().ok_or_else(Closed::local)?;
+        let notification = Notification {
+            direction: Direction::Outbound,
+            method: Cow::Borrowed(method),
+            params: params.map(String::from_utf8_lossy),
+            revision: self.revision.get().copied(),
+        };
+        // A notification that the middleware drops was handled.
+        let mut sent = Ok(());
+        self.layers.notify(notification, &mut |notification| {
+            let params = notification.params().map(str::as_bytes);
+            sent = inner.notify(notification.method(), params, delivery);
+        });
+        sent
+    }
+
+    fn request_with(&self, method: &'static str, params: Option<Vec<u8>>, extras: Extras) -> Call {
+        let Some(inner) = self.inner() else {
+            return Call::failed(CallError::Closed(Closed::local()));
+        };
+        let params = params.map(|params| RawJson::copy(&String::from_utf8_lossy(&params)));
+        let layers = self.layers.clone();
+        let request = Request::outbound(method, params, self.revision.get().copied());
+        Call::new(async move {
+            let extras = Mutex::new(extras);
+            let response = layers.outbound(request, move |request| {
+                let extras = std::mem::take(&mut *lock(&extras));
+                let call = inner.request_with(
+                    method,
+                    request.params().map(|params| params.as_bytes().to_vec()),
+                    with_name(extras, method, request.params()),
+                );
+                Box::pin(async move { Response::of_answer(call.await) })
+            });
+            response.await.into_answer()
+        })
+    }
+
+    fn origin(&self) -> RequestOrigin<'_> {
+        match &self.inner {
+            Inner::Owned(link) => link.origin(),
+            Inner::Borrowed(_) => RequestOrigin::remote(),
+        }
+    }
+
+    fn release(&self, retry: Duration) -> bool {
+        self.inner().is_some_and(|link| link.release(retry))
+    }
+}
+
+/// Updates the name that a header repeats, because a middleware may have changed the params.
+fn with_name(mut extras: Extras, method: &str, params: Option<&str>) -> Extras {
+    if let Some(StatelessRequest { name, .. }) = &mut extras.stateless
+        && let Some(member) = name_member(method)
+    {
+        let mut all = members(params.unwrap_or("{}")).filter_map(Result::ok);
+        let found = all.find(|(key, _)| *key == member);
+        *name = found.and_then(|(_, value)| Some(read_string(value)?.into_owned()));
+    }
+    extras
+}
+
+impl fmt::Debug for LayeredLink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("LayeredLink").field(&self.layers).finish()
+    }
+}

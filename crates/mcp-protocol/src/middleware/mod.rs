@@ -1,0 +1,20 @@
+//! Middleware: code around the requests and notifications of one side, in both directions.
+//!
+//! [`Middleware`] sees messages after they are parsed and before they are written, on every
+//! transport and revision. A server or client passes its middleware as [`Layers`] to this crate.
+//! The first one added is the outermost: it sees inbound messages first and outbound messages last.
+//! Responses pass in the opposite order.
+
+mod chain;
+mod link;
+mod message;
+mod response;
+mod transport;
+
+pub(crate) use chain::Receive;
+pub use chain::{
+    Layers, Middleware, Next, NextNotification, Responding, RunBlocking, SharedMiddleware,
+};
+pub(crate) use link::LayeredLink;
+pub use message::{Direction, Notification, Request};
+pub use response::Response;

@@ -1,0 +1,171 @@
+//! Middleware around the connection of a client, and around inbound notifications.
+
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
+
+use mcp_jsonrpc::ParseError;
+
+use super::chain::Layers;
+use super::link::LayeredLink;
+use super::message::{Direction, Notification, Request};
+use crate::{
+    BoxFuture, Closed, Connection, Exchange, Inbound, Link, Reply, Revision, Transport,
+    TransportError,
+};
+
+impl Layers {
+    /// Returns a transport whose messages pass the middleware, in both directions.
+    pub fn wrap_transport(&self, transport: Box<dyn Transport>) -> Box<dyn Transport> {
+        Box::new(LayeredTransport {
+            layers: self.clone(),
+            inner: transport,
+        })
+    }
+
+    /// Passes an inbound notification through the middleware to `end`.
+    pub(crate) fn inbound_notification(
+        &self,
+        notification: &mcp_jsonrpc::Notification<'_>,
+        revision: Option<Revision>,
+        mut end: impl FnMut(&mcp_jsonrpc::Notification<'_>),
+    ) {
+        let passing = Notification {
+            direction: Direction::Inbound,
+            method: Cow::Borrowed(&*notification.method),
+            params: notification.params.map(Cow::Borrowed),
+            revision,
+        };
+        self.notify(passing, &mut |passed| {
+            end(&mcp_jsonrpc::Notification::new(
+                passed.method(),
+                passed.params(),
+            ));
+        });
+    }
+}
+
+struct LayeredTransport {
+    layers: Layers,
+    inner: Box<dyn Transport>,
+}
+
+impl Transport for LayeredTransport {
+    fn start(
+        self: Box<Self>,
+        inbound: Arc<dyn Inbound>,
+    ) -> BoxFuture<'static, Result<Arc<dyn Connection>, TransportError>> {
+        let revision = Arc::<OnceLock<Revision>>::default();
+        let inbound = Arc::new(LayeredInbound {
+            layers: self.layers.clone(),
+            inner: inbound,
+            link: OnceLock::new(),
+            revision: Arc::clone(&revision),
+        });
+        Box::pin(async move {
+            let inner = self.inner.start(inbound).await?;
+            let link = LayeredLink::new(self.layers, inner.link(), Arc::clone(&revision));
+            let connection: Arc<dyn Connection> = Arc::new(LayeredConnection {
+                inner,
+                link: Arc::new(link),
+                revision,
+            });
+            Ok(connection)
+        })
+    }
+
+    fn reconnect(&self) -> Option<Box<dyn Transport>> {
+        let transport = self.inner.reconnect()?;
+        Some(self.layers.wrap_transport(transport))
+    }
+}
+
+/// The client side of a connection, behind the middleware.
+struct LayeredInbound {
+    layers: Layers,
+    inner: Arc<dyn Inbound>,
+    /// Kept for `inner`, which holds a weak link.
+    link: OnceLock<Arc<dyn Link>>,
+    revision: Arc<OnceLock<Revision>>,
+}
+
+impl Inbound for LayeredInbound {
+    fn opened(&self, link: Weak<dyn Link>) {
+        let revision = Arc::clone(&self.revision);
+        let link = LayeredLink::weak(self.layers.clone(), link, revision);
+        let link = self.link.get_or_init(|| Arc::new(link));
+        self.inner.opened(Arc::downgrade(link));
+    }
+
+    fn request(&self, request: &mcp_jsonrpc::Request<'_>, exchange: Exchange) -> Reply {
+        let revision = self.revision.get().copied();
+        let passing = Request::inbound(request, revision, exchange.link());
+        let inner = Arc::clone(&self.inner);
+        self.layers.inbound(passing, move |request| {
+            inner.request(&request.as_message(), exchange)
+        })
+    }
+
+    fn notification(&self, notification: &mcp_jsonrpc::Notification<'_>) {
+        let revision = self.revision.get().copied();
+        self.layers
+            .inbound_notification(notification, revision, |notification| {
+                self.inner.notification(notification);
+            });
+    }
+
+    fn answers(&self) -> bool {
+        self.inner.answers()
+    }
+
+    fn accepts_batches(&self) -> bool {
+        self.inner.accepts_batches()
+    }
+
+    fn unreadable(&self, frame: &[u8], error: &ParseError) -> bool {
+        self.inner.unreadable(frame, error)
+    }
+
+    fn deadline(&self) -> Option<Duration> {
+        self.inner.deadline()
+    }
+
+    fn closed(&self, reason: &Closed) {
+        self.inner.closed(reason);
+    }
+}
+
+/// A connection behind the middleware.
+#[derive(Debug)]
+struct LayeredConnection {
+    inner: Arc<dyn Connection>,
+    link: Arc<LayeredLink>,
+    revision: Arc<OnceLock<Revision>>,
+}
+
+impl Connection for LayeredConnection {
+    fn link(&self) -> Arc<dyn Link> {
+        let link: Arc<LayeredLink> = Arc::clone(&self.link);
+        link
+    }
+
+    fn negotiated(&self, revision: &'static str) {
+        if let Ok(revision) = revision.parse() {
+            // A connection negotiates one revision.
+            let _ = self.revision.set(revision);
+        }
+        self.inner.negotiated(revision);
+    }
+
+    fn has_headers(&self) -> bool {
+        self.inner.has_headers()
+    }
+
+    fn close(&self) -> BoxFuture<'static, Result<(), TransportError>> {
+        self.inner.close()
+    }
+
+    fn closed(&self) -> BoxFuture<'static, Closed> {
+        self.inner.closed()
+    }
+}

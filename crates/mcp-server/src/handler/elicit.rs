@@ -1,0 +1,193 @@
+//! Requests of a handler to the client: elicitation, sampling and roots.
+
+use mcp_jsonrpc::{ErrorCode, ErrorObject};
+use mcp_protocol::{AskError, RequestContext};
+use mcp_types::{
+    CreateMessageRequestParams, CreateMessageResult, ElicitAction, ElicitRequestFormParams,
+    ElicitRequestParams, ElicitRequestUrlParams, ElicitResult, Root, method,
+};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use super::ask::{Elicitation, form_of};
+use crate::{Ctx, HandlerError};
+
+impl Ctx {
+    /// Shows the user a form with the fields of `T`, and waits for the response. `T` is a flat
+    /// struct of strings, numbers, bools and fieldless enums.
+    ///
+    /// # Errors
+    /// The client does not support forms, rejected the request, sent an invalid response, or is
+    /// gone; or `T` cannot be a form. If the user declines, that is not an error.
+    ///
+    /// # Cancel safety
+    /// Dropping the future withdraws the request.
+    pub async fn elicit<T: DeserializeOwned + JsonSchema>(
+        &self,
+        message: impl Into<String>,
+    ) -> Result<Elicitation<T>, AskError> {
+        let schema = form_of::<T>().map_err(AskError::Invalid)?;
+        let params = ElicitRequestFormParams::new(message, schema);
+        let result = self.elicit_raw(ElicitRequestParams::Form(params)).await?;
+        Ok(match result.action {
+            ElicitAction::Accept => {
+                let content = serde_json::to_value(result.content.unwrap_or_default())
+                    .map_err(|error| AskError::BadAnswer(error.to_string()))?;
+                let answer = serde_json::from_value(content)
+                    .map_err(|error| AskError::BadAnswer(error.to_string()))?;
+                Elicitation::Accepted(answer)
+            }
+            ElicitAction::Decline => Elicitation::Declined,
+            _ => Elicitation::Cancelled,
+        })
+    }
+
+    /// Asks the user to open a URL, for secrets and for interaction outside the protocol. Returns
+    /// when the user agrees or declines to open the URL, not when the interaction is complete.
+    ///
+    /// # Errors
+    /// The client does not support URL elicitation, rejected the request, or is gone.
+    ///
+    /// # Cancel safety
+    /// Dropping the future withdraws the request.
+    pub async fn elicit_url(
+        &self,
+        message: impl Into<String>,
+        url: impl Into<String>,
+    ) -> Result<UrlElicitation, AskError> {
+        let id = crate::random::id();
+        let params = ElicitRequestUrlParams::new(message, url).with_elicitation_id(&*id);
+        let result = self.elicit_raw(ElicitRequestParams::Url(params)).await?;
+        Ok(UrlElicitation {
+            id,
+            accepted: result.action == ElicitAction::Accept,
+            context: self.request.clone(),
+        })
+    }
+
+    /// Returns an error for a call that needs the user to visit URLs first; each item is a message
+    /// and a URL. Return the error from the handler. A client that supports URL elicitation asks
+    /// the user to open the URLs and may call again; for other clients the error text contains the
+    /// URLs, and the model reads it.
+    pub fn urls_required(
+        &self,
+        urls: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>,
+    ) -> HandlerError {
+        let elicitations: Vec<ElicitRequestUrlParams> = urls
+            .into_iter()
+            .map(|(message, url)| {
+                let id = crate::random::id();
+                ElicitRequestUrlParams::new(message, url).with_elicitation_id(id)
+            })
+            .collect();
+        let opens_urls = self
+            .client_capabilities()
+            .and_then(|capabilities| capabilities.elicitation.as_ref())
+            .is_some_and(|modes| modes.url.is_some());
+        let rules = self.request.rules();
+        // A task is not called again, so its client is not asked to.
+        let is_task = rules.stateless
+            && self
+                .request
+                .pending_input()
+                .is_some_and(|pending| pending.is_detached());
+        if !(opens_urls && rules.elicitation_modes) || elicitations.is_empty() || is_task {
+            let lines: Vec<String> = elicitations
+                .iter()
+                .map(|elicitation| format!("{}: {}", elicitation.message, elicitation.url))
+                .collect();
+            return HandlerError::new(format!("the user must first visit: {}", lines.join("; ")));
+        }
+        if rules.stateless {
+            let requests = elicitations
+                .into_iter()
+                .enumerate()
+                .map(|(at, mut params)| {
+                    params.elicitation_id = None;
+                    let params = ElicitRequestParams::Url(params);
+                    let request = json!({ "method": method::ELICITATION_CREATE, "params": params });
+                    (format!("url{}", at + 1), request)
+                });
+            return HandlerError::input_required(requests.collect());
+        }
+        let modes: Vec<ElicitRequestParams> = elicitations
+            .into_iter()
+            .map(ElicitRequestParams::Url)
+            .collect();
+        HandlerError::protocol(
+            ErrorObject::new(
+                ErrorCode::URL_ELICITATION_REQUIRED,
+                "the user must visit a URL first",
+            )
+            .with_data(serde_json::json!({ "elicitations": modes })),
+        )
+    }
+
+    /// Sends an elicitation request with custom params. The content of the response is not checked
+    /// against a type.
+    ///
+    /// # Errors
+    /// See [`elicit`](Self::elicit).
+    ///
+    /// # Cancel safety
+    /// Dropping the future withdraws the request.
+    pub async fn elicit_raw(&self, params: ElicitRequestParams) -> Result<ElicitResult, AskError> {
+        self.request.elicit(params).await
+    }
+
+    /// Requests a completion from the client's model (sampling).
+    ///
+    /// # Errors
+    /// The client does not support sampling, the user rejected the request (code -1), the messages
+    /// violate the rules of tool use, or the client is gone.
+    ///
+    /// # Cancel safety
+    /// Dropping the future withdraws the request.
+    pub async fn sample(
+        &self,
+        params: CreateMessageRequestParams,
+    ) -> Result<CreateMessageResult, AskError> {
+        self.request.sample(params).await
+    }
+
+    /// Requests the roots: the directories and files that the server may use.
+    ///
+    /// # Errors
+    /// The client does not support roots, rejected the request, or is gone.
+    ///
+    /// # Cancel safety
+    /// Dropping the future withdraws the request.
+    pub async fn roots(&self) -> Result<Vec<Root>, AskError> {
+        Ok(self.request.roots().await?.roots)
+    }
+}
+
+/// A URL that the user was asked to open. Returned by [`Ctx::elicit_url`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct UrlElicitation {
+    /// The unique id of this elicitation.
+    pub id: String,
+    /// Whether the user agreed to open the URL.
+    pub accepted: bool,
+    context: RequestContext,
+}
+
+impl UrlElicitation {
+    /// Notifies the client that the user finished the interaction; returns whether the notification
+    /// was sent. May be called after the request was answered. Revisions without this notification
+    /// return `false`.
+    pub fn complete(&self) -> bool {
+        let params = mcp_types::ElicitationCompleteNotificationParams::new(&self.id);
+        let Ok(params) = serde_json::to_vec(&params) else {
+            return false;
+        };
+        self.context.rules().elicitation_modes
+            && self.context.session().notify(
+                method::NOTIFICATIONS_ELICITATION_COMPLETE,
+                Some(&params),
+                mcp_protocol::Delivery::Always,
+            )
+    }
+}

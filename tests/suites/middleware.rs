@@ -1,0 +1,230 @@
+//! Middleware and custom messages of a client, against a server of this SDK over a pipe.
+
+use std::future::IntoFuture as _;
+
+use mcp_client::middleware::{Direction, Middleware, Next, NextNotification, Notification};
+use mcp_client::middleware::{Request as Passing, Response};
+use mcp_server::{Json, ServerBuilder};
+
+use crate::prelude::*;
+
+/// Records what passes.
+#[derive(Clone, Default)]
+struct Recorder(Arc<Mutex<Vec<String>>>);
+
+impl Recorder {
+    fn add(&self, direction: Direction, what: &str) {
+        let arrow = match direction {
+            Direction::Inbound => "<",
+            Direction::Outbound => ">",
+        };
+        self.0.lock().unwrap().push(format!("{arrow} {what}"));
+    }
+
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+}
+
+impl Middleware for Recorder {
+    async fn request(&self, request: Passing, next: Next) -> Response {
+        self.add(request.direction(), request.method());
+        next.run(request).await
+    }
+
+    fn notification(&self, notification: Notification<'_>, next: NextNotification<'_>) {
+        self.add(notification.direction(), notification.method());
+        next.run(notification);
+    }
+}
+
+/// A request that the protocol does not have, in both directions.
+struct Weigh;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+struct Load {
+    grams: f64,
+}
+
+impl mcp_types::method::Request for Weigh {
+    const METHOD: &'static str = "com.example/weigh";
+    type Params = Load;
+    type Result = Load;
+}
+
+impl mcp_types::method::Notification for Weigh {
+    const METHOD: &'static str = "com.example/weighed";
+    type Params = Load;
+}
+
+fn scales(heard: Arc<Mutex<Vec<f64>>>) -> ServerBuilder {
+    Server::builder("scales", "1")
+        .method(
+            "com.example/weigh",
+            async |Args(load): Args<Load>, cx: Ctx| {
+                let load = Load {
+                    grams: load.grams * 2.0,
+                };
+                cx.send_notification::<Weigh>(&load);
+                Json(load)
+            },
+        )
+        .on_notification("com.example/weighed", move |Args(load): Args<Load>| {
+            heard.lock().unwrap().push(load.grams);
+        })
+        .tool(Tool::new("ask", async |cx: Ctx| {
+            let asked = cx.send_request::<Weigh>(&Load { grams: 3.0 }).await;
+            match asked {
+                Ok(load) => load.grams.to_string(),
+                Err(error) => error.to_string(),
+            }
+        }))
+        .tool(Tool::new("form", async |cx: Ctx| {
+            let asked = cx.elicit::<Load>("How much?").await;
+            asked.is_ok().to_string()
+        }))
+}
+
+async fn connect(revision: Revision, server: ServerBuilder, builder: Builder) -> Client {
+    let transport = mcp_transport_stdio::in_memory(server);
+    let client = builder.revision(revision).connect(transport).await.unwrap();
+    assert_eq!(client.revision(), revision);
+    client
+}
+
+#[tokio::test]
+async fn custom_messages_go_in_both_directions() {
+    for revision in Revision::ALL {
+        let heard = Arc::<Mutex<Vec<f64>>>::default();
+        let (told, mut tellings) = tokio::sync::mpsc::channel(8);
+        let builder = Client::builder("host", "1")
+            .method("com.example/weigh", async |load: Load| {
+                Ok(Load {
+                    grams: load.grams + 0.5,
+                })
+            })
+            .on_notification("com.example/weighed", move |load: Load| {
+                told.try_send(load.grams).unwrap();
+            });
+        let client = connect(revision, scales(Arc::clone(&heard)), builder).await;
+        client.notify::<Weigh>(&Load { grams: 7.0 }).unwrap();
+        let load = client.request::<Weigh>(&Load { grams: 1.5 }).await.unwrap();
+        assert_eq!(load, Load { grams: 3.0 }, "{revision}");
+        assert_eq!(tellings.recv().await, Some(3.0), "{revision}");
+        assert_eq!(*heard.lock().unwrap(), [7.0], "{revision}");
+        let asked = client
+            .call_tool("ask", json!({}))
+            .await
+            .unwrap()
+            .joined_text();
+        if revision.is_stateless() {
+            assert!(asked.contains("requests to the client"), "{asked}");
+        } else {
+            assert_eq!(asked, "3.5", "{revision}");
+        }
+        client.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn the_middleware_of_a_client_sees_every_message() {
+    for revision in Revision::ALL {
+        let recorder = Recorder::default();
+        let builder = Client::builder("host", "1")
+            .on_elicit(async |form| form.accept(json!({ "grams": 1 })))
+            .layer(recorder.clone());
+        let client = connect(revision, scales(Arc::default()), builder).await;
+        let expected: &[&str] = match revision.is_stateless() {
+            true => &["> server/discover"],
+            false => &["> initialize", "> notifications/initialized"],
+        };
+        assert_eq!(recorder.take(), expected, "{revision}");
+        client.call_tool("form", json!({})).await.unwrap();
+        let expected: &[&str] = match (revision.is_stateless(), revision.rules().elicitation) {
+            (true, _) => &["> tools/call", "< elicitation/create", "> tools/call"],
+            (_, true) => &["> tools/call", "< elicitation/create"],
+            (_, false) => &["> tools/call"],
+        };
+        let mut seen = recorder.take();
+        seen.retain(|line| line != "> tools/list");
+        assert_eq!(seen, expected, "{revision}");
+        client.request::<Weigh>(&Load { grams: 1.0 }).await.unwrap();
+        let expected = ["> com.example/weigh", "< com.example/weighed"];
+        assert_eq!(recorder.take(), expected, "{revision}");
+        client.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn the_middleware_of_a_client_answers_and_changes() {
+    for revision in Revision::ALL {
+        let builder =
+            Client::builder("host", "1").layer(async |mut request: Passing, next: Next| {
+                let mut params: JsonObject = request.decode_params().unwrap();
+                if params.get("grams") == Some(&json!(0.0)) {
+                    return Response::result(json!({ "grams": -1.0 }));
+                }
+                if let Some(grams) = params.get_mut("grams") {
+                    *grams = json!(10.0);
+                    request.set_params(&params).unwrap();
+                }
+                next.run(request).await
+            });
+        let client = connect(revision, scales(Arc::default()), builder).await;
+        for (sent, received) in [(0.0, -1.0), (1.0, 20.0)] {
+            let load = client
+                .request::<Weigh>(&Load { grams: sent })
+                .await
+                .unwrap();
+            assert_eq!(load.grams, received, "{revision}");
+        }
+        client.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn dropping_a_call_drops_its_middleware_once() {
+    struct CountDrops(Arc<AtomicUsize>);
+    impl Drop for CountDrops {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    let drops = Arc::<AtomicUsize>::default();
+    let (started, mut starts) = tokio::sync::mpsc::channel(8);
+    let counted = Arc::clone(&drops);
+    let layer = move |request: Passing, next: Next| {
+        let guard = CountDrops(Arc::clone(&counted));
+        async move {
+            let response = next.run(request).await;
+            drop(guard);
+            response
+        }
+    };
+    let server = Server::builder("s", "1").tool(Tool::new("hang", move || {
+        started.try_send(()).unwrap();
+        std::future::pending::<()>()
+    }));
+    let builder = Client::builder("host", "1").layer(layer);
+    let client = connect(Revision::LATEST, server, builder).await;
+    let before = drops.load(Ordering::SeqCst);
+    let call = tokio::spawn(client.call_tool("hang", json!({})).into_future());
+    starts.recv().await.unwrap();
+    call.abort();
+    call.await.unwrap_err();
+    let after = drops.load(Ordering::SeqCst);
+    assert_eq!(after - before, 1);
+    client.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn names_of_the_protocol_are_refused_by_a_client() {
+    let server = mcp_transport_stdio::in_memory(scales(Arc::default()));
+    let builder =
+        Client::builder("host", "1").on_notification("Notifications/Message", |_: Load| {});
+    let error = builder.connect(server).await.unwrap_err().to_string();
+    assert!(
+        error.contains("\"Notifications/Message\": the protocol has this name"),
+        "{error}"
+    );
+}
