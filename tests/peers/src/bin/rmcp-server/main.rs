@@ -8,8 +8,9 @@ mod contents;
 mod input;
 mod tools;
 
+use std::collections::HashMap;
 use std::io::Write as _;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -27,6 +28,7 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use input::InputRequests;
 
@@ -41,7 +43,12 @@ struct Peer {
     visited: Arc<AtomicBool>,
     level: Arc<Mutex<Option<String>>>,
     subscribed: Arc<Mutex<Vec<String>>>,
-    listeners: Arc<Mutex<Vec<SubscriptionSink>>>,
+    listeners: Arc<Mutex<HashMap<u64, SubscriptionSink>>>,
+    /// Number of subscriptions so far. Clients without sessions use the same request ids, so an id identifies no
+    /// subscription.
+    subscriptions: Arc<AtomicU64>,
+    /// Number of subscriptions that rmcp has accepted and whose `listen` has not begun.
+    accepted: Arc<watch::Sender<usize>>,
 }
 
 /// The levels of log messages, in ascending order.
@@ -99,6 +106,15 @@ impl Peer {
         Ok(())
     }
 
+    /// Returns the listeners of all subscriptions that were acknowledged so far. rmcp acknowledges a subscription
+    /// before it calls `listen`, so this waits until `listen` has begun, or for 5 s if the client is gone by then.
+    async fn listeners(&self) -> Vec<SubscriptionSink> {
+        let mut accepted = self.accepted.subscribe();
+        let all = accepted.wait_for(|count| *count == 0);
+        let _ = tokio::time::timeout(Duration::from_secs(5), all).await;
+        lock(&self.listeners).values().cloned().collect()
+    }
+
     /// Sends the change notifications of all lists.
     async fn change(&self, cx: &Context) -> Result<(), ErrorData> {
         if !is_modern(cx) {
@@ -106,8 +122,7 @@ impl Peer {
             cx.peer.notify_prompt_list_changed().await.map_err(lost)?;
             return cx.peer.notify_resource_list_changed().await.map_err(lost);
         }
-        let listeners = lock(&self.listeners).clone();
-        for listener in listeners {
+        for listener in self.listeners().await {
             // Each listener receives the notifications of its filter.
             let _ = listener.notify_tool_list_changed().await;
             let _ = listener.notify_prompt_list_changed().await;
@@ -119,17 +134,8 @@ impl Peer {
     /// Notifies the subscribers of a changed resource.
     async fn touch(&self, cx: &Context, uri: &str) -> Result<(), ErrorData> {
         if is_modern(cx) {
-            // rmcp acknowledges a subscription before it calls the handler, so a listener may be registered late.
-            for _ in 0..10 {
-                let listeners = lock(&self.listeners).clone();
-                let mut told = false;
-                for listener in listeners {
-                    told |= listener.notify_resource_updated(uri).await.is_ok();
-                }
-                if told {
-                    break;
-                }
-                tokio::time::sleep(Duration::from_millis(50)).await;
+            for listener in self.listeners().await {
+                let _ = listener.notify_resource_updated(uri).await;
             }
         } else if lock(&self.subscribed).iter().any(|one| one == uri) {
             let updated = made(json!({ "uri": uri }))?;
@@ -218,13 +224,17 @@ impl ServerHandler for Peer {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
+        self.accepted.send_modify(|count| *count += 1);
         Some(requested.clone())
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        lock(&self.listeners).push(context.sink().clone());
+        let number = self.subscriptions.fetch_add(1, Ordering::Relaxed);
+        lock(&self.listeners).insert(number, context.sink().clone());
+        self.accepted
+            .send_modify(|count| *count = count.saturating_sub(1));
         context.cancelled().await;
-        lock(&self.listeners).retain(|one| one.id() != context.sink().id());
+        lock(&self.listeners).remove(&number);
         Ok(())
     }
 
@@ -285,6 +295,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             Ok(Peer {
                 cancelled: Arc::clone(&peer.cancelled),
                 listeners: Arc::clone(&peer.listeners),
+                subscriptions: Arc::clone(&peer.subscriptions),
+                accepted: Arc::clone(&peer.accepted),
                 ..Peer::default()
             })
         },
