@@ -1,9 +1,11 @@
 //! Middleware and custom messages of a client, against a server of this SDK over a pipe.
 
 use std::future::IntoFuture as _;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use mcp_client::middleware::{Direction, Middleware, Next, NextNotification, Notification};
-use mcp_client::middleware::{Request as Passing, Response};
+use mcp_client::middleware::{PassingRequest, Request as Passing, Response, TowerMiddleware};
 use mcp_server::{Json, ServerBuilder};
 
 use crate::prelude::*;
@@ -227,4 +229,65 @@ async fn names_of_the_protocol_are_refused_by_a_client() {
         error.contains("\"Notifications/Message\": the protocol has this name"),
         "{error}"
     );
+}
+
+/// A tower layer that fails requests while another one runs.
+#[derive(Clone)]
+struct OneAtATime<S>(S, Arc<Semaphore>);
+
+impl<S> tower_service::Service<PassingRequest> for OneAtATime<S>
+where
+    S: tower_service::Service<PassingRequest, Response = Response> + Clone + Send + 'static,
+    S::Error: std::error::Error + Send + Sync + 'static,
+    S::Future: Send,
+{
+    type Response = Response;
+    type Error = Box<dyn std::error::Error + Send + Sync>;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Self::Error>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.0.poll_ready(cx).map_err(Into::into)
+    }
+
+    fn call(&mut self, passing: PassingRequest) -> Self::Future {
+        let (is_call, busy) = (
+            passing.request.method() == "tools/call",
+            Arc::clone(&self.1),
+        );
+        let response = self.0.call(passing);
+        Box::pin(async move {
+            let _permit = match is_call {
+                true => Some(busy.try_acquire().map_err(|_| "one call at a time")?),
+                false => None,
+            };
+            Ok(response.await?)
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_tower_layer_is_middleware() {
+    let (started, mut starts) = tokio::sync::mpsc::channel(8);
+    let done = Arc::new(Notify::new());
+    let wait = Arc::clone(&done);
+    let server = Server::builder("s", "1")
+        .tool(Tool::new("wait", move || {
+            let (started, wait) = (started.clone(), Arc::clone(&wait));
+            async move {
+                started.try_send(()).unwrap();
+                wait.notified().await;
+                "done"
+            }
+        }))
+        .layer(TowerMiddleware::new(tower_layer::layer_fn(|next| {
+            OneAtATime(next, Arc::new(Semaphore::new(1)))
+        })));
+    let client = connect(Revision::LATEST, server, Client::builder("host", "1")).await;
+    let first = tokio::spawn(client.call_tool("wait", json!({})).into_future());
+    starts.recv().await.unwrap();
+    let error = refused(client.call_tool("wait", json!({})).await);
+    assert_eq!(error.message, "one call at a time");
+    done.notify_one();
+    assert_eq!(first.await.unwrap().unwrap().joined_text(), "done");
+    client.close().await.unwrap();
 }

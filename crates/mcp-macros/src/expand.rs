@@ -4,9 +4,9 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use syn::{Error, Expr, ExprLit, Ident, ItemFn, Lit, LitStr, Result, ReturnType};
+use syn::{Error, Expr, ExprLit, Ident, ItemFn, Lit, LitStr, Result, ReturnType, Type};
 
-use crate::function::{Argument, Container, Function, Param};
+use crate::function::{Argument, Container, Function, Param, inside_option};
 use crate::options::{Kind, Options, fail};
 use crate::text;
 
@@ -235,7 +235,8 @@ fn arguments(function: &Function) -> Result<TokenStream> {
                 Some(quote!(#[serde(default = #path)]))
             }
         };
-        fields.extend(quote!(#(#attributes)* #rename #default #ident: #ty,));
+        let parsed = options.parse.then(|| parsed(ty));
+        fields.extend(quote!(#(#attributes)* #rename #default #parsed #ident: #ty,));
     }
     Ok(quote! {
         #defaults
@@ -245,6 +246,20 @@ fn arguments(function: &Function) -> Result<TokenStream> {
         #[schemars(crate = "::mcp_server::__private::schemars")]
         struct __Arguments { #fields }
     })
+}
+
+/// Returns the attributes of a field that is read from text with `FromStr`.
+fn parsed(ty: &Type) -> TokenStream {
+    if std::ptr::eq(inside_option(ty), ty) {
+        return quote! {
+            #[serde(deserialize_with = "::mcp_server::__private::parsed")]
+            #[schemars(with = "::std::string::String")]
+        };
+    }
+    quote! {
+        #[serde(default, deserialize_with = "::mcp_server::__private::parsed_option")]
+        #[schemars(with = "::std::option::Option<::std::string::String>")]
+    }
 }
 
 /// Returns the default value of an argument; a string literal is converted with `into()`.

@@ -12,30 +12,20 @@ use crate::options::{ArgOptions, Kind};
 const PARAMETERS: usize = 8;
 /// Extractor types that need no `#[extract]`, by the last segment of their path.
 const EXTRACTORS: [&str; 6] = ["Args", "Ask", "Auth", "Ctx", "Server", "State"];
-/// Types that cannot be parsed from text.
-const NOT_TEXT: [&str; 22] = [
+/// Types that cannot be read from text.
+const NOT_TEXT: [&str; 7] = [
     "BTreeMap",
     "BTreeSet",
     "HashMap",
     "HashSet",
+    "JsonObject",
     "Value",
     "Vec",
-    "bool",
-    "f32",
-    "f64",
-    "i128",
-    "i16",
-    "i32",
-    "i64",
-    "i8",
-    "isize",
-    "u128",
-    "u16",
-    "u32",
-    "u64",
-    "u8",
-    "usize",
-    "JsonObject",
+];
+/// Types that are read from text with `FromStr`, in prompts and resources.
+const PARSED: [&str; 16] = [
+    "bool", "char", "f32", "f64", "i128", "i16", "i32", "i64", "i8", "isize", "u128", "u16", "u32",
+    "u64", "u8", "usize",
 ];
 
 pub(crate) struct Function {
@@ -254,6 +244,7 @@ fn param(kind: Kind, typed: &mut PatType) -> Result<Param> {
         Some(name) => name.value(),
         None => ident.unraw().to_string(),
     };
+    options.parse |= kind != Kind::Tool && is_named(inside_option(&typed.ty), &PARSED);
     Ok(Param::Argument(Box::new(Argument {
         ident,
         name,
@@ -297,7 +288,10 @@ fn check_type(kind: Kind, ty: &Type) -> Result<()> {
             };
             Err(Error::new_spanned(
                 ty,
-                format!("{what} text: use `String`, `Option<String>` or a fieldless enum"),
+                format!(
+                    "{what} text: use `String`, a number, a fieldless enum, an `Option` of these, \
+                     or `#[arg(parse)]` with a type that implements `FromStr`"
+                ),
             ))
         }
         _ => Ok(()),
@@ -315,7 +309,7 @@ fn is_named(ty: &Type, names: &[&str]) -> bool {
     }
 }
 
-fn inside_option(ty: &Type) -> &Type {
+pub(crate) fn inside_option(ty: &Type) -> &Type {
     if is_named(ty, &["Option"])
         && let Type::Path(path) = ty
         && let Some(last) = path.path.segments.last()

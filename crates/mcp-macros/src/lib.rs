@@ -144,8 +144,9 @@ pub fn tools(options: TokenStream, item: TokenStream) -> TokenStream {
 /// # let _ = server;
 /// ```
 ///
-/// Parameters are those of [`macro@tool`], with types that are read from text: `String`,
-/// `Option<String>`, fieldless enums. `#[arg(complete = function)]` sets the completer of an
+/// Parameters are those of [`macro@tool`], with types that are read from text: `String`, numbers,
+/// fieldless enums, other types that implement `FromStr` with `#[arg(parse)]`, and `Option` of
+/// these. `#[arg(complete = function)]` sets the completer of an
 /// argument. Options are `name`, `title`, `description` and `icon`.
 #[proc_macro_attribute]
 pub fn prompt(options: TokenStream, item: TokenStream) -> TokenStream {
@@ -174,7 +175,7 @@ pub fn prompt(options: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 ///
 /// Plain parameters are variables of the URI template (RFC 6570), by name; their types are read
-/// from text, and `Option<T>` is for those that may be absent. `#[arg(complete = function)]` sets
+/// from text like those of [`macro@prompt`], and `Option<T>` is for those that may be absent. `#[arg(complete = function)]` sets
 /// the completer of a variable. Options are the URI first, then `name`, `title`, `description`,
 /// `mime` and `icon`.
 #[proc_macro_attribute]

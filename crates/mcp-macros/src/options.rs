@@ -192,6 +192,8 @@ pub(crate) struct ArgOptions {
     pub(crate) default: Option<Option<Expr>>,
     pub(crate) rename: Option<LitStr>,
     pub(crate) complete: Option<Expr>,
+    /// Whether the argument is read from text with `FromStr`.
+    pub(crate) parse: bool,
 }
 
 impl ArgOptions {
@@ -208,6 +210,13 @@ impl ArgOptions {
                     "complete" if kind != Kind::Tool => {
                         self.complete = Some(value(&key, input)?);
                     }
+                    "parse" if kind != Kind::Tool => self.parse = true,
+                    "parse" => {
+                        return fail(
+                            key.span(),
+                            "arguments of tools are JSON values, not text: remove `parse`",
+                        );
+                    }
                     "complete" => {
                         return fail(
                             key.span(),
@@ -219,7 +228,7 @@ impl ArgOptions {
                             key.span(),
                             format!(
                                 "`{key}` is not an option of `#[arg]`: the options are \
-                             `default`, `rename`, `complete`"
+                             `default`, `rename`, `complete`, `parse`"
                             ),
                         );
                     }

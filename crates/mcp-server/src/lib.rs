@@ -96,6 +96,7 @@ pub use {schemars, serde_json};
 /// Support for the expansion of the attributes; not part of the public API.
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::handler::text::{parsed, parsed_option};
     pub use crate::handler::{Awaits, Returns};
     pub use mcp_types::Icon;
     pub use {schemars, serde, serde_json};

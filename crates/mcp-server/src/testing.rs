@@ -34,8 +34,7 @@ use std::fmt;
 use std::pin::pin;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::Thread;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mcp_jsonrpc::{
@@ -53,7 +52,7 @@ use mcp_types::{
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::sync::lock;
+use crate::sync::{lock, thread_waker};
 
 /// Maximum number of round trips of one call.
 const MAX_ROUND_TRIPS: usize = 16;
@@ -463,13 +462,7 @@ pub async fn on_every_revision<S: IntoService, T: PartialEq + fmt::Debug>(
 /// Runs a future on this thread until it completes, for tests without a runtime. If a handler needs
 /// a runtime, for example for timers, await the client in that runtime instead.
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
-    struct Unpark(Thread);
-    impl Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let waker = thread_waker();
     let mut cx = Context::from_waker(&waker);
     let mut future = pin!(future);
     loop {

@@ -1,10 +1,16 @@
 //! Parameters and errors of handlers.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::error::Error;
 use std::fmt;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use mcp_server::testing::{TestClient, block_on};
-use mcp_server::{Args, Change, Ctx, ErrorCode, ErrorObject, HandlerError, Server, Tool};
+use mcp_server::{
+    Args, Change, Ctx, Elicitation, ErrorCode, ErrorObject, HandlerError, Revision, Server, Tool,
+    prompt, resource,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -98,7 +104,7 @@ fn a_handler_reaches_the_server_that_serves_it() {
         cx.resource_updated("a://b");
         cx.changed(Change::Tools);
     });
-    let revision = mcp_server::Revision::LATEST_WITH_SESSIONS;
+    let revision = Revision::LATEST_WITH_SESSIONS;
     let client = TestClient::at(revision, Server::builder("s", "1").tools([add, touch]));
     block_on(client.call_tool("add", json!({}))).unwrap();
     let said = block_on(client.call_tool("added", json!({}))).unwrap();
@@ -111,4 +117,125 @@ fn a_handler_reaches_the_server_that_serves_it() {
         .collect();
     let changed = |list: &str| format!("notifications/{list}/list_changed");
     assert_eq!(heard, [changed("tools"), changed("tools")]);
+}
+
+#[test]
+fn a_value_of_a_session_is_kept_until_it_ends() {
+    #[derive(Default)]
+    struct Calls(AtomicU64);
+    let count = Tool::new("count", |cx: Ctx| {
+        let calls = cx.session_value(Calls::default);
+        calls.0.fetch_add(1, Ordering::Relaxed) + 1
+    });
+    let server = Server::builder("s", "1").tool(count).build().unwrap();
+    for revision in Revision::ALL {
+        let client = TestClient::at(revision, server.clone());
+        let counts = [(); 3].map(|()| {
+            let result = block_on(client.call_tool("count", json!({}))).unwrap();
+            result.joined_text()
+        });
+        let expected = match revision.is_stateless() {
+            true => ["1", "1", "1"],
+            false => ["1", "2", "3"],
+        };
+        assert_eq!(counts, expected, "{revision}");
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Confirm {
+    sure: bool,
+}
+
+#[test]
+fn a_blocking_handler_asks_the_user() {
+    let ask = |cx: &Ctx, what: &str| -> Result<bool, HandlerError> {
+        let answer = cx.elicit_blocking::<Confirm>(what)?;
+        Ok(matches!(
+            answer,
+            Elicitation::Accepted(Confirm { sure: true })
+        ))
+    };
+    let tool = Tool::new("wipe", move |cx: Ctx| {
+        let (first, second) = (ask(&cx, "Really?")?, ask(&cx, "Sure?")?);
+        Ok::<_, HandlerError>(format!("{first} {second}"))
+    });
+    let server = Server::builder("s", "1")
+        .tool(tool.blocking())
+        .build()
+        .unwrap();
+    for revision in Revision::ALL {
+        let client = TestClient::at(revision, server.clone());
+        let client = client.answer_forms(|message, _| json!({ "sure": message == "Sure?" }));
+        let result = block_on(client.call_tool("wipe", json!({}))).unwrap();
+        if revision.rules().elicitation {
+            assert_eq!(result.joined_text(), "false true", "{revision}");
+        } else {
+            assert_eq!(result.is_error, Some(true), "{revision}");
+        }
+    }
+}
+
+/// A version as text, without support for JSON.
+#[derive(Debug)]
+struct Version(u32, u32);
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.0, self.1)
+    }
+}
+
+impl FromStr for Version {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (major, minor) = text.split_once('.').ok_or("a version has a dot")?;
+        let number = |part: &str| part.parse().map_err(|_| "a part is not a number");
+        Ok(Self(number(major)?, number(minor)?))
+    }
+}
+
+#[resource("note://{id}/{version}{?page}")]
+fn note(id: i64, #[arg(parse)] version: Version, page: Option<u32>) -> String {
+    format!("{} {version} {page:?}", id + 1)
+}
+
+#[prompt]
+fn plan(days: u8, #[arg(parse)] version: Option<Version>) -> String {
+    format!("{days} {version:?}")
+}
+
+#[test]
+fn variables_and_prompt_arguments_are_read_from_text() {
+    let server = Server::builder("s", "1")
+        .resource(note::resource())
+        .prompt(plan::prompt());
+    let client = TestClient::new(server);
+    let read = |uri: &str| block_on(client.read_resource(uri));
+    let text = serde_json::to_value(read("note://41/1.5?page=2").unwrap()).unwrap();
+    assert_eq!(text["contents"][0]["text"], "42 1 5 Some(2)");
+    let text = serde_json::to_value(read("note://41/1.5").unwrap()).unwrap();
+    assert_eq!(text["contents"][0]["text"], "42 1 5 None");
+    for (uri, problem) in [
+        ("note://x/1.5", "\"x\": invalid digit"),
+        ("note://1/15", "\"15\": a version has a dot"),
+    ] {
+        let error = read(uri).unwrap_err().to_string();
+        assert!(error.contains(problem), "{error}");
+    }
+    let said = block_on(client.get_prompt("plan", json!({ "days": "3", "version": "2.0" })));
+    let said = serde_json::to_value(said.unwrap()).unwrap();
+    assert_eq!(
+        said["messages"][0]["content"]["text"],
+        "3 Some(Version(2, 0))"
+    );
+    let error = block_on(client.get_prompt("plan", json!({ "days": "300" }))).unwrap_err();
+    assert!(error.to_string().contains("\"300\""), "{error}");
+    let prompts = block_on(client.list_prompts()).unwrap();
+    let arguments = prompts[0].arguments.as_ref().unwrap();
+    assert_eq!(
+        (arguments[0].required, arguments[1].required),
+        (Some(true), Some(false))
+    );
 }

@@ -9,6 +9,8 @@ mod chain;
 mod link;
 mod message;
 mod response;
+#[cfg(feature = "tower")]
+mod tower;
 mod transport;
 
 pub(crate) use chain::Receive;
@@ -18,3 +20,5 @@ pub use chain::{
 pub(crate) use link::LayeredLink;
 pub use message::{Direction, Notification, Request};
 pub use response::Response;
+#[cfg(feature = "tower")]
+pub use tower::{NextService, PassedOn, PassingRequest, TowerMiddleware};

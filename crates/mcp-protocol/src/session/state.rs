@@ -1,6 +1,7 @@
 //! The state of one session.
 
-use std::collections::HashSet;
+use std::any::{Any, TypeId};
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, Weak};
@@ -45,7 +46,11 @@ pub struct Session {
     task_limit: RateLimit,
     roots: Mutex<Roots>,
     pub(super) subscriptions: Mutex<HashSet<String>>,
+    values: OnceLock<Box<Mutex<Values>>>,
 }
+
+/// Values of handlers, at most one of each type.
+type Values = HashMap<TypeId, Arc<dyn Any + Send + Sync>>;
 
 /// The last roots of the client, and the number of their changes.
 #[derive(Debug, Default)]
@@ -74,6 +79,7 @@ impl Session {
             task_limit: RateLimit::new(TASK_BURST, TASKS_PER_SECOND),
             roots: Mutex::default(),
             subscriptions: Mutex::default(),
+            values: OnceLock::new(),
         }
     }
 
@@ -180,6 +186,21 @@ impl Session {
     /// burst of 200.
     pub fn admits_task_request(&self, now: Instant) -> bool {
         self.task_limit.take(now)
+    }
+
+    /// Returns the value of type `T` that belongs to this session, and creates it with `init` on the
+    /// first call. It is dropped with the session; on the stateless revision, with the request.
+    pub fn value<T: Send + Sync + 'static>(&self, init: impl FnOnce() -> T) -> Arc<T> {
+        let values = self.values.get_or_init(Box::default);
+        let known = lock(values).get(&TypeId::of::<T>()).cloned();
+        if let Some(Ok(value)) = known.map(Arc::downcast) {
+            return value;
+        }
+        // `init` may use the session, so it runs without the lock.
+        let created: Arc<T> = Arc::new(init());
+        let erased: Arc<dyn Any + Send + Sync> = created.clone();
+        let kept = Arc::clone(lock(values).entry(TypeId::of::<T>()).or_insert(erased));
+        kept.downcast().unwrap_or(created)
     }
 
     /// Returns the lowest level of log messages that the client wants; `None` if it wants none.

@@ -1,7 +1,7 @@
 //! The request context for handlers.
 
 use std::fmt;
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use mcp_protocol::{AskError, Cancelled, Principal, RequestContext, Revision};
@@ -214,6 +214,30 @@ impl Ctx {
     /// Returns the negotiated revision, for diagnostics: handlers do not need to know it.
     pub fn revision(&self) -> Revision {
         self.request.session().revision()
+    }
+
+    /// Returns the value of type `T` that belongs to the client's session, and creates it with `init`
+    /// on the first call. Different types are different values. A value that changes needs interior
+    /// mutability, for example a `Mutex`.
+    ///
+    /// It is dropped with the session. The stateless revision has no sessions: the value belongs to
+    /// the request, and servers keep data of a client under its [principal](Self::principal).
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    ///
+    /// use mcp_server::{Ctx, Tool};
+    ///
+    /// #[derive(Default)]
+    /// struct Calls(AtomicU64);
+    ///
+    /// let count = Tool::<()>::new("count", |cx: Ctx| {
+    ///     cx.session_value(Calls::default).0.fetch_add(1, Ordering::Relaxed) + 1
+    /// });
+    /// # let _ = count;
+    /// ```
+    pub fn session_value<T: Send + Sync + 'static>(&self, init: impl FnOnce() -> T) -> Arc<T> {
+        self.request.session().value(init)
     }
 
     /// Notifies the clients of the server that one of its lists or resources changed, for example

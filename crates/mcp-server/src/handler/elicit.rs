@@ -1,5 +1,8 @@
 //! Requests of a handler to the client: elicitation, sampling and roots.
 
+use std::pin::pin;
+use std::task::{Context, Poll};
+
 use mcp_jsonrpc::{ErrorCode, ErrorObject};
 use mcp_protocol::{AskError, RequestContext};
 use mcp_types::{
@@ -11,7 +14,8 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::ask::{Elicitation, form_of};
-use crate::{Ctx, HandlerError};
+use crate::sync::thread_waker;
+use crate::{Ctx, HandlerError, IntoHandlerError};
 
 impl Ctx {
     /// Shows the user a form with the fields of `T`, and waits for the response. `T` is a flat
@@ -41,6 +45,37 @@ impl Ctx {
             ElicitAction::Decline => Elicitation::Declined,
             _ => Elicitation::Cancelled,
         })
+    }
+
+    /// Like [`elicit`](Self::elicit), for a [blocking](crate::Tool::blocking) handler: blocks its
+    /// thread until the user has answered.
+    ///
+    /// # Errors
+    /// Those of `elicit`; the request was cancelled; or the client can only be asked in the response
+    /// of the request (since 2026-07-28). In the last case the handler must return this error: it runs
+    /// again from its start when the user has answered.
+    pub fn elicit_blocking<T: DeserializeOwned + JsonSchema>(
+        &self,
+        message: impl Into<String>,
+    ) -> Result<Elicitation<T>, HandlerError> {
+        let pending = self.request.pending_input();
+        let stops = pending.filter(|pending| !pending.is_detached());
+        let (waker, mut ended) = (thread_waker(), pin!(self.cancelled()));
+        let mut cx = Context::from_waker(&waker);
+        let mut asking = pin!(self.elicit::<T>(message));
+        loop {
+            if let Poll::Ready(answer) = asking.as_mut().poll(&mut cx) {
+                return answer.map_err(IntoHandlerError::into_handler_error);
+            }
+            if let Some(pending) = stops {
+                pending.stop_blocking();
+                return Err(HandlerError::new("the user was not asked yet"));
+            }
+            if ended.as_mut().poll(&mut cx).is_ready() {
+                return Err(HandlerError::new("the request was cancelled"));
+            }
+            std::thread::park();
+        }
     }
 
     /// Asks the user to open a URL, for secrets and for interaction outside the protocol. Returns

@@ -10,6 +10,7 @@ pub(crate) mod server;
 #[cfg(feature = "log")]
 pub(crate) mod span;
 pub(crate) mod spec;
+pub(crate) mod text;
 
 use std::fmt;
 use std::future::poll_fn;

@@ -16,8 +16,13 @@ use serde_json::Value;
 use crate::round_trip::input_required;
 use crate::{HandlerError, IntoHandlerError, Spec};
 
+/// Keeps traits from being implemented outside of this crate.
+pub(crate) mod sealed {
+    pub trait Sealed {}
+}
+
 /// What a handler serves: a tool, a prompt or a resource.
-pub trait Kind: 'static {
+pub trait Kind: sealed::Sealed + 'static {
     /// The output type of its handlers.
     type Output: Send + 'static;
     /// Converts the output to the result.
@@ -25,7 +30,7 @@ pub trait Kind: 'static {
 }
 
 /// The last step of a call: checks the output and converts it to the result.
-pub trait Finish<O>: Send + 'static {
+pub trait Finish<O>: sealed::Sealed + Send + 'static {
     /// Converts the output of the handler to the result.
     fn finish(self, output: Result<O, HandlerError>) -> Outcome;
 }
@@ -44,6 +49,20 @@ pub struct ForPrompt;
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ForResource;
+
+macro_rules! seal {
+    ($($type:ty),*) => {$(impl $crate::handler::output::sealed::Sealed for $type {})*};
+}
+pub(crate) use seal;
+
+seal!(
+    ForTool,
+    ForPrompt,
+    ForResource,
+    FinishTool,
+    FinishPrompt,
+    FinishResource
+);
 
 impl Kind for ForTool {
     type Output = CallToolResult;

@@ -8,7 +8,7 @@ use mcp_protocol::{Outcome, Payload, Rules, downgrade};
 use mcp_types::{CompleteResult, Completion};
 use serde::Deserialize;
 
-use crate::handler::output::{Finish, IntoOutput, Kind, Plain};
+use crate::handler::output::{Finish, IntoOutput, Kind, Plain, seal};
 use crate::handler::{Erased, Handler, erase};
 use crate::{Call, Extraction, FromCall, HandlerError};
 
@@ -42,6 +42,8 @@ impl<S> FromCall<S> for CompletionRequest {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ForCompletion;
+
+seal!(ForCompletion, FinishCompletion);
 
 impl Kind for ForCompletion {
     type Output = Completions;

@@ -5,7 +5,7 @@ use mcp_protocol::{Outcome, Payload, Principal, RequestContext, Rules, downgrade
 use mcp_types::{ListResourcesResult, Resource};
 use serde::Deserialize;
 
-use crate::handler::output::{Finish, IntoOutput, Kind, Plain};
+use crate::handler::output::{Finish, IntoOutput, Kind, Plain, seal};
 use crate::handler::{Call, Erased};
 use crate::registry::cursor;
 use crate::{Extraction, FromCall, HandlerError};
@@ -64,6 +64,8 @@ impl<S> FromCall<S> for Cursor {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ForResourceList;
+
+seal!(ForResourceList, FinishResourceList);
 
 impl Kind for ForResourceList {
     type Output = ResourcePage;

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::handler::Erased;
-use crate::handler::output::{Finish, IntoOutput, Json, Kind, Plain};
+use crate::handler::output::{Finish, IntoOutput, Json, Kind, Plain, seal};
 use crate::{HandlerError, RegistrationError};
 
 /// Maximum length of the name of a method, in bytes.
@@ -20,6 +20,8 @@ const MAX_NAME: usize = 128;
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ForMethod;
+
+seal!(ForMethod, FinishMethod, ForNotification, FinishNotification);
 
 impl Kind for ForMethod {
     type Output = Payload;

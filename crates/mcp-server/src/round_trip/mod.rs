@@ -99,6 +99,14 @@ impl MultiRoundTrip {
     pub(crate) fn wrap(self, reply: Reply, binding: CallBinding<'_>) -> Reply {
         match reply {
             Reply::Pending(handler) => Reply::Pending(Box::pin(self.suspendable(handler, binding))),
+            Reply::Blocking(work) => {
+                let pending = Arc::clone(&self.pending);
+                let stop = self.stop(binding);
+                Reply::Blocking(Box::new(move || {
+                    let outcome = work();
+                    pending.required_by_blocking().map_or(outcome, stop)
+                }))
+            }
             reply => reply,
         }
     }
@@ -109,14 +117,21 @@ impl MultiRoundTrip {
         handler: BoxFuture<'static, Outcome>,
         binding: CallBinding<'_>,
     ) -> SuspendableHandler {
+        let pending = Arc::clone(&self.pending);
+        SuspendableHandler::new(handler, pending, self.stop(binding))
+    }
+
+    /// Returns the function that creates the response of a stopped handler.
+    fn stop(
+        self,
+        binding: CallBinding<'_>,
+    ) -> impl FnOnce(Result<InputRequired, PendingInputError>) -> Outcome + Send + 'static {
         let Self {
-            pending,
-            keys,
-            principal,
+            keys, principal, ..
         } = self;
         let method = binding.method;
         let [target, arguments] = [binding.target, binding.arguments].map(str::to_owned);
-        let stop = move |required: Result<InputRequired, PendingInputError>| {
+        move |required: Result<InputRequired, PendingInputError>| {
             let required = required.map_err(|error| ErrorObject::internal(error.to_string()))?;
             let state = match required.call_state {
                 None => None,
@@ -136,8 +151,7 @@ impl MultiRoundTrip {
                 }
             };
             input_required(required.requests, state)
-        };
-        SuspendableHandler::new(handler, pending, stop)
+        }
     }
 }
 

@@ -114,6 +114,8 @@ struct State {
     asked: BTreeMap<String, u32>,
     /// Whether a response of this request was used.
     advanced: bool,
+    /// Whether a blocking handler stopped for input.
+    is_stopped: bool,
     /// Number of running memoized steps.
     running_steps: usize,
     run: Option<Waker>,
@@ -131,6 +133,7 @@ impl PendingInput {
             open: JsonObject::new(),
             asked: BTreeMap::new(),
             advanced: false,
+            is_stopped: false,
             running_steps: 0,
             run: None,
             failed: None,
@@ -204,6 +207,17 @@ impl PendingInput {
     pub fn begin_step(self: &Arc<Self>) -> RunningStep {
         lock(&self.0).running_steps += 1;
         RunningStep(Arc::clone(self))
+    }
+
+    /// Stops a blocking handler: its input requests stay open when it drops their futures.
+    pub fn stop_blocking(&self) {
+        lock(&self.0).is_stopped = true;
+    }
+
+    /// Returns the required input of a blocking handler that has stopped.
+    pub fn required_by_blocking(&self) -> Option<Result<InputRequired, PendingInputError>> {
+        let mut state = lock(&self.0);
+        (state.is_stopped && !state.open.is_empty()).then(|| state.required())
     }
 
     /// Returns the required input if the handler must stop.
@@ -302,7 +316,10 @@ struct Asking {
 impl Drop for Asking {
     fn drop(&mut self) {
         if let Some(key) = &self.key {
-            lock(&self.pending.0).open.remove(key);
+            let mut state = lock(&self.pending.0);
+            if !state.is_stopped {
+                state.open.remove(key);
+            }
         }
     }
 }
