@@ -325,6 +325,7 @@ fn invalid_settings_are_reported_by_build() {
             "offline_access",
         ),
     ] {
+        assert!(format!("{builder:?}").starts_with("RequireBearerBuilder {"));
         let error = builder.build().unwrap_err().to_string();
         assert!(error.contains(advice), "{error}");
     }

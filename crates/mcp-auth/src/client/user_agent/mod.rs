@@ -99,7 +99,7 @@ where
 
 impl<F> fmt::Debug for CustomUserAgent<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Redirect").field(&self.uri).finish()
+        f.debug_tuple("CustomUserAgent").field(&self.uri).finish()
     }
 }
 
@@ -147,5 +147,12 @@ mod tests {
         }
         assert!(Callback::parse("state=1&x=1&state=2").repeats());
         assert!(!Callback::parse("x=1&x=2").repeats());
+    }
+
+    #[test]
+    fn debug_output_names_the_type() {
+        let open = |url: String| std::future::ready(Ok(Callback::parse(&url)));
+        let agent = CustomUserAgent::new("http://h/cb", open);
+        assert!(format!("{agent:?}").starts_with("CustomUserAgent("));
     }
 }

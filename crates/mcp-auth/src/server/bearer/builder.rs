@@ -179,7 +179,7 @@ fn scopes(texts: &[String]) -> Result<Scopes, Error> {
 
 impl fmt::Debug for RequireBearerBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Builder")
+        f.debug_struct("RequireBearerBuilder")
             .field("resource", &self.resource)
             .field("servers", &self.servers)
             .field("scopes", &self.scopes)
