@@ -93,6 +93,12 @@ pub fn is_core_method(name: &str) -> bool {
         .any(|core| core.eq_ignore_ascii_case(name))
 }
 
+/// Returns the name of a method or notification of the protocol as a constant; `None` for other
+/// names, and for names in another letter case.
+pub fn core_method(name: &str) -> Option<&'static str> {
+    CORE_METHODS.into_iter().find(|core| *core == name)
+}
+
 const CORE_METHODS: [&str; 36] = [
     method::COMPLETION_COMPLETE,
     method::ELICITATION_CREATE,

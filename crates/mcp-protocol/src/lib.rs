@@ -36,7 +36,7 @@ pub use exchange::{
     Timeouts, expired, guarded,
 };
 pub use mux::{BlockingRun, Expiry, Mux, MuxLimits, PendingHandler, Run};
-pub use origin::{Caller, Grant, Principal, RequestOrigin, TransportFacts};
+pub use origin::{Caller, Grant, Network, Principal, RequestOrigin, TransportFacts};
 pub use revision::{Revision, Rules, UnknownRevision};
 pub use seam::{
     Answer, BoxFuture, Call, CallError, Closed, Connection, Delivery, Extras, Inbound, IntoService,

@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use mcp_jsonrpc::{Notification, ParseError, ParseErrorKind, Request, quote};
+use mcp_protocol::middleware::Discarded;
 use mcp_protocol::{Closed, Exchange, Inbound, Link, Reply};
 
 /// Characters quoted of a stray line.
@@ -123,6 +124,10 @@ impl Inbound for StrayFilter {
             return false;
         }
         self.inner.unreadable(frame, error)
+    }
+
+    fn discarded(&self, message: Discarded<'_>) {
+        self.inner.discarded(message);
     }
 
     fn deadline(&self) -> Option<Duration> {

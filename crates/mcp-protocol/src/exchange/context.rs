@@ -67,7 +67,7 @@ impl RequestContext {
     }
 
     /// Returns the middleware of the messages that are sent with this context.
-    pub(crate) fn layers(&self) -> Option<&Layers> {
+    pub fn layers(&self) -> Option<&Layers> {
         self.layers.as_ref()
     }
 

@@ -1,4 +1,4 @@
-//! The trait of middleware, and the chain in which it runs.
+//! The chain in which middleware runs.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,103 +6,15 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use super::events::{BlockingWork, Discarded, OpenedSession, Role, SessionEnd};
+use super::layer::SharedMiddleware;
 use super::message::{Direction, Notification, Request};
 use super::response::Response;
 use crate::modern::RequestMeta;
 use crate::{BoxFuture, Exchange, Outcome, Reply, guarded};
 
-/// Code around the requests and notifications of a server or client, in both directions.
-///
-/// A middleware may answer a request without calling `next`, change the params before it calls
-/// `next`, and change the response after. It is shared by all connections. A function or closure
-/// `async |request, next| ..` is a middleware that sees only requests.
-///
-/// ```
-/// use mcp_protocol::middleware::{Middleware, Next, Request, Response};
-///
-/// /// Logs the methods of requests.
-/// struct LogMethods;
-///
-/// impl Middleware for LogMethods {
-///     async fn request(&self, request: Request, next: Next) -> Response {
-///         let method = request.method().to_owned();
-///         let response = next.run(request).await;
-///         eprintln!("{method}: {response:?}");
-///         response
-///     }
-/// }
-/// ```
-///
-/// # Cancel safety
-/// The future of a request is dropped when the request is cancelled or its deadline passes. A panic
-/// fails that request only.
-pub trait Middleware: Send + Sync + 'static {
-    /// Returns the name for logs and `Debug`. Default: the name of the type.
-    fn name(&self) -> &'static str {
-        std::any::type_name::<Self>()
-    }
-
-    /// Handles a request. Default: passes it on.
-    fn request(&self, request: Request, next: Next) -> impl Future<Output = Response> + Send {
-        next.run(request)
-    }
-
-    /// Handles a notification. It must not block. A notification that is not passed to `next` is
-    /// dropped. Default: passes it on.
-    fn notification(&self, notification: Notification<'_>, next: NextNotification<'_>) {
-        next.run(notification);
-    }
-}
-
-impl<F, R> Middleware for F
-where
-    F: Fn(Request, Next) -> R + Send + Sync + 'static,
-    R: Future<Output = Response> + Send,
-{
-    fn request(&self, request: Request, next: Next) -> impl Future<Output = Response> + Send {
-        self(request, next)
-    }
-}
-
-/// A middleware that several servers or clients can share.
-#[derive(Clone)]
-pub struct SharedMiddleware(Arc<dyn Erased>);
-
-impl SharedMiddleware {
-    /// Shares a middleware.
-    pub fn new(middleware: impl Middleware) -> Self {
-        Self(Arc::new(middleware))
-    }
-}
-
-impl fmt::Debug for SharedMiddleware {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.name())
-    }
-}
-
-trait Erased: Send + Sync {
-    fn name(&self) -> &'static str;
-    fn request(self: Arc<Self>, request: Request, next: Next) -> BoxFuture<'static, Response>;
-    fn notification(&self, notification: Notification<'_>, next: NextNotification<'_>);
-}
-
-impl<M: Middleware> Erased for M {
-    fn name(&self) -> &'static str {
-        Middleware::name(self)
-    }
-
-    fn request(self: Arc<Self>, request: Request, next: Next) -> BoxFuture<'static, Response> {
-        Box::pin(async move { Middleware::request(&*self, request, next).await })
-    }
-
-    fn notification(&self, notification: Notification<'_>, next: NextNotification<'_>) {
-        Middleware::notification(self, notification, next);
-    }
-}
-
 /// Runs a blocking handler on another thread and returns its outcome.
-pub type RunBlocking = fn(Box<dyn FnOnce() -> Outcome + Send>) -> BoxFuture<'static, Outcome>;
+pub type RunBlocking = fn(BlockingWork) -> BoxFuture<'static, Outcome>;
 
 /// The middleware of a server or client, in order: the first one is the outermost. `Debug` shows
 /// the names.
@@ -147,12 +59,14 @@ impl Responding {
         Self(State::Ready(Some(response)))
     }
 
-    fn of_reply(reply: Reply, run_blocking: RunBlocking) -> Self {
+    fn of_reply(reply: Reply, layers: &Layers) -> Self {
         match reply {
             Reply::Ready(outcome) => Self::ready(outcome.into()),
             Reply::Pending(future) => Self::pending(Box::pin(async move { future.await.into() })),
             Reply::Blocking(work) => {
-                let work = run_blocking(work);
+                let inside_out = layers.all.iter().rev();
+                let work = inside_out.fold(work, |work, layer| layer.0.blocking(work));
+                let work = (layers.run_blocking)(work);
                 Self::pending(Box::pin(async move { work.await.into() }))
             }
         }
@@ -215,8 +129,8 @@ impl Layers {
         request: Request,
         end: impl FnOnce(Request) -> Reply + Send + 'static,
     ) -> Reply {
-        let run_blocking = self.run_blocking;
-        let end = move |request| Responding::of_reply(end(request), run_blocking);
+        let layers = self.clone();
+        let end = move |request| Responding::of_reply(end(request), &layers);
         self.run_inbound(request, End::Other(Box::new(end)))
     }
 
@@ -271,6 +185,29 @@ impl Layers {
             );
         }
     }
+
+    /// Passes the handler of a call that continues as a task through the middleware.
+    pub fn background(&self, handler: BoxFuture<'static, Outcome>) -> BoxFuture<'static, Outcome> {
+        let inside_out = self.all.iter().rev();
+        inside_out.fold(handler, |handler, layer| layer.0.background(handler))
+    }
+
+    /// Reports a session that was opened, and returns what to call at its end.
+    pub(crate) fn session(&self, session: OpenedSession) -> impl Iterator<Item = SessionEnd> {
+        let report = move |SharedMiddleware(layer): &SharedMiddleware| {
+            guarded(|| layer.session(session)).ok().flatten()
+        };
+        self.all.iter().filter_map(report)
+    }
+
+    /// Reports a message that is discarded before the middleware.
+    pub fn discarded(&self, role: Role, message: Discarded<'_>) {
+        for SharedMiddleware(layer) in &*self.all {
+            if guarded(|| layer.discarded(role, message)).is_err() {
+                tracing::error!("a middleware panicked; the message is discarded");
+            }
+        }
+    }
 }
 
 impl fmt::Debug for Layers {
@@ -305,7 +242,7 @@ impl Next {
             None => match self.end {
                 End::Server(server, exchange, meta) => {
                     let reply = server.receive(&request.as_message(), exchange, meta);
-                    Responding::of_reply(reply, self.layers.run_blocking)
+                    Responding::of_reply(reply, &self.layers)
                 }
                 End::Other(end) => end(request),
             },

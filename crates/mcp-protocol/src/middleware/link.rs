@@ -94,13 +94,20 @@ impl Link for LayeredLink {
         sent
     }
 
-    fn request_with(&self, method: &'static str, params: Option<Vec<u8>>, extras: Extras) -> Call {
+    fn request_with(
+        &self,
+        method: &'static str,
+        params: Option<Vec<u8>>,
+        mut extras: Extras,
+    ) -> Call {
         let Some(inner) = self.inner() else {
             return Call::failed(CallError::Closed(Closed::local()));
         };
         let params = params.map(|params| RawJson::copy(&String::from_utf8_lossy(&params)));
         let layers = self.layers.clone();
-        let request = Request::outbound(method, params, self.revision.get().copied());
+        let sent = extras.id.get_or_insert_default().clone();
+        let revision = self.revision.get().copied();
+        let request = Request::outbound(method, params, revision).sent_on(Arc::clone(&inner), sent);
         Call::new(async move {
             let extras = Mutex::new(extras);
             let response = layers.outbound(request, move |request| {

@@ -9,7 +9,7 @@ use mcp_types::method;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::{Link, RequestOrigin, Revision};
+use crate::{Link, RequestOrigin, Revision, SentId};
 
 /// Where a message goes, seen from the side that has the middleware.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,6 +29,8 @@ pub struct Request(Box<RequestParts>);
 struct RequestParts {
     direction: Direction,
     id: Option<RequestId>,
+    /// The id of an outbound request, after it was sent.
+    sent: Option<SentId>,
     method: Cow<'static, str>,
     params: Option<RawJson>,
     /// Where the members of `params` are, until they are replaced.
@@ -47,6 +49,7 @@ impl Request {
         Self(Box::new(RequestParts {
             direction: Direction::Inbound,
             id: Some(request.id.clone()),
+            sent: None,
             method: match &*request.method {
                 // The most frequent request needs no copy.
                 method::TOOLS_CALL => Cow::Borrowed(method::TOOLS_CALL),
@@ -64,6 +67,7 @@ impl Request {
         Self(Box::new(RequestParts {
             direction: Direction::Inbound,
             id: None,
+            sent: None,
             method: Cow::Owned(method.to_owned()),
             params,
             positions: None,
@@ -80,12 +84,20 @@ impl Request {
         Self(Box::new(RequestParts {
             direction: Direction::Outbound,
             id: None,
+            sent: None,
             method: Cow::Borrowed(method),
             params,
             positions: None,
             revision,
             link: None,
         }))
+    }
+
+    /// Adds the link that sends the request, and the receiver of its id.
+    pub(crate) fn sent_on(mut self, link: Arc<dyn Link>, id: SentId) -> Self {
+        self.0.link = Some(link);
+        self.0.sent = Some(id);
+        self
     }
 
     /// Returns the request with an id, as a server or client handles it.
@@ -109,6 +121,13 @@ impl Request {
         self.0.id.as_ref()
     }
 
+    /// Returns the receiver of the id of an outbound request, which the transport sets when it sends
+    /// the request, if it reports ids. Returns `None` for inbound requests, and for an input request
+    /// of the stateless revision, which is sent in a result.
+    pub fn sent_id(&self) -> Option<&SentId> {
+        self.0.sent.as_ref()
+    }
+
     /// Returns the method.
     pub fn method(&self) -> &str {
         &self.0.method
@@ -117,6 +136,13 @@ impl Request {
     /// Returns the JSON text of the params; `None` if there are none.
     pub fn params(&self) -> Option<&str> {
         self.0.params.as_deref()
+    }
+
+    /// Returns the JSON text of a member of the params, without decoding the others.
+    pub fn param(&self, member: &str) -> Option<&str> {
+        let request = self.as_message();
+        let mut all = request.param_members().filter_map(Result::ok);
+        all.find_map(|(key, value)| (key == member).then_some(value))
     }
 
     /// Decodes the params; missing params are an empty object.
@@ -148,7 +174,7 @@ impl Request {
     }
 
     /// Returns the origin of an inbound request: the verified principal, and facts of the transport.
-    /// For outbound requests nothing is known.
+    /// For an outbound request, returns the facts of the connection.
     pub fn origin(&self) -> RequestOrigin<'_> {
         match &self.0.link {
             Some(link) => link.origin(),
@@ -207,8 +233,13 @@ impl Notification<'_> {
     /// # Errors
     /// The params cannot be written as JSON; the notification is unchanged.
     pub fn set_params(&mut self, params: &impl Serialize) -> Result<(), serde_json::Error> {
-        self.params = Some(serde_json::to_string(params)?.into());
+        self.set_raw_params(Some(serde_json::to_string(params)?));
         Ok(())
+    }
+
+    /// Replaces the params by JSON text, which is not checked; `None` removes them.
+    pub fn set_raw_params(&mut self, params: Option<String>) {
+        self.params = params.map(Cow::Owned);
     }
 
     /// Returns the negotiated revision; `None` before the negotiation.

@@ -6,6 +6,8 @@
 //! Responses pass in the opposite order.
 
 mod chain;
+mod events;
+mod layer;
 mod link;
 mod message;
 mod response;
@@ -14,9 +16,10 @@ mod tower;
 mod transport;
 
 pub(crate) use chain::Receive;
-pub use chain::{
-    Layers, Middleware, Next, NextNotification, Responding, RunBlocking, SharedMiddleware,
-};
+pub use chain::{Layers, Next, NextNotification, Responding, RunBlocking};
+pub(crate) use events::SessionEnds;
+pub use events::{BlockingWork, Discarded, OpenedSession, Role, SessionEnd};
+pub use layer::{Middleware, SharedMiddleware};
 pub(crate) use link::LayeredLink;
 pub use message::{Direction, Notification, Request};
 pub use response::Response;

@@ -10,7 +10,8 @@ use mcp_jsonrpc::ErrorObject;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::chain::{Middleware, Next, Responding};
+use super::chain::{Next, Responding};
+use super::layer::Middleware;
 use super::message::Request;
 use super::response::Response;
 use crate::sync::lock;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use mcp_jsonrpc::ParseError;
 
 use super::chain::Layers;
+use super::events::{Discarded, OpenedSession, Role, SessionEnds};
 use super::link::LayeredLink;
 use super::message::{Direction, Notification, Request};
 use crate::{
@@ -56,19 +57,24 @@ impl Transport for LayeredTransport {
         inbound: Arc<dyn Inbound>,
     ) -> BoxFuture<'static, Result<Arc<dyn Connection>, TransportError>> {
         let revision = Arc::<OnceLock<Revision>>::default();
+        let ends = Arc::<SessionEnds>::default();
         let inbound = Arc::new(LayeredInbound {
             layers: self.layers.clone(),
             inner: inbound,
             link: OnceLock::new(),
             revision: Arc::clone(&revision),
+            ends: Arc::clone(&ends),
         });
         Box::pin(async move {
             let inner = self.inner.start(inbound).await?;
+            let layers = self.layers.clone();
             let link = LayeredLink::new(self.layers, inner.link(), Arc::clone(&revision));
             let connection: Arc<dyn Connection> = Arc::new(LayeredConnection {
                 inner,
                 link: Arc::new(link),
+                layers,
                 revision,
+                ends,
             });
             Ok(connection)
         })
@@ -87,6 +93,7 @@ struct LayeredInbound {
     /// Kept for `inner`, which holds a weak link.
     link: OnceLock<Arc<dyn Link>>,
     revision: Arc<OnceLock<Revision>>,
+    ends: Arc<SessionEnds>,
 }
 
 impl Inbound for LayeredInbound {
@@ -126,12 +133,18 @@ impl Inbound for LayeredInbound {
         self.inner.unreadable(frame, error)
     }
 
+    fn discarded(&self, message: Discarded<'_>) {
+        self.layers.discarded(Role::Client, message);
+        self.inner.discarded(message);
+    }
+
     fn deadline(&self) -> Option<Duration> {
         self.inner.deadline()
     }
 
     fn closed(&self, reason: &Closed) {
         self.inner.closed(reason);
+        self.ends.run(reason);
     }
 }
 
@@ -140,7 +153,9 @@ impl Inbound for LayeredInbound {
 struct LayeredConnection {
     inner: Arc<dyn Connection>,
     link: Arc<LayeredLink>,
+    layers: Layers,
     revision: Arc<OnceLock<Revision>>,
+    ends: Arc<SessionEnds>,
 }
 
 impl Connection for LayeredConnection {
@@ -150,9 +165,13 @@ impl Connection for LayeredConnection {
     }
 
     fn negotiated(&self, revision: &'static str) {
-        if let Ok(revision) = revision.parse() {
-            // A connection negotiates one revision.
-            let _ = self.revision.set(revision);
+        // A connection negotiates one revision.
+        if let Ok(revision) = revision.parse::<Revision>()
+            && self.revision.set(revision).is_ok()
+            && !revision.is_stateless()
+        {
+            let session = OpenedSession::new(Role::Client, revision);
+            self.ends.extend(self.layers.session(session));
         }
         self.inner.negotiated(revision);
     }

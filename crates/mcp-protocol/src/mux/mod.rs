@@ -19,6 +19,7 @@ use mcp_jsonrpc::{
 use mcp_types::method;
 
 use crate::guarded;
+use crate::middleware::Discarded;
 use crate::{
     AdmissionError, Call, Caller, Closed, Delivery, Exchange, Extras, Inbound, Incoming, Link,
     Outgoing, Reply, RequestOrigin,
@@ -138,9 +139,12 @@ impl Mux {
                     }
                 }
             }
-            Ok(Frame::Batch(_)) => self.reject(&ErrorObject::invalid_request(
-                "batches are not part of the negotiated revision; send one message per frame",
-            )),
+            Ok(Frame::Batch(_)) => {
+                self.inbound.discarded(Discarded::Batch);
+                self.reject(&ErrorObject::invalid_request(
+                    "batches are not part of the negotiated revision; send one message per frame",
+                ));
+            }
             Err(error) => self.unreadable(frame, &error, None),
         }
     }
@@ -151,6 +155,12 @@ impl Mux {
     /// If the head contains the id, the error response has it, and a response fails its call at once.
     pub fn too_long(&self, head: &[u8], limit: usize, setting: &str) {
         self.unreadable(head, &ParseError::too_long(head, limit, setting), None);
+    }
+
+    /// Reports a frame that was too long, for a side that does not handle it as a message.
+    pub fn discard_too_long(&self, head: &[u8], limit: usize, setting: &str) {
+        let error = ParseError::too_long(head, limit, setting);
+        self.inbound.discarded(Discarded::Malformed(&error));
     }
 
     /// Sends an error response without an id.
@@ -234,10 +244,12 @@ impl Mux {
         let answer = response.outcome.map(mcp_jsonrpc::RawJson::copy);
         if !self.outgoing.complete(&id, Ok(answer)) {
             tracing::debug!(%id, "dropped a late or unknown response");
+            self.inbound.discarded(Discarded::UnknownResponse(&id));
         }
     }
 
     fn unreadable(&self, frame: &[u8], error: &ParseError, batch: Option<&Arc<BatchState>>) {
+        self.inbound.discarded(Discarded::Malformed(error));
         if error.is_response() {
             let failed = error.id().is_some_and(|id| {
                 let failure = crate::CallError::Malformed(error.clone());

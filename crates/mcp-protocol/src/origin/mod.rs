@@ -4,4 +4,4 @@ mod grant;
 mod request_origin;
 
 pub use grant::{Caller, Grant};
-pub use request_origin::{Principal, RequestOrigin, TransportFacts};
+pub use request_origin::{Network, Principal, RequestOrigin, TransportFacts};

@@ -20,8 +20,67 @@ pub struct RequestOrigin<'a> {
 
 /// Transport-specific facts about a request, created when a handler first reads them.
 pub trait TransportFacts: Send + Sync {
-    /// Returns the facts; for HTTP, `http::request::Parts`.
+    /// Returns the facts; for HTTP, `http::request::Parts` of an inbound request, and the `http::Uri` of
+    /// the server for an outbound one.
     fn facts(&self) -> &(dyn Any + Send + Sync);
+
+    /// Returns a header of the HTTP request that carries the message, if its value is text.
+    /// Default: none.
+    fn header(&self, _name: &str) -> Option<&str> {
+        None
+    }
+
+    /// Returns what is known about the network connection. Default: nothing.
+    fn network(&self) -> Option<Network> {
+        None
+    }
+}
+
+/// A network connection to a peer, for logs and telemetry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Network {
+    /// The name of the protocol in lower case, as in `http`.
+    pub protocol: &'static str,
+    /// The version of the protocol, as in `1.1`.
+    pub version: Option<&'static str>,
+    /// The host name or IP address of the server, and its port, seen from a client.
+    pub server: Option<(String, u16)>,
+    /// The IP address of the client, and its port, seen from a server.
+    pub client: Option<(String, u16)>,
+}
+
+impl Network {
+    /// Describes a connection with this protocol.
+    pub fn new(protocol: &'static str) -> Self {
+        Self {
+            protocol,
+            version: None,
+            server: None,
+            client: None,
+        }
+    }
+
+    /// Sets the version of the protocol.
+    #[must_use]
+    pub fn with_version(mut self, version: Option<&'static str>) -> Self {
+        self.version = version;
+        self
+    }
+
+    /// Sets the host name or IP address of the server, and its port.
+    #[must_use]
+    pub fn with_server(mut self, host: impl Into<String>, port: u16) -> Self {
+        self.server = Some((host.into(), port));
+        self
+    }
+
+    /// Sets the IP address of the client, and its port.
+    #[must_use]
+    pub fn with_client(mut self, address: impl Into<String>, port: u16) -> Self {
+        self.client = Some((address.into(), port));
+        self
+    }
 }
 
 impl<'a> RequestOrigin<'a> {
@@ -67,6 +126,16 @@ impl<'a> RequestOrigin<'a> {
     /// Returns the facts of the transport.
     pub fn facts(&self) -> Option<&'a (dyn Any + Send + Sync)> {
         self.facts.map(TransportFacts::facts)
+    }
+
+    /// Returns a header of the HTTP request that carries the message.
+    pub fn header(&self, name: &str) -> Option<&'a str> {
+        self.facts?.header(name)
+    }
+
+    /// Returns what is known about the network connection.
+    pub fn network(&self) -> Option<Network> {
+        self.facts?.network()
     }
 
     /// Returns whether the peer is the parent of this process, so that there is only one peer.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use mcp_jsonrpc::{Notification, ParseError, Request};
 
+use crate::middleware::{BlockingWork, Discarded};
 use crate::{BoxFuture, Closed, Exchange, Link, Outcome};
 
 /// One side of a connection, to which a transport passes the inbound messages.
@@ -39,6 +40,9 @@ pub trait Inbound: Send + Sync + 'static {
         true
     }
 
+    /// Called when a message of the peer is discarded. Default: nothing.
+    fn discarded(&self, _message: Discarded<'_>) {}
+
     /// Returns the time after which a request is answered with an error. Default: no limit.
     fn deadline(&self) -> Option<Duration> {
         None
@@ -57,7 +61,7 @@ pub enum Reply {
     /// still pending. Dropping it cancels the handler.
     Pending(BoxFuture<'static, Outcome>),
     /// A blocking handler, which needs a separate thread.
-    Blocking(Box<dyn FnOnce() -> Outcome + Send>),
+    Blocking(BlockingWork),
 }
 
 impl Reply {

@@ -2,6 +2,7 @@
 //!
 //! Specification: [lifecycle](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle).
 
+mod layered;
 mod server;
 mod state;
 

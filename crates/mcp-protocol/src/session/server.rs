@@ -2,15 +2,16 @@
 
 use std::fmt;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use mcp_jsonrpc::{ErrorObject, Notification, ParseError, Request, decode, quote};
 use mcp_types::{InitializeRequestParams, InitializeResult, method};
 
+use super::layered::Layered;
 use super::state::{ANSWERED, Agreed, ENDED, NEW, OPEN, Session};
 use crate::gate::Offers;
-use crate::middleware::{self, LayeredLink, Layers, Receive};
+use crate::middleware::{Discarded, LayeredLink, Receive, Role};
 use crate::modern::{
     self, ClientIdentity, RawRequestMeta, RequestMeta, StandardHeaders, StatelessServer,
 };
@@ -28,36 +29,6 @@ pub struct ServerSession {
     /// Set if no state is kept between requests.
     stateless: bool,
     layered: Option<Layered>,
-}
-
-/// The middleware of the server, for one session.
-struct Layered {
-    layers: Layers,
-    /// The session itself, which handles the messages behind the middleware.
-    this: Weak<ServerSession>,
-    revision: Arc<OnceLock<Revision>>,
-    /// Kept for the session, which holds a weak link.
-    link: OnceLock<Arc<dyn Link>>,
-}
-
-impl Layered {
-    /// Passes a request through the middleware to the session.
-    fn request(
-        &self,
-        request: &Request<'_>,
-        exchange: Exchange,
-        meta: Option<RequestMeta>,
-    ) -> Reply {
-        let Some(this) = self.this.upgrade() else {
-            return Reply::error(ErrorObject::internal("the session has ended"));
-        };
-        let revision = match &meta {
-            Some(meta) => Some(meta.revision),
-            None => self.revision.get().copied(),
-        };
-        let passing = middleware::Request::inbound(request, revision, exchange.link());
-        self.layers.to_server(passing, this, exchange, meta)
-    }
 }
 
 impl Receive for ServerSession {
@@ -82,12 +53,9 @@ impl ServerSession {
 
     fn create(service: Arc<dyn Service>, stateless: bool) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
-            layered: service.layers().map(|layers| Layered {
-                layers,
-                this: Weak::clone(this),
-                revision: Arc::default(),
-                link: OnceLock::new(),
-            }),
+            layered: service
+                .layers()
+                .map(|layers| Layered::new(layers, Weak::clone(this))),
             service,
             session: Arc::new(Session::new()),
             stateless_server: StatelessServer::new(),
@@ -256,6 +224,9 @@ impl ServerSession {
             return Reply::error(already_initialized());
         }
         self.set_layered_revision(revision);
+        if let (false, Some(layered)) = (self.stateless, &self.layered) {
+            layered.open(revision);
+        }
         self.session.phase.store(ANSWERED, Ordering::Release);
         Reply::ok(Payload::of(result))
     }
@@ -370,6 +341,12 @@ impl Inbound for ServerSession {
             || agreed.is_none_or(|agreed| agreed.revision.rules().error_without_id)
     }
 
+    fn discarded(&self, message: Discarded<'_>) {
+        if let Some(layered) = &self.layered {
+            layered.layers.discarded(Role::Server, message);
+        }
+    }
+
     fn deadline(&self) -> Option<Duration> {
         self.service.deadline()
     }
@@ -379,6 +356,9 @@ impl Inbound for ServerSession {
         self.session.phase.store(ENDED, Ordering::Release);
         lock(&self.session.subscriptions).clear();
         self.service.closed(&self.session);
+        if let Some(layered) = &self.layered {
+            layered.end(reason);
+        }
     }
 }
 

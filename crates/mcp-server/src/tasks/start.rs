@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject, RawJson, decode};
+use mcp_protocol::middleware::Layers;
 use mcp_protocol::modern::{CallState, DetachOutcome, PendingInput};
 use mcp_protocol::task::{Task, TaskCall};
 use mcp_protocol::{BoxFuture, Exchange, Link, Outcome, Reply, RequestContext, Rules, guarded};
@@ -199,6 +200,17 @@ impl Drop for RequestGuard {
     }
 }
 
+/// Passes a handler through the middleware of its request.
+fn in_background(
+    layers: &Option<Layers>,
+    handler: BoxFuture<'static, Outcome>,
+) -> BoxFuture<'static, Outcome> {
+    match layers {
+        Some(layers) => layers.background(handler),
+        None => handler,
+    }
+}
+
 /// The data from which a task is created.
 #[derive(Clone)]
 pub(super) struct NewTask {
@@ -209,6 +221,8 @@ pub(super) struct NewTask {
     task_link: Arc<TaskLink>,
     /// The request context for the handler.
     pub(super) context: RequestContext,
+    /// The middleware of the request.
+    layers: Option<Layers>,
 }
 
 impl NewTask {
@@ -255,6 +269,7 @@ impl NewTask {
             call,
             task_link,
             context: task_context,
+            layers: context.layers().cloned(),
         })
     }
 
@@ -271,8 +286,9 @@ impl NewTask {
         let answer = created_result(&runner.record.task, self.context.rules().stateless);
         self.task_link.detach(runner.record.task.id());
         let arguments = self.call.arguments.clone();
+        let layers = self.layers.take();
         let handler = run(core, tool, arguments, self.context, runtime.clone());
-        runner.spawn(Box::pin(handler), &runtime);
+        runner.spawn(in_background(&layers, Box::pin(handler)), &runtime);
         Ok(answer)
     }
 
@@ -291,7 +307,7 @@ impl NewTask {
         let answer = created_result(&runner.record.task, true);
         self.task_link.detach(runner.record.task.id());
         pending.set_detached(TRIES);
-        runner.spawn(handler, &runtime);
+        runner.spawn(in_background(&self.layers, handler), &runtime);
         DetachOutcome::Detached(Ok(answer))
     }
 

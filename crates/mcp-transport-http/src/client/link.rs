@@ -7,7 +7,8 @@ use crate::client::outbox::{self, QueuedMessage};
 use crate::client::state::ClientState;
 use mcp_jsonrpc::write_notification;
 use mcp_protocol::{
-    BoxFuture, Call, CallError, Closed, Connection, Delivery, Extras, Link, TransportError,
+    BoxFuture, Call, CallError, Closed, Connection, Delivery, Extras, Link, RequestOrigin,
+    TransportError,
 };
 use mcp_types::method;
 
@@ -94,5 +95,9 @@ impl Link for ClientState {
             Some(state) => start::start(state, method, params, extras),
             None => Call::failed(CallError::Closed(Closed::local())),
         }
+    }
+
+    fn origin(&self) -> RequestOrigin<'_> {
+        RequestOrigin::remote().with_facts(Some(&self.http.endpoint))
     }
 }

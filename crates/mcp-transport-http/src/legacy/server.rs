@@ -10,6 +10,7 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
 use mcp_jsonrpc::{ErrorObject, parse};
+use mcp_protocol::middleware::{Discarded, Role};
 use mcp_protocol::{Caller, Closed, Grant, Mux, MuxLimits, Principal, ServerSession};
 use tokio::time::{Instant, Sleep, sleep};
 
@@ -140,6 +141,9 @@ impl LegacyEndpoint {
         let session = self.session(parts)?;
         let message = read_body(body, &mcp_headers, &state.options, &state.bodies).await?;
         if let Err(error) = parse(&message.bytes, &state.options.message_limits) {
+            if let Some(layers) = state.service.layers() {
+                layers.discarded(Role::Server, Discarded::Malformed(&error));
+            }
             return Err(Refusal::unparsable(&error));
         }
         if session.mux.is_congested() {

@@ -229,6 +229,8 @@ fn receive(mux: &Arc<Mux>, line: FramedLine<'_>, role: &Role, spawner: &Spawner)
             // counted twice.
             if ParseError::too_long(head, limit, LINE_LIMIT).id().is_some() {
                 mux.too_long(head, limit, LINE_LIMIT);
+            } else {
+                mux.discard_too_long(head, limit, LINE_LIMIT);
             }
         }
     }

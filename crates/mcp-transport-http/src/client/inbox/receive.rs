@@ -10,6 +10,7 @@ use mcp_jsonrpc::{
     ErrorObject, Frame, Message, Notification, ParseError, ParseErrorKind, RawJson, RequestId,
     Response, parse, quote,
 };
+use mcp_protocol::middleware::Discarded;
 use mcp_protocol::{Answer, CallError, guarded};
 use mcp_types::method;
 
@@ -58,6 +59,7 @@ pub(crate) fn receive(
         }
         Ok(Frame::Batch(_)) => {
             tracing::warn!("the server sent a batch, which the revision does not allow");
+            state.inbound.discarded(Discarded::Batch);
             Received::UnexpectedBatch
         }
         Err(error) => unreadable(state, session, frame, error, own_id),
@@ -119,6 +121,7 @@ fn answer(state: &ClientState, response: Response<'_>, own_id: Option<i64>) -> R
         tracing::debug!(%id, "a response arrived on the stream of another call");
     } else {
         tracing::debug!(%id, "dropped a late or unknown response");
+        state.inbound.discarded(Discarded::UnknownResponse(&id));
     }
     Received::OtherResponse(id)
 }
@@ -130,6 +133,7 @@ fn unreadable(
     error: ParseError,
     own_id: Option<i64>,
 ) -> Received {
+    state.inbound.discarded(Discarded::Malformed(&error));
     // A truncated message has no kind, but its id may be complete.
     let is_answer = error.is_response() || error.kind() == ParseErrorKind::Syntax;
     if let Some(id) = error.id().filter(|_| is_answer) {

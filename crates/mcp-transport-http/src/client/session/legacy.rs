@@ -17,6 +17,7 @@ use std::time::Duration;
 use ::http::StatusCode;
 use bytes::Bytes;
 use mcp_jsonrpc::{Frame, Message, Notification, ParseError, Request, parse, quote};
+use mcp_protocol::middleware::Discarded;
 use mcp_protocol::{CallError, Closed, Exchange, Inbound, Mux, Reply, TransportError};
 use tokio::time::timeout;
 
@@ -207,6 +208,10 @@ impl Inbound for ForwardInbound {
 
     fn unreadable(&self, frame: &[u8], error: &ParseError) -> bool {
         self.0.unreadable(frame, error)
+    }
+
+    fn discarded(&self, message: Discarded<'_>) {
+        self.0.discarded(message);
     }
 
     fn deadline(&self) -> Option<Duration> {

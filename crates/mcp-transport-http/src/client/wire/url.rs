@@ -1,12 +1,13 @@
 //! The URL of a server.
 
+use std::any::Any;
 use std::fmt;
 
 use http::Uri;
 use http::uri::Scheme;
 use iri_string::format::ToDedicatedString;
 use iri_string::types::{UriAbsoluteString, UriReferenceStr};
-use mcp_protocol::TransportError;
+use mcp_protocol::{Network, TransportError, TransportFacts};
 
 /// A URL of a server or of a redirect. Its `Display` omits the query, which may contain a key.
 #[derive(Clone, PartialEq, Eq)]
@@ -88,6 +89,17 @@ impl ServerUrl {
         let mut target = reference.resolve_against(&base).to_dedicated_string();
         target.set_fragment(None);
         Self::parse(target.as_str()).ok()
+    }
+}
+
+impl TransportFacts for ServerUrl {
+    fn facts(&self) -> &(dyn Any + Send + Sync) {
+        &self.0
+    }
+
+    fn network(&self) -> Option<Network> {
+        let host = self.0.host().unwrap_or_default();
+        Some(Network::new("http").with_server(host, self.port()))
     }
 }
 

@@ -7,9 +7,9 @@ use std::sync::OnceLock;
 
 use http::header::AsHeaderName;
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, Version};
 
-use mcp_protocol::{Revision, TransportFacts};
+use mcp_protocol::{Network, Revision, TransportFacts};
 
 use crate::server::response::refusal::Refusal;
 
@@ -48,6 +48,25 @@ impl RequestHead {
 impl TransportFacts for RequestHead {
     fn facts(&self) -> &(dyn Any + Send + Sync) {
         self.parts_with_peer()
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        self.parts.headers.get(name)?.to_str().ok()
+    }
+
+    fn network(&self) -> Option<Network> {
+        let version = match self.parts.version {
+            Version::HTTP_10 => Some("1.0"),
+            Version::HTTP_11 => Some("1.1"),
+            Version::HTTP_2 => Some("2"),
+            Version::HTTP_3 => Some("3"),
+            _ => None,
+        };
+        let network = Network::new("http").with_version(version);
+        Some(match self.peer {
+            Some(PeerAddr(peer)) => network.with_client(peer.ip().to_string(), peer.port()),
+            None => network,
+        })
     }
 }
 

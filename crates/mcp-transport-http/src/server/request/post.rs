@@ -10,6 +10,7 @@ use http::{Response, StatusCode};
 use mcp_jsonrpc::{
     ErrorObject, Frame, Message, Notification, Request, Response as Answer, parse, write_error,
 };
+use mcp_protocol::middleware::{Discarded, Role};
 use mcp_protocol::modern::RawRequestMeta;
 use mcp_protocol::{AdmissionError, Grant, Inbound as _, Principal, ServerSession, guarded};
 use mcp_types::method;
@@ -45,7 +46,13 @@ where
     let request_body = read_body(body, &mcp_headers, &state.options, &state.bodies).await?;
     let frame = match parse(&request_body.bytes, &state.options.message_limits) {
         Ok(frame) => frame,
-        Err(error) => return Err(Refusal::unparsable(&error)),
+        Err(error) => {
+            // The message names no session, so the layers of the service are used.
+            if let Some(layers) = state.service.layers() {
+                layers.discarded(Role::Server, Discarded::Malformed(&error));
+            }
+            return Err(Refusal::unparsable(&error));
+        }
     };
     let class = classify(state, &frame, &mcp_headers)?;
     // Borrowed, because a parsed request is large and moving it costs more than most checks.
@@ -70,6 +77,7 @@ where
         (Frame::Batch(batch), _) => {
             let session = state.session(&head, &mcp_headers)?;
             if !session.inbound.accepts_batches() {
+                session.inbound.discarded(Discarded::Batch);
                 return Err(Refusal::bad_request(
                     "batches are not part of the negotiated revision; send one message per POST",
                 ));
@@ -164,9 +172,11 @@ fn batch_of_messages(
             Ok(Message::Notification(notification)) => notify(session, &notification),
             Ok(Message::Response(answer)) => complete(session, &answer),
             Err(error) if error.is_response() => {
+                session.inbound.discarded(Discarded::Malformed(&error));
                 tracing::warn!(%error, "the client sent a malformed response");
             }
             Err(error) => {
+                session.inbound.discarded(Discarded::Malformed(&error));
                 let id = error.id().filter(|id| !session.incoming.contains(id));
                 items.push(BatchItem::done(error_text(id, &error.to_error_object())));
             }
@@ -220,6 +230,7 @@ fn complete(session: &Arc<HttpSession>, answer: &Answer<'_>) {
     let outcome = answer.outcome.clone().map(mcp_jsonrpc::RawJson::copy);
     if !session.streams.outgoing.complete(id, Ok(outcome)) {
         tracing::debug!(%id, "dropped a late or unknown response");
+        session.inbound.discarded(Discarded::UnknownResponse(id));
     }
 }
 
