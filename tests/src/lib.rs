@@ -33,6 +33,8 @@ mod documents {
     struct Revisions;
     #[doc = include_str!("../../docs/guide/tasks.md")]
     struct Tasks;
+    #[doc = include_str!("../../docs/guide/telemetry.md")]
+    struct Telemetry;
     #[doc = include_str!("../../docs/guide/testing.md")]
     struct Testing;
     #[doc = include_str!("../../docs/guide/transports.md")]

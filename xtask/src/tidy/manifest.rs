@@ -21,12 +21,20 @@ mcp-auth: mcp-jsonrpc mcp-types mcp-protocol mcp-server mcp-transport-http
 mcp-server: mcp-jsonrpc mcp-types mcp-schema mcp-protocol mcp-macros
 mcp-client: mcp-jsonrpc mcp-types mcp-schema mcp-protocol
 mcp-tasks-redb: mcp-jsonrpc mcp-types mcp-protocol
+mcp-otel: mcp-jsonrpc mcp-types mcp-protocol
 mcp-tests: *
 xtask:
 ";
 
-/// Dependencies that only tests have: `mcp-server` re-exports the attributes of `mcp-macros`.
-const TEST_EDGES: &[(&str, &str)] = &[("mcp-macros", "mcp-server")];
+/// Dependencies that only tests have: `mcp-server` re-exports the attributes of `mcp-macros`, and `mcp-otel` is middleware
+/// of both roles.
+const TEST_EDGES: &[(&str, &str)] = &[
+    ("mcp-macros", "mcp-server"),
+    ("mcp-otel", "mcp-client"),
+    ("mcp-otel", "mcp-server"),
+    ("mcp-otel", "mcp-transport-http"),
+    ("mcp-otel", "mcp-transport-stdio"),
+];
 
 const DEV: &str = "dev-dependencies";
 const KINDS: [&str; 3] = ["dependencies", DEV, "build-dependencies"];

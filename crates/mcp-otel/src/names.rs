@@ -1,0 +1,84 @@
+//! The guard against invented names: an attribute of a metric has a limited number of values.
+
+use std::collections::HashSet;
+use std::sync::{PoisonError, RwLock};
+
+/// The value of an attribute for names that are not known.
+pub(crate) const OTHER: &str = "_other";
+
+/// Names longer than this number of bytes are never known.
+const MAX_LENGTH: usize = 256;
+/// Maximum number of error codes.
+const MAX_CODES: usize = 100;
+
+/// What a name belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NameKind {
+    Method,
+    Tool,
+    Prompt,
+    ErrorCode,
+}
+
+/// Names that occur in metrics.
+#[derive(Debug)]
+pub(crate) struct Names {
+    max: usize,
+    known: RwLock<[HashSet<Box<str>>; 4]>,
+}
+
+impl Names {
+    /// Creates an empty set for at most `max` names of each kind.
+    pub(crate) fn new(max: usize) -> Self {
+        Self {
+            max,
+            known: RwLock::default(),
+        }
+    }
+
+    pub(crate) fn is_known(&self, kind: NameKind, name: &str) -> bool {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known[kind as usize].contains(name)
+    }
+
+    /// Adds a name that the peer cannot have invented. Returns `false` if a limit is reached.
+    pub(crate) fn learn(&self, kind: NameKind, name: &str) -> bool {
+        if self.is_known(kind, name) {
+            return true;
+        }
+        let max = match kind {
+            NameKind::ErrorCode => self.max.min(MAX_CODES),
+            _ => self.max,
+        };
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let names = &mut known[kind as usize];
+        if names.len() >= max || name.len() > MAX_LENGTH {
+            return names.contains(name);
+        }
+        names.insert(name.into());
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_and_the_length_of_names_are_limited() {
+        let names = Names::new(2);
+        assert!(!names.is_known(NameKind::Tool, "a"));
+        for name in ["a", "b", "a"] {
+            assert!(names.learn(NameKind::Tool, name));
+        }
+        assert!(!names.learn(NameKind::Tool, "c"));
+        assert!(names.is_known(NameKind::Tool, "b"));
+        assert!(!names.is_known(NameKind::Tool, "c"));
+        assert!(names.learn(NameKind::Prompt, "c"));
+        assert!(!names.learn(NameKind::Prompt, &"x".repeat(MAX_LENGTH + 1)));
+        let codes = Names::new(1_000);
+        let learned =
+            (0..1_000).filter(|code: &u32| codes.learn(NameKind::ErrorCode, &code.to_string()));
+        assert_eq!(learned.count(), MAX_CODES);
+    }
+}

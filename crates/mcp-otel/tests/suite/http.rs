@@ -1,0 +1,90 @@
+//! Over HTTP: the network, the session, and the context of the transport.
+
+use mcp_client::serde_json::json;
+use mcp_transport_http::{Endpoint, Http, serve_with};
+use opentelemetry::trace::{SpanKind, TraceId};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::support::{REVISIONS, Records, client, server, texts};
+
+#[tokio::test]
+async fn the_context_of_http_is_a_link() {
+    for revision in REVISIONS {
+        let records = Records::new();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let endpoint = Endpoint::new(server(&records).layer(records.telemetry())).unwrap();
+        let serving = tokio::spawn(serve_with(listener, endpoint, std::future::pending()));
+        let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+        let transport = Http::new(format!("http://{address}/mcp"))
+            .unwrap()
+            .header("traceparent", parent)
+            .unwrap();
+        let builder = client().revision(revision).layer(records.telemetry());
+        let client = builder.connect(transport).await.unwrap();
+        client.call_tool("later", json!({})).await.unwrap();
+        let sent = records.span(&SpanKind::Client, "tools/call later");
+        let served = records.span(&SpanKind::Server, "tools/call later");
+        assert_eq!(
+            served.parent_span_id,
+            sent.span_context.span_id(),
+            "{revision}"
+        );
+        let [link] = &served.links[..] else {
+            panic!("{:?}", served.links);
+        };
+        let trace = TraceId::from_hex("0af7651916cd43dd8448eb211c80319c").unwrap();
+        assert_eq!(link.span_context.trace_id(), trace, "{revision}");
+
+        let (sent, served) = (texts(&sent.attributes), texts(&served.attributes));
+        for attributes in [&sent, &served] {
+            assert_eq!(attributes["network.transport"], "tcp");
+            assert_eq!(attributes["network.protocol.name"], "http");
+        }
+        assert_eq!(sent["server.address"], "127.0.0.1");
+        assert_eq!(sent["server.port"], address.port().to_string());
+        assert_eq!(served["client.address"], "127.0.0.1");
+        assert_eq!(served["network.protocol.version"], "1.1");
+        let has_session = served.contains_key("mcp.session.id");
+        assert_eq!(has_session, !revision.is_stateless(), "{revision}");
+
+        // A client without telemetry: the context of HTTP is the parent.
+        records.take_spans();
+        let transport = Http::new(format!("http://{address}/mcp"))
+            .unwrap()
+            .header("traceparent", parent)
+            .unwrap();
+        let plain = crate::support::client().revision(revision);
+        let plain = plain.connect(transport).await.unwrap();
+        plain.call_tool("now", json!({})).await.unwrap();
+        let served = records.span(&SpanKind::Server, "tools/call now");
+        assert_eq!(served.span_context.trace_id(), trace, "{revision}");
+        assert!(served.links.is_empty());
+        plain.close().await.unwrap();
+        client.close().await.unwrap();
+        serving.abort();
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_is_no_message_is_counted() {
+    let records = Records::new();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let endpoint = Endpoint::new(server(&records).layer(records.telemetry())).unwrap();
+    let serving = tokio::spawn(serve_with(listener, endpoint, std::future::pending()));
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n\
+         accept: application/json, text/event-stream\r\ncontent-length: 3\r\n\
+         connection: close\r\n\r\n{{x}}"
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.unwrap();
+    assert!(response.starts_with("HTTP/1.1 400"), "{response}");
+    let syntax = [("error.type", "syntax")];
+    assert_eq!(records.count("mcp.server.discarded.frames", &syntax), 1);
+    serving.abort();
+}
