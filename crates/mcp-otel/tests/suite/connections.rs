@@ -5,7 +5,7 @@ use mcp_transport_stdio::{Pipe, serve_io};
 use opentelemetry::trace::SpanKind;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
-use crate::support::{REVISIONS, Records, client, connect, server, texts};
+use crate::support::{INITIALIZE, REVISIONS, Records, client, connect, server, texts};
 
 #[tokio::test]
 async fn a_session_is_measured_from_initialize_to_its_end() {
@@ -43,8 +43,6 @@ async fn a_session_is_measured_from_initialize_to_its_end() {
         }
     }
 }
-
-const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
 
 #[tokio::test]
 async fn a_server_counts_what_it_discards() {

@@ -1,12 +1,14 @@
 //! Over HTTP: the network, the session, and the context of the transport.
 
+use std::net::SocketAddr;
+
 use mcp_client::serde_json::json;
 use mcp_transport_http::{Endpoint, Http, serve_with};
 use opentelemetry::trace::{SpanKind, TraceId};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::support::{REVISIONS, Records, client, server, texts};
+use crate::support::{INITIALIZE, REVISIONS, Records, client, server, texts};
 
 #[tokio::test]
 async fn the_context_of_http_is_a_link() {
@@ -63,28 +65,53 @@ async fn the_context_of_http_is_a_link() {
         assert!(served.links.is_empty());
         plain.close().await.unwrap();
         client.close().await.unwrap();
+        let sessions = if revision.is_stateless() { 0 } else { 2 };
+        let metric = "mcp.server.session.duration";
+        records
+            .wait(|records| records.count(metric, &[]) == sessions)
+            .await;
         serving.abort();
     }
 }
 
+/// Sends a message to the server and returns the response.
+async fn post(address: SocketAddr, headers: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let length = body.len();
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n\
+         accept: application/json, text/event-stream\r\ncontent-length: {length}\r\n\
+         {headers}connection: close\r\n\r\n{body}"
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.unwrap();
+    response
+}
+
 #[tokio::test]
-async fn a_body_that_is_no_message_is_counted() {
+async fn a_server_counts_what_it_discards() {
     let records = Records::new();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let endpoint = Endpoint::new(server(&records).layer(records.telemetry())).unwrap();
     let serving = tokio::spawn(serve_with(listener, endpoint, std::future::pending()));
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    let request = format!(
-        "POST /mcp HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n\
-         accept: application/json, text/event-stream\r\ncontent-length: 3\r\n\
-         connection: close\r\n\r\n{{x}}"
-    );
-    stream.write_all(request.as_bytes()).await.unwrap();
-    let mut response = String::new();
-    stream.read_to_string(&mut response).await.unwrap();
-    assert!(response.starts_with("HTTP/1.1 400"), "{response}");
-    let syntax = [("error.type", "syntax")];
-    assert_eq!(records.count("mcp.server.discarded.frames", &syntax), 1);
+    let refused = post(address, "", "{x}").await;
+    assert!(refused.starts_with("HTTP/1.1 400"), "{refused}");
+    let opened = post(address, "", INITIALIZE).await;
+    let mut headers = opened.lines();
+    let id = headers.find(|line| line.starts_with("mcp-session-id: "));
+    let session = format!("{}\r\n", id.unwrap());
+    let batch = r#"[{"jsonrpc":"2.0","id":3,"method":"ping"}]"#;
+    let refused = post(address, &session, batch).await;
+    assert!(refused.starts_with("HTTP/1.1 400"), "{refused}");
+    let late = r#"{"jsonrpc":"2.0","id":77,"result":{}}"#;
+    let accepted = post(address, &session, late).await;
+    assert!(accepted.starts_with("HTTP/1.1 202"), "{accepted}");
+    let frames = "mcp.server.discarded.frames";
+    for kind in ["syntax", "batch"] {
+        assert_eq!(records.count(frames, &[("error.type", kind)]), 1, "{kind}");
+    }
+    assert_eq!(records.count("mcp.server.discarded.responses", &[]), 1);
     serving.abort();
 }

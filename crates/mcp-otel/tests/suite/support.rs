@@ -21,6 +21,9 @@ use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracer, SdkTracerProvide
 
 pub(crate) const REVISIONS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
+/// The request that opens a session.
+pub(crate) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+
 /// The attributes of a span or data point, as text.
 pub(crate) type Attributes = BTreeMap<String, String>;
 
