@@ -6,6 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tokio::sync::Notify;
 
+#[cfg(feature = "server")]
+use crate::server::share::{Owner, OwnerShare, Shares};
+
 /// A limit on how much of something is in use at once: requests, threads, bytes.
 ///
 /// Cloning returns another handle to the same limit.
@@ -15,8 +18,23 @@ pub(crate) struct Capacity(Arc<Counter>);
 struct Counter {
     used: AtomicUsize,
     limit: usize,
+    /// Up to here owners are not told apart. At most `limit`.
+    #[cfg(feature = "server")]
+    common: usize,
+    #[cfg(feature = "server")]
+    shares: Option<Arc<Shares>>,
     is_draining: AtomicBool,
     idle: Notify,
+}
+
+/// The limit that was reached.
+#[cfg(feature = "server")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exhausted {
+    /// All of it is in use.
+    Limit,
+    /// More than half of it is in use, and the owner has its share.
+    Share,
 }
 
 impl Capacity {
@@ -24,6 +42,25 @@ impl Capacity {
         Self(Arc::new(Counter {
             used: AtomicUsize::new(0),
             limit,
+            #[cfg(feature = "server")]
+            common: limit,
+            #[cfg(feature = "server")]
+            shares: None,
+            is_draining: AtomicBool::new(false),
+            idle: Notify::new(),
+        }))
+    }
+
+    /// Creates a limit of which the first half is common. Of the other half each owner can take
+    /// `percent` of the limit, so that one owner cannot take all of it.
+    #[cfg(feature = "server")]
+    pub(crate) fn with_shares(limit: usize, percent: u8) -> Self {
+        let shares = Shares::of(limit, percent);
+        Self(Arc::new(Counter {
+            used: AtomicUsize::new(0),
+            limit,
+            common: if percent >= 100 { limit } else { limit / 2 },
+            shares: Some(Arc::new(shares)),
             is_draining: AtomicBool::new(false),
             idle: Notify::new(),
         }))
@@ -36,7 +73,22 @@ impl Capacity {
     /// Takes one unit, unless the limit is reached.
     pub(crate) fn try_acquire(&self) -> Option<Permit> {
         let mut permit = self.empty_permit();
-        permit.try_grow(1).then_some(permit)
+        let used = permit.add(1);
+        (used <= self.0.limit).then_some(permit)
+    }
+
+    /// Takes one unit for an owner.
+    ///
+    /// # Errors
+    /// The limit or the share of the owner is reached.
+    #[cfg(feature = "server")]
+    pub(crate) fn try_acquire_for(
+        &self,
+        owner: impl FnOnce() -> Option<Owner>,
+    ) -> Result<Permit, Exhausted> {
+        let mut permit = self.empty_permit();
+        permit.try_grow(1, owner)?;
+        Ok(permit)
     }
 
     /// Returns a permit of zero units that [grows](Permit::try_grow) in steps.
@@ -49,6 +101,8 @@ impl Capacity {
         Permit {
             counter: Arc::clone(&self.0),
             units: 0,
+            #[cfg(feature = "server")]
+            share: None,
         }
     }
 
@@ -84,24 +138,90 @@ impl fmt::Debug for Capacity {
 pub(crate) struct Permit {
     counter: Arc<Counter>,
     units: usize,
+    /// The units that were taken from the share of an owner.
+    #[cfg(feature = "server")]
+    share: Option<Box<OwnerShare>>,
 }
 
 impl Permit {
-    /// Takes more units. `false` if that exceeds the limit; the permit is then to be dropped.
-    pub(crate) fn try_grow(&mut self, units: usize) -> bool {
-        // Counted first, so that a refused permit is released by its `Drop` too.
+    /// Adds units and returns how many are in use. They are counted first, so that `Drop` also
+    /// releases a refused permit.
+    fn add(&mut self, units: usize) -> usize {
         self.units += units;
-        let used = self.counter.used.fetch_add(units, Ordering::AcqRel) + units;
-        used <= self.counter.limit
+        self.counter.used.fetch_add(units, Ordering::AcqRel) + units
+    }
+
+    fn subtract(&mut self, units: usize) {
+        self.units -= units;
+        let used = self.counter.used.fetch_sub(units, Ordering::SeqCst);
+        if used == units && self.counter.is_draining.load(Ordering::SeqCst) {
+            self.counter.idle.notify_one();
+        }
+    }
+}
+
+#[cfg(feature = "server")]
+impl Permit {
+    /// Takes more units for an owner, which is determined only if more than half of the limit is in
+    /// use.
+    ///
+    /// # Errors
+    /// The limit or the share of the owner is reached. The permit has not grown.
+    pub(crate) fn try_grow(
+        &mut self,
+        units: usize,
+        owner: impl FnOnce() -> Option<Owner>,
+    ) -> Result<(), Exhausted> {
+        let used = self.add(units);
+        if used <= self.counter.common {
+            return Ok(());
+        }
+        let taken = if used > self.counter.limit {
+            Err(Exhausted::Limit)
+        } else {
+            self.take_share(units, owner())
+        };
+        if taken.is_err() {
+            self.subtract(units);
+        }
+        taken
+    }
+
+    #[cold]
+    fn take_share(&mut self, units: usize, owner: Option<Owner>) -> Result<(), Exhausted> {
+        // Without an address or a principal, all clients look the same.
+        let (Some(owner), Some(shares)) = (owner, &self.counter.shares) else {
+            return Ok(());
+        };
+        let share = match &mut self.share {
+            Some(share) => share,
+            none => none.insert(Box::new(OwnerShare::new(shares, owner))),
+        };
+        share.try_grow(units).then_some(()).ok_or(Exhausted::Share)
+    }
+
+    /// Releases all but this many units.
+    pub(crate) fn shrink_to(&mut self, kept: usize) {
+        if self.units > kept {
+            drop(self.split_to(kept));
+        }
+    }
+
+    /// Moves all but this many units into another permit.
+    pub(crate) fn split_to(&mut self, kept: usize) -> Self {
+        let units = self.units.saturating_sub(kept);
+        self.units -= units;
+        Self {
+            counter: Arc::clone(&self.counter),
+            units,
+            share: self.share.as_mut().map(|share| share.split(units)),
+        }
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        let used = self.counter.used.fetch_sub(self.units, Ordering::SeqCst);
-        if used == self.units && self.counter.is_draining.load(Ordering::SeqCst) {
-            self.counter.idle.notify_one();
-        }
+        self.subtract(self.units);
     }
 }
 
@@ -109,18 +229,52 @@ impl Drop for Permit {
 mod tests {
     use super::*;
 
+    fn unknown() -> Option<Owner> {
+        None
+    }
+
+    fn address(last: u8) -> Option<Owner> {
+        Some(Owner::address([10, 0, 0, last].into()))
+    }
+
     #[test]
     fn permits_are_released_on_drop_including_refused_ones() {
         let capacity = Capacity::new(2);
         let first = capacity.try_acquire().unwrap();
         let mut second = capacity.permit();
-        assert!(second.try_grow(1));
+        assert_eq!(second.try_grow(1, unknown), Ok(()));
         assert!(capacity.try_acquire().is_none());
-        assert!(!second.try_grow(1));
-        assert_eq!(capacity.used(), 3);
+        assert_eq!(second.try_grow(1, unknown), Err(Exhausted::Limit));
+        assert_eq!(capacity.used(), 2);
         drop((first, second));
         assert_eq!(capacity.used(), 0);
         assert!(capacity.try_acquire().is_some());
+    }
+
+    #[test]
+    fn one_owner_takes_half_and_its_share() {
+        let capacity = Capacity::with_shares(100, 10);
+        let mut greedy = capacity.permit();
+        assert_eq!(greedy.try_grow(50, || panic!("not needed yet")), Ok(()));
+        assert_eq!(greedy.try_grow(10, || address(1)), Ok(()));
+        assert_eq!(greedy.try_grow(1, || address(1)), Err(Exhausted::Share));
+        let other = capacity.try_acquire_for(|| address(1));
+        assert_eq!(other.err(), Some(Exhausted::Share));
+        // Other owners are served.
+        let others: Vec<Permit> = (2..42)
+            .map(|last| capacity.try_acquire_for(|| address(last)).unwrap())
+            .collect();
+        assert_eq!(capacity.used(), 100);
+        let full = capacity.try_acquire_for(|| address(99));
+        assert_eq!(full.err(), Some(Exhausted::Limit));
+        // Units go back to the share that they came from.
+        let mut part = greedy.split_to(55);
+        part.shrink_to(2);
+        assert_eq!(greedy.try_grow(3, || address(1)), Ok(()));
+        assert_eq!(greedy.try_grow(1, || address(1)), Err(Exhausted::Limit));
+        drop((part, greedy, others));
+        assert_eq!(capacity.used(), 0);
+        assert!(capacity.0.shares.as_ref().unwrap().is_empty());
     }
 
     #[tokio::test]

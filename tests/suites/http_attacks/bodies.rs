@@ -131,7 +131,9 @@ async fn t07_a_compressed_body_is_refused() {
 // released afterwards.
 #[tokio::test]
 async fn t07_bodies_share_a_limit() {
-    let options = Options::new().with_max_total_body_bytes(100_000);
+    let options = Options::new()
+        .with_max_total_body_bytes(100_000)
+        .with_client_share(100);
     let served = RunningServer::start(server(&Gate::new()), options).await;
     let (_, session) = served.open().await;
     let half = session.post(of_length(80_000)).bytes();

@@ -12,7 +12,7 @@ use crate::prelude::*;
 #[tokio::test]
 async fn t18_at_the_limit_requests_are_rejected_at_once() {
     let gate = Gate::new();
-    let options = Options::new().with_max_in_flight(8);
+    let options = Options::new().with_max_in_flight(8).with_client_share(100);
     let served = RunningServer::start(server(&gate), options).await;
     let (mut conn, session) = served.open().await;
     let mut runs = Vec::new();

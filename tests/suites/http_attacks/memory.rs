@@ -8,13 +8,13 @@ use mcp_tests::tcp::{Conn, Session};
 use tokio::net::TcpStream;
 
 /// A server process that is ended with the test.
-struct Process {
+pub(super) struct Process {
     child: Child,
-    address: String,
+    pub(super) address: String,
 }
 
 impl Process {
-    fn start() -> Self {
+    pub(super) fn start() -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_bench-server"))
             .args(["--http", "127.0.0.1:0"])
             // Returns freed memory at once. By default glibc keeps such blocks, and they cannot be
@@ -31,12 +31,12 @@ impl Process {
         Self { child, address }
     }
 
-    async fn connect(&self) -> Conn {
+    pub(super) async fn connect(&self) -> Conn {
         Conn::new(TcpStream::connect(&self.address).await.unwrap())
     }
 
     /// The peak memory in bytes.
-    fn peak(&self) -> usize {
+    pub(super) fn peak(&self) -> usize {
         let status = format!("/proc/{}/status", self.child.id());
         let status = std::fs::read_to_string(status).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

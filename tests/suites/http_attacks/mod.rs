@@ -2,6 +2,8 @@
 //! attack in the threat model.
 
 mod bodies;
+#[cfg(target_os = "linux")]
+mod exhaustion;
 mod floods;
 mod h2;
 mod isolation;

@@ -130,7 +130,9 @@ const CAP: usize = 16;
 
 /// A server with a low limit, a session, and a connection for frames.
 async fn attacked(gate: &Gate) -> (RunningServer, Session, Raw) {
-    let options = Options::new().with_max_in_flight(CAP);
+    let options = Options::new()
+        .with_max_in_flight(CAP)
+        .with_client_share(100);
     let served = RunningServer::start(server(gate), options).await;
     let (_, session) = served.open().await;
     let raw = Raw::connect(&served).await;

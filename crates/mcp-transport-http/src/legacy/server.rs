@@ -61,7 +61,7 @@ impl LegacyEndpoint {
         self
     }
 
-    async fn serve<B>(&self, parts: Box<Parts>, body: B) -> Result<Response<Body>, Refusal>
+    async fn serve<B>(&self, parts: Box<RequestHead>, body: B) -> Result<Response<Body>, Refusal>
     where
         B: http_body::Body + Send,
         B::Data: Send,
@@ -82,7 +82,7 @@ impl LegacyEndpoint {
     }
 
     /// GET: opens a session, which ends with its event stream.
-    fn open(&self, parts: Box<Parts>) -> Result<Response<Body>, Refusal> {
+    fn open(&self, parts: Box<RequestHead>) -> Result<Response<Body>, Refusal> {
         let mcp_headers = McpHeaders::of(&parts.headers);
         admission::check_accept(&parts.headers, &mcp_headers, admission::EVENTS)?;
         let state = &self.state;
@@ -110,7 +110,7 @@ impl LegacyEndpoint {
         // Responses are sent on this stream, where a `WWW-Authenticate` challenge cannot replace
         // them.
         caller.grant = parts.extensions.get().map(Grant::unanswered);
-        caller.facts = Some(Box::new(RequestHead::new(*parts, None)));
+        caller.facts = Some(parts);
         let mux = Mux::on_behalf(inbound, limits, caller);
         let session = Arc::new(Session {
             mux: Arc::clone(&mux),
@@ -130,7 +130,7 @@ impl LegacyEndpoint {
 
     /// POST: receives one message, or a batch where the revision has batches. Responses are sent on
     /// the event stream.
-    async fn receive<B>(&self, parts: &Parts, body: B) -> Result<Response<Body>, Refusal>
+    async fn receive<B>(&self, parts: &RequestHead, body: B) -> Result<Response<Body>, Refusal>
     where
         B: http_body::Body + Send,
         B::Data: Send,
@@ -139,7 +139,7 @@ impl LegacyEndpoint {
         admission::check_content(&parts.headers, &mcp_headers)?;
         let state = &self.state;
         let session = self.session(parts)?;
-        let message = read_body(body, &mcp_headers, &state.options, &state.bodies).await?;
+        let message = read_body(body, parts, &mcp_headers, &state.options, &state.bodies).await?;
         if let Err(error) = parse(&message.bytes, &state.options.message_limits) {
             if let Some(layers) = state.service.layers() {
                 layers.discarded(Role::Server, Discarded::Malformed(&error));
@@ -155,7 +155,7 @@ impl LegacyEndpoint {
             return Err(no_session());
         }
         // One permit for the POST, because one body can contain several requests.
-        let permit = Arc::new(state.request_permit()?);
+        let permit = Arc::new(state.request_permit(parts)?);
         session.mux.receive(&message.bytes, &mut |work| {
             spawn(work, &state.threads, Arc::clone(&permit));
         });
@@ -211,7 +211,9 @@ where
         let this = self.clone();
         Box::pin(async move {
             let (parts, body) = request.into_parts();
-            let served = this.serve(Box::new(parts), body).await;
+            let served = this
+                .serve(Box::new(RequestHead::new(parts, None)), body)
+                .await;
             Ok(served.unwrap_or_else(Refusal::into_response))
         })
     }

@@ -60,15 +60,18 @@ impl Endpoint {
         service.start();
         let options = Arc::new(options);
         let revisions = service.facts().revisions;
+        let shared = |limit| Capacity::with_shares(limit, options.client_share_percent);
+        let responses = shared(options.max_total_response_bytes);
         Ok(Self(Arc::new(EndpointState {
             sessionless: Mutex::default(),
-            stateless: StatelessRequests::new(&service, &options),
+            stateless: StatelessRequests::new(&service, &options, &responses),
             has_handshake: revisions.iter().any(|revision| !revision.is_stateless()),
             revisions,
             sessions: Arc::new(SessionTable::new()),
-            in_flight: Capacity::new(options.max_in_flight),
-            subscriptions: Capacity::new(options.max_subscriptions),
-            bodies: Capacity::new(options.max_total_body_bytes),
+            in_flight: shared(options.max_in_flight),
+            subscriptions: shared(options.max_subscriptions),
+            bodies: shared(options.max_total_body_bytes),
+            responses,
             #[cfg(feature = "legacy")]
             legacy: Default::default(),
             threads: Capacity::new(options.max_blocking_handlers),

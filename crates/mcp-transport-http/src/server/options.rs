@@ -19,6 +19,8 @@ pub struct Options {
     pub(crate) message_limits: Limits,
     pub(crate) max_body_bytes: usize,
     pub(crate) max_total_body_bytes: usize,
+    pub(crate) max_total_response_bytes: usize,
+    pub(crate) client_share_percent: u8,
     pub(crate) body_timeout: Duration,
     pub(crate) max_in_flight: usize,
     pub(crate) max_subscriptions: usize,
@@ -39,6 +41,7 @@ pub struct Options {
     #[cfg(feature = "legacy")]
     pub(crate) legacy: bool,
     pub(crate) max_connections: usize,
+    pub(crate) max_streams_per_connection: u32,
     pub(crate) max_head_bytes: usize,
     pub(crate) head_timeout: Duration,
     pub(crate) write_timeout: Duration,
@@ -54,6 +57,8 @@ impl Default for Options {
             message_limits: Limits::default(),
             max_body_bytes: 4 << 20,
             max_total_body_bytes: 128 << 20,
+            max_total_response_bytes: 128 << 20,
+            client_share_percent: 10,
             body_timeout: Duration::from_secs(60),
             max_in_flight: 1_024,
             max_subscriptions: 10_000,
@@ -74,6 +79,7 @@ impl Default for Options {
             #[cfg(feature = "legacy")]
             legacy: false,
             max_connections: 16_384,
+            max_streams_per_connection: 32,
             max_head_bytes: 64 << 10,
             head_timeout: Duration::from_secs(30),
             write_timeout: Duration::from_secs(30),
@@ -177,9 +183,34 @@ impl Options {
         self
     }
 
+    /// Sets the maximum total size, in bytes, of responses and events that wait for their clients.
+    /// Default 128 MiB. A response that exceeds it is replaced by an error, and a stream ends and
+    /// can be resumed. While seven eighths of it are in use, new requests are rejected with 503.
+    /// Responses below 16 KiB are not counted; the number of requests in flight limits them.
+    #[must_use]
+    pub fn with_max_total_response_bytes(mut self, bytes: usize) -> Self {
+        self.max_total_response_bytes = bytes;
+        self
+    }
+
+    /// Sets the share of one client in the limits that all clients have in common: requests in
+    /// flight, subscriptions, bytes of request bodies and of responses. Default 10 percent.
+    ///
+    /// A client is a principal, or without authentication an address. Half of each limit is
+    /// available to every client. Of the other half, each client can take this share of the limit;
+    /// beyond it, the client gets 503. With 100 percent, one client can take all of a limit, which
+    /// suits a server whose clients all come from the address of one proxy and are not
+    /// authenticated. An endpoint in another HTTP server learns addresses from a
+    /// [`PeerAddr`](crate::PeerAddr) in the extensions of a request.
+    #[must_use]
+    pub fn with_client_share(mut self, percent: u8) -> Self {
+        self.client_share_percent = percent;
+        self
+    }
+
     /// Sets the maximum number of requests that run at once. Default 1,024; further requests are
-    /// rejected with 503. A request of a session whose client has disconnected counts until its
-    /// handler ends.
+    /// rejected with 503. A request counts until its client has taken the response. A request of a
+    /// session whose client has disconnected counts until its handler ends.
     #[must_use]
     pub fn with_max_in_flight(mut self, requests: usize) -> Self {
         self.max_in_flight = requests;
@@ -253,9 +284,17 @@ impl Options {
         self
     }
 
+    /// Sets the maximum number of requests and streams that one HTTP/2 connection has open at once
+    /// in [`serve_with`](crate::serve_with). Default 32; a client waits or opens another connection.
+    #[must_use]
+    pub fn with_max_streams_per_connection(mut self, streams: u32) -> Self {
+        self.max_streams_per_connection = streams;
+        self
+    }
+
     /// Sets the maximum size of a request head (request line and headers) for
     /// [`serve_with`](crate::serve_with), in bytes. Default 64 KiB, at least 8 KiB; a larger head
-    /// is rejected with 431.
+    /// is rejected with 431. Over HTTP/2 a head has at most 16 KiB. A head has at most 100 headers.
     #[must_use]
     pub fn with_max_head_bytes(mut self, bytes: usize) -> Self {
         self.max_head_bytes = bytes;
@@ -336,7 +375,8 @@ impl Options {
     }
 
     /// Sets how long [`serve_with`](crate::serve_with) waits for a client that does not read its
-    /// response. Default 30 s; then the connection is closed.
+    /// response. Default 30 s; then the connection is closed. Over HTTP/2, a stream is reset if its
+    /// client does not take 64 KiB of the response in this time.
     #[must_use]
     pub fn with_write_timeout(mut self, limit: Duration) -> Self {
         self.write_timeout = limit;

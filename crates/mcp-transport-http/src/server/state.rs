@@ -8,15 +8,16 @@ use http::{HeaderValue, StatusCode};
 use mcp_protocol::{Principal, Revision, Service};
 
 use crate::headers::PROTOCOL_VERSION;
-use crate::permit::{Capacity, Permit};
+use crate::permit::{Capacity, Exhausted, Permit};
 use crate::server::options::Options;
 use crate::server::request::admission;
-use crate::server::request::head::{DuplicateHeader, McpHeaders};
+use crate::server::request::head::{DuplicateHeader, McpHeaders, RequestHead};
 use crate::server::response::refusal::{Refusal, unsupported};
 use crate::server::running::table::StatelessRequests;
 use crate::server::session::HttpSession;
 use crate::server::session::id::SessionId;
 use crate::server::session::table::{SessionReservation, SessionTable};
+use crate::server::share::Owner;
 use crate::sync::lock;
 
 pub(crate) struct EndpointState {
@@ -35,6 +36,8 @@ pub(crate) struct EndpointState {
     pub(crate) subscriptions: Capacity,
     /// Bytes of request bodies in memory.
     pub(crate) bodies: Capacity,
+    /// Bytes of responses and events that wait for their clients.
+    pub(crate) responses: Capacity,
     #[cfg(feature = "legacy")]
     pub(crate) legacy: crate::legacy::sessions::LegacySessions,
     pub(crate) threads: Capacity,
@@ -60,24 +63,35 @@ impl EndpointState {
     }
 
     /// Takes a permit for a running request.
-    pub(crate) fn request_permit(&self) -> Result<Permit, Refusal> {
-        self.in_flight.try_acquire().ok_or_else(|| {
-            Refusal::busy(format!(
+    pub(crate) fn request_permit(&self, head: &RequestHead) -> Result<Permit, Refusal> {
+        // Refused before the handler runs, because its response would probably be dropped.
+        if self.responses.used() > self.responses.limit() / 8 * 7 {
+            return Err(Refusal::busy(
+                "other clients do not read their responses, and the limit of \
+                 Options::with_max_total_response_bytes is nearly reached; send again later",
+            ));
+        }
+        let permit = self.in_flight.try_acquire_for(|| head.owner());
+        permit.map_err(|exhausted| match exhausted {
+            Exhausted::Limit => Refusal::busy(format!(
                 "{} requests are in flight, the limit of Options::with_max_in_flight; \
                  send again later",
                 self.options.max_in_flight
-            ))
+            )),
+            Exhausted::Share => Refusal::share("requests in flight"),
         })
     }
 
     /// Takes a permit for a subscription. It replaces the permit for a running request.
-    pub(crate) fn subscription_permit(&self) -> Result<Permit, Refusal> {
-        self.subscriptions.try_acquire().ok_or_else(|| {
-            Refusal::busy(format!(
+    pub(crate) fn subscription_permit(&self, owner: Option<Owner>) -> Result<Permit, Refusal> {
+        let permit = self.subscriptions.try_acquire_for(|| owner);
+        permit.map_err(|exhausted| match exhausted {
+            Exhausted::Limit => Refusal::busy(format!(
                 "{} subscriptions are open, the limit of Options::with_max_subscriptions; \
                  subscribe again later",
                 self.options.max_subscriptions
-            ))
+            )),
+            Exhausted::Share => Refusal::share("subscriptions"),
         })
     }
 
@@ -147,7 +161,12 @@ impl EndpointState {
         if let Some((_, session)) = sessions.iter().find(|(served, _)| *served == revision) {
             return Ok(Arc::clone(session));
         }
-        let session = HttpSession::without_id(&self.service, &self.options, Some(revision));
+        let session = HttpSession::without_id(
+            &self.service,
+            &self.options,
+            &self.responses,
+            Some(revision),
+        );
         sessions.push((revision, Arc::clone(&session)));
         Ok(session)
     }

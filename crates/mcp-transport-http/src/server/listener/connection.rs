@@ -40,7 +40,7 @@ pub(crate) async fn serve(
     match tokio::time::timeout(timer.limits().head, http2::is_http2(&stream)).await {
         Ok(Ok(true)) => {
             let mut connection = Box::pin(http2::connection(stream, route, &timer));
-            timer.stop_head_timer();
+            timer.expect_streams();
             let ended = timer.serve(connection.as_mut(), |connection| {
                 connection.graceful_shutdown()
             });

@@ -6,6 +6,8 @@
 pub(crate) mod connection;
 #[cfg(feature = "http2")]
 mod http2;
+#[cfg(feature = "http2")]
+mod http2_stream;
 mod timers;
 mod write_timeout;
 

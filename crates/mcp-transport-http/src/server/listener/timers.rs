@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::error::Error as StdError;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -31,6 +31,9 @@ pub(crate) struct ConnectionLimits {
     pub(crate) write: Duration,
     /// The maximum size of a head in bytes, and of the buffer for a client that does not read.
     pub(crate) buffer: usize,
+    /// The maximum number of streams of an HTTP/2 connection.
+    #[cfg_attr(not(feature = "http2"), expect(dead_code, reason = "only for HTTP/2"))]
+    pub(crate) streams: u32,
 }
 
 impl ConnectionLimits {
@@ -39,6 +42,7 @@ impl ConnectionLimits {
             head: options.head_timeout,
             write: options.write_timeout,
             buffer: options.max_head_bytes.max(MIN_BUFFER),
+            streams: options.max_streams_per_connection,
         }
     }
 }
@@ -83,6 +87,10 @@ pub(crate) struct ConnectionTimer {
     head: AtomicU64,
     /// The tick at which the timeout for a client that does not read ends.
     write: AtomicU64,
+    /// The open streams of an HTTP/2 connection. A head is awaited while there are none.
+    streams: AtomicUsize,
+    /// Whether the client of an idle connection is notified before the connection is closed.
+    has_streams: AtomicBool,
     waker: Mutex<Option<Waker>>,
 }
 
@@ -117,6 +125,8 @@ impl TimerWheel {
             all: Arc::clone(&self.all),
             head: AtomicU64::new(NEVER),
             write: AtomicU64::new(NEVER),
+            streams: AtomicUsize::new(0),
+            has_streams: AtomicBool::new(false),
             waker: Mutex::default(),
         });
         timer.start_head_timer();
@@ -133,7 +143,7 @@ impl TimerWheel {
             let now = self.all.now.fetch_add(1, Ordering::AcqRel) + 1;
             let over = |until: &AtomicU64| until.load(Ordering::Acquire) <= now;
             self.all
-                .wake(|timer| over(&timer.head) || over(&timer.write));
+                .wake(|timer| timer.is_head_overdue() || over(&timer.write));
         }
     }
 
@@ -204,7 +214,23 @@ impl ConnectionTimer {
     /// Whether the timeout for a head has ended. While the client is still reading a response, the
     /// next head is not expected.
     fn is_head_overdue(&self) -> bool {
-        self.all.is_over(&self.head) && self.write.load(Ordering::Acquire) == NEVER
+        self.all.is_over(&self.head)
+            && self.write.load(Ordering::Acquire) == NEVER
+            && self.streams.load(Ordering::Acquire) == 0
+    }
+
+    /// Records that an HTTP/2 stream was opened.
+    #[cfg(feature = "http2")]
+    pub(super) fn stream_opened(&self) {
+        self.streams.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Records that an HTTP/2 stream was closed. The next head is awaited after the last one.
+    #[cfg(feature = "http2")]
+    pub(super) fn stream_closed(&self) {
+        // In this order, so that the timeout has its full time when the last stream is gone.
+        self.start_head_timer();
+        self.streams.fetch_sub(1, Ordering::AcqRel);
     }
 
     /// Starts the timeout for a client that does not read.
@@ -238,10 +264,12 @@ impl TimerGuard {
         &self.timer
     }
 
-    /// Stops the timeout for heads, because HTTP/2 has its own keep-alive.
+    /// The connection is HTTP/2: if it is idle, it is shut down gracefully before it is closed,
+    /// because a request may be on its way.
     #[cfg(feature = "http2")]
-    pub(crate) fn stop_head_timer(&self) {
-        self.timer.stop_head_timer();
+    pub(crate) fn expect_streams(&self) {
+        self.timer.has_streams.store(true, Ordering::Release);
+        self.timer.start_head_timer();
     }
 
     /// Serves the connection. At shutdown, `close` makes it end after its current request.
@@ -273,7 +301,18 @@ impl TimerGuard {
                 is_closing = true;
                 close(connection.as_mut());
             }
-            match connection.as_mut().poll(cx) {
+            let mut progress = connection.as_mut().poll(cx);
+            if progress.is_pending()
+                && !is_closing
+                && self.timer.has_streams.load(Ordering::Acquire)
+                && self.timer.is_head_overdue()
+            {
+                is_closing = true;
+                self.timer.start_head_timer();
+                close(connection.as_mut());
+                progress = connection.as_mut().poll(cx);
+            }
+            match progress {
                 Poll::Ready(ended) => Poll::Ready(ended.map_err(Into::into)),
                 Poll::Pending if self.timer.is_head_overdue() => Poll::Ready(Err(
                     "no request head within Options::with_head_timeout".into(),

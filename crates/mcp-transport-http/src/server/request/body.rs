@@ -7,9 +7,9 @@ use http::StatusCode;
 use http_body::Body;
 use tokio::time::{Instant, timeout_at};
 
-use crate::permit::{Capacity, Permit};
+use crate::permit::{Capacity, Exhausted, Permit};
 use crate::server::options::Options;
-use crate::server::request::head::McpHeaders;
+use crate::server::request::head::{McpHeaders, RequestHead};
 use crate::server::response::refusal::Refusal;
 
 /// A complete request body, and the permit for its memory.
@@ -24,6 +24,7 @@ pub(crate) struct RequestBody {
 /// The body is too large, too slow or incomplete, or the bodies in memory exceed their limit.
 pub(crate) async fn read_body<B>(
     body: B,
+    head: &RequestHead,
     mcp_headers: &McpHeaders<'_>,
     options: &Options,
     in_memory: &Capacity,
@@ -86,13 +87,15 @@ where
         if buffer.len() + data.remaining() > options.max_body_bytes {
             return Err(too_long());
         }
-        if !memory.try_grow(data.remaining()) {
-            return Err(Refusal::busy(format!(
+        let grown = memory.try_grow(data.remaining(), || head.owner());
+        grown.map_err(|exhausted| match exhausted {
+            Exhausted::Limit => Refusal::busy(format!(
                 "more than {} bytes of request bodies are in memory, the limit of \
                  Options::with_max_total_body_bytes; send again later",
                 in_memory.limit()
-            )));
-        }
+            )),
+            Exhausted::Share => Refusal::share("bytes of request bodies"),
+        })?;
         buffer.push(data);
         if body.is_end_stream() {
             break;

@@ -9,9 +9,10 @@ use http::header::AsHeaderName;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Version};
 
-use mcp_protocol::{Network, Revision, TransportFacts};
+use mcp_protocol::{Network, Principal, Revision, TransportFacts};
 
 use crate::server::response::refusal::Refusal;
+use crate::server::share::Owner;
 
 /// The head of a request, and the address of the client.
 pub(crate) struct RequestHead {
@@ -27,6 +28,16 @@ impl RequestHead {
             peer,
             told: OnceLock::new(),
         }
+    }
+
+    /// The client to which memory and work are charged.
+    pub(crate) fn owner(&self) -> Option<Owner> {
+        let extensions = &self.parts.extensions;
+        if let Some(principal) = extensions.get::<Principal>() {
+            return Some(Owner::Principal(principal.clone()));
+        }
+        let peer = self.peer.as_ref().or_else(|| extensions.get());
+        peer.map(|peer| Owner::address(peer.0.ip()))
     }
 
     /// Returns the head with a [`PeerAddr`] among its extensions.

@@ -43,7 +43,7 @@ where
     state.admit(&head, &mcp_headers)?;
     admission::check_content(&head.headers, &mcp_headers)?;
     admission::check_accept(&head.headers, &mcp_headers, BOTH)?;
-    let request_body = read_body(body, &mcp_headers, &state.options, &state.bodies).await?;
+    let request_body = read_body(body, &head, &mcp_headers, &state.options, &state.bodies).await?;
     let frame = match parse(&request_body.bytes, &state.options.message_limits) {
         Ok(frame) => frame,
         Err(error) => {
@@ -120,12 +120,14 @@ fn single_message(
         }
     };
     let permit = state
-        .request_permit()
+        .request_permit(&head)
         .map_err(|refusal| refusal.with_id(Some(request.id.clone())))?;
     let stream = new_stream(session, head);
     Ok(match run(state, session, &stream, request)? {
         Progress::Done(text) => {
-            Progress::Done(respond(session, stream, Some(text), StatusCode::OK))
+            let mut response = respond(session, stream, Some(text), StatusCode::OK);
+            response.body_mut().hold(permit);
+            Progress::Done(response)
         }
         Progress::Running(item) => {
             Progress::Running(PendingCall::single(session, stream, item, permit))
@@ -139,7 +141,7 @@ fn batch_of_messages(
     batch: &mcp_jsonrpc::Batch<'_>,
     mut head: Box<RequestHead>,
 ) -> Result<Progress<Response<Body>, PendingCall>, Refusal> {
-    let permit = state.request_permit()?;
+    let permit = state.request_permit(&head)?;
     if let Some(grant) = head.extensions.get::<Grant>().map(Grant::unanswered) {
         head.extensions.insert(grant);
     }
@@ -265,10 +267,11 @@ fn initialize(
     request: &Request<'_>,
     head: Box<RequestHead>,
 ) -> Result<Response<Body>, Refusal> {
-    let _permit = state.request_permit()?;
+    let _permit = state.request_permit(&head)?;
     if !state.options.sessions {
         state.forget_sessionless();
-        let session = HttpSession::without_id(&state.service, &state.options, None);
+        let session =
+            HttpSession::without_id(&state.service, &state.options, &state.responses, None);
         let stream = new_stream(&session, head);
         return Ok(match run(state, &session, &stream, request)? {
             Progress::Done(answer) => json(answer),
@@ -290,7 +293,13 @@ fn initialize(
         Refusal::busy("the server cannot create a session id; send again later")
     })?;
     let inbound = ServerSession::new(Arc::clone(&state.service));
-    let session = HttpSession::new(inbound, &state.options, Some(identity), principal);
+    let session = HttpSession::new(
+        inbound,
+        &state.options,
+        &state.responses,
+        Some(identity),
+        principal,
+    );
     let stream = new_stream(&session, head);
     let answer = match run(state, &session, &stream, request)? {
         Progress::Done(answer) => answer,

@@ -14,9 +14,14 @@ use mcp_jsonrpc::{RequestId, ResultTail, write_error, write_result, write_result
 use mcp_protocol::Outcome;
 
 use crate::headers::{EVENT_STREAM, JSON};
+use crate::permit::Permit;
 
 /// The response body of an [`Endpoint`](crate::Endpoint).
-pub struct Body(Kind);
+pub struct Body {
+    kind: Kind,
+    /// The permit of the request, which is in flight until its client has taken the JSON response.
+    slot: Option<Permit>,
+}
 
 enum Kind {
     Full(Bytes),
@@ -36,21 +41,33 @@ pub(crate) trait EventSource: Send + Sync + 'static {
 
 impl Body {
     pub(crate) fn empty() -> Self {
-        Self(Kind::Full(Bytes::new()))
+        Self::new(Kind::Full(Bytes::new()))
     }
 
     pub(crate) fn full(bytes: impl Into<Bytes>) -> Self {
-        Self(Kind::Full(bytes.into()))
+        Self::new(Kind::Full(bytes.into()))
     }
 
     /// Creates a body from non-empty parts.
     pub(crate) fn pieces(mut pieces: Vec<Bytes>) -> Self {
         pieces.reverse();
-        Self(Kind::Pieces(pieces))
+        Self::new(Kind::Pieces(pieces))
     }
 
     pub(crate) fn events(events: impl EventSource) -> Self {
-        Self(Kind::Events(Box::new(events)))
+        Self::new(Kind::Events(Box::new(events)))
+    }
+
+    fn new(kind: Kind) -> Self {
+        Self { kind, slot: None }
+    }
+
+    /// Keeps the permit of a request until the body is dropped. An event stream does not keep it,
+    /// because its events are charged while they are queued.
+    pub(crate) fn hold(&mut self, slot: Permit) {
+        if !matches!(self.kind, Kind::Events(_)) {
+            self.slot = Some(slot);
+        }
     }
 }
 
@@ -62,7 +79,7 @@ impl http_body::Body for Body {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let data = match &mut self.0 {
+        let data = match &mut self.kind {
             Kind::Full(bytes) if bytes.is_empty() => None,
             Kind::Full(bytes) => Some(std::mem::take(bytes)),
             Kind::Pieces(pieces) => pieces.pop(),
@@ -75,7 +92,7 @@ impl http_body::Body for Body {
     }
 
     fn is_end_stream(&self) -> bool {
-        match &self.0 {
+        match &self.kind {
             Kind::Full(bytes) => bytes.is_empty(),
             Kind::Pieces(pieces) => pieces.is_empty(),
             Kind::Events(events) => events.is_end(),
@@ -83,7 +100,7 @@ impl http_body::Body for Body {
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.0 {
+        match &self.kind {
             Kind::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
             Kind::Pieces(pieces) => {
                 SizeHint::with_exact(pieces.iter().map(|piece| piece.len() as u64).sum())
@@ -95,7 +112,7 @@ impl http_body::Body for Body {
 
 impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
+        match &self.kind {
             Kind::Full(bytes) => f.debug_tuple("Body").field(&bytes.len()).finish(),
             _ => f.write_str("Body(events)"),
         }
@@ -129,6 +146,8 @@ const MAX_COPIED: usize = 8 << 10;
 pub(crate) struct JsonText {
     start: Bytes,
     tail: Option<ResultTail>,
+    /// The memory of a long text.
+    memory: Option<Permit>,
 }
 
 impl From<Vec<u8>> for JsonText {
@@ -136,6 +155,7 @@ impl From<Vec<u8>> for JsonText {
         Self {
             start: whole.into(),
             tail: None,
+            memory: None,
         }
     }
 }
@@ -152,7 +172,11 @@ impl JsonText {
         let start = Bytes::copy_from_slice(&scratch);
         scratch.clear();
         SCRATCH.set(scratch);
-        Self { start, tail: None }
+        Self {
+            start,
+            tail: None,
+            memory: None,
+        }
     }
 
     /// Appends `tail`, without a copy.
@@ -161,6 +185,17 @@ impl JsonText {
             tail: Some(tail.clone()),
             ..self
         }
+    }
+
+    /// The bytes that belong to this text only.
+    pub(crate) fn unshared_len(&self) -> usize {
+        self.start.len()
+    }
+
+    /// Keeps a permit for the memory of the text.
+    pub(crate) fn with_memory(mut self, memory: Permit) -> Self {
+        self.memory = Some(memory);
+        self
     }
 
     /// Copies the text into one piece.
@@ -174,10 +209,14 @@ impl JsonText {
     }
 
     pub(crate) fn into_body(self) -> Body {
+        let start = match self.memory {
+            None => self.start,
+            Some(memory) => charged(self.start, memory),
+        };
         match self.tail {
-            None => Body::full(self.start),
+            None => Body::full(start),
             // The long part comes last, because hyper stops gathering buffers after a long one.
-            Some(tail) => Body::pieces(vec![self.start, Bytes::from_owner(tail)]),
+            Some(tail) => Body::pieces(vec![start, Bytes::from_owner(tail)]),
         }
     }
 }
@@ -188,6 +227,25 @@ pub(crate) fn json(text: impl Into<JsonText>) -> Response<Body> {
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
     response
+}
+
+/// The minimum length, in bytes, of a text whose memory is counted.
+pub(crate) const MIN_CHARGED: usize = 16 << 10;
+
+/// A text that keeps its permit until all copies of it are dropped.
+pub(crate) fn charged(text: Bytes, memory: Permit) -> Bytes {
+    struct Charged(
+        Bytes,
+        #[expect(dead_code, reason = "released on drop")] Permit,
+    );
+
+    impl AsRef<[u8]> for Charged {
+        fn as_ref(&self) -> &[u8] {
+            &self.0
+        }
+    }
+
+    Bytes::from_owner(Charged(text, memory))
 }
 
 /// Writes the JSON-RPC response with the outcome of a handler.

@@ -57,6 +57,14 @@ impl Refusal {
         Self::with_error(StatusCode::SERVICE_UNAVAILABLE, error).with_hint(Hint::RetryAfter)
     }
 
+    /// More than half of a limit is in use, and the client has its share.
+    pub(crate) fn share(what: &str) -> Self {
+        Self::busy(format!(
+            "the client has its share of the {what}, the limit of Options::with_client_share; \
+             send again later"
+        ))
+    }
+
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, message)
     }

@@ -5,11 +5,12 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::StatusCode;
-use mcp_jsonrpc::ErrorObject;
+use mcp_jsonrpc::{ErrorObject, RequestId, write_error};
 use mcp_protocol::{Outcome, Running, expired, http_headers};
 
-use crate::server::response::body::{JsonText, render};
+use crate::server::response::body::{self, JsonText, MIN_CHARGED};
 use crate::server::session::HttpSession;
+use crate::server::stream::Stream;
 
 /// The requests of one POST.
 pub(crate) enum Items {
@@ -93,6 +94,7 @@ impl BatchItem {
     pub(crate) fn poll(
         &mut self,
         session: &HttpSession,
+        stream: &Stream,
         is_stateless: bool,
         cx: &mut Context<'_>,
     ) -> Poll<()> {
@@ -103,7 +105,7 @@ impl BatchItem {
             Poll::Pending => return Poll::Pending,
             Poll::Ready(outcome) => outcome,
         };
-        self.end(session, is_stateless, &outcome);
+        self.end(session, stream, is_stateless, &outcome);
         Poll::Ready(())
     }
 
@@ -111,32 +113,53 @@ impl BatchItem {
     pub(crate) fn expire(
         &mut self,
         session: &HttpSession,
+        stream: &Stream,
         is_stateless: bool,
         limit: Option<Duration>,
     ) {
         if let Some(running) = &mut self.running {
             let outcome = running.end(Err(expired(limit)));
-            self.end(session, is_stateless, &outcome);
+            self.end(session, stream, is_stateless, &outcome);
         }
     }
 
-    fn end(&mut self, session: &HttpSession, is_stateless: bool, outcome: &Outcome) {
+    fn end(
+        &mut self,
+        session: &HttpSession,
+        stream: &Stream,
+        is_stateless: bool,
+        outcome: &Outcome,
+    ) {
         let Some(running) = self.running.take() else {
             return;
         };
         let exchange = running.exchange();
         session.incoming.forget(exchange);
         if exchange.settle() {
-            self.result = Some(render(exchange.id(), outcome));
+            self.result = Some(render(stream, exchange.id(), outcome));
             if let (true, Err(error)) = (is_stateless, outcome) {
                 self.status = status(http_headers::response_status(error.code));
             }
         } else if is_stateless {
             // Its client is still connected, so the server cancelled it.
             let error = ErrorObject::internal("the server is shutting down");
-            self.result = Some(render(exchange.id(), &Err(error)));
+            self.result = Some(render(stream, exchange.id(), &Err(error)));
             self.status = StatusCode::SERVICE_UNAVAILABLE;
         }
+    }
+}
+
+/// Writes the response with the outcome of a handler. A long one is charged to the responses that
+/// wait for their clients, and replaced by an error if there is no room.
+pub(crate) fn render(stream: &Stream, id: &RequestId, outcome: &Outcome) -> JsonText {
+    let text = body::render(id, outcome);
+    let length = text.unshared_len();
+    if length < MIN_CHARGED {
+        return text;
+    }
+    match stream.charge(length) {
+        Ok(memory) => text.with_memory(memory),
+        Err(error) => JsonText::write(|out| write_error(out, Some(id), &error)),
     }
 }
 

@@ -51,9 +51,19 @@ pub(crate) struct PendingCall {
 enum CallGuard {
     Session {
         _activity: ActivityGuard,
-        _permit: Permit,
+        permit: Permit,
     },
     Stateless(RunningGuard),
+}
+
+impl CallGuard {
+    /// The permit of a call that has finished. The call no longer counts as running.
+    fn into_permit(self) -> Option<Permit> {
+        match self {
+            Self::Session { permit, .. } => Some(permit),
+            Self::Stateless(guard) => guard.into_permit(),
+        }
+    }
 }
 
 /// What ends the wait in the task of the HTTP connection.
@@ -92,7 +102,7 @@ impl PendingCall {
     ) -> Self {
         let guard = CallGuard::Session {
             _activity: session.activity_guard(),
-            _permit: permit,
+            permit,
         };
         Self::new(session, stream, items, OnDisconnect::Finish, guard)
     }
@@ -177,7 +187,9 @@ impl PendingCall {
         let is_stateless = self.is_stateless();
         let mut is_pending = false;
         for item in self.items.as_mut_slice() {
-            is_pending |= item.poll(&self.session, is_stateless, cx).is_pending();
+            is_pending |= item
+                .poll(&self.session, &self.stream, is_stateless, cx)
+                .is_pending();
         }
         if is_pending {
             Poll::Pending
@@ -203,14 +215,18 @@ impl PendingCall {
     fn expire(&mut self) {
         let is_stateless = self.is_stateless();
         for item in self.items.as_mut_slice() {
-            item.expire(&self.session, is_stateless, self.limit);
+            item.expire(&self.session, &self.stream, is_stateless, self.limit);
         }
     }
 
     fn into_json(mut self) -> Response<Body> {
         let status = self.items.status();
         let result = self.items.take_result();
-        respond(&self.session, Arc::clone(&self.stream), result, status)
+        let mut response = respond(&self.session, Arc::clone(&self.stream), result, status);
+        if let Some(permit) = self.guard.take().and_then(CallGuard::into_permit) {
+            response.body_mut().hold(permit);
+        }
+        response
     }
 
     fn into_stream(self) -> Response<Body> {

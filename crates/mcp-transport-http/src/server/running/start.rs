@@ -13,9 +13,9 @@ use mcp_protocol::{
 use crate::permit::Capacity;
 use crate::server::request::head::{McpHeaders, RequestHead};
 use crate::server::request::revision::{check_param_headers, standard_headers};
-use crate::server::response::body::{Body, JsonText, render};
+use crate::server::response::body::{Body, JsonText};
 use crate::server::response::refusal::Refusal;
-use crate::server::running::items::{BatchItem, status};
+use crate::server::running::items::{BatchItem, render, status};
 use crate::server::running::pending::{PendingCall, respond};
 use crate::server::session::HttpSession;
 use crate::server::state::EndpointState;
@@ -50,7 +50,7 @@ pub(crate) fn start(
     let done = |outcome: &Outcome| {
         // Nothing else can have ended this exchange.
         exchange.settle();
-        Ok(Progress::Done(render(exchange.id(), outcome)))
+        Ok(Progress::Done(render(stream, exchange.id(), outcome)))
     };
     // Borrowed, because an outcome is large and moving it costs more than rendering a short one.
     let future = match &reply {
@@ -113,7 +113,7 @@ pub(crate) fn start_stateless(
 ) -> Result<Progress<Response<Body>, PendingCall>, Refusal> {
     let session = &state.stateless.session;
     let busy = |refusal: Refusal| refusal.with_id(Some(request.id.clone()));
-    let permit = state.request_permit().map_err(busy)?;
+    let permit = state.request_permit(&head).map_err(busy)?;
     let principal = head.extensions.get::<Principal>().cloned();
     let stream = Stream::for_request(&session.streams, head, principal, false);
     let link: Arc<dyn Link> = Arc::<Stream>::clone(&stream);
@@ -122,13 +122,15 @@ pub(crate) fn start_stateless(
     match progress_of(reply, &exchange, &state.threads) {
         Progress::Done(outcome) => {
             exchange.settle();
-            let text = render(exchange.id(), &outcome);
+            let text = render(&stream, exchange.id(), &outcome);
             let status = outcome_status(&outcome);
-            Ok(Progress::Done(respond(session, stream, Some(text), status)))
+            let mut response = respond(session, stream, Some(text), status);
+            response.body_mut().hold(permit);
+            Ok(Progress::Done(response))
         }
         Progress::Running(future) => {
             let permit = if exchange.is_endless() {
-                state.subscription_permit().map_err(busy)?
+                state.subscription_permit(stream.owner()).map_err(busy)?
             } else {
                 permit
             };

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use mcp_protocol::{Closed, Exchange, Service};
 
-use crate::permit::Permit;
+use crate::permit::{Capacity, Permit};
 use crate::server::options::Options;
 use crate::server::session::HttpSession;
 use crate::sync::lock;
@@ -19,9 +19,13 @@ pub(crate) struct StatelessRequests {
 }
 
 impl StatelessRequests {
-    pub(crate) fn new(service: &Arc<dyn Service>, options: &Arc<Options>) -> Self {
+    pub(crate) fn new(
+        service: &Arc<dyn Service>,
+        options: &Arc<Options>,
+        responses: &Capacity,
+    ) -> Self {
         Self {
-            session: HttpSession::without_id(service, options, None),
+            session: HttpSession::without_id(service, options, responses, None),
             running: Arc::default(),
         }
     }
@@ -51,11 +55,11 @@ impl RunningRequests {
         }
     }
 
-    fn remove(&self, number: u64) {
-        let left = lock(&self.running).remove(&number);
-        if let Some((exchange, _permit)) = left {
-            exchange.cancel();
-        }
+    /// Removes a request. Returns its permit, unless it was removed before.
+    fn remove(&self, number: u64) -> Option<Permit> {
+        let (exchange, permit) = lock(&self.running).remove(&number)?;
+        exchange.cancel();
+        Some(permit)
     }
 
     pub(crate) fn cancel_all(&self) {
@@ -75,6 +79,11 @@ pub(crate) struct RunningGuard {
 }
 
 impl RunningGuard {
+    /// Removes a request that has been answered. Returns its permit.
+    pub(crate) fn into_permit(self) -> Option<Permit> {
+        self.running.remove(self.number)
+    }
+
     /// Returns another guard for the same request.
     pub(crate) fn share(&self) -> Self {
         Self {

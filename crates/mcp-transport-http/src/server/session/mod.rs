@@ -39,10 +39,11 @@ impl HttpSession {
     pub(crate) fn new(
         inbound: Arc<ServerSession>,
         options: &Arc<Options>,
+        responses: &Capacity,
         identity: Option<SessionIdentity>,
         principal: Option<Principal>,
     ) -> Arc<Self> {
-        let streams = SessionStreams::new(Arc::clone(options), identity);
+        let streams = SessionStreams::new(Arc::clone(options), responses.clone(), identity);
         let standalone = Stream::for_session(&streams, principal.clone());
         let link: Arc<dyn Link> = Arc::<Stream>::clone(&standalone);
         inbound.opened(Arc::downgrade(&link));
@@ -64,10 +65,11 @@ impl HttpSession {
     pub(crate) fn without_id(
         service: &Arc<dyn Service>,
         options: &Arc<Options>,
+        responses: &Capacity,
         revision: Option<mcp_protocol::Revision>,
     ) -> Arc<Self> {
         let inbound = ServerSession::stateless(Arc::clone(service), revision);
-        Self::new(inbound, options, None, None)
+        Self::new(inbound, options, responses, None, None)
     }
 
     /// Whether the session keeps state between requests.

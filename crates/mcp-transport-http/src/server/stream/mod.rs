@@ -19,11 +19,14 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
+use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{Closed, Delivery, Outgoing, Principal};
 
+use crate::permit::{Capacity, Permit};
 use crate::server::options::Options;
 use crate::server::request::head::RequestHead;
 use crate::server::session::id::SessionId;
+use crate::server::share::Owner;
 use crate::sync::lock;
 use event_id::EventId;
 use queue::Queue;
@@ -32,6 +35,8 @@ use store::{Durability, StreamKey};
 /// State that the streams of one session share.
 pub(crate) struct SessionStreams {
     pub(crate) options: Arc<Options>,
+    /// Bytes of responses and events that wait for their clients.
+    pub(crate) responses: Capacity,
     /// None if nothing is kept between requests.
     pub(crate) identity: Option<SessionIdentity>,
     pub(crate) outgoing: Outgoing,
@@ -48,10 +53,15 @@ pub(crate) struct SessionIdentity {
 }
 
 impl SessionStreams {
-    pub(crate) fn new(options: Arc<Options>, identity: Option<SessionIdentity>) -> Arc<Self> {
+    pub(crate) fn new(
+        options: Arc<Options>,
+        responses: Capacity,
+        identity: Option<SessionIdentity>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             outgoing: Outgoing::new(options.max_in_flight_per_session),
             options,
+            responses,
             identity,
             next_number: AtomicU32::new(1),
             open: Mutex::default(),
@@ -168,6 +178,30 @@ impl Stream {
         })
     }
 
+    /// The client to which the messages of the stream are charged.
+    pub(crate) fn owner(&self) -> Option<Owner> {
+        match (&self.head, &self.principal) {
+            (Some(head), _) => head.owner(),
+            (None, principal) => principal.clone().map(Owner::Principal),
+        }
+    }
+
+    /// Takes a permit for the memory of a response of this many bytes.
+    ///
+    /// # Errors
+    /// Too many responses wait for their clients.
+    pub(crate) fn charge(&self, bytes: usize) -> Result<Permit, ErrorObject> {
+        let mut memory = self.streams.responses.permit();
+        match memory.try_grow(bytes, || self.owner()) {
+            Ok(()) => Ok(memory),
+            Err(_) => Err(ErrorObject::internal(format!(
+                "the request was processed, but its response of {bytes} bytes was dropped, because too \
+                 many responses wait for clients that do not read (Options::with_max_total_response_bytes, \
+                 Options::with_client_share)"
+            ))),
+        }
+    }
+
     /// Whether anything was sent. If not, the task is woken when it is.
     pub(crate) fn poll_started(&self, cx: &Context<'_>) -> bool {
         let mut state = lock(&self.state);
@@ -282,11 +316,23 @@ impl Stream {
         if queue.is_ending {
             return;
         }
-        queue.bytes += event.len();
+        let length = event.len();
+        queue.bytes += length;
         queue.events.push_back((state.sequence, event, stored));
-        if key.is_some() && queue.is_full(&self.streams.options) {
-            tracing::debug!("closed a stream that is not read; the client can resume it");
-            queue.truncate();
+        let memory = queue
+            .memory
+            .get_or_insert_with(|| self.streams.responses.permit());
+        let has_room = memory.try_grow(length, || self.owner()).is_ok();
+        if key.is_some() {
+            if !has_room || queue.is_full(&self.streams.options) {
+                tracing::debug!("closed a stream that is not read; the client can resume it");
+                queue.truncate();
+            }
+        } else if !has_room {
+            tracing::debug!("closed a stream, because too many events are not read");
+            queue.events.pop_back();
+            queue.bytes -= length;
+            state.has_gap = true;
         }
         state.wake();
     }

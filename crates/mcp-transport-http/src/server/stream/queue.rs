@@ -5,7 +5,9 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 
+use crate::permit::Permit;
 use crate::server::options::Options;
+use crate::server::response::body::{MIN_CHARGED, charged};
 use crate::server::stream::store::Durability;
 
 /// Events that wait for the connection.
@@ -13,6 +15,8 @@ use crate::server::stream::store::Durability;
 pub(crate) struct Queue {
     pub(crate) events: VecDeque<(u64, Bytes, Durability)>,
     pub(crate) bytes: usize,
+    /// The memory of the events.
+    pub(crate) memory: Option<Permit>,
     /// The connection ends after these events.
     pub(crate) is_ending: bool,
 }
@@ -43,7 +47,15 @@ impl Queue {
         self.events.truncate(kept);
         self.events.shrink_to_fit();
         self.bytes = self.events.iter().map(|(_, event, _)| event.len()).sum();
+        self.release();
         self.is_ending = true;
+    }
+
+    /// Releases the memory of events that were removed.
+    fn release(&mut self) {
+        if let Some(memory) = &mut self.memory {
+            memory.shrink_to(self.bytes);
+        }
     }
 
     /// Takes all events that are durable, up to the size of a frame.
@@ -82,10 +94,18 @@ impl Queue {
                 break;
             }
         }
-        if more.is_empty() {
-            first
-        } else {
-            Some(more.into())
+        if !more.is_empty() {
+            self.release();
+            return Some(more.into());
         }
+        // A long event is charged until the client has taken it.
+        let first = match (first, &mut self.memory) {
+            (Some(event), Some(memory)) if event.len() >= MIN_CHARGED => {
+                Some(charged(event, memory.split_to(self.bytes)))
+            }
+            (first, _) => first,
+        };
+        self.release();
+        first
     }
 }

@@ -1,0 +1,230 @@
+//! Streams of HTTP/2 connections: their responses are sent in chunks, and a stream whose client does
+//! not take a chunk in time is reset.
+//!
+//! The write timeout of the connection does not see such a client: with flow control it can keep
+//! single streams from sending anything while the connection works.
+//!
+//! Specification: [RFC 9113, section 5.2](https://www.rfc-editor.org/rfc/rfc9113#section-5.2).
+
+use std::convert::Infallible;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
+
+use bytes::{Buf, Bytes};
+use http::Response;
+use http_body::{Body as _, Frame, SizeHint};
+use hyper::rt::Executor;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::server::listener::timers::ConnectionTimer;
+use crate::server::response::body::Body;
+use crate::sync::lock;
+
+/// The maximum number of bytes of a response that are passed to hyper at once.
+const CHUNK: usize = 64 << 10;
+
+tokio::task_local! {
+    /// The stream that this task serves.
+    static STREAM: Arc<ChunkState>;
+}
+
+/// Runs the streams of a connection, and resets a stream whose client does not read.
+#[derive(Debug, Clone)]
+pub(super) struct StreamExecutor {
+    pub(super) write_timeout: Duration,
+}
+
+impl<F: Future<Output = ()> + Send + 'static> Executor<F> for StreamExecutor {
+    fn execute(&self, stream: F) {
+        let chunk = Arc::<ChunkState>::default();
+        let served = serve(stream, Arc::clone(&chunk), self.write_timeout);
+        tokio::spawn(STREAM.scope(chunk, served));
+    }
+}
+
+/// Serves a stream until it ends or its client does not take a chunk within `limit`. Dropping the
+/// future of hyper resets the stream and discards what hyper has buffered for it.
+async fn serve(stream: impl Future<Output = ()>, chunk: Arc<ChunkState>, limit: Duration) {
+    let mut stream = pin!(stream);
+    let mut timer: Option<Pin<Box<Sleep>>> = None;
+    std::future::poll_fn(|cx| {
+        if stream.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(());
+        }
+        let Some(since) = lock(&chunk.0).since else {
+            timer = None;
+            return Poll::Pending;
+        };
+        let end = since + limit;
+        let timer = timer.get_or_insert_with(|| Box::pin(sleep_until(end)));
+        if timer.deadline() != end {
+            timer.as_mut().reset(end);
+        }
+        ready!(timer.as_mut().poll(cx));
+        tracing::debug!(
+            "reset a stream whose client did not read the response within \
+             Options::with_write_timeout"
+        );
+        Poll::Ready(())
+    })
+    .await;
+}
+
+/// The chunk that hyper has and the client has not taken yet.
+#[derive(Default)]
+struct ChunkState(Mutex<Chunks>);
+
+#[derive(Default)]
+struct Chunks {
+    /// When the chunk was passed to hyper.
+    since: Option<Instant>,
+    waker: Option<Waker>,
+}
+
+/// A part of a response. Its end is recorded when hyper drops it: it was written to the socket, or
+/// the stream has ended.
+pub(crate) struct Chunk {
+    data: Bytes,
+    state: Arc<ChunkState>,
+}
+
+impl Drop for Chunk {
+    fn drop(&mut self) {
+        let mut chunks = lock(&self.state.0);
+        chunks.since = None;
+        if let Some(waker) = chunks.waker.take() {
+            waker.wake();
+        }
+    }
+}
+
+impl Buf for Chunk {
+    fn remaining(&self) -> usize {
+        self.data.len()
+    }
+
+    fn chunk(&self) -> &[u8] {
+        &self.data
+    }
+
+    fn advance(&mut self, count: usize) {
+        self.data.advance(count);
+    }
+}
+
+/// A response body that passes one chunk at a time to hyper. It ends after the last chunk was taken,
+/// so that the request is in flight until then.
+pub(crate) struct ChunkedBody<B> {
+    body: Option<B>,
+    /// Data of the body that is not in a chunk yet.
+    rest: Bytes,
+    state: Arc<ChunkState>,
+    _open: Option<OpenStream>,
+}
+
+impl<B: http_body::Body + Unpin> ChunkedBody<B> {
+    /// Creates the body in the task of its stream.
+    pub(super) fn new(body: B, open: Option<OpenStream>) -> Self {
+        Self {
+            body: Some(body),
+            rest: Bytes::new(),
+            state: STREAM.try_with(Arc::clone).unwrap_or_default(),
+            _open: open,
+        }
+    }
+
+    /// Converts a complete response of the listener itself.
+    pub(super) fn refusal(
+        mut response: Response<Body>,
+        open: Option<OpenStream>,
+    ) -> Response<Self> {
+        let mut cx = Context::from_waker(Waker::noop());
+        let rest = match Pin::new(response.body_mut()).poll_frame(&mut cx) {
+            Poll::Ready(Some(Ok::<_, Infallible>(frame))) => frame.into_data().unwrap_or_default(),
+            _ => Bytes::new(),
+        };
+        response.map(|_| Self {
+            body: None,
+            rest,
+            state: STREAM.try_with(Arc::clone).unwrap_or_default(),
+            _open: open,
+        })
+    }
+
+    fn is_chunk_pending(&self) -> bool {
+        lock(&self.state.0).since.is_some()
+    }
+}
+
+impl<B: http_body::Body + Unpin> http_body::Body for ChunkedBody<B> {
+    type Data = Chunk;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Chunk>, B::Error>>> {
+        let this = &mut *self;
+        {
+            let mut chunks = lock(&this.state.0);
+            if chunks.since.is_some() {
+                chunks.waker = Some(cx.waker().clone());
+                return Poll::Pending;
+            }
+        }
+        while this.rest.is_empty() {
+            let Some(body) = &mut this.body else {
+                return Poll::Ready(None);
+            };
+            let Some(frame) = ready!(Pin::new(body).poll_frame(cx)).transpose()? else {
+                return Poll::Ready(None);
+            };
+            match frame.into_data() {
+                Ok(mut data) => this.rest = data.copy_to_bytes(data.remaining()),
+                Err(frame) => {
+                    let trailers = frame.into_trailers().unwrap_or_default();
+                    return Poll::Ready(Some(Ok(Frame::trailers(trailers))));
+                }
+            }
+        }
+        let data = this.rest.split_to(this.rest.len().min(CHUNK));
+        lock(&this.state.0).since = Some(Instant::now());
+        let state = Arc::clone(&this.state);
+        Poll::Ready(Some(Ok(Frame::data(Chunk { data, state }))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        let is_end = self
+            .body
+            .as_ref()
+            .is_none_or(http_body::Body::is_end_stream);
+        is_end && self.rest.is_empty() && !self.is_chunk_pending()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let hint = self.body.as_ref().map(http_body::Body::size_hint);
+        let hint = hint.unwrap_or_else(|| SizeHint::with_exact(0));
+        match hint.exact() {
+            Some(length) => SizeHint::with_exact(length + self.rest.len() as u64),
+            None => SizeHint::new(),
+        }
+    }
+}
+
+/// An open stream. The head timer of the connection runs while no stream is open.
+pub(crate) struct OpenStream(Arc<ConnectionTimer>);
+
+impl OpenStream {
+    pub(super) fn new(timer: &Arc<ConnectionTimer>) -> Self {
+        timer.stream_opened();
+        Self(Arc::clone(timer))
+    }
+}
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        self.0.stream_closed();
+    }
+}

@@ -1,0 +1,129 @@
+//! Shares: how much of a limit one client can take.
+//!
+//! A client is a principal, or without authentication an address. Up to half of a limit, clients are
+//! not told apart, so that an ordinary request pays nothing for it.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex};
+
+use mcp_protocol::Principal;
+
+use crate::sync::lock;
+
+/// The client to which memory and work are charged.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Owner {
+    Principal(Principal),
+    Address(IpAddr),
+}
+
+impl Owner {
+    /// The client at an address. A network of IPv6 (64 bits) counts as one client, because its host
+    /// chooses the rest of its address.
+    pub(crate) fn address(address: IpAddr) -> Self {
+        Self::Address(match address.to_canonical() {
+            IpAddr::V6(address) => {
+                let network = address.to_bits() >> 64 << 64;
+                IpAddr::V6(network.into())
+            }
+            address => address,
+        })
+    }
+}
+
+/// How much each owner has taken of the second half of a limit.
+#[derive(Default)]
+pub(crate) struct Shares {
+    share: usize,
+    owners: Mutex<HashMap<Owner, usize>>,
+}
+
+impl Shares {
+    /// The share is `percent` of the limit, and at least one.
+    pub(crate) fn of(limit: usize, percent: u8) -> Self {
+        let share = (limit as u128 * u128::from(percent) / 100).max(1);
+        Self {
+            share: usize::try_from(share).unwrap_or(usize::MAX),
+            owners: Mutex::default(),
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn is_empty(&self) -> bool {
+        lock(&self.owners).is_empty()
+    }
+}
+
+/// The part of its share that one permit of an owner has taken. Released on drop.
+pub(crate) struct OwnerShare {
+    shares: Arc<Shares>,
+    owner: Owner,
+    units: usize,
+}
+
+impl OwnerShare {
+    pub(crate) fn new(shares: &Arc<Shares>, owner: Owner) -> Self {
+        Self {
+            shares: Arc::clone(shares),
+            owner,
+            units: 0,
+        }
+    }
+
+    /// Takes more units, unless the owner has its share.
+    pub(crate) fn try_grow(&mut self, units: usize) -> bool {
+        let mut owners = lock(&self.shares.owners);
+        let taken = owners.get(&self.owner).copied().unwrap_or(0);
+        let fits = taken.saturating_add(units) <= self.shares.share;
+        if fits {
+            owners.insert(self.owner.clone(), taken + units);
+            self.units += units;
+        }
+        fits
+    }
+
+    /// Releases up to this many units.
+    pub(crate) fn shrink(&mut self, units: usize) {
+        let units = units.min(self.units);
+        self.units -= units;
+        let mut owners = lock(&self.shares.owners);
+        if let Some(taken) = owners.get_mut(&self.owner) {
+            *taken -= units;
+            if *taken == 0 {
+                owners.remove(&self.owner);
+            }
+        }
+    }
+
+    /// Moves up to this many units to another permit.
+    pub(crate) fn split(&mut self, units: usize) -> Box<Self> {
+        let units = units.min(self.units);
+        self.units -= units;
+        Box::new(Self {
+            shares: Arc::clone(&self.shares),
+            owner: self.owner.clone(),
+            units,
+        })
+    }
+}
+
+impl Drop for OwnerShare {
+    fn drop(&mut self) {
+        self.shrink(self.units);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_network_is_one_client() {
+        let owner = |text: &str| Owner::address(text.parse().unwrap());
+        assert_eq!(owner("2001:db8::1"), owner("2001:db8::ffff:2"));
+        assert_ne!(owner("2001:db8::1"), owner("2001:db8:0:1::1"));
+        assert_eq!(owner("::ffff:10.0.0.1"), owner("10.0.0.1"));
+        assert_ne!(owner("10.0.0.2"), owner("10.0.0.1"));
+    }
+}

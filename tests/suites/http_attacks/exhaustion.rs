@@ -1,0 +1,115 @@
+//! Messages just below the limits, and clients that keep what they cause in memory.
+
+use std::time::Duration;
+
+use mcp_tests::tcp::{RunningServer, Session, tool};
+
+use super::h2::{Frames, H2};
+use super::memory::Process;
+use super::{Gate, server};
+use crate::prelude::*;
+
+const URI: &str = "http://localhost/mcp";
+
+/// Grown memory of a server process in MiB.
+fn grown(server: &Process, before: usize) -> usize {
+    (server.peak() - before) >> 20
+}
+
+// 6 connections with 30 streams each call a tool that returns nearly 4 MiB, and take nothing of it.
+#[tokio::test]
+async fn t17_responses_that_are_not_taken_hold_little_memory() {
+    let server = Process::start();
+    let mut conn = server.connect().await;
+    let mut calls = tokio::task::JoinSet::new();
+    let before = server.peak();
+    for _ in 0..6 {
+        let session = Session::open(&mut conn).await;
+        let arguments = json!({"bytes": (4 << 20) - 200});
+        let params = json!({"name": "big", "arguments": arguments});
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        let mut h2 = H2::with_window(&*server.address, 0).await;
+        calls.spawn(async move {
+            let mut replies = Vec::new();
+            for _ in 0..30 {
+                let headers = [("mcp-session-id", session.id())];
+                replies.push(h2.post(URI, &headers, call.to_string()).await);
+            }
+            replies
+        });
+    }
+    // Kept, so that the streams stay open.
+    let replies = calls.join_all().await;
+    let grown = grown(&server, before);
+    assert!(grown < 320, "{grown} MiB");
+    drop(replies);
+}
+
+// A stream whose client takes nothing, or only a part, is reset at the write timeout. Until then its
+// request is in flight. The connection continues.
+#[tokio::test]
+async fn t17_a_stream_that_is_not_taken_is_reset() {
+    let options = Options::new().with_write_timeout(Duration::from_millis(300));
+    let served = RunningServer::start(server(&Gate::new()), options).await;
+    let (_, session) = served.open().await;
+    let headers = [("mcp-session-id", session.id())];
+    for window in [0, 1_000] {
+        let mut h2 = H2::with_window(served.address, window).await;
+        let long = tool(1, "echo", &"x".repeat(1 << 20));
+        let unread = h2.post(URI, &headers, long).await;
+        assert_eq!(unread.status, 200);
+        assert_eq!(served.endpoint.in_flight(), 1, "{window}");
+        served.idle().await;
+        if window > 0 {
+            let reply = h2.post(URI, &headers, tool(2, "echo", "well")).await;
+            assert!(reply.text().await.contains("well"));
+        }
+    }
+}
+
+// 40 connections with 99 requests each, whose heads have 1,900 headers of one byte and whose bodies
+// never come.
+#[tokio::test]
+async fn t15_small_heads_do_not_become_much_memory() {
+    let server = Process::start();
+    let before = server.peak();
+    let mut conns = Vec::new();
+    for _ in 0..40 {
+        let mut conn = Frames::connect(&*server.address).await;
+        for _ in 0..99 {
+            conn.head(1_900).await;
+        }
+        conns.push(conn);
+    }
+    let mut last = Frames::connect(&*server.address).await;
+    last.head(0).await;
+    let (_, _session) = {
+        let mut conn = server.connect().await;
+        let session = Session::open(&mut conn).await;
+        (conn, session)
+    };
+    let grown = grown(&server, before);
+    assert!(grown < 64, "{grown} MiB");
+}
+
+// A connection without requests is closed after the head timeout, although it answers PINGs; one with
+// an open stream is not.
+#[tokio::test]
+async fn t16_an_idle_http2_connection_is_closed() {
+    let options = Options::new().with_head_timeout(Duration::from_millis(300));
+    let served = RunningServer::start(server(&Gate::new()), options).await;
+    let mut silent = Frames::connect(served.address).await;
+    let (_, session) = served.open().await;
+    let mut used = H2::connect(served.address).await;
+    let headers = [("mcp-session-id", session.id())];
+    let reply = used.post(URI, &headers, tool(1, "echo", "well")).await;
+    assert!(reply.text().await.contains("well"));
+    // The window keeps the stream open.
+    let mut busy = H2::with_window(served.address, 0).await;
+    let unread = busy.post(URI, &headers, tool(2, "echo", "well")).await;
+    silent.closed().await;
+    used.closed().await;
+    assert!(!busy.is_closed());
+    drop(unread);
+    busy.closed().await;
+}
