@@ -286,6 +286,11 @@ async fn only_declared_modes_are_answered() {
     assert_eq!(wire.call("elicitation/create", url).await, expected);
     wire.expect_error("elicitation/create", name_form(), -32602)
         .await;
+    for url in ["javascript:alert(1)", "file:///etc/passwd", "vscode://x"] {
+        let elsewhere = json!({ "mode": "url", "message": "x", "url": url, "elicitationId": "i" });
+        wire.expect_error("elicitation/create", elsewhere, -32602)
+            .await;
+    }
     let other = json!({ "mode": "smoke", "message": "x", "requestedSchema": {} });
     wire.expect_error("elicitation/create", other, -32602).await;
 }

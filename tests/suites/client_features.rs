@@ -89,6 +89,28 @@ async fn structured_output_is_checked_and_decoded() {
     }
 }
 
+// The pages of one list are kept together, so they have one limit, estimated before a page is decoded.
+#[tokio::test]
+async fn a_list_that_needs_too_much_memory_is_an_error() {
+    let builder = client().max_list_bytes(1 << 20);
+    let (mut wire, client) = PipeEnd::with_tools(builder).await;
+    let listing = listing(&client);
+    // Small text that needs much memory.
+    let objects: Vec<Value> = (0..500).map(|n| json!({ "a": n })).collect();
+    let schema = json!({ "type": "object", "examples": objects });
+    for page in 0..2 {
+        let request = wire.expect("tools/list").await;
+        let tool = json!({ "name": format!("t{page}"), "inputSchema": schema });
+        let page = json!({ "tools": [tool], "nextCursor": format!("{page}") });
+        wire.answer(&request, page).await;
+    }
+    let request = wire.expect("tools/list").await;
+    let tool = json!({ "name": "t2", "inputSchema": schema });
+    wire.answer(&request, json!({ "tools": [tool] })).await;
+    let error = listing.await.unwrap().unwrap_err().to_string();
+    assert!(error.contains("Builder::max_list_bytes"), "{error}");
+}
+
 // proves: PAGE-001, PAGE-007, PAGE-008, PAGE-009, PAGE-010, PROMPT-020, M-PAGE-001, M-PAGE-005, M-PAGE-006, M-PAGE-007, M-PROMPT-014, M-PAGE-008
 #[tokio::test]
 async fn lists_are_followed_to_their_end_with_cursors_untouched() {

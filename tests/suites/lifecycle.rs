@@ -277,6 +277,22 @@ async fn a_call_times_out_is_cancelled_and_its_late_answer_dropped() {
 }
 
 // proves: BASE-017, STDIO-002, M-AUTH-003
+// Cargo sets `CARGO_MANIFEST_DIR` for tests, which is used here like a variable with a secret.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_child_inherits_only_the_variables_that_programs_need() {
+    let script = r#"read line
+        echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"sh","version":"0"},"instructions":"'"${PATH:+path}-${CARGO_MANIFEST_DIR:+secret}"'"}}'
+        cat >/dev/null"#;
+    let child = mcp_transport_stdio::ChildProcess::new("sh").args(["-c", script]);
+    let basic = client().connect(child.clone()).await.unwrap();
+    assert_eq!(basic.instructions(), Some("path-"));
+    let all = client().connect(child.env_inherit()).await.unwrap();
+    assert_eq!(all.instructions(), Some("path-secret"));
+    basic.close().await.unwrap();
+    all.close().await.unwrap();
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn a_child_takes_its_credentials_from_the_environment() {

@@ -24,6 +24,8 @@ pub(crate) struct Shared {
     pub(crate) timeouts: Timeouts,
     /// Round trips with input that one call may take.
     pub(crate) max_round_trips: u32,
+    /// Estimated memory of all pages of one list.
+    pub(crate) max_list_bytes: usize,
     /// Whether a call of an unknown tool lists the tools first, on servers with tasks (2025-11-25).
     pub(crate) lists_before_call: bool,
     pub(crate) approve: Option<Approve>,

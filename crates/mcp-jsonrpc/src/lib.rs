@@ -34,7 +34,7 @@ pub use code::ErrorCode;
 pub use decode::{DecodeError, Members, decode, members};
 pub use error::{ErrorObject, ParseError, ParseErrorKind};
 pub use id::RequestId;
-pub use limits::Limits;
+pub use limits::{Limits, TreeSize};
 pub use message::{MemberPositions, Message, Notification, ParamMembers, Request, Response};
 pub use owned::{OwnedMessage, RawJson};
 pub use parse::{Batch, Frame, parse, read_string};

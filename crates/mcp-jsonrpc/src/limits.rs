@@ -1,4 +1,6 @@
-//! Limits on the size and structure of one frame.
+//! Limits on the size and structure of one frame, and the estimated memory of a parsed text.
+
+use crate::scan::Scanner;
 
 /// Limits on one frame. [`parse`](crate::parse) checks them before it builds anything.
 ///
@@ -60,6 +62,72 @@ impl Default for Limits {
             nodes: 250_000,
             id_bytes: 1_024,
             batch: 64,
+        }
+    }
+}
+
+/// Bytes of a value in an array or object, besides its text.
+const NODE: usize = 32;
+/// Bytes of an array or object, besides its values: objects reserve memory for several members.
+const CONTAINER: usize = 672;
+
+/// The size of a JSON text, and of the tree into which it would be parsed.
+///
+/// Small objects need much more memory than text: a `serde_json::Value` of `{"a":1}` has 80 times
+/// the size. Check or charge this estimate before a tree is built that outlives its message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct TreeSize {
+    /// Bytes of the text.
+    pub bytes: usize,
+    /// Values of any kind, arrays and objects included.
+    pub nodes: usize,
+    /// Arrays and objects.
+    pub containers: usize,
+}
+
+impl TreeSize {
+    /// Measures a JSON text in one pass. Text that is not JSON counts up to the first error.
+    ///
+    /// ```
+    /// use mcp_jsonrpc::TreeSize;
+    ///
+    /// let size = TreeSize::of(r#"{"a":[1,2]}"#);
+    /// assert_eq!((size.bytes, size.nodes, size.containers), (11, 4, 2));
+    /// ```
+    pub fn of(text: &str) -> Self {
+        let limits = Limits {
+            depth: Limits::MAX_DEPTH,
+            containers: usize::MAX,
+            nodes: usize::MAX,
+            ..Limits::default()
+        };
+        let mut scan = Scanner::new(text, &limits);
+        scan.space();
+        // An error ends the count.
+        let _ = scan.value();
+        let (nodes, containers) = scan.counts();
+        Self {
+            bytes: text.len(),
+            nodes,
+            containers,
+        }
+    }
+
+    /// Returns the estimated memory of the tree in bytes, an upper bound for common JSON.
+    pub fn heap_bytes(&self) -> usize {
+        self.bytes + NODE * self.nodes + CONTAINER * self.containers
+    }
+}
+
+impl std::ops::Add for TreeSize {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            bytes: self.bytes + other.bytes,
+            nodes: self.nodes + other.nodes,
+            containers: self.containers + other.containers,
         }
     }
 }

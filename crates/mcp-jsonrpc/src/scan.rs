@@ -50,6 +50,11 @@ impl<'a> Scanner<'a> {
         self.depth
     }
 
+    /// Returns the numbers of values and of containers so far.
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        (self.nodes, self.containers)
+    }
+
     /// Continues at `at`, inside a container of depth one.
     pub(crate) fn resume(&mut self, at: usize) {
         self.at = at;

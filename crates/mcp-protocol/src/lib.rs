@@ -16,6 +16,7 @@
 //! [basic]: https://modelcontextprotocol.io/specification/2025-11-25/basic
 
 mod ask;
+mod budget;
 pub mod downgrade;
 mod exchange;
 pub mod gate;
@@ -31,6 +32,7 @@ mod sync;
 pub mod task;
 
 pub use ask::{AskError, form, sampling};
+pub use budget::{Budget, BudgetPermit, OverBudget};
 pub use exchange::{
     AdmissionError, Cancelled, Deadline, Exchange, Incoming, Outgoing, RequestContext, Running,
     Timeouts, expired, guarded,

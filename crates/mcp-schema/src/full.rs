@@ -8,10 +8,13 @@ use jsonschema::{PatternOptions, ValidationError};
 use serde_json::Value;
 
 use super::dialect::Dialect;
-use super::{SchemaError, Violation, words};
+use super::graph::Graph;
+use super::{Origin, SchemaError, Violation, words};
 
 /// Maximum size of one compiled regular expression, in bytes.
 const PATTERN_BYTES: usize = 256 * 1024;
+/// Maximum size of all compiled regular expressions of a schema of a peer, in bytes.
+const PATTERNS_BYTES: usize = 4 << 20;
 /// For values that cost more steps, the position of a violation is not reported: the engine collects
 /// every error of an alternative, which takes memory.
 const DETAILED_STEPS: u64 = 100_000;
@@ -19,10 +22,19 @@ const DETAILED_STEPS: u64 = 100_000;
 pub(super) struct Engine(jsonschema::Validator);
 
 impl Engine {
-    pub(super) fn compile(root: &Value, dialect: Dialect) -> Result<Self, SchemaError> {
+    pub(super) fn compile(
+        root: &Value,
+        dialect: Dialect,
+        graph: &Graph,
+        origin: Origin,
+    ) -> Result<Self, SchemaError> {
+        let pattern_bytes = match origin {
+            Origin::Own => PATTERN_BYTES,
+            Origin::Foreign => PATTERN_BYTES.min(PATTERNS_BYTES / graph.patterns.max(1)),
+        };
         let patterns = PatternOptions::regex()
-            .size_limit(PATTERN_BYTES)
-            .dfa_size_limit(PATTERN_BYTES);
+            .size_limit(pattern_bytes)
+            .dfa_size_limit(pattern_bytes);
         let options = jsonschema::options()
             .with_draft(draft(dialect))
             .with_pattern_options(patterns)
@@ -32,7 +44,7 @@ impl Engine {
         // The crate panics on schemas that use one `$id` for two places.
         match catch_unwind(AssertUnwindSafe(|| options.build(root))) {
             Ok(Ok(validator)) => Ok(Self(validator)),
-            Ok(Err(error)) => Err(refused(&error)),
+            Ok(Err(error)) => Err(refused(&error, pattern_bytes)),
             Err(_) => Err(SchemaError::new(
                 "the schema uses the same \"$id\" for different schemas: make each unique",
             )),
@@ -66,7 +78,7 @@ fn draft(dialect: Dialect) -> jsonschema::Draft {
 }
 
 /// Converts the error for a schema that violates its dialect or refers outside of itself.
-fn refused(error: &ValidationError<'_>) -> SchemaError {
+fn refused(error: &ValidationError<'_>, pattern_bytes: usize) -> SchemaError {
     let at = error.instance_path().as_str();
     if let ValidationErrorKind::Referencing(error) = error.kind() {
         return SchemaError::new(format!(
@@ -79,7 +91,7 @@ fn refused(error: &ValidationError<'_>) -> SchemaError {
         return SchemaError::new(format!(
             "the regular expression at {at:?} is not supported: {}; look-around and \
              back-references are not available, and a compiled expression has at most \
-             {PATTERN_BYTES} bytes",
+             {pattern_bytes} bytes",
             words::describe(error.instance())
         ));
     }

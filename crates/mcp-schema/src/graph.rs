@@ -53,6 +53,8 @@ pub(super) struct Node {
 #[derive(Debug, Default)]
 pub(super) struct Graph {
     pub(super) nodes: Vec<Node>,
+    /// Number of regular expressions.
+    pub(super) patterns: usize,
 }
 
 impl Graph {
@@ -65,7 +67,6 @@ impl Graph {
             ids: HashMap::new(),
             anchors: HashMap::new(),
             references: Vec::new(),
-            patterns: 0,
         };
         walk.visit(root)?;
         walk.connect()?;
@@ -117,7 +118,6 @@ struct Walk<'a> {
     ids: HashMap<*const Value, Id>,
     anchors: HashMap<&'a str, Vec<Id>>,
     references: Vec<(Id, &'a str)>,
-    patterns: usize,
 }
 
 impl<'a> Walk<'a> {
@@ -270,9 +270,9 @@ impl<'a> Walk<'a> {
     }
 
     fn pattern(&mut self, id: Id, pattern: &str) -> Result<(), SchemaError> {
-        self.patterns += 1;
+        self.graph.patterns += 1;
         self.node(id).weight += pattern.len() as u64;
-        if self.foreign && self.patterns > PATTERNS {
+        if self.foreign && self.graph.patterns > PATTERNS {
             return Err(SchemaError::new(format!(
                 "the schema has more than {PATTERNS} regular expressions: remove some"
             )));

@@ -84,7 +84,7 @@ impl Validator {
         let dialect = Dialect::of(schema)?;
         let graph = Graph::of(&root, dialect, origin)?;
         let cost = Cost::of(&graph)?;
-        let engine = Engine::compile(&root, dialect)?;
+        let engine = Engine::compile(&root, dialect, &graph, origin)?;
         Ok(Self { engine, cost })
     }
 

@@ -8,6 +8,8 @@ use super::SchemaError;
 
 /// Maximum size of a schema of a peer, in bytes.
 const BYTES: usize = 256 * 1024;
+/// Maximum number of arrays and objects in a schema of a peer.
+const CONTAINERS: usize = 8_192;
 /// Maximum levels of a schema of a peer.
 const DEPTH: usize = 64;
 /// Maximum levels of any schema, because it is traversed by recursion.
@@ -19,8 +21,9 @@ const OWN_DEPTH: usize = 128;
 pub enum Origin {
     /// This program.
     Own,
-    /// A peer. The schema is limited to 256 KiB, 64 levels, 1,000 references and 256 patterns, and
-    /// its references must stay inside the schema.
+    /// A peer. The schema is limited to 256 KiB, 8,192 arrays and objects, 64 levels, 1,000 references
+    /// and 256 patterns, which share 4 MiB of compiled expressions. Its references must stay inside
+    /// the schema.
     Foreign,
 }
 
@@ -39,7 +42,21 @@ pub(super) fn check(schema: &Value, origin: Origin) -> Result<(), SchemaError> {
             "the schema is larger than {BYTES} bytes: shorten it"
         )));
     }
+    if origin == Origin::Foreign && containers(schema) > CONTAINERS {
+        return Err(SchemaError::new(format!(
+            "the schema has more than {CONTAINERS} arrays and objects: move repeated parts of it to \
+             \"$defs\""
+        )));
+    }
     Ok(())
+}
+
+fn containers(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(containers).sum::<usize>(),
+        Value::Object(members) => 1 + members.values().map(containers).sum::<usize>(),
+        _ => 0,
+    }
 }
 
 fn is_deeper(value: &Value, max: usize) -> bool {

@@ -59,6 +59,8 @@ impl StoreFile {
         }
         let io = |error| OpenError::io(path, error);
         let file = open_options.open(path).map_err(io)?;
+        #[cfg(unix)]
+        keep_private(&file).map_err(io)?;
         let is_new = file.metadata().map_err(io)?.len() == 0;
         let mut builder = Builder::new();
         builder.set_cache_size(self.options.cache);
@@ -172,6 +174,18 @@ impl StoreFile {
         let path = self.path.display();
         Err(StoreError::Unavailable(format!("{path}: {reason}")))
     }
+}
+
+/// Makes the file readable only by its owner, also if it existed with another mode.
+#[cfg(unix)]
+fn keep_private(file: &std::fs::File) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mut permissions = file.metadata()?.permissions();
+    if permissions.mode() & 0o077 != 0 {
+        permissions.set_mode(0o600);
+        file.set_permissions(permissions)?;
+    }
+    Ok(())
 }
 
 /// Returns the format of a database: `None` if it is empty, zero if it is not a task store.

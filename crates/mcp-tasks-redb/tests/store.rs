@@ -249,6 +249,11 @@ async fn files_that_are_no_store_are_refused_and_named() {
 async fn only_the_owner_can_read_the_file() {
     use std::os::unix::fs::PermissionsExt as _;
     let place = TempFile::new();
-    let mode = fs::metadata(place.store().path()).unwrap().permissions();
-    assert_eq!(mode.mode() & 0o777, 0o600);
+    let path = place.store().path().to_owned();
+    let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(), 0o600);
+    // A file that was copied there, for example.
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    drop(place.store());
+    assert_eq!(mode(), 0o600);
 }

@@ -40,7 +40,7 @@ pub async fn run(mut args: impl Iterator<Item = String>) -> Result<(), Fault> {
         Some("--http") => builder.connect(Http::new(target)?).await?,
         Some("--stdio") => {
             builder
-                .connect(ChildProcess::new(target).args(args))
+                .connect(ChildProcess::new(target).args(args).env_inherit())
                 .await?
         }
         _ => return Err(USAGE.into()),

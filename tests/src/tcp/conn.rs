@@ -38,6 +38,10 @@ impl Answer {
         }
     }
 
+    fn is_chunked(&self) -> bool {
+        self.header("transfer-encoding") == Some("chunked")
+    }
+
     /// Returns the value of a header that occurs at most once.
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut values = self.headers.iter().filter(|(it, _)| it == name);
@@ -142,11 +146,20 @@ impl Conn {
 
     /// Reads a response with its whole body.
     pub async fn answer(&mut self) -> Answer {
-        let mut answer = self.head().await;
-        if answer.header("transfer-encoding") == Some("chunked") {
+        let mut answer = self.started().await;
+        if answer.is_chunked() && !answer.body.is_empty() {
             while let Some(chunk) = self.chunk().await {
                 answer.body.extend_from_slice(&chunk);
             }
+        }
+        answer
+    }
+
+    /// Reads a response with its whole body, or with the first chunk of a chunked body.
+    pub async fn started(&mut self) -> Answer {
+        let mut answer = self.head().await;
+        if answer.is_chunked() {
+            answer.body = self.chunk().await.unwrap_or_default();
         } else if let Some(length) = answer.header("content-length") {
             let length = length.parse().expect("a length");
             answer.body = self.exactly(length).await;

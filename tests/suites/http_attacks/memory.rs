@@ -15,8 +15,8 @@ pub(super) struct Process {
 
 impl Process {
     pub(super) fn start() -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_bench-server"))
-            .args(["--http", "127.0.0.1:0"])
+        let mut child = Command::new(env!("CARGO_BIN_EXE_attacked-server"))
+            .arg("127.0.0.1:0")
             // Returns freed memory at once. By default glibc keeps such blocks, and they cannot be
             // told apart from memory that the server uses.
             .env("MALLOC_MMAP_THRESHOLD_", "131072")
@@ -59,7 +59,7 @@ const BODY: usize = 4 << 20;
 const PARALLEL: usize = 64;
 
 /// As many small objects as fit.
-fn objects(bytes: usize) -> String {
+pub(super) fn objects(bytes: usize) -> String {
     let object = "{\"a\":1},";
     let objects = object.repeat(bytes / object.len());
     format!("[{}]", objects.trim_end_matches(','))

@@ -16,6 +16,8 @@ mod reset;
 mod slow;
 mod source;
 mod tasks;
+#[cfg(target_os = "linux")]
+mod trees;
 
 use mcp_server::ServerBuilder;
 use mcp_tests::tcp::{Conn, RunningServer, Session};

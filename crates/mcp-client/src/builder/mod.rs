@@ -41,6 +41,7 @@ pub struct Builder {
     policy: Policy,
     anonymous: bool,
     max_round_trips: u32,
+    max_list_bytes: usize,
     lists_before_call: bool,
     cache: CacheLimits,
     connect_timeout: Duration,
@@ -60,6 +61,7 @@ impl Builder {
             policy: Policy::default(),
             anonymous: false,
             max_round_trips: 10,
+            max_list_bytes: 128 << 20,
             lists_before_call: true,
             cache: CacheLimits::default(),
             connect_timeout: Duration::from_secs(30),
@@ -126,6 +128,13 @@ impl Builder {
     /// Sets the maximum number of round trips of one call; default: 10.
     pub fn max_round_trips(mut self, limit: u32) -> Self {
         self.max_round_trips = limit;
+        self
+    }
+
+    /// Sets the maximum memory of one list with all its pages, in bytes; default: 128 MiB. It is
+    /// estimated from the JSON text before a page is decoded. A longer list is an error.
+    pub fn max_list_bytes(mut self, bytes: usize) -> Self {
+        self.max_list_bytes = bytes;
         self
     }
 
@@ -392,6 +401,7 @@ impl Builder {
             agreed,
             timeouts: self.timeouts,
             max_round_trips: self.max_round_trips,
+            max_list_bytes: self.max_list_bytes,
             lists_before_call: self.lists_before_call,
             approve,
             tools: KnownTools::new(has_headers),

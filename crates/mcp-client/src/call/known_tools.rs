@@ -1,6 +1,6 @@
 //! The listed tools: output schemas, header parameters, task support.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -15,6 +15,10 @@ use crate::sync::lock;
 
 /// Maximum number of remembered tools.
 const MAX_TOOLS: usize = 4_096;
+/// Maximum size of their output schemas in total, in bytes of JSON.
+const MAX_SCHEMA_BYTES: usize = 16 << 20;
+/// Maximum number of compiled schemas; the least recently used one is dropped.
+const MAX_VALIDATORS: usize = 16;
 
 #[derive(Default)]
 pub(crate) struct KnownTools {
@@ -22,14 +26,56 @@ pub(crate) struct KnownTools {
     has_headers: bool,
     /// Whether a page was received.
     listed: AtomicBool,
-    tools: Mutex<BTreeMap<String, KnownTool>>,
+    tools: Mutex<Tools>,
+    /// Compiled output schemas, the most recently used one last.
+    validators: Mutex<VecDeque<(Arc<str>, Arc<Validator>)>>,
+}
+
+#[derive(Default)]
+struct Tools {
+    by_name: BTreeMap<String, KnownTool>,
+    /// Size of all output schemas.
+    schema_bytes: usize,
+}
+
+impl Tools {
+    fn forget_output(&mut self, name: &str) {
+        let output = self
+            .by_name
+            .get_mut(name)
+            .and_then(|tool| tool.output.take());
+        self.schema_bytes -= output.map_or(0, |schema| schema.len());
+    }
+
+    fn remove(&mut self, name: &str) {
+        self.forget_output(name);
+        self.by_name.remove(name);
+    }
+
+    /// Remembers a tool, unless there are too many; an output schema that does not fit is left out.
+    fn insert(&mut self, name: &str, mut known: KnownTool) {
+        self.remove(name);
+        if self.by_name.len() >= MAX_TOOLS {
+            return;
+        }
+        let bytes = known.output.as_ref().map_or(0, |schema| schema.len());
+        if self.schema_bytes + bytes > MAX_SCHEMA_BYTES {
+            tracing::warn!(tool = ?name, "cannot validate the output of a tool: the schemas of all \
+             tools are larger than {MAX_SCHEMA_BYTES} bytes");
+            known.output = None;
+        } else {
+            self.schema_bytes += bytes;
+        }
+        self.by_name.insert(name.to_owned(), known);
+    }
 }
 
 #[derive(Default, Clone)]
 struct KnownTool {
     /// Digest of both schemas, to avoid compiling them again.
     digest: u64,
-    output: Option<Arc<Validator>>,
+    /// The output schema as JSON; compiled when it is needed.
+    output: Option<Arc<str>>,
     header_params: Option<Arc<HeaderParams>>,
     /// Whether calls may run as tasks (2025-11-25).
     tasks: Option<TaskSupport>,
@@ -41,6 +87,7 @@ impl KnownTools {
             has_headers,
             listed: AtomicBool::new(false),
             tools: Mutex::default(),
+            validators: Mutex::default(),
         }
     }
 
@@ -85,6 +132,7 @@ impl KnownTools {
             ..KnownTool::default()
         };
         if lock(&self.tools)
+            .by_name
             .get_mut(name)
             .filter(|tool| tool.digest == known.digest)
             .map(|tool| tool.tasks.clone_from(&known.tasks))
@@ -103,46 +151,89 @@ impl KnownTools {
                 }
             }
         }
-        known.output = output.and_then(|schema| {
-            Validator::compile(schema, Origin::Foreign)
-                .inspect_err(|error| {
-                    tracing::warn!(tool = ?name, %error, "cannot validate the output of a tool");
-                })
-                .ok()
-                .map(Arc::new)
-        });
-        let mut tools = lock(&self.tools);
-        if tools.len() < MAX_TOOLS || tools.contains_key(name) {
-            tools.insert(name.to_owned(), known);
-        }
+        known.output = output
+            .and_then(|schema| serde_json::to_string(schema).ok())
+            .map(Arc::from);
+        lock(&self.tools).insert(name, known);
         true
     }
 
     /// Returns the listed task support of a tool, or `None` if it was not listed.
     pub(crate) fn task_support(&self, name: &str) -> Option<TaskSupport> {
         let tools = lock(&self.tools);
-        let tasks = tools.get(name)?.tasks.clone();
+        let tasks = tools.by_name.get(name)?.tasks.clone();
         Some(tasks.unwrap_or(TaskSupport::Forbidden))
     }
 
-    /// Returns the validator of a tool's structured output.
-    fn output(&self, name: &str) -> Option<Arc<Validator>> {
-        lock(&self.tools).get(name)?.output.clone()
+    /// Returns the validator of a tool's structured output. Compiles it on another thread if necessary.
+    async fn output(&self, name: &str) -> Option<Arc<Validator>> {
+        let schema = lock(&self.tools).by_name.get(name)?.output.clone()?;
+        if let Some(validator) = self.compiled(&schema) {
+            return Some(validator);
+        }
+        let text = Arc::clone(&schema);
+        let compile = move || {
+            let schema: JsonObject = serde_json::from_str(&text).map_err(|it| it.to_string())?;
+            Validator::compile(&schema, Origin::Foreign).map_err(|it| it.to_string())
+        };
+        let compiled = tokio::task::spawn_blocking(compile).await;
+        match compiled.unwrap_or_else(|_| Err("the runtime has stopped".to_owned())) {
+            Ok(validator) => {
+                let validator = Arc::new(validator);
+                let mut validators = lock(&self.validators);
+                if validators.len() >= MAX_VALIDATORS {
+                    validators.pop_front();
+                }
+                validators.push_back((schema, Arc::clone(&validator)));
+                Some(validator)
+            }
+            Err(error) => {
+                tracing::warn!(tool = ?name, error, "cannot validate the output of a tool");
+                lock(&self.tools).forget_output(name);
+                None
+            }
+        }
+    }
+
+    fn compiled(&self, schema: &Arc<str>) -> Option<Arc<Validator>> {
+        let mut validators = lock(&self.validators);
+        let index = validators
+            .iter()
+            .position(|(of, _)| Arc::ptr_eq(of, schema))?;
+        let used = validators.remove(index)?;
+        let validator = Arc::clone(&used.1);
+        validators.push_back(used);
+        Some(validator)
+    }
+
+    fn has_output(&self, name: &str) -> bool {
+        let tools = lock(&self.tools);
+        tools
+            .by_name
+            .get(name)
+            .is_some_and(|tool| tool.output.is_some())
     }
 
     /// Validates the structured output of a tool against the listed output schema.
     ///
     /// # Errors
     /// [`Error::Output`], or [`Error::Protocol`] if the output is missing.
-    pub(crate) fn check_output(&self, tool: &str, result: &CallToolResult) -> Result<(), Error> {
-        let validator = self.output(tool);
-        let (Some(validator), false) = (validator, result.is_error == Some(true)) else {
+    pub(crate) async fn check_output(
+        &self,
+        tool: &str,
+        result: &CallToolResult,
+    ) -> Result<(), Error> {
+        let is_error = result.is_error == Some(true);
+        if is_error || !self.has_output(tool) {
             return Ok(());
-        };
+        }
         let Some(content) = &result.structured_content else {
             return Err(Error::Protocol(format!(
                 "tool {tool:?} has an output schema but returned no structured output"
             )));
+        };
+        let Some(validator) = self.output(tool).await else {
+            return Ok(());
         };
         validator.check(content).map_err(|problem| Error::Output {
             tool: tool.to_owned(),
@@ -156,7 +247,7 @@ impl KnownTools {
         name: &str,
         arguments: &Value,
     ) -> Result<Vec<(String, String)>, Error> {
-        let known = lock(&self.tools).get(name).cloned();
+        let known = lock(&self.tools).by_name.get(name).cloned();
         let Some(params) = known.and_then(|known| known.header_params) else {
             return Ok(Vec::new());
         };

@@ -57,8 +57,9 @@ where
     let mut items = Vec::new();
     let mut seen = HashSet::new();
     let mut params = PaginatedRequestParams::default();
+    let mut room = shared.max_list_bytes;
     for _ in 0..MAX_PAGES {
-        let page = Call::<R>::new(shared, &params).await;
+        let page = Call::<R>::new(shared, &params).fetch(Some(&mut room)).await;
         let (page, next) = take(page.map_err(|error| (error, params.cursor.is_some()))?);
         items.extend(page);
         if items.len() > MAX_ITEMS {

@@ -15,7 +15,7 @@ use std::future::IntoFuture;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use mcp_jsonrpc::RawJson;
+use mcp_jsonrpc::{RawJson, TreeSize};
 use mcp_protocol::{BoxFuture, Timeouts};
 use mcp_types::{LoggingLevel, Request, method};
 use serde_json::Value;
@@ -82,30 +82,43 @@ impl<R: Request + 'static> IntoFuture for Call<R> {
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let params = self.params?;
-            let shared = &self.shared;
-            let method = match (R::METHOD, &shared.agreed.meta) {
-                // The stateless revision has neither method: one belongs to sessions, and every
-                // response replaces the other.
-                (method::LOGGING_SET_LEVEL, Some(meta)) => {
-                    shared.offers(R::METHOD)?;
-                    meta.set_level(level(params)?);
-                    return decode::<R::Result>(R::METHOD, &RawJson::copy("{}"));
-                }
-                (method::PING, Some(_)) => method::SERVER_DISCOVER,
-                (method, _) => method,
-            };
-            let mut request = request::Request::new(method, params);
-            request.options = self.options;
-            request.options.is_fresh |= R::METHOD == method::PING;
-            let outcome = run(shared, &mut request).await?;
-            let mut result = decode::<R::Result>(R::METHOD, &outcome.raw)?;
-            if method == method::TOOLS_LIST {
-                shared.tools.learn(&mut result as &mut dyn Any);
+        Box::pin(async move { self.fetch(None).await })
+    }
+}
+
+impl<R: Request + 'static> Call<R> {
+    /// Sends the request and decodes its result. Before it is decoded, the estimated memory of the result
+    /// is subtracted from `room`.
+    pub(crate) async fn fetch(self, room: Option<&mut usize>) -> Result<R::Result, Error> {
+        let params = self.params?;
+        let shared = &self.shared;
+        let method = match (R::METHOD, &shared.agreed.meta) {
+            // The stateless revision has neither method: one belongs to sessions, and every
+            // response replaces the other.
+            (method::LOGGING_SET_LEVEL, Some(meta)) => {
+                shared.offers(R::METHOD)?;
+                meta.set_level(level(params)?);
+                return decode::<R::Result>(R::METHOD, &RawJson::copy("{}"));
             }
-            Ok(result)
-        })
+            (method::PING, Some(_)) => method::SERVER_DISCOVER,
+            (method, _) => method,
+        };
+        let mut request = request::Request::new(method, params);
+        request.options = self.options;
+        request.options.is_fresh |= R::METHOD == method::PING;
+        let outcome = run(shared, &mut request).await?;
+        if let Some(room) = room {
+            let size = TreeSize::of(&outcome.raw).heap_bytes();
+            *room = room.checked_sub(size).ok_or_else(|| Error::Protocol(format!(
+                    "{method} has pages that need more memory in total than Builder::max_list_bytes allows, which is {} bytes",
+                    shared.max_list_bytes
+                )))?;
+        }
+        let mut result = decode::<R::Result>(R::METHOD, &outcome.raw)?;
+        if method == method::TOOLS_LIST {
+            shared.tools.learn(&mut result as &mut dyn Any);
+        }
+        Ok(result)
     }
 }
 

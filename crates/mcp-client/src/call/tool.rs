@@ -91,7 +91,7 @@ impl ToolCall {
             return Ok(CallStart::Task(task));
         }
         let result: CallToolResult = decode(method::TOOLS_CALL, &outcome.raw)?;
-        shared.tools.check_output(&name, &result)?;
+        shared.tools.check_output(&name, &result).await?;
         Ok(CallStart::Done(result))
     }
 
@@ -275,7 +275,8 @@ impl IntoFuture for ToolRoundTrip {
             let outcome = self.call.request(self.input, true).await?;
             let outcome = decode(method::TOOLS_CALL, &outcome.raw)?;
             if let CallToolOutcome::Complete(result) = &outcome {
-                shared.tools.check_output(&name, &result.clone().into())?;
+                let result = result.clone().into();
+                shared.tools.check_output(&name, &result).await?;
             }
             Ok(outcome)
         })

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mcp_jsonrpc::{ErrorObject, RawJson};
+use mcp_jsonrpc::{ErrorObject, RawJson, quote};
 use mcp_protocol::gate::client_offers;
 use mcp_protocol::middleware::Request;
 use mcp_protocol::{Outcome, Payload, Reply, Revision, downgrade, form, sampling};
@@ -151,6 +151,12 @@ impl ClientInbound {
                 ));
             }
         };
+        if !is_web_url(&params.url) {
+            return Err(ErrorObject::invalid_params(format!(
+                "the URL {} is not an https or http URL; users are not sent elsewhere",
+                quote(&params.url, 128)
+            )));
+        }
         let permit = self.permit()?;
         let id = params.elicitation_id.clone();
         let urls = Arc::clone(&self.urls);
@@ -232,6 +238,12 @@ impl ClientInbound {
             ))
         })
     }
+}
+
+/// Returns whether a URL is for a web browser. Other schemes could run programs or read files.
+fn is_web_url(url: &str) -> bool {
+    let scheme = url.split_once("://").map(|(scheme, _)| scheme);
+    scheme.is_some_and(|it| it.eq_ignore_ascii_case("https") || it.eq_ignore_ascii_case("http"))
 }
 
 fn finish_elicitation(mut result: ElicitResult, revision: Revision) -> Outcome {

@@ -150,7 +150,7 @@ impl TaskHandle {
             Err(error) => tracing::info!(task, ?tool, %error, "waiting for a task failed"),
         }
         let result: CallToolResult = decode(method::TOOLS_CALL, &raw?)?;
-        shared.tools.check_output(&self.task.tool, &result)?;
+        shared.tools.check_output(&self.task.tool, &result).await?;
         Ok(result)
     }
 

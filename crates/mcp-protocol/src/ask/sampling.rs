@@ -2,11 +2,16 @@
 //!
 //! Specification: [sampling](https://modelcontextprotocol.io/specification/2025-11-25/client/sampling).
 
+use std::collections::HashMap;
+
 use mcp_schema::{Origin, Validator};
 use mcp_types::{
     CreateMessageRequestParams, ModelPreferences, Role, SamplingMessage,
     SamplingMessageContentBlock as Block,
 };
+
+/// Number of tools whose results are validated in one request, because compiling their schemas takes time.
+const MAX_VALIDATORS: usize = 16;
 
 /// Checks the rules of the specification for a sampling request.
 ///
@@ -31,24 +36,20 @@ pub fn check(params: &CreateMessageRequestParams) -> Result<(), String> {
 /// Checks structured tool results against the output schema of their tool.
 fn structured_results(params: &CreateMessageRequestParams) -> Result<(), String> {
     let tools = params.tools.as_deref().unwrap_or_default();
-    let blocks = || {
-        params
-            .messages
-            .iter()
-            .flat_map(|message| message.content.iter())
-    };
-    let schema_of = |id: &str| {
-        let name = blocks().find_map(|block| match block {
-            Block::ToolUse(used) if used.id == id => Some(&used.name),
-            _ => None,
-        })?;
-        tools
-            .iter()
-            .find(|tool| tool.name == *name)?
-            .output_schema
-            .as_ref()
-    };
-    for block in blocks() {
+    let schemas: HashMap<&str, _> = tools
+        .iter()
+        .filter_map(|tool| Some((&*tool.name, tool.output_schema.as_ref()?)))
+        .collect();
+    if schemas.is_empty() {
+        return Ok(());
+    }
+    let mut tool_of: HashMap<&str, &str> = HashMap::new();
+    let mut validators: HashMap<&str, Option<Validator>> = HashMap::new();
+    let blocks = params.messages.iter();
+    for block in blocks.flat_map(|message| message.content.iter()) {
+        if let Block::ToolUse(used) = block {
+            tool_of.entry(&used.id).or_insert(&used.name);
+        }
         let Block::ToolResult(result) = block else {
             continue;
         };
@@ -57,9 +58,17 @@ fn structured_results(params: &CreateMessageRequestParams) -> Result<(), String>
             continue;
         };
         let id = &result.tool_use_id;
-        if let Some(schema) = schema_of(id)
-            && let Ok(validator) = Validator::compile(schema, Origin::Foreign)
-        {
+        let name = tool_of.get(&**id).copied().unwrap_or_default();
+        let Some(schema) = schemas.get(name) else {
+            continue;
+        };
+        if validators.len() >= MAX_VALIDATORS && !validators.contains_key(name) {
+            continue;
+        }
+        let validator = validators
+            .entry(name)
+            .or_insert_with(|| Validator::compile(schema, Origin::Foreign).ok());
+        if let Some(validator) = validator {
             validator.check(content).map_err(|problem| {
                 format!("the result of tool use {id:?} does not match the output schema: {problem}")
             })?;

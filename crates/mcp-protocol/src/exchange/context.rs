@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use mcp_jsonrpc::{decode, members};
 use mcp_types::{LoggingLevel, Meta, ProgressToken, method};
 use serde_json::Value;
 
@@ -32,6 +33,7 @@ pub struct RequestContext {
 /// The `_meta` of a request, decoded on first use.
 struct LazyMeta {
     raw: Box<str>,
+    token: OnceLock<Option<ProgressToken>>,
     read: OnceLock<Option<Meta>>,
 }
 
@@ -85,6 +87,7 @@ impl RequestContext {
     pub fn set_meta(&mut self, raw: &str) {
         self.meta = Some(Arc::new(LazyMeta {
             raw: raw.into(),
+            token: OnceLock::new(),
             read: OnceLock::new(),
         }));
     }
@@ -155,7 +158,14 @@ impl RequestContext {
 
     /// Returns the progress token of the request, if the peer wants progress notifications.
     pub fn progress_token(&self) -> Option<ProgressToken> {
-        self.meta().and_then(Meta::progress_token)
+        let meta = self.meta.as_deref()?;
+        let token = meta.token.get_or_init(|| {
+            // Not with `meta`: the tree of all members would be kept as long as the request.
+            let mut all = members(&meta.raw).map_while(Result::ok);
+            let (_, value) = all.find(|(key, _)| *key == "progressToken")?;
+            decode(value).ok()
+        });
+        token.clone()
     }
 
     /// Returns the verified principal of the request.

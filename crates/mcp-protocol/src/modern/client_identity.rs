@@ -4,18 +4,54 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
+use mcp_jsonrpc::{ErrorObject, TreeSize};
 use mcp_types::{ClientCapabilities, Implementation};
+use serde::{Deserialize, Serialize};
 
 use crate::sync::lock;
 
 /// The client of a request as the request declares it.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ClientIdentity {
     /// The client software, if declared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub info: Option<Implementation>,
     /// The capabilities of the client for this request.
+    #[serde(default)]
     pub capabilities: ClientCapabilities,
+}
+
+/// Maximum size of what a client says about itself, because sessions and tasks keep it.
+const MAX_IDENTITY_BYTES: usize = 16 << 10;
+/// Maximum number of JSON values in it.
+const MAX_IDENTITY_NODES: usize = 256;
+
+/// Checks that what a client says about itself is small enough to be kept.
+///
+/// # Errors
+/// The texts have more than 16 KiB or 256 JSON values in total.
+pub(crate) fn check_identity(
+    what: &str,
+    texts: impl IntoIterator<Item = impl AsRef<str>>,
+) -> Result<(), ErrorObject> {
+    let mut total = TreeSize::default();
+    for text in texts {
+        let text = text.as_ref();
+        if total.bytes + text.len() > MAX_IDENTITY_BYTES {
+            return Err(ErrorObject::invalid_params(format!(
+                "{what} is longer than {MAX_IDENTITY_BYTES} bytes; leave out icons or extensions"
+            )));
+        }
+        total = total + TreeSize::of(text);
+    }
+    if total.nodes > MAX_IDENTITY_NODES {
+        return Err(ErrorObject::invalid_params(format!(
+            "{what} has {} JSON values; at most {MAX_IDENTITY_NODES} are accepted",
+            total.nodes
+        )));
+    }
+    Ok(())
 }
 
 /// A cache of decoded client identities, by their JSON text. A client sends the same text with

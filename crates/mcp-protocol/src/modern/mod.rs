@@ -16,6 +16,7 @@ mod result_meta;
 mod stateless_server;
 
 pub use client_identity::ClientIdentity;
+pub(crate) use client_identity::check_identity;
 pub use pending_input::{
     CallState, ClaimedInputRequest, DetachOutcome, InputRequired, InputSnapshot, PendingInput,
     PendingInputError, RunningStep, SuspendableHandler,

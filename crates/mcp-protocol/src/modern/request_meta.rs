@@ -10,7 +10,7 @@ use mcp_types::{
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::client_identity::{ClientIdentity, ClientIdentityCache};
+use super::client_identity::{ClientIdentity, ClientIdentityCache, check_identity};
 use crate::http_headers;
 use crate::{Revision, gate};
 
@@ -163,6 +163,8 @@ impl<'a> RawRequestMeta<'a> {
             return Err(malformed(CLIENT_CAPABILITIES_KEY, "an object"));
         };
         let identity = cache.find(client.unwrap_or_default(), capabilities, || {
+            let what = "the client description in _meta (clientInfo and clientCapabilities)";
+            check_identity(what, client.into_iter().chain([capabilities]))?;
             Ok::<_, ErrorObject>(ClientIdentity {
                 info: client
                     .map(|client| read(CLIENT_INFO_KEY, client))

@@ -185,7 +185,11 @@ impl ServerSession {
         if self.session.phase.load(Ordering::Acquire) != NEW {
             return Reply::error(already_initialized());
         }
-        let params: InitializeRequestParams = match decode(params.unwrap_or("{}")) {
+        let params = params.unwrap_or("{}");
+        if let Err(error) = modern::check_identity("the params of initialize", [params]) {
+            return Reply::error(error);
+        }
+        let params: InitializeRequestParams = match decode(params) {
             Ok(params) => params,
             Err(error) => {
                 return Reply::error(ErrorObject::invalid_params(format!(

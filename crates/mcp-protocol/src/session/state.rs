@@ -1,13 +1,13 @@
 //! The state of one session.
 
 use std::any::{Any, TypeId};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, Weak};
 use std::time::Instant;
 
-use mcp_jsonrpc::ErrorObject;
+use mcp_jsonrpc::{ErrorObject, TreeSize};
 use mcp_types::{
     ClientCapabilities, Implementation, ListRootsResult, LoggingLevel, ServerCapabilities,
 };
@@ -17,10 +17,14 @@ use crate::gate::Offers;
 use crate::modern::{ClientIdentity, RequestMeta};
 use crate::sync::lock;
 use crate::task::Task;
-use crate::{Delivery, Link, Principal, Revision};
+use crate::{Budget, BudgetPermit, Delivery, Link, Principal, Revision};
 
 /// Maximum number of resource subscriptions of one session.
 const MAX_SUBSCRIPTIONS: usize = 1_024;
+/// Maximum size of their URIs in total, in bytes.
+const MAX_SUBSCRIBED_BYTES: usize = 64 << 10;
+/// Maximum size of roots that are kept, in bytes of JSON.
+const MAX_ROOTS_BYTES: usize = 64 << 10;
 
 /// Rate limit of the log messages of one session: burst, then per second.
 const LOG_BURST: f64 = 500.0;
@@ -45,7 +49,8 @@ pub struct Session {
     log_limit: RateLimit,
     task_limit: RateLimit,
     roots: Mutex<Roots>,
-    pub(super) subscriptions: Mutex<HashSet<String>>,
+    /// The resource subscriptions: URIs, each with the permit for its text.
+    pub(super) subscriptions: Mutex<HashMap<String, BudgetPermit>>,
     values: OnceLock<Box<Mutex<Values>>>,
 }
 
@@ -121,13 +126,9 @@ impl Session {
     /// Creates the session of a stored task, which has no connection to a client.
     pub fn of_task(task: &Task) -> Arc<Self> {
         let call = task.call();
-        let identity = ClientIdentity {
-            info: call.client.clone(),
-            capabilities: call.capabilities.clone(),
-        };
         let request_meta = RequestMeta {
             revision: call.revision,
-            client: Arc::new(identity),
+            client: Arc::clone(&call.client),
             log_level: call.log_level,
         };
         let offers = Offers::of(&ServerCapabilities::default());
@@ -141,9 +142,14 @@ impl Session {
             .map_or(Revision::LATEST_WITH_SESSIONS, |agreed| agreed.revision)
     }
 
+    /// Returns the client and its capabilities, if they are known.
+    pub fn client_identity(&self) -> Option<&Arc<ClientIdentity>> {
+        self.agreed.get()?.client.as_ref()
+    }
+
     /// Returns the description of the client.
     pub fn client(&self) -> Option<&Implementation> {
-        self.agreed.get()?.client.as_ref()?.info.as_ref()
+        self.client_identity()?.info.as_ref()
     }
 
     /// Returns the verified principal that opened the session; on the stateless revision, the
@@ -213,18 +219,31 @@ impl Session {
         *lock(&self.log_level) = Some(level);
     }
 
-    /// Subscribes to updates of a resource.
+    /// Subscribes to updates of a resource. The text of the URI is charged to `budget` until the
+    /// subscription or the session ends.
     ///
     /// # Errors
-    /// The session has reached the limit of subscriptions.
-    pub fn subscribe(&self, uri: &str) -> Result<(), ErrorObject> {
+    /// The session has 1,024 subscriptions or 64 KiB of URIs, or the budget is exhausted.
+    pub fn subscribe(&self, uri: &str, budget: &Budget) -> Result<(), ErrorObject> {
         let mut subscriptions = lock(&self.subscriptions);
-        if subscriptions.len() >= MAX_SUBSCRIPTIONS && !subscriptions.contains(uri) {
+        if subscriptions.contains_key(uri) {
+            return Ok(());
+        }
+        if subscriptions.len() >= MAX_SUBSCRIPTIONS {
             return Err(ErrorObject::internal(format!(
                 "the session has {MAX_SUBSCRIPTIONS} subscriptions, which is the limit; unsubscribe first"
             )));
         }
-        subscriptions.insert(uri.to_owned());
+        let bytes: usize = subscriptions.keys().map(String::len).sum();
+        if bytes + uri.len() > MAX_SUBSCRIBED_BYTES {
+            return Err(ErrorObject::internal(format!(
+                "the URIs of the subscriptions of the session have {bytes} bytes; the limit is \
+                 {MAX_SUBSCRIBED_BYTES}; unsubscribe first"
+            )));
+        }
+        let permit = budget.acquire(uri.len());
+        let permit = permit.map_err(|error| ErrorObject::internal(error.to_string()))?;
+        subscriptions.insert(uri.to_owned(), permit);
         Ok(())
     }
 
@@ -235,7 +254,7 @@ impl Session {
 
     /// Returns whether the client has subscribed to this resource.
     pub fn is_subscribed(&self, uri: &str) -> bool {
-        lock(&self.subscriptions).contains(uri)
+        lock(&self.subscriptions).contains_key(uri)
     }
 
     /// Returns the cached roots, if the client declared change notifications for roots, and a counter
@@ -250,6 +269,10 @@ impl Session {
         let announced = self
             .client_capabilities()
             .and_then(|capabilities| capabilities.roots.as_ref()?.list_changed);
+        let size = serde_json::to_string(result).map(|text| TreeSize::of(&text).heap_bytes());
+        if size.is_ok_and(|size| size > MAX_ROOTS_BYTES) {
+            return;
+        }
         let mut roots = lock(&self.roots);
         if announced == Some(true) && roots.changes == mark {
             roots.known = Some(result.clone());

@@ -4,13 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_jsonrpc::{ErrorObject, RawJson, members};
-use mcp_types::{ClientCapabilities, Implementation, JsonObject, LoggingLevel, ProgressToken};
+use mcp_jsonrpc::{ErrorObject, RawJson, TreeSize, members};
+use mcp_types::{JsonObject, LoggingLevel, ProgressToken};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Timestamp, keep};
-use crate::modern::CallState;
+use crate::modern::{CallState, ClientIdentity};
 use crate::{Principal, Revision};
 
 /// Maximum length of a status message in characters; longer messages are clipped.
@@ -59,12 +59,9 @@ pub struct TaskCall {
     /// The revision of the call.
     #[serde(with = "keep::revision")]
     pub revision: Revision,
-    /// The description of the client.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub client: Option<Implementation>,
-    /// The capabilities of the client.
-    #[serde(default)]
-    pub capabilities: ClientCapabilities,
+    /// The client and its capabilities, shared with the session.
+    #[serde(with = "keep::shared", default)]
+    pub client: Arc<ClientIdentity>,
     /// The lowest level of log messages that the client wants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_level: Option<LoggingLevel>,
@@ -90,8 +87,7 @@ impl TaskCall {
             arguments,
             token: None,
             revision,
-            client: None,
-            capabilities: ClientCapabilities::default(),
+            client: Arc::default(),
             log_level: None,
             local: false,
             scopes: Vec::new(),
@@ -283,16 +279,23 @@ impl Task {
         }
     }
 
-    /// Returns the approximate size of the record in bytes.
+    /// Returns the approximate size of the record in memory in bytes, with the description of the
+    /// client.
     pub fn weight(&self) -> usize {
         let state = match &self.state {
-            TaskState::InputRequired(input_requests) => json_length(input_requests),
+            TaskState::InputRequired(input_requests) => tree_bytes(input_requests),
             TaskState::Ended(TaskOutcome::Result { json, .. }) => json.len(),
-            TaskState::Ended(TaskOutcome::Error(error)) => json_length(error),
+            TaskState::Ended(TaskOutcome::Error(error)) => tree_bytes(error),
             _ => 0,
         };
         let message = self.message.as_ref().map_or(0, String::len);
-        512 + self.call.arguments.len() + state + message + json_length(&self.call_state)
+        let call = &*self.call;
+        let texts = call.method.len() + call.target.len() + call.arguments.len();
+        let scopes: usize = call.scopes.iter().map(|scope| scope.len() + 24).sum();
+        let owner = self.owner.as_ref().map_or(0, |owner| owner.as_str().len());
+        let trees =
+            tree_bytes(&*call.client) + tree_bytes(&call.token) + tree_bytes(&self.call_state);
+        512 + self.id.len() + owner + texts + scopes + state + message + trees
     }
 
     /// Sets the open input requests; an empty object means that the handler continues.
@@ -391,6 +394,7 @@ fn first_text(result: &RawJson) -> String {
     text.chars().take(MAX_MESSAGE).collect()
 }
 
-fn json_length(value: &impl Serialize) -> usize {
-    serde_json::to_vec(value).map_or(0, |text| text.len())
+/// Returns the estimated memory of a value that contains JSON trees.
+fn tree_bytes(value: &(impl Serialize + ?Sized)) -> usize {
+    serde_json::to_string(value).map_or(0, |text| TreeSize::of(&text).heap_bytes())
 }

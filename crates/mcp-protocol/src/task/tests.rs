@@ -1,6 +1,7 @@
 //! The task record and the store in memory.
 
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use mcp_jsonrpc::{ErrorObject, RawJson};
@@ -54,6 +55,18 @@ fn a_task_works_and_waits_alternately_and_ends_once() {
     assert_eq!(task.updated(), at(2), "clocks may go back, tasks do not");
     task.end(result("{}"), at(3)).unwrap();
     assert_eq!(task.updated(), at(3));
+}
+
+// Small objects need much more memory than text.
+#[test]
+fn the_weight_of_a_task_counts_the_description_of_its_client_as_a_tree() {
+    let light = task("t").weight();
+    let objects: Vec<_> = (0..200).map(|n| json!({ "a": n })).collect();
+    let client = json!({ "capabilities": { "experimental": { "a": { "b": objects } } } });
+    let mut call = call("{}");
+    call.client = Arc::new(serde_json::from_value(client).unwrap());
+    let heavy = Task::new("t", None, call, START, None).weight();
+    assert!(heavy - light > 200 * 500, "{light} {heavy}");
 }
 
 // proves: TASK-039
@@ -216,14 +229,17 @@ fn the_memory_store_rejects_tasks_beyond_its_limits_and_removes_none() {
     now(store.create(later)).unwrap();
     assert_eq!(store.len(), 1);
 
-    let store = MemoryStore::new().with_max_bytes(4_096);
-    let large = "x".repeat(2_000);
+    let store = MemoryStore::new().with_max_bytes(12_288);
+    let large = "x".repeat(6_000);
     let heavy = |id: &str| Task::new(id, None, call(&json!(large).to_string()), START, None);
     now(store.create(heavy("a"))).unwrap();
-    assert_eq!(now(store.create(heavy("b"))), full("4096 bytes of tasks"));
+    assert_eq!(now(store.create(heavy("b"))), full("12288 bytes of tasks"));
     let mut grown = heavy("a");
     grown.end(result(&json!(large).to_string()), START).unwrap();
-    assert_eq!(now(store.put(grown)).map(drop), full("4096 bytes of tasks"));
+    assert_eq!(
+        now(store.put(grown)).map(drop),
+        full("12288 bytes of tasks")
+    );
     let mut small = heavy("a");
     small.end(result("{}"), START).unwrap();
     now(store.put(small)).unwrap();

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Map, Number, Value};
 
 use super::dialect::Dialect;
-use super::graph::target;
+use super::graph::{Graph, target};
 use super::words::clip;
-use super::{SchemaError, Violation};
+use super::{Origin, SchemaError, Violation};
 
 /// A schema in [`Engine::nodes`].
 type Id = usize;
@@ -77,7 +77,12 @@ impl Type {
 }
 
 impl Engine {
-    pub(super) fn compile(root: &Value, dialect: Dialect) -> Result<Self, SchemaError> {
+    pub(super) fn compile(
+        root: &Value,
+        dialect: Dialect,
+        _: &Graph,
+        _: Origin,
+    ) -> Result<Self, SchemaError> {
         if matches!(dialect, Dialect::Draft4 | Dialect::Draft6) {
             let name = format!("the dialect {dialect:?}");
             return Err(SchemaError::needs_feature(name));

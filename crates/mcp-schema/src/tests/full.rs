@@ -107,3 +107,18 @@ fn an_inner_identity_is_for_programs_only() {
     let mixed = json!({"items": {"$schema": "http://json-schema.org/draft-04/schema#"}});
     assert!(refusal(&mixed, Origin::Foreign).contains("dialect"));
 }
+
+// The expressions of a schema of a peer share one limit.
+#[test]
+fn many_large_expressions_of_a_peer_are_refused() {
+    let large = |n: usize| format!("(?:\\p{{L}}|\\d){{5}}x{n}");
+    let pattern = |n: usize| (format!("p{n}"), json!({ "pattern": large(n) }));
+    let with = |count: usize| {
+        let properties: serde_json::Map<_, _> = (0..count).map(pattern).collect();
+        json!({ "properties": properties })
+    };
+    assert!(compile(&with(4), Origin::Foreign).is_ok());
+    assert!(compile(&with(40), Origin::Own).is_ok());
+    let refused = refusal(&with(40), Origin::Foreign);
+    assert!(refused.contains("at most 104857 bytes"), "{refused}");
+}

@@ -15,6 +15,8 @@ use crate::server::subscriptions::Filter;
 
 /// Maximum number of resources in one subscription.
 const MAX_SUBSCRIBED: usize = 1_024;
+/// Maximum size of their URIs in total, in bytes.
+const MAX_SUBSCRIBED_BYTES: usize = 64 << 10;
 
 impl Core {
     /// Opens a subscription for the supported part of the requested filter.
@@ -32,6 +34,12 @@ impl Core {
             return Err(ErrorObject::invalid_params(format!(
                 "a subscription may name at most {MAX_SUBSCRIBED} resources, not {}",
                 uris.len()
+            )));
+        }
+        let bytes: usize = uris.iter().map(String::len).sum();
+        if bytes > MAX_SUBSCRIBED_BYTES {
+            return Err(ErrorObject::invalid_params(format!(
+                "the URIs of the subscription have {bytes} bytes; the limit is {MAX_SUBSCRIBED_BYTES}"
             )));
         }
         let guard = |target: Option<&str>| {

@@ -217,7 +217,7 @@ impl Core {
                 if !self.has_resource(&params.uri, context) {
                     return Err(not_found(&params.uri, context.rules()));
                 }
-                session.subscribe(&params.uri)?;
+                session.subscribe(&params.uri, self.subscriptions.budget())?;
                 Ok(Payload::Empty)
             }
             method::RESOURCES_UNSUBSCRIBE => {

@@ -10,7 +10,9 @@ use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, Waker};
 
 use mcp_jsonrpc::{ErrorObject, RequestId, text_of};
-use mcp_protocol::{Delivery, Exchange, Link, Outcome, Payload, RequestContext};
+use mcp_protocol::{
+    Budget, BudgetPermit, Delivery, Exchange, Link, Outcome, Payload, RequestContext,
+};
 use mcp_types::v2026_07_28::{
     SubscriptionFilter, SubscriptionsListenResult, SubscriptionsListenResultMeta,
 };
@@ -64,15 +66,31 @@ impl<F: Fn(Change) + Send + Sync + 'static> ChangeBus for F {
 /// Maximum number of open subscriptions of a server.
 const MAX_SUBSCRIPTIONS: usize = 10_000;
 
+/// Maximum size of the URIs and task ids of all subscriptions of a server, in bytes.
+const MAX_BYTES: usize = 16 << 20;
+
 /// The open subscriptions.
-#[derive(Default)]
-pub(crate) struct Subscriptions(Mutex<Vec<Arc<Subscription>>>);
+pub(crate) struct Subscriptions {
+    open: Mutex<Vec<Arc<Subscription>>>,
+    budget: Budget,
+}
+
+impl Default for Subscriptions {
+    fn default() -> Self {
+        Self {
+            open: Mutex::default(),
+            budget: Budget::new("subscriptions", MAX_BYTES),
+        }
+    }
+}
 
 struct Subscription {
     exchange: Exchange,
     link: Arc<dyn Link>,
     filter: Filter,
     end: Mutex<End>,
+    /// For the texts of the filter.
+    _permit: BudgetPermit,
 }
 
 #[derive(Default)]
@@ -123,19 +141,28 @@ impl Filter {
 }
 
 impl Subscriptions {
+    /// Returns the budget for the URIs of subscriptions, those of sessions included.
+    pub(crate) fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
     /// Acknowledges and opens a subscription; the future completes when the subscription ends.
     pub(crate) fn open(
         self: &Arc<Self>,
         context: &RequestContext,
         filter: Filter,
     ) -> Result<OpenSubscription, ErrorObject> {
+        let texts = filter.uris.iter().chain(&filter.tasks);
+        let permit = self.budget.acquire(texts.map(String::len).sum());
+        let permit = permit.map_err(|error| ErrorObject::internal(error.to_string()))?;
         let subscription = Arc::new(Subscription {
             exchange: context.exchange().clone(),
             link: context.link(),
             filter,
             end: Mutex::default(),
+            _permit: permit,
         });
-        let mut open = lock(&self.0);
+        let mut open = lock(&self.open);
         if open.len() >= MAX_SUBSCRIPTIONS {
             return Err(ErrorObject::internal(format!(
                 "{MAX_SUBSCRIPTIONS} subscriptions are open, which is the limit; try again later"
@@ -159,7 +186,7 @@ impl Subscriptions {
 
     /// Notifies the subscribers of a change.
     pub(crate) fn deliver(&self, change: &Change) {
-        for subscription in lock(&self.0).iter() {
+        for subscription in lock(&self.open).iter() {
             if subscription.filter.matches(change) {
                 let mut params = JsonObject::new();
                 if let Change::Resource(uri) = change {
@@ -173,7 +200,7 @@ impl Subscriptions {
     /// Notifies the subscribers of the state of a task.
     #[cfg(feature = "tasks")]
     pub(crate) fn deliver_task(&self, task: &mcp_protocol::task::Task) {
-        for subscription in lock(&self.0).iter() {
+        for subscription in lock(&self.open).iter() {
             if subscription.filter.tasks.contains(task.id()) {
                 subscription.notify_task(task);
             }
@@ -182,7 +209,7 @@ impl Subscriptions {
 
     /// Ends all subscriptions gracefully, each with a result.
     pub(crate) fn end(&self) {
-        let open: Vec<_> = lock(&self.0).drain(..).collect();
+        let open: Vec<_> = lock(&self.open).drain(..).collect();
         for subscription in open {
             let mut end = lock(&subscription.end);
             end.ended = true;
@@ -195,7 +222,7 @@ impl Subscriptions {
     }
 
     pub(crate) fn len(&self) -> usize {
-        lock(&self.0).len()
+        lock(&self.open).len()
     }
 }
 
@@ -256,7 +283,7 @@ impl Future for OpenSubscription {
 impl Drop for OpenSubscription {
     fn drop(&mut self) {
         if let Some(subscriptions) = self.subscriptions.upgrade() {
-            lock(&subscriptions.0).retain(|open| !Arc::ptr_eq(open, &self.subscription));
+            lock(&subscriptions.open).retain(|open| !Arc::ptr_eq(open, &self.subscription));
         }
     }
 }

@@ -9,6 +9,8 @@ use mcp_types::TaskSupport;
 const TTL: Duration = Duration::from_secs(3_600);
 /// Default maximum time to live that a client may request.
 const MAX_TTL: Duration = Duration::from_secs(24 * 3_600);
+/// Default maximum time to live of tasks without an owner.
+const MAX_ANONYMOUS_TTL: Duration = Duration::from_secs(3_600);
 /// Minimum time to live: with less, a client could not read the result.
 const MIN_TTL: Duration = Duration::from_secs(1);
 /// Default poll interval for clients.
@@ -61,6 +63,7 @@ impl TaskPolicy {
 pub struct TaskOptions {
     pub(crate) ttl: Duration,
     pub(crate) max_ttl: Duration,
+    pub(crate) max_anonymous_ttl: Duration,
     pub(crate) poll_interval: Duration,
     pub(crate) running: usize,
     pub(crate) recovery: bool,
@@ -68,12 +71,13 @@ pub struct TaskOptions {
 }
 
 impl TaskOptions {
-    /// Creates the default options: a time to live of one hour and at most one day, a poll interval
-    /// of one second, 64 running tasks per owner.
+    /// Creates the default options: a time to live of one hour and at most one day (one hour without
+    /// authentication), a poll interval of one second, 64 running tasks per owner.
     pub fn new() -> Self {
         Self {
             ttl: TTL,
             max_ttl: MAX_TTL,
+            max_anonymous_ttl: MAX_ANONYMOUS_TTL,
             poll_interval: POLL_INTERVAL,
             running: RUNNING,
             recovery: true,
@@ -93,6 +97,15 @@ impl TaskOptions {
     #[must_use]
     pub fn with_max_ttl(mut self, ttl: Duration) -> Self {
         self.max_ttl = ttl;
+        self
+    }
+
+    /// Sets the maximum time to live that a client without authentication may request over a network.
+    /// Such clients share one limit of stored tasks, so their tasks should end soon. Default: one
+    /// hour.
+    #[must_use]
+    pub fn with_max_anonymous_ttl(mut self, ttl: Duration) -> Self {
+        self.max_anonymous_ttl = ttl;
         self
     }
 
@@ -133,9 +146,13 @@ impl TaskOptions {
         Timestamp::default().after(since.unwrap_or_default())
     }
 
-    /// Returns the time to live for a client that requests `wanted`.
-    pub(crate) fn effective_ttl(&self, wanted: Option<Duration>) -> Duration {
-        let ttl = wanted.unwrap_or(self.ttl).min(self.max_ttl);
+    /// Returns the time to live for a client that requests `wanted`; `is_anonymous` if the client is
+    /// on a network and is not authenticated.
+    pub(crate) fn effective_ttl(&self, wanted: Option<Duration>, is_anonymous: bool) -> Duration {
+        let mut ttl = wanted.unwrap_or(self.ttl).min(self.max_ttl);
+        if is_anonymous {
+            ttl = ttl.min(self.max_anonymous_ttl);
+        }
         ttl.max(MIN_TTL)
     }
 }

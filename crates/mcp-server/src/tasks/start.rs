@@ -243,11 +243,11 @@ impl NewTask {
             session.revision(),
         );
         call.token = context.progress_token();
-        call.client = session.client().cloned();
-        call.capabilities = session.client_capabilities().cloned().unwrap_or_default();
+        call.client = session.client_identity().cloned().unwrap_or_default();
         call.log_level = session.log_level();
         let origin = link.origin();
         call.local = origin.is_local();
+        let is_anonymous = !call.local && origin.principal.is_none();
         if let Some(grant) = origin.grant {
             call.scopes = grant.scopes().map(str::to_owned).collect();
         }
@@ -263,7 +263,7 @@ impl NewTask {
             task_context.set_meta(meta);
         }
         Ok(Self {
-            ttl: config.options.effective_ttl(ttl),
+            ttl: config.options.effective_ttl(ttl, is_anonymous),
             tasks: Arc::clone(&core.tasks),
             config,
             call,

@@ -35,6 +35,35 @@ use supervisor::{Supervisor, Waits};
 #[cfg(windows)]
 const CREATE_NO_WINDOW: u32 = 0x0800_0000;
 
+/// The variables that a child inherits from this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Inherited {
+    /// [`BASIC_VARIABLES`].
+    Basic,
+    All,
+    Nothing,
+}
+
+/// The variables that programs need to run; the official SDKs pass the same.
+#[cfg(unix)]
+const BASIC_VARIABLES: [&str; 6] = ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
+/// The variables that programs need to run; the official SDKs pass the same.
+#[cfg(not(unix))]
+const BASIC_VARIABLES: [&str; 12] = [
+    "APPDATA",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "LOCALAPPDATA",
+    "PATH",
+    "PROCESSOR_ARCHITECTURE",
+    "PROGRAMFILES",
+    "SYSTEMDRIVE",
+    "SYSTEMROOT",
+    "TEMP",
+    "USERNAME",
+    "USERPROFILE",
+];
+
 /// A transport that starts a server as a child process and uses its stdin and stdout.
 ///
 /// Arguments are passed to the program unchanged; no shell is involved. The environment is
@@ -58,7 +87,7 @@ const CREATE_NO_WINDOW: u32 = 0x0800_0000;
 pub struct ChildProcess {
     program: OsString,
     args: Vec<OsString>,
-    env_clear: bool,
+    inherited: Inherited,
     env: Vec<(OsString, Option<OsString>)>,
     directory: Option<PathBuf>,
     stderr: Stderr,
@@ -75,7 +104,7 @@ impl ChildProcess {
         Self {
             program: program.as_ref().to_owned(),
             args: Vec::new(),
-            env_clear: false,
+            inherited: Inherited::Basic,
             env: Vec::new(),
             directory: None,
             stderr: Stderr::Capture,
@@ -116,11 +145,20 @@ impl ChildProcess {
         self
     }
 
-    /// Starts the child without the inherited environment: it gets only what [`env`](Self::env)
+    /// Starts the child with the whole environment of this process. The default is a short list of
+    /// variables that programs need to run, such as `PATH` and `HOME`, so that API keys of this process
+    /// do not reach every server.
+    #[must_use]
+    pub fn env_inherit(mut self) -> Self {
+        self.inherited = Inherited::All;
+        self
+    }
+
+    /// Starts the child without any variable of this process: it gets only what [`env`](Self::env)
     /// sets, before or after.
     #[must_use]
     pub fn env_clear(mut self) -> Self {
-        self.env_clear = true;
+        self.inherited = Inherited::Nothing;
         self
     }
 
@@ -186,8 +224,12 @@ impl ChildProcess {
     fn command(&self) -> Command {
         let mut command = Command::new(program::resolve(&self.program, &self.env));
         command.args(&self.args);
-        if self.env_clear {
+        if self.inherited != Inherited::All {
             command.env_clear();
+        }
+        if self.inherited == Inherited::Basic {
+            let set = |name| Some((name, std::env::var_os(name)?));
+            command.envs(BASIC_VARIABLES.iter().filter_map(set));
         }
         for (name, value) in &self.env {
             match value {
@@ -215,7 +257,7 @@ impl ChildProcess {
             let message = program::explain(
                 &self.program,
                 &self.env,
-                self.env_clear,
+                self.inherited == Inherited::Nothing,
                 self.directory.as_deref(),
                 &error,
             );

@@ -1,0 +1,103 @@
+//! Messages just under the limits whose parsed form would stay in memory: of sessions, of calls that wait, and of
+//! subscriptions. Measured from outside the server process.
+
+use mcp_tests::tcp::{Conn, Request};
+use mcp_types::method;
+
+use super::memory::{Process, objects};
+
+/// Number of messages of an attack.
+const MESSAGES: usize = 24;
+/// Size of the part of a message that would become a tree: slightly less than the limit of 65,536 objects.
+const TREE: usize = 510 << 10;
+/// How much the peak memory of the server may grow.
+const ALLOWED: usize = 96 << 20;
+
+fn message(method: &str, params: &str) -> String {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"{method}\",\"params\":{params}}}")
+}
+
+/// Builds a request of 2026-07-28 whose `_meta` has these members too.
+fn stateless(method: &str, name: Option<&str>, params: &str, meta: &str) -> Request {
+    let params = format!(
+        "{{{params},\"_meta\":{{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\
+         \"io.modelcontextprotocol/clientInfo\":{{\"name\":\"a\",\"version\":\"1\"}},{meta}}}}}"
+    );
+    let request = Request::post(message(method, &params))
+        .with("mcp-protocol-version", "2026-07-28")
+        .with("mcp-method", method);
+    match name {
+        Some(name) => request.with("mcp-name", name),
+        None => request,
+    }
+}
+
+/// Members of `_meta` of a client that wants log messages, which show it that a call has started.
+const CLIENT: &str = "\"io.modelcontextprotocol/clientCapabilities\":{},\"io.modelcontextprotocol/logLevel\":\"info\"";
+
+/// Sends the request on many connections, which stay open; returns the statuses and the first texts.
+async fn attack(request: Request) -> Vec<(u16, String)> {
+    let server = Process::start();
+    let mut conns: Vec<Conn> = Vec::new();
+    let before = server.peak();
+    let mut responses = Vec::new();
+    for _ in 0..MESSAGES {
+        let mut conn = server.connect().await;
+        conn.send(request.bytes()).await;
+        let answer = conn.started().await;
+        responses.push((answer.status, answer.text().to_owned()));
+        conns.push(conn);
+    }
+    let grown = server.peak() - before;
+    assert!(grown < ALLOWED, "{} MiB, {responses:?}", grown >> 20);
+    responses
+}
+
+// A session keeps what its client says about itself.
+#[tokio::test]
+async fn sessions_keep_no_large_capabilities() {
+    let params = format!(
+        "{{\"protocolVersion\":\"2025-11-25\",\"clientInfo\":{{\"name\":\"a\",\"version\":\"1\"}},\
+         \"capabilities\":{{\"experimental\":{{\"a\":{{\"b\":{}}}}}}}}}",
+        objects(TREE)
+    );
+    let request = Request::post(message(method::INITIALIZE, &params));
+    refused(&attack(request).await, "longer than 16384 bytes");
+}
+
+/// Asserts that all messages were refused with an error that contains this text.
+fn refused(responses: &[(u16, String)], reason: &str) {
+    for (status, text) in responses {
+        assert!(text.contains(reason), "{status} {text}");
+    }
+}
+
+// A call that waits keeps its `_meta` as text, and the client's capabilities as a tree.
+#[tokio::test]
+async fn calls_that_wait_keep_no_large_metadata() {
+    let params = r#""name":"wait","arguments":{}"#;
+    let tree = objects(TREE);
+    let meta = format!("{CLIENT},\"com.example/a\":{tree}");
+    let request = stateless(method::TOOLS_CALL, Some("wait"), params, &meta);
+    for (status, text) in attack(request).await {
+        assert!(status == 200 && text.contains("waits"), "{status} {text}");
+    }
+    let meta = format!(
+        "\"io.modelcontextprotocol/clientCapabilities\":{{\"experimental\":{{\"a\":{{\"b\":{tree}}}}}}}"
+    );
+    let request = stateless(method::TOOLS_CALL, Some("wait"), params, &meta);
+    refused(&attack(request).await, "longer than 16384 bytes");
+}
+
+// A subscription keeps the URIs of its resources.
+#[tokio::test]
+async fn subscriptions_keep_no_megabytes_of_uris() {
+    let uri = |n: usize| format!("\"any:///{n}{}\"", "x".repeat(8_000));
+    let uris: Vec<String> = (0..500).map(uri).collect();
+    let params = format!(
+        "\"notifications\":{{\"resourceSubscriptions\":[{}]}}",
+        uris.join(",")
+    );
+    let request = stateless(method::SUBSCRIPTIONS_LISTEN, None, &params, CLIENT);
+    refused(&attack(request).await, "the limit is 65536");
+}
