@@ -1,10 +1,12 @@
 //! The server that the attacks in `tests/suites/http_attacks` measure from outside: `attacked-server ADDRESS`. It has
-//! default options, a tool that returns its text, one that waits with its arguments, and one that waits as a task.
+//! default options, a tool that returns its text, one with a
+//! long result, one that waits with its arguments, and one that waits as a task.
 
 use std::future::pending;
 
 use mcp_server::types::JsonObject;
 use mcp_server::{Args, Ctx, LoggingLevel, Resource, Server, TaskMode, Tool};
+use mcp_tests::bench::server::MOST_BYTES;
 use mcp_tests::bench::{Fault, listen};
 use mcp_transport_http::Endpoint;
 use schemars::JsonSchema;
@@ -14,6 +16,11 @@ use serde_json::json;
 #[derive(Deserialize, JsonSchema)]
 struct Echo {
     message: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Big {
+    bytes: usize,
 }
 
 async fn wait(Args(arguments): Args<JsonObject>, cx: Ctx) -> String {
@@ -31,6 +38,9 @@ async fn main() -> Result<(), Fault> {
     let any = json!({ "type": "object" });
     let server = Server::builder("attacked", "1.0.0")
         .tool(Tool::new("echo", |Args(echo): Args<Echo>| echo.message))
+        .tool(Tool::new("big", |Args(big): Args<Big>| {
+            "x".repeat(big.bytes.min(MOST_BYTES))
+        }))
         .tool(Tool::dynamic("wait", any.clone(), wait))
         .tool(Tool::dynamic("later", any, wait).task(TaskMode::Optional))
         .resource(Resource::new("any:///{path}", "any", || "text"))
