@@ -175,8 +175,9 @@ impl Options {
         self
     }
 
-    /// Sets the maximum total size of all request bodies in memory, in bytes. Default 128 MiB;
-    /// further requests are rejected with 503.
+    /// Sets the maximum total size in bytes of all request bodies in memory, and of what running handlers
+    /// parsed from them, which is estimated for bodies above 4 KiB. Default 128 MiB; further requests
+    /// are rejected with 503.
     #[must_use]
     pub fn with_max_total_body_bytes(mut self, bytes: usize) -> Self {
         self.max_total_body_bytes = bytes;

@@ -5,6 +5,7 @@ use std::pin::pin;
 use bytes::{Buf, BufMut as _, Bytes};
 use http::StatusCode;
 use http_body::Body;
+use mcp_jsonrpc::TreeSize;
 use tokio::time::{Instant, timeout_at};
 
 use crate::permit::{Capacity, Exhausted, Permit};
@@ -12,10 +13,38 @@ use crate::server::options::Options;
 use crate::server::request::head::{McpHeaders, RequestHead};
 use crate::server::response::refusal::Refusal;
 
+/// Bodies up to this size are not charged for their parsed form: their number is limited.
+const SMALL_BODY: usize = 4 << 10;
+
 /// A complete request body, and the permit for its memory.
 pub(crate) struct RequestBody {
     pub(crate) bytes: Bytes,
-    _memory: Permit,
+    memory: Permit,
+}
+
+impl RequestBody {
+    /// Adds the parsed form to the permit. Small objects need much more memory than their text.
+    ///
+    /// # Errors
+    /// More than `Options::with_max_total_body_bytes` would be in use.
+    pub(crate) fn charge_tree(
+        &mut self,
+        head: &RequestHead,
+        in_memory: &Capacity,
+    ) -> Result<(), Refusal> {
+        if self.bytes.len() <= SMALL_BODY {
+            return Ok(());
+        }
+        let text = std::str::from_utf8(&self.bytes).unwrap_or_default();
+        let tree = TreeSize::of(text).heap_bytes() - text.len();
+        let grown = self.memory.try_grow(tree, || head.owner());
+        grown.map_err(|exhausted| exhausted.bodies(in_memory))
+    }
+
+    /// Frees the text, and returns the permit for what was parsed from it.
+    pub(crate) fn into_memory(self) -> Permit {
+        self.memory
+    }
 }
 
 /// Reads a body within the limits on size and time.
@@ -88,24 +117,28 @@ where
             return Err(too_long());
         }
         let grown = memory.try_grow(data.remaining(), || head.owner());
-        grown.map_err(|exhausted| match exhausted {
-            Exhausted::Limit => Refusal::busy(format!(
-                "more than {} bytes of request bodies are in memory, the limit of \
-                 Options::with_max_total_body_bytes; send again later",
-                in_memory.limit()
-            )),
-            Exhausted::Share => Refusal::share("bytes of request bodies"),
-        })?;
+        grown.map_err(|exhausted| exhausted.bodies(in_memory))?;
         buffer.push(data);
         if body.is_end_stream() {
             break;
         }
     }
     let bytes = buffer.into_bytes();
-    Ok(RequestBody {
-        bytes,
-        _memory: memory,
-    })
+    Ok(RequestBody { bytes, memory })
+}
+
+impl Exhausted {
+    /// Returns the refusal of a body, or of its parsed form.
+    pub(crate) fn bodies(self, in_memory: &Capacity) -> Refusal {
+        match self {
+            Self::Limit => Refusal::busy(format!(
+                "more than {} bytes of request bodies and of their parsed form are in memory, the \
+                 limit of Options::with_max_total_body_bytes; send again later",
+                in_memory.limit()
+            )),
+            Self::Share => Refusal::share("bytes of request bodies"),
+        }
+    }
 }
 
 /// The smallest reservation for a body that arrives in several parts, unless it is known to be

@@ -43,7 +43,9 @@ where
     state.admit(&head, &mcp_headers)?;
     admission::check_content(&head.headers, &mcp_headers)?;
     admission::check_accept(&head.headers, &mcp_headers, BOTH)?;
-    let request_body = read_body(body, &head, &mcp_headers, &state.options, &state.bodies).await?;
+    let mut request_body =
+        read_body(body, &head, &mcp_headers, &state.options, &state.bodies).await?;
+    request_body.charge_tree(&head, &state.bodies)?;
     let frame = match parse(&request_body.bytes, &state.options.message_limits) {
         Ok(frame) => frame,
         Err(error) => {
@@ -87,10 +89,10 @@ where
     };
     match progress {
         Progress::Done(response) => Ok(response),
-        Progress::Running(call) => {
+        Progress::Running(mut call) => {
             // Frees the memory of the body before waiting.
             drop(frame);
-            drop(request_body);
+            call.hold(request_body.into_memory());
             Ok(call.respond().await)
         }
     }

@@ -45,6 +45,8 @@ pub(crate) struct PendingCall {
     started: Instant,
     on_disconnect: OnDisconnect,
     guard: Option<CallGuard>,
+    /// For what the handlers parsed from the body.
+    memory: Option<Permit>,
 }
 
 /// What a call holds while it is running.
@@ -133,7 +135,13 @@ impl PendingCall {
             started: Instant::now(),
             on_disconnect,
             guard: Some(guard),
+            memory: None,
         }
+    }
+
+    /// Keeps the permit for the memory of the request as long as the call runs.
+    pub(crate) fn hold(&mut self, memory: Permit) {
+        self.memory = Some(memory);
     }
 
     /// Waits for the result, and responds with JSON. The response becomes an event stream if a
@@ -283,6 +291,7 @@ impl Drop for PendingCall {
                 started: self.started,
                 on_disconnect: OnDisconnect::Cancel,
                 guard: self.guard.take(),
+                memory: self.memory.take(),
             };
             runtime.spawn(call.finish());
             return;
