@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body::Body as _;
 use mcp_protocol::http_headers;
-use mcp_transport_http::{Body, Endpoint, LegacyEndpoint, RequestBody};
+use mcp_transport_http::{Body, Endpoint, LegacyEndpoint, PeerAddr, RequestBody};
 use mcp_types::{CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, PROTOCOL_VERSION_KEY};
 use serde_json::{Value, json};
 use tower_service::Service as _;
@@ -46,6 +46,8 @@ pub struct Peer {
     pub headers: HeaderMap,
     /// The principal in the extensions of every request.
     pub principal: Option<mcp_protocol::Principal>,
+    /// The address in the extensions of every request.
+    pub address: Option<std::net::SocketAddr>,
 }
 
 impl Peer {
@@ -63,6 +65,7 @@ impl Peer {
             endpoint: endpoint.clone(),
             headers,
             principal: None,
+            address: None,
         }
     }
 
@@ -91,6 +94,9 @@ impl Peer {
         *request.headers_mut() = self.headers.clone();
         if let Some(principal) = &self.principal {
             request.extensions_mut().insert(principal.clone());
+        }
+        if let Some(address) = self.address {
+            request.extensions_mut().insert(PeerAddr(address));
         }
         self.request(request).await
     }

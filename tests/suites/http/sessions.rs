@@ -176,8 +176,15 @@ async fn there_are_only_so_many_sessions() {
             .await
             .contains("with_max_sessions_per_principal")
     );
-    assert_eq!(Peer::begin(&endpoint).await.status, 200);
-    let reply = Peer::begin(&endpoint).await;
+    let bob = || {
+        let mut peer = Peer::new(&endpoint);
+        peer.principal = Some(Principal::new("bob"));
+        peer
+    };
+    let reply = bob().initialize("2025-11-25", json!({})).await;
+    assert_eq!(reply.status, 200);
+    // No session of a principal is ended to make room.
+    let reply = bob().initialize("2025-11-25", json!({})).await;
     assert_eq!(reply.status, 503);
     assert_eq!(reply.headers["retry-after"], "1");
     assert!(reply.text().await.contains("with_max_sessions"));
@@ -233,4 +240,19 @@ async fn without_sessions_no_state_is_stored_and_the_header_names_the_revision()
         assert_eq!(reply.status, 405);
         assert_eq!(reply.headers["allow"], "POST");
     }
+}
+
+// A session ends at the end of its lifetime although a stream is open.
+#[tokio::test(start_paused = true)]
+async fn a_stream_does_not_prolong_the_life_of_its_session() {
+    let lifetime = Duration::from_secs(3_600);
+    let options = Options::new().with_max_session_lifetime(lifetime);
+    let endpoint = with(&Gate::new(), options);
+    let peer = Peer::open(&endpoint).await;
+    let mut stream = peer.get(None).await;
+    tokio::time::sleep(lifetime - Duration::from_secs(1)).await;
+    assert_eq!(endpoint.sessions(), 1);
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert_eq!(endpoint.sessions(), 0);
+    assert_eq!(stream.message().await, None);
 }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use mcp_tests::tcp::{RunningServer, Session, tool};
+use mcp_tests::tcp::{Conn, RunningServer, Session, tool};
 
 use super::h2::{Frames, H2};
 use super::memory::Process;
-use super::{Gate, server};
+use super::{Gate, healthy, server};
 use crate::prelude::*;
 
 const URI: &str = "http://localhost/mcp";
@@ -14,6 +14,13 @@ const URI: &str = "http://localhost/mcp";
 /// Grown memory of a server process in MiB.
 fn grown(server: &Process, before: usize) -> usize {
     (server.peak() - before) >> 20
+}
+
+/// Calls a tool that returns nearly 4 MiB.
+fn big() -> String {
+    let arguments = json!({"bytes": (4 << 20) - 200});
+    let params = json!({"name": "big", "arguments": arguments});
+    json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string()
 }
 
 // 6 connections with 30 streams each call a tool that returns nearly 4 MiB, and take nothing of it.
@@ -25,15 +32,12 @@ async fn t17_responses_that_are_not_taken_hold_little_memory() {
     let before = server.peak();
     for _ in 0..6 {
         let session = Session::open(&mut conn).await;
-        let arguments = json!({"bytes": (4 << 20) - 200});
-        let params = json!({"name": "big", "arguments": arguments});
-        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
         let mut h2 = H2::with_window(&*server.address, 0).await;
         calls.spawn(async move {
             let mut replies = Vec::new();
             for _ in 0..30 {
                 let headers = [("mcp-session-id", session.id())];
-                replies.push(h2.post(URI, &headers, call.to_string()).await);
+                replies.push(h2.post(URI, &headers, big()).await);
             }
             replies
         });
@@ -90,6 +94,45 @@ async fn t15_small_heads_do_not_become_much_memory() {
     };
     let grown = grown(&server, before);
     assert!(grown < 64, "{grown} MiB");
+}
+
+// Heads that never end take little memory in total; the connections above the limit are closed.
+#[tokio::test]
+async fn t16_unfinished_heads_share_a_limit() {
+    let server = Process::start();
+    let before = server.peak();
+    let mut conns = Vec::new();
+    let head = format!("POST /mcp HTTP/1.1\r\nx-long: {}", "x".repeat(63 << 10));
+    for _ in 0..2_500 {
+        let mut conn = server.connect().await;
+        // The server may close the connection while the head is sent.
+        let _ = conn.try_send(&head).await;
+        conns.push(conn);
+    }
+    let mut conn = server.connect().await;
+    let session = Session::open(&mut conn).await;
+    healthy(&mut conn, &session).await;
+    let grown = grown(&server, before);
+    assert!(grown < 150, "{grown} MiB");
+}
+
+// As with HTTP/2, over HTTP/1.1: 150 responses of nearly 4 MiB are not read.
+#[tokio::test]
+async fn t17_unread_responses_share_a_limit() {
+    let server = Process::start();
+    let session = Session::open(&mut server.connect().await).await;
+    let before = server.peak();
+    let address = server.address.parse().unwrap();
+    let mut conns = Vec::new();
+    for _ in 0..150 {
+        let mut conn = Conn::narrow(address).await;
+        conn.send(session.post(big()).bytes()).await;
+        let head = conn.head().await;
+        assert_eq!(head.status, 200);
+        conns.push(conn);
+    }
+    let grown = grown(&server, before);
+    assert!(grown < 200, "{grown} MiB");
 }
 
 // A connection without requests is closed after the head timeout, although it answers PINGs; one with

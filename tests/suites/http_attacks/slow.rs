@@ -1,11 +1,15 @@
 //! T16: peers that send almost nothing for as long as possible. T17: clients that stop reading.
 
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Instant;
 
 use mcp_protocol::BoxFuture;
 use mcp_tests::http::Peer;
 use mcp_tests::tcp::{Conn, RunningServer, tool};
 use mcp_transport_http::{Durability, EventStore, Replay, SessionId, StoreError, StreamKey};
+
+use tower_service::Service as _;
 
 use super::h2::H2;
 use super::{FLOOD, Gate, healthy, server};
@@ -305,4 +309,49 @@ async fn t17_unread_notifications_do_not_accumulate_without_a_store() {
         news += 1;
     }
     assert!((1..=51).contains(&news), "{news}");
+}
+
+/// A body that never ends.
+struct Stalled(Bytes);
+
+impl http_body::Body for Stalled {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<http_body::Frame<Bytes>, Self::Error>>> {
+        match std::mem::take(&mut self.0) {
+            data if data.is_empty() => Poll::Pending,
+            data => Poll::Ready(Some(Ok(http_body::Frame::data(data)))),
+        }
+    }
+}
+
+async fn stalled(endpoint: Endpoint, bytes: usize) -> StatusCode {
+    let request = http::Request::post("/mcp")
+        .header("host", "localhost")
+        .header("content-type", "application/json")
+        .body(Stalled(vec![b' '; bytes].into()))
+        .unwrap();
+    let response = endpoint.clone().call(request).await;
+    response.unwrap().status()
+}
+
+// A body that stops shortly before its end is rejected after a few seconds, and its memory is free.
+#[tokio::test(start_paused = true)]
+async fn t16_a_body_has_a_minimum_rate() {
+    let options = Options::new().with_max_receiving(2);
+    let endpoint = Endpoint::with_options(server(&Gate::new()), options).unwrap();
+    let start = tokio::time::Instant::now();
+    let slow = tokio::spawn(stalled(endpoint.clone(), (4 << 20) - 1));
+    let other = tokio::spawn(stalled(endpoint.clone(), 1));
+    tokio::task::yield_now().await;
+    // Only so many bodies are waited for; complete ones do not count.
+    assert_eq!(stalled(endpoint.clone(), 1).await, 503);
+    assert_eq!(Peer::begin(&endpoint).await.status, 200);
+    assert_eq!(slow.await.unwrap(), 408);
+    assert_eq!(other.await.unwrap(), 408);
+    assert_eq!(start.elapsed().as_secs(), 5);
 }

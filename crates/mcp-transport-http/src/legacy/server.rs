@@ -87,7 +87,8 @@ impl LegacyEndpoint {
         admission::check_accept(&parts.headers, &mcp_headers, admission::EVENTS)?;
         let state = &self.state;
         let principal = parts.extensions.get::<Principal>().cloned();
-        let reservation = state.reserve_session(principal.clone())?;
+        let owner = parts.owner();
+        let reservation = state.reserve_session(owner.clone())?;
         let id = SessionId::random().map_err(|error| {
             tracing::error!(%error, "the operating system has no random numbers");
             Refusal::busy("the server cannot create a session id; send again later")
@@ -115,6 +116,7 @@ impl LegacyEndpoint {
         let session = Arc::new(Session {
             mux: Arc::clone(&mux),
             principal,
+            owner,
         });
         reservation.commit();
         lock(&state.legacy.0).insert(id, session);
@@ -139,7 +141,7 @@ impl LegacyEndpoint {
         admission::check_content(&parts.headers, &mcp_headers)?;
         let state = &self.state;
         let session = self.session(parts)?;
-        let message = read_body(body, parts, &mcp_headers, &state.options, &state.bodies).await?;
+        let message = read_body(body, parts, &mcp_headers, state).await?;
         if let Err(error) = parse(&message.bytes, &state.options.message_limits) {
             if let Some(layers) = state.service.layers() {
                 layers.discarded(Role::Server, Discarded::Malformed(&error));
@@ -284,7 +286,7 @@ impl Drop for SseBody {
         let session = lock(&self.state.legacy.0).remove(&self.id);
         self.mux.close(Closed::eof());
         if let Some(session) = session {
-            self.state.sessions.release(session.principal.as_ref());
+            self.state.sessions.release(session.owner.as_ref());
         }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use mcp_protocol::{Closed, Mux, Principal};
 
 use crate::server::session::id::SessionId;
+use crate::server::share::Owner;
 use crate::sync::lock;
 
 /// The open sessions.
@@ -15,6 +16,7 @@ pub(crate) struct LegacySessions(pub(crate) Mutex<HashMap<SessionId, Arc<Session
 pub(crate) struct Session {
     pub(crate) mux: Arc<Mux>,
     pub(crate) principal: Option<Principal>,
+    pub(crate) owner: Option<Owner>,
 }
 
 impl LegacySessions {

@@ -69,6 +69,7 @@ impl Endpoint {
             revisions,
             sessions: Arc::new(SessionTable::new()),
             in_flight: shared(options.max_in_flight),
+            receiving: shared(options.max_receiving),
             subscriptions: shared(options.max_subscriptions),
             bodies: shared(options.max_total_body_bytes),
             responses,

@@ -22,6 +22,8 @@ pub struct Options {
     pub(crate) max_total_response_bytes: usize,
     pub(crate) client_share_percent: u8,
     pub(crate) body_timeout: Duration,
+    pub(crate) min_body_rate: usize,
+    pub(crate) max_receiving: usize,
     pub(crate) max_in_flight: usize,
     pub(crate) max_subscriptions: usize,
     pub(crate) max_in_flight_per_session: usize,
@@ -60,6 +62,8 @@ impl Default for Options {
             max_total_response_bytes: 128 << 20,
             client_share_percent: 10,
             body_timeout: Duration::from_secs(60),
+            min_body_rate: 1 << 10,
+            max_receiving: 1_024,
             max_in_flight: 1_024,
             max_subscriptions: 10_000,
             max_in_flight_per_session: 64,
@@ -177,7 +181,8 @@ impl Options {
 
     /// Sets the maximum total size in bytes of all request bodies in memory, and of what running handlers
     /// parsed from them, which is estimated for bodies above 4 KiB. Default 128 MiB; further requests
-    /// are rejected with 503.
+    /// are rejected with 503. In [`serve_with`](crate::serve_with), HTTP/1.1 heads above 8 KiB count
+    /// too; a connection that exceeds the limit is closed.
     #[must_use]
     pub fn with_max_total_body_bytes(mut self, bytes: usize) -> Self {
         self.max_total_body_bytes = bytes;
@@ -195,11 +200,13 @@ impl Options {
     }
 
     /// Sets the share of one client in the limits that all clients have in common: requests in
-    /// flight, subscriptions, bytes of request bodies and of responses. Default 10 percent.
+    /// flight or being received, subscriptions, sessions, bytes of requests and of responses. Default
+    /// 10 percent.
     ///
     /// A client is a principal, or without authentication an address. Half of each limit is
     /// available to every client. Of the other half, each client can take this share of the limit;
-    /// beyond it, the client gets 503. With 100 percent, one client can take all of a limit, which
+    /// beyond it, the client gets 503, or a new session ends the ones that the client has not used
+    /// longest. With 100 percent, one client can take all of a limit, which
     /// suits a server whose clients all come from the address of one proxy and are not
     /// authenticated. An endpoint in another HTTP server learns addresses from a
     /// [`PeerAddr`](crate::PeerAddr) in the extensions of a request.
@@ -242,7 +249,9 @@ impl Options {
         self
     }
 
-    /// Sets the maximum number of sessions. Default 10,000; further ones are rejected with 503.
+    /// Sets the maximum number of sessions. Default 10,000. At the limit, the sessions without a
+    /// principal that have been idle longest are ended to make room; if all are in use, further
+    /// ones are rejected with 503.
     #[must_use]
     pub fn with_max_sessions(mut self, sessions: usize) -> Self {
         self.max_sessions = sessions;
@@ -310,6 +319,23 @@ impl Options {
         self
     }
 
+    /// Sets the minimum rate at which a request body has to arrive, in bytes per second, on average
+    /// over each 5 s. Default 1,024; a slower request is rejected with 408.
+    #[must_use]
+    pub fn with_min_body_rate(mut self, bytes: usize) -> Self {
+        self.min_body_rate = bytes;
+        self
+    }
+
+    /// Sets the maximum number of requests whose bodies are being received. Requests whose bodies
+    /// arrive together with their heads do not count. Default 1,024; further requests are rejected
+    /// with 503.
+    #[must_use]
+    pub fn with_max_receiving(mut self, requests: usize) -> Self {
+        self.max_receiving = requests;
+        self
+    }
+
     /// Sets how long a session may be idle, with no running request and no open stream. Default 10
     /// min.
     #[must_use]
@@ -318,8 +344,8 @@ impl Options {
         self
     }
 
-    /// Sets the maximum lifetime of a session. Default 24 h. A session that reaches it ends as soon
-    /// as none of its requests is running.
+    /// Sets the maximum lifetime of a session. Default 24 h. A session that reaches it accepts no
+    /// more requests, and ends with its streams as soon as none of its requests is running.
     #[must_use]
     pub fn with_max_session_lifetime(mut self, limit: Duration) -> Self {
         self.max_session_lifetime = limit;

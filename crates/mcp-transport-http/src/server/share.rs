@@ -32,6 +32,12 @@ impl Owner {
     }
 }
 
+/// `percent` of a limit, and at least one.
+pub(crate) fn share(limit: usize, percent: u8) -> usize {
+    let share = (limit as u128 * u128::from(percent) / 100).max(1);
+    usize::try_from(share).unwrap_or(usize::MAX)
+}
+
 /// How much each owner has taken of the second half of a limit.
 #[derive(Default)]
 pub(crate) struct Shares {
@@ -40,11 +46,10 @@ pub(crate) struct Shares {
 }
 
 impl Shares {
-    /// The share is `percent` of the limit, and at least one.
+    /// Each owner can take `percent` of the limit.
     pub(crate) fn of(limit: usize, percent: u8) -> Self {
-        let share = (limit as u128 * u128::from(percent) / 100).max(1);
         Self {
-            share: usize::try_from(share).unwrap_or(usize::MAX),
+            share: share(limit, percent),
             owners: Mutex::default(),
         }
     }

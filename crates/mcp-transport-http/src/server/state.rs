@@ -34,6 +34,8 @@ pub(crate) struct EndpointState {
     pub(crate) has_handshake: bool,
     pub(crate) in_flight: Capacity,
     pub(crate) subscriptions: Capacity,
+    /// Requests whose bodies have not arrived completely.
+    pub(crate) receiving: Capacity,
     /// Bytes of request bodies in memory.
     pub(crate) bodies: Capacity,
     /// Bytes of responses and events that wait for their clients.
@@ -57,9 +59,9 @@ impl EndpointState {
     /// Reserves capacity for a session.
     pub(crate) fn reserve_session(
         &self,
-        principal: Option<Principal>,
+        owner: Option<Owner>,
     ) -> Result<SessionReservation<'_>, Refusal> {
-        SessionReservation::take(&self.sessions, &self.options, principal)
+        SessionReservation::take(&self.sessions, &self.options, owner)
     }
 
     /// Takes a permit for a running request.
@@ -79,6 +81,19 @@ impl EndpointState {
                 self.options.max_in_flight
             )),
             Exhausted::Share => Refusal::share("requests in flight"),
+        })
+    }
+
+    /// Takes a permit for a request whose body has not arrived yet.
+    pub(crate) fn receiving_permit(&self, head: &RequestHead) -> Result<Permit, Refusal> {
+        let permit = self.receiving.try_acquire_for(|| head.owner());
+        permit.map_err(|exhausted| match exhausted {
+            Exhausted::Limit => Refusal::busy(format!(
+                "the bodies of {} requests are being received, the limit of \
+                 Options::with_max_receiving; send again later",
+                self.options.max_receiving
+            )),
+            Exhausted::Share => Refusal::share("requests that are being received"),
         })
     }
 
@@ -118,14 +133,13 @@ impl EndpointState {
                 ));
             }
         };
-        let session = self.find_session(parts, value).ok_or_else(|| {
-            Refusal::new(
-                StatusCode::NOT_FOUND,
-                "the session does not exist or has ended; send initialize without \
-                 Mcp-Session-Id to open a new one",
-            )
-        })?;
-        session.touch();
+        let session = self
+            .find_session(parts, value)
+            .ok_or_else(unknown_session)?;
+        if session.touch() >= self.options.max_session_lifetime {
+            // Its running requests finish, and no others prolong it.
+            return Err(unknown_session());
+        }
         check_revision(mcp_headers, &session, &self.revisions)?;
         Ok(session)
     }
@@ -176,6 +190,14 @@ impl EndpointState {
     pub(crate) fn forget_sessionless(&self) {
         lock(&self.sessionless).clear();
     }
+}
+
+fn unknown_session() -> Refusal {
+    Refusal::new(
+        StatusCode::NOT_FOUND,
+        "the session does not exist or has ended; send initialize without Mcp-Session-Id to open a \
+         new one",
+    )
 }
 
 /// Checks that the version header names a served revision.

@@ -252,7 +252,7 @@ impl RequestGuard {
 
 impl Drop for RequestGuard {
     fn drop(&mut self) {
-        self.0.start_head_timer();
+        self.0.request_ended();
     }
 }
 

@@ -143,7 +143,10 @@ async fn serve_route(
         .min(Semaphore::MAX_PERMITS);
     let permits = Arc::new(Semaphore::new(permits));
     let mut connections = JoinSet::new();
-    let mut wheel = TimerWheel::new(ConnectionLimits::new(endpoint.options()));
+    let mut wheel = TimerWheel::new(
+        ConnectionLimits::new(endpoint.options()),
+        endpoint.0.bodies.clone(),
+    );
     let mut shutdown = pin!(shutdown);
     loop {
         let accepted = async {
@@ -171,7 +174,7 @@ async fn serve_route(
             peer,
             timer: None,
         };
-        let timer = wheel.register();
+        let timer = wheel.register(Some(peer.ip()));
         connections.spawn(connection::serve(stream, route, timer, permit));
     }
     drop(listener);

@@ -8,6 +8,8 @@
 use std::collections::HashMap;
 use std::error::Error as StdError;
 use std::future::poll_fn;
+use std::io;
+use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -16,7 +18,9 @@ use std::time::Duration;
 
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
+use crate::permit::{Capacity, Permit};
 use crate::server::options::Options;
+use crate::server::share::Owner;
 use crate::sync::lock;
 
 /// The smallest buffer that hyper accepts.
@@ -52,6 +56,8 @@ const TICKS_PER_TIMEOUT: u32 = 8;
 /// The range of the interval between ticks.
 const MAX_TICK: Duration = Duration::from_secs(1);
 const MIN_TICK: Duration = Duration::from_millis(10);
+/// The bytes of a head that are not charged: hyper's buffer has this size at least.
+const FREE_HEAD: usize = MIN_BUFFER;
 /// The timer is stopped.
 const NEVER: u64 = u64::MAX;
 
@@ -69,6 +75,8 @@ struct WheelState {
     /// The timeout for a client that does not read, in ticks.
     write: u64,
     limits: ConnectionLimits,
+    /// Bytes of long heads.
+    heads: Capacity,
     closing: AtomicBool,
     timers: Mutex<Timers>,
 }
@@ -91,12 +99,18 @@ pub(crate) struct ConnectionTimer {
     streams: AtomicUsize,
     /// Whether the client of an idle connection is notified before the connection is closed.
     has_streams: AtomicBool,
+    peer: Option<IpAddr>,
+    /// The bytes of the head that is being received.
+    head_bytes: AtomicUsize,
+    /// The memory of a long head, until its request has ended.
+    head_memory: Mutex<Option<Permit>>,
     waker: Mutex<Option<Waker>>,
 }
 
 impl TimerWheel {
-    /// Creates the timers for connections with these limits.
-    pub(crate) fn new(limits: ConnectionLimits) -> Self {
+    /// Creates the timers for connections with these limits. The memory of long heads is charged to
+    /// `heads`.
+    pub(crate) fn new(limits: ConnectionLimits, heads: Capacity) -> Self {
         let tick = limits.head.min(limits.write) / TICKS_PER_TIMEOUT;
         let tick = tick.clamp(MIN_TICK, MAX_TICK);
         let mut ticking = interval(tick);
@@ -112,6 +126,7 @@ impl TimerWheel {
                 head: ticks(limits.head),
                 write: ticks(limits.write),
                 limits,
+                heads,
                 closing: AtomicBool::new(false),
                 timers: Mutex::default(),
             }),
@@ -119,14 +134,17 @@ impl TimerWheel {
         }
     }
 
-    /// Adds a connection.
-    pub(crate) fn register(&self) -> TimerGuard {
+    /// Adds a connection of the client at `peer`.
+    pub(crate) fn register(&self, peer: Option<IpAddr>) -> TimerGuard {
         let timer = Arc::new(ConnectionTimer {
             all: Arc::clone(&self.all),
             head: AtomicU64::new(NEVER),
             write: AtomicU64::new(NEVER),
             streams: AtomicUsize::new(0),
             has_streams: AtomicBool::new(false),
+            peer,
+            head_bytes: AtomicUsize::new(0),
+            head_memory: Mutex::default(),
             waker: Mutex::default(),
         });
         timer.start_head_timer();
@@ -204,6 +222,38 @@ impl ConnectionTimer {
     pub(super) fn start_head_timer(&self) {
         self.head
             .store(self.all.after(self.all.head), Ordering::Release);
+    }
+
+    /// Counts bytes that were received. Of a long head they are charged.
+    ///
+    /// # Errors
+    /// The limit on the memory of requests is reached.
+    pub(super) fn received(&self, bytes: usize) -> io::Result<()> {
+        if self.head.load(Ordering::Relaxed) == NEVER || self.has_streams.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let head = self.head_bytes.load(Ordering::Relaxed) + bytes;
+        self.head_bytes.store(head, Ordering::Relaxed);
+        if head <= FREE_HEAD {
+            return Ok(());
+        }
+        let mut memory = lock(&self.head_memory);
+        let memory = memory.get_or_insert_with(|| self.all.heads.permit());
+        let grown = memory.try_grow(bytes, || self.peer.map(Owner::address));
+        grown.map_err(|_| {
+            io::Error::other(
+                "the heads and bodies in memory reach Options::with_max_total_body_bytes or \
+                 Options::with_client_share",
+            )
+        })
+    }
+
+    /// Records that a request has ended, and starts the timeout for the next head.
+    pub(super) fn request_ended(&self) {
+        if self.head_bytes.swap(0, Ordering::Relaxed) > FREE_HEAD {
+            *lock(&self.head_memory) = None;
+        }
+        self.start_head_timer();
     }
 
     /// Stops the timeout for a request head.
@@ -329,7 +379,6 @@ type Failure = Box<dyn StdError + Send + Sync>;
 #[cfg(test)]
 mod tests {
     use std::future::pending;
-    use std::io;
     use std::sync::atomic::AtomicUsize;
 
     use super::*;
@@ -343,14 +392,14 @@ mod tests {
 
     fn wheel(head: Duration) -> TimerWheel {
         let options = Options::new().with_head_timeout(head);
-        TimerWheel::new(ConnectionLimits::new(&options))
+        TimerWheel::new(ConnectionLimits::new(&options), Capacity::new(0))
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_head_timeout_is_kept_within_a_few_ticks() {
         for head in [1, 80, 300, 30_000, 3_600_000].map(Duration::from_millis) {
             let mut wheel = wheel(head);
-            let timer = wheel.register();
+            let timer = wheel.register(None);
             let started = tokio::time::Instant::now();
             let silent = async move { timer.serve(pin!(silence()), |_| {}).await };
             let ended = wheel.run_until(tokio::spawn(silent)).await.unwrap();
@@ -367,7 +416,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_head_timer_stops_while_a_request_is_served() {
         let mut wheel = wheel(Duration::from_millis(80));
-        let timer = wheel.register();
+        let timer = wheel.register(None);
         let response =
             GuardedBody::new(crate::Body::empty(), Some(RequestGuard::new(timer.timer())));
         let busy = tokio::spawn(async move { timer.serve(pin!(silence()), |_| {}).await });
@@ -386,7 +435,7 @@ mod tests {
         let wheel = wheel(Duration::from_secs(30));
         let mut connections = tokio::task::JoinSet::new();
         for _ in 0..3 {
-            let timer = wheel.register();
+            let timer = wheel.register(None);
             connections.spawn(async move {
                 let until_told = poll_fn(|_| match CLOSED.load(Ordering::Acquire) {
                     3 => Poll::Ready(Ok::<_, io::Error>(())),

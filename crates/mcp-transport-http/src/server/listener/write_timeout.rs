@@ -3,7 +3,7 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -55,7 +55,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buf)
+        let before = buf.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        Poll::Ready(self.timer.received(buf.filled().len() - before))
     }
 }
 
@@ -104,6 +106,7 @@ mod tests {
 
     use super::*;
     use crate::Options;
+    use crate::permit::Capacity;
     use crate::server::listener::timers::ConnectionLimits;
     use crate::server::listener::timers::TimerWheel;
 
@@ -112,8 +115,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_connection_times_out_only_if_the_client_reads_nothing() {
         let options = Options::new().with_write_timeout(LIMIT);
-        let mut wheel = TimerWheel::new(ConnectionLimits::new(&options));
-        let timer = wheel.register();
+        let mut wheel = TimerWheel::new(ConnectionLimits::new(&options), Capacity::new(0));
+        let timer = wheel.register(None);
         let (near, mut far) = duplex(10);
         let mut near = WriteTimeout::new(near, timer.timer());
         let guard = tokio::spawn(async move {
@@ -143,8 +146,8 @@ mod tests {
         let options = Options::new()
             .with_write_timeout(LIMIT)
             .with_head_timeout(LIMIT / 4);
-        let mut wheel = TimerWheel::new(ConnectionLimits::new(&options));
-        let timer = wheel.register();
+        let mut wheel = TimerWheel::new(ConnectionLimits::new(&options), Capacity::new(0));
+        let timer = wheel.register(None);
         let (near, mut far) = duplex(10);
         let mut near = WriteTimeout::new(near, timer.timer());
         let guard = tokio::spawn(async move {

@@ -6,12 +6,13 @@ use bytes::{Buf, BufMut as _, Bytes};
 use http::StatusCode;
 use http_body::Body;
 use mcp_jsonrpc::TreeSize;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Duration, Instant, timeout_at};
 
 use crate::permit::{Capacity, Exhausted, Permit};
 use crate::server::options::Options;
 use crate::server::request::head::{McpHeaders, RequestHead};
 use crate::server::response::refusal::Refusal;
+use crate::server::state::EndpointState;
 
 /// Bodies up to this size are not charged for their parsed form: their number is limited.
 const SMALL_BODY: usize = 4 << 10;
@@ -55,12 +56,12 @@ pub(crate) async fn read_body<B>(
     body: B,
     head: &RequestHead,
     mcp_headers: &McpHeaders<'_>,
-    options: &Options,
-    in_memory: &Capacity,
+    state: &EndpointState,
 ) -> Result<RequestBody, Refusal>
 where
     B: Body,
 {
+    let options = &*state.options;
     let too_long = || {
         Refusal::new(
             StatusCode::PAYLOAD_TOO_LARGE,
@@ -77,11 +78,11 @@ where
     if announced.is_some_and(|bytes| bytes > options.max_body_bytes as u64) {
         return Err(too_long());
     }
-    let mut memory = in_memory.permit();
+    let mut memory = state.bodies.permit();
     let mut body = pin!(body);
     let max = announced.and_then(|bytes| usize::try_from(bytes).ok());
     let mut buffer = BodyBuffer::with_max(max.unwrap_or(options.max_body_bytes));
-    let mut deadline = None;
+    let mut waiting = None;
     loop {
         let next = std::future::poll_fn(|cx| body.as_mut().poll_frame(cx));
         let mut next = pin!(next);
@@ -95,13 +96,19 @@ where
         let frame = match now.await {
             Some(frame) => frame,
             None => {
-                let at = *deadline.get_or_insert_with(|| Instant::now() + options.body_timeout);
-                timeout_at(at, next).await.map_err(|_| {
-                    Refusal::new(
-                        StatusCode::REQUEST_TIMEOUT,
-                        "the request body was not received within Options::with_body_timeout",
-                    )
-                })?
+                let (_, pace) = match &mut waiting {
+                    Some(waiting) => waiting,
+                    none => {
+                        let permit = state.receiving_permit(head)?;
+                        none.insert((permit, Pace::new(options, buffer.len())))
+                    }
+                };
+                loop {
+                    match timeout_at(pace.next_check(), next.as_mut()).await {
+                        Ok(frame) => break frame,
+                        Err(_) => pace.check(options, buffer.len())?,
+                    }
+                }
             }
         };
         let Some(frame) = frame else {
@@ -117,7 +124,7 @@ where
             return Err(too_long());
         }
         let grown = memory.try_grow(data.remaining(), || head.owner());
-        grown.map_err(|exhausted| exhausted.bodies(in_memory))?;
+        grown.map_err(|exhausted| exhausted.bodies(&state.bodies))?;
         buffer.push(data);
         if body.is_end_stream() {
             break;
@@ -138,6 +145,52 @@ impl Exhausted {
             )),
             Self::Share => Refusal::share("bytes of request bodies"),
         }
+    }
+}
+
+/// The interval in which the rate of a body is checked.
+const RATE_INTERVAL: Duration = Duration::from_secs(5);
+
+/// The bytes that have to arrive in an interval.
+fn bytes_due(options: &Options) -> usize {
+    let seconds = usize::try_from(RATE_INTERVAL.as_secs()).unwrap_or(1);
+    options.min_body_rate.saturating_mul(seconds)
+}
+
+/// How fast a body has to arrive.
+struct Pace {
+    deadline: Instant,
+    next: Instant,
+    /// The length that the body has to have at the next check.
+    due: usize,
+}
+
+impl Pace {
+    fn new(options: &Options, received: usize) -> Self {
+        let now = Instant::now();
+        Self {
+            deadline: now + options.body_timeout,
+            next: now + RATE_INTERVAL,
+            due: received + bytes_due(options),
+        }
+    }
+
+    fn next_check(&self) -> Instant {
+        self.next.min(self.deadline)
+    }
+
+    /// Checks a body that is still incomplete at [`next_check`](Self::next_check).
+    fn check(&mut self, options: &Options, received: usize) -> Result<(), Refusal> {
+        let too_slow = |message| Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, message));
+        if self.deadline <= self.next {
+            return too_slow("the request body was not received within Options::with_body_timeout");
+        }
+        if received < self.due {
+            return too_slow("the request body arrives slower than Options::with_min_body_rate");
+        }
+        self.next += RATE_INTERVAL;
+        self.due = received + bytes_due(options);
+        Ok(())
     }
 }
 

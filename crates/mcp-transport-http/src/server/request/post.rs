@@ -43,8 +43,7 @@ where
     state.admit(&head, &mcp_headers)?;
     admission::check_content(&head.headers, &mcp_headers)?;
     admission::check_accept(&head.headers, &mcp_headers, BOTH)?;
-    let mut request_body =
-        read_body(body, &head, &mcp_headers, &state.options, &state.bodies).await?;
+    let mut request_body = read_body(body, &head, &mcp_headers, state).await?;
     request_body.charge_tree(&head, &state.bodies)?;
     let frame = match parse(&request_body.bytes, &state.options.message_limits) {
         Ok(frame) => frame,
@@ -281,8 +280,9 @@ fn initialize(
         });
     }
     let principal = head.extensions.get::<Principal>().cloned();
+    let owner = head.owner();
     let reservation = state
-        .reserve_session(principal.clone())
+        .reserve_session(owner.clone())
         .map_err(|refusal| refusal.with_id(Some(request.id.clone())))?;
     let identity = (|| {
         Ok::<_, getrandom::Error>(SessionIdentity {
@@ -301,6 +301,7 @@ fn initialize(
         &state.responses,
         Some(identity),
         principal,
+        owner,
     );
     let stream = new_stream(&session, head);
     let answer = match run(state, &session, &stream, request)? {

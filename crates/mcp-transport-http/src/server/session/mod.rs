@@ -6,6 +6,7 @@ pub(crate) mod table;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use mcp_protocol::{
     Closed, Inbound as _, Incoming, Link, Principal, ServerSession, Service, guarded,
@@ -14,6 +15,7 @@ use tokio::time::Instant;
 
 use crate::permit::Capacity;
 use crate::server::options::Options;
+use crate::server::share::Owner;
 use crate::server::stream::{SessionIdentity, SessionStreams, Stream};
 
 /// A session that a client opened with `initialize`. It is independent of connections and has no
@@ -42,8 +44,9 @@ impl HttpSession {
         responses: &Capacity,
         identity: Option<SessionIdentity>,
         principal: Option<Principal>,
+        owner: Option<Owner>,
     ) -> Arc<Self> {
-        let streams = SessionStreams::new(Arc::clone(options), responses.clone(), identity);
+        let streams = SessionStreams::new(Arc::clone(options), responses.clone(), identity, owner);
         let standalone = Stream::for_session(&streams, principal.clone());
         let link: Arc<dyn Link> = Arc::<Stream>::clone(&standalone);
         inbound.opened(Arc::downgrade(&link));
@@ -69,7 +72,12 @@ impl HttpSession {
         revision: Option<mcp_protocol::Revision>,
     ) -> Arc<Self> {
         let inbound = ServerSession::stateless(Arc::clone(service), revision);
-        Self::new(inbound, options, responses, None, None)
+        Self::new(inbound, options, responses, None, None, None)
+    }
+
+    /// The client that opened the session.
+    pub(crate) fn owner(&self) -> Option<&Owner> {
+        self.streams.owner.as_ref()
     }
 
     /// Whether the session keeps state between requests.
@@ -77,12 +85,22 @@ impl HttpSession {
         self.streams.identity.is_some()
     }
 
-    pub(crate) fn touch(&self) {
-        let last_used = self.created.elapsed().as_millis();
+    /// Records that the session is used. Returns its age.
+    pub(crate) fn touch(&self) -> Duration {
+        let age = self.created.elapsed();
         self.last_used.store(
-            u64::try_from(last_used).unwrap_or(u64::MAX),
+            u64::try_from(age.as_millis()).unwrap_or(u64::MAX),
             Ordering::Relaxed,
         );
+        age
+    }
+
+    /// When a session without a principal was last used, if nothing keeps it from being ended to
+    /// make room for others.
+    pub(crate) fn idle_since(&self) -> Option<Instant> {
+        let is_idle = self.active.load(Ordering::Acquire) == 0 && self.principal.is_none();
+        let last_used = Duration::from_millis(self.last_used.load(Ordering::Relaxed));
+        is_idle.then(|| self.created + last_used)
     }
 
     /// Keeps the session from expiring until the guard is dropped.
@@ -94,15 +112,17 @@ impl HttpSession {
 
     /// The reason why the session has expired, if it has.
     pub(crate) fn expiry_reason(&self, options: &Options) -> Option<&'static str> {
+        let age = self.created.elapsed();
+        // An open stream does not prolong the session.
+        if age >= options.max_session_lifetime && self.incoming.is_empty() {
+            return Some("the session reached Options::with_max_session_lifetime");
+        }
         if self.active.load(Ordering::Acquire) > 0 {
             return None;
         }
-        let age = self.created.elapsed();
-        let last_used = std::time::Duration::from_millis(self.last_used.load(Ordering::Relaxed));
+        let last_used = Duration::from_millis(self.last_used.load(Ordering::Relaxed));
         let idle = age.saturating_sub(last_used);
-        if age >= options.max_session_lifetime {
-            Some("the session reached Options::with_max_session_lifetime")
-        } else if idle >= options.session_idle_timeout {
+        if idle >= options.session_idle_timeout {
             Some("the session was idle for Options::with_session_idle_timeout")
         } else if idle >= options.handshake_timeout && !self.inbound.session().is_open() {
             Some(

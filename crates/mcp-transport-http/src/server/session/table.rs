@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, RwLock, Weak};
 use std::time::Duration;
 
-use mcp_protocol::{Closed, Principal};
+use mcp_protocol::Closed;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
@@ -13,9 +13,13 @@ use crate::server::options::Options;
 use crate::server::response::refusal::Refusal;
 use crate::server::session::HttpSession;
 use crate::server::session::id::SessionId;
+use crate::server::share::{Owner, share};
 use crate::sync::lock;
 
 const SHARDS: usize = 16;
+
+/// One of how many sessions is ended if there is no room.
+const EVICTED_PART: usize = 100;
 
 /// The minimum time between two sweeps of a full table that are caused by rejected clients. A sweep
 /// visits every session, and many clients may be rejected at once.
@@ -28,7 +32,8 @@ type Sessions = HashMap<SessionId, Arc<HttpSession>, foldhash::fast::RandomState
 pub(crate) struct SessionTable {
     shards: [RwLock<Sessions>; SHARDS],
     len: AtomicUsize,
-    principals: Mutex<HashMap<Principal, usize>>,
+    /// The number of sessions of each client.
+    owners: Mutex<HashMap<Owner, usize>>,
     sweeper: Mutex<Sweeper>,
 }
 
@@ -43,6 +48,7 @@ struct Sweeper {
 enum NoRoom {
     All,
     Principal,
+    Share,
 }
 
 impl SessionTable {
@@ -50,7 +56,7 @@ impl SessionTable {
         Self {
             shards: std::array::from_fn(|_| RwLock::default()),
             len: AtomicUsize::new(0),
-            principals: Mutex::default(),
+            owners: Mutex::default(),
             sweeper: Mutex::default(),
         }
     }
@@ -65,35 +71,76 @@ impl SessionTable {
         shard.get(id).cloned()
     }
 
-    /// Counts a session of this principal.
-    fn reserve(&self, principal: Option<&Principal>, options: &Options) -> Result<(), NoRoom> {
-        if self.len.fetch_add(1, Ordering::AcqRel) >= options.max_sessions {
+    /// Counts a session of this client.
+    fn reserve(&self, owner: Option<&Owner>, options: &Options) -> Result<(), NoRoom> {
+        let others = self.len.fetch_add(1, Ordering::AcqRel);
+        let counted = if others >= options.max_sessions {
+            Err(NoRoom::All)
+        } else {
+            owner.map_or(Ok(()), |owner| self.count(owner, others, options))
+        };
+        if counted.is_err() {
             self.len.fetch_sub(1, Ordering::AcqRel);
-            return Err(NoRoom::All);
         }
-        if let Some(principal) = principal {
-            let mut principals = lock(&self.principals);
-            let count = principals.entry(principal.clone()).or_default();
-            if *count >= options.max_sessions_per_principal {
-                drop(principals);
-                self.len.fetch_sub(1, Ordering::AcqRel);
+        counted
+    }
+
+    fn count(&self, owner: &Owner, others: usize, options: &Options) -> Result<(), NoRoom> {
+        let mut owners = lock(&self.owners);
+        let count = owners.get(owner).copied().unwrap_or(0);
+        match owner {
+            Owner::Principal(_) if count >= options.max_sessions_per_principal => {
                 return Err(NoRoom::Principal);
             }
-            *count += 1;
+            Owner::Address(_)
+                if others >= options.max_sessions / 2
+                    && count >= share(options.max_sessions, options.client_share_percent) =>
+            {
+                return Err(NoRoom::Share);
+            }
+            _ => {}
         }
+        owners.insert(owner.clone(), count + 1);
         Ok(())
     }
 
     /// Releases the capacity of a session.
-    pub(crate) fn release(&self, principal: Option<&Principal>) {
+    pub(crate) fn release(&self, owner: Option<&Owner>) {
         self.len.fetch_sub(1, Ordering::AcqRel);
-        if let Some(principal) = principal {
-            let mut principals = lock(&self.principals);
-            if let Some(count) = principals.get_mut(principal) {
+        if let Some(owner) = owner {
+            let mut owners = lock(&self.owners);
+            if let Some(count) = owners.get_mut(owner) {
                 *count -= 1;
                 if *count == 0 {
-                    principals.remove(principal);
+                    owners.remove(owner);
                 }
+            }
+        }
+    }
+
+    /// Ends the sessions that have been idle longest: of `owner`, or of any client without a
+    /// principal. It ends several, because it visits every session.
+    fn evict(&self, owner: Option<&Owner>, options: &Options) {
+        let mut idle: Vec<(Instant, SessionId)> = Vec::new();
+        for shard in &self.shards {
+            let shard = shard
+                .read()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            idle.extend(shard.iter().filter_map(|(id, session)| {
+                let is_candidate = owner.is_none_or(|owner| session.owner() == Some(owner));
+                Some((session.idle_since().filter(|_| is_candidate)?, *id))
+            }));
+        }
+        let count = (options.max_sessions / EVICTED_PART).max(1).min(idle.len());
+        if let Some(last) = count.checked_sub(1) {
+            idle.select_nth_unstable_by_key(last, |(since, _)| *since);
+        }
+        for (_, id) in idle.into_iter().take(count) {
+            if let Some(session) = self.remove(&id) {
+                tracing::debug!("ended an idle session to make room for others");
+                session.close(&Closed::protocol(
+                    "the session was idle while others were opened (Options::with_max_sessions)",
+                ));
             }
         }
     }
@@ -112,7 +159,7 @@ impl SessionTable {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
             .remove(id);
         if let Some(session) = &removed {
-            self.release(session.principal.as_ref());
+            self.release(session.owner());
         }
         removed
     }
@@ -223,7 +270,7 @@ async fn sweep_regularly(table: Weak<SessionTable>, options: Arc<Options>) {
 /// Capacity for a session. Released on drop, unless it is committed.
 pub(crate) struct SessionReservation<'a> {
     table: &'a SessionTable,
-    principal: Option<Principal>,
+    owner: Option<Owner>,
     is_committed: bool,
 }
 
@@ -235,24 +282,33 @@ impl<'a> SessionReservation<'a> {
     pub(crate) fn take(
         table: &'a SessionTable,
         options: &Options,
-        principal: Option<Principal>,
+        owner: Option<Owner>,
     ) -> Result<Self, Refusal> {
-        let reserve = || table.reserve(principal.as_ref(), options);
+        let reserve = || table.reserve(owner.as_ref(), options);
         let reserved = reserve().or_else(|_| {
             // Sessions may have expired since the last sweep.
             table.sweep_if_due(options);
             reserve()
         });
+        let reserved = reserved.or_else(|no_room| {
+            match no_room {
+                NoRoom::All => table.evict(None, options),
+                NoRoom::Share => table.evict(owner.as_ref(), options),
+                NoRoom::Principal => return Err(no_room),
+            }
+            reserve()
+        });
         match reserved {
             Ok(()) => Ok(Self {
                 table,
-                principal,
+                owner,
                 is_committed: false,
             }),
             Err(NoRoom::All) => Err(Refusal::busy(format!(
                 "{} sessions are open, the limit of Options::with_max_sessions; send again later",
                 options.max_sessions
             ))),
+            Err(NoRoom::Share) => Err(Refusal::share("sessions")),
             Err(NoRoom::Principal) => Err(Refusal::busy(format!(
                 "the principal has {} sessions, the limit of Options::with_max_sessions_per_principal; \
                      end one of them",
@@ -270,7 +326,7 @@ impl<'a> SessionReservation<'a> {
 impl Drop for SessionReservation<'_> {
     fn drop(&mut self) {
         if !self.is_committed {
-            self.table.release(self.principal.as_ref());
+            self.table.release(self.owner.as_ref());
         }
     }
 }

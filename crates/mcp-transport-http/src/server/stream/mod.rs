@@ -39,6 +39,8 @@ pub(crate) struct SessionStreams {
     pub(crate) responses: Capacity,
     /// None if nothing is kept between requests.
     pub(crate) identity: Option<SessionIdentity>,
+    /// The client that opened the session.
+    pub(crate) owner: Option<Owner>,
     pub(crate) outgoing: Outgoing,
     pub(super) next_number: AtomicU32,
     pub(super) open: Mutex<HashMap<u32, Weak<Stream>>>,
@@ -57,12 +59,14 @@ impl SessionStreams {
         options: Arc<Options>,
         responses: Capacity,
         identity: Option<SessionIdentity>,
+        owner: Option<Owner>,
     ) -> Arc<Self> {
         Arc::new(Self {
             outgoing: Outgoing::new(options.max_in_flight_per_session),
             options,
             responses,
             identity,
+            owner,
             next_number: AtomicU32::new(1),
             open: Mutex::default(),
             closed: OnceLock::new(),
@@ -180,9 +184,9 @@ impl Stream {
 
     /// The client to which the messages of the stream are charged.
     pub(crate) fn owner(&self) -> Option<Owner> {
-        match (&self.head, &self.principal) {
-            (Some(head), _) => head.owner(),
-            (None, principal) => principal.clone().map(Owner::Principal),
+        match &self.head {
+            Some(head) => head.owner(),
+            None => self.streams.owner.clone(),
         }
     }
 
