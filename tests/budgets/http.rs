@@ -5,7 +5,7 @@ use std::net::TcpStream;
 
 use mcp_tests::bench::requests::{Protocol, Requests, Workload, opening};
 use mcp_tests::bench::server::server;
-use mcp_transport_http::{Endpoint, Options, serve_with};
+use mcp_transport_http::{Endpoint, ServerOptions, serve_with};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
@@ -16,8 +16,8 @@ pub(crate) fn allocations(wire: Protocol, asked: Workload, more: usize, calls: u
         .build()
         .unwrap();
     let options = match wire {
-        Protocol::HttpStateless => Options::new().without_sessions(),
-        _ => Options::new(),
+        Protocol::HttpStateless => ServerOptions::new().without_sessions(),
+        _ => ServerOptions::new(),
     };
     let endpoint = Endpoint::with_options(server(more), options).unwrap();
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();

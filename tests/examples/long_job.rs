@@ -19,8 +19,8 @@ use std::time::Duration;
 use mcp_client::serde_json::json;
 use mcp_client::{Client, Timeouts};
 use mcp_server::{Ctx, HandlerError, Server, ServerBuilder, State, TaskOptions, tool};
-use mcp_tasks_redb::{OpenError, RedbStore};
-use mcp_transport_http::{Endpoint, Http, serve_with};
+use mcp_tasks_redb::{OpenError, RedbTaskStore};
+use mcp_transport_http::{Endpoint, HttpTransport, serve_with};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -105,7 +105,7 @@ pub(crate) fn server(press: Press, file: &Path) -> Result<ServerBuilder<Press>, 
         .state(press)
         .tool(print_book::tool())
         .task_options(TaskOptions::new().with_poll_interval(look))
-        .task_store(RedbStore::open(file)?))
+        .task_store(RedbTaskStore::open(file)?))
 }
 
 /// Requests a book and waits for it, in one await. `tell` receives each status.
@@ -119,7 +119,7 @@ pub(crate) async fn ask_for_book(
     let client = Client::builder("reader", "1.0.0")
         .task_calls()
         .on_elicit(async |form| form.accept(json!({ "leather": true })))
-        .connect(Http::new(url)?)
+        .connect(HttpTransport::new(url)?)
         .await?;
     let (silence, hour) = (Duration::from_secs(30), Duration::from_secs(3_600));
     let book = client

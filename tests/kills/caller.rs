@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcp_client::{CallStart, Client, Error, Negotiation, TaskRef};
 use mcp_protocol::Revision;
-use mcp_transport_http::Http;
+use mcp_transport_http::HttpTransport;
 use mcp_types::CallToolResult;
 use serde_json::json;
 
@@ -68,7 +68,7 @@ impl Caller {
             .negotiation(era)
             .task_calls()
             .on_elicit(async |form| form.accept(json!({ "yes": true })))
-            .connect(Http::new(url).unwrap())
+            .connect(HttpTransport::new(url).unwrap())
             .await
             .unwrap();
         assert_eq!(client.revision(), revision);

@@ -17,7 +17,7 @@ use caller::{CallReport, Caller, Kind, Outcome};
 use marks::Marks;
 use mcp_protocol::Revision;
 use mcp_protocol::task::TaskStore as _;
-use mcp_tasks_redb::RedbStore;
+use mcp_tasks_redb::RedbTaskStore;
 use mcp_tests::random::Random;
 use server::Process;
 use tokio::task::JoinSet;
@@ -206,7 +206,7 @@ fn check(one: &CallReport, marks: &Marks, tally: &mut Tally) -> Result<(), &'sta
 
 /// Asserts that the store contains every acknowledged task, and that each has ended.
 async fn assert_stored(file: &Path, called: &[CallReport]) {
-    let store = RedbStore::open(file).unwrap();
+    let store = RedbTaskStore::open(file).unwrap();
     for one in called {
         let Some(task) = &one.task else { continue };
         let task = store.get(task.id()).await.unwrap();

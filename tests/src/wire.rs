@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use mcp_client::{Builder, Client, Error, Negotiation};
+use mcp_client::{Client, ClientBuilder, Error, Negotiation};
 use mcp_protocol::IntoService;
 use mcp_transport_stdio::{Pipe, serve_io};
 use serde_json::{Value, json};
@@ -89,7 +89,11 @@ impl PipeEnd {
     }
 
     /// Connects this client by a handshake to a scripted server that declares `capabilities`.
-    pub async fn accept(builder: Builder, revision: &str, capabilities: Value) -> (Self, Client) {
+    pub async fn accept(
+        builder: ClientBuilder,
+        revision: &str,
+        capabilities: Value,
+    ) -> (Self, Client) {
         let (mut wire, transport) = Self::server();
         let builder = builder.negotiation(Negotiation::Legacy);
         let connecting = tokio::spawn(builder.connect(transport));
@@ -100,7 +104,7 @@ impl PipeEnd {
     }
 
     /// Connects this client to a scripted server of 2025-11-25 that declares tools.
-    pub async fn with_tools(builder: Builder) -> (Self, Client) {
+    pub async fn with_tools(builder: ClientBuilder) -> (Self, Client) {
         Self::accept(builder, "2025-11-25", json!({ "tools": {} })).await
     }
 
@@ -292,8 +296,8 @@ impl PipeEnd {
 /// Connects a client to a server in memory.
 ///
 /// # Errors
-/// As [`Builder::connect`].
-pub async fn connect(builder: Builder, service: impl IntoService) -> Result<Client, Error> {
+/// As [`ClientBuilder::connect`].
+pub async fn connect(builder: ClientBuilder, service: impl IntoService) -> Result<Client, Error> {
     builder
         .connect(mcp_transport_stdio::in_memory(service))
         .await

@@ -212,11 +212,11 @@ async fn cancelling_at_any_moment_leaks_nothing() {
 #[tokio::test]
 async fn an_answer_over_the_limit_fails_its_call_at_once() {
     let (mut wire, transport) = PipeEnd::server();
-    let options = mcp_transport_stdio::Options::for_client().with_line_limit(2_000);
+    let options = mcp_transport_stdio::StdioOptions::for_client().with_line_limit(2_000);
     let connecting = tokio::spawn(
         client()
             .negotiation(Negotiation::Legacy)
-            .connect(transport.with_options(options)),
+            .connect(transport.options(options)),
     );
     wire.welcome("2025-11-25", json!({ "tools": {} })).await;
     let client = connecting.await.unwrap().unwrap();
@@ -234,7 +234,7 @@ async fn an_answer_over_the_limit_fails_its_call_at_once() {
     assert_eq!(
         error,
         "the response was not read: a message is longer than 2000 bytes, the limit of \
-         Options::with_line_limit"
+         StdioOptions::with_line_limit"
     );
     // A request that is too long gets a response, because its head contains the id.
     let params = json!({ "message": "x".repeat(5_000) });

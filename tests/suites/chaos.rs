@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use mcp_tests::wire::{check_envelope, initialize_params};
-use mcp_transport_stdio::{Options, serve_io_with};
+use mcp_transport_stdio::{StdioOptions, serve_io_with};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::prelude::*;
@@ -50,7 +50,7 @@ fn session() -> Vec<u8> {
 async fn play(input: &[u8]) -> Vec<u8> {
     let (mut client_write, server_read) = tokio::io::duplex(1 << 16);
     let (server_write, mut client_read) = tokio::io::duplex(1 << 16);
-    let options = Options::for_server().with_shutdown_timeout(Duration::from_millis(20));
+    let options = StdioOptions::for_server().with_shutdown_timeout(Duration::from_millis(20));
     let server = everything::server();
     let serving = tokio::spawn(serve_io_with(server, server_read, server_write, options));
     client_write.write_all(input).await.unwrap();

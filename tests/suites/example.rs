@@ -95,7 +95,7 @@ async fn serve() -> (String, Orders) {
 async fn call(url: &str, token: &str) -> Result<CallToolResult, Error> {
     let client = Client::builder("clerk", "1")
         .on_elicit(async |form| form.accept(json!({ "sure": true })))
-        .connect(Http::new(url).unwrap().bearer(token).unwrap())
+        .connect(HttpTransport::new(url).unwrap().bearer(token).unwrap())
         .await?;
     client
         .call_tool("cancel_order", json!({ "order": 7 }))

@@ -11,7 +11,7 @@ fn plain() -> ServerBuilder {
     Server::builder("plain", "1.2.3").tool(Tool::new("hello", || "hello"))
 }
 
-fn client() -> Builder {
+fn client() -> ClientBuilder {
     Client::builder("host", "0.1").negotiation(Negotiation::Legacy)
 }
 

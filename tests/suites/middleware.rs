@@ -87,7 +87,7 @@ fn scales(heard: Arc<Mutex<Vec<f64>>>) -> ServerBuilder {
         }))
 }
 
-async fn connect(revision: Revision, server: ServerBuilder, builder: Builder) -> Client {
+async fn connect(revision: Revision, server: ServerBuilder, builder: ClientBuilder) -> Client {
     let transport = mcp_transport_stdio::in_memory(server);
     let client = builder.revision(revision).connect(transport).await.unwrap();
     assert_eq!(client.revision(), revision);

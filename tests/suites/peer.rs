@@ -148,12 +148,12 @@ pub(crate) fn counting_roots() -> ServerBuilder {
 }
 
 /// Creates a client without capabilities.
-pub(crate) fn client() -> Builder {
+pub(crate) fn client() -> ClientBuilder {
     Client::builder("host", "0.1")
 }
 
 /// Connects this client to a scripted server of 2025-11-25 without capabilities.
-pub(crate) async fn accept(builder: Builder) -> (PipeEnd, Client) {
+pub(crate) async fn accept(builder: ClientBuilder) -> (PipeEnd, Client) {
     PipeEnd::accept(builder, "2025-11-25", json!({})).await
 }
 

@@ -8,14 +8,14 @@ pub(crate) use std::time::Duration;
 
 pub(crate) use ::http::{Method, StatusCode};
 pub(crate) use bytes::Bytes;
-pub(crate) use mcp_client::{Builder, Client, Error, Negotiation};
+pub(crate) use mcp_client::{Client, ClientBuilder, Error, Negotiation};
 pub(crate) use mcp_jsonrpc::ErrorObject;
 pub(crate) use mcp_protocol::{Principal, Revision};
 pub(crate) use mcp_server::{Args, Ctx, HandlerError, Prompt, Resource, Server, Tool};
 pub(crate) use mcp_tests::everything;
 pub(crate) use mcp_tests::http::Modern;
 pub(crate) use mcp_tests::wire::{PipeEnd, connect};
-pub(crate) use mcp_transport_http::{Endpoint, Http, Options};
+pub(crate) use mcp_transport_http::{Endpoint, HttpTransport, ServerOptions};
 pub(crate) use mcp_types::{CallToolResult, JsonObject, LoggingLevel};
 pub(crate) use schemars::JsonSchema;
 pub(crate) use serde::{Deserialize, Serialize};

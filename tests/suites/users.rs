@@ -133,7 +133,7 @@ async fn a_private_scheme_of_authentication_can_be_agreed_on() {
     let (listener, address) = listen().await;
     tokio::spawn(async move { axum::serve(listener, router).await });
     let connect = async |badge: Option<&str>| {
-        let mut transport = Http::new(format!("http://{address}/mcp")).unwrap();
+        let mut transport = HttpTransport::new(format!("http://{address}/mcp")).unwrap();
         if let Some(badge) = badge {
             transport = transport.header("x-badge", badge).unwrap();
         }

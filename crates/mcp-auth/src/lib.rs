@@ -1,9 +1,9 @@
 //! Authorization for the Model Context Protocol over HTTP, for both roles.
 //!
 //! A client uses [`OAuth`], which obtains tokens and is passed to
-//! [`Http::authorize`](mcp_transport_http::Http::authorize); see [`client`]. A server uses
-//! [`RequireBearer`](server::RequireBearer), a tower layer that verifies tokens, and its handlers
-//! receive the caller as [`Auth`](server::Auth); see [`server`].
+//! [`HttpTransport::authorize`](mcp_transport_http::HttpTransport::authorize); see [`client`]. A
+//! server uses [`RequireBearer`](server::RequireBearer), a tower layer that verifies tokens, and
+//! its handlers receive the caller as [`Auth`](server::Auth); see [`server`].
 //!
 //! The stdio transport does not use this crate: its credentials come from the environment.
 //!

@@ -17,7 +17,7 @@ use mcp_types::{
 };
 use serde_json::Value;
 
-use crate::builder::Builder;
+use crate::builder::ClientBuilder;
 use crate::call::tool::{ToolCall, ToolRoundTrip};
 use crate::call::{Call, lists};
 use crate::connect::keep_alive::{self, KeepAlive};
@@ -35,8 +35,8 @@ pub struct Client(Arc<Shared>);
 
 impl Client {
     /// Creates the builder of a client with this name and version.
-    pub fn builder(name: impl Into<String>, version: impl Into<String>) -> Builder {
-        Builder::new(name, version)
+    pub fn builder(name: impl Into<String>, version: impl Into<String>) -> ClientBuilder {
+        ClientBuilder::new(name, version)
     }
 
     pub(crate) fn start(shared: Shared, keep_alive: Option<KeepAlive>) -> Self {
@@ -122,9 +122,9 @@ impl Client {
         Call::without_params(&self.0)
     }
 
-    /// Lists all tools. Icons that are not safe to load are removed, and output schemas are remembered
-    /// for checking results. On HTTP with the stateless revision, tools with invalid `x-mcp-header`
-    /// annotations are left out.
+    /// Lists all tools. Icons that are not safe to load are removed, and output schemas are
+    /// remembered for checking results. On HTTP with the stateless revision, tools with invalid
+    /// `x-mcp-header` annotations are left out.
     ///
     /// # Errors
     /// As any call; also if the server repeats a cursor, or sends more than 1,000 pages or 100,000
@@ -177,11 +177,12 @@ impl Client {
     }
 
     /// Calls a tool with arguments, a JSON object or `null` for none. Requests for input go to the
-    /// handlers of the [`Builder`]. A call that the server continues as a task is still one await.
+    /// handlers of the [`ClientBuilder`]. A call that the server continues as a task is still one
+    /// await.
     ///
     /// On a 2025-11-25 server that declares tasks, the first call of an unlisted tool lists all
     /// tools before, because the list says which tools only run as tasks;
-    /// [`Builder::list_tools_before_call`] disables that.
+    /// [`ClientBuilder::list_tools_before_call`] disables that.
     pub fn call_tool(&self, name: impl Into<String>, arguments: impl Into<Value>) -> ToolCall {
         ToolCall::new(&self.0, name.into(), arguments.into())
     }
@@ -278,7 +279,7 @@ impl Client {
         }
         if !self.0.inbound.set_roots(roots) {
             return Err(Error::Invalid(
-                "roots were not declared; call Builder::roots before connecting, also with an \
+                "roots were not declared; call ClientBuilder::roots before connecting, also with an \
                  empty list"
                     .to_owned(),
             ));

@@ -81,7 +81,7 @@ pub enum Error {
         /// The method of the call.
         method: &'static str,
         /// The number of round trips, the limit of
-        /// [`Builder::max_round_trips`](crate::Builder::max_round_trips).
+        /// [`ClientBuilder::max_round_trips`](crate::ClientBuilder::max_round_trips).
         limit: u32,
     },
     /// The task of the call was cancelled by the server or by another client.
@@ -204,7 +204,7 @@ impl fmt::Display for Error {
             Self::TooManyRoundTrips { method, limit } => write!(
                 f,
                 "{method} failed: the server requests input again after {limit} round trips, the \
-                 limit of Builder::max_round_trips"
+                 limit of ClientBuilder::max_round_trips"
             ),
             // The id of a task may be its only protection, so it does not appear in messages.
             Self::TaskCancelled { message, .. } => match message {

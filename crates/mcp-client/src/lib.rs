@@ -20,8 +20,8 @@
 //! The client negotiates the revision when it connects ([`Negotiation`]). All calls are the same on
 //! every revision.
 //!
-//! A handler of the [`Builder`] declares a capability (forms, URLs, sampling, roots). Requests
-//! without a handler are rejected.
+//! A handler of the [`ClientBuilder`] declares a capability (forms, URLs, sampling, roots).
+//! Requests without a handler are rejected.
 //!
 //! Specification: [client
 //! features](https://modelcontextprotocol.io/specification/2025-11-25/client).
@@ -38,7 +38,7 @@ mod subscriptions;
 mod sync;
 mod tasks;
 
-pub use builder::Builder;
+pub use builder::ClientBuilder;
 pub use call::Call;
 pub use call::cache::CacheLimits;
 pub use call::progress::Progress;

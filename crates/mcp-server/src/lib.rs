@@ -33,7 +33,8 @@
 //! The crate contains no transport: pass the [`ServerBuilder`] or the [`Server`] to
 //! `mcp_transport_stdio::serve`, `mcp_transport_http::serve`, or another transport.
 //!
-//! Specification: [server features](https://modelcontextprotocol.io/specification/2025-11-25/server).
+//! Specification: [server
+//! features](https://modelcontextprotocol.io/specification/2025-11-25/server).
 
 mod error;
 mod handler;
@@ -65,7 +66,7 @@ pub use mcp_macros::{prompt, resource, tool, tools};
 pub use mcp_protocol::middleware;
 pub use mcp_protocol::modern::{CacheHint, CacheScope};
 #[cfg(feature = "tasks")]
-pub use mcp_protocol::task::{MemoryStore, StoreError, TaskStore};
+pub use mcp_protocol::task::{MemoryTaskStore, TaskStore, TaskStoreError};
 pub use mcp_protocol::{AskError, Cancelled, Principal, RequestContext, Revision, Session};
 /// The types of the protocol: crate `mcp-types`.
 pub use mcp_types as types;

@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
-use mcp_protocol::task::{StoreError, Task};
+use mcp_protocol::task::{Task, TaskStoreError};
 use redb::backends::FileBackend;
 use redb::{Builder, Database, ReadableDatabase as _, TableHandle as _};
 
@@ -16,7 +16,8 @@ use crate::{OpenError, RedbOptions};
 pub(crate) struct StoreFile {
     path: PathBuf,
     options: RedbOptions,
-    /// `None` after a failure: a failed database accepts no further operation, so the file is opened again.
+    /// `None` after a failure: a failed database accepts no further operation, so the file is
+    /// opened again.
     database: Option<Database>,
 }
 
@@ -113,7 +114,7 @@ impl StoreFile {
     pub(crate) fn write(
         &mut self,
         writes: &[Write],
-    ) -> Result<Vec<Result<usize, StoreError>>, StoreError> {
+    ) -> Result<Vec<Result<usize, TaskStoreError>>, TaskStoreError> {
         let options = self.options;
         self.with(|database| {
             let transaction = database.begin_write()?;
@@ -133,13 +134,13 @@ impl StoreFile {
 
     /// Reads the matching tasks. Unreadable records are left out, except in a query for a single
     /// task.
-    pub(crate) fn read(&mut self, query: &Query) -> Result<Vec<Task>, StoreError> {
+    pub(crate) fn read(&mut self, query: &Query) -> Result<Vec<Task>, TaskStoreError> {
         let found = self.with(|database| {
             let transaction = database.begin_read()?;
             Reader::open(&transaction)?.find(query)
         })?;
         match (query, found.unreadable) {
-            (Query::One(_), Some(reason)) => Err(StoreError::Unavailable(format!(
+            (Query::One(_), Some(reason)) => Err(TaskStoreError::Unavailable(format!(
                 "{}: {reason}",
                 self.path.display()
             ))),
@@ -158,10 +159,10 @@ impl StoreFile {
     pub(crate) fn with<T>(
         &mut self,
         work: impl FnOnce(&Database) -> Result<T, DatabaseError>,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T, TaskStoreError> {
         let database = self
             .database()
-            .map_err(|error| StoreError::Unavailable(error.to_string()))?;
+            .map_err(|error| TaskStoreError::Unavailable(error.to_string()))?;
         let worked = catch_unwind(AssertUnwindSafe(|| work(database)));
         let reason = match worked {
             Ok(Ok(done)) => return Ok(done),
@@ -172,7 +173,7 @@ impl StoreFile {
         // Closing a failed database may panic, too.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(failed)));
         let path = self.path.display();
-        Err(StoreError::Unavailable(format!("{path}: {reason}")))
+        Err(TaskStoreError::Unavailable(format!("{path}: {reason}")))
     }
 }
 

@@ -1,10 +1,10 @@
 //! The operations that the store sends to its thread.
 
-use mcp_protocol::task::{StoreError, Task, Timestamp};
+use mcp_protocol::task::{Task, TaskStoreError, Timestamp};
 use tokio::sync::oneshot;
 
 /// The channel for a result.
-pub(crate) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
+pub(crate) type Reply<T> = oneshot::Sender<Result<T, TaskStoreError>>;
 
 /// An operation for the thread.
 #[derive(Debug)]
@@ -49,9 +49,9 @@ pub(crate) struct TaskRow {
 }
 
 impl TaskRow {
-    pub(crate) fn of(task: &Task) -> Result<Self, StoreError> {
+    pub(crate) fn of(task: &Task) -> Result<Self, TaskStoreError> {
         let json = serde_json::to_vec(task).map_err(|error| {
-            StoreError::Unavailable(format!("the task cannot be written as JSON: {error}"))
+            TaskStoreError::Unavailable(format!("the task cannot be written as JSON: {error}"))
         })?;
         Ok(Self {
             id: task.id().into(),

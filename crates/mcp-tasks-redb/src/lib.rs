@@ -1,17 +1,17 @@
 //! A task store for Model Context Protocol servers in a single file.
 //!
-//! [`RedbStore`] is a [`TaskStore`] on the embedded database `redb`, without a server to install or
-//! run. Every completed operation is on the disk: after a crash or a power failure, the tasks are
-//! available when the process starts again.
+//! [`RedbTaskStore`] is a [`TaskStore`] on the embedded database `redb`, without a server to
+//! install or run. Every completed operation is on the disk: after a crash or a power failure, the
+//! tasks are available when the process starts again.
 //!
 //! Only one process can open the file. Servers with several processes need a store that all of them
 //! reach over a network; [`TaskStore`] documents the contract.
 //!
 //! ```no_run
-//! use mcp_tasks_redb::RedbStore;
+//! use mcp_tasks_redb::RedbTaskStore;
 //!
 //! # fn main() -> Result<(), mcp_tasks_redb::OpenError> {
-//! let store = RedbStore::open("tasks.redb")?;
+//! let store = RedbTaskStore::open("tasks.redb")?;
 //! // Server::builder("reports", "1.0.0").task_store(store)
 //! # drop(store);
 //! # Ok(())
@@ -27,7 +27,7 @@ mod tables;
 
 pub use error::OpenError;
 pub use options::RedbOptions;
-pub use store::RedbStore;
+pub use store::RedbTaskStore;
 
 #[cfg(doc)]
 use mcp_protocol::task::TaskStore;

@@ -1,6 +1,6 @@
 //! The options of a store.
 
-/// Limits of a [`RedbStore`](crate::RedbStore).
+/// Limits of a [`RedbTaskStore`](crate::RedbTaskStore).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RedbOptions {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
 
-use mcp_protocol::task::{StoreError, Task, TaskStore, Timestamp};
+use mcp_protocol::task::{Task, TaskStore, TaskStoreError, Timestamp};
 use mcp_protocol::{BoxFuture, Principal};
 use tokio::sync::{mpsc, oneshot};
 
@@ -23,14 +23,14 @@ const BATCH: usize = 64;
 /// Dropping the store waits for running operations and closes the file, which takes a few
 /// milliseconds.
 #[derive(Debug)]
-pub struct RedbStore {
+pub struct RedbTaskStore {
     path: PathBuf,
     /// `None` while the store is being dropped.
     jobs: Option<mpsc::Sender<Job>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl RedbStore {
+impl RedbTaskStore {
     /// Opens or creates the store in this file, with the limits of [`RedbOptions::new`]. After a
     /// crash the whole file is read and repaired.
     ///
@@ -66,18 +66,18 @@ impl RedbStore {
         &self.path
     }
 
-    async fn write(&self, write: Write) -> Result<usize, StoreError> {
+    async fn write(&self, write: Write) -> Result<usize, TaskStoreError> {
         self.send(|reply| Job::Write(write, reply)).await
     }
 
-    async fn read(&self, query: Query) -> Result<Vec<Task>, StoreError> {
+    async fn read(&self, query: Query) -> Result<Vec<Task>, TaskStoreError> {
         self.send(|reply| Job::Read(query, reply)).await
     }
 
-    async fn send<T>(&self, job: impl FnOnce(Reply<T>) -> Job) -> Result<T, StoreError> {
+    async fn send<T>(&self, job: impl FnOnce(Reply<T>) -> Job) -> Result<T, TaskStoreError> {
         let gone = || {
             let path = self.path.display();
-            StoreError::Unavailable(format!("{path}: the thread of the store has ended"))
+            TaskStoreError::Unavailable(format!("{path}: the thread of the store has ended"))
         };
         let jobs = self.jobs.as_ref().ok_or_else(gone)?;
         let (reply, answer) = oneshot::channel();
@@ -86,8 +86,8 @@ impl RedbStore {
     }
 }
 
-impl TaskStore for RedbStore {
-    fn create(&self, task: Task) -> BoxFuture<'_, Result<(), StoreError>> {
+impl TaskStore for RedbTaskStore {
+    fn create(&self, task: Task) -> BoxFuture<'_, Result<(), TaskStoreError>> {
         Box::pin(async move {
             let (record, now) = (TaskRow::of(&task)?, task.created());
             self.write(Write::Create { record, now }).await?;
@@ -95,11 +95,11 @@ impl TaskStore for RedbStore {
         })
     }
 
-    fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Task>, StoreError>> {
+    fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Task>, TaskStoreError>> {
         Box::pin(async move { Ok(self.read(Query::One(id.into())).await?.pop()) })
     }
 
-    fn put(&self, task: Task) -> BoxFuture<'_, Result<Task, StoreError>> {
+    fn put(&self, task: Task) -> BoxFuture<'_, Result<Task, TaskStoreError>> {
         Box::pin(async move {
             let expected = task.version();
             let task = task.next_version();
@@ -114,7 +114,7 @@ impl TaskStore for RedbStore {
         owner: Option<&'a Principal>,
         after: Option<&'a str>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Task>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<Task>, TaskStoreError>> {
         Box::pin(self.read(Query::Owned {
             owner: owner.map(|owner| owner.as_str().into()),
             after: after.map(Into::into),
@@ -126,21 +126,21 @@ impl TaskStore for RedbStore {
         &'a self,
         after: Option<&'a str>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Task>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<Task>, TaskStoreError>> {
         let after = after.map(Into::into);
         Box::pin(self.read(Query::Unfinished { after, limit }))
     }
 
-    fn remove<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, StoreError>> {
+    fn remove<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, TaskStoreError>> {
         Box::pin(async move { Ok(self.write(Write::Remove(id.into())).await? > 0) })
     }
 
-    fn sweep(&self, now: Timestamp) -> BoxFuture<'_, Result<usize, StoreError>> {
+    fn sweep(&self, now: Timestamp) -> BoxFuture<'_, Result<usize, TaskStoreError>> {
         Box::pin(self.write(Write::Sweep(now)))
     }
 }
 
-impl Drop for RedbStore {
+impl Drop for RedbTaskStore {
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
@@ -175,7 +175,10 @@ fn serve(mut file: StoreFile, mut jobs: mpsc::Receiver<Job>) {
     }
 }
 
-fn answer(replies: Vec<Reply<usize>>, written: Result<Vec<Result<usize, StoreError>>, StoreError>) {
+fn answer(
+    replies: Vec<Reply<usize>>,
+    written: Result<Vec<Result<usize, TaskStoreError>>, TaskStoreError>,
+) {
     match written {
         Ok(done) => {
             for (reply, done) in replies.into_iter().zip(done) {

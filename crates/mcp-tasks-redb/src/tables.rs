@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Bound;
 
-use mcp_protocol::task::{StoreError, Task, Timestamp};
+use mcp_protocol::task::{Task, TaskStoreError, Timestamp};
 use redb::{
     Database, ReadOnlyTable, ReadTransaction, ReadableTable as _, ReadableTableMetadata as _,
     Table, TableDefinition, WriteTransaction,
@@ -108,7 +108,7 @@ impl<'t> Tables<'t> {
     pub(crate) fn apply(
         &mut self,
         write: &Write,
-    ) -> Result<Result<usize, StoreError>, DatabaseError> {
+    ) -> Result<Result<usize, TaskStoreError>, DatabaseError> {
         match write {
             Write::Create { record, now } => self.create(record, *now),
             Write::Put { record, expected } => self.put(record, *expected),
@@ -121,18 +121,18 @@ impl<'t> Tables<'t> {
         &mut self,
         record: &TaskRow,
         now: Timestamp,
-    ) -> Result<Result<usize, StoreError>, DatabaseError> {
+    ) -> Result<Result<usize, TaskStoreError>, DatabaseError> {
         // Expired tasks are removed even if the new one is rejected.
         let swept = self.sweep(now)?;
         if self.head(&record.id)?.is_some() {
-            return Ok(Err(StoreError::Conflict));
+            return Ok(Err(TaskStoreError::Conflict));
         }
         let RedbOptions {
             max_tasks,
             max_tasks_per_owner,
             ..
         } = self.options;
-        let full = |limit: String| Ok(Err(StoreError::Full { limit }));
+        let full = |limit: String| Ok(Err(TaskStoreError::Full { limit }));
         if self.tasks.len()? >= max_tasks as u64 {
             return full(format!("{max_tasks} tasks"));
         }
@@ -150,12 +150,12 @@ impl<'t> Tables<'t> {
         &mut self,
         record: &TaskRow,
         expected: u64,
-    ) -> Result<Result<usize, StoreError>, DatabaseError> {
+    ) -> Result<Result<usize, TaskStoreError>, DatabaseError> {
         let Some(kept) = self.head(&record.id)? else {
-            return Ok(Err(StoreError::Conflict));
+            return Ok(Err(TaskStoreError::Conflict));
         };
         if kept.version != expected || kept.ended {
-            return Ok(Err(StoreError::Conflict));
+            return Ok(Err(TaskStoreError::Conflict));
         }
         let bytes = record.json.len() as u64;
         if bytes > kept.bytes
@@ -168,12 +168,12 @@ impl<'t> Tables<'t> {
         Ok(Ok(0))
     }
 
-    fn fits(&self, bytes: u64, more: u64) -> Result<(), StoreError> {
+    fn fits(&self, bytes: u64, more: u64) -> Result<(), TaskStoreError> {
         let max_tasks = self.options.max_bytes;
         if bytes.saturating_add(more) <= max_tasks as u64 {
             return Ok(());
         }
-        Err(StoreError::Full {
+        Err(TaskStoreError::Full {
             limit: format!("{max_tasks} bytes of tasks"),
         })
     }

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use mcp_protocol::task::{StoreError, Timestamp};
+use mcp_protocol::task::{TaskStoreError, Timestamp};
 use redb::{Database, TableDefinition};
 
 use crate::file::StoreFile;
 use crate::job::{Query, TaskRow, Write};
 use crate::tables::{DatabaseError, META};
-use crate::{OpenError, RedbOptions, RedbStore};
+use crate::{OpenError, RedbOptions, RedbTaskStore};
 
 /// A file that is removed after the test.
 struct TempFile(PathBuf);
@@ -72,7 +72,7 @@ fn a_record_that_cannot_be_read_hides_no_other() {
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].id(), "b");
     }
-    let Err(StoreError::Unavailable(why)) = file.read(&Query::One("a".into())) else {
+    let Err(TaskStoreError::Unavailable(why)) = file.read(&Query::One("a".into())) else {
         panic!("it was read");
     };
     assert!(why.starts_with(&*place.0.to_string_lossy()), "{why}");
@@ -98,7 +98,7 @@ fn after_a_failure_the_file_is_opened_again() {
         },
     ];
     for failure in failures {
-        let Err(StoreError::Unavailable(why)) = file.with(failure) else {
+        let Err(TaskStoreError::Unavailable(why)) = file.with(failure) else {
             panic!("it did not fail");
         };
         assert!(why.starts_with(&*place.0.to_string_lossy()), "{why}");
@@ -108,7 +108,7 @@ fn after_a_failure_the_file_is_opened_again() {
 }
 
 fn refused(path: &Path) -> OpenError {
-    RedbStore::open(path).unwrap_err()
+    RedbTaskStore::open(path).unwrap_err()
 }
 
 #[test]

@@ -9,9 +9,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_jsonrpc::RawJson;
-use mcp_protocol::task::{StoreError, Task, TaskCall, TaskOutcome, TaskStore, Timestamp, contract};
+use mcp_protocol::task::{
+    Task, TaskCall, TaskOutcome, TaskStore, TaskStoreError, Timestamp, contract,
+};
 use mcp_protocol::{Principal, Revision};
-use mcp_tasks_redb::{OpenError, RedbOptions, RedbStore};
+use mcp_tasks_redb::{OpenError, RedbOptions, RedbTaskStore};
 use tokio::task::JoinSet;
 
 const START: Timestamp = Timestamp::from_millis(1_000_000);
@@ -33,8 +35,8 @@ impl TempFile {
         self.0.join(name)
     }
 
-    fn store(&self) -> RedbStore {
-        RedbStore::open(self.file("tasks")).unwrap()
+    fn store(&self) -> RedbTaskStore {
+        RedbTaskStore::open(self.file("tasks")).unwrap()
     }
 }
 
@@ -65,7 +67,7 @@ async fn it_fulfills_the_contract() {
     let made = AtomicUsize::new(0);
     let fresh = || {
         let name = made.fetch_add(1, Ordering::Relaxed).to_string();
-        RedbStore::open(place.file(&name)).unwrap()
+        RedbTaskStore::open(place.file(&name)).unwrap()
     };
     assert_eq!(contract::check(fresh).await, Ok(()));
 }
@@ -86,7 +88,7 @@ async fn tasks_persist_after_closing() {
     assert_eq!(store.get("a").await, Ok(Some(done.clone())));
     assert_eq!(ids(&store.unfinished(None, 9).await.unwrap()), ["b"]);
     assert_eq!(ids(&store.list(Some(&ann), None, 9).await.unwrap()), ["a"]);
-    assert_eq!(store.put(done).await, Err(StoreError::Conflict));
+    assert_eq!(store.put(done).await, Err(TaskStoreError::Conflict));
     assert_eq!(store.sweep(START.after(MINUTE)).await, Ok(2));
     drop(store);
     assert_eq!(place.store().list(None, None, 9).await, Ok(vec![]));
@@ -106,7 +108,7 @@ async fn completed_writes_persist_without_closing() {
         // A copy of the file while it is in use.
         let copy = place.file("copy");
         fs::copy(store.path(), &copy).unwrap();
-        let copied = RedbStore::open(&copy).unwrap();
+        let copied = RedbTaskStore::open(&copy).unwrap();
         let all = copied.list(None, None, 99).await.unwrap();
         assert_eq!(all.len(), round + 1);
         assert_eq!(all, store.list(None, None, 99).await.unwrap());
@@ -116,9 +118,9 @@ async fn completed_writes_persist_without_closing() {
     }
 }
 
-fn full<T: std::fmt::Debug>(result: Result<T, StoreError>) -> String {
+fn full<T: std::fmt::Debug>(result: Result<T, TaskStoreError>) -> String {
     match result {
-        Err(StoreError::Full { limit }) => limit,
+        Err(TaskStoreError::Full { limit }) => limit,
         other => panic!("{other:?}"),
     }
 }
@@ -129,7 +131,7 @@ async fn limits_hold_and_are_named() {
     let options = RedbOptions::new()
         .with_max_tasks(3)
         .with_max_tasks_per_owner(2);
-    let store = RedbStore::open_with(place.file("count"), options).unwrap();
+    let store = RedbTaskStore::open_with(place.file("count"), options).unwrap();
     for id in ["a", "b"] {
         store.create(task(id, Some("ann"), "{}")).await.unwrap();
     }
@@ -148,7 +150,7 @@ async fn limits_hold_and_are_named() {
     assert_eq!(ids(&store.unfinished(None, 9).await.unwrap()), ["late"]);
 
     let options = RedbOptions::new().with_max_bytes(2_000);
-    let store = RedbStore::open_with(place.file("bytes"), options).unwrap();
+    let store = RedbTaskStore::open_with(place.file("bytes"), options).unwrap();
     let long = format!(r#"{{"x":"{}"}}"#, "x".repeat(1_200));
     store.create(task("a", None, &long)).await.unwrap();
     let second = store.create(task("b", None, &long)).await;
@@ -211,7 +213,11 @@ async fn one_of_two_concurrent_changes_is_stored() {
     let [kept] = kept[..] else { panic!("{kept:?}") };
     assert_eq!(store.get("a").await, Ok(Some(kept.clone())));
     let refused = results.iter().flat_map(|it| it.as_ref().err());
-    assert!(refused.clone().all(|error| *error == StoreError::Conflict));
+    assert!(
+        refused
+            .clone()
+            .all(|error| *error == TaskStoreError::Conflict)
+    );
     assert_eq!(refused.count(), 31);
 }
 
@@ -220,7 +226,7 @@ async fn files_that_are_no_store_are_refused_and_named() {
     let place = TempFile::new();
     let store = place.store();
     let refused = |path: &Path| {
-        let error = RedbStore::open(path).unwrap_err();
+        let error = RedbTaskStore::open(path).unwrap_err();
         let (text, path) = (error.to_string(), path.display().to_string());
         assert!(text.starts_with(&path), "{text}");
         error

@@ -1,7 +1,8 @@
 //! The Model Context Protocol over [Streamable HTTP][spec], for both roles.
 //!
-//! A server is an [`Endpoint`]: a tower service that can be mounted in hyper, axum or any other HTTP
-//! server. [`serve`] runs one for programs without an HTTP server. A client uses the transport [`Http`].
+//! A server is an [`Endpoint`]: a tower service that can be mounted in hyper, axum or any other
+//! HTTP server. [`serve`] runs one for programs without an HTTP server. A client uses the transport
+//! [`HttpTransport`].
 //!
 //! ```text
 //! request ─► Endpoint ─► admission (Host, Origin, types, limits) ─► session ─► handler
@@ -12,12 +13,14 @@
 //! # Features
 //!
 //! - `server` (default): [`Endpoint`] and [`serve`].
-//! - `http2` (default): HTTP/2 with prior knowledge, in addition to HTTP/1.1, for [`serve`] and related functions.
-//! - `client` (default): [`Http`].
+//! - `http2` (default): HTTP/2 with prior knowledge, in addition to HTTP/1.1, for [`serve`] and
+//!   related functions.
+//! - `client` (default): [`HttpTransport`].
 //! - `tls`: `https` for the client, with rustls and the certificates of the operating system.
 //! - `legacy`: the HTTP+SSE transport of revision 2024-11-05, for the enabled roles.
 //!
-//! [spec]: https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
+//! [spec]:
+//! https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
 
 #[cfg(feature = "client")]
 mod client;
@@ -36,12 +39,12 @@ mod sse;
 mod sync;
 
 #[cfg(feature = "client")]
-pub use client::{AfterRefusal, Authorize, Http, Options as ClientOptions};
+pub use client::{AfterRefusal, Authorize, ClientOptions, HttpTransport};
 pub use http_service::RequestBody;
 #[cfg(all(feature = "legacy", feature = "server"))]
 pub use legacy::server::LegacyEndpoint;
 #[cfg(feature = "server")]
 pub use server::{
-    Body, Durability, Endpoint, Error, EventStore, McpRoute, MemoryStore, Options, PeerAddr,
-    Replay, SessionId, StoreError, StreamKey, serve, serve_layered, serve_with,
+    Body, Durability, Endpoint, Error, EventStore, EventStoreError, McpRoute, MemoryEventStore,
+    PeerAddr, Replay, ServerOptions, SessionId, StreamKey, serve, serve_layered, serve_with,
 };

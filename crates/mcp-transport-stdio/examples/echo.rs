@@ -1,14 +1,15 @@
 //! A server program on stdin and stdout, written without `mcp-server`.
 //!
 //! Its tools print to stdout by accident. The session is not affected, unless the program is
-//! started with `--without-guard`. With `--early` it protects stdout and prints before it serves. With `--twice` it tries to serve twice at once.
+//! started with `--without-guard`. With `--early` it protects stdout and prints before it serves.
+//! With `--twice` it tries to serve twice at once.
 
 #[path = "../tests/suite/fixture.rs"]
 mod fixture;
 
 use std::process::ExitCode;
 
-use mcp_transport_stdio::{Options, protect_stdout, serve_with};
+use mcp_transport_stdio::{StdioOptions, protect_stdout, serve_with};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
@@ -21,7 +22,7 @@ async fn main() -> ExitCode {
             println!("starting up");
         }
     }
-    let mut options = Options::for_server();
+    let mut options = StdioOptions::for_server();
     if std::env::args().any(|arg| arg == "--without-guard") {
         options = options.without_guard();
     }

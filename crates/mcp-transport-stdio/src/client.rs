@@ -11,7 +11,7 @@ use crate::connection::channel;
 use crate::driver::spawner::{Spawner, Threads};
 use crate::driver::{Driver, Role};
 use crate::error::End;
-use crate::options::Options;
+use crate::options::StdioOptions;
 use crate::stray::{StrayFilter, StrayOutput};
 
 /// A transport to a server over a pair of byte streams, for example a socket or a pair of pipes.
@@ -23,7 +23,7 @@ use crate::stray::{StrayFilter, StrayOutput};
 /// [stdio]: https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio
 pub struct Pipe<R, W> {
     streams: (R, W),
-    options: Options,
+    options: StdioOptions,
 }
 
 impl<R, W> Pipe<R, W>
@@ -36,13 +36,13 @@ where
     pub fn new(read: R, write: W) -> Self {
         Self {
             streams: (read, write),
-            options: Options::for_client(),
+            options: StdioOptions::for_client(),
         }
     }
 
-    /// Sets limits and timeouts; the default is [`Options::for_client`].
+    /// Sets limits and timeouts; the default is [`StdioOptions::for_client`].
     #[must_use]
-    pub fn with_options(mut self, options: Options) -> Self {
+    pub fn options(mut self, options: StdioOptions) -> Self {
         self.options = options;
         self
     }
@@ -100,7 +100,7 @@ impl<R, W> fmt::Debug for Pipe<R, W> {
 pub(crate) fn open<R, W>(
     inbound: Arc<dyn Inbound>,
     streams: (R, W),
-    options: &Options,
+    options: &StdioOptions,
 ) -> (Arc<Mux>, Arc<StrayOutput>, Driver<R, W>)
 where
     R: AsyncRead + Unpin,

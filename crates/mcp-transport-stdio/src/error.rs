@@ -38,7 +38,7 @@ impl Error {
     }
 
     /// Returns whether the peer did not read for longer than
-    /// [`Options::with_write_timeout`](crate::Options::with_write_timeout) allows.
+    /// [`StdioOptions::with_write_timeout`](crate::StdioOptions::with_write_timeout) allows.
     pub fn is_timeout(&self) -> bool {
         matches!(self.kind, ErrorKind::Stalled(_))
     }
@@ -86,7 +86,7 @@ impl std::error::Error for Error {
 /// Returns the error text for a peer that does not read.
 fn stall_text(limit: Duration) -> String {
     format!(
-        "the peer read nothing for {} s, the limit of Options::with_write_timeout",
+        "the peer read nothing for {} s, the limit of StdioOptions::with_write_timeout",
         limit.as_secs_f64()
     )
 }

@@ -1,8 +1,8 @@
 //! Transports over stdin and stdout, child processes, and any pair of byte streams.
 //!
 //! For servers: [`serve`] uses stdin and stdout, [`serve_io`] any pair of streams. For clients:
-//! [`ChildProcess`] starts a server as a child process, [`Pipe`] uses a pair of streams, [`in_memory`]
-//! connects to a server in the same process. Each of them is a
+//! [`ChildProcess`] starts a server as a child process, [`Pipe`] uses a pair of streams,
+//! [`in_memory`] connects to a server in the same process. Each of them is a
 //! [`Transport`](mcp_protocol::Transport).
 //!
 //! ```
@@ -35,17 +35,19 @@
 //! # Scope
 //!
 //! The crate moves bytes and leaves their meaning to `mcp-protocol`. It does not depend on
-//! `mcp-server` or `mcp-client`. [`Options`] has a limit for everything that a peer can enlarge or
-//! delay: the length of a [line](Options::with_line_limit), requests and bytes [held at
-//! once](Options::with_limits), [blocking](Options::with_max_blocking_handlers) handlers, [stray
-//! lines](Options::with_max_stray_lines), a peer that [does not read](Options::with_write_timeout),
-//! handlers that run after the [end of the input](Options::with_shutdown_timeout), and the
-//! [remaining output](Options::with_drain_timeout).
+//! `mcp-server` or `mcp-client`. [`StdioOptions`] has a limit for everything that a peer can
+//! enlarge or delay: the length of a [line](StdioOptions::with_line_limit), requests and bytes
+//! [held at once](StdioOptions::with_limits), [blocking](StdioOptions::with_max_blocking_handlers)
+//! handlers, [stray lines](StdioOptions::with_max_stray_lines), a peer that [does not
+//! read](StdioOptions::with_write_timeout), handlers that run after the [end of the
+//! input](StdioOptions::with_shutdown_timeout), and the [remaining
+//! output](StdioOptions::with_drain_timeout).
 //!
 //! Specification: [stdio][stdio], [custom transports][custom].
 //!
 //! [stdio]: https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio
-//! [custom]: https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#custom-transports
+//! [custom]:
+//! https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#custom-transports
 
 #[cfg(feature = "child")]
 mod child;
@@ -66,6 +68,6 @@ pub use client::Pipe;
 pub use error::Error;
 pub use lines::{FramedLine, Lines};
 pub use memory::{InMemory, ServerEnd, duplex, in_memory};
-pub use options::Options;
+pub use options::StdioOptions;
 pub use server::{serve, serve_io, serve_io_with, serve_with};
 pub use standard::protect_stdout;

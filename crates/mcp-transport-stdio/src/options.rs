@@ -8,7 +8,7 @@ use mcp_protocol::MuxLimits;
 ///
 /// The defaults of clients and servers differ only in the line limit.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct StdioOptions {
     pub(crate) line_limit: usize,
     pub(crate) write_timeout: Duration,
     pub(crate) shutdown_timeout: Duration,
@@ -19,7 +19,7 @@ pub struct Options {
     pub(crate) guard: bool,
 }
 
-impl Options {
+impl StdioOptions {
     /// The defaults of a server: lines of at most 4 MiB.
     pub fn for_server() -> Self {
         Self {

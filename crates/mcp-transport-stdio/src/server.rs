@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use crate::driver::spawner::{Spawner, Threads};
 use crate::driver::{Driver, Role};
 use crate::error::{End, Error, ErrorKind};
-use crate::options::Options;
+use crate::options::StdioOptions;
 use crate::standard;
 
 /// Serves on stdin and stdout until stdin ends: the main function of a server program.
@@ -24,9 +24,9 @@ use crate::standard;
 /// on threads that do not keep the process alive.
 ///
 /// On Unix, while this function runs, descriptor 1 points to stderr and descriptor 0 to the null
-/// device for all other code of the process. A library that prints by accident therefore does not break
-/// the session. See [`Options::without_guard`], and [`protect_stdout`](crate::protect_stdout) for
-/// text that is printed before.
+/// device for all other code of the process. A library that prints by accident therefore does not
+/// break the session. See [`StdioOptions::without_guard`], and
+/// [`protect_stdout`](crate::protect_stdout) for text that is printed before.
 ///
 /// Needs a tokio runtime with I/O and timer enabled, as `#[tokio::main]` creates it. One thread is
 /// enough.
@@ -38,7 +38,7 @@ use crate::standard;
 /// # Cancel safety
 /// Dropping the future ends the session, cancels its handlers and restores the descriptors.
 pub async fn serve(server: impl IntoService) -> Result<(), Error> {
-    serve_with(server, Options::for_server()).await
+    serve_with(server, StdioOptions::for_server()).await
 }
 
 /// [`serve`] with custom limits and timeouts.
@@ -48,7 +48,7 @@ pub async fn serve(server: impl IntoService) -> Result<(), Error> {
 ///
 /// # Cancel safety
 /// As [`serve`].
-pub async fn serve_with(server: impl IntoService, options: Options) -> Result<(), Error> {
+pub async fn serve_with(server: impl IntoService, options: StdioOptions) -> Result<(), Error> {
     let service = server.into_service().map_err(ErrorKind::InvalidServer)?;
     let (reader, writer, restore) = standard::open(options.guard)?;
     let threads = Threads::Separate;
@@ -60,8 +60,8 @@ pub async fn serve_with(server: impl IntoService, options: Options) -> Result<()
 /// Serves one client over a pair of byte streams until the client disconnects. `read` is what the
 /// client writes. Framing is that of [stdio].
 ///
-/// When `read` ends, running handlers get [`Options::with_shutdown_timeout`] to finish; handlers
-/// that run longer are cancelled. The runtime must have its timer enabled.
+/// When `read` ends, running handlers get [`StdioOptions::with_shutdown_timeout`] to finish;
+/// handlers that run longer are cancelled. The runtime must have its timer enabled.
 ///
 /// # Errors
 /// The server configuration is invalid, reading or writing fails although the client is connected,
@@ -76,7 +76,7 @@ where
     R: AsyncRead + Unpin + Send,
     W: AsyncWrite + Unpin + Send,
 {
-    serve_io_with(server, read, write, Options::for_server()).await
+    serve_io_with(server, read, write, StdioOptions::for_server()).await
 }
 
 /// [`serve_io`] with custom limits and timeouts.
@@ -90,7 +90,7 @@ pub async fn serve_io_with<R, W>(
     server: impl IntoService,
     read: R,
     write: W,
-    options: Options,
+    options: StdioOptions,
 ) -> Result<(), Error>
 where
     R: AsyncRead + Unpin + Send,
@@ -104,7 +104,7 @@ pub(crate) async fn serve_on<R, W>(
     service: Arc<dyn Service>,
     streams: (R, W),
     threads: Threads,
-    options: &Options,
+    options: &StdioOptions,
 ) -> Result<(), Error>
 where
     R: AsyncRead + Unpin,

@@ -59,10 +59,10 @@ impl StrayOutput {
         tracing::warn!(
             limit,
             "dropped a line of the server that is longer than \
-             Options::with_line_limit; a call may have lost its response"
+             StdioOptions::with_line_limit; a call may have lost its response"
         );
         let _ = self.first.set(format!(
-            "a line of more than {limit} bytes, the limit of Options::with_line_limit"
+            "a line of more than {limit} bytes, the limit of StdioOptions::with_line_limit"
         ));
     }
 
@@ -75,7 +75,7 @@ impl StrayOutput {
     pub(crate) fn limit_reason(&self) -> Closed {
         Closed::protocol(format!(
             "the server wrote more than {} lines that are not messages, which is the limit of \
-             Options::with_max_stray_lines",
+             StdioOptions::with_max_stray_lines",
             self.limit
         ))
     }

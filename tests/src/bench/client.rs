@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use mcp_client::{Client, Negotiation};
-use mcp_transport_http::Http;
+use mcp_transport_http::HttpTransport;
 use mcp_transport_stdio::ChildProcess;
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -37,7 +37,7 @@ pub async fn run(mut args: impl Iterator<Item = String>) -> Result<(), Fault> {
     let kind = args.next();
     let target = args.next().ok_or(USAGE)?;
     let client = match kind.as_deref() {
-        Some("--http") => builder.connect(Http::new(target)?).await?,
+        Some("--http") => builder.connect(HttpTransport::new(target)?).await?,
         Some("--stdio") => {
             builder
                 .connect(ChildProcess::new(target).args(args).env_inherit())

@@ -2,7 +2,7 @@
 //! `--http ADDRESS [--stateless] [--nagle] [--tools N]`.
 
 use mcp_tests::bench::{Fault, listen, server};
-use mcp_transport_http::{Endpoint, Options};
+use mcp_transport_http::{Endpoint, ServerOptions};
 use tokio::runtime::Builder;
 
 const USAGE: &str = "usage: bench-server --stdio [--tools N] [--layers N] | --http ADDRESS [--stateless] [--nagle] [--tools N]";
@@ -50,7 +50,7 @@ async fn serve(wanted: Wanted) -> Result<(), Fault> {
     let server = server::layered(wanted.tools, wanted.layers);
     match wanted.http {
         Some(address) => {
-            let options = Options::new();
+            let options = ServerOptions::new();
             let options = match wanted.stateless {
                 true => options.without_sessions(),
                 false => options,

@@ -4,7 +4,7 @@
 //! `--sessions` at the end serves the revisions with sessions alone.
 
 use mcp_tests::everything::{serve_http, server, sessions};
-use mcp_transport_http::Options;
+use mcp_transport_http::ServerOptions;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
@@ -16,9 +16,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     };
     match *args {
         ["--stdio"] => Ok(mcp_transport_stdio::serve(server).await?),
-        ["--http", address] => serve_http(address, server, Options::new()).await,
+        ["--http", address] => serve_http(address, server, ServerOptions::new()).await,
         ["--http", address, "--legacy"] => {
-            serve_http(address, server, Options::new().with_legacy()).await
+            serve_http(address, server, ServerOptions::new().with_legacy()).await
         }
         _ => Err(
             "usage: everything-server --stdio | --http ADDRESS [--legacy], then [--sessions]"

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_server::{Args, Ctx, HandlerError, Server, State, TaskMode, TaskOptions, Tool};
-use mcp_tasks_redb::RedbStore;
+use mcp_tasks_redb::RedbTaskStore;
 use mcp_transport_http::{Endpoint, serve_with};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -98,7 +98,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
                 .resumable(),
         )
         .tool(Tool::new("plain", plain).task(TaskMode::Required))
-        .task_store(RedbStore::open(store)?)
+        .task_store(RedbTaskStore::open(store)?)
         .task_options(TaskOptions::new().with_poll_interval(LOOK));
     let listener = listen(address.parse()?).await?;
     let url = format!("http://{}/mcp\n", listener.local_addr()?);

@@ -10,7 +10,7 @@ mod tools;
 
 use mcp_protocol::{IntoService, Revision};
 use mcp_server::{Server, ServerBuilder};
-use mcp_transport_http::{Endpoint, Options};
+use mcp_transport_http::{Endpoint, ServerOptions};
 
 use crate::bench::{Fault, listen};
 
@@ -49,7 +49,7 @@ fn plain() -> ServerBuilder {
 pub async fn serve_http(
     address: &str,
     server: impl IntoService,
-    options: Options,
+    options: ServerOptions,
 ) -> Result<(), Fault> {
     listen::own(address, Endpoint::with_options(server, options)?).await
 }

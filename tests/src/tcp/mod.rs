@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use mcp_protocol::IntoService;
-use mcp_transport_http::{Endpoint, Error, Options, serve_with};
+use mcp_transport_http::{Endpoint, Error, ServerOptions, serve_with};
 use serde_json::Value;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
@@ -39,7 +39,7 @@ pub struct RunningServer {
 
 impl RunningServer {
     /// Listens on any port.
-    pub async fn start(service: impl IntoService, options: Options) -> Self {
+    pub async fn start(service: impl IntoService, options: ServerOptions) -> Self {
         let endpoint = Endpoint::with_options(service, options).expect("a server fit to be served");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");

@@ -23,7 +23,7 @@ async fn a_program_declares_client_credentials_and_sends_its_token_each_time() {
         .clock(world.auth.clock())
         .build()
         .unwrap();
-    let http = Http::new(&world.url).unwrap().authorize(auth);
+    let http = HttpTransport::new(&world.url).unwrap().authorize(auth);
     let client = Client::builder("robot", "1")
         .extension(CLIENT_CREDENTIALS_EXTENSION, JsonObject::new())
         .connect(http)

@@ -120,7 +120,9 @@ impl ProtectedServer {
             .user_agent(self.auth.browser())
             .clock(self.auth.clock())
             .build();
-        let http = Http::new(&self.url).unwrap().authorize(auth.unwrap());
+        let http = HttpTransport::new(&self.url)
+            .unwrap()
+            .authorize(auth.unwrap());
         let client = Client::builder("host", "1").connect(http).await;
         client.unwrap_or_else(|error| panic!("{error}"))
     }

@@ -56,7 +56,7 @@ async fn counted() -> (Arc<AtomicUsize>, Network, Client) {
 }
 
 async fn connect(network: &Network) -> Client {
-    let transport = Http::new("http://localhost/mcp")
+    let transport = HttpTransport::new("http://localhost/mcp")
         .unwrap()
         .service(network.clone());
     let client = Client::builder("faults", "1")

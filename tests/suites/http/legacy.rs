@@ -77,7 +77,7 @@ async fn messages_arrive_on_the_stream_and_are_sent_to_its_endpoint() {
     // The same server also serves a newer client.
     let peer = Peer::open(&endpoint).await;
     assert_eq!(peer.call(1, "ping", json!({})).await.status, 200);
-    let elsewhere = endpoint.legacy().with_message_path("/message");
+    let elsewhere = endpoint.legacy().message_path("/message");
     let session = Session::open(&elsewhere).await;
     assert!(session.address.starts_with("/message?sessionId="));
 }
@@ -168,7 +168,7 @@ async fn invalid_messages_are_rejected_and_the_session_continues() {
 async fn a_quiet_stream_is_kept_alive_and_closing_the_endpoint_ends_it() {
     let endpoint = with(
         &Gate::new(),
-        Options::new().with_shutdown_timeout(Duration::ZERO),
+        ServerOptions::new().with_shutdown_timeout(Duration::ZERO),
     );
     let mut session = Session::open(&endpoint.legacy()).await;
     let before = tokio::time::Instant::now();

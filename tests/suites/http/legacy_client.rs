@@ -19,7 +19,7 @@ struct Sure {
 
 /// Serves until the sender is dropped.
 async fn served(service: ServerBuilder) -> (SocketAddr, oneshot::Sender<()>, JoinSet<()>) {
-    let options = Options::new()
+    let options = ServerOptions::new()
         .with_legacy()
         .with_shutdown_timeout(Duration::ZERO);
     let endpoint = Endpoint::with_options(service, options).unwrap();
@@ -33,7 +33,7 @@ async fn served(service: ServerBuilder) -> (SocketAddr, oneshot::Sender<()>, Joi
     (address, stop, task)
 }
 
-fn client() -> Builder {
+fn client() -> ClientBuilder {
     Client::builder("new", "1").on_elicit(|_| async {
         ElicitResult::new(ElicitAction::Accept)
             .with_content([("sure".to_owned(), true.into())].into())
@@ -51,7 +51,7 @@ async fn an_old_server_is_detected_and_served_with_its_transport() {
         }
     }));
     let (address, _stop, _task) = served(service).await;
-    let transport = Http::new(format!("http://{address}/sse")).unwrap();
+    let transport = HttpTransport::new(format!("http://{address}/sse")).unwrap();
     let client = client().connect(transport).await.unwrap();
     assert_eq!(client.server_info().name, "http");
     assert_eq!(
@@ -76,7 +76,7 @@ async fn an_old_server_is_detected_and_served_with_its_transport() {
 async fn the_end_of_the_stream_fails_waiting_calls_with_the_reason() {
     let gate = Gate::new();
     let (address, stop, mut task) = served(server(&gate)).await;
-    let transport = Http::new(format!("http://{address}/sse")).unwrap();
+    let transport = HttpTransport::new(format!("http://{address}/sse")).unwrap();
     let client = client().connect(transport).await.unwrap();
     let call = tokio::spawn(
         client
@@ -94,7 +94,9 @@ async fn the_end_of_the_stream_fails_waiting_calls_with_the_reason() {
 /// Returns the error and the number of GETs.
 async fn refused_with(status: u16) -> (String, usize) {
     let (service, mut server) = wired();
-    let transport = Http::new("http://localhost/mcp").unwrap().service(service);
+    let transport = HttpTransport::new("http://localhost/mcp")
+        .unwrap()
+        .service(service);
     let connecting = tokio::spawn(client().connect(transport));
     let mut gets = 0;
     while let Some(exchange) = server.recv().await {

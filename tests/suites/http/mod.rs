@@ -43,10 +43,10 @@ fn server(gate: &Gate) -> ServerBuilder {
 }
 
 fn endpoint(gate: &Gate) -> Endpoint {
-    with(gate, Options::new())
+    with(gate, ServerOptions::new())
 }
 
-fn with(gate: &Gate, options: Options) -> Endpoint {
+fn with(gate: &Gate, options: ServerOptions) -> Endpoint {
     Endpoint::with_options(server(gate), options).unwrap()
 }
 

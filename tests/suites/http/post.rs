@@ -235,7 +235,10 @@ async fn an_id_in_use_is_refused_and_the_first_call_survives() {
 #[tokio::test(start_paused = true)]
 async fn at_the_limit_of_a_session_requests_are_rejected_with_retry_after() {
     let gate = Gate::new();
-    let endpoint = with(&gate, Options::new().with_max_in_flight_per_session(1));
+    let endpoint = with(
+        &gate,
+        ServerOptions::new().with_max_in_flight_per_session(1),
+    );
     let peer = Peer::open(&endpoint).await;
     let held = peer.tool(1, "wait", json!({"message": "a"})).await;
     let reply = peer.tool("r", "echo", json!({"message": "x"})).await;

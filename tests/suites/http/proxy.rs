@@ -66,7 +66,7 @@ async fn served(runs: &Arc<AtomicUsize>) -> (SocketAddr, JoinSet<()>) {
                 echo.message
             }
         }));
-    let options = Options::new()
+    let options = ServerOptions::new()
         .with_sse_upgrade_delay(Duration::from_millis(50))
         .with_sse_retry(Duration::from_millis(100));
     let endpoint = Endpoint::with_options(service, options).unwrap();
@@ -88,7 +88,7 @@ async fn a_cut_connection_costs_no_answer() {
     let url = format!("http://{}/mcp", proxy.address);
     let delay = Duration::from_millis(50);
     let options = ClientOptions::new().with_reconnect_backoff(delay, Duration::from_millis(500));
-    let transport = Http::new(url).unwrap().options(options);
+    let transport = HttpTransport::new(url).unwrap().options(options);
     let client = Client::builder("proxied", "1")
         .negotiation(Negotiation::Legacy)
         .connect(transport)

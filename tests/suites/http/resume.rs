@@ -2,7 +2,7 @@
 
 use mcp_server::ServerBuilder;
 use mcp_tests::http::{Peer, Reply};
-use mcp_transport_http::MemoryStore;
+use mcp_transport_http::MemoryEventStore;
 
 use super::{Gate, endpoint, opened, pass, with};
 use crate::prelude::*;
@@ -99,8 +99,8 @@ async fn an_unknown_event_id_is_rejected() {
 async fn a_response_is_stored_for_the_retention_and_then_reported_as_expired() {
     let gate = Gate::new();
     gate.go.add_permits(100);
-    let options =
-        Options::new().with_event_store(MemoryStore::new().with_retention(Duration::from_secs(60)));
+    let options = ServerOptions::new()
+        .with_event_store(MemoryEventStore::new().with_retention(Duration::from_secs(60)));
     let endpoint = with(&gate, options);
     let peer = Peer::open(&endpoint).await;
     let mut call = steps(&peer, "a").await;
@@ -142,7 +142,7 @@ async fn a_handler_gives_its_connection_back_and_the_client_polls() {
 
 #[tokio::test(start_paused = true)]
 async fn clients_of_servers_without_a_store_do_not_poll() {
-    let options = Options::new().without_event_store();
+    let options = ServerOptions::new().without_event_store();
     let endpoint = Endpoint::with_options(releases(), options).unwrap();
     let peer = Peer::open(&endpoint).await;
     let call = peer.tool(1, "long", json!({})).await;
@@ -160,7 +160,7 @@ async fn an_unread_stream_is_cut_and_loses_nothing() {
         "done"
     }));
     let endpoint =
-        Endpoint::with_options(service, Options::new().with_max_queue(100, 1 << 20)).unwrap();
+        Endpoint::with_options(service, ServerOptions::new().with_max_queue(100, 1 << 20)).unwrap();
     let peer = Peer::open(&endpoint).await;
     let mut stream = peer.tool(1, "chat", json!({})).await;
     assert_eq!(peer.call(2, "ping", json!({})).await.status, 200);
@@ -200,7 +200,7 @@ async fn an_interrupted_stream_continues_after_its_last_event() {
         }
     }));
     let endpoint =
-        Endpoint::with_options(service, Options::new().with_max_queue(100, 1 << 20)).unwrap();
+        Endpoint::with_options(service, ServerOptions::new().with_max_queue(100, 1 << 20)).unwrap();
     let peer = Peer::open(&endpoint).await;
     let mut call = peer.tool(1, "chat", json!({})).await;
     call.event().await.unwrap();

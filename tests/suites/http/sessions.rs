@@ -10,7 +10,7 @@ use crate::prelude::*;
 // proves: HTTP-052, HTTP-053, SEC-008
 #[tokio::test]
 async fn session_ids_are_visible_ascii_and_never_the_same() {
-    let endpoint = with(&Gate::new(), Options::new().with_max_sessions(2_000));
+    let endpoint = with(&Gate::new(), ServerOptions::new().with_max_sessions(2_000));
     let mut ids = HashSet::new();
     for _ in 0..1_000 {
         let mut peer = Peer::new(&endpoint);
@@ -124,7 +124,7 @@ async fn an_idle_session_ends_and_a_used_one_does_not() {
     let gate = Gate::new();
     let endpoint = with(
         &gate,
-        Options::new().with_session_idle_timeout(Duration::from_secs(60)),
+        ServerOptions::new().with_session_idle_timeout(Duration::from_secs(60)),
     );
     let idle = Peer::open(&endpoint).await;
     let calling = Peer::open(&endpoint).await;
@@ -155,7 +155,7 @@ async fn a_handshake_that_is_not_completed_does_not_keep_a_session() {
 
 #[tokio::test(start_paused = true)]
 async fn there_are_only_so_many_sessions() {
-    let options = Options::new()
+    let options = ServerOptions::new()
         .with_max_sessions(3)
         .with_max_sessions_per_principal(2);
     let endpoint = with(&Gate::new(), options);
@@ -198,7 +198,7 @@ async fn there_are_only_so_many_sessions() {
 #[tokio::test]
 async fn without_sessions_no_state_is_stored_and_the_header_names_the_revision() {
     let gate = Gate::new();
-    let endpoint = with(&gate, Options::new().without_sessions());
+    let endpoint = with(&gate, ServerOptions::new().without_sessions());
     let mut peer = Peer::new(&endpoint);
     let reply = peer
         .initialize("2025-06-18", json!({"elicitation": {}}))

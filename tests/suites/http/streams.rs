@@ -104,7 +104,10 @@ async fn a_server_request_is_sent_on_the_stream_of_its_call_and_answered_by_post
 
 #[tokio::test]
 async fn a_session_has_only_so_many_streams_open() {
-    let endpoint = with(&Gate::new(), Options::new().with_max_streams_per_session(1));
+    let endpoint = with(
+        &Gate::new(),
+        ServerOptions::new().with_max_streams_per_session(1),
+    );
     let peer = Peer::open(&endpoint).await;
     let first = peer.get(None).await;
     let second = peer.get(None).await;

@@ -41,7 +41,7 @@ async fn t07_a_body_over_the_limit_is_refused_by_every_framing() {
     conn.send(session.post(over.clone()).head()).await;
     let answer = conn.answer().await;
     assert_eq!(answer.status, 413);
-    assert!(answer.text().contains("Options::with_max_body_bytes"));
+    assert!(answer.text().contains("ServerOptions::with_max_body_bytes"));
 
     let mut conn = served.connect().await;
     let answer = conn.ask(&session.post(fits.clone()).chunked(60_000)).await;
@@ -58,7 +58,12 @@ async fn t07_a_body_over_the_limit_is_refused_by_every_framing() {
     assert!(reply.text().await.contains("xxx"));
     let reply = h2.post("http://localhost/mcp", &headers, over).await;
     assert_eq!(reply.status, 413);
-    assert!(reply.text().await.contains("Options::with_max_body_bytes"));
+    assert!(
+        reply
+            .text()
+            .await
+            .contains("ServerOptions::with_max_body_bytes")
+    );
 
     assert_eq!(gate.calls(), 3);
 }
@@ -149,7 +154,11 @@ async fn t07_bodies_share_a_limit() {
     };
     assert_eq!(answer.status, 503);
     assert_eq!(answer.header("retry-after"), Some("1"));
-    assert!(answer.text().contains("Options::with_max_total_body_bytes"));
+    assert!(
+        answer
+            .text()
+            .contains("ServerOptions::with_max_total_body_bytes")
+    );
     one.send(&half[half.len() - 1..]).await;
     assert_eq!(one.answer().await.status, 200);
     let mut two = served.connect().await;

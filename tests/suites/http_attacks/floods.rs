@@ -29,7 +29,7 @@ async fn t18_at_the_limit_requests_are_rejected_at_once() {
         assert_eq!(answer.status, 503);
         assert_eq!(answer.header("retry-after"), Some("1"));
         assert_eq!(answer.json()["id"], id);
-        assert!(answer.text().contains("Options::with_max_in_flight"));
+        assert!(answer.text().contains("ServerOptions::with_max_in_flight"));
     }
     let each = start.elapsed() / 1_000;
     assert!(each < Duration::from_millis(5), "{each:?}");
@@ -75,7 +75,7 @@ async fn t19_abandoned_handshakes_leak_nothing() {
 // A table full of expired sessions has capacity at once, also before the sweeper has run.
 #[tokio::test(start_paused = true)]
 async fn t19_an_expired_session_releases_its_capacity() {
-    let options = Options::new().with_max_sessions(1);
+    let options = ServerOptions::new().with_max_sessions(1);
     let endpoint = Endpoint::with_options(server(&Gate::new()), options).unwrap();
     // The session of a principal is not ended to make room.
     let mut known = Peer::new(&endpoint);

@@ -129,7 +129,7 @@ async fn client(peer: Peer, number: u64, mut random: Random, cancels: bool) -> u
     answered
 }
 
-async fn storm(options: Options, sessions: bool) {
+async fn storm(options: ServerOptions, sessions: bool) {
     let start = Instant::now();
     let mut random = seeded();
     let endpoint = Endpoint::with_options(nonces(), options).unwrap();
@@ -162,14 +162,14 @@ async fn storm(options: Options, sessions: bool) {
 // every progress notification carries the nonce of its caller.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn t05_answers_reach_their_callers_with_sessions() {
-    storm(Options::new(), true).await;
+    storm(ServerOptions::new(), true).await;
 }
 
 // The same without sessions, where all clients share one session object: cancelling the id of
 // another client does nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn t05_answers_reach_their_callers_without_sessions() {
-    storm(Options::new().without_sessions(), false).await;
+    storm(ServerOptions::new().without_sessions(), false).await;
 }
 
 // Events of another principal's session are not replayed to a client that has stolen its ids.

@@ -51,7 +51,7 @@ fn server(gate: &Gate) -> ServerBuilder {
 }
 
 async fn served(gate: &Gate) -> RunningServer {
-    RunningServer::start(server(gate), Options::new()).await
+    RunningServer::start(server(gate), ServerOptions::new()).await
 }
 
 /// Asserts that a call is served.

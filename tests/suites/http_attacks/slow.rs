@@ -7,7 +7,7 @@ use std::time::Instant;
 use mcp_protocol::BoxFuture;
 use mcp_tests::http::Peer;
 use mcp_tests::tcp::{Conn, RunningServer, tool};
-use mcp_transport_http::{Durability, EventStore, Replay, SessionId, StoreError, StreamKey};
+use mcp_transport_http::{Durability, EventStore, EventStoreError, Replay, SessionId, StreamKey};
 
 use tower_service::Service as _;
 
@@ -23,7 +23,7 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
 
 async fn impatient() -> RunningServer {
-    let options = Options::new()
+    let options = ServerOptions::new()
         .with_head_timeout(SHORT)
         .with_body_timeout(SHORT);
     RunningServer::start(server(&Gate::new()), options).await
@@ -96,7 +96,7 @@ async fn t16_a_body_that_trickles_is_not_waited_for() {
             let said = conn.closed().await;
             let said = String::from_utf8_lossy(&said);
             assert!(said.starts_with("HTTP/1.1 408"), "{said}");
-            assert!(said.contains("Options::with_body_timeout"), "{said}");
+            assert!(said.contains("ServerOptions::with_body_timeout"), "{said}");
             refused += 1;
         }
         conns = open;
@@ -126,7 +126,7 @@ async fn t16_an_idle_connection_is_closed_and_an_open_stream_is_not() {
 // Connections above the limit wait to be accepted; the first one that closes makes room.
 #[tokio::test]
 async fn t16_there_are_only_so_many_connections() {
-    let options = Options::new().with_max_connections(2);
+    let options = ServerOptions::new().with_max_connections(2);
     let served = RunningServer::start(server(&Gate::new()), options).await;
     let (one, session) = served.open().await;
     let (_two, _) = served.open().await;
@@ -141,7 +141,7 @@ async fn t16_there_are_only_so_many_connections() {
 // A head above the limit is rejected without being read completely.
 #[tokio::test]
 async fn t16_a_head_has_a_limit() {
-    let options = Options::new().with_max_head_bytes(16 << 10);
+    let options = ServerOptions::new().with_max_head_bytes(16 << 10);
     let served = RunningServer::start(server(&Gate::new()), options).await;
     let (mut conn, session) = served.open().await;
     let fits = session
@@ -181,7 +181,7 @@ impl EventStore for Scales {
         Durability::Immediate
     }
 
-    fn replay(&self, _: StreamKey, _: u64) -> BoxFuture<'_, Result<Replay, StoreError>> {
+    fn replay(&self, _: StreamKey, _: u64) -> BoxFuture<'_, Result<Replay, EventStoreError>> {
         Box::pin(std::future::ready(Ok(Replay::Gone)))
     }
 
@@ -204,7 +204,7 @@ async fn unread(served: &RunningServer) -> Conn {
 #[tokio::test]
 async fn t17_an_unread_stream_holds_little_memory_and_delays_no_other() {
     let scales = Scales::default();
-    let options = Options::new().with_event_store(scales.clone());
+    let options = ServerOptions::new().with_event_store(scales.clone());
     let served = RunningServer::start(server(&Gate::new()), options).await;
     let (mut well, session) = served.open().await;
     let mut longest = Duration::ZERO;
@@ -234,7 +234,7 @@ async fn t17_an_unread_stream_holds_little_memory_and_delays_no_other() {
 // A connection that accepts no data is closed at the timeout; the session is not.
 #[tokio::test]
 async fn t17_a_client_that_does_not_read_loses_its_connection() {
-    let options = Options::new()
+    let options = ServerOptions::new()
         .with_write_timeout(Duration::from_millis(300))
         // The rest exceeds the buffers of a connection.
         .with_max_queue(10_000, 64 << 20)
@@ -269,7 +269,7 @@ async fn t17_a_client_that_does_not_read_loses_its_connection() {
 // Over HTTP/2 an unread stream does not delay the other streams of its connection.
 #[tokio::test]
 async fn t17_an_unread_stream_does_not_delay_its_connection() {
-    let served = RunningServer::start(server(&Gate::new()), Options::new()).await;
+    let served = RunningServer::start(server(&Gate::new()), ServerOptions::new()).await;
     let (_, session) = served.open().await;
     let headers = [("mcp-session-id", session.id())];
     let mut h2 = H2::connect(served.address).await;
@@ -290,7 +290,7 @@ async fn t17_unread_notifications_do_not_accumulate_without_a_store() {
         .resource(Resource::new("mem://one", "one", || "1"))
         .build()
         .unwrap();
-    let options = Options::new()
+    let options = ServerOptions::new()
         .without_event_store()
         .with_max_queue(50, 1 << 20);
     let endpoint = Endpoint::with_options(service.clone(), options).unwrap();

@@ -1,7 +1,7 @@
 //! T01, T02: the origin of a request. T25: headers with invalid contents.
 
 use mcp_tests::tcp::{Request, RunningServer, tool};
-use mcp_transport_http::Options;
+use mcp_transport_http::ServerOptions;
 
 use super::h2::H2;
 use super::{Gate, healthy, served, server};
@@ -37,7 +37,10 @@ async fn t01_only_the_names_of_this_machine_reach_the_handler() {
         assert_eq!(gate.calls() - before, usize::from(passes), "{shown}");
         if !passes {
             assert_eq!(answer.status, 403, "{shown}");
-            assert!(answer.text().contains("Options::allow_host"), "{answer:?}");
+            assert!(
+                answer.text().contains("ServerOptions::allow_host"),
+                "{answer:?}"
+            );
         }
     }
 }
@@ -154,7 +157,10 @@ async fn t02_a_foreign_origin_is_refused_by_every_method() {
             let error = answer.json();
             assert_eq!(error["error"]["code"], -32600, "{error}");
             assert!(error.get("id").is_none(), "{error}");
-            assert!(answer.text().contains("Options::allow_origin"), "{error}");
+            assert!(
+                answer.text().contains("ServerOptions::allow_origin"),
+                "{error}"
+            );
             assert_eq!(answer.header("mcp-session-id"), None);
         }
     }
@@ -200,7 +206,7 @@ async fn t01_over_http2_the_target_names_the_host() {
 #[tokio::test]
 async fn t01_t02_the_older_endpoints_have_the_same_checks() {
     let gate = Gate::new();
-    let served = RunningServer::start(server(&gate), Options::new().with_legacy()).await;
+    let served = RunningServer::start(server(&gate), ServerOptions::new().with_legacy()).await;
     let mut stream = served.connect().await;
     let listen = Request::get().at("/sse");
     stream.send(listen.bytes()).await;

@@ -67,8 +67,11 @@ async fn a_shutdown_is_limited_in_time() {
     let before = alive();
     let gate = Gate::new();
     let grace = Duration::from_millis(50);
-    let served =
-        RunningServer::start(server(&gate), Options::new().with_shutdown_timeout(grace)).await;
+    let served = RunningServer::start(
+        server(&gate),
+        ServerOptions::new().with_shutdown_timeout(grace),
+    )
+    .await;
     let (mut stuck, session) = served.open().await;
     stuck.send(session.tool(1, "wait", "never").bytes()).await;
     stuck.head().await;

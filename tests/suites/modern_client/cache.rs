@@ -8,7 +8,7 @@ use super::{client, connected};
 use crate::peer::listing;
 use crate::prelude::*;
 
-async fn pair(builder: Builder) -> (PipeEnd, Client) {
+async fn pair(builder: ClientBuilder) -> (PipeEnd, Client) {
     connected(builder, json!({ "tools": {}, "resources": {} })).await
 }
 

@@ -14,14 +14,14 @@ use crate::scripted::{Exchange, HttpServer, Wired, wired};
 
 type Connecting = JoinHandle<Result<Client, Error>>;
 
-fn http(wired: Wired) -> Http {
+fn http(wired: Wired) -> HttpTransport {
     let options = ClientOptions::new().with_random(|| 0);
-    let http = Http::new("http://server.test/mcp").unwrap();
+    let http = HttpTransport::new("http://server.test/mcp").unwrap();
     http.service(wired).options(options)
 }
 
 /// A client that has just sent the probe.
-async fn probing(builder: Builder) -> (HttpServer, Connecting, Exchange) {
+async fn probing(builder: ClientBuilder) -> (HttpServer, Connecting, Exchange) {
     let (wired, mut server) = wired();
     let connecting = tokio::spawn(builder.connect(http(wired)));
     let probe = server.next().await;
@@ -29,7 +29,7 @@ async fn probing(builder: Builder) -> (HttpServer, Connecting, Exchange) {
     (server, connecting, probe)
 }
 
-pub(super) async fn pair(builder: Builder, capabilities: Value) -> (HttpServer, Client) {
+pub(super) async fn pair(builder: ClientBuilder, capabilities: Value) -> (HttpServer, Client) {
     let (server, connecting, probe) = probing(builder).await;
     probe.answer(discovered(&[REVISION], capabilities));
     (server, connecting.await.unwrap().unwrap())
@@ -307,10 +307,10 @@ async fn a_subscription_that_keeps_failing_is_abandoned() {
 }
 
 /// A client of a real server, without a socket.
-async fn of_everything(builder: Builder) -> (Client, Network) {
+async fn of_everything(builder: ClientBuilder) -> (Client, Network) {
     let endpoint = Endpoint::new(everything::server()).unwrap();
     let network = Network::to(&endpoint);
-    let http = Http::new("http://localhost/mcp").unwrap();
+    let http = HttpTransport::new("http://localhost/mcp").unwrap();
     let connecting = builder.connect(http.service(network.clone()));
     (connecting.await.unwrap(), network)
 }

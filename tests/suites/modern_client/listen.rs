@@ -12,11 +12,11 @@ fn capabilities() -> Value {
         "resources": { "subscribe": true, "listChanged": true } })
 }
 
-async fn pair(builder: Builder) -> (PipeEnd, Client) {
+async fn pair(builder: ClientBuilder) -> (PipeEnd, Client) {
     connected(builder, capabilities()).await
 }
 
-fn telling(notes: &Notes) -> Builder {
+fn telling(notes: &Notes) -> ClientBuilder {
     let notes = notes.clone();
     client().on_change(move |changed: ChangedList| notes.note(format!("{changed:?}")))
 }

@@ -37,7 +37,7 @@ async fn welcome(wire: &mut PipeEnd, capabilities: Value) -> Value {
 }
 
 /// Connects a client to a scripted stateless server.
-pub(crate) async fn connected(builder: Builder, capabilities: Value) -> (PipeEnd, Client) {
+pub(crate) async fn connected(builder: ClientBuilder, capabilities: Value) -> (PipeEnd, Client) {
     let (mut wire, transport) = PipeEnd::server();
     let connecting = tokio::spawn(builder.connect(transport));
     welcome(&mut wire, capabilities).await;

@@ -11,7 +11,7 @@ use crate::scripted::started;
 type Connecting = JoinHandle<Result<Client, Error>>;
 
 /// A client that has just sent the probe.
-async fn probing(builder: Builder) -> (PipeEnd, Connecting, Value) {
+async fn probing(builder: ClientBuilder) -> (PipeEnd, Connecting, Value) {
     let (mut wire, transport) = PipeEnd::server();
     let connecting = tokio::spawn(builder.connect(transport));
     let probe = wire.next("server/discover").await;
@@ -59,7 +59,7 @@ async fn a_server_that_sends_no_message_fails_the_connection_with_its_output() {
     assert!(error.is_timeout());
     assert_eq!(
         error.to_string(),
-        "cannot connect: no response to connect within 7 s (Builder::connect_timeout); 1 line(s) on \
+        "cannot connect: no response to connect within 7 s (ClientBuilder::connect_timeout); 1 line(s) on \
          its stdout were not messages, the first: hello"
     );
 }

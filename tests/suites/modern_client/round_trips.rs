@@ -13,7 +13,7 @@ use crate::scripted::Notes;
 
 type Calling = JoinHandle<Result<CallToolResult, Error>>;
 
-async fn with_tools(builder: Builder) -> (PipeEnd, Client) {
+async fn with_tools(builder: ClientBuilder) -> (PipeEnd, Client) {
     connected(
         builder,
         json!({ "tools": {}, "prompts": {}, "resources": {} }),
@@ -52,7 +52,7 @@ fn done() -> Value {
     json!({ "resultType": "complete", "content": [{ "type": "text", "text": "done" }] })
 }
 
-pub(super) fn accepting() -> Builder {
+pub(super) fn accepting() -> ClientBuilder {
     client().on_elicit(async |form| form.accept(json!({ "name": "octocat" })))
 }
 
@@ -235,7 +235,7 @@ async fn the_number_of_round_trips_is_limited() {
         let error = calling.await.unwrap().unwrap_err();
         let text = error.to_string();
         assert!(text.contains(&limit.to_string()), "{text}");
-        assert!(text.contains("Builder::max_round_trips"), "{text}");
+        assert!(text.contains("ClientBuilder::max_round_trips"), "{text}");
         closed(client, wire).await;
     }
 }

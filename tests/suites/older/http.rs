@@ -10,7 +10,7 @@ use super::REVISIONS;
 use crate::prelude::*;
 use crate::scripted::{HttpServer, wired};
 
-fn builder(revision: Revision) -> Builder {
+fn builder(revision: Revision) -> ClientBuilder {
     Client::builder("host", "1")
         .revision(revision)
         .on_elicit(async |form| form.accept(json!({ "username": "u", "email": "e@x" })))
@@ -48,7 +48,7 @@ async fn every_revision_works_over_a_pipe() {
 async fn every_revision_works_over_streamable_http_and_names_itself_in_every_request() {
     for revision in Revision::WITH_SESSIONS {
         let network = Network::to(&Endpoint::new(everything::server()).unwrap());
-        let transport = Http::new("http://localhost/mcp").unwrap();
+        let transport = HttpTransport::new("http://localhost/mcp").unwrap();
         let client = builder(revision)
             .connect(transport.service(network.clone()))
             .await
@@ -74,7 +74,7 @@ async fn every_revision_works_over_streamable_http_and_names_itself_in_every_req
 // Framing depends on the transport, features on the revision.
 #[tokio::test]
 async fn every_revision_works_over_the_two_endpoints_of_the_oldest() {
-    let options = Options::new()
+    let options = ServerOptions::new()
         .with_legacy()
         .with_shutdown_timeout(Duration::ZERO);
     let endpoint = Endpoint::with_options(everything::server(), options).unwrap();
@@ -84,7 +84,7 @@ async fn every_revision_works_over_the_two_endpoints_of_the_oldest() {
         stopped.await.unwrap_or_default();
     }));
     for revision in Revision::WITH_SESSIONS {
-        let transport = Http::new(format!("http://{address}/sse")).unwrap();
+        let transport = HttpTransport::new(format!("http://{address}/sse")).unwrap();
         let client = builder(revision).connect(transport).await.unwrap();
         talk(&client, revision).await;
         client.close().await.unwrap();
@@ -243,7 +243,9 @@ async fn every_success_is_one_to_a_message_of_the_old_transport() {
     for accepts in [200, 202, 204] {
         let (service, server) = wired();
         tokio::spawn(oldest(server, accepts));
-        let transport = Http::new("http://localhost/sse").unwrap().service(service);
+        let transport = HttpTransport::new("http://localhost/sse")
+            .unwrap()
+            .service(service);
         let client = Client::builder("host", "1").connect(transport);
         let client = client.await.unwrap();
         assert_eq!(client.revision(), Revision::V2024_11_05);

@@ -138,7 +138,7 @@ async fn tools_with_input_requests_behave_the_same_on_every_revision_over_http()
             continue;
         }
         let client = client(revision)
-            .connect(Http::new(&url).expect("a URL"))
+            .connect(HttpTransport::new(&url).expect("a URL"))
             .await
             .unwrap();
         check(client, revision, &effects, &mut said).await;

@@ -11,7 +11,7 @@ use mcp_types::Root;
 use crate::prelude::*;
 
 /// Creates a client of this revision with all handlers.
-fn client(revision: Revision) -> Builder {
+fn client(revision: Revision) -> ClientBuilder {
     let negotiation = match revision.is_stateless() {
         true => Negotiation::Modern,
         false => Negotiation::Legacy,

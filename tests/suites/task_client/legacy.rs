@@ -9,7 +9,7 @@ use super::{
 use crate::prelude::*;
 
 /// Calls a tool that only runs as a task, and answers with a task.
-async fn created(builder: Builder) -> (PipeEnd, Client, super::Calling) {
+async fn created(builder: ClientBuilder) -> (PipeEnd, Client, super::Calling) {
     let (mut wire, client) = legacy(builder, all_of_tasks(), "required").await;
     let calling = call(&client);
     let request = wire.recv_patiently().await;

@@ -23,16 +23,16 @@ const RELATED: &str = "io.modelcontextprotocol/related-task";
 
 type Calling = JoinHandle<Result<CallToolResult, Error>>;
 
-fn client() -> Builder {
+fn client() -> ClientBuilder {
     Client::builder("host", "0.1").task_calls()
 }
 
-fn accepting() -> Builder {
+fn accepting() -> ClientBuilder {
     client().on_elicit(async |form| form.accept(json!({ "name": "octocat" })))
 }
 
 /// Connects a client to a scripted stateless server.
-async fn modern(builder: Builder) -> (PipeEnd, Client) {
+async fn modern(builder: ClientBuilder) -> (PipeEnd, Client) {
     let capabilities = json!({
         "tools": {}, "prompts": {},
         "extensions": { "io.modelcontextprotocol/tasks": {} },
@@ -46,7 +46,7 @@ fn all_of_tasks() -> Value {
 }
 
 /// Opens a session with a scripted server whose tool has this `taskSupport`.
-async fn legacy(builder: Builder, tasks: Value, support: &str) -> (PipeEnd, Client) {
+async fn legacy(builder: ClientBuilder, tasks: Value, support: &str) -> (PipeEnd, Client) {
     let capabilities = json!({ "tools": {}, "tasks": tasks });
     let (mut wire, client) = PipeEnd::accept(builder, LEGACY, capabilities).await;
     let listing = crate::peer::listing(&client);

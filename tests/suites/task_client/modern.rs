@@ -10,7 +10,7 @@ use super::{
 use crate::prelude::*;
 
 /// Starts a call that is answered with a task.
-async fn created(builder: Builder) -> (PipeEnd, Client, super::Calling) {
+async fn created(builder: ClientBuilder) -> (PipeEnd, Client, super::Calling) {
     let (mut wire, client) = modern(builder).await;
     let calling = call(&client);
     let request = wire.next("tools/call").await;

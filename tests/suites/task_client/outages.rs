@@ -14,9 +14,9 @@ use crate::scripted::{HttpServer, wired};
 const SECOND: Duration = Duration::from_secs(1);
 
 /// A client of a stateless server over HTTP.
-async fn over_http(builder: Builder) -> (HttpServer, Client) {
+async fn over_http(builder: ClientBuilder) -> (HttpServer, Client) {
     let (service, mut server) = wired();
-    let transport = Http::new("http://127.0.0.1:1/mcp")
+    let transport = HttpTransport::new("http://127.0.0.1:1/mcp")
         .unwrap()
         .service(service);
     let builder = builder.negotiation(Negotiation::Modern);

@@ -40,7 +40,7 @@ fn endless(dropped: &Arc<AtomicUsize>, started: &Arc<Notify>) -> Tool {
     .task(TaskMode::Required)
 }
 
-async fn with(builder: Builder, revision: Revision, tools: Vec<Tool>) -> Client {
+async fn with(builder: ClientBuilder, revision: Revision, tools: Vec<Tool>) -> Client {
     let server = Server::builder("tasks", "1").tools(tools);
     let client = connect(builder.revision(revision), server).await.unwrap();
     assert_eq!(client.revision(), revision);

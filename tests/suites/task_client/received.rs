@@ -52,7 +52,7 @@ async fn slow(limits: TaskLimits) -> Slow {
     }
 }
 
-async fn connected(builder: Builder) -> (PipeEnd, Client) {
+async fn connected(builder: ClientBuilder) -> (PipeEnd, Client) {
     PipeEnd::accept(builder, LEGACY, json!({ "tools": {} })).await
 }
 

@@ -5,31 +5,31 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use mcp_protocol::BoxFuture;
 use mcp_protocol::task::{Task, Timestamp};
-use mcp_server::{MemoryStore, StoreError, TaskOptions, TaskStore};
+use mcp_server::{MemoryTaskStore, TaskOptions, TaskStore, TaskStoreError};
 
 use super::*;
 
 /// A store whose methods fail a given number of times.
 #[derive(Default)]
 struct Flaky {
-    inner: MemoryStore,
+    inner: MemoryTaskStore,
     creates: AtomicUsize,
     gets: AtomicUsize,
     puts: AtomicUsize,
 }
 
-fn unavailable(left: &AtomicUsize) -> Option<StoreError> {
+fn unavailable(left: &AtomicUsize) -> Option<TaskStoreError> {
     let take = |left: usize| left.checked_sub(1);
     let failed = left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take);
     failed
         .ok()
-        .map(|_| StoreError::Unavailable("the disk at /secret is full".into()))
+        .map(|_| TaskStoreError::Unavailable("the disk at /secret is full".into()))
 }
 
 fn or<'a, T: Send + 'a>(
     left: &AtomicUsize,
-    done: BoxFuture<'a, Result<T, StoreError>>,
-) -> BoxFuture<'a, Result<T, StoreError>> {
+    done: BoxFuture<'a, Result<T, TaskStoreError>>,
+) -> BoxFuture<'a, Result<T, TaskStoreError>> {
     match unavailable(left) {
         Some(error) => Box::pin(async move { Err(error) }),
         None => done,
@@ -37,15 +37,15 @@ fn or<'a, T: Send + 'a>(
 }
 
 impl TaskStore for Flaky {
-    fn create(&self, task: Task) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn create(&self, task: Task) -> BoxFuture<'_, Result<(), TaskStoreError>> {
         or(&self.creates, self.inner.create(task))
     }
 
-    fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Task>, StoreError>> {
+    fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Task>, TaskStoreError>> {
         or(&self.gets, self.inner.get(id))
     }
 
-    fn put(&self, task: Task) -> BoxFuture<'_, Result<Task, StoreError>> {
+    fn put(&self, task: Task) -> BoxFuture<'_, Result<Task, TaskStoreError>> {
         match unavailable(&self.puts) {
             Some(error) => Box::pin(async move { Err(error) }),
             None => self.inner.put(task),
@@ -57,7 +57,7 @@ impl TaskStore for Flaky {
         owner: Option<&'a Principal>,
         after: Option<&'a str>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Task>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<Task>, TaskStoreError>> {
         or(&self.gets, self.inner.list(owner, after, limit))
     }
 
@@ -65,15 +65,15 @@ impl TaskStore for Flaky {
         &'a self,
         after: Option<&'a str>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Task>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<Task>, TaskStoreError>> {
         self.inner.unfinished(after, limit)
     }
 
-    fn remove<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, StoreError>> {
+    fn remove<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, TaskStoreError>> {
         self.inner.remove(id)
     }
 
-    fn sweep(&self, now: Timestamp) -> BoxFuture<'_, Result<usize, StoreError>> {
+    fn sweep(&self, now: Timestamp) -> BoxFuture<'_, Result<usize, TaskStoreError>> {
         self.inner.sweep(now)
     }
 }
@@ -203,7 +203,7 @@ async fn tasks_have_limits_and_what_is_over_them_is_refused() {
 
     let server = super::gate()
         .server
-        .task_store(MemoryStore::new().with_max_tasks_per_owner(1));
+        .task_store(MemoryTaskStore::new().with_max_tasks_per_owner(1));
     let mut peer = Peer::legacy(server, json!({})).await;
     peer.augmented("must").await;
     let refused = peer.ask("tools/call", call).await;
@@ -215,7 +215,7 @@ async fn a_result_that_cannot_be_stored_is_a_failure() {
     let large = Tool::new("large", || "x".repeat(100_000)).task(TaskMode::Required);
     let server = Server::builder("large", "1")
         .tool(large)
-        .task_store(MemoryStore::new().with_max_bytes(8_192));
+        .task_store(MemoryTaskStore::new().with_max_bytes(8_192));
     let mut peer = Peer::able(server);
     let id = peer.started("large").await;
     let task = peer.until(&id, "failed").await;

@@ -1,6 +1,6 @@
 //! A server that restarts.
 
-use mcp_server::MemoryStore;
+use mcp_server::MemoryTaskStore;
 use tokio::runtime::Runtime;
 
 use super::*;
@@ -39,7 +39,7 @@ fn answer(id: &str, key: &str, name: &str) -> Value {
 // proves: M-TASK-017
 #[test]
 fn a_resumed_task_continues_after_its_memoized_steps() {
-    let store = Arc::new(MemoryStore::new());
+    let store = Arc::new(MemoryTaskStore::new());
     let [booked, runs] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
     let server = || {
         Server::builder("seats", "1")
@@ -73,7 +73,7 @@ fn a_resumed_task_continues_after_its_memoized_steps() {
 
 #[test]
 fn tasks_that_cannot_resume_fail_and_ended_tasks_remain() {
-    let store = Arc::new(MemoryStore::new());
+    let store = Arc::new(MemoryTaskStore::new());
     let before = process();
     let (working, done, gone) = before.block_on(async {
         let booking = booking(&Arc::default(), &Arc::default());
@@ -98,7 +98,7 @@ fn tasks_that_cannot_resume_fail_and_ended_tasks_remain() {
 
 #[test]
 fn a_process_that_shares_a_store_does_not_change_other_tasks() {
-    let store = Arc::new(MemoryStore::new());
+    let store = Arc::new(MemoryTaskStore::new());
     process().block_on(async {
         let gate = gate();
         let mut one = Peer::able(gate.server.task_store(Arc::clone(&store)));

@@ -32,7 +32,7 @@ pub(super) async fn hold(
         }
         TransportKind::Http => {
             let (scripted, network) = Scripted::new();
-            let url = Http::new("http://localhost/mcp").expect("a URL");
+            let url = HttpTransport::new("http://localhost/mcp").expect("a URL");
             let connecting = tokio::spawn(host.connect(url.service(network)));
             (Server::Http(scripted), connecting)
         }

@@ -31,7 +31,7 @@ fn relays() -> ServerBuilder {
 }
 
 /// Returns a client; what its host receives goes to `heard`.
-pub(super) fn host(name: &str, heard: &mpsc::Sender<Value>) -> Builder {
+pub(super) fn host(name: &str, heard: &mpsc::Sender<Value>) -> ClientBuilder {
     let builder = Client::builder("host", "1").negotiation(Negotiation::Legacy);
     match name {
         "plain" => builder,
@@ -41,7 +41,7 @@ pub(super) fn host(name: &str, heard: &mpsc::Sender<Value>) -> Builder {
 }
 
 /// A host with all handlers. Its user and its model respond as the request says.
-fn telling(builder: Builder, heard: &mpsc::Sender<Value>) -> Builder {
+fn telling(builder: ClientBuilder, heard: &mpsc::Sender<Value>) -> ClientBuilder {
     let tell = {
         let heard = heard.clone();
         move |what: Value| heard.try_send(what).expect("room")

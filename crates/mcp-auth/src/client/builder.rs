@@ -13,7 +13,7 @@ use crate::client::progress::SignInProgress;
 use crate::client::registration::{ClientDocument, ClientProfile, Credentials};
 use crate::client::sign_in::{AssertionSource, Enterprise, Grant};
 use crate::client::signing_key::SigningKey;
-use crate::client::store::{MemoryStore, TokenStore};
+use crate::client::store::{MemoryTokenStore, TokenStore};
 use crate::client::uri_checks::document_url;
 use crate::client::user_agent::UserAgent;
 use crate::error::{Error, ErrorKind, quoted};
@@ -37,13 +37,13 @@ pub struct OAuthBuilder {
 
 impl OAuth {
     /// Returns a builder for the client of the server at this URL, the same URL as in
-    /// [`Http::new`](mcp_transport_http::Http::new).
+    /// [`HttpTransport::new`](mcp_transport_http::HttpTransport::new).
     pub fn client(server: impl Into<String>) -> OAuthBuilder {
         OAuthBuilder {
             server: server.into(),
             document: None,
             document_key: None,
-            store: Arc::new(MemoryStore::new()),
+            store: Arc::new(MemoryTokenStore::new()),
             http_settings: HttpSettings::new(Limits::default()),
             clock: Arc::new(SystemTime::now),
             settings: Settings::default(),
@@ -133,8 +133,8 @@ impl OAuthBuilder {
         self
     }
 
-    /// Sets the store of tokens and registrations. Default: a [`MemoryStore`], which lasts until
-    /// the program ends.
+    /// Sets the store of tokens and registrations. Default: a [`MemoryTokenStore`], which lasts
+    /// until the program ends.
     pub fn store(mut self, store: impl TokenStore) -> Self {
         self.store = Arc::new(store);
         self

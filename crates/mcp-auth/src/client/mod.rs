@@ -2,16 +2,16 @@
 //!
 //! ```no_run
 //! use mcp_auth::OAuth;
-//! use mcp_auth::client::{FileStore, Loopback};
-//! use mcp_transport_http::Http;
+//! use mcp_auth::client::{FileTokenStore, Loopback};
+//! use mcp_transport_http::HttpTransport;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let url = "https://mcp.example.com/mcp";
 //! let auth = OAuth::client(url)
 //!     .user_agent(Loopback::new(|page| eprintln!("Please open {page}")))
-//!     .store(FileStore::new("tokens.json"))
+//!     .store(FileTokenStore::new("tokens.json"))
 //!     .build()?;
-//! let http = Http::new(url)?.authorize(auth);
+//! let http = HttpTransport::new(url)?.authorize(auth);
 //! # drop(http);
 //! # Ok(())
 //! # }
@@ -57,7 +57,7 @@ pub use self::sign_in::{
     AssertionSource, CLIENT_CREDENTIALS_EXTENSION, ENTERPRISE_EXTENSION, Enterprise,
 };
 pub use self::signing_key::SigningKey;
-pub use self::store::{FileStore, MemoryStore, StoreLock, TokenStore};
+pub use self::store::{FileTokenStore, MemoryTokenStore, StoreLock, TokenStore};
 pub use self::user_agent::{AuthorizationSession, Callback, CustomUserAgent, Loopback, UserAgent};
 pub use crate::error::Error;
 pub use crate::scopes::Scopes;

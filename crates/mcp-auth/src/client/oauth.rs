@@ -20,11 +20,11 @@ use crate::web::{redacted, sensitive};
 
 /// An OAuth client for one server.
 ///
-/// It is passed to [`Http::authorize`](mcp_transport_http::Http::authorize) and does nothing until
-/// the server rejects a message. It then discovers the authorization server, registers the client,
-/// asks the user for consent, and has the message sent again. Later it renews the token
-/// automatically. Clones share tokens and state, so several connections to the same server can use
-/// one client.
+/// It is passed to [`HttpTransport::authorize`](mcp_transport_http::HttpTransport::authorize) and
+/// does nothing until the server rejects a message. It then discovers the authorization server,
+/// registers the client, asks the user for consent, and has the message sent again. Later it renews
+/// the token automatically. Clones share tokens and state, so several connections to the same
+/// server can use one client.
 #[derive(Clone)]
 pub struct OAuth {
     pub(crate) inner: Arc<Inner>,

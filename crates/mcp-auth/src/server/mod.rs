@@ -3,7 +3,7 @@
 //! ```no_run
 //! use mcp_auth::server::{Auth, Jwt, require_bearer};
 //! use mcp_server::{Server, tool};
-//! use mcp_transport_http::{Endpoint, Options};
+//! use mcp_transport_http::{Endpoint, ServerOptions};
 //!
 //! /// Returns the name of the caller.
 //! #[tool(scope = "profile")]
@@ -15,7 +15,7 @@
 //! let verifier = Jwt::new("https://issuer.example")?;
 //! let guard = require_bearer("https://mcp.example.com/mcp", verifier).scope("mcp").build()?;
 //! let server = Server::builder("who", "1.0.0").tool(whoami::tool());
-//! let options = Options::new().allow_host("mcp.example.com");
+//! let options = ServerOptions::new().allow_host("mcp.example.com");
 //! let app = guard.layer(Endpoint::with_options(server, options)?);
 //! // `app` is a tower service: mount it in hyper, axum or any other HTTP server.
 //! # drop(app);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcp_auth::client::{Credentials, MemoryStore};
+use mcp_auth::client::{Credentials, MemoryTokenStore};
 use mcp_transport_http::AfterRefusal;
 use serde_json::json;
 
@@ -189,7 +189,7 @@ async fn a_new_authorization_server_receives_nothing_of_the_old_one() {
 async fn credentials_are_not_sent_to_another_server() {
     let net = Net::new();
     let client = Credentials::new("by-hand").secret("canary");
-    let store = MemoryStore::new();
+    let store = MemoryTokenStore::new();
     let auth = net
         .client()
         .credentials(client.clone())

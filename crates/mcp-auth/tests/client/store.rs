@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcp_auth::client::{FileStore, TokenStore};
+use mcp_auth::client::{FileTokenStore, TokenStore};
 
 use crate::support::{Net, refuse, sent, shown, signed_in, token};
 
@@ -18,8 +18,8 @@ impl Folder {
         Self(path)
     }
 
-    fn store(&self) -> FileStore {
-        FileStore::new(self.0.join("tokens.json"))
+    fn store(&self) -> FileTokenStore {
+        FileTokenStore::new(self.0.join("tokens.json"))
     }
 }
 

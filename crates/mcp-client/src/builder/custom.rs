@@ -8,13 +8,13 @@ use mcp_protocol::{BoxFuture, Outcome, Payload};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::Builder;
+use super::ClientBuilder;
 use crate::request::decode_params;
 
-impl Builder {
+impl ClientBuilder {
     /// Adds middleware around all messages of the client, in both directions. The first one added
-    /// is the outermost: it sees outbound messages last and inbound messages first. On the stateless
-    /// revision it sees each round trip of a call, and each input request once.
+    /// is the outermost: it sees outbound messages last and inbound messages first. On the
+    /// stateless revision it sees each round trip of a call, and each input request once.
     pub fn layer(mut self, middleware: impl Middleware) -> Self {
         let middleware = SharedMiddleware::new(middleware);
         self.handlers.custom.layers.push(middleware);
@@ -22,9 +22,9 @@ impl Builder {
     }
 
     /// Handles a request of the server that is not part of the protocol. Params that do not fit `P`
-    /// are rejected before the handler is called. The last handler of a method counts; a name of the
-    /// protocol is an error of [`connect`](Self::connect). The stateless revision has no requests
-    /// to the client.
+    /// are rejected before the handler is called. The last handler of a method counts; a name of
+    /// the protocol is an error of [`connect`](Self::connect). The stateless revision has no
+    /// requests to the client.
     pub fn method<P, T, F>(
         mut self,
         name: impl Into<String>,
@@ -47,8 +47,8 @@ impl Builder {
     }
 
     /// Handles a notification of the server that is not part of the protocol, with the rules of
-    /// [`method`](Self::method). The handler runs where messages are received, so it must not block.
-    /// A notification whose params do not fit `P` is dropped.
+    /// [`method`](Self::method). The handler runs where messages are received, so it must not
+    /// block. A notification whose params do not fit `P` is dropped.
     pub fn on_notification<P: DeserializeOwned>(
         mut self,
         name: impl Into<String>,

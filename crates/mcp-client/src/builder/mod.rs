@@ -33,7 +33,7 @@ use crate::{Client, Error};
 /// Adding a handler declares the capability that needs it.
 #[derive(Debug, Clone)]
 #[must_use = "a builder does nothing before `connect`"]
-pub struct Builder {
+pub struct ClientBuilder {
     info: Implementation,
     handlers: Handlers,
     roots: Option<Result<Vec<Root>, InvalidRoot>>,
@@ -51,7 +51,7 @@ pub struct Builder {
     extensions: std::collections::BTreeMap<String, JsonObject>,
 }
 
-impl Builder {
+impl ClientBuilder {
     pub(crate) fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self {
             info: Implementation::new(name, version),
@@ -141,8 +141,8 @@ impl Builder {
     /// Sets whether the first [`call_tool`](Client::call_tool) of an unlisted tool lists all tools
     /// before; default: `true`. This only concerns servers of 2025-11-25 that declare tasks: the
     /// list says which tools must be called as tasks. With `false`, such a tool is called without a
-    /// task, and the tools are listed only if the server rejects the call, or if the call asks for a
-    /// task ([`ToolCall::as_task`](crate::ToolCall::as_task)).
+    /// task, and the tools are listed only if the server rejects the call, or if the call asks for
+    /// a task ([`ToolCall::as_task`](crate::ToolCall::as_task)).
     pub fn list_tools_before_call(mut self, is_enabled: bool) -> Self {
         self.lists_before_call = is_enabled;
         self
@@ -352,9 +352,9 @@ impl Builder {
     /// # Errors
     /// - [`Error::Invalid`] if a setting is invalid.
     /// - [`Error::Transport`] if the transport cannot be started.
-    /// - [`Error::Connect`] if the server does not respond in time or rejects the client, or if there
-    ///   is no common revision. The connection is then closed. The error contains what the server
-    ///   wrote to stderr and stdout instead of messages, if the transport is a pipe.
+    /// - [`Error::Connect`] if the server does not respond in time or rejects the client, or if
+    ///   there is no common revision. The connection is then closed. The error contains what the
+    ///   server wrote to stderr and stdout instead of messages, if the transport is a pipe.
     ///
     /// # Cancel safety
     /// Dropping the future drops the connection.

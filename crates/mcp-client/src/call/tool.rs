@@ -29,8 +29,8 @@ use crate::tasks::{CallStart, TaskHandle, abandoned};
 ///
 /// The server may continue the call as a task. The call then polls the task until it has ended, up
 /// to [`Timeouts::total`]; the idle timeout applies to each poll. Input requests of the task are
-/// handled by the handlers of the [`Builder`](crate::Builder). [`start`](Self::start) returns the
-/// task instead of waiting.
+/// handled by the handlers of the [`ClientBuilder`](crate::ClientBuilder). [`start`](Self::start)
+/// returns the task instead of waiting.
 ///
 /// # Cancel safety
 /// Dropping the future cancels the call at the server, and the task.

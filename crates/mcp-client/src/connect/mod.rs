@@ -93,7 +93,7 @@ impl ConnectOptions {
     fn too_slow(&self) -> Error {
         Error::Timeout {
             method: "connect",
-            setting: "Builder::connect_timeout",
+            setting: "ClientBuilder::connect_timeout",
             after: self.connect_timeout,
         }
     }
@@ -194,7 +194,7 @@ impl Connector<'_> {
         let limit = options.probe_timeout(!self.connection.has_headers());
         let Ok(answer) = timeout(limit, call).await else {
             let setting = if limit == options.policy.probe_timeout {
-                "Builder::probe_timeout"
+                "ClientBuilder::probe_timeout"
             } else {
                 "Timeouts::idle"
             };

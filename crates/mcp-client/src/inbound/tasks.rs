@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use mcp_jsonrpc::{ErrorObject, RawJson, decode};
 use mcp_protocol::task::{
-    MemoryStore, StoreError, Task, TaskCall, TaskOutcome, TaskState, TaskStore, Timestamp,
+    MemoryTaskStore, Task, TaskCall, TaskOutcome, TaskState, TaskStore, TaskStoreError, Timestamp,
 };
 use mcp_protocol::{BoxFuture, Delivery, Link, Outcome, Payload, Reply, Revision};
 use mcp_types::{
@@ -34,7 +34,7 @@ const PAGE: usize = 100;
 const MAX_ATTEMPTS: usize = 8;
 
 /// Limits for the tasks that a server creates at the client: see
-/// [`Builder::tasks`](crate::Builder::tasks).
+/// [`ClientBuilder::tasks`](crate::ClientBuilder::tasks).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TaskLimits {
@@ -67,7 +67,7 @@ impl Default for TaskLimits {
 /// The tasks of one connection.
 pub(crate) struct ServerTasks {
     limits: TaskLimits,
-    store: MemoryStore,
+    store: MemoryTaskStore,
     running: Mutex<BTreeMap<String, AbortHandle>>,
     /// Notified when a task has ended.
     ended: Notify,
@@ -78,7 +78,7 @@ pub(crate) struct ServerTasks {
 impl ServerTasks {
     pub(crate) fn new(limits: TaskLimits) -> Self {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        let store = MemoryStore::new()
+        let store = MemoryTaskStore::new()
             .with_max_tasks(limits.max_tasks)
             .with_max_tasks_per_owner(limits.max_tasks)
             .with_max_bytes(limits.max_bytes);
@@ -200,7 +200,7 @@ impl ServerTasks {
             task.cancel(self.now())
                 .map_err(|ended| ErrorObject::invalid_params(ended.to_string()))?;
             match poll_now(self.store.put(task)) {
-                Err(StoreError::Conflict) => {}
+                Err(TaskStoreError::Conflict) => {}
                 Err(error) => return Err(store_error(error)),
                 Ok(task) => {
                     if let Some(running) = lock(&self.running).remove(&id) {
@@ -260,7 +260,7 @@ impl ServerTasks {
                     self.notify(&task);
                     return;
                 }
-                Err(StoreError::Conflict) => {}
+                Err(TaskStoreError::Conflict) => {}
                 // The result exceeds the size limit.
                 Err(error) => {
                     tracing::error!(%error, "the result of a task cannot be stored");
@@ -296,20 +296,20 @@ impl ServerTasks {
 }
 
 /// Returns the result of a store operation. The store in memory never waits.
-fn poll_now<T>(mut future: BoxFuture<'_, Result<T, StoreError>>) -> Result<T, StoreError> {
+fn poll_now<T>(mut future: BoxFuture<'_, Result<T, TaskStoreError>>) -> Result<T, TaskStoreError> {
     match future
         .as_mut()
         .poll(&mut Context::from_waker(Waker::noop()))
     {
         Poll::Ready(result) => result,
-        Poll::Pending => Err(StoreError::Unavailable("it waits".to_owned())),
+        Poll::Pending => Err(TaskStoreError::Unavailable("it waits".to_owned())),
     }
 }
 
 /// Converts an error of the store to the error for the server.
-fn store_error(error: StoreError) -> ErrorObject {
+fn store_error(error: TaskStoreError) -> ErrorObject {
     match error {
-        StoreError::Full { limit } => ErrorObject::internal(format!(
+        TaskStoreError::Full { limit } => ErrorObject::internal(format!(
             "the limit of {limit} tasks is reached; repeat the \
              request later"
         )),

@@ -128,9 +128,9 @@ impl TaskHandle {
 
     /// Waits for the end of the task, without a time limit. Polls the task at the interval that the
     /// server suggests, and answers its input requests with the handlers of the
-    /// [`Builder`](crate::Builder). If the server is unreachable, polling continues until the time
-    /// to live of the task has passed or, for a task without one, until the server was unreachable
-    /// for [`Timeouts::total`].
+    /// [`ClientBuilder`](crate::ClientBuilder). If the server is unreachable, polling continues
+    /// until the time to live of the task has passed or, for a task without one, until the server
+    /// was unreachable for [`Timeouts::total`].
     ///
     /// # Errors
     /// The error of the call; [`Error::TaskCancelled`]; [`Error::TaskLost`]; [`Error::InputFailed`]
@@ -219,7 +219,7 @@ impl TaskHandle {
         );
         if task.era() == client.era() {
             if client.revision().is_stateless() && !self.shared.has_tasks() {
-                let problem = "the client did not declare tasks; call Builder::task_calls before \
+                let problem = "the client did not declare tasks; call ClientBuilder::task_calls before \
                  connecting";
                 return Err(Error::Invalid(problem.to_owned()));
             }

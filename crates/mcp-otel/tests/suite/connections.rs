@@ -107,8 +107,8 @@ async fn a_client_counts_what_it_discards() {
         while lines.next_line().await.unwrap().is_some() {}
     });
     let (read, write) = tokio::io::split(ours);
-    let options = mcp_transport_stdio::Options::for_client().with_line_limit(4_096);
-    let transport = Pipe::new(read, write).with_options(options);
+    let options = mcp_transport_stdio::StdioOptions::for_client().with_line_limit(4_096);
+    let transport = Pipe::new(read, write).options(options);
     let builder = client()
         .revision(Revision::V2025_11_25)
         .layer(records.telemetry());

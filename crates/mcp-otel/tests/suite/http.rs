@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use mcp_client::serde_json::json;
-use mcp_transport_http::{Endpoint, Http, serve_with};
+use mcp_transport_http::{Endpoint, HttpTransport, serve_with};
 use opentelemetry::trace::{SpanKind, TraceId};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -19,7 +19,7 @@ async fn the_context_of_http_is_a_link() {
         let endpoint = Endpoint::new(server(&records).layer(records.telemetry())).unwrap();
         let serving = tokio::spawn(serve_with(listener, endpoint, std::future::pending()));
         let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-        let transport = Http::new(format!("http://{address}/mcp"))
+        let transport = HttpTransport::new(format!("http://{address}/mcp"))
             .unwrap()
             .header("traceparent", parent)
             .unwrap();
@@ -53,7 +53,7 @@ async fn the_context_of_http_is_a_link() {
 
         // A client without telemetry: the context of HTTP is the parent.
         records.take_spans();
-        let transport = Http::new(format!("http://{address}/mcp"))
+        let transport = HttpTransport::new(format!("http://{address}/mcp"))
             .unwrap()
             .header("traceparent", parent)
             .unwrap();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mcp_client::{Builder, Client, Revision};
+use mcp_client::{Client, ClientBuilder, Revision};
 use mcp_otel::Telemetry;
 use mcp_server::types::JsonObject;
 use mcp_server::{
@@ -206,13 +206,17 @@ pub(crate) fn server(records: &Records) -> ServerBuilder {
         .method("com.example/known", || ())
 }
 
-pub(crate) async fn connect(revision: Revision, server: ServerBuilder, builder: Builder) -> Client {
+pub(crate) async fn connect(
+    revision: Revision,
+    server: ServerBuilder,
+    builder: ClientBuilder,
+) -> Client {
     let transport = mcp_transport_stdio::in_memory(server);
     let client = builder.revision(revision).connect(transport).await.unwrap();
     assert_eq!(client.revision(), revision);
     client
 }
 
-pub(crate) fn client() -> Builder {
+pub(crate) fn client() -> ClientBuilder {
     Client::builder("c", "1")
 }

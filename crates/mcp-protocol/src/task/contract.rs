@@ -6,7 +6,7 @@ use std::time::Duration;
 use mcp_jsonrpc::{ErrorObject, RawJson};
 use serde_json::json;
 
-use super::{StoreError, Task, TaskCall, TaskOutcome, TaskStore, Timestamp};
+use super::{Task, TaskCall, TaskOutcome, TaskStore, TaskStoreError, Timestamp};
 use crate::{Principal, Revision};
 
 /// Tests all rules of [`TaskStore`]. `fresh` creates an empty store with room for 20 tasks on each
@@ -43,7 +43,7 @@ fn same<T: PartialEq + Debug>(what: &str, is: T, should: T) -> Result<(), String
     Err(format!("{what}: {is:?} instead of {should:?}"))
 }
 
-fn failed(what: &str) -> impl Fn(StoreError) -> String {
+fn failed(what: &str) -> impl Fn(TaskStoreError) -> String {
     move |error| format!("{what}: {error}")
 }
 
@@ -66,7 +66,7 @@ async fn created_tasks_are_found(store: &impl TaskStore) -> Result<(), String> {
         Some(made.clone()),
     )?;
     let again = store.create(task("a", Some("bob"))).await;
-    same("an id that is known", again, Err(StoreError::Conflict))?;
+    same("an id that is known", again, Err(TaskStoreError::Conflict))?;
     same(
         "what a refused create leaves",
         store.get("a").await.map_err(failed(what))?,
@@ -95,7 +95,7 @@ async fn put_compares_the_version(store: &impl TaskStore) -> Result<(), String> 
     same(
         "a change of what is not there",
         store.put(one.clone()).await.map(drop),
-        Err(StoreError::Conflict),
+        Err(TaskStoreError::Conflict),
     )?;
     store.create(one.clone()).await.map_err(failed(what))?;
     let mut other = one.clone();
@@ -114,7 +114,7 @@ async fn put_compares_the_version(store: &impl TaskStore) -> Result<(), String> 
     same(
         "a change of an older version",
         store.put(other).await.map(drop),
-        Err(StoreError::Conflict),
+        Err(TaskStoreError::Conflict),
     )?;
     same(
         "what a conflict leaves",
@@ -152,7 +152,7 @@ async fn ended_tasks_do_not_change(store: &impl TaskStore) -> Result<(), String>
         same(
             "a change after the end",
             store.put(kept.clone()).await.map(drop),
-            Err(StoreError::Conflict),
+            Err(TaskStoreError::Conflict),
         )?;
         same(
             "what stays of an end",

@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex};
 
-use super::{StoreError, Task, TaskStore, Timestamp};
+use super::{Task, TaskStore, TaskStoreError, Timestamp};
 use crate::sync::lock;
 use crate::{BoxFuture, Principal};
 
@@ -18,7 +18,7 @@ const MAX_BYTES: usize = 64 << 20;
 
 /// Stores tasks in memory until the process ends. Limits the number of tasks, the number per owner,
 /// and their size; all tasks without an owner count as one owner.
-pub struct MemoryStore {
+pub struct MemoryTaskStore {
     limits: Limits,
     state: Mutex<State>,
 }
@@ -43,7 +43,7 @@ struct Entry {
     weight: usize,
 }
 
-impl MemoryStore {
+impl MemoryTaskStore {
     /// Creates an empty store with limits of 10,000 tasks, 1,000 tasks per owner and 64 MiB.
     pub fn new() -> Self {
         Self {
@@ -89,8 +89,8 @@ impl MemoryStore {
 }
 
 impl Limits {
-    fn admit(&self, state: &State, task: &Task, weight: usize) -> Result<(), StoreError> {
-        let full = |limit: String| Err(StoreError::Full { limit });
+    fn admit(&self, state: &State, task: &Task, weight: usize) -> Result<(), TaskStoreError> {
+        let full = |limit: String| Err(TaskStoreError::Full { limit });
         if state.tasks.len() >= self.tasks {
             return full(format!("{} tasks", self.tasks));
         }
@@ -101,11 +101,11 @@ impl Limits {
         self.fits(state.bytes.saturating_add(weight))
     }
 
-    fn fits(&self, bytes: usize) -> Result<(), StoreError> {
+    fn fits(&self, bytes: usize) -> Result<(), TaskStoreError> {
         if bytes <= self.bytes {
             return Ok(());
         }
-        Err(StoreError::Full {
+        Err(TaskStoreError::Full {
             limit: format!("{} bytes of tasks", self.bytes),
         })
     }
@@ -151,10 +151,10 @@ impl State {
         swept
     }
 
-    fn create(&mut self, task: Task, limits: Limits) -> Result<(), StoreError> {
+    fn create(&mut self, task: Task, limits: Limits) -> Result<(), TaskStoreError> {
         self.sweep(task.created());
         if self.tasks.contains_key(task.id()) {
-            return Err(StoreError::Conflict);
+            return Err(TaskStoreError::Conflict);
         }
         let weight = task.weight();
         limits.admit(self, &task, weight)?;
@@ -162,12 +162,12 @@ impl State {
         Ok(())
     }
 
-    fn put(&mut self, task: Task, limits: Limits) -> Result<Task, StoreError> {
+    fn put(&mut self, task: Task, limits: Limits) -> Result<Task, TaskStoreError> {
         let Some(kept) = self.tasks.get(task.id()) else {
-            return Err(StoreError::Conflict);
+            return Err(TaskStoreError::Conflict);
         };
         if kept.task.version() != task.version() || kept.task.has_ended() {
-            return Err(StoreError::Conflict);
+            return Err(TaskStoreError::Conflict);
         }
         let weight = task.weight();
         let grown = self.bytes - kept.weight + weight;
@@ -192,12 +192,12 @@ fn done<'a, T: Send + 'a>(value: T) -> BoxFuture<'a, T> {
     Box::pin(std::future::ready(value))
 }
 
-impl TaskStore for MemoryStore {
-    fn create(&self, task: Task) -> BoxFuture<'_, Result<(), StoreError>> {
+impl TaskStore for MemoryTaskStore {
+    fn create(&self, task: Task) -> BoxFuture<'_, Result<(), TaskStoreError>> {
         done(lock(&self.state).create(task, self.limits))
     }
 
-    fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Task>, StoreError>> {
+    fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Task>, TaskStoreError>> {
         let kept = lock(&self.state)
             .tasks
             .get(id)
@@ -205,7 +205,7 @@ impl TaskStore for MemoryStore {
         done(Ok(kept.map(Arc::unwrap_or_clone)))
     }
 
-    fn put(&self, task: Task) -> BoxFuture<'_, Result<Task, StoreError>> {
+    fn put(&self, task: Task) -> BoxFuture<'_, Result<Task, TaskStoreError>> {
         done(lock(&self.state).put(task, self.limits))
     }
 
@@ -214,7 +214,7 @@ impl TaskStore for MemoryStore {
         owner: Option<&'a Principal>,
         from: Option<&'a str>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Task>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<Task>, TaskStoreError>> {
         let state = lock(&self.state);
         let ids = state.owners.get(&owner.cloned());
         let ids = ids
@@ -228,7 +228,7 @@ impl TaskStore for MemoryStore {
         &'a self,
         from: Option<&'a str>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Task>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<Task>, TaskStoreError>> {
         let state = lock(&self.state);
         let running = state.tasks.range::<str, _>(after(from));
         let running = running.filter(|(_, kept)| !kept.task.has_ended());
@@ -238,25 +238,25 @@ impl TaskStore for MemoryStore {
             .collect()))
     }
 
-    fn remove<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, StoreError>> {
+    fn remove<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, TaskStoreError>> {
         done(Ok(lock(&self.state).remove(id)))
     }
 
-    fn sweep(&self, now: Timestamp) -> BoxFuture<'_, Result<usize, StoreError>> {
+    fn sweep(&self, now: Timestamp) -> BoxFuture<'_, Result<usize, TaskStoreError>> {
         done(Ok(lock(&self.state).sweep(now)))
     }
 }
 
-impl Default for MemoryStore {
+impl Default for MemoryTaskStore {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl fmt::Debug for MemoryStore {
+impl fmt::Debug for MemoryTaskStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = lock(&self.state);
-        f.debug_struct("MemoryStore")
+        f.debug_struct("MemoryTaskStore")
             .field("tasks", &state.tasks.len())
             .field("bytes", &state.bytes)
             .finish_non_exhaustive()

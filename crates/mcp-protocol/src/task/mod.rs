@@ -1,14 +1,15 @@
 //! Tasks: calls that outlive their request. Records, stores and wire forms.
 //!
 //! A [`Task`] is the record of such a call; its methods are the state transitions that the protocol
-//! allows. A [`TaskStore`] stores records; [`MemoryStore`] is the store without dependencies. Time is
-//! an argument.
+//! allows. A [`TaskStore`] stores records; [`MemoryTaskStore`] is the store without dependencies.
+//! Time is an argument.
 //!
 //! One record serves both wire forms of tasks: the core tasks of 2025-11-25 and the extension of
 //! 2026-07-28.
 //!
-//! Specification: [tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks),
-//! [the extension](https://modelcontextprotocol.io/seps/2663-tasks-extension).
+//! Specification:
+//! [tasks](https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks), [the
+//! extension](https://modelcontextprotocol.io/seps/2663-tasks-extension).
 
 #[cfg(any(test, feature = "testing"))]
 pub mod contract;
@@ -19,9 +20,9 @@ mod store;
 mod time;
 mod wire;
 
-pub use memory::MemoryStore;
+pub use memory::MemoryTaskStore;
 pub use record::{Task, TaskCall, TaskEnded, TaskOutcome, TaskState};
-pub use store::{StoreError, TaskStore};
+pub use store::{TaskStore, TaskStoreError};
 pub use time::Timestamp;
 pub use wire::TaskForm;
 

@@ -13,86 +13,86 @@ use crate::{BoxFuture, Principal};
 /// - A record is opaque: write it with serde as JSON. Beside it a store needs only
 ///   [`id`](Task::id), [`owner`](Task::owner), [`version`](Task::version),
 ///   [`expires`](Task::expires) and [`has_ended`](Task::has_ended), in separate columns or keys.
-/// - When a method completes without an error, its change is visible to every process that shares the
-///   store. A store with replicas waits for them, or reads from the replica that is written.
+/// - When a method completes without an error, its change is visible to every process that shares
+///   the store. A store with replicas waits for them, or reads from the replica that is written.
 /// - A dropped future may or may not have taken effect. Callers read the record again.
 /// - A store reads no clock. Expired records may be visible until [`sweep`](Self::sweep) or
 ///   [`create`](Self::create) removes them; callers check [`Task::is_expired`].
-/// - A store has limits and rejects records beyond them with [`StoreError::Full`]. It never removes
-///   records that are not expired to make room.
+/// - A store has limits and rejects records beyond them with [`TaskStoreError::Full`]. It never
+///   removes records that are not expired to make room.
 ///
 /// With the feature `testing`, `task::contract::check` tests these rules.
 pub trait TaskStore: Send + Sync + 'static {
-    /// Stores a new task. Its [`created`](Task::created) time is the current time, so expired records
-    /// may be removed.
+    /// Stores a new task. Its [`created`](Task::created) time is the current time, so expired
+    /// records may be removed.
     ///
     /// # Errors
-    /// [`Conflict`](StoreError::Conflict) if the id exists, for any owner;
-    /// [`Full`](StoreError::Full) beyond a limit; [`Unavailable`](StoreError::Unavailable).
-    fn create(&self, task: Task) -> BoxFuture<'_, Result<(), StoreError>>;
+    /// [`Conflict`](TaskStoreError::Conflict) if the id exists, for any owner;
+    /// [`Full`](TaskStoreError::Full) beyond a limit; [`Unavailable`](TaskStoreError::Unavailable).
+    fn create(&self, task: Task) -> BoxFuture<'_, Result<(), TaskStoreError>>;
 
     /// Returns the task with this id, of any owner.
     ///
     /// # Errors
-    /// [`Unavailable`](StoreError::Unavailable).
-    fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Task>, StoreError>>;
+    /// [`Unavailable`](TaskStoreError::Unavailable).
+    fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Task>, TaskStoreError>>;
 
-    /// Keeps a change: compares and sets. What is kept must exist, must have the version of `task`, and must
-    /// not have ended; then `task` takes its place with the version [next_version](Task::next_version) by one.
-    /// Returns the record as it is kept now.
+    /// Keeps a change: compares and sets. What is kept must exist, must have the version of `task`,
+    /// and must not have ended; then `task` takes its place with the version
+    /// [next_version](Task::next_version) by one. Returns the record as it is kept now.
     ///
     /// # Errors
-    /// [`Conflict`](StoreError::Conflict) if the stored record does not meet these conditions; nothing
-    /// is changed. [`Full`](StoreError::Full) if the record exceeds a limit;
-    /// [`Unavailable`](StoreError::Unavailable).
-    fn put(&self, task: Task) -> BoxFuture<'_, Result<Task, StoreError>>;
+    /// [`Conflict`](TaskStoreError::Conflict) if the stored record does not meet these conditions;
+    /// nothing is changed. [`Full`](TaskStoreError::Full) if the record exceeds a limit;
+    /// [`Unavailable`](TaskStoreError::Unavailable).
+    fn put(&self, task: Task) -> BoxFuture<'_, Result<Task, TaskStoreError>>;
 
-    /// Returns at most `limit` tasks of this owner in ascending order of their ids (as bytes), starting
-    /// with the first id greater than `after`. `None` is an owner like any other.
+    /// Returns at most `limit` tasks of this owner in ascending order of their ids (as bytes),
+    /// starting with the first id greater than `after`. `None` is an owner like any other.
     ///
     /// # Errors
-    /// [`Unavailable`](StoreError::Unavailable).
+    /// [`Unavailable`](TaskStoreError::Unavailable).
     fn list<'a>(
         &'a self,
         owner: Option<&'a Principal>,
         after: Option<&'a str>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Task>, StoreError>>;
+    ) -> BoxFuture<'a, Result<Vec<Task>, TaskStoreError>>;
 
-    /// Returns at most `limit` tasks of all owners that have not ended, in the same order. Called when a
-    /// server starts.
+    /// Returns at most `limit` tasks of all owners that have not ended, in the same order. Called
+    /// when a server starts.
     ///
     /// # Errors
-    /// [`Unavailable`](StoreError::Unavailable).
+    /// [`Unavailable`](TaskStoreError::Unavailable).
     fn unfinished<'a>(
         &'a self,
         after: Option<&'a str>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Task>, StoreError>>;
+    ) -> BoxFuture<'a, Result<Vec<Task>, TaskStoreError>>;
 
     /// Removes a task; returns whether it existed.
     ///
     /// # Errors
-    /// [`Unavailable`](StoreError::Unavailable).
-    fn remove<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, StoreError>>;
+    /// [`Unavailable`](TaskStoreError::Unavailable).
+    fn remove<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, TaskStoreError>>;
 
     /// Removes all tasks that are expired at `now`; returns their number.
     ///
     /// # Errors
-    /// [`Unavailable`](StoreError::Unavailable).
-    fn sweep(&self, now: Timestamp) -> BoxFuture<'_, Result<usize, StoreError>>;
+    /// [`Unavailable`](TaskStoreError::Unavailable).
+    fn sweep(&self, now: Timestamp) -> BoxFuture<'_, Result<usize, TaskStoreError>>;
 }
 
 impl<S: TaskStore + ?Sized> TaskStore for Arc<S> {
-    fn create(&self, task: Task) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn create(&self, task: Task) -> BoxFuture<'_, Result<(), TaskStoreError>> {
         (**self).create(task)
     }
 
-    fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Task>, StoreError>> {
+    fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Task>, TaskStoreError>> {
         (**self).get(id)
     }
 
-    fn put(&self, task: Task) -> BoxFuture<'_, Result<Task, StoreError>> {
+    fn put(&self, task: Task) -> BoxFuture<'_, Result<Task, TaskStoreError>> {
         (**self).put(task)
     }
 
@@ -101,7 +101,7 @@ impl<S: TaskStore + ?Sized> TaskStore for Arc<S> {
         owner: Option<&'a Principal>,
         after: Option<&'a str>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Task>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<Task>, TaskStoreError>> {
         (**self).list(owner, after, limit)
     }
 
@@ -109,15 +109,15 @@ impl<S: TaskStore + ?Sized> TaskStore for Arc<S> {
         &'a self,
         after: Option<&'a str>,
         limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Task>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<Task>, TaskStoreError>> {
         (**self).unfinished(after, limit)
     }
 
-    fn remove<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, StoreError>> {
+    fn remove<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, TaskStoreError>> {
         (**self).remove(id)
     }
 
-    fn sweep(&self, now: Timestamp) -> BoxFuture<'_, Result<usize, StoreError>> {
+    fn sweep(&self, now: Timestamp) -> BoxFuture<'_, Result<usize, TaskStoreError>> {
         (**self).sweep(now)
     }
 }
@@ -125,7 +125,7 @@ impl<S: TaskStore + ?Sized> TaskStore for Arc<S> {
 /// Error of a task store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum StoreError {
+pub enum TaskStoreError {
     /// A limit is reached.
     Full {
         /// The limit as text: "1000 tasks of one owner".
@@ -137,7 +137,7 @@ pub enum StoreError {
     Unavailable(String),
 }
 
-impl fmt::Display for StoreError {
+impl fmt::Display for TaskStoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Full { limit } => write!(f, "the task store is full: {limit}"),
@@ -147,4 +147,4 @@ impl fmt::Display for StoreError {
     }
 }
 
-impl std::error::Error for StoreError {}
+impl std::error::Error for TaskStoreError {}

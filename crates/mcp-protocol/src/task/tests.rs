@@ -197,17 +197,17 @@ fn both_forms_report_the_same_data() {
 // proves: M-TASK-008
 #[test]
 fn the_memory_store_follows_the_contract() {
-    now(contract::check(MemoryStore::new)).unwrap();
+    now(contract::check(MemoryTaskStore::new)).unwrap();
 }
 
 #[test]
 fn the_memory_store_rejects_tasks_beyond_its_limits_and_removes_none() {
     let full = |limit: &str| {
-        Err(StoreError::Full {
+        Err(TaskStoreError::Full {
             limit: limit.to_owned(),
         })
     };
-    let store = MemoryStore::new()
+    let store = MemoryTaskStore::new()
         .with_max_tasks(3)
         .with_max_tasks_per_owner(2);
     let of = |id: &str, owner: &str| {

@@ -35,8 +35,8 @@ pub(crate) use start::ToolInvocation;
 pub(crate) use table::{TaskConfig, Tasks};
 
 impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
-    /// Stores tasks in `store`. Default: a [`MemoryStore`](crate::MemoryStore), which loses them
-    /// when the process ends.
+    /// Stores tasks in `store`. Default: a [`MemoryTaskStore`](crate::MemoryTaskStore), which loses
+    /// them when the process ends.
     ///
     /// With any other store, the server reads the unfinished tasks when it starts. Tools that are
     /// [resumable](crate::Tool::resumable) run again; other tasks end with an error.

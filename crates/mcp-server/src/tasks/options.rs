@@ -51,9 +51,10 @@ impl TaskPolicy {
 
 /// Limits and times of a server's tasks.
 ///
-/// The store limits how many tasks exist: [`MemoryStore`](crate::MemoryStore) holds 1,000 per owner
-/// and 10,000 in total. Requests about tasks are rate limited: to 50 per second and session after a
-/// burst of 200; on the stateless revision to 400 in four seconds for each verified principal.
+/// The store limits how many tasks exist: [`MemoryTaskStore`](crate::MemoryTaskStore) holds 1,000
+/// per owner and 10,000 in total. Requests about tasks are rate limited: to 50 per second and
+/// session after a burst of 200; on the stateless revision to 400 in four seconds for each verified
+/// principal.
 ///
 /// Without authentication, any client that has the id of a task can read its result and cancel it.
 /// An id has 256 random bits. Keep it secret like a password, and prefer a short [time to

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_protocol::BoxFuture;
-use mcp_protocol::task::{StoreError, Task, TaskEnded};
+use mcp_protocol::task::{Task, TaskEnded, TaskStoreError};
 use tokio::time::{sleep, timeout};
 
 use super::table::TaskConfig;
@@ -31,8 +31,8 @@ impl TaskRecord {
         &mut self,
         max_attempts: u32,
         change: Change<'_>,
-    ) -> Result<bool, StoreError> {
-        let mut failed = StoreError::Conflict;
+    ) -> Result<bool, TaskStoreError> {
+        let mut failed = TaskStoreError::Conflict;
         let mut wait = MIN_BACKOFF;
         for _ in 0..max_attempts {
             let mut next = self.task.clone();
@@ -47,12 +47,12 @@ impl TaskRecord {
                     self.task = kept;
                     return Ok(true);
                 }
-                Err(StoreError::Conflict) => match self.read().await {
+                Err(TaskStoreError::Conflict) => match self.read().await {
                     Ok(true) => continue,
                     Ok(false) => return Ok(false),
                     Err(error) => failed = error,
                 },
-                Err(full @ StoreError::Full { .. }) => return Err(full),
+                Err(full @ TaskStoreError::Full { .. }) => return Err(full),
                 Err(error) => failed = error,
             }
             tracing::warn!(error = %failed, "cannot save a change of a task; trying again");
@@ -63,7 +63,7 @@ impl TaskRecord {
     }
 
     /// Reads the task again. Returns `false` if it is gone.
-    async fn read(&mut self) -> Result<bool, StoreError> {
+    async fn read(&mut self) -> Result<bool, TaskStoreError> {
         let kept = with_timeout(self.config.store.get(self.task.id())).await?;
         let is_there = kept.is_some();
         if let Some(kept) = kept {
@@ -75,11 +75,11 @@ impl TaskRecord {
 
 /// Waits for a store operation, at most [`STORE_TIMEOUT`].
 pub(super) async fn with_timeout<T>(
-    operation: BoxFuture<'_, Result<T, StoreError>>,
-) -> Result<T, StoreError> {
+    operation: BoxFuture<'_, Result<T, TaskStoreError>>,
+) -> Result<T, TaskStoreError> {
     match timeout(STORE_TIMEOUT, operation).await {
         Ok(done) => done,
-        Err(_) => Err(StoreError::Unavailable(format!(
+        Err(_) => Err(TaskStoreError::Unavailable(format!(
             "the store did not answer within {} s",
             STORE_TIMEOUT.as_secs()
         ))),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mcp_jsonrpc::{ErrorObject, RequestId, text_of};
 use mcp_protocol::modern::PendingInput;
-use mcp_protocol::task::{StoreError, Task, TaskOutcome};
+use mcp_protocol::task::{Task, TaskOutcome, TaskStoreError};
 use mcp_protocol::{Exchange, Link, RequestContext, Session};
 use mcp_types::PROGRESS_TOKEN_KEY;
 use serde_json::json;
@@ -128,7 +128,7 @@ impl Core {
         tool: Arc<ToolEntry>,
         session: Arc<Session>,
         runtime: &Handle,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<bool, TaskStoreError> {
         let mut record = record;
         let task = &record.task;
         let task_link: Arc<dyn Link> = Arc::new(TaskLink::of_task(task, Arc::clone(&session)));
@@ -156,13 +156,13 @@ impl Core {
         };
         let guard = match self.tasks.guard(running_task, usize::MAX) {
             Ok(guard) => guard,
-            Err(error) => return Err(StoreError::Unavailable(error.to_string())),
+            Err(error) => return Err(TaskStoreError::Unavailable(error.to_string())),
         };
         // Writing the next version claims the task: if two processes try, one of them fails. A
         // cancellation from now on finds the task running.
         record.task = match with_timeout(record.config.store.put(record.task.clone())).await {
             Ok(task) => task,
-            Err(StoreError::Conflict) => return Ok(false),
+            Err(TaskStoreError::Conflict) => return Ok(false),
             Err(error) => return Err(error),
         };
         let task = &record.task;
@@ -182,7 +182,10 @@ impl Core {
 }
 
 /// Ends a task that cannot be resumed.
-async fn end_interrupted(mut record: TaskRecord, config: &TaskConfig) -> Result<bool, StoreError> {
+async fn end_interrupted(
+    mut record: TaskRecord,
+    config: &TaskConfig,
+) -> Result<bool, TaskStoreError> {
     let now = config.options.now();
     let error = ErrorObject::internal("the server was restarted while the task ran");
     let outcome = TaskOutcome::Error(error);

@@ -7,7 +7,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use mcp_jsonrpc::{ErrorObject, RawJson, members};
-use mcp_protocol::task::{StoreError, Task, TaskOutcome, TaskState};
+use mcp_protocol::task::{Task, TaskOutcome, TaskState, TaskStoreError};
 use mcp_protocol::{BoxFuture, Delivery, Outcome, Running, Session};
 use mcp_types::method;
 use tokio::runtime::Handle;
@@ -40,7 +40,7 @@ enum End {
     /// The time to live was exceeded.
     Expired,
     /// A change could not be saved.
-    StoreFailed(StoreError),
+    StoreFailed(TaskStoreError),
     /// The task was ended by another request or process, and that is saved.
     EndedElsewhere,
 }
@@ -84,7 +84,7 @@ impl TaskRunner {
                 tracing::error!(task = short_id(self.record.task.id()), %error, "cannot save a \
                  task");
                 let error = ErrorObject::internal(match error {
-                    StoreError::Full { limit } => {
+                    TaskStoreError::Full { limit } => {
                         format!("the state of the task exceeds a limit of the store: {limit}")
                     }
                     _ => "the task store failed while the task ran".to_owned(),
@@ -142,7 +142,7 @@ impl TaskRunner {
     }
 
     /// Saves the changes of the pending input. Returns whether the task still exists.
-    async fn save(&mut self) -> Result<bool, StoreError> {
+    async fn save(&mut self) -> Result<bool, TaskStoreError> {
         let snapshot = self.guard.running_task.pending.snapshot();
         let now = self.record.config.options.now();
         let before = self.record.task.clone();
@@ -187,7 +187,7 @@ impl TaskRunner {
             .record
             .change(MAX_ATTEMPTS_AT_END, &end(&outcome))
             .await;
-        if let Err(StoreError::Full { limit }) = &saved {
+        if let Err(TaskStoreError::Full { limit }) = &saved {
             let error = format!("the result of the task exceeds a limit of the store: {limit}");
             let replacement = TaskOutcome::Error(ErrorObject::internal(error));
             saved = self

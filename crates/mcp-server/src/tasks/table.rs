@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::modern::PendingInput;
-use mcp_protocol::task::{MemoryStore, TaskStore};
+use mcp_protocol::task::{MemoryTaskStore, TaskStore};
 use mcp_protocol::{Exchange, Principal, RequestContext};
 use tokio::sync::watch;
 
@@ -47,7 +47,7 @@ pub(crate) struct TaskConfig {
 impl Default for TaskConfig {
     fn default() -> Self {
         Self {
-            store: Arc::new(MemoryStore::new()),
+            store: Arc::new(MemoryTaskStore::new()),
             options: TaskOptions::new(),
             is_persistent: false,
         }

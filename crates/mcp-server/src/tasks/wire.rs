@@ -1,7 +1,7 @@
 //! The form of tasks in messages: results, errors and `_meta`.
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject};
-use mcp_protocol::task::{StoreError, Task};
+use mcp_protocol::task::{Task, TaskStoreError};
 use mcp_protocol::{Payload, RequestContext};
 use mcp_types::v2026_07_28::TASKS_EXTENSION;
 use mcp_types::{CreateTaskResult, JsonObject, RELATED_TASK_KEY};
@@ -29,9 +29,9 @@ pub(super) fn missing_extension() -> ErrorObject {
 }
 
 /// Returns the error for clients after a store failure; details are logged only.
-pub(super) fn store_error(error: &StoreError) -> ErrorObject {
+pub(super) fn store_error(error: &TaskStoreError) -> ErrorObject {
     match error {
-        StoreError::Full { limit } => {
+        TaskStoreError::Full { limit } => {
             ErrorObject::internal(format!("the task store is full: {limit}; try again later"))
         }
         error => {

@@ -1,4 +1,4 @@
-//! The client transport: [`Http`] reaches a server over Streamable HTTP.
+//! The client transport: [`HttpTransport`] reaches a server over Streamable HTTP.
 //!
 //! Each message is a separate POST. The future of a call drives its own HTTP exchange, so there is
 //! no task, queue or channel between a caller and the response. Messages without a caller are
@@ -27,6 +27,6 @@ mod state;
 mod transport;
 mod wire;
 
-pub use self::options::Options;
-pub use self::transport::Http;
+pub use self::options::ClientOptions;
+pub use self::transport::HttpTransport;
 pub use self::wire::authorize::{AfterRefusal, Authorize};

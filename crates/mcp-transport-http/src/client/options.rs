@@ -9,7 +9,7 @@ use mcp_protocol::MuxLimits;
 /// Limits and timeouts of one connection. Each has a default. Everything is limited except the time
 /// until a response arrives: the caller limits that.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct ClientOptions {
     pub(crate) message_bytes: usize,
     pub(crate) session_id_bytes: usize,
     pub(crate) event_id_bytes: usize,
@@ -54,7 +54,7 @@ impl ReconnectPolicy {
     }
 }
 
-impl Default for Options {
+impl Default for ClientOptions {
     fn default() -> Self {
         Self {
             message_bytes: 16 << 20,
@@ -84,7 +84,7 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl ClientOptions {
     /// Creates the default options.
     pub fn new() -> Self {
         Self::default()
@@ -198,7 +198,7 @@ impl Options {
     }
 
     /// Sets the timeout for establishing a connection. Default: 10 s. It applies to the built-in
-    /// HTTP client, not to one set with [`Http::service`](crate::Http::service).
+    /// HTTP client, not to one set with [`HttpTransport::service`](crate::HttpTransport::service).
     #[must_use]
     pub fn with_connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
@@ -257,7 +257,7 @@ mod tests {
     fn the_bound_of_the_delay_doubles_up_to_the_maximum() {
         let base = Duration::from_millis(500);
         let cap = Duration::from_secs(30);
-        let options = Options::new().with_reconnect_backoff(base, cap);
+        let options = ClientOptions::new().with_reconnect_backoff(base, cap);
         let most = options.clone().with_random(|| u64::MAX).reconnect;
         let half = options.clone().with_random(|| 1 << 63).reconnect;
         let none = options.with_random(|| 0).reconnect;

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::client::inbox::listening::{ListenState, Listening};
-use crate::client::options::Options;
+use crate::client::options::ClientOptions;
 use crate::client::outbox::Outbox;
 use crate::client::session::current::{Session, Sessions};
 use crate::client::wire::connection::{HttpConnection, OutgoingRequest, RequestKind, SendError};
@@ -26,7 +26,7 @@ use crate::permit::Capacity;
 
 pub(crate) struct ClientState {
     pub(crate) http: HttpConnection,
-    pub(crate) options: Options,
+    pub(crate) options: ClientOptions,
     pub(crate) inbound: Arc<dyn Inbound>,
     pub(crate) outgoing: Outgoing,
     pub(crate) incoming: Incoming,
@@ -61,7 +61,7 @@ pub(crate) struct Permits {
 const MAX_STREAM_TAILS: usize = 64;
 
 impl Permits {
-    fn new(options: &Options) -> Self {
+    fn new(options: &ClientOptions) -> Self {
         let server_requests = options.limits.incoming.saturating_mul(2);
         Self {
             server_requests: Arc::new(Semaphore::new(server_requests.min(Semaphore::MAX_PERMITS))),
@@ -84,7 +84,7 @@ enum ConnectionStage {
 impl ClientState {
     pub(crate) fn start(
         http: HttpConnection,
-        options: Options,
+        options: ClientOptions,
         inbound: Arc<dyn Inbound>,
     ) -> Arc<Self> {
         let limits = options.limits.clone();
@@ -125,8 +125,8 @@ impl ClientState {
         self.http.send(&request).await
     }
 
-    /// Sends one message without a session: `initialize`, or a message of the stateless revision with
-    /// the headers that repeat values of its body.
+    /// Sends one message without a session: `initialize`, or a message of the stateless revision
+    /// with the headers that repeat values of its body.
     pub(crate) async fn post_without_session(
         &self,
         headers: HeaderMap,
@@ -308,7 +308,7 @@ impl Tasks {
 
 impl fmt::Debug for ClientState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Http")
+        f.debug_struct("HttpTransport")
             .field("endpoint", &self.http.endpoint)
             .field("in_flight", &(self.incoming.len(), self.outgoing.len()))
             .field("closed", &self.closed)

@@ -12,7 +12,7 @@ use tower_service::Service;
 use crate::client::call::stateless::{METHOD, NAME, PARAM_PREFIX};
 use crate::client::inbox::listen;
 use crate::client::link::ConnectionHandle;
-use crate::client::options::Options;
+use crate::client::options::ClientOptions;
 use crate::client::session::reinitialize;
 use crate::client::state::ClientState;
 use crate::client::wire::authorize::{Authorize, bearer, secret_value};
@@ -26,9 +26,9 @@ use crate::http_service::{HttpService, RequestBody, TowerService};
 ///
 /// ```no_run
 /// # fn f() -> Result<(), mcp_protocol::TransportError> {
-/// use mcp_transport_http::Http;
+/// use mcp_transport_http::HttpTransport;
 ///
-/// let server = Http::new("http://127.0.0.1:3000/mcp")?.header("x-tenant", "blue")?;
+/// let server = HttpTransport::new("http://127.0.0.1:3000/mcp")?.header("x-tenant", "blue")?;
 /// # Ok(())
 /// # }
 /// ```
@@ -51,13 +51,14 @@ use crate::http_service::{HttpService, RequestBody, TowerService};
 /// Dropping a call cancels it at the server. Dropping the connection ends the session in the
 /// background, if the runtime is still running.
 ///
-/// [spec]: https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
+/// [spec]:
+/// https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
 #[must_use = "nothing is sent before the transport is started"]
-pub struct Http {
+pub struct HttpTransport {
     endpoint: ServerUrl,
     headers: HeaderMap,
     authorize: Option<Arc<dyn Authorize>>,
-    options: Options,
+    options: ClientOptions,
     service: Option<Box<dyn HttpService<RequestBody>>>,
 }
 
@@ -75,7 +76,7 @@ const OWN: [HeaderName; 10] = [
     NAME,
 ];
 
-impl Http {
+impl HttpTransport {
     /// Creates a transport for the MCP endpoint at `url`.
     ///
     /// # Errors
@@ -85,7 +86,7 @@ impl Http {
             endpoint: ServerUrl::parse(url.as_ref())?,
             headers: HeaderMap::new(),
             authorize: None,
-            options: Options::default(),
+            options: ClientOptions::default(),
             service: None,
         })
     }
@@ -130,7 +131,7 @@ impl Http {
     }
 
     /// Sets limits and timeouts.
-    pub fn options(mut self, options: Options) -> Self {
+    pub fn options(mut self, options: ClientOptions) -> Self {
         self.options = options;
         self
     }
@@ -150,7 +151,7 @@ impl Http {
         self
     }
 
-    fn into_connection(self) -> Result<(HttpConnection, Options), TransportError> {
+    fn into_connection(self) -> Result<(HttpConnection, ClientOptions), TransportError> {
         let bears_token = self.authorize.is_some() || !self.headers.is_empty();
         if bears_token && !self.endpoint.is_secure() && !self.endpoint.is_local() {
             tracing::warn!(
@@ -173,7 +174,7 @@ impl Http {
     }
 }
 
-impl Transport for Http {
+impl Transport for HttpTransport {
     fn start(
         self: Box<Self>,
         inbound: Arc<dyn Inbound>,
@@ -189,10 +190,10 @@ impl Transport for Http {
     }
 }
 
-impl fmt::Debug for Http {
+impl fmt::Debug for HttpTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let headers: Vec<&str> = self.headers.keys().map(HeaderName::as_str).collect();
-        f.debug_struct("Http")
+        f.debug_struct("HttpTransport")
             .field("endpoint", &self.endpoint)
             .field("headers", &headers)
             .field("options", &self.options)

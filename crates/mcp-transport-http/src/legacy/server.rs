@@ -34,7 +34,7 @@ const SESSION: &str = "sessionId";
 /// that answers GET with the event stream, and receives messages by POST.
 ///
 /// It can be mounted at one path or at two. The event stream tells the client where to post
-/// messages: to the path of the GET, unless [`with_message_path`](Self::with_message_path) sets
+/// messages: to the path of the GET, unless [`message_path`](Self::message_path) sets
 /// another one.
 #[derive(Clone)]
 pub struct LegacyEndpoint {
@@ -56,7 +56,7 @@ impl Endpoint {
 impl LegacyEndpoint {
     /// Sets the absolute path to which clients post messages.
     #[must_use]
-    pub fn with_message_path(mut self, path: impl Into<Arc<str>>) -> Self {
+    pub fn message_path(mut self, path: impl Into<Arc<str>>) -> Self {
         self.message_path = Some(path.into());
         self
     }

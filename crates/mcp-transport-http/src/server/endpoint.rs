@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use crate::permit::Capacity;
 use crate::server::error::Error;
-use crate::server::options::Options;
+use crate::server::options::ServerOptions;
 use crate::server::request::head::{McpHeaders, PeerAddr, RequestHead};
 use crate::server::request::post;
 use crate::server::response::body::Body;
@@ -29,28 +29,29 @@ use crate::sync::lock;
 /// Cloning returns another handle to the same sessions. The service never returns an error: a
 /// request that is rejected gets a response with a status and a JSON-RPC error.
 ///
-/// An authentication layer in front of the endpoint can put a [`Principal`](mcp_protocol::Principal) into the request's
-/// extensions. The session then belongs to that principal, and handlers can read it. A
-/// [`Grant`](mcp_protocol::Grant) in the extensions holds the scopes of the request.
+/// An authentication layer in front of the endpoint can put a
+/// [`Principal`](mcp_protocol::Principal) into the request's extensions. The session then belongs
+/// to that principal, and handlers can read it. A [`Grant`](mcp_protocol::Grant) in the extensions
+/// holds the scopes of the request.
 ///
 /// [tower service]: tower_service::Service
 #[derive(Clone)]
 pub struct Endpoint(pub(crate) Arc<EndpointState>);
 
 impl Endpoint {
-    /// Creates an endpoint with the default [`Options`].
+    /// Creates an endpoint with the default [`ServerOptions`].
     ///
     /// # Errors
     /// The server configuration is invalid, for example if two tools have the same name.
     pub fn new(server: impl IntoService) -> Result<Self, Error> {
-        Self::with_options(server, Options::default())
+        Self::with_options(server, ServerOptions::default())
     }
 
     /// Creates an endpoint with custom options.
     ///
     /// # Errors
     /// The server configuration or an option is invalid.
-    pub fn with_options(server: impl IntoService, options: Options) -> Result<Self, Error> {
+    pub fn with_options(server: impl IntoService, options: ServerOptions) -> Result<Self, Error> {
         let service = server
             .into_service()
             .map_err(|error| Error::invalid(error.to_string()))?;
@@ -98,9 +99,10 @@ impl Endpoint {
         self.0.subscriptions.used()
     }
 
-    /// Shuts down gracefully: rejects new requests, [notifies the server](mcp_protocol::Service::closing) so that
-    /// subscriptions end, waits up to [`Options::with_shutdown_timeout`] for running requests, then
-    /// closes all sessions and streams.
+    /// Shuts down gracefully: rejects new requests, [notifies the
+    /// server](mcp_protocol::Service::closing) so that subscriptions end, waits up to
+    /// [`ServerOptions::with_shutdown_timeout`] for running requests, then closes all sessions and
+    /// streams.
     ///
     /// # Cancel safety
     /// If the future is dropped, the endpoint keeps rejecting new requests, and everything that was
@@ -148,7 +150,7 @@ impl Endpoint {
         })
     }
 
-    pub(crate) fn options(&self) -> &Options {
+    pub(crate) fn options(&self) -> &ServerOptions {
         &self.0.options
     }
 }

@@ -25,8 +25,10 @@ pub use endpoint::Endpoint;
 pub use error::Error;
 pub use listener::connection::McpRoute;
 pub use listener::{serve, serve_layered, serve_with};
-pub use options::Options;
+pub use options::ServerOptions;
 pub use request::head::PeerAddr;
 pub use response::body::Body;
 pub use session::id::SessionId;
-pub use stream::store::{Durability, EventStore, MemoryStore, Replay, StoreError, StreamKey};
+pub use stream::store::{
+    Durability, EventStore, EventStoreError, MemoryEventStore, Replay, StreamKey,
+};

@@ -6,12 +6,12 @@ use std::time::Duration;
 use mcp_jsonrpc::Limits;
 
 use crate::server::request::allowed::{AllowList, SourceHeader};
-use crate::server::stream::store::{EventStore, MemoryStore};
+use crate::server::stream::store::{EventStore, MemoryEventStore};
 
 /// Settings of an [`Endpoint`](crate::Endpoint): which clients may reach it, and limits on memory
 /// and time. Every setting has a default, and every limit is finite.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct ServerOptions {
     pub(crate) hosts: AllowList,
     pub(crate) origins: AllowList,
     pub(crate) sessions: bool,
@@ -49,13 +49,13 @@ pub struct Options {
     pub(crate) write_timeout: Duration,
 }
 
-impl Default for Options {
+impl Default for ServerOptions {
     fn default() -> Self {
         Self {
             hosts: AllowList::loopback(),
             origins: AllowList::loopback(),
             sessions: true,
-            event_store: Some(Arc::new(MemoryStore::new())),
+            event_store: Some(Arc::new(MemoryEventStore::new())),
             message_limits: Limits::default(),
             max_body_bytes: 4 << 20,
             max_total_body_bytes: 128 << 20,
@@ -91,7 +91,7 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl ServerOptions {
     /// Returns the defaults: local hosts and origins only, with sessions.
     pub fn new() -> Self {
         Self::default()
@@ -106,7 +106,8 @@ impl Options {
         self
     }
 
-    /// Sets the store that keeps events for clients that resume a stream. Default: [`MemoryStore`].
+    /// Sets the store that keeps events for clients that resume a stream. Default:
+    /// [`MemoryEventStore`].
     #[must_use]
     pub fn with_event_store(mut self, store: impl EventStore) -> Self {
         self.event_store = Some(Arc::new(store));

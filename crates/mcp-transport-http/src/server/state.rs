@@ -22,10 +22,10 @@ use crate::sync::lock;
 
 pub(crate) struct EndpointState {
     pub(crate) service: Arc<dyn Service>,
-    pub(crate) options: Arc<Options>,
+    pub(crate) options: Arc<ServerOptions>,
     pub(crate) sessions: Arc<SessionTable>,
-    /// With [`Options::without_sessions`]: the session object that serves each revision, shared by
-    /// all clients.
+    /// With [`ServerOptions::without_sessions`]: the session object that serves each revision,
+    /// shared by all clients.
     pub(crate) sessionless: Mutex<Vec<(Revision, Arc<HttpSession>)>>,
     /// Serves the requests of the stateless revision.
     pub(crate) stateless: StatelessRequests,

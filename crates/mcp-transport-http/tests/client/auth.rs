@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use mcp_protocol::{BoxFuture, TransportError};
-use mcp_transport_http::{AfterRefusal, Authorize, Http};
+use mcp_transport_http::{AfterRefusal, Authorize, HttpTransport};
 use mcp_types::method;
 use serde_json::json;
 
@@ -165,7 +165,10 @@ async fn a_message_that_cannot_be_authorized_is_not_sent() {
 #[tokio::test(start_paused = true)]
 async fn headers_and_a_token_are_sent_with_every_message() {
     let (wire, server) = wire();
-    let http = Http::new(URL).unwrap().service(wire).options(quiet());
+    let http = HttpTransport::new(URL)
+        .unwrap()
+        .service(wire)
+        .options(quiet());
     let http = http
         .bearer("t0ken")
         .unwrap()

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_transport_http::Http;
+use mcp_transport_http::HttpTransport;
 use mcp_types::method;
 use serde_json::json;
 use tokio::time::Instant;
@@ -15,7 +15,7 @@ const HOUR: Duration = Duration::from_secs(3_600);
 async fn the_error_of_a_rejection_has_server_status_body_and_advice() {
     for (status, advice) in [
         (400, "400 Bad Request"),
-        (401, "Http::bearer"),
+        (401, "HttpTransport::bearer"),
         (403, "not sufficient"),
         (405, "check the URL"),
         (406, "Streamable HTTP"),
@@ -210,7 +210,7 @@ async fn a_404_without_a_session_is_a_wrong_url() {
 
 #[test]
 fn an_invalid_message_is_rejected_before_it_is_sent() {
-    let http = || Http::new(URL).unwrap();
+    let http = || HttpTransport::new(URL).unwrap();
     for (name, value, advice) in [
         ("mcp-session-id", "x", "set by the protocol"),
         ("Content-Type", "x", "set by the protocol"),
@@ -236,7 +236,7 @@ fn an_invalid_message_is_rejected_before_it_is_sent() {
 async fn https_without_tls_names_the_feature() {
     use mcp_protocol::Transport;
 
-    let http = Http::new("https://server.test/mcp").unwrap();
+    let http = HttpTransport::new("https://server.test/mcp").unwrap();
     let error = Box::new(http)
         .start(std::sync::Arc::new(ear().0))
         .await

@@ -8,7 +8,7 @@ use mcp_jsonrpc::{Notification, Request as ServerRequest};
 use mcp_protocol::{
     Answer, Call, CallError, Closed, Connection, Exchange, Inbound, Link, Reply, Transport,
 };
-use mcp_transport_http::{ClientOptions, Http};
+use mcp_transport_http::{ClientOptions, HttpTransport};
 use mcp_types::method;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -132,8 +132,11 @@ pub(crate) fn quiet() -> ClientOptions {
         .with_random(|| 1 << 63)
 }
 
-pub(crate) fn http(wire: WireClient, options: ClientOptions) -> Http {
-    Http::new(URL).unwrap().service(wire).options(options)
+pub(crate) fn http(wire: WireClient, options: ClientOptions) -> HttpTransport {
+    HttpTransport::new(URL)
+        .unwrap()
+        .service(wire)
+        .options(options)
 }
 
 impl Pair {
@@ -142,7 +145,11 @@ impl Pair {
         Self::with(http(wire, options), server, ear()).await
     }
 
-    pub(crate) async fn with(http: Http, server: Server, (ear, notes): (Ear, Notes)) -> Self {
+    pub(crate) async fn with(
+        http: HttpTransport,
+        server: Server,
+        (ear, notes): (Ear, Notes),
+    ) -> Self {
         let connection = Box::new(http).start(Arc::new(ear)).await.unwrap();
         Self {
             link: connection.link(),

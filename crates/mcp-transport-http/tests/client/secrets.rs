@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_transport_http::Http;
+use mcp_transport_http::HttpTransport;
 use mcp_types::method;
 use serde_json::json;
 
@@ -29,7 +29,7 @@ fn check(what: &str, text: &str) {
 #[tokio::test(start_paused = true)]
 async fn secrets_are_in_no_log_no_error_and_no_url() {
     let (wire, server) = wire();
-    let http = Http::new("http://server.test/mcp?key=canary-query").unwrap();
+    let http = HttpTransport::new("http://server.test/mcp?key=canary-query").unwrap();
     let http = http
         .bearer("canary-token")
         .unwrap()

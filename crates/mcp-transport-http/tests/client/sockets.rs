@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_protocol::{Connection, Link, Transport};
-use mcp_transport_http::{ClientOptions, Http};
+use mcp_transport_http::{ClientOptions, HttpTransport};
 use mcp_types::method;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -56,7 +56,7 @@ impl Peer {
     }
 
     async fn connect(&self, options: ClientOptions) -> (Arc<dyn Connection>, Arc<dyn Link>) {
-        let http = Http::new(format!("http://{}/mcp", self.address)).unwrap();
+        let http = HttpTransport::new(format!("http://{}/mcp", self.address)).unwrap();
         let http = http.options(options.without_listening());
         start(http, ear().0).await
     }
@@ -66,7 +66,7 @@ impl Peer {
     }
 }
 
-async fn start(http: Http, ear: Ear) -> (Arc<dyn Connection>, Arc<dyn Link>) {
+async fn start(http: HttpTransport, ear: Ear) -> (Arc<dyn Connection>, Arc<dyn Link>) {
     let connection = Box::new(http).start(Arc::new(ear)).await.unwrap();
     let link = connection.link();
     (connection, link)
@@ -233,7 +233,7 @@ async fn a_refused_connection_fails_immediately() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
-    let http = Http::new(format!("http://{address}/mcp")).unwrap();
+    let http = HttpTransport::new(format!("http://{address}/mcp")).unwrap();
     let (_connection, link) = start(http, ear().0).await;
     let error = failure(spawn(link.request(method::INITIALIZE, Some(initialize())))).await;
     assert!(
@@ -262,7 +262,7 @@ async fn dropping_a_call_closes_its_connection() {
         {}
         tell.send(()).await.unwrap();
     });
-    let http = Http::new(format!("http://{address}/mcp")).unwrap();
+    let http = HttpTransport::new(format!("http://{address}/mcp")).unwrap();
     let (_connection, link) = start(http, ear().0).await;
     let call = spawn(link.request(method::TOOLS_CALL, None));
     told.recv().await.unwrap();
@@ -292,14 +292,14 @@ async fn a_value_cannot_inject_a_header() {
             Do::Say(response)
         };
         let mut peer = Peer::new(script).await;
-        let mut http = Http::new(format!("http://{}/mcp", peer.address)).unwrap();
+        let mut http = HttpTransport::new(format!("http://{}/mcp", peer.address)).unwrap();
         let value = format!("a{char}b");
         let plain = (0x20..0x7F).contains(&byte);
         let with_header = http.header("x-test", &value);
         assert_eq!(with_header.is_ok(), plain, "{byte:#x}");
         http = match with_header {
             Ok(http) => http,
-            Err(_) => Http::new(format!("http://{}/mcp", peer.address)).unwrap(),
+            Err(_) => HttpTransport::new(format!("http://{}/mcp", peer.address)).unwrap(),
         };
         let (_connection, link) = start(http, ear().0).await;
         let opened = link.request(method::INITIALIZE, Some(initialize())).await;
@@ -373,7 +373,7 @@ async fn a_server_without_tls_cannot_be_reached_by_https() {
             {}
         });
         let options = ClientOptions::new().with_connect_timeout(Duration::from_millis(100));
-        let http = Http::new(format!("https://{address}/mcp"))
+        let http = HttpTransport::new(format!("https://{address}/mcp"))
             .unwrap()
             .options(options);
         let (_connection, link) = start(http, ear().0).await;

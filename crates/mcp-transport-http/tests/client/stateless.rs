@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_protocol::{CallError, Extras, SentId, StatelessRequest};
-use mcp_transport_http::Http;
+use mcp_transport_http::HttpTransport;
 use mcp_types::method;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -76,7 +76,10 @@ async fn header_parameters_are_sent_with_the_request() {
 #[test]
 fn standard_headers_cannot_be_overridden() {
     for name in ["mcp-method", "Mcp-Name", "mcp-param-region"] {
-        let error = Http::new(URL).unwrap().header(name, "x").unwrap_err();
+        let error = HttpTransport::new(URL)
+            .unwrap()
+            .header(name, "x")
+            .unwrap_err();
         assert!(error.to_string().contains("protocol"), "{error}");
     }
 }

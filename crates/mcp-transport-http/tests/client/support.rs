@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode, header};
 use http_body::{Body, Frame};
-use mcp_transport_http::{Http, RequestBody};
+use mcp_transport_http::{HttpTransport, RequestBody};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
@@ -270,7 +270,7 @@ impl Stream {
 }
 
 #[expect(dead_code, reason = "shows that a body of any error type is accepted")]
-fn accepts_infallible_bodies(http: Http, service: Accepting) -> Http {
+fn accepts_infallible_bodies(http: HttpTransport, service: Accepting) -> HttpTransport {
     http.service(service)
 }
 

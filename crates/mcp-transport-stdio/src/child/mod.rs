@@ -25,7 +25,7 @@ use tokio::process::Command;
 
 use crate::client;
 use crate::connection::channel;
-use crate::options::Options;
+use crate::options::StdioOptions;
 use group::Group;
 pub use stderr::Stderr;
 use stderr::Tail;
@@ -94,7 +94,7 @@ pub struct ChildProcess {
     stderr_lines: usize,
     stderr_width: usize,
     waits: Waits,
-    options: Options,
+    options: StdioOptions,
 }
 
 impl ChildProcess {
@@ -111,7 +111,7 @@ impl ChildProcess {
             stderr_lines: 20,
             stderr_width: 500,
             waits: Waits::default(),
-            options: Options::for_client(),
+            options: StdioOptions::for_client(),
         }
     }
 
@@ -214,9 +214,9 @@ impl ChildProcess {
         self
     }
 
-    /// Sets limits and timeouts of the pipe; the default is [`Options::for_client`].
+    /// Sets limits and timeouts of the pipe; the default is [`StdioOptions::for_client`].
     #[must_use]
-    pub fn with_options(mut self, options: Options) -> Self {
+    pub fn options(mut self, options: StdioOptions) -> Self {
         self.options = options;
         self
     }

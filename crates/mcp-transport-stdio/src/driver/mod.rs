@@ -21,7 +21,7 @@ use tokio::time::{Instant, Sleep, sleep};
 use crate::driver::spawner::Spawner;
 use crate::error::End;
 use crate::lines::{FramedLine, Lines};
-use crate::options::Options;
+use crate::options::StdioOptions;
 use crate::stray::StrayOutput;
 
 /// Number of lines handled before the responses are written.
@@ -31,7 +31,7 @@ const BATCH: usize = 64;
 const MAX_BATCHES: usize = 16;
 
 /// The setting that an error for a long line names.
-const LINE_LIMIT: &str = "Options::with_line_limit";
+const LINE_LIMIT: &str = "StdioOptions::with_line_limit";
 
 /// The side of the pipe that a driver serves.
 pub(crate) enum Role {
@@ -66,7 +66,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Driver<R, W> {
         (reader, writer): (R, W),
         role: Role,
         spawner: Spawner,
-        options: &Options,
+        options: &StdioOptions,
     ) -> Self {
         Self {
             mux,

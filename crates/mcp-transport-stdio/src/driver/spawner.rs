@@ -49,11 +49,11 @@ impl Spawner {
         let Ok(permit) = Arc::clone(&self.blocking).try_acquire_owned() else {
             tracing::warn!(
                 limit = self.limit,
-                "rejected a blocking handler; raise Options::with_max_blocking_handlers"
+                "rejected a blocking handler; raise StdioOptions::with_max_blocking_handlers"
             );
             run.refuse(ErrorObject::internal(format!(
                 "{} blocking handlers are running, which is the limit of \
-                 Options::with_max_blocking_handlers",
+                 StdioOptions::with_max_blocking_handlers",
                 self.limit
             )));
             return;

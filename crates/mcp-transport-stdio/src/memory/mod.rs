@@ -14,7 +14,7 @@ use self::pipe::{Reader, Writer, pipe};
 use crate::client::Pipe;
 use crate::driver::spawner::Threads;
 use crate::error::{Error, ErrorKind};
-use crate::options::Options;
+use crate::options::StdioOptions;
 use crate::server::serve_on;
 
 /// Default capacity of one direction in bytes, the same as for a pipe of the operating system.
@@ -33,8 +33,8 @@ const CAPACITY: usize = 64 << 10;
 pub fn in_memory(server: impl IntoService) -> InMemory {
     InMemory {
         service: server.into_service(),
-        client: Options::for_client(),
-        server: Options::for_server(),
+        client: StdioOptions::for_client(),
+        server: StdioOptions::for_server(),
         capacity: CAPACITY,
     }
 }
@@ -42,22 +42,22 @@ pub fn in_memory(server: impl IntoService) -> InMemory {
 /// The transport of [`in_memory`].
 pub struct InMemory {
     service: Result<Arc<dyn Service>, InvalidServer>,
-    client: Options,
-    server: Options,
+    client: StdioOptions,
+    server: StdioOptions,
     capacity: usize,
 }
 
 impl InMemory {
     /// Sets the options of both sides.
     #[must_use]
-    pub fn with_options(mut self, client: Options, server: Options) -> Self {
+    pub fn options(mut self, client: StdioOptions, server: StdioOptions) -> Self {
         (self.client, self.server) = (client, server);
         self
     }
 
     /// Sets how many bytes each direction holds before its writer waits. Default 64 KiB.
     #[must_use]
-    pub fn with_capacity(mut self, bytes: usize) -> Self {
+    pub fn capacity(mut self, bytes: usize) -> Self {
         self.capacity = bytes;
         self
     }
@@ -77,7 +77,7 @@ impl Transport for InMemory {
             let service = service.map_err(|error| TransportError::new(error.to_string()))?;
             let (client, server) = duplex(self.capacity);
             let serving = tokio::spawn(server.serve_with(service, self.server));
-            let client = client.with_options(self.client);
+            let client = client.options(self.client);
             Ok(client.connect(inbound, async move {
                 let _ = serving.await;
             }))
@@ -126,10 +126,14 @@ impl ServerEnd {
     /// Dropping the future ends the session and cancels its handlers.
     pub async fn serve(self, server: impl IntoService) -> Result<(), Error> {
         let service = server.into_service().map_err(ErrorKind::InvalidServer)?;
-        self.serve_with(service, Options::for_server()).await
+        self.serve_with(service, StdioOptions::for_server()).await
     }
 
-    async fn serve_with(self, service: Arc<dyn Service>, options: Options) -> Result<(), Error> {
+    async fn serve_with(
+        self,
+        service: Arc<dyn Service>,
+        options: StdioOptions,
+    ) -> Result<(), Error> {
         serve_on(service, self.streams, Threads::Runtime, &options).await
     }
 

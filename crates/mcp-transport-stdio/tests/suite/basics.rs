@@ -27,7 +27,7 @@ async fn a_session_in_memory() {
 
 #[tokio::test]
 async fn a_large_answer_passes_small_pipes() {
-    let connection = open(in_memory(Fixture).with_capacity(100)).await;
+    let connection = open(in_memory(Fixture).capacity(100)).await;
     let text = tool(&*connection, "big", "1000000").await.unwrap();
     assert_eq!(text.len(), 1_000_000);
     soon(connection.close()).await.unwrap();

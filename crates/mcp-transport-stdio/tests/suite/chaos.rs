@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
-use mcp_transport_stdio::{Options, Pipe, duplex, serve_io_with};
+use mcp_transport_stdio::{Pipe, StdioOptions, duplex, serve_io_with};
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 
@@ -135,7 +135,7 @@ async fn serve(script: &[u8], end: Break, room: usize, seed: u64) -> Vec<u8> {
         Fixture,
         reader,
         writer,
-        Options::for_server(),
+        StdioOptions::for_server(),
     ))
     .await
     .expect("a client that disconnects is not an error");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mcp_transport_stdio::{ChildProcess, Options, Stderr};
+use mcp_transport_stdio::{ChildProcess, Stderr, StdioOptions};
 use rustix::process::{Pid, test_kill_process, test_kill_process_group};
 use tokio::sync::mpsc;
 
@@ -182,7 +182,7 @@ async fn stray_lines_are_accepted_up_to_a_limit() {
             "i=0; while [ $i -lt {count} ]; do echo \"noise $i\"; i=$((i+1)); done; exec {}",
             program("echo").display()
         ));
-        child.with_options(Options::for_client().with_max_stray_lines(20))
+        child.options(StdioOptions::for_client().with_max_stray_lines(20))
     };
     let connection = open(noisy(20)).await;
     assert_eq!(tool(&*connection, "echo", "hi").await.unwrap(), "hi");
@@ -192,7 +192,7 @@ async fn stray_lines_are_accepted_up_to_a_limit() {
     let reason = soon(connection.closed()).await.to_string();
     assert_eq!(
         reason,
-        "connection closed: the server wrote more than 20 lines that are not messages, which is the limit of Options::with_max_stray_lines; 21 line(s) on its stdout were not messages, the first: noise 0"
+        "connection closed: the server wrote more than 20 lines that are not messages, which is the limit of StdioOptions::with_max_stray_lines; 21 line(s) on its stdout were not messages, the first: noise 0"
     );
     soon(connection.close()).await.unwrap();
 }
@@ -299,7 +299,7 @@ async fn a_child_that_does_not_read_can_be_closed() {
     let (child, mut lines) = script("echo $$ >&2; while :; do sleep 1; done");
     let child = child
         .eof_wait(Duration::from_millis(50))
-        .with_options(Options::for_client().with_drain_timeout(Duration::from_millis(20)));
+        .options(StdioOptions::for_client().with_drain_timeout(Duration::from_millis(20)));
     let connection = connect(child).await;
     let leader = pid(&mut lines).await;
     let params = serde_json::to_vec(&"x".repeat(1 << 20)).unwrap();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcp_protocol::{CallError, Connection};
-use mcp_transport_stdio::{Options, duplex};
+use mcp_transport_stdio::{StdioOptions, duplex};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, Lines};
 
@@ -24,11 +24,11 @@ async fn script(
     Arc<dyn Connection>,
     Script<impl AsyncRead + Unpin, impl AsyncWrite + Unpin>,
 ) {
-    let options = Options::for_client()
+    let options = StdioOptions::for_client()
         .with_line_limit(LIMIT)
         .with_max_stray_lines(noise);
     let (pipe, server) = duplex(1 << 10);
-    let connection = connect(pipe.with_options(options)).await;
+    let connection = connect(pipe.options(options)).await;
     let (reads, writes) = server.into_streams();
     let reads = BufReader::new(reads).lines();
     (connection, Script { reads, writes })
@@ -72,7 +72,7 @@ async fn an_answer_above_the_limit_fails_its_call_at_once() {
     drop(server);
     let reason = soon(connection.closed()).await.to_string();
     assert!(reason.contains("1 line(s)"), "{reason}");
-    assert!(reason.contains("Options::with_line_limit"), "{reason}");
+    assert!(reason.contains("StdioOptions::with_line_limit"), "{reason}");
 }
 
 #[tokio::test]
@@ -107,6 +107,9 @@ async fn a_line_above_the_limit_is_counted_once() {
         server.write(&(long(head) + "\n")).await;
         let reason = soon(connection.closed()).await.to_string();
         assert!(reason.contains("2 line(s)"), "{reason} after two of {head}");
-        assert!(reason.contains("Options::with_max_stray_lines"), "{reason}");
+        assert!(
+            reason.contains("StdioOptions::with_max_stray_lines"),
+            "{reason}"
+        );
     }
 }

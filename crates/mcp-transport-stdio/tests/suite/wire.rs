@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_protocol::{IntoService, InvalidServer, MuxLimits, Service};
-use mcp_transport_stdio::{Options, in_memory, serve_io, serve_io_with};
+use mcp_transport_stdio::{StdioOptions, in_memory, serve_io, serve_io_with};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
@@ -12,7 +12,7 @@ use crate::fixture::Fixture;
 use crate::support::{handshake, request, soon, tool_request, try_connect};
 
 /// Serves `input` to its end; returns every line of the output, parsed.
-async fn serve(input: &[u8], options: Options) -> Vec<Value> {
+async fn serve(input: &[u8], options: StdioOptions) -> Vec<Value> {
     let (mut theirs, server_reads) = duplex(1 << 16);
     let (server_writes, mut ours) = duplex(1 << 16);
     let mut output = Vec::new();
@@ -68,7 +68,7 @@ async fn a_bad_line_costs_that_line() {
         input.extend_from_slice(bad);
     }
     input.extend_from_slice(ping.as_bytes());
-    let frames = serve(&input, Options::for_server()).await;
+    let frames = serve(&input, StdioOptions::for_server()).await;
     let codes: Vec<i64> = frames[..3].iter().map(code).collect();
     assert_eq!(codes, [-32700; 3]);
     assert_eq!(frames[3]["error"]["code"], -32700, "two objects on a line");
@@ -80,7 +80,7 @@ async fn a_bad_line_costs_that_line() {
 async fn line_endings_are_tolerated() {
     let input = "\n  \r\n{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"ping\"}\r\n\r\n\
                  {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}";
-    let frames = serve(input.as_bytes(), Options::for_server()).await;
+    let frames = serve(input.as_bytes(), StdioOptions::for_server()).await;
     assert_eq!(frames, [pong("a"), pong(2)]);
 }
 
@@ -89,7 +89,7 @@ async fn line_endings_are_tolerated() {
 async fn newlines_stay_inside_their_string() {
     let text = "one\ntwo\r\n\u{2028}three";
     let input = handshake() + &tool_request(2, "echo", text);
-    let frames = serve(input.as_bytes(), Options::for_server()).await;
+    let frames = serve(input.as_bytes(), StdioOptions::for_server()).await;
     assert_eq!(frames[1]["result"]["content"][0]["text"], text);
 }
 
@@ -101,7 +101,7 @@ async fn a_line_above_the_limit_is_answered_and_skipped() {
         let input = handshake() + &long + &request(3, "ping", &json!({}));
         let frames = serve(
             input.as_bytes(),
-            Options::for_server().with_line_limit(limit),
+            StdioOptions::for_server().with_line_limit(limit),
         )
         .await;
         assert_eq!(frames[1].get("result").is_some(), answered, "{}", frames[1]);
@@ -109,7 +109,8 @@ async fn a_line_above_the_limit_is_answered_and_skipped() {
             assert_eq!(frames[1]["id"], 2, "the head tells the id");
             assert_eq!(frames[1]["error"]["code"], -32700);
             let message = frames[1]["error"]["message"].as_str().unwrap();
-            let limit = format!("longer than {limit} bytes, the limit of Options::with_line_limit");
+            let limit =
+                format!("longer than {limit} bytes, the limit of StdioOptions::with_line_limit");
             assert!(message.contains(&limit), "{message}");
         }
         assert_eq!(frames[2], pong(3));
@@ -122,7 +123,7 @@ async fn a_request_after_an_endless_line_is_answered() {
     let mut input = vec![b'x'; 32 << 20];
     input.push(b'\n');
     input.extend_from_slice(request(1, "ping", &json!({})).as_bytes());
-    let frames = serve(&input, Options::for_server()).await;
+    let frames = serve(&input, StdioOptions::for_server()).await;
     assert_eq!(frames.len(), 2);
     assert_eq!(code(&frames[0]), -32700);
     assert_eq!(frames[1], pong(1));
@@ -131,7 +132,7 @@ async fn a_request_after_an_endless_line_is_answered() {
 #[tokio::test]
 async fn responses_before_the_timeout_are_written_after_the_end() {
     let input = handshake() + &tool_request(2, "later", "a") + &tool_request(3, "think", "b");
-    let mut frames = serve(input.as_bytes(), Options::for_server()).await;
+    let mut frames = serve(input.as_bytes(), StdioOptions::for_server()).await;
     frames.sort_by_key(|frame| frame["id"].as_i64());
     assert_eq!(frames[1]["result"]["content"][0]["text"], "a");
     assert_eq!(frames[2]["result"]["content"][0]["text"], "b");
@@ -141,7 +142,7 @@ async fn responses_before_the_timeout_are_written_after_the_end() {
 async fn handlers_are_cancelled_after_the_shutdown_timeout() {
     let started = tokio::time::Instant::now();
     let input = handshake() + &tool_request(2, "never", "") + &tool_request(3, "echo", "a");
-    let frames = serve(input.as_bytes(), Options::for_server()).await;
+    let frames = serve(input.as_bytes(), StdioOptions::for_server()).await;
     assert_eq!(frames.len(), 2);
     assert_eq!(frames[1]["id"], 3);
     let took = started.elapsed();
@@ -157,7 +158,7 @@ async fn handlers_are_cancelled_after_the_shutdown_timeout() {
 async fn a_question_at_the_end_fails_at_once() {
     let started = tokio::time::Instant::now();
     let input = handshake() + &tool_request(2, "ask", "") + &tool_request(3, "later", "a");
-    let frames = serve(input.as_bytes(), Options::for_server()).await;
+    let frames = serve(input.as_bytes(), StdioOptions::for_server()).await;
     assert_eq!(started.elapsed(), Duration::ZERO);
     let text = |id: i64| {
         let answer = frames.iter().find(|frame| frame["id"] == id).unwrap();
@@ -170,7 +171,7 @@ async fn a_question_at_the_end_fails_at_once() {
 #[tokio::test]
 async fn a_panic_is_answered_and_survived() {
     let input = handshake() + &tool_request(2, "panic", "") + &tool_request(3, "echo", "a");
-    let frames = serve(input.as_bytes(), Options::for_server()).await;
+    let frames = serve(input.as_bytes(), StdioOptions::for_server()).await;
     assert_eq!(frames[1]["error"]["code"], -32603);
     assert!(!frames[1].to_string().contains("as asked"));
     assert_eq!(frames[2]["result"]["content"][0]["text"], "a");
@@ -181,13 +182,13 @@ async fn blocking_handlers_have_a_limit() {
     let input = handshake() + &tool_request(2, "think", "a");
     let frames = serve(
         input.as_bytes(),
-        Options::for_server().with_max_blocking_handlers(0),
+        StdioOptions::for_server().with_max_blocking_handlers(0),
     )
     .await;
     assert_eq!(frames[1]["error"]["code"], -32603);
     let message = frames[1]["error"]["message"].as_str().unwrap();
     assert!(
-        message.contains("Options::with_max_blocking_handlers"),
+        message.contains("StdioOptions::with_max_blocking_handlers"),
         "{message}"
     );
 }
@@ -205,7 +206,7 @@ async fn a_client_that_does_not_read_is_disconnected() {
     assert!(error.is_timeout() && error.is_closed());
     assert_eq!(
         error.to_string(),
-        "the peer read nothing for 30 s, the limit of Options::with_write_timeout"
+        "the peer read nothing for 30 s, the limit of StdioOptions::with_write_timeout"
     );
     assert_eq!(started.elapsed().as_secs(), 30);
 }
@@ -238,7 +239,8 @@ async fn a_client_that_reads_slowly_is_not_disconnected() {
 async fn a_congested_server_stops_reading() {
     let (mut theirs, server_reads) = duplex(1 << 10);
     let (server_writes, _unread) = duplex(64);
-    let options = Options::for_server().with_limits(MuxLimits::default().with_queue_bytes(100_000));
+    let options =
+        StdioOptions::for_server().with_limits(MuxLimits::default().with_queue_bytes(100_000));
     let serving = tokio::spawn(serve_io_with(Fixture, server_reads, server_writes, options));
     theirs.write_all(handshake().as_bytes()).await.unwrap();
     let mut sent = 0;
@@ -261,7 +263,7 @@ async fn a_congested_server_stops_reading() {
 async fn no_answer_is_lost_between_threads() {
     for _ in 0..1_000 {
         let input = handshake() + &tool_request(2, "think", "a") + &tool_request(3, "later", "b");
-        let frames = serve(input.as_bytes(), Options::for_server()).await;
+        let frames = serve(input.as_bytes(), StdioOptions::for_server()).await;
         assert_eq!(frames.len(), 3);
     }
 }

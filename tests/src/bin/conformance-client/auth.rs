@@ -4,7 +4,7 @@ use mcp_auth::OAuth;
 use mcp_auth::client::{Credentials, Enterprise, OAuthBuilder, SigningKey};
 use mcp_client::Client;
 use mcp_tests::auth_server::browser;
-use mcp_transport_http::Http;
+use mcp_transport_http::HttpTransport;
 use serde_json::json;
 
 use super::{Fault, Task};
@@ -45,7 +45,7 @@ impl Task {
     }
 
     async fn call(&self, auth: OAuth) -> Result<Client, Fault> {
-        let http = Http::new(&self.url)?.authorize(auth);
+        let http = HttpTransport::new(&self.url)?.authorize(auth);
         let client = self.builder().connect(http).await?;
         super::call(client, "test-tool", json!({})).await
     }

@@ -8,9 +8,9 @@ mod modern;
 
 use std::time::Duration;
 
-use mcp_client::{Builder, Client, Negotiation};
+use mcp_client::{Client, ClientBuilder, Negotiation};
 use mcp_protocol::Revision;
-use mcp_transport_http::Http;
+use mcp_transport_http::HttpTransport;
 use serde_json::{Value, json};
 
 /// Less than the 30 seconds after which the suite kills the client.
@@ -48,7 +48,7 @@ impl Task {
     }
 
     /// Creates a client of the scenario's revision, because its servers support no other.
-    fn builder(&self) -> Builder {
+    fn builder(&self) -> ClientBuilder {
         let negotiation = if self.revision.is_stateless() {
             Negotiation::Modern
         } else {
@@ -59,8 +59,8 @@ impl Task {
             .negotiation(negotiation)
     }
 
-    async fn connect(&self, builder: Builder) -> Result<Client, Fault> {
-        Ok(builder.connect(Http::new(&self.url)?).await?)
+    async fn connect(&self, builder: ClientBuilder) -> Result<Client, Fault> {
+        Ok(builder.connect(HttpTransport::new(&self.url)?).await?)
     }
 
     async fn run(&self) -> Result<(), Fault> {

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use mcp_auth::OAuth;
-use mcp_auth::client::{Error, MemoryStore, OAuthBuilder, SignInProgress, TokenStore as _};
+use mcp_auth::client::{Error, MemoryTokenStore, OAuthBuilder, SignInProgress, TokenStore as _};
 use mcp_client::Client;
 use mcp_protocol::Revision;
-use mcp_transport_http::Http;
+use mcp_transport_http::HttpTransport;
 use serde_json::{Value, json};
 
 use crate::browser::Browser;
@@ -19,7 +19,7 @@ use crate::report::{Fault, ensure};
 pub(crate) struct Program {
     pub(crate) auth: OAuth,
     url: String,
-    store: MemoryStore,
+    store: MemoryTokenStore,
     steps: Arc<Mutex<Vec<SignInProgress>>>,
     ahead: Arc<AtomicU64>,
 }
@@ -30,7 +30,7 @@ impl Program {
         url: &str,
         described: impl FnOnce(OAuthBuilder) -> OAuthBuilder,
     ) -> Result<Self, Fault> {
-        Self::with_store(url, MemoryStore::new(), described)
+        Self::with_store(url, MemoryTokenStore::new(), described)
     }
 
     /// The same program, started again.
@@ -43,7 +43,7 @@ impl Program {
 
     fn with_store(
         url: &str,
-        store: MemoryStore,
+        store: MemoryTokenStore,
         described: impl FnOnce(OAuthBuilder) -> OAuthBuilder,
     ) -> Result<Self, Fault> {
         let steps = Arc::new(Mutex::new(Vec::new()));
@@ -73,7 +73,7 @@ impl Program {
 
     /// Connects with this revision.
     pub(crate) async fn connect_as(&self, revision: Revision) -> Result<Client, mcp_client::Error> {
-        let http = Http::new(&self.url)?.authorize(self.auth.clone());
+        let http = HttpTransport::new(&self.url)?.authorize(self.auth.clone());
         let builder = Client::builder("interop-auth", "1.0.0").revision(revision);
         builder.connect(http).await
     }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use mcp_client::{Builder, ChangedList, Client, ElicitForm, ElicitUrl, Sample};
+use mcp_client::{ChangedList, Client, ClientBuilder, ElicitForm, ElicitUrl, Sample};
 use mcp_types::{
     CreateMessageRequestParams, ElicitRequestFormParams, ElicitRequestUrlParams, ElicitResult,
     LoggingMessageNotificationParams, SamplingMessageContentBlock,
@@ -89,7 +89,7 @@ impl Host {
     }
 
     /// Creates a client with all handlers of this host.
-    pub(crate) fn builder(&self) -> Builder {
+    pub(crate) fn builder(&self) -> ClientBuilder {
         let (log, changed, done) = (self.clone(), self.clone(), self.clone());
         let (forms, urls, model) = (self.clone(), self.clone(), self.clone());
         Client::builder("interop-client", env!("CARGO_PKG_VERSION"))

@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use mcp_client::Era;
 use mcp_server::{Ctx, Tool};
 use mcp_tests::everything::serve_http;
-use mcp_transport_http::Options;
+use mcp_transport_http::ServerOptions;
 use profile::Profile;
 use report::Fault;
 use target::Target;
@@ -96,9 +96,9 @@ async fn pages(word: &str, size: &str, place: &[&str]) -> Result<(), Fault> {
         .tool(gated.description("Needs a URL to be visited first"));
     match *place {
         [] => Ok(mcp_transport_stdio::serve(server).await?),
-        ["--http", address] => serve_http(address, server, Options::new()).await,
+        ["--http", address] => serve_http(address, server, ServerOptions::new()).await,
         ["--http", address, "--legacy"] => {
-            serve_http(address, server, Options::new().with_legacy()).await
+            serve_http(address, server, ServerOptions::new().with_legacy()).await
         }
         _ => Err(USAGE.into()),
     }

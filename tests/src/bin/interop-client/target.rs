@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use mcp_client::{Builder, Client, Era, Negotiation, Timeouts};
+use mcp_client::{Client, ClientBuilder, Era, Negotiation, Timeouts};
 use mcp_protocol::Revision;
-use mcp_transport_http::Http;
+use mcp_transport_http::HttpTransport;
 use mcp_transport_stdio::ChildProcess;
 use mcp_types::Root;
 use serde_json::Value;
@@ -142,7 +142,7 @@ impl Target {
         self.start("witness", Host::new(), builder).await
     }
 
-    fn with_host(&self, host: &Host) -> Builder {
+    fn with_host(&self, host: &Host) -> ClientBuilder {
         host.builder().roots([self.root("")])
     }
 
@@ -152,7 +152,7 @@ impl Target {
             .connect_timeout(WAIT);
         let (client, status) = match &self.place {
             ServerLocation::Url(url) | ServerLocation::Stream(url) => {
-                (builder.connect(Http::new(url)?).await?, None)
+                (builder.connect(HttpTransport::new(url)?).await?, None)
             }
             ServerLocation::Program(program) => {
                 let number = self.started.fetch_add(1, Ordering::Relaxed);

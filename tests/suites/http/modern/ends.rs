@@ -48,7 +48,7 @@ async fn give_up(client: &Modern, id: u32) {
 #[tokio::test(start_paused = true)]
 async fn a_disconnect_before_the_response_cancels() {
     let (probe, dropped) = stuck(false, false);
-    let endpoint = probe.endpoint_with(Options::new().with_max_in_flight(1));
+    let endpoint = probe.endpoint_with(ServerOptions::new().with_max_in_flight(1));
     let client = Modern::new(&endpoint);
     for id in 1..=3 {
         give_up(&client, id).await;
@@ -65,7 +65,7 @@ async fn a_disconnect_before_the_response_cancels() {
 #[tokio::test(start_paused = true)]
 async fn a_disconnect_during_a_stream_cancels() {
     let (probe, dropped) = stuck(true, false);
-    let endpoint = probe.endpoint_with(Options::new().with_max_in_flight(1));
+    let endpoint = probe.endpoint_with(ServerOptions::new().with_max_in_flight(1));
     let client = Modern::new(&endpoint);
     for id in 1..=3 {
         let mut reply = client.tool(id, "go", json!({})).await;
@@ -106,8 +106,8 @@ async fn a_request_has_until_its_deadline_as_json_and_as_a_stream() {
     for speaks in [false, true] {
         let (mut probe, dropped) = stuck(speaks, false);
         probe.deadline = Some(Duration::from_secs(40));
-        let endpoint =
-            probe.endpoint_with(Options::new().with_keep_alive_interval(Duration::from_secs(60)));
+        let endpoint = probe
+            .endpoint_with(ServerOptions::new().with_keep_alive_interval(Duration::from_secs(60)));
         let began = Instant::now();
         let reply = Modern::new(&endpoint).tool(1, "go", json!({})).await;
         let kind = if speaks {
@@ -130,7 +130,7 @@ async fn a_request_has_until_its_deadline_as_json_and_as_a_stream() {
 async fn subscriptions_outlive_the_deadline() {
     let (mut probe, dropped) = stuck(true, true);
     probe.deadline = Some(Duration::from_secs(1));
-    let options = Options::new()
+    let options = ServerOptions::new()
         .with_max_in_flight(1)
         .with_max_subscriptions(1);
     let endpoint = probe.endpoint_with(options);
@@ -204,7 +204,7 @@ async fn a_closing_endpoint_waits_up_to_the_shutdown_timeout() {
         let hears = Arc::clone(&told);
         probe.closing = Box::new(move || hears.store(true, Ordering::Release));
         let grace = Duration::from_secs(5);
-        let endpoint = probe.endpoint_with(Options::new().with_shutdown_timeout(grace));
+        let endpoint = probe.endpoint_with(ServerOptions::new().with_shutdown_timeout(grace));
         let client = Modern::new(&endpoint);
         let call = tokio::spawn(async move { client.tool(1, "go", json!({})).await });
         advance(Duration::from_millis(1)).await;

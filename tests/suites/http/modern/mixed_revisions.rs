@@ -121,7 +121,7 @@ async fn a_stateless_endpoint_reports_its_revision() {
 
 #[tokio::test]
 async fn an_endpoint_without_sessions_serves_all_revisions() {
-    let endpoint = with(&Gate::new(), Options::new().without_sessions());
+    let endpoint = with(&Gate::new(), ServerOptions::new().without_sessions());
     let modern = Modern::new(&endpoint);
     let legacy = Peer::new(&endpoint).with("mcp-protocol-version", Some("2025-11-25"));
     let reply = legacy.tool(1, "echo", json!({"message": "a"})).await;

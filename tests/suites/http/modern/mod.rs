@@ -45,10 +45,10 @@ impl Probe {
     }
 
     fn endpoint(self) -> Endpoint {
-        self.endpoint_with(Options::new())
+        self.endpoint_with(ServerOptions::new())
     }
 
-    fn endpoint_with(self, options: Options) -> Endpoint {
+    fn endpoint_with(self, options: ServerOptions) -> Endpoint {
         Endpoint::with_options(self, options).unwrap()
     }
 }

@@ -239,7 +239,7 @@ async fn a_subscriber_that_does_not_read_is_let_go_before_it_misses_anything() {
             std::future::pending().await
         }))
     });
-    let endpoint = probe.endpoint_with(Options::new().with_max_queue(2, 1 << 20));
+    let endpoint = probe.endpoint_with(ServerOptions::new().with_max_queue(2, 1 << 20));
     let mut reply = Modern::new(&endpoint).tool(1, "go", json!({})).await;
     let exchange = links.lock().unwrap().take().unwrap();
     let notify = |name: &str| exchange.link().notify(name, None, Delivery::Always);

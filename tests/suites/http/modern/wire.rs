@@ -43,7 +43,7 @@ async fn a_connection_that_breaks_cancels_what_runs_on_it() {
             std::future::pending().await
         }))
     });
-    let served = RunningServer::start(probe, Options::new()).await;
+    let served = RunningServer::start(probe, ServerOptions::new()).await;
     for speaks in [false, true, false, true] {
         let mut conn = served.connect().await;
         let call = request("tools/call", json!({"name": "go"}));
@@ -66,7 +66,7 @@ async fn a_connection_that_breaks_cancels_what_runs_on_it() {
 #[tokio::test]
 async fn subscriptions_end_with_their_connections_and_with_the_server() {
     let server = Server::builder("listens", "1").tool(Tool::new("a", || "a"));
-    let served = RunningServer::start(server, Options::new()).await;
+    let served = RunningServer::start(server, ServerOptions::new()).await;
     let listen = request(
         "subscriptions/listen",
         json!({"notifications": {"toolsListChanged": true}}),

@@ -26,11 +26,11 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(45);
 ///
 /// Two empty lock files, whose names end in `.lock`, remain beside the file.
 #[derive(Debug, Clone)]
-pub struct FileStore {
+pub struct FileTokenStore {
     path: PathBuf,
 }
 
-impl FileStore {
+impl FileTokenStore {
     /// Creates a store in this file. The file need not exist; its folder must.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
@@ -91,7 +91,7 @@ impl FileStore {
     }
 }
 
-impl TokenStore for FileStore {
+impl TokenStore for FileTokenStore {
     fn load<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Secret>, Error>> {
         let name = name.to_owned();
         Box::pin(self.run_blocking(move |path| Ok(read(path)?.remove(&name).map(Secret::new))))

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use mcp_protocol::BoxFuture;
 
-pub use self::file::FileStore;
+pub use self::file::FileTokenStore;
 use crate::Secret;
 use crate::error::Error;
 use crate::sync::lock;
@@ -69,9 +69,9 @@ impl StoreLock {
 /// A token store in memory: the user signs in once per run of the program. Clones share their
 /// content.
 #[derive(Debug, Clone, Default)]
-pub struct MemoryStore(Arc<Mutex<HashMap<String, Secret>>>);
+pub struct MemoryTokenStore(Arc<Mutex<HashMap<String, Secret>>>);
 
-impl MemoryStore {
+impl MemoryTokenStore {
     /// Creates an empty store.
     pub fn new() -> Self {
         Self::default()
@@ -82,7 +82,7 @@ impl MemoryStore {
     }
 }
 
-impl TokenStore for MemoryStore {
+impl TokenStore for MemoryTokenStore {
     fn load<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Secret>, Error>> {
         let found = self.with(|all| all.get(name).cloned());
         Box::pin(async { Ok(found) })

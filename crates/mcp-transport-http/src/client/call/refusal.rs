@@ -129,8 +129,8 @@ impl Refusal {
     fn advice(&self) -> Option<String> {
         let advice = match self.status.as_u16() {
             401 => {
-                "set a token with Http::bearer, or an authorizer such as mcp_auth::OAuth with \
-                 Http::authorize"
+                "set a token with HttpTransport::bearer, or an authorizer such as mcp_auth::OAuth with \
+                 HttpTransport::authorize"
             }
             403 => "the credentials are not sufficient, or the server rejects this origin",
             404 => "there is no endpoint at this path; check the URL",

@@ -109,7 +109,7 @@ impl<'a> ResumeState<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::options::Options;
+    use crate::client::options::ClientOptions;
 
     fn event<'a>(id: Option<&'a str>, data: &'a str) -> Event<'a> {
         Event {
@@ -122,8 +122,8 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn options() -> Options {
-        Options::new()
+    fn options() -> ClientOptions {
+        ClientOptions::new()
             .with_max_reconnects(3, 10)
             .with_reconnect_backoff(4 * SECOND, 64 * SECOND)
             .with_random(|| 1 << 63)

@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderValue};
 use mcp_jsonrpc::quote;
 use mcp_protocol::TransportError;
 
-use crate::client::options::Options;
+use crate::client::options::ClientOptions;
 use crate::client::wire::MAX_QUOTED;
 use crate::headers::{EVENT_STREAM, JSON};
 use crate::http_service::{ResponseBody, error_chain};
@@ -75,7 +75,7 @@ impl ReadError {
 }
 
 impl EventReader {
-    pub(crate) fn new(body: ResponseBody, options: &Options) -> Self {
+    pub(crate) fn new(body: ResponseBody, options: &ClientOptions) -> Self {
         Self {
             body,
             chunk: Bytes::new(),

@@ -4,7 +4,7 @@ use std::io;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use crate::client::options::Options;
+use crate::client::options::ClientOptions;
 use crate::client::wire::url::ServerUrl;
 use crate::http_service::{BoxError, HttpService, RequestBody, TowerService};
 use http::Uri;
@@ -25,7 +25,7 @@ const PROBES: u32 = 3;
 /// Returns an error if the URL needs TLS and TLS is not enabled or cannot be set up.
 pub(crate) fn default_service(
     endpoint: &ServerUrl,
-    options: &Options,
+    options: &ClientOptions,
 ) -> Result<Box<dyn HttpService<RequestBody>>, TransportError> {
     let mut tcp = HttpConnector::new();
     tcp.set_nodelay(true);
@@ -74,7 +74,7 @@ fn secure(
 ) -> Result<Box<dyn HttpService<RequestBody>>, TransportError> {
     Err(TransportError::new(
         "https needs TLS: enable the feature \"tls\" of mcp-transport-http, or set another HTTP \
-         client with Http::service",
+         client with HttpTransport::service",
     ))
 }
 

@@ -41,8 +41,8 @@ impl ServerUrl {
         }
         if uri.authority().is_some_and(|a| a.as_str().contains('@')) {
             return wrong(
-                "credentials in a URL appear in logs; remove them and use Http::header or \
-                 Http::bearer",
+                "credentials in a URL appear in logs; remove them and use HttpTransport::header or \
+                 HttpTransport::bearer",
             );
         }
         Ok(Self(uri))
@@ -145,7 +145,10 @@ mod tests {
             ("/mcp", "http://"),
             ("ftp://example.com", "only http://"),
             ("http://", "http"),
-            ("https://user:secret@example.com/mcp", "Http::bearer"),
+            (
+                "https://user:secret@example.com/mcp",
+                "HttpTransport::bearer",
+            ),
             (
                 "https://exa mple.com/?key=secret",
                 "https://example.com/mcp",

@@ -130,7 +130,7 @@ impl McpRoute {
             if let Some(peer) = peer {
                 request.extensions_mut().insert(peer);
             }
-            let mut legacy = self.0.legacy().with_message_path(MESSAGE_PATH);
+            let mut legacy = self.0.legacy().message_path(MESSAGE_PATH);
             return tower_service::Service::call(&mut legacy, request);
         }
         if request.uri().path() != PATH {

@@ -134,7 +134,7 @@ async fn serve_route(
         tracing::warn!(
             %address,
             "the address is not local, but only local Host headers are accepted; add the name of \
-             this server with Options::allow_host"
+             this server with ServerOptions::allow_host"
         );
     }
     let permits = endpoint

@@ -41,7 +41,7 @@ pub(crate) struct ConnectionLimits {
 }
 
 impl ConnectionLimits {
-    pub(crate) fn new(options: &Options) -> Self {
+    pub(crate) fn new(options: &ServerOptions) -> Self {
         Self {
             head: options.head_timeout,
             write: options.write_timeout,
@@ -365,7 +365,7 @@ impl TimerGuard {
             match progress {
                 Poll::Ready(ended) => Poll::Ready(ended.map_err(Into::into)),
                 Poll::Pending if self.timer.is_head_overdue() => Poll::Ready(Err(
-                    "no request head within Options::with_head_timeout".into(),
+                    "no request head within ServerOptions::with_head_timeout".into(),
                 )),
                 Poll::Pending => Poll::Pending,
             }
@@ -382,7 +382,7 @@ mod tests {
     use std::sync::atomic::AtomicUsize;
 
     use super::*;
-    use crate::Options;
+    use crate::ServerOptions;
     use crate::server::listener::connection::{GuardedBody, RequestGuard};
 
     /// A connection on which nothing arrives.

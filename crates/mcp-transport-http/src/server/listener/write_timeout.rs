@@ -38,7 +38,7 @@ impl<S> WriteTimeout<S> {
             (true, true) if self.timer.is_write_overdue() => {
                 let error = io::Error::new(
                     io::ErrorKind::TimedOut,
-                    "the client did not read the response within Options::with_write_timeout",
+                    "the client did not read the response within ServerOptions::with_write_timeout",
                 );
                 return Poll::Ready(Err(error));
             }
@@ -135,7 +135,7 @@ mod tests {
         let (ended, waited) = wheel.run_until(reading).await;
         assert_eq!(
             ended.unwrap_err().to_string(),
-            "the client did not read the response within Options::with_write_timeout"
+            "the client did not read the response within ServerOptions::with_write_timeout"
         );
         assert!(waited >= LIMIT && waited < LIMIT * 2, "{waited:?}");
     }
@@ -143,7 +143,7 @@ mod tests {
     // A client that is still reading a response is not expected to send a head.
     #[tokio::test(start_paused = true)]
     async fn a_slow_reader_does_not_time_out_waiting_for_a_head() {
-        let options = Options::new()
+        let options = ServerOptions::new()
             .with_write_timeout(LIMIT)
             .with_head_timeout(LIMIT / 4);
         let mut wheel = TimerWheel::new(ConnectionLimits::new(&options), Capacity::new(0));

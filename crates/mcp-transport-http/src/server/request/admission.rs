@@ -6,7 +6,7 @@ use http::{HeaderMap, StatusCode};
 use mcp_jsonrpc::quote;
 
 use crate::headers::{EVENT_STREAM, JSON};
-use crate::server::options::Options;
+use crate::server::options::ServerOptions;
 use crate::server::request::allowed::{self, SourceCheck};
 use crate::server::request::head::McpHeaders;
 use crate::server::response::refusal::{MAX_QUOTED, Refusal};
@@ -15,7 +15,7 @@ use crate::server::response::refusal::{MAX_QUOTED, Refusal};
 ///
 /// Specification: transports, security warning.
 pub(crate) fn check_source(
-    options: &Options,
+    options: &ServerOptions,
     parts: &Parts,
     mcp_headers: &McpHeaders<'_>,
 ) -> Result<(), Refusal> {

@@ -66,7 +66,7 @@ where
         Refusal::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             format!(
-                "the request body is longer than {} bytes, the limit of Options::with_max_body_bytes",
+                "the request body is longer than {} bytes, the limit of ServerOptions::with_max_body_bytes",
                 options.max_body_bytes
             ),
         )

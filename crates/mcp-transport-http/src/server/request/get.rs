@@ -31,7 +31,7 @@ impl EndpointState {
                 StatusCode::TOO_MANY_REQUESTS,
                 format!(
                     "the session has {limit} streams open, the limit of \
-                     Options::with_max_streams_per_session; close one"
+                     ServerOptions::with_max_streams_per_session; close one"
                 ),
             )
         })?;

@@ -33,8 +33,8 @@ pub(crate) enum Progress<T, P> {
 /// Calls the handler of one request of a session.
 ///
 /// # Errors
-/// [`AdmissionError::Duplicate`] if the request id is in use, [`AdmissionError::Full`] if the session already
-/// has as many running requests as it may.
+/// [`AdmissionError::Duplicate`] if the request id is in use, [`AdmissionError::Full`] if the
+/// session already has as many running requests as it may.
 pub(crate) fn start(
     session: &Arc<HttpSession>,
     stream: &Arc<Stream>,
@@ -176,7 +176,7 @@ fn run_blocking(
 ) -> Result<BoxFuture<'static, Outcome>, ErrorObject> {
     let Some(permit) = threads.try_acquire() else {
         return Err(ErrorObject::internal(format!(
-            "{} blocking handlers are running, the limit of Options::with_max_blocking_handlers",
+            "{} blocking handlers are running, the limit of ServerOptions::with_max_blocking_handlers",
             threads.limit()
         )));
     };

@@ -126,7 +126,7 @@ impl HttpSession {
             Some("the session was idle for Options::with_session_idle_timeout")
         } else if idle >= options.handshake_timeout && !self.inbound.session().is_open() {
             Some(
-                "notifications/initialized was not received within Options::with_handshake_timeout",
+                "notifications/initialized was not received within ServerOptions::with_handshake_timeout",
             )
         } else {
             None

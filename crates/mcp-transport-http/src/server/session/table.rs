@@ -9,7 +9,7 @@ use mcp_protocol::Closed;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use crate::server::options::Options;
+use crate::server::options::ServerOptions;
 use crate::server::response::refusal::Refusal;
 use crate::server::session::HttpSession;
 use crate::server::session::id::SessionId;
@@ -169,7 +169,7 @@ impl SessionTable {
     }
 
     /// Closes expired sessions, and expires events in the store.
-    pub(crate) fn sweep(&self, options: &Options) {
+    pub(crate) fn sweep(&self, options: &ServerOptions) {
         for shard in &self.shards {
             let expired: Vec<(SessionId, &'static str)> = {
                 let shard = shard
@@ -216,7 +216,7 @@ impl SessionTable {
     }
 
     /// Sweeps, unless a sweep was done just now.
-    fn sweep_if_due(&self, options: &Options) {
+    fn sweep_if_due(&self, options: &ServerOptions) {
         let now = Instant::now();
         {
             let last_sweep = &mut lock(&self.sweeper).last_sweep;
@@ -231,7 +231,7 @@ impl SessionTable {
     }
 
     /// Starts the task that closes expired sessions, unless it is running. It ends with the table.
-    pub(crate) fn ensure_sweeper(self: &Arc<Self>, options: &Arc<Options>) {
+    pub(crate) fn ensure_sweeper(self: &Arc<Self>, options: &Arc<ServerOptions>) {
         let task = &mut lock(&self.sweeper).task;
         if task.as_ref().is_some_and(|task| !task.is_finished()) {
             return;
@@ -252,7 +252,7 @@ impl Drop for SessionTable {
     }
 }
 
-async fn sweep_regularly(table: Weak<SessionTable>, options: Arc<Options>) {
+async fn sweep_regularly(table: Weak<SessionTable>, options: Arc<ServerOptions>) {
     let shortest = options
         .session_idle_timeout
         .min(options.handshake_timeout)
@@ -305,12 +305,12 @@ impl<'a> SessionReservation<'a> {
                 is_committed: false,
             }),
             Err(NoRoom::All) => Err(Refusal::busy(format!(
-                "{} sessions are open, the limit of Options::with_max_sessions; send again later",
+                "{} sessions are open, the limit of ServerOptions::with_max_sessions; send again later",
                 options.max_sessions
             ))),
             Err(NoRoom::Share) => Err(Refusal::share("sessions")),
             Err(NoRoom::Principal) => Err(Refusal::busy(format!(
-                "the principal has {} sessions, the limit of Options::with_max_sessions_per_principal; \
+                "the principal has {} sessions, the limit of ServerOptions::with_max_sessions_per_principal; \
                      end one of them",
                 options.max_sessions_per_principal
             ))),

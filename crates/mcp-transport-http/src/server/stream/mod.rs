@@ -259,7 +259,7 @@ impl Stream {
                 Delivery::Lossy => Ok(()),
                 _ if state.queue.is_some() => {
                     state.has_gap |= self.streams.identity.is_none();
-                    Err(Closed::stalled("Options::with_max_queue"))
+                    Err(Closed::stalled("ServerOptions::with_max_queue"))
                 }
                 _ => Err(Closed::eof()),
             };

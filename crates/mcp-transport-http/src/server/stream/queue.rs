@@ -30,7 +30,7 @@ const MAX_FRAME: usize = 16 << 10;
 const MIN_KEPT: usize = 4 << 10;
 
 impl Queue {
-    pub(crate) fn is_full(&self, options: &Options) -> bool {
+    pub(crate) fn is_full(&self, options: &ServerOptions) -> bool {
         self.events.len() > options.max_queue_events || self.bytes > options.max_queue_bytes
     }
 

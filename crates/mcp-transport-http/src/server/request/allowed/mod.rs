@@ -149,7 +149,7 @@ impl Entry {
     fn parse(value: &str) -> Result<Self, &'static str> {
         if value.contains('*') {
             return Err("there are no wildcards; \
-                Options::allow_any_host and Options::allow_any_origin allow everything");
+                ServerOptions::allow_any_host and ServerOptions::allow_any_origin allow everything");
         }
         if value == "null" {
             return Ok(Self::Null);
@@ -259,8 +259,8 @@ impl SourceHeader {
     /// The setting that accepts more values.
     fn setting(self) -> &'static str {
         match self {
-            Self::Host => "Options::allow_host",
-            Self::Origin => "Options::allow_origin",
+            Self::Host => "ServerOptions::allow_host",
+            Self::Origin => "ServerOptions::allow_origin",
         }
     }
 }

@@ -291,7 +291,11 @@ fn an_invalid_allow_list_entry_is_reported() {
         let start = format!("`{shown}` cannot be allowed: ");
         assert!(problem.starts_with(&start), "{problem}");
     }
-    assert!(problem("*").unwrap().contains("Options::allow_any_host"));
+    assert!(
+        problem("*")
+            .unwrap()
+            .contains("ServerOptions::allow_any_host")
+    );
     let first = AllowList::loopback().allow("a b").allow("c d").allow("ok");
     assert!(first.problem().unwrap().contains("`a b`"));
 }
@@ -332,11 +336,15 @@ fn a_rejection_names_header_value_and_setting() {
     };
     let hosts = AllowList::loopback();
     let message = refusal(host(&hosts, &with_host(b"evil.com")));
-    for part in ["Host", "`evil.com`", "Options::allow_host"] {
+    for part in ["Host", "`evil.com`", "ServerOptions::allow_host"] {
         assert!(message.contains(part), "{message}");
     }
     let message = refusal(origin(&hosts, &with_origin(b"https://evil.example")));
-    for part in ["Origin", "`https://evil.example`", "Options::allow_origin"] {
+    for part in [
+        "Origin",
+        "`https://evil.example`",
+        "ServerOptions::allow_origin",
+    ] {
         assert!(message.contains(part), "{message}");
     }
     for byte in [b'a', b'\t', 0xff] {

@@ -12,7 +12,7 @@ use mcp_protocol::BoxFuture;
 use tokio::time::Instant;
 
 use super::log::{self, SessionLog};
-use super::{Durability, EventStore, Replay, StoreError, StreamKey};
+use super::{Durability, EventStore, EventStoreError, Replay, StreamKey};
 use crate::server::session::id::SessionId;
 use crate::sync::lock;
 
@@ -27,7 +27,7 @@ type Shard = HashMap<SessionId, SessionLog>;
 /// oldest events, never those of another session. The store records what it dropped, so that an
 /// incomplete replay is never returned. Records of streams without events are merged into one when
 /// they take too much memory or are older than the retention.
-pub struct MemoryStore {
+pub struct MemoryEventStore {
     shards: [Mutex<Shard>; SHARDS],
     /// The memory that all sessions take.
     pub(super) total: AtomicUsize,
@@ -36,7 +36,7 @@ pub struct MemoryStore {
     retention: Duration,
 }
 
-impl MemoryStore {
+impl MemoryEventStore {
     /// Creates an empty store.
     pub fn new() -> Self {
         Self {
@@ -87,15 +87,15 @@ impl MemoryStore {
     }
 }
 
-impl Default for MemoryStore {
+impl Default for MemoryEventStore {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl fmt::Debug for MemoryStore {
+impl fmt::Debug for MemoryEventStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryStore")
+        f.debug_struct("MemoryEventStore")
             .field("bytes", &self.total)
             .field("session_bytes", &self.session_bytes)
             .field("total_bytes", &self.total_bytes)
@@ -104,7 +104,7 @@ impl fmt::Debug for MemoryStore {
     }
 }
 
-impl EventStore for MemoryStore {
+impl EventStore for MemoryEventStore {
     fn append(&self, key: StreamKey, sequence: u64, event: Bytes) -> Durability {
         let mut shard = self.shard(key.session);
         let log = shard.entry(key.session).or_default();
@@ -128,7 +128,7 @@ impl EventStore for MemoryStore {
         }
     }
 
-    fn replay(&self, key: StreamKey, after: u64) -> BoxFuture<'_, Result<Replay, StoreError>> {
+    fn replay(&self, key: StreamKey, after: u64) -> BoxFuture<'_, Result<Replay, EventStoreError>> {
         let shard = self.shard(key.session);
         let replay = match shard.get(&key.session) {
             Some(log) => log.replay(key.stream, after),

@@ -16,7 +16,7 @@ use mcp_protocol::BoxFuture;
 use tokio::time::Instant;
 
 use crate::server::session::id::SessionId;
-pub use memory::MemoryStore;
+pub use memory::MemoryEventStore;
 
 /// A stream of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -55,7 +55,7 @@ pub trait EventStore: fmt::Debug + Send + Sync + 'static {
     ///
     /// # Cancel safety
     /// Dropping the future has no effect.
-    fn replay(&self, key: StreamKey, after: u64) -> BoxFuture<'_, Result<Replay, StoreError>>;
+    fn replay(&self, key: StreamKey, after: u64) -> BoxFuture<'_, Result<Replay, EventStoreError>>;
 
     /// Removes a stream that has ended and will not be resumed.
     fn forget_stream(&self, key: StreamKey);
@@ -74,7 +74,7 @@ pub enum Durability {
     Immediate,
     /// The event is being written. The future completes when it is durable, or fails if it cannot
     /// be stored. Dropping the future does not stop the write.
-    Pending(BoxFuture<'static, Result<(), StoreError>>),
+    Pending(BoxFuture<'static, Result<(), EventStoreError>>),
 }
 
 impl fmt::Debug for Durability {
@@ -108,12 +108,12 @@ impl fmt::Debug for Replay {
 
 /// The reason why events cannot be stored or read.
 #[derive(Debug)]
-pub struct StoreError {
+pub struct EventStoreError {
     message: String,
     source: Option<Box<dyn Error + Send + Sync>>,
 }
 
-impl StoreError {
+impl EventStoreError {
     /// Creates an error with a message for the operator. Clients do not receive it.
     pub fn new(message: impl Into<String>) -> Self {
         Self {
@@ -130,13 +130,13 @@ impl StoreError {
     }
 }
 
-impl fmt::Display for StoreError {
+impl fmt::Display for EventStoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl Error for StoreError {
+impl Error for EventStoreError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.source.as_deref().map(|source| source as _)
     }

@@ -11,7 +11,7 @@ use http::HeaderValue;
 use tokio::time::{Instant, advance};
 
 use super::log::{EVENT_COST, SESSION_COST, STREAM_COST};
-use super::memory::MemoryStore;
+use super::memory::MemoryEventStore;
 use super::*;
 use crate::server::session::id::SessionId;
 
@@ -44,7 +44,7 @@ fn event(key: StreamKey, sequence: u64) -> Bytes {
     ))
 }
 
-fn append(store: &MemoryStore, key: StreamKey, sequences: impl IntoIterator<Item = u64>) {
+fn append(store: &MemoryEventStore, key: StreamKey, sequences: impl IntoIterator<Item = u64>) {
     for sequence in sequences {
         let stored = store.append(key, sequence, event(key, sequence));
         assert!(matches!(stored, Durability::Immediate));
@@ -56,17 +56,17 @@ fn events(key: StreamKey, sequences: impl IntoIterator<Item = u64>) -> Replay {
     Replay::Events(events.collect())
 }
 
-async fn replay(store: &MemoryStore, key: StreamKey, after: u64) -> Replay {
+async fn replay(store: &MemoryEventStore, key: StreamKey, after: u64) -> Replay {
     store.replay(key, after).await.unwrap()
 }
 
-fn used(store: &MemoryStore) -> usize {
+fn used(store: &MemoryEventStore) -> usize {
     store.total.load(Ordering::Relaxed)
 }
 
 #[tokio::test]
 async fn a_stream_is_replayed_alone_and_in_order() {
-    let store = MemoryStore::new();
+    let store = MemoryEventStore::new();
     let (one, two, other) = (key(1, 1), key(1, 2), key(17, 1));
     for sequence in 1..=5 {
         append(&store, one, [sequence]);
@@ -86,7 +86,7 @@ async fn a_stream_is_replayed_alone_and_in_order() {
 
 #[tokio::test]
 async fn an_unknown_stream_replays_nothing_to_a_client_without_events() {
-    let store = MemoryStore::new();
+    let store = MemoryEventStore::new();
     append(&store, key(1, 1), [1]);
     for unknown in [key(1, 2), key(2, 1)] {
         assert_eq!(replay(&store, unknown, 0).await, events(unknown, []));
@@ -96,7 +96,7 @@ async fn an_unknown_stream_replays_nothing_to_a_client_without_events() {
 
 #[tokio::test]
 async fn the_oldest_events_of_the_session_are_evicted_first() {
-    let store = MemoryStore::new().with_max_session_bytes(cost(2, 4));
+    let store = MemoryEventStore::new().with_max_session_bytes(cost(2, 4));
     let (one, two) = (key(1, 1), key(1, 2));
     append(&store, one, [1, 2]);
     append(&store, two, [1, 2]);
@@ -116,7 +116,7 @@ async fn the_oldest_events_of_the_session_are_evicted_first() {
 
 #[tokio::test]
 async fn a_client_with_all_events_misses_nothing_when_they_are_evicted() {
-    let store = MemoryStore::new().with_max_session_bytes(cost(2, 1));
+    let store = MemoryEventStore::new().with_max_session_bytes(cost(2, 1));
     let (one, two) = (key(1, 1), key(1, 2));
     append(&store, one, 1..=3);
     append(&store, two, [1]);
@@ -126,7 +126,7 @@ async fn a_client_with_all_events_misses_nothing_when_they_are_evicted() {
 
 #[tokio::test]
 async fn a_full_store_takes_nothing_from_other_sessions() {
-    let store = MemoryStore::new().with_max_total_bytes(cost(1, 3) + cost(1, 1));
+    let store = MemoryEventStore::new().with_max_total_bytes(cost(1, 3) + cost(1, 1));
     let (one, two) = (key(1, 1), key(2, 1));
     append(&store, one, 1..=3);
     append(&store, two, 1..=3);
@@ -149,7 +149,7 @@ async fn a_full_store_takes_nothing_from_other_sessions() {
 
 #[tokio::test]
 async fn an_event_too_large_to_store_affects_only_its_stream() {
-    let store = MemoryStore::new().with_max_session_bytes(10_000);
+    let store = MemoryEventStore::new().with_max_session_bytes(10_000);
     let (one, two) = (key(1, 1), key(1, 2));
     append(&store, one, [1]);
     append(&store, two, [1]);
@@ -163,7 +163,7 @@ async fn an_event_too_large_to_store_affects_only_its_stream() {
 
 #[tokio::test(start_paused = true)]
 async fn events_expire_after_the_retention() {
-    let store = MemoryStore::new().with_retention(Duration::from_secs(10));
+    let store = MemoryEventStore::new().with_retention(Duration::from_secs(10));
     let one = key(1, 1);
     append(&store, one, [1]);
     advance(Duration::from_secs(4)).await;
@@ -184,7 +184,7 @@ async fn events_expire_after_the_retention() {
 
 #[tokio::test]
 async fn a_forgotten_stream_leaves_nothing() {
-    let store = MemoryStore::new();
+    let store = MemoryEventStore::new();
     for stream in 1..=3 {
         append(&store, key(1, stream), 1..=4);
         append(&store, key(2, stream), 1..=4);
@@ -207,7 +207,7 @@ async fn a_forgotten_stream_leaves_nothing() {
 
 #[tokio::test]
 async fn a_reused_stream_is_as_old_as_its_events() {
-    let store = MemoryStore::new().with_max_session_bytes(cost(2, 4));
+    let store = MemoryEventStore::new().with_max_session_bytes(cost(2, 4));
     let (one, two) = (key(1, 1), key(1, 2));
     append(&store, one, 1..=2);
     append(&store, two, 1..=2);
@@ -221,7 +221,7 @@ async fn a_reused_stream_is_as_old_as_its_events() {
 
 #[tokio::test]
 async fn streams_without_events_do_not_fill_the_session() {
-    let store = MemoryStore::new().with_max_session_bytes(cost(8, 8));
+    let store = MemoryEventStore::new().with_max_session_bytes(cost(8, 8));
     for number in 1..=1_000 {
         let stream = key(1, number);
         append(&store, stream, [1]);
@@ -243,7 +243,7 @@ async fn streams_without_events_do_not_fill_the_session() {
 
 #[tokio::test(start_paused = true)]
 async fn streams_without_events_expire_after_the_retention() {
-    let store = MemoryStore::new().with_max_session_bytes(cost(2, 1));
+    let store = MemoryEventStore::new().with_max_session_bytes(cost(2, 1));
     let (one, two) = (key(1, 1), key(1, 2));
     append(&store, one, [1]);
     advance(Duration::from_secs(299)).await;
@@ -262,7 +262,7 @@ async fn streams_without_events_expire_after_the_retention() {
 
 #[tokio::test]
 async fn skipped_sequence_numbers_never_give_an_incomplete_replay() {
-    let store = MemoryStore::new();
+    let store = MemoryEventStore::new();
     let one = key(1, 1);
     append(&store, one, [1, 2, 5, 6, 5, 0]);
     assert_eq!(replay(&store, one, 1).await, Replay::Gone);
@@ -278,7 +278,7 @@ async fn skipped_sequence_numbers_never_give_an_incomplete_replay() {
 
 #[test]
 fn sessions_on_many_threads_share_one_total() {
-    let store = Arc::new(MemoryStore::new().with_max_total_bytes(4 * cost(1, 20)));
+    let store = Arc::new(MemoryEventStore::new().with_max_total_bytes(4 * cost(1, 20)));
     std::thread::scope(|scope| {
         for number in 0..4 {
             let store = Arc::clone(&store);
@@ -296,7 +296,7 @@ fn sessions_on_many_threads_share_one_total() {
 
 #[test]
 fn a_panic_under_the_lock_does_not_poison_the_store() {
-    let store = MemoryStore::new();
+    let store = MemoryEventStore::new();
     let one = key(1, 1);
     append(&store, one, [1]);
     std::thread::scope(|scope| {
@@ -312,7 +312,7 @@ fn a_panic_under_the_lock_does_not_poison_the_store() {
 
 #[test]
 fn nothing_of_an_event_shows_in_debug() {
-    let store = MemoryStore::new();
+    let store = MemoryEventStore::new();
     append(&store, key(1, 1), [1]);
     let replay = events(key(1, 1), [1, 2]);
     let text = format!(
@@ -327,8 +327,8 @@ fn nothing_of_an_event_shows_in_debug() {
 
 #[test]
 fn an_error_has_its_cause_as_source() {
-    let error = StoreError::new("the database is away").with_source("refused");
+    let error = EventStoreError::new("the database is away").with_source("refused");
     assert_eq!(error.to_string(), "the database is away");
     assert_eq!(error.source().unwrap().to_string(), "refused");
-    assert!(StoreError::new("x").source().is_none());
+    assert!(EventStoreError::new("x").source().is_none());
 }

@@ -11,7 +11,7 @@ use tokio::time::{Instant, advance};
 use super::super::log::EVENT_COST;
 use super::super::log::SESSION_COST;
 use super::super::log::STREAM_COST;
-use super::{MemoryStore, key, replay, session, used};
+use super::{MemoryEventStore, key, replay, session, used};
 use crate::server::stream::store::{EventStore, Replay};
 
 const SESSIONS: u8 = 3;
@@ -175,7 +175,7 @@ impl Model {
 }
 
 async fn run(ops: &[Op]) {
-    let store = MemoryStore::new()
+    let store = MemoryEventStore::new()
         .with_max_session_bytes(SESSION_CAP)
         .with_max_total_bytes(TOTAL_CAP)
         .with_retention(WINDOW);
