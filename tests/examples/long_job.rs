@@ -20,7 +20,7 @@ use mcp_client::serde_json::json;
 use mcp_client::{Client, Timeouts};
 use mcp_server::{Ctx, HandlerError, Server, ServerBuilder, State, TaskOptions, tool};
 use mcp_tasks_redb::{OpenError, RedbTaskStore};
-use mcp_transport_http::{Endpoint, HttpTransport, serve_with};
+use mcp_transport_http::{Endpoint, HttpTransport, serve_with, shutdown_signal};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -88,7 +88,7 @@ async fn print_book(
         .named("binding")
         .elicit::<Binding>("How shall it be bound?")
         .await?;
-    let leather = binding.accepted().is_some_and(|it| it.leather);
+    let leather = binding.accepted().is_some_and(|binding| binding.leather);
     Ok(format!(
         "{title}, bound in {}",
         if leather { "leather" } else { "paper" }
@@ -154,8 +154,7 @@ async fn serve(
     let endpoint = Endpoint::new(server(press, file)?)?;
     let listener = TcpListener::bind(address).await?;
     println!("{}", listener.local_addr()?);
-    let interrupted = async { tokio::signal::ctrl_c().await.unwrap_or_default() };
-    Ok(serve_with(listener, endpoint, interrupted).await?)
+    Ok(serve_with(listener, endpoint, shutdown_signal()).await?)
 }
 
 async fn show(minute: Duration) -> Result<(), Box<dyn Error + Send + Sync>> {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_auth::server::{Identity, Rejection, RequireBearer, require_bearer};
 use mcp_server::{Ask, HandlerError, Json, Server, ServerBuilder, State, tool};
-use mcp_transport_http::{Endpoint, serve_layered};
+use mcp_transport_http::{Endpoint, serve_layered, shutdown_signal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -108,7 +108,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let listener =
         tokio::net::TcpListener::bind(words.next().as_deref().unwrap_or("127.0.0.1:8000")).await?;
     let door = door(&format!("http://{}/mcp", listener.local_addr()?))?;
-    let interrupted = async { tokio::signal::ctrl_c().await.unwrap_or_default() };
     let endpoint = Endpoint::new(server)?;
-    Ok(serve_layered(listener, endpoint, |site| door.layer(site), interrupted).await?)
+    Ok(serve_layered(
+        listener,
+        endpoint,
+        |site| door.layer(site),
+        shutdown_signal(),
+    )
+    .await?)
 }

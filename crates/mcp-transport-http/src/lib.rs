@@ -45,6 +45,7 @@ pub use http_service::RequestBody;
 pub use legacy::server::LegacyEndpoint;
 #[cfg(feature = "server")]
 pub use server::{
-    Body, Durability, Endpoint, Error, EventStore, EventStoreError, McpRoute, MemoryEventStore,
-    PeerAddr, Replay, ServerOptions, SessionId, StreamKey, serve, serve_layered, serve_with,
+    Body, CORS_METHODS, CORS_REQUEST_HEADERS, CORS_RESPONSE_HEADERS, Durability, Endpoint, Error,
+    EventStore, EventStoreError, McpRoute, MemoryEventStore, PeerAddr, Replay, ServerOptions,
+    SessionId, StreamKey, serve, serve_layered, serve_with, shutdown_signal,
 };

@@ -1,5 +1,6 @@
 //! Streamable HTTP, server side.
 
+mod cors;
 mod faults;
 mod legacy;
 mod legacy_client;
@@ -8,6 +9,8 @@ mod post;
 mod proxy;
 mod resume;
 mod sessions;
+#[cfg(unix)]
+mod shutdown;
 mod streams;
 
 use mcp_server::ServerBuilder;

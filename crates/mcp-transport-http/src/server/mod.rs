@@ -9,6 +9,7 @@
 //! Specification:
 //! [transports](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http).
 
+mod cors;
 pub(crate) mod endpoint;
 pub(crate) mod error;
 mod listener;
@@ -21,10 +22,11 @@ pub(crate) mod share;
 pub(crate) mod state;
 pub(crate) mod stream;
 
+pub use cors::{CORS_METHODS, CORS_REQUEST_HEADERS, CORS_RESPONSE_HEADERS};
 pub use endpoint::Endpoint;
 pub use error::Error;
 pub use listener::connection::McpRoute;
-pub use listener::{serve, serve_layered, serve_with};
+pub use listener::{serve, serve_layered, serve_with, shutdown_signal};
 pub use options::ServerOptions;
 pub use request::head::PeerAddr;
 pub use response::body::Body;

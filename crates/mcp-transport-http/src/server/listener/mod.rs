@@ -26,6 +26,8 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
+pub use signal::shutdown_signal;
+
 use crate::server::endpoint::Endpoint;
 use crate::server::error::Error;
 use crate::server::listener::connection::{ConnectionService, Dispatch, LayeredRoute, McpRoute};
@@ -34,11 +36,11 @@ use crate::server::listener::timers::{ConnectionLimits, TimerWheel};
 /// How long connections may take to end after the endpoint was closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Serves a server at the path `/mcp` of this address until the future is dropped.
+/// Serves a server at the path `/mcp` of this address until the process [is asked to
+/// exit](shutdown_signal), then shuts down gracefully like [`serve_with`].
 ///
 /// Only requests with a `Host` of this machine are accepted. For other hosts and all other settings
-/// use
-/// [`serve_with`].
+/// use [`serve_with`].
 ///
 /// ```no_run
 /// # async fn f(server: impl mcp_protocol::IntoService) -> Result<(), mcp_transport_http::Error> {
@@ -51,15 +53,15 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 ///
 /// # Cancel safety
 /// Dropping the future closes the listener and all connections. Running handlers continue until
-/// they
-/// end.
+/// they end.
 pub async fn serve(address: impl ToSocketAddrs, server: impl IntoService) -> Result<(), Error> {
     let endpoint = Endpoint::new(server)?;
     let listener = TcpListener::bind(address).await.map_err(Error::listen)?;
-    serve_with(listener, endpoint, std::future::pending()).await
+    serve_with(listener, endpoint, shutdown_signal()).await
 }
 
-/// Serves an endpoint at the path `/mcp` of a listener until `shutdown` completes. Then it [closes
+/// Serves an endpoint at the path `/mcp` of a listener until `shutdown`, for example
+/// [`shutdown_signal`], completes. Then it [closes
 /// the endpoint](Endpoint::close), lets the connections end, and closes those that do not end in
 /// time.
 ///
@@ -91,10 +93,9 @@ pub async fn serve_with(
 /// #     endpoint: mcp_transport_http::Endpoint,
 /// #     authenticate: impl Fn(mcp_transport_http::McpRoute) -> mcp_transport_http::McpRoute,
 /// # ) -> Result<(), mcp_transport_http::Error> {
-/// use mcp_transport_http::serve_layered;
+/// use mcp_transport_http::{serve_layered, shutdown_signal};
 ///
-/// let shutdown = std::future::pending();
-/// serve_layered(listener, endpoint, |route| authenticate(route), shutdown).await
+/// serve_layered(listener, endpoint, |route| authenticate(route), shutdown_signal()).await
 /// # }
 /// ```
 ///
