@@ -29,7 +29,7 @@
 //!
 //! | Check | Default | Alternative |
 //! | --- | --- | --- |
-//! | signature, issuer and expiry of the token | [`Jwt`], for signed tokens | [`Introspection`], which asks the issuer; any [`Verify`] |
+//! | signature, issuer and expiry of the token | [`Jwt`], for signed tokens | [`Introspection`], which asks the issuer; [`static_tokens`]; any [`Verify`] |
 //! | audience of the token | [`Audience`]: the URL of the server | [`RequireBearerBuilder::audience`], for another name of the server |
 //! | permission for any call | [`RequireBearerBuilder::scope`] | |
 //! | permission for a tool | [`Tool::scope`](mcp_server::Tool::scope) | [`Auth::require`], if it depends on the arguments |
@@ -50,6 +50,7 @@ mod identity;
 mod introspection;
 mod issuer;
 mod jwt;
+mod static_tokens;
 mod strict;
 mod verify;
 
@@ -61,6 +62,7 @@ pub use self::bearer::{
 pub use self::identity::Identity;
 pub use self::introspection::{Introspection, IntrospectionBuilder};
 pub use self::jwt::{Algorithm, Jwks, Jwt, JwtBuilder};
+pub use self::static_tokens::{StaticTokens, static_tokens};
 pub use self::verify::{Rejection, Verify};
 pub use crate::error::Error;
 pub use crate::scopes::Scopes;

@@ -9,8 +9,8 @@ use super::audience::Audience;
 use super::identity::Identity;
 use crate::Secret;
 
-/// A token verifier: a [`Jwt`](super::Jwt), an [`Introspection`](super::Introspection), or a
-/// closure `async |token: Secret| ..`.
+/// A token verifier: a [`Jwt`](super::Jwt), an [`Introspection`](super::Introspection),
+/// [`static_tokens`](super::static_tokens), or a closure `async |token: Secret| ..`.
 ///
 /// A token is valid if its issuer is trusted, it has not expired, and it was issued for this
 /// server. A genuine token for another server must be rejected.
@@ -36,6 +36,12 @@ pub trait Verify: Send + Sync + 'static {
     /// Returns the issuer of the tokens, for the metadata of the server. Default: none.
     fn issuer(&self) -> Option<&str> {
         None
+    }
+
+    /// Returns whether the server must name an authorization server, where clients obtain tokens.
+    /// Default: `true`. Return `false` if clients receive their tokens in another way.
+    fn needs_authorization_server(&self) -> bool {
+        true
     }
 }
 

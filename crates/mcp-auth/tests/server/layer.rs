@@ -3,7 +3,9 @@
 use http::header::{AUTHORIZATION, RETRY_AFTER};
 use http::{Method, Request};
 use mcp_auth::Secret;
-use mcp_auth::server::{Identity, Protected, Rejection, RequireBearer, require_bearer};
+use mcp_auth::server::{
+    Identity, Protected, Rejection, RequireBearer, require_bearer, static_tokens,
+};
 use mcp_protocol::{Grant, Principal};
 use serde_json::json;
 use tower_service::Service as _;
@@ -289,6 +291,71 @@ async fn a_closure_can_verify_tokens() {
     assert_eq!(reply.status, 401);
     let said = reply.said("error_description");
     assert_eq!(said, Some("no 'such' token''here"));
+}
+
+#[tokio::test]
+async fn static_tokens_have_an_identity_each() {
+    let identity = |name| Identity::new(RESOURCE, name);
+    let past = std::time::SystemTime::UNIX_EPOCH;
+    let tokens = static_tokens([
+        ("t-alice", identity("alice").with_scopes("mcp")),
+        ("t-bob", identity("bob").with_scopes("mcp")),
+        ("t-carol", identity("carol")),
+        ("t-dave", identity("dave").with_expiry(past)),
+    ])
+    .unwrap();
+    assert!(!format!("{tokens:?}").contains("t-alice"));
+    let echo = Echo::default();
+    let builder = require_bearer(RESOURCE, tokens).scope("mcp");
+    let guard = builder.build().unwrap();
+    let service = guard.layer(echo.clone());
+    let mut principals = Vec::new();
+    for name in ["alice", "bob"] {
+        assert_eq!(post(&service, &format!("t-{name}")).await.status, 200);
+        let parts = echo.last().unwrap();
+        assert_eq!(parts.extensions.get::<Identity>().unwrap().subject(), name);
+        principals.push(parts.extensions.get::<Principal>().unwrap().clone());
+    }
+    assert_ne!(principals[0], principals[1]);
+    for (token, status, why) in [
+        ("t-carol", 403, "this requires the scopes mcp"),
+        ("t-dave", 401, "the token has expired"),
+        ("t-alic", 401, "the token is unknown"),
+        ("t-alice2", 401, "the token is unknown"),
+    ] {
+        let reply = post(&service, token).await;
+        assert_eq!(reply.status, status, "{token}");
+        assert_eq!(reply.said("error_description"), Some(why), "{token}");
+    }
+    let metadata = guard.metadata();
+    let path = metadata.paths().next().unwrap();
+    let metadata = plain(&service, Method::GET, path).await.json();
+    assert!(
+        metadata.get("authorization_servers").is_none(),
+        "{metadata}"
+    );
+}
+
+#[test]
+fn invalid_static_tokens_are_reported() {
+    let pairs = |pairs: &[(&str, &str)]| {
+        let pairs = pairs
+            .iter()
+            .map(|(token, name)| (*token, Identity::new(RESOURCE, *name)));
+        static_tokens(pairs).unwrap_err().to_string()
+    };
+    for (error, advice) in [
+        (pairs(&[]), "has no token"),
+        (pairs(&[("", "alice")]), "\"alice\" is empty"),
+        (pairs(&[("t b", "alice")]), "cannot be sent"),
+        (
+            pairs(&[("hunter2", "alice"), ("hunter2", "bob")]),
+            "\"alice\" and \"bob\"",
+        ),
+    ] {
+        assert!(error.contains(advice), "{error}");
+        assert!(!error.contains("hunter2"), "{error}");
+    }
 }
 
 #[tokio::test]

@@ -103,7 +103,8 @@ impl RequireBearerBuilder {
     ///
     /// # Errors
     /// Returns an error if a URL is not `https` (or `http` on this machine), a scope is malformed,
-    /// or there is no authorization server.
+    /// or there is no authorization server although the verifier
+    /// [needs one](Verify::needs_authorization_server).
     pub fn build(self) -> Result<RequireBearer, Error> {
         let mut audience = Audience::new(&self.resource)?;
         for name in self.audiences {
@@ -117,7 +118,7 @@ impl RequireBearerBuilder {
                 servers.push(server);
             }
         }
-        if servers.is_empty() {
+        if servers.is_empty() && self.verifier.needs_authorization_server() {
             return Err(Error::setup(
                 "the server has no authorization server; add an issuer with authorization_server()",
             ));
@@ -131,9 +132,11 @@ impl RequireBearerBuilder {
         let implied = implied.collect::<Result<Vec<_>, Error>>()?;
         let mut document = json!({
             "resource": audience.resource(),
-            "authorization_servers": servers,
             "bearer_methods_supported": ["header"],
         });
+        if !servers.is_empty() {
+            document["authorization_servers"] = servers.into();
+        }
         let beginning = if supported.is_empty() {
             &required
         } else {

@@ -12,3 +12,4 @@ pub use self::body::{Body, TextBody};
 pub use self::builder::{RequireBearerBuilder, require_bearer};
 pub use self::metadata::Metadata;
 pub use self::service::{Protected, RequireBearer};
+pub(in crate::server) use self::token::is_token;

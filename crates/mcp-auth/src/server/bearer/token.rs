@@ -45,7 +45,8 @@ fn names_token(query: &str) -> bool {
     pairs.any(|pair| pair.split('=').next() == Some("access_token"))
 }
 
-fn is_token(text: &str) -> bool {
+/// Returns whether a text can be sent as a token.
+pub(in crate::server) fn is_token(text: &str) -> bool {
     let bare = text.trim_end_matches('=');
     let is_68 = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte);
     !bare.is_empty() && bare.bytes().all(is_68)
