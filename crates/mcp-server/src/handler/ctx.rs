@@ -142,7 +142,7 @@ impl Ctx {
     /// async fn reserve(cx: Ctx) -> Result<String, HandlerError> {
     ///     let seat = cx.memoize("seat", book()).await?;
     ///     let answer = cx.elicit::<Confirm>(format!("Take seat {seat}?")).await?;
-    ///     Ok(if answer.accepted().is_some_and(|it| it.yes) { "booked" } else { "kept" }.to_owned())
+    ///     Ok(if answer.accepted().is_some_and(|confirm| confirm.yes) { "booked" } else { "kept" }.to_owned())
     /// }
     /// ```
     ///
