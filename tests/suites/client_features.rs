@@ -35,7 +35,10 @@ async fn the_host_approves_each_call_whatever_the_hints_say() {
         ("echo", json!({ "message": "no" })),
         ("add", json!({ "a": 1, "b": 2 })),
     ] {
-        assert_fails!(client.call_tool(name, arguments).await, Error::Invalid(_));
+        assert_fails!(
+            client.call_tool(name, arguments).await,
+            Error::Invalid { .. }
+        );
     }
     assert!(client.call_tool("echo", json!([1])).await.is_err());
 }

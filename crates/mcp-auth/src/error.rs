@@ -8,7 +8,8 @@ use mcp_protocol::TransportError;
 
 /// The error of a sign-in, of a renewal or of the verification of a token. The message names the
 /// URL, the invalid value and what to do. It never contains a token, a code or a password. The
-/// wording may change.
+/// wording may change; [`kind`](Self::kind) does not. Only [temporary](Self::is_temporary) errors can
+/// be retried without a change.
 #[derive(Clone)]
 pub struct Error(Arc<Inner>);
 
@@ -18,12 +19,10 @@ struct Inner {
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
+/// What failed: see [`Error::kind`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    not(feature = "client"),
-    expect(dead_code, reason = "some kinds occur only in clients")
-)]
-pub(crate) enum ErrorKind {
+#[non_exhaustive]
+pub enum ErrorKind {
     /// The configuration is invalid.
     Setup,
     /// The address is not allowed by the URL policy.
@@ -103,8 +102,8 @@ impl Error {
         Self::new(ErrorKind::Store, message)
     }
 
-    #[cfg(feature = "client")]
-    pub(crate) fn kind(&self) -> ErrorKind {
+    /// Returns what failed.
+    pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
@@ -154,7 +153,13 @@ impl std::error::Error for Error {
 
 impl From<Error> for TransportError {
     fn from(error: Error) -> Self {
-        Self::new(error.to_string()).with_source(error)
+        let temporary = error.is_temporary();
+        let error = Self::new(error.to_string()).with_source(error);
+        if temporary {
+            error.as_temporary()
+        } else {
+            error
+        }
     }
 }
 

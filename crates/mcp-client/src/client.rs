@@ -101,7 +101,7 @@ impl Client {
     /// The connection has ended, or the params cannot be written as a JSON object.
     pub fn notify<N: Notification>(&self, params: &N::Params) -> Result<(), Error> {
         let shared = &self.0;
-        let invalid = |problem: String| Error::Invalid(format!("{}: {problem}", N::METHOD));
+        let invalid = |problem: String| Error::invalid(format!("{}: {problem}", N::METHOD));
         let params = serde_json::to_value(params).map_err(|error| invalid(error.to_string()))?;
         let Value::Object(params) = params else {
             return Err(invalid("the params must be a JSON object".to_owned()));
@@ -275,10 +275,10 @@ impl Client {
     pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
         let roots: Vec<Root> = roots.into_iter().collect();
         for root in &roots {
-            roots::check(root).map_err(|error| Error::Invalid(error.to_string()))?;
+            roots::check(root).map_err(|error| Error::invalid(error.to_string()))?;
         }
         if !self.0.inbound.set_roots(roots) {
-            return Err(Error::Invalid(
+            return Err(Error::invalid(
                 "roots were not declared; call ClientBuilder::roots before connecting, also with an \
                  empty list"
                     .to_owned(),

@@ -11,10 +11,17 @@ use mcp_schema::Violation;
 use mcp_types::{ElicitRequestUrlParams, UrlElicitationRequired};
 
 /// The error of a call or a connection.
+///
+/// # Retries
+/// [`is_retryable`](Self::is_retryable) tells whether the same call may succeed later: after a timeout,
+/// a lost connection, or a temporary failure of the transport. All other errors need a change of the
+/// call, the client or the server. The client itself repeats only requests that certainly have not
+/// run or have no effects.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// Connecting failed after the transport was started.
+    #[non_exhaustive]
     Connect {
         /// The reason.
         cause: Box<Self>,
@@ -30,6 +37,7 @@ pub enum Error {
     /// whether the call may have run.
     Transport(TransportError),
     /// The server did not respond in time. The request was cancelled.
+    #[non_exhaustive]
     Timeout {
         /// The method of the call.
         method: &'static str,
@@ -39,6 +47,7 @@ pub enum Error {
         after: Duration,
     },
     /// The server does not offer this. Nothing was sent.
+    #[non_exhaustive]
     Unsupported {
         /// The method of the call.
         method: &'static str,
@@ -46,6 +55,7 @@ pub enum Error {
         missing: Unsupported,
     },
     /// The server supports no revision of this client.
+    #[non_exhaustive]
     Revision {
         /// The offered revision.
         offered: &'static str,
@@ -53,6 +63,7 @@ pub enum Error {
         answered: String,
     },
     /// The result does not match the schema of the method.
+    #[non_exhaustive]
     InvalidResult {
         /// The method of the call.
         method: &'static str,
@@ -60,6 +71,7 @@ pub enum Error {
         problem: DecodeError,
     },
     /// The result has an unknown type, perhaps of an extension.
+    #[non_exhaustive]
     UnknownResult {
         /// The method of the call.
         method: &'static str,
@@ -68,6 +80,7 @@ pub enum Error {
     },
     /// An input request has no result: the client has no handler for it, or the handler failed. The
     /// call has failed without a message to the server.
+    #[non_exhaustive]
     InputFailed {
         /// The method of the call.
         method: &'static str,
@@ -77,6 +90,7 @@ pub enum Error {
         reason: String,
     },
     /// The server requests input too many times.
+    #[non_exhaustive]
     TooManyRoundTrips {
         /// The method of the call.
         method: &'static str,
@@ -85,6 +99,7 @@ pub enum Error {
         limit: u32,
     },
     /// The task of the call was cancelled by the server or by another client.
+    #[non_exhaustive]
     TaskCancelled {
         /// The id of the task.
         task: String,
@@ -93,6 +108,7 @@ pub enum Error {
     },
     /// The server no longer knows the task of the call, or was unreachable for longer than the time
     /// to live of the task.
+    #[non_exhaustive]
     TaskLost {
         /// The id of the task.
         task: String,
@@ -100,6 +116,7 @@ pub enum Error {
         reason: String,
     },
     /// The server does not send change notifications for this resource, or no longer.
+    #[non_exhaustive]
     NotSubscribed {
         /// The URI of the resource.
         uri: String,
@@ -107,6 +124,7 @@ pub enum Error {
         reason: String,
     },
     /// The structured output of a tool does not match its advertised schema.
+    #[non_exhaustive]
     Output {
         /// The name of the tool.
         tool: String,
@@ -116,9 +134,19 @@ pub enum Error {
     /// The response exceeds a limit of this client, which the message names.
     TooLong(ParseError),
     /// The server violates the protocol in another way.
-    Protocol(String),
+    #[non_exhaustive]
+    Protocol {
+        /// The violation.
+        problem: String,
+        /// The parse error, if a message could not be parsed.
+        cause: Option<ParseError>,
+    },
     /// The call itself is invalid. Nothing was sent.
-    Invalid(String),
+    #[non_exhaustive]
+    Invalid {
+        /// What is invalid, and what to change.
+        problem: String,
+    },
 }
 
 impl Error {
@@ -128,6 +156,31 @@ impl Error {
             Self::Connect { cause, .. } => cause.rejection(),
             Self::Rejected(error) => Some(error),
             _ => None,
+        }
+    }
+
+    pub(crate) fn protocol(problem: impl Into<String>) -> Self {
+        Self::Protocol {
+            problem: problem.into(),
+            cause: None,
+        }
+    }
+
+    pub(crate) fn invalid(problem: impl Into<String>) -> Self {
+        let problem = problem.into();
+        Self::Invalid { problem }
+    }
+
+    /// Returns whether the same call may succeed if it is repeated later, if
+    /// [`is_closed`](Self::is_closed) on a new connection. The failed call may have run: repeat a tool
+    /// call only if its tool is idempotent.
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::Connect { cause, .. } => cause.is_retryable(),
+            Self::Closed(reason) => !reason.is_local(),
+            Self::Transport(error) => error.is_temporary(),
+            Self::Timeout { .. } => true,
+            _ => false,
         }
     }
 
@@ -220,8 +273,10 @@ impl fmt::Display for Error {
                 "the output of tool {tool:?} does not match its output schema: {problem}"
             ),
             Self::TooLong(error) => write!(f, "the response was not read: {error}"),
-            Self::Protocol(problem) => write!(f, "the server violates the protocol: {problem}"),
-            Self::Invalid(problem) => f.write_str(problem),
+            Self::Protocol { problem, .. } => {
+                write!(f, "the server violates the protocol: {problem}")
+            }
+            Self::Invalid { problem } => f.write_str(problem),
         }
     }
 }
@@ -236,6 +291,8 @@ impl std::error::Error for Error {
             Self::Unsupported { missing, .. } => Some(missing),
             Self::InvalidResult { problem, .. } => Some(problem),
             Self::TooLong(error) => Some(error),
+            Self::Protocol { cause, .. } => cause.as_ref().map(|cause| cause as _),
+            Self::Output { problem, .. } => Some(problem),
             _ => None,
         }
     }
@@ -248,13 +305,22 @@ impl From<CallError> for Error {
             CallError::Malformed(error) if error.kind() == ParseErrorKind::TooLong => {
                 Self::TooLong(error)
             }
-            CallError::Malformed(error) => Self::Protocol(error.to_string()),
+            CallError::Malformed(error) => Self::Protocol {
+                problem: error.to_string(),
+                cause: Some(error),
+            },
             CallError::Failed(error) => {
                 Self::Transport(Arc::try_unwrap(error).unwrap_or_else(|shared| {
-                    TransportError::new(shared.to_string()).with_source(shared)
+                    let is_temporary = shared.is_temporary();
+                    let error = TransportError::new(shared.to_string()).with_source(shared);
+                    if is_temporary {
+                        error.as_temporary()
+                    } else {
+                        error
+                    }
                 }))
             }
-            other => Self::Invalid(other.to_string()),
+            other => Self::invalid(other.to_string()),
         }
     }
 }
@@ -262,5 +328,38 @@ impl From<CallError> for Error {
 impl From<TransportError> for Error {
     fn from(error: TransportError) -> Self {
         Self::Transport(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_failures_that_may_end_are_retryable() {
+        let timeout = || Error::Timeout {
+            method: "tools/call",
+            setting: "Timeouts::idle",
+            after: Duration::from_secs(60),
+        };
+        let connect = |cause| Error::Connect {
+            cause: Box::new(cause),
+            details: Vec::new(),
+        };
+        let transport = |error: TransportError| CallError::Failed(Arc::new(error)).into();
+        let shared = Arc::new(TransportError::new("503").as_temporary());
+        for (error, expected) in [
+            (timeout(), true),
+            (connect(timeout()), true),
+            (Error::Closed(Closed::eof()), true),
+            (Error::Closed(Closed::local()), false),
+            (transport(TransportError::new("503").as_temporary()), true),
+            (CallError::Failed(Arc::clone(&shared)).into(), true),
+            (transport(TransportError::new("401")), false),
+            (Error::protocol("no result"), false),
+            (connect(Error::invalid("no name")), false),
+        ] {
+            assert_eq!(error.is_retryable(), expected, "{error}");
+        }
     }
 }

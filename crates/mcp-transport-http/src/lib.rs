@@ -46,6 +46,6 @@ pub use legacy::server::LegacyEndpoint;
 #[cfg(feature = "server")]
 pub use server::{
     Body, CORS_METHODS, CORS_REQUEST_HEADERS, CORS_RESPONSE_HEADERS, Durability, Endpoint, Error,
-    EventStore, EventStoreError, McpRoute, MemoryEventStore, PeerAddr, Replay, ServerOptions,
-    SessionId, StreamKey, serve, serve_layered, serve_with, shutdown_signal,
+    ErrorKind, EventStore, EventStoreError, McpRoute, MemoryEventStore, PeerAddr, Replay,
+    ServerOptions, SessionId, StreamKey, serve, serve_layered, serve_with, shutdown_signal,
 };

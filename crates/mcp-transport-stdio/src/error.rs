@@ -5,16 +5,36 @@ use std::{fmt, io};
 
 use mcp_protocol::{Closed, InvalidServer};
 
-/// The reason why serving a pipe failed. The accessors tell its kind.
+/// The reason why serving a pipe failed; [`kind`](Self::kind) tells programs what failed. None can be
+/// retried on the same pipe.
 ///
 /// A client that closes its end is not an error.
 pub struct Error {
-    kind: ErrorKind,
+    problem: Problem,
     source: Option<io::Error>,
 }
 
+/// What failed: see [`Error::kind`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The configuration of the server is invalid, for example because two tools have the same name.
+    InvalidServer,
+    /// Stdin or stdout cannot be used.
+    Open,
+    /// Stdin and stdout are already being served by this process.
+    Busy,
+    /// Reading failed.
+    Read,
+    /// Writing failed.
+    Write,
+    /// The peer did not read for longer than
+    /// [`StdioOptions::with_write_timeout`](crate::StdioOptions::with_write_timeout) allows.
+    WriteTimeout,
+}
+
 #[derive(Debug)]
-pub(crate) enum ErrorKind {
+pub(crate) enum Problem {
     InvalidServer(InvalidServer),
     Open(&'static str),
     Read,
@@ -24,41 +44,56 @@ pub(crate) enum ErrorKind {
 }
 
 impl Error {
-    pub(crate) fn new(kind: ErrorKind, source: io::Error) -> Self {
+    pub(crate) fn new(problem: Problem, source: io::Error) -> Self {
         let source = Some(source);
-        Self { kind, source }
+        Self { problem, source }
+    }
+
+    /// Returns what failed.
+    pub fn kind(&self) -> ErrorKind {
+        match self.problem {
+            Problem::InvalidServer(_) => ErrorKind::InvalidServer,
+            Problem::Open(_) => ErrorKind::Open,
+            Problem::Busy => ErrorKind::Busy,
+            Problem::Read => ErrorKind::Read,
+            Problem::Write => ErrorKind::Write,
+            Problem::Stalled(_) => ErrorKind::WriteTimeout,
+        }
     }
 
     /// Returns whether the pipe failed after it was opened.
     pub fn is_closed(&self) -> bool {
         matches!(
-            self.kind,
-            ErrorKind::Read | ErrorKind::Write | ErrorKind::Stalled(_)
+            self.problem,
+            Problem::Read | Problem::Write | Problem::Stalled(_)
         )
     }
 
     /// Returns whether the peer did not read for longer than
     /// [`StdioOptions::with_write_timeout`](crate::StdioOptions::with_write_timeout) allows.
     pub fn is_timeout(&self) -> bool {
-        matches!(self.kind, ErrorKind::Stalled(_))
+        matches!(self.problem, Problem::Stalled(_))
     }
 }
 
-impl From<ErrorKind> for Error {
-    fn from(kind: ErrorKind) -> Self {
-        Self { kind, source: None }
+impl From<Problem> for Error {
+    fn from(problem: Problem) -> Self {
+        Self {
+            problem,
+            source: None,
+        }
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.kind {
-            ErrorKind::InvalidServer(error) => error.fmt(f),
-            ErrorKind::Open(what) => write!(f, "cannot use {what} for the protocol"),
-            ErrorKind::Read => f.write_str("reading from the peer failed"),
-            ErrorKind::Write => f.write_str("writing to the peer failed"),
-            ErrorKind::Stalled(limit) => f.write_str(&stall_text(*limit)),
-            ErrorKind::Busy => f.write_str(
+        match &self.problem {
+            Problem::InvalidServer(error) => error.fmt(f),
+            Problem::Open(what) => write!(f, "cannot use {what} for the protocol"),
+            Problem::Read => f.write_str("reading from the peer failed"),
+            Problem::Write => f.write_str("writing to the peer failed"),
+            Problem::Stalled(limit) => f.write_str(&stall_text(*limit)),
+            Problem::Busy => f.write_str(
                 "stdin and stdout are already being served; a process has only one of each, use \
                  serve_io for other streams",
             ),

@@ -65,7 +65,7 @@ mod stray;
 #[cfg(feature = "child")]
 pub use child::{ChildProcess, Stderr};
 pub use client::Pipe;
-pub use error::Error;
+pub use error::{Error, ErrorKind};
 pub use lines::{FramedLine, Lines};
 pub use memory::{InMemory, ServerEnd, duplex, in_memory};
 pub use options::StdioOptions;

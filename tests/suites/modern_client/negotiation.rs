@@ -209,7 +209,7 @@ async fn a_stateless_only_client_reports_an_older_server() {
 
     let none = modern().revision(Revision::V2025_11_25);
     let (_wire, transport) = PipeEnd::server();
-    assert_fails!(none.connect(transport).await, Error::Invalid(_));
+    assert_fails!(none.connect(transport).await, Error::Invalid { .. });
 }
 
 // proves: M-STDIO-027

@@ -127,7 +127,7 @@ async fn a_task_that_is_cancelled_or_gone_has_no_outcome() {
     let request = about(&mut wire, "tasks/get").await;
     wire.refuse(&request, -32602, "no such task").await;
     let error = calling.await.unwrap().unwrap_err();
-    let lost = matches!(&error, Error::TaskLost { task, reason } if task == ID && reason == "no such task");
+    let lost = matches!(&error, Error::TaskLost { task, reason, .. } if task == ID && reason == "no such task");
     assert!(lost, "{error}");
     quiet(&mut wire).await;
 }

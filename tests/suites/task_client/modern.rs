@@ -186,7 +186,7 @@ async fn a_task_ends_in_one_of_three_ways() {
 async fn a_task_that_ended_without_an_outcome_is_the_servers_fault() {
     let (mut wire, _client, calling) = created(client()).await;
     get(&mut wire, "completed", json!({})).await;
-    assert_fails!(calling.await.unwrap(), Error::Protocol(_));
+    assert_fails!(calling.await.unwrap(), Error::Protocol { .. });
 }
 
 // proves: M-TASK-039, M-TASK-042, CANC-006, CANC-019
@@ -243,7 +243,7 @@ async fn nothing_else_becomes_a_task() {
     let none: [(&str, &str); 0] = [];
     let calling = tokio::spawn(async move { client.get_prompt("p", none).await });
     wire.respond("prompts/get", working()).await;
-    assert_fails!(calling.await.unwrap(), Error::Protocol(_));
+    assert_fails!(calling.await.unwrap(), Error::Protocol { .. });
 }
 
 #[tokio::test(start_paused = true)]

@@ -59,6 +59,6 @@ pub use self::sign_in::{
 pub use self::signing_key::SigningKey;
 pub use self::store::{FileTokenStore, MemoryTokenStore, StoreLock, TokenStore};
 pub use self::user_agent::{AuthorizationSession, Callback, CustomUserAgent, Loopback, UserAgent};
-pub use crate::error::Error;
+pub use crate::error::{Error, ErrorKind};
 pub use crate::scopes::Scopes;
 pub use crate::web::{RequestBody, Resolver};

@@ -64,6 +64,6 @@ pub use self::introspection::{Introspection, IntrospectionBuilder};
 pub use self::jwt::{Algorithm, Jwks, Jwt, JwtBuilder};
 pub use self::static_tokens::{StaticTokens, static_tokens};
 pub use self::verify::{Rejection, Verify};
-pub use crate::error::Error;
+pub use crate::error::{Error, ErrorKind};
 pub use crate::scopes::Scopes;
 pub use crate::web::{RequestBody, Resolver};

@@ -341,7 +341,7 @@ impl ClientBuilder {
             .find(|identifier| !is_sound(identifier))
         {
             None => Ok(()),
-            Some(identifier) => Err(Error::Invalid(format!(
+            Some(identifier) => Err(Error::invalid(format!(
                 "extension {identifier:?}: the identifier needs a prefix, as in \"com.example/name\""
             ))),
         }
@@ -365,7 +365,7 @@ impl ClientBuilder {
         let roots = self
             .roots
             .transpose()
-            .map_err(|error| Error::Invalid(error.to_string()))?;
+            .map_err(|error| Error::invalid(error.to_string()))?;
         let approve = self.handlers.approve.clone();
         let progress = Arc::new(ProgressTable::default());
         let layers = self.handlers.custom.layers();

@@ -228,7 +228,7 @@ impl KnownTools {
             return Ok(());
         }
         let Some(content) = &result.structured_content else {
-            return Err(Error::Protocol(format!(
+            return Err(Error::protocol(format!(
                 "tool {tool:?} has an output schema but returned no structured output"
             )));
         };
@@ -253,7 +253,7 @@ impl KnownTools {
         };
         let arguments = arguments.to_string();
         let headers = params.headers_for(&arguments).map_err(|problem| {
-            Error::Invalid(format!("an argument of tool {name:?} at {problem}"))
+            Error::invalid(format!("an argument of tool {name:?} at {problem}"))
         })?;
         let owned = |(name, value): (&str, String)| (name.to_owned(), value);
         Ok(headers.into_iter().map(owned).collect())
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(headers(json!({ "region": null })).unwrap(), []);
         assert_eq!(headers(Value::Null).unwrap(), []);
         let large = headers(json!({ "limit": 9_007_199_254_740_992_u64 }));
-        assert!(matches!(large, Err(Error::Invalid(_))), "{large:?}");
+        assert!(matches!(large, Err(Error::Invalid { .. })), "{large:?}");
         assert_eq!(known.headers("unknown", &json!({})).unwrap(), []);
     }
 }

@@ -53,7 +53,7 @@ async fn pages<R, T>(
 where
     R: Request<Params = PaginatedRequestParams> + 'static,
 {
-    let endless = |what: String| (Error::Protocol(format!("{} {what}", R::METHOD)), false);
+    let endless = |what: String| (Error::protocol(format!("{} {what}", R::METHOD)), false);
     let mut items = Vec::new();
     let mut seen = HashSet::new();
     let mut params = PaginatedRequestParams::default();

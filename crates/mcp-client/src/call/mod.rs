@@ -41,7 +41,7 @@ pub struct Call<R: Request> {
 impl<R: Request> Call<R> {
     pub(crate) fn new(shared: &Arc<Shared>, params: &R::Params) -> Self {
         let params = serde_json::to_value(params)
-            .map_err(|error| Error::Invalid(format!("the params cannot be sent: {error}")));
+            .map_err(|error| Error::invalid(format!("the params cannot be sent: {error}")));
         Self {
             params: params.map(Some),
             ..Self::without_params(shared)
@@ -131,5 +131,5 @@ impl<R: Request> fmt::Debug for Call<R> {
 fn level(params: Option<Value>) -> Result<LoggingLevel, Error> {
     let level = params.and_then(|mut params| params.get_mut("level").map(Value::take));
     serde_json::from_value(level.unwrap_or_default())
-        .map_err(|error| Error::Invalid(format!("invalid log level: {error}")))
+        .map_err(|error| Error::invalid(format!("invalid log level: {error}")))
 }

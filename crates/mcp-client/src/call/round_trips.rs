@@ -51,11 +51,11 @@ impl ResultKind {
         match kind.as_str() {
             "complete" => Ok(Self::Complete),
             "input_required" if may_require_input(method) => Ok(Self::InputRequired),
-            "input_required" => Err(Error::Protocol(format!(
+            "input_required" => Err(Error::protocol(format!(
                 "{method} was answered with input_required, which it does not allow"
             ))),
             CreateTaskResult::RESULT_TYPE if method == method::TOOLS_CALL => Ok(Self::Task),
-            CreateTaskResult::RESULT_TYPE => Err(Error::Protocol(format!(
+            CreateTaskResult::RESULT_TYPE => Err(Error::protocol(format!(
                 "{method} was answered with a task, which it does not allow"
             ))),
             other => Err(Error::UnknownResult {
@@ -89,10 +89,10 @@ impl<'a> InputRequired<'a> {
             state: present("requestState"),
         };
         match this.state {
-            Some(state) if !state.starts_with('"') => Err(Error::Protocol(format!(
+            Some(state) if !state.starts_with('"') => Err(Error::protocol(format!(
                 "{method} was answered with a requestState that is not a string"
             ))),
-            None if this.requests.is_none() => Err(Error::Protocol(format!(
+            None if this.requests.is_none() => Err(Error::protocol(format!(
                 "{method} was answered with neither input requests nor a requestState"
             ))),
             _ => Ok(this),
@@ -118,7 +118,7 @@ impl<'a> InputRequired<'a> {
         let mut started = Vec::new();
         for request in members(self.requests.unwrap_or("{}")) {
             let (key, request) = request.map_err(|error| {
-                Error::Protocol(format!("{} was answered with {error}", self.method))
+                Error::protocol(format!("{} was answered with {error}", self.method))
             })?;
             started.push(start_handler(self.method, handlers, key, request)?);
         }
@@ -142,7 +142,7 @@ pub(crate) fn start_handler(
 ) -> Result<(String, Reply), Error> {
     let requested = member(request, "method").and_then(|text| decode::<String>(text).ok());
     let requested = requested.ok_or_else(|| {
-        Error::Protocol(format!("input request {} has no method", quote(key, 64)))
+        Error::protocol(format!("input request {} has no method", quote(key, 64)))
     })?;
     let reply = guarded(|| handlers.answer(&requested, member(request, "params")));
     match reply.and_then(|reply| reply) {
@@ -279,7 +279,7 @@ mod tests {
         assert!(matches!(kind(tool, asks), Ok(ResultKind::InputRequired)));
         assert!(matches!(
             kind(method::TOOLS_LIST, asks),
-            Err(Error::Protocol(_))
+            Err(Error::Protocol { .. })
         ));
         let Err(other) = kind(tool, r#"{"resultType":"hologram"}"#) else {
             panic!("a kind of an extension")
@@ -301,7 +301,7 @@ mod tests {
             method::TOOLS_LIST,
         ] {
             let refused = ResultKind::of(method, &task);
-            assert!(matches!(refused, Err(Error::Protocol(_))), "{method}");
+            assert!(matches!(refused, Err(Error::Protocol { .. })), "{method}");
         }
     }
 }

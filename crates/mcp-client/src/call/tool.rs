@@ -118,11 +118,11 @@ impl ToolCall {
         let result = self.await?;
         if result.is_error == Some(true) {
             let text: String = result.joined_text().chars().take(512).collect();
-            return Err(Error::Protocol(format!("tool {name:?} failed: {text}")));
+            return Err(Error::protocol(format!("tool {name:?} failed: {text}")));
         }
         let text = result
             .structured_content
-            .ok_or_else(|| Error::Protocol(format!("tool {name:?} returned no structured output")))?
+            .ok_or_else(|| Error::protocol(format!("tool {name:?} returned no structured output")))?
             .to_string();
         mcp_jsonrpc::decode(&text).map_err(|problem| {
             let pointer = format!("/structuredContent{}", problem.pointer());
@@ -139,7 +139,7 @@ impl ToolCall {
         let arguments = match self.arguments {
             Value::Null | Value::Object(_) => self.arguments,
             other => {
-                return Err(Error::Invalid(format!(
+                return Err(Error::invalid(format!(
                     "tool arguments must be a JSON object, not {other}"
                 )));
             }
@@ -147,7 +147,7 @@ impl ToolCall {
         if let Some(approve) = &shared.approve
             && !approve(&self.name, &arguments)
         {
-            return Err(Error::Invalid(format!(
+            return Err(Error::invalid(format!(
                 "the call of tool {:?} was not approved",
                 self.name
             )));
@@ -194,7 +194,7 @@ impl ToolCall {
 }
 
 fn metadata(task: &TaskMetadata) -> Result<Value, Error> {
-    serde_json::to_value(task).map_err(|error| Error::Invalid(error.to_string()))
+    serde_json::to_value(task).map_err(|error| Error::invalid(error.to_string()))
 }
 
 /// The params that a round trip adds to the call.
@@ -209,7 +209,7 @@ impl InputParams {
         if let Some(responses) = self.responses {
             let responses = serde_json::to_value(responses);
             params["inputResponses"] =
-                responses.map_err(|error| Error::Invalid(error.to_string()))?;
+                responses.map_err(|error| Error::invalid(error.to_string()))?;
         }
         if let Some(state) = self.state {
             params["requestState"] = Value::String(state);

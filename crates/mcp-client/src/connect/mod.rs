@@ -65,7 +65,7 @@ impl ConnectOptions {
         inbound: &Arc<ClientInbound>,
     ) -> Result<Connected, Error> {
         if self.policy.revisions().next().is_none() {
-            return Err(Error::Invalid(format!(
+            return Err(Error::invalid(format!(
                 "no revision up to {} is of the chosen kind",
                 self.policy.newest
             )));
@@ -174,7 +174,7 @@ impl Connector<'_> {
                 | ProbeStep::Surface
                 | ProbeStep::NothingInCommon
                 | ProbeStep::Unknown => {
-                    return Err(Error::Invalid(
+                    return Err(Error::invalid(
                         "there is no revision to start with".to_owned(),
                     ));
                 }
@@ -246,7 +246,7 @@ impl Connector<'_> {
         let mut capabilities = options.capabilities.clone();
         downgrade::client_capabilities(&mut capabilities, rules);
         let params = InitializeRequestParams::new(offered, capabilities, info);
-        let params = serde_json::to_vec(&params).map_err(|e| Error::Invalid(e.to_string()))?;
+        let params = serde_json::to_vec(&params).map_err(|e| Error::invalid(e.to_string()))?;
         let link = self.connection.link();
         let limit = options.timeouts.idle.min(options.timeouts.total);
         let call = link.request(method::INITIALIZE, Some(params));
@@ -335,7 +335,7 @@ impl DiscoverReply {
             Self::Rejected(error) => Error::Rejected(error),
             Self::TimedOut(error) | Self::Closed(error) => error,
             Self::Discovered(..) | Self::UnknownProtocol => {
-                Error::Protocol("the server does not say which revisions it supports".to_owned())
+                Error::protocol("the server does not say which revisions it supports".to_owned())
             }
         }
     }

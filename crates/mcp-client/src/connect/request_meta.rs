@@ -45,7 +45,7 @@ impl MetaTemplate {
         let extensions = capabilities.extensions.as_ref();
         let tasks = extensions.is_some_and(|all| all.contains_key(v2026_07_28::TASKS_EXTENSION));
         let text = |value: Result<String, serde_json::Error>| {
-            value.map_err(|error| Error::Invalid(error.to_string()))
+            value.map_err(|error| Error::invalid(error.to_string()))
         };
         let mut fixed = format!("\"{PROTOCOL_VERSION_KEY}\":\"{revision}\"").into_bytes();
         if let Some(info) = info {

@@ -31,7 +31,7 @@ impl Custom {
         let mut names = self.methods.keys().chain(self.notifications.keys());
         match names.find(|name| gate::is_core_method(name)) {
             None => Ok(()),
-            Some(name) => Err(Error::Invalid(format!(
+            Some(name) => Err(Error::invalid(format!(
                 "method {name:?}: the protocol has this name; choose another one, such as \
                  \"com.example/name\""
             ))),

@@ -221,11 +221,11 @@ impl TaskHandle {
             if client.revision().is_stateless() && !self.shared.has_tasks() {
                 let problem = "the client did not declare tasks; call ClientBuilder::task_calls before \
                  connecting";
-                return Err(Error::Invalid(problem.to_owned()));
+                return Err(Error::invalid(problem.to_owned()));
             }
             return Ok(());
         }
-        Err(Error::Invalid(format!(
+        Err(Error::invalid(format!(
             "the task was created with revision {}, but this connection uses {}",
             task.revision(),
             client.revision()

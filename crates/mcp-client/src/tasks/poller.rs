@@ -169,7 +169,7 @@ impl<'a> TaskPoller<'a> {
             }
         }
         if self.started.len() > MAX_INPUT_REQUESTS {
-            return Err(Error::Protocol(format!(
+            return Err(Error::protocol(format!(
                 "a task has more than {MAX_INPUT_REQUESTS} input requests"
             )));
         }
@@ -235,7 +235,7 @@ impl<'a> TaskPoller<'a> {
         }
         let missing = |what| {
             let words = message().unwrap_or_default();
-            Error::Protocol(format!(
+            Error::protocol(format!(
                 "a task with status {} has no {what}: {words}",
                 now.state.status
             ))

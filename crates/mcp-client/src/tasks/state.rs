@@ -110,7 +110,7 @@ impl Snapshot {
             return Ok(Vec::new());
         };
         let all: Result<Vec<_>, _> = members(input_requests).collect();
-        all.map_err(|error| Error::Protocol(format!("invalid inputRequests of a task: {error}")))
+        all.map_err(|error| Error::protocol(format!("invalid inputRequests of a task: {error}")))
     }
 
     /// Returns the result, if the task contains it.

@@ -7,6 +7,7 @@ use std::fmt;
 pub struct TransportError {
     message: String,
     unknown_protocol: bool,
+    temporary: bool,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -16,6 +17,7 @@ impl TransportError {
         Self {
             message: message.into(),
             unknown_protocol: false,
+            temporary: false,
             source: None,
         }
     }
@@ -31,6 +33,19 @@ impl TransportError {
     /// Returns whether the server was reached, but its response was not MCP.
     pub fn is_unknown_protocol(&self) -> bool {
         self.unknown_protocol
+    }
+
+    /// Marks the failure as temporary: the peer was unreachable, too busy or interrupted, and the same
+    /// message may be accepted later.
+    #[must_use]
+    pub fn as_temporary(mut self) -> Self {
+        self.temporary = true;
+        self
+    }
+
+    /// Returns whether the same message may be accepted later without a change.
+    pub fn is_temporary(&self) -> bool {
+        self.temporary
     }
 
     /// Sets the source of the error.

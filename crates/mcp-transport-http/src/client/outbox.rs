@@ -201,12 +201,15 @@ pub(crate) async fn deliver(
     match timeout(limit, attempt).await {
         Ok(Ok(done)) => done,
         Ok(Err(broken)) => Err(DeliveryError::Failed(broken.into_error())),
-        Err(_) => Err(DeliveryError::Failed(TransportError::new(format!(
-            "{} did not accept a message within {} s, the limit of \
+        Err(_) => Err(DeliveryError::Failed(
+            TransportError::new(format!(
+                "{} did not accept a message within {} s, the limit of \
              ClientOptions::with_delivery_timeout",
-            state.http.endpoint,
-            limit.as_secs_f64()
-        )))),
+                state.http.endpoint,
+                limit.as_secs_f64()
+            ))
+            .as_temporary(),
+        )),
     }
 }
 

@@ -54,9 +54,9 @@ impl Endpoint {
     pub fn with_options(server: impl IntoService, options: ServerOptions) -> Result<Self, Error> {
         let service = server
             .into_service()
-            .map_err(|error| Error::invalid(error.to_string()))?;
+            .map_err(|error| Error::invalid_server(&error))?;
         if let Some(problem) = options.problem() {
-            return Err(Error::invalid(problem));
+            return Err(Error::invalid_options(problem));
         }
         service.start();
         let options = Arc::new(options);

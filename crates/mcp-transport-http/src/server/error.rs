@@ -3,24 +3,73 @@
 use std::fmt;
 use std::io;
 
-/// The reason why a server cannot be served over HTTP. The text says what to change.
+use mcp_protocol::InvalidServer;
+
+/// The reason why a server cannot be served over HTTP. The text says what to change;
+/// [`kind`](Self::kind) tells programs what failed.
+///
+/// It can be created from an [`io::Error`], so that `?` works on the listener of a program too:
+///
+/// ```no_run
+/// # use mcp_protocol::IntoService;
+/// use mcp_transport_http::{Endpoint, Error, serve_with, shutdown_signal};
+/// use tokio::net::TcpListener;
+///
+/// async fn run(server: impl IntoService) -> Result<(), Error> {
+///     let endpoint = Endpoint::new(server)?;
+///     let listener = TcpListener::bind("127.0.0.1:8000").await?;
+///     serve_with(listener, endpoint, shutdown_signal()).await
+/// }
+/// ```
 pub struct Error {
+    kind: ErrorKind,
     message: String,
-    source: Option<io::Error>,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+/// What failed: see [`Error::kind`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The configuration of the server is invalid, for example because two tools have the same name.
+    InvalidServer,
+    /// An option of [`ServerOptions`](crate::ServerOptions) is invalid.
+    InvalidOptions,
+    /// The address cannot be used. Another attempt can succeed after the cause has ended, for example
+    /// when another process has released the port.
+    Listen,
 }
 
 impl Error {
-    pub(crate) fn invalid(message: String) -> Self {
+    pub(crate) fn invalid_server(error: &InvalidServer) -> Self {
         Self {
+            kind: ErrorKind::InvalidServer,
+            message: error.to_string(),
+            source: None,
+        }
+    }
+
+    pub(crate) fn invalid_options(message: String) -> Self {
+        Self {
+            kind: ErrorKind::InvalidOptions,
             message,
             source: None,
         }
     }
 
-    pub(crate) fn listen(source: io::Error) -> Self {
+    /// Returns what failed.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+}
+
+impl From<io::Error> for Error {
+    /// Creates an error of the listener.
+    fn from(source: io::Error) -> Self {
         Self {
+            kind: ErrorKind::Listen,
             message: "cannot listen on the address".to_owned(),
-            source: Some(source),
+            source: Some(source.into()),
         }
     }
 }
@@ -44,6 +93,19 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.source.as_ref().map(|source| source as _)
+        self.source.as_deref().map(|source| source as _)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_listener_keeps_its_cause() {
+        let error = Error::from(io::Error::from(io::ErrorKind::AddrInUse));
+        assert_eq!(error.kind(), ErrorKind::Listen);
+        assert!(std::error::Error::source(&error).is_some());
+        assert!(format!("{error:?}").contains("address in use"), "{error:?}");
     }
 }

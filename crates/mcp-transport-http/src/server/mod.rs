@@ -24,7 +24,7 @@ pub(crate) mod stream;
 
 pub use cors::{CORS_METHODS, CORS_REQUEST_HEADERS, CORS_RESPONSE_HEADERS};
 pub use endpoint::Endpoint;
-pub use error::Error;
+pub use error::{Error, ErrorKind};
 pub use listener::connection::McpRoute;
 pub use listener::{serve, serve_layered, serve_with, shutdown_signal};
 pub use options::ServerOptions;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mcp_protocol::CallError;
 use mcp_transport_http::HttpTransport;
 use mcp_types::method;
 use serde_json::json;
@@ -30,7 +31,11 @@ async fn the_error_of_a_rejection_has_server_status_body_and_advice() {
         let seen = pair.server.expect(method::TOOLS_CALL).await;
         let error = json!({"code": -32000, "message": "not\ntoday"});
         seen.json_body(status, &json!({"jsonrpc": "2.0", "error": error}));
-        let error = failure(call).await;
+        let Err(CallError::Failed(error)) = call.await.unwrap() else {
+            panic!("{status} must be a failure");
+        };
+        assert_eq!(error.is_temporary(), status == 429 || status >= 500);
+        let error = error.to_string();
         assert!(
             error.starts_with(&format!("{URL} refused tools/call: {status}")),
             "{error}"

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_protocol::{IntoService, InvalidServer, MuxLimits, Service};
-use mcp_transport_stdio::{StdioOptions, in_memory, serve_io, serve_io_with};
+use mcp_transport_stdio::{ErrorKind, StdioOptions, in_memory, serve_io, serve_io_with};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
@@ -204,6 +204,7 @@ async fn a_client_that_does_not_read_is_disconnected() {
         .await
         .unwrap_err();
     assert!(error.is_timeout() && error.is_closed());
+    assert_eq!(error.kind(), ErrorKind::WriteTimeout);
     assert_eq!(
         error.to_string(),
         "the peer read nothing for 30 s, the limit of StdioOptions::with_write_timeout"
@@ -299,6 +300,7 @@ async fn an_invalid_server_is_not_served() {
     let error = serve_io(Invalid, read, write).await.unwrap_err();
     assert_eq!(format!("{error:?}"), "tool \"a\" is registered twice");
     assert!(!error.is_closed());
+    assert_eq!(error.kind(), ErrorKind::InvalidServer);
     let error = try_connect(in_memory(Invalid)).await.unwrap_err();
     assert_eq!(error.to_string(), "tool \"a\" is registered twice");
 }

@@ -83,10 +83,14 @@ pub(crate) fn is_repeatable(method: &str) -> bool {
 }
 
 pub(crate) fn may_have_run(error: TransportError, method: &str) -> TransportError {
-    TransportError::new(format!(
-        "{error}; {method} may have run, so it was not repeated"
-    ))
-    .with_source(error)
+    let text = format!("{error}; {method} may have run, so it was not repeated");
+    let is_temporary = error.is_temporary();
+    let error = TransportError::new(text).with_source(error);
+    if is_temporary {
+        error.as_temporary()
+    } else {
+        error
+    }
 }
 
 /// The request to which a response belongs.

@@ -123,7 +123,11 @@ impl Refusal {
         if let Some(advice) = self.advice() {
             add(&advice);
         }
-        TransportError::new(text)
+        let error = TransportError::new(text);
+        match self.status.as_u16() {
+            408 | 429 | 500..=599 => error.as_temporary(),
+            _ => error,
+        }
     }
 
     fn advice(&self) -> Option<String> {

@@ -90,4 +90,5 @@ fn session_lost_error(state: &ClientState, method: &str, seen: bool) -> Transpor
     TransportError::new(format!(
         "{endpoint} had lost the session; a new session is open; {method} was not repeated, {ran}"
     ))
+    .as_temporary()
 }

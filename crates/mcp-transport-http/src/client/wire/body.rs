@@ -101,7 +101,7 @@ impl EventReader {
                 Some(Err(error)) => {
                     let text = format!("the stream was interrupted: {}", error_chain(&*error));
                     return Err(ReadError::Interrupted(
-                        TransportError::new(text).with_source(error),
+                        TransportError::new(text).as_temporary().with_source(error),
                     ));
                 }
                 None => return Ok(None),

@@ -225,9 +225,9 @@ fn broken(request: &OutgoingRequest, target: &ServerUrl, error: BoxError) -> Sen
     let reason = error_chain(&*error);
     if is_unreached(&*error) {
         let text = format!("{target} cannot be reached: {reason}");
-        SendError::Unreachable(TransportError::new(text).with_source(error))
+        SendError::Unreachable(TransportError::new(text).as_temporary().with_source(error))
     } else {
         let text = format!("{} {target} failed: {reason}", request.method());
-        SendError::Interrupted(TransportError::new(text).with_source(error))
+        SendError::Interrupted(TransportError::new(text).as_temporary().with_source(error))
     }
 }

@@ -56,7 +56,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// they end.
 pub async fn serve(address: impl ToSocketAddrs, server: impl IntoService) -> Result<(), Error> {
     let endpoint = Endpoint::new(server)?;
-    let listener = TcpListener::bind(address).await.map_err(Error::listen)?;
+    let listener = TcpListener::bind(address).await?;
     serve_with(listener, endpoint, shutdown_signal()).await
 }
 
@@ -130,7 +130,7 @@ async fn serve_route(
     route: impl Dispatch,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), Error> {
-    let address = listener.local_addr().map_err(Error::listen)?;
+    let address = listener.local_addr()?;
     if !address.ip().is_loopback() && endpoint.options().hosts.is_loopback_only() {
         tracing::warn!(
             %address,
