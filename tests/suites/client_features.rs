@@ -111,7 +111,7 @@ async fn a_list_that_needs_too_much_memory_is_an_error() {
     let tool = json!({ "name": "t2", "inputSchema": schema });
     wire.answer(&request, json!({ "tools": [tool] })).await;
     let error = listing.await.unwrap().unwrap_err().to_string();
-    assert!(error.contains("Builder::max_list_bytes"), "{error}");
+    assert!(error.contains("ClientBuilder::max_list_bytes"), "{error}");
 }
 
 // proves: PAGE-001, PAGE-007, PAGE-008, PAGE-009, PAGE-010, PROMPT-020, M-PAGE-001, M-PAGE-005, M-PAGE-006, M-PAGE-007, M-PROMPT-014, M-PAGE-008

@@ -10,7 +10,7 @@ use mcp_protocol::{Closed, InvalidServer};
 ///
 /// A client that closes its end is not an error.
 pub struct Error {
-    problem: Problem,
+    problem: Repr,
     source: Option<io::Error>,
 }
 
@@ -34,7 +34,7 @@ pub enum ErrorKind {
 }
 
 #[derive(Debug)]
-pub(crate) enum Problem {
+pub(crate) enum Repr {
     InvalidServer(InvalidServer),
     Open(&'static str),
     Read,
@@ -44,7 +44,7 @@ pub(crate) enum Problem {
 }
 
 impl Error {
-    pub(crate) fn new(problem: Problem, source: io::Error) -> Self {
+    pub(crate) fn new(problem: Repr, source: io::Error) -> Self {
         let source = Some(source);
         Self { problem, source }
     }
@@ -52,32 +52,29 @@ impl Error {
     /// Returns what failed.
     pub fn kind(&self) -> ErrorKind {
         match self.problem {
-            Problem::InvalidServer(_) => ErrorKind::InvalidServer,
-            Problem::Open(_) => ErrorKind::Open,
-            Problem::Busy => ErrorKind::Busy,
-            Problem::Read => ErrorKind::Read,
-            Problem::Write => ErrorKind::Write,
-            Problem::Stalled(_) => ErrorKind::WriteTimeout,
+            Repr::InvalidServer(_) => ErrorKind::InvalidServer,
+            Repr::Open(_) => ErrorKind::Open,
+            Repr::Busy => ErrorKind::Busy,
+            Repr::Read => ErrorKind::Read,
+            Repr::Write => ErrorKind::Write,
+            Repr::Stalled(_) => ErrorKind::WriteTimeout,
         }
     }
 
     /// Returns whether the pipe failed after it was opened.
     pub fn is_closed(&self) -> bool {
-        matches!(
-            self.problem,
-            Problem::Read | Problem::Write | Problem::Stalled(_)
-        )
+        matches!(self.problem, Repr::Read | Repr::Write | Repr::Stalled(_))
     }
 
     /// Returns whether the peer did not read for longer than
     /// [`StdioOptions::with_write_timeout`](crate::StdioOptions::with_write_timeout) allows.
     pub fn is_timeout(&self) -> bool {
-        matches!(self.problem, Problem::Stalled(_))
+        matches!(self.problem, Repr::Stalled(_))
     }
 }
 
-impl From<Problem> for Error {
-    fn from(problem: Problem) -> Self {
+impl From<Repr> for Error {
+    fn from(problem: Repr) -> Self {
         Self {
             problem,
             source: None,
@@ -88,12 +85,12 @@ impl From<Problem> for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.problem {
-            Problem::InvalidServer(error) => error.fmt(f),
-            Problem::Open(what) => write!(f, "cannot use {what} for the protocol"),
-            Problem::Read => f.write_str("reading from the peer failed"),
-            Problem::Write => f.write_str("writing to the peer failed"),
-            Problem::Stalled(limit) => f.write_str(&stall_text(*limit)),
-            Problem::Busy => f.write_str(
+            Repr::InvalidServer(error) => error.fmt(f),
+            Repr::Open(what) => write!(f, "cannot use {what} for the protocol"),
+            Repr::Read => f.write_str("reading from the peer failed"),
+            Repr::Write => f.write_str("writing to the peer failed"),
+            Repr::Stalled(limit) => f.write_str(&stall_text(*limit)),
+            Repr::Busy => f.write_str(
                 "stdin and stdout are already being served; a process has only one of each, use \
                  serve_io for other streams",
             ),

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use crate::driver::spawner::{Spawner, Threads};
 use crate::driver::{Driver, Role};
-use crate::error::{End, Error, Problem};
+use crate::error::{End, Error, Repr};
 use crate::options::StdioOptions;
 use crate::standard;
 
@@ -49,7 +49,7 @@ pub async fn serve(server: impl IntoService) -> Result<(), Error> {
 /// # Cancel safety
 /// As [`serve`].
 pub async fn serve_with(server: impl IntoService, options: StdioOptions) -> Result<(), Error> {
-    let service = server.into_service().map_err(Problem::InvalidServer)?;
+    let service = server.into_service().map_err(Repr::InvalidServer)?;
     let (reader, writer, restore) = standard::open(options.guard)?;
     let threads = Threads::Separate;
     let result = serve_on(service, (reader, writer), threads, &options).await;
@@ -96,7 +96,7 @@ where
     R: AsyncRead + Unpin + Send,
     W: AsyncWrite + Unpin + Send,
 {
-    let service = server.into_service().map_err(Problem::InvalidServer)?;
+    let service = server.into_service().map_err(Repr::InvalidServer)?;
     serve_on(service, (read, write), Threads::Runtime, &options).await
 }
 
@@ -141,13 +141,13 @@ fn outcome(end: End) -> (Closed, Result<(), Error>) {
         end if end.is_peer_gone() => (end.into_closed(), Ok(())),
         End::Read(error) => {
             let reason = Closed::io(copy(&error));
-            (reason, Err(Error::new(Problem::Read, error)))
+            (reason, Err(Error::new(Repr::Read, error)))
         }
         End::Write(error) => {
             let reason = Closed::io(copy(&error));
-            (reason, Err(Error::new(Problem::Write, error)))
+            (reason, Err(Error::new(Repr::Write, error)))
         }
-        End::Stalled(limit) => (end.into_closed(), Err(Problem::Stalled(limit).into())),
+        End::Stalled(limit) => (end.into_closed(), Err(Repr::Stalled(limit).into())),
         end => (end.into_closed(), Ok(())),
     }
 }

@@ -246,7 +246,7 @@ async fn without_sessions_no_state_is_stored_and_the_header_names_the_revision()
 #[tokio::test(start_paused = true)]
 async fn a_stream_does_not_prolong_the_life_of_its_session() {
     let lifetime = Duration::from_secs(3_600);
-    let options = Options::new().with_max_session_lifetime(lifetime);
+    let options = ServerOptions::new().with_max_session_lifetime(lifetime);
     let endpoint = with(&Gate::new(), options);
     let peer = Peer::open(&endpoint).await;
     let mut stream = peer.get(None).await;

@@ -136,7 +136,7 @@ async fn t07_a_compressed_body_is_refused() {
 // released afterwards.
 #[tokio::test]
 async fn t07_bodies_share_a_limit() {
-    let options = Options::new()
+    let options = ServerOptions::new()
         .with_max_total_body_bytes(100_000)
         .with_client_share(100);
     let served = RunningServer::start(server(&Gate::new()), options).await;

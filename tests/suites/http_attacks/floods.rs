@@ -13,7 +13,9 @@ use crate::prelude::*;
 #[tokio::test]
 async fn t18_at_the_limit_requests_are_rejected_at_once() {
     let gate = Gate::new();
-    let options = Options::new().with_max_in_flight(8).with_client_share(100);
+    let options = ServerOptions::new()
+        .with_max_in_flight(8)
+        .with_client_share(100);
     let served = RunningServer::start(server(&gate), options).await;
     let (mut conn, session) = served.open().await;
     let mut runs = Vec::new();
@@ -96,7 +98,7 @@ fn at(endpoint: &Endpoint, last: u8) -> Peer {
 // A client that opens sessions without end replaces its own, and others keep theirs.
 #[tokio::test]
 async fn t19_one_address_does_not_take_all_sessions() {
-    let options = Options::new().with_max_sessions(100);
+    let options = ServerOptions::new().with_max_sessions(100);
     let endpoint = Endpoint::with_options(server(&Gate::new()), options).unwrap();
     let mut other = at(&endpoint, 2);
     other.handshake("2025-11-25", json!({})).await;
@@ -117,7 +119,7 @@ async fn t19_one_address_does_not_take_all_sessions() {
 #[tokio::test]
 async fn t18_one_address_does_not_take_all_requests() {
     let gate = Gate::new();
-    let options = Options::new().with_max_in_flight(20);
+    let options = ServerOptions::new().with_max_in_flight(20);
     let endpoint = Endpoint::with_options(server(&gate), options).unwrap();
     let mut greedy = at(&endpoint, 1);
     greedy.handshake("2025-11-25", json!({})).await;
@@ -134,7 +136,12 @@ async fn t18_one_address_does_not_take_all_requests() {
     gate.started(12).await;
     let refused = greedy.tool(99, "echo", json!({"message": "x"})).await;
     assert_eq!(refused.status, 503);
-    assert!(refused.text().await.contains("Options::with_client_share"));
+    assert!(
+        refused
+            .text()
+            .await
+            .contains("ServerOptions::with_client_share")
+    );
     let mut other = at(&endpoint, 2);
     other.handshake("2025-11-25", json!({})).await;
     assert_eq!(

@@ -130,7 +130,7 @@ const CAP: usize = 16;
 
 /// A server with a low limit, a session, and a connection for frames.
 async fn attacked(gate: &Gate) -> (RunningServer, Session, Raw) {
-    let options = Options::new()
+    let options = ServerOptions::new()
         .with_max_in_flight(CAP)
         .with_client_share(100);
     let served = RunningServer::start(server(gate), options).await;

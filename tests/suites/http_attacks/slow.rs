@@ -342,7 +342,7 @@ async fn stalled(endpoint: Endpoint, bytes: usize) -> StatusCode {
 // A body that stops shortly before its end is rejected after a few seconds, and its memory is free.
 #[tokio::test(start_paused = true)]
 async fn t16_a_body_has_a_minimum_rate() {
-    let options = Options::new().with_max_receiving(2);
+    let options = ServerOptions::new().with_max_receiving(2);
     let endpoint = Endpoint::with_options(server(&Gate::new()), options).unwrap();
     let start = tokio::time::Instant::now();
     let slow = tokio::spawn(stalled(endpoint.clone(), (4 << 20) - 1));

@@ -109,8 +109,8 @@ impl<R: Request + 'static> Call<R> {
         let outcome = run(shared, &mut request).await?;
         if let Some(room) = room {
             let size = TreeSize::of(&outcome.raw).heap_bytes();
-            *room = room.checked_sub(size).ok_or_else(|| Error::Protocol(format!(
-                    "{method} has pages that need more memory in total than Builder::max_list_bytes allows, which is {} bytes",
+            *room = room.checked_sub(size).ok_or_else(|| Error::protocol(format!(
+                    "{method} has pages that need more memory in total than ClientBuilder::max_list_bytes allows, which is {} bytes",
                     shared.max_list_bytes
                 )))?;
         }

@@ -229,7 +229,7 @@ fn the_memory_store_rejects_tasks_beyond_its_limits_and_removes_none() {
     now(store.create(later)).unwrap();
     assert_eq!(store.len(), 1);
 
-    let store = MemoryStore::new().with_max_bytes(12_288);
+    let store = MemoryTaskStore::new().with_max_bytes(12_288);
     let large = "x".repeat(6_000);
     let heavy = |id: &str| Task::new(id, None, call(&json!(large).to_string()), START, None);
     now(store.create(heavy("a"))).unwrap();

@@ -9,7 +9,7 @@ use mcp_protocol::{Principal, Revision, Service};
 
 use crate::headers::PROTOCOL_VERSION;
 use crate::permit::{Capacity, Exhausted, Permit};
-use crate::server::options::Options;
+use crate::server::options::ServerOptions;
 use crate::server::request::admission;
 use crate::server::request::head::{DuplicateHeader, McpHeaders, RequestHead};
 use crate::server::response::refusal::{Refusal, unsupported};
@@ -70,13 +70,13 @@ impl EndpointState {
         if self.responses.used() > self.responses.limit() / 8 * 7 {
             return Err(Refusal::busy(
                 "other clients do not read their responses, and the limit of \
-                 Options::with_max_total_response_bytes is nearly reached; send again later",
+                 ServerOptions::with_max_total_response_bytes is nearly reached; send again later",
             ));
         }
         let permit = self.in_flight.try_acquire_for(|| head.owner());
         permit.map_err(|exhausted| match exhausted {
             Exhausted::Limit => Refusal::busy(format!(
-                "{} requests are in flight, the limit of Options::with_max_in_flight; \
+                "{} requests are in flight, the limit of ServerOptions::with_max_in_flight; \
                  send again later",
                 self.options.max_in_flight
             )),
@@ -90,7 +90,7 @@ impl EndpointState {
         permit.map_err(|exhausted| match exhausted {
             Exhausted::Limit => Refusal::busy(format!(
                 "the bodies of {} requests are being received, the limit of \
-                 Options::with_max_receiving; send again later",
+                 ServerOptions::with_max_receiving; send again later",
                 self.options.max_receiving
             )),
             Exhausted::Share => Refusal::share("requests that are being received"),
@@ -102,7 +102,7 @@ impl EndpointState {
         let permit = self.subscriptions.try_acquire_for(|| owner);
         permit.map_err(|exhausted| match exhausted {
             Exhausted::Limit => Refusal::busy(format!(
-                "{} subscriptions are open, the limit of Options::with_max_subscriptions; \
+                "{} subscriptions are open, the limit of ServerOptions::with_max_subscriptions; \
                  subscribe again later",
                 self.options.max_subscriptions
             )),

@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use self::pipe::{Reader, Writer, pipe};
 use crate::client::Pipe;
 use crate::driver::spawner::Threads;
-use crate::error::{Error, Problem};
+use crate::error::{Error, Repr};
 use crate::options::StdioOptions;
 use crate::server::serve_on;
 
@@ -125,7 +125,7 @@ impl ServerEnd {
     /// # Cancel safety
     /// Dropping the future ends the session and cancels its handlers.
     pub async fn serve(self, server: impl IntoService) -> Result<(), Error> {
-        let service = server.into_service().map_err(Problem::InvalidServer)?;
+        let service = server.into_service().map_err(Repr::InvalidServer)?;
         self.serve_with(service, StdioOptions::for_server()).await
     }
 

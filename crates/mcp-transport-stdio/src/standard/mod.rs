@@ -17,7 +17,7 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::error::{Error, Problem};
+use crate::error::{Error, Repr};
 #[cfg(not(unix))]
 use threads::{ThreadReader, ThreadWriter};
 
@@ -33,7 +33,7 @@ struct ExclusiveUse;
 impl ExclusiveUse {
     fn take() -> Result<Self, Error> {
         match TAKEN.swap(true, Ordering::AcqRel) {
-            true => Err(Problem::Busy.into()),
+            true => Err(Repr::Busy.into()),
             false => Ok(Self),
         }
     }
@@ -123,7 +123,7 @@ pub(crate) fn open(_guard: bool) -> Result<(Reader, Writer, Restore), Error> {
 }
 
 fn unusable(what: &'static str) -> impl FnOnce(io::Error) -> Error {
-    move |error| Error::new(Problem::Open(what), error)
+    move |error| Error::new(Repr::Open(what), error)
 }
 
 pub(crate) type Reader = Box<dyn AsyncRead + Send + Unpin>;

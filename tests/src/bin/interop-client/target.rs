@@ -146,7 +146,12 @@ impl Target {
         host.builder().roots([self.root("")])
     }
 
-    async fn start(&self, witness: &str, host: Host, builder: Builder) -> Result<Session, Fault> {
+    async fn start(
+        &self,
+        witness: &str,
+        host: Host,
+        builder: ClientBuilder,
+    ) -> Result<Session, Fault> {
         let builder = builder
             .timeouts(Timeouts::new(WAIT, Duration::from_secs(85)))
             .connect_timeout(WAIT);

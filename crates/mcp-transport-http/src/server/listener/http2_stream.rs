@@ -65,7 +65,7 @@ async fn serve(stream: impl Future<Output = ()>, chunk: Arc<ChunkState>, limit: 
         ready!(timer.as_mut().poll(cx));
         tracing::debug!(
             "reset a stream whose client did not read the response within \
-             Options::with_write_timeout"
+             ServerOptions::with_write_timeout"
         );
         Poll::Ready(())
     })

@@ -8,6 +8,7 @@ pub(crate) mod connection;
 mod http2;
 #[cfg(feature = "http2")]
 mod http2_stream;
+mod signal;
 mod timers;
 mod write_timeout;
 

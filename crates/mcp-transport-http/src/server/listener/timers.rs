@@ -19,7 +19,7 @@ use std::time::Duration;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use crate::permit::{Capacity, Permit};
-use crate::server::options::Options;
+use crate::server::options::ServerOptions;
 use crate::server::share::Owner;
 use crate::sync::lock;
 
@@ -242,8 +242,8 @@ impl ConnectionTimer {
         let grown = memory.try_grow(bytes, || self.peer.map(Owner::address));
         grown.map_err(|_| {
             io::Error::other(
-                "the heads and bodies in memory reach Options::with_max_total_body_bytes or \
-                 Options::with_client_share",
+                "the heads and bodies in memory reach ServerOptions::with_max_total_body_bytes or \
+                 ServerOptions::with_client_share",
             )
         })
     }
@@ -391,7 +391,7 @@ mod tests {
     }
 
     fn wheel(head: Duration) -> TimerWheel {
-        let options = Options::new().with_head_timeout(head);
+        let options = ServerOptions::new().with_head_timeout(head);
         TimerWheel::new(ConnectionLimits::new(&options), Capacity::new(0))
     }
 

@@ -105,7 +105,7 @@ mod tests {
     use tokio::time::{Instant, sleep};
 
     use super::*;
-    use crate::Options;
+    use crate::ServerOptions;
     use crate::permit::Capacity;
     use crate::server::listener::timers::ConnectionLimits;
     use crate::server::listener::timers::TimerWheel;
@@ -114,7 +114,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_connection_times_out_only_if_the_client_reads_nothing() {
-        let options = Options::new().with_write_timeout(LIMIT);
+        let options = ServerOptions::new().with_write_timeout(LIMIT);
         let mut wheel = TimerWheel::new(ConnectionLimits::new(&options), Capacity::new(0));
         let timer = wheel.register(None);
         let (near, mut far) = duplex(10);

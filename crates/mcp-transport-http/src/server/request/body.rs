@@ -9,7 +9,7 @@ use mcp_jsonrpc::TreeSize;
 use tokio::time::{Duration, Instant, timeout_at};
 
 use crate::permit::{Capacity, Exhausted, Permit};
-use crate::server::options::Options;
+use crate::server::options::ServerOptions;
 use crate::server::request::head::{McpHeaders, RequestHead};
 use crate::server::response::refusal::Refusal;
 use crate::server::state::EndpointState;
@@ -27,7 +27,7 @@ impl RequestBody {
     /// Adds the parsed form to the permit. Small objects need much more memory than their text.
     ///
     /// # Errors
-    /// More than `Options::with_max_total_body_bytes` would be in use.
+    /// More than `ServerOptions::with_max_total_body_bytes` would be in use.
     pub(crate) fn charge_tree(
         &mut self,
         head: &RequestHead,
@@ -140,7 +140,7 @@ impl Exhausted {
         match self {
             Self::Limit => Refusal::busy(format!(
                 "more than {} bytes of request bodies and of their parsed form are in memory, the \
-                 limit of Options::with_max_total_body_bytes; send again later",
+                 limit of ServerOptions::with_max_total_body_bytes; send again later",
                 in_memory.limit()
             )),
             Self::Share => Refusal::share("bytes of request bodies"),
@@ -152,7 +152,7 @@ impl Exhausted {
 const RATE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The bytes that have to arrive in an interval.
-fn bytes_due(options: &Options) -> usize {
+fn bytes_due(options: &ServerOptions) -> usize {
     let seconds = usize::try_from(RATE_INTERVAL.as_secs()).unwrap_or(1);
     options.min_body_rate.saturating_mul(seconds)
 }
@@ -166,7 +166,7 @@ struct Pace {
 }
 
 impl Pace {
-    fn new(options: &Options, received: usize) -> Self {
+    fn new(options: &ServerOptions, received: usize) -> Self {
         let now = Instant::now();
         Self {
             deadline: now + options.body_timeout,
@@ -180,13 +180,17 @@ impl Pace {
     }
 
     /// Checks a body that is still incomplete at [`next_check`](Self::next_check).
-    fn check(&mut self, options: &Options, received: usize) -> Result<(), Refusal> {
+    fn check(&mut self, options: &ServerOptions, received: usize) -> Result<(), Refusal> {
         let too_slow = |message| Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, message));
         if self.deadline <= self.next {
-            return too_slow("the request body was not received within Options::with_body_timeout");
+            return too_slow(
+                "the request body was not received within ServerOptions::with_body_timeout",
+            );
         }
         if received < self.due {
-            return too_slow("the request body arrives slower than Options::with_min_body_rate");
+            return too_slow(
+                "the request body arrives slower than ServerOptions::with_min_body_rate",
+            );
         }
         self.next += RATE_INTERVAL;
         self.due = received + bytes_due(options);

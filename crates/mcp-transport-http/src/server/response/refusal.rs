@@ -60,7 +60,7 @@ impl Refusal {
     /// More than half of a limit is in use, and the client has its share.
     pub(crate) fn share(what: &str) -> Self {
         Self::busy(format!(
-            "the client has its share of the {what}, the limit of Options::with_client_share; \
+            "the client has its share of the {what}, the limit of ServerOptions::with_client_share; \
              send again later"
         ))
     }

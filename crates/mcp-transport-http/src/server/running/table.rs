@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use mcp_protocol::{Closed, Exchange, Service};
 
 use crate::permit::{Capacity, Permit};
-use crate::server::options::Options;
+use crate::server::options::ServerOptions;
 use crate::server::session::HttpSession;
 use crate::sync::lock;
 
@@ -21,7 +21,7 @@ pub(crate) struct StatelessRequests {
 impl StatelessRequests {
     pub(crate) fn new(
         service: &Arc<dyn Service>,
-        options: &Arc<Options>,
+        options: &Arc<ServerOptions>,
         responses: &Capacity,
     ) -> Self {
         Self {

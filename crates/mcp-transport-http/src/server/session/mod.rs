@@ -14,7 +14,7 @@ use mcp_protocol::{
 use tokio::time::Instant;
 
 use crate::permit::Capacity;
-use crate::server::options::Options;
+use crate::server::options::ServerOptions;
 use crate::server::share::Owner;
 use crate::server::stream::{SessionIdentity, SessionStreams, Stream};
 
@@ -40,7 +40,7 @@ impl HttpSession {
     /// several clients share.
     pub(crate) fn new(
         inbound: Arc<ServerSession>,
-        options: &Arc<Options>,
+        options: &Arc<ServerOptions>,
         responses: &Capacity,
         identity: Option<SessionIdentity>,
         principal: Option<Principal>,
@@ -67,7 +67,7 @@ impl HttpSession {
     /// stateless revision.
     pub(crate) fn without_id(
         service: &Arc<dyn Service>,
-        options: &Arc<Options>,
+        options: &Arc<ServerOptions>,
         responses: &Capacity,
         revision: Option<mcp_protocol::Revision>,
     ) -> Arc<Self> {
@@ -111,11 +111,11 @@ impl HttpSession {
     }
 
     /// The reason why the session has expired, if it has.
-    pub(crate) fn expiry_reason(&self, options: &Options) -> Option<&'static str> {
+    pub(crate) fn expiry_reason(&self, options: &ServerOptions) -> Option<&'static str> {
         let age = self.created.elapsed();
         // An open stream does not prolong the session.
         if age >= options.max_session_lifetime && self.incoming.is_empty() {
-            return Some("the session reached Options::with_max_session_lifetime");
+            return Some("the session reached ServerOptions::with_max_session_lifetime");
         }
         if self.active.load(Ordering::Acquire) > 0 {
             return None;
@@ -123,7 +123,7 @@ impl HttpSession {
         let last_used = Duration::from_millis(self.last_used.load(Ordering::Relaxed));
         let idle = age.saturating_sub(last_used);
         if idle >= options.session_idle_timeout {
-            Some("the session was idle for Options::with_session_idle_timeout")
+            Some("the session was idle for ServerOptions::with_session_idle_timeout")
         } else if idle >= options.handshake_timeout && !self.inbound.session().is_open() {
             Some(
                 "notifications/initialized was not received within ServerOptions::with_handshake_timeout",

@@ -72,7 +72,7 @@ impl SessionTable {
     }
 
     /// Counts a session of this client.
-    fn reserve(&self, owner: Option<&Owner>, options: &Options) -> Result<(), NoRoom> {
+    fn reserve(&self, owner: Option<&Owner>, options: &ServerOptions) -> Result<(), NoRoom> {
         let others = self.len.fetch_add(1, Ordering::AcqRel);
         let counted = if others >= options.max_sessions {
             Err(NoRoom::All)
@@ -85,7 +85,7 @@ impl SessionTable {
         counted
     }
 
-    fn count(&self, owner: &Owner, others: usize, options: &Options) -> Result<(), NoRoom> {
+    fn count(&self, owner: &Owner, others: usize, options: &ServerOptions) -> Result<(), NoRoom> {
         let mut owners = lock(&self.owners);
         let count = owners.get(owner).copied().unwrap_or(0);
         match owner {
@@ -120,7 +120,7 @@ impl SessionTable {
 
     /// Ends the sessions that have been idle longest: of `owner`, or of any client without a
     /// principal. It ends several, because it visits every session.
-    fn evict(&self, owner: Option<&Owner>, options: &Options) {
+    fn evict(&self, owner: Option<&Owner>, options: &ServerOptions) {
         let mut idle: Vec<(Instant, SessionId)> = Vec::new();
         for shard in &self.shards {
             let shard = shard
@@ -139,7 +139,7 @@ impl SessionTable {
             if let Some(session) = self.remove(&id) {
                 tracing::debug!("ended an idle session to make room for others");
                 session.close(&Closed::protocol(
-                    "the session was idle while others were opened (Options::with_max_sessions)",
+                    "the session was idle while others were opened (ServerOptions::with_max_sessions)",
                 ));
             }
         }
@@ -281,7 +281,7 @@ impl<'a> SessionReservation<'a> {
     /// A limit is reached; the refusal names it.
     pub(crate) fn take(
         table: &'a SessionTable,
-        options: &Options,
+        options: &ServerOptions,
         owner: Option<Owner>,
     ) -> Result<Self, Refusal> {
         let reserve = || table.reserve(owner.as_ref(), options);

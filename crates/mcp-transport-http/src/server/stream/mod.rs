@@ -23,7 +23,7 @@ use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{Closed, Delivery, Outgoing, Principal};
 
 use crate::permit::{Capacity, Permit};
-use crate::server::options::Options;
+use crate::server::options::ServerOptions;
 use crate::server::request::head::RequestHead;
 use crate::server::session::id::SessionId;
 use crate::server::share::Owner;
@@ -34,7 +34,7 @@ use store::{Durability, StreamKey};
 
 /// State that the streams of one session share.
 pub(crate) struct SessionStreams {
-    pub(crate) options: Arc<Options>,
+    pub(crate) options: Arc<ServerOptions>,
     /// Bytes of responses and events that wait for their clients.
     pub(crate) responses: Capacity,
     /// None if nothing is kept between requests.
@@ -56,7 +56,7 @@ pub(crate) struct SessionIdentity {
 
 impl SessionStreams {
     pub(crate) fn new(
-        options: Arc<Options>,
+        options: Arc<ServerOptions>,
         responses: Capacity,
         identity: Option<SessionIdentity>,
         owner: Option<Owner>,
@@ -200,8 +200,8 @@ impl Stream {
             Ok(()) => Ok(memory),
             Err(_) => Err(ErrorObject::internal(format!(
                 "the request was processed, but its response of {bytes} bytes was dropped, because too \
-                 many responses wait for clients that do not read (Options::with_max_total_response_bytes, \
-                 Options::with_client_share)"
+                 many responses wait for clients that do not read (ServerOptions::with_max_total_response_bytes, \
+                 ServerOptions::with_client_share)"
             ))),
         }
     }

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 
 use crate::permit::Permit;
-use crate::server::options::Options;
+use crate::server::options::ServerOptions;
 use crate::server::response::body::{MIN_CHARGED, charged};
 use crate::server::stream::store::Durability;
 
