@@ -78,15 +78,36 @@ pub(crate) fn check_name(request: &Request<'_>, sent: Option<&str>) -> Result<()
     let Some(member) = name_member(&request.method) else {
         return Ok(());
     };
-    let found = request
-        .param_members()
-        .filter_map(Result::ok)
-        .find(|(key, _)| *key == member);
+    let found = sole_member(request.param_members().map_while(Result::ok), member)
+        .map_err(|problem| mismatch(format!("/{member}: {problem}")))?;
     // A value that is not a string is rejected later, with a better error.
-    let Some(name) = found.and_then(|(_, value)| read_string(value)) else {
+    let Some(name) = found.and_then(read_string) else {
         return Ok(());
     };
     check_value(NAME, sent, Some(&name))
+}
+
+/// Returns the text of a member that a header repeats. Its name must occur once and without escapes:
+/// otherwise the value that is compared could differ from the value that is used.
+///
+/// # Errors
+/// What is wrong with the name.
+fn sole_member<'a>(
+    all: impl Iterator<Item = (&'a str, &'a str)>,
+    name: &str,
+) -> Result<Option<&'a str>, &'static str> {
+    let mut found = None;
+    for (key, value) in all {
+        if key == name {
+            if found.replace(value).is_some() {
+                return Err("the member is repeated; send it once");
+            }
+        } else if key.contains('\\') && read_string(&format!("\"{key}\"")).as_deref() == Some(name)
+        {
+            return Err("the name of the member contains escapes; send it without them");
+        }
+    }
+    Ok(found)
 }
 
 /// Checks a header whose value may be encoded.

@@ -1,10 +1,10 @@
 //! Tool parameters that are repeated in HTTP headers (`x-mcp-header`).
 
-use mcp_jsonrpc::{ErrorObject, decode as decode_json, members, text_of};
+use mcp_jsonrpc::{ErrorObject, Request, decode as decode_json, members, text_of};
 use mcp_types::JsonObject;
 use serde_json::Value;
 
-use super::{KEYWORD, PARAM_PREFIX, check_value, decode, encode};
+use super::{KEYWORD, PARAM_PREFIX, check_value, decode, encode, mismatch, sole_member};
 
 /// The largest absolute value of an integer that all JSON implementations represent exactly.
 const SAFE: u64 = (1 << 53) - 1;
@@ -114,28 +114,47 @@ impl HeaderParams {
     pub fn headers_for(&self, arguments: &str) -> Result<Vec<(&str, String)>, String> {
         let mut headers = Vec::new();
         for param in &self.0 {
-            if let Some(value) = param.value(arguments)? {
+            let value = param.value(arguments);
+            if let Some(value) = value.map_err(|problem| param.explain(&problem))? {
                 headers.push((param.header.as_str(), encode(&value).into_owned()));
             }
         }
         Ok(headers)
     }
 
+    /// Checks the headers of a `tools/call` request against its arguments; `header` looks up a header.
+    ///
+    /// # Errors
+    /// A header is missing, invalid, or has another value than the argument; or the arguments are not
+    /// unique.
+    pub fn check_call<'a>(
+        &self,
+        request: &Request<'_>,
+        header: impl Fn(&str) -> Option<&'a str>,
+    ) -> Result<(), ErrorObject> {
+        let members = request.param_members().map_while(Result::ok);
+        let arguments = sole_member(members, "arguments")
+            .map_err(|problem| mismatch(format!("/arguments: {problem}")))?;
+        self.check(arguments.unwrap_or("{}"), header)
+    }
+
     /// Checks the headers of a call against its arguments; `header` looks up a header.
     ///
     /// # Errors
     /// A header is missing, invalid, or has another value than the argument.
-    pub fn check<'a>(
+    fn check<'a>(
         &self,
         arguments: &str,
         header: impl Fn(&str) -> Option<&'a str>,
     ) -> Result<(), ErrorObject> {
         for param in &self.0 {
-            // An argument of another type is rejected later, with a better error.
-            let Ok(body) = param.value(arguments) else {
-                continue;
-            };
             let sent = header(&param.header);
+            let body = match param.value(arguments) {
+                Ok(body) => body,
+                // An argument of another type is rejected later, with a better error.
+                Err(Unsendable::Type) if sent.is_none() => continue,
+                Err(problem) => return Err(mismatch(param.explain(&problem))),
+            };
             if let (Some(sent), Some(body)) = (sent.and_then(decode), &body)
                 && let (Ok(sent), Ok(body)) = (sent.parse::<f64>(), body.parse::<i64>())
                 && param.is_number(arguments)
@@ -151,39 +170,57 @@ impl HeaderParams {
     }
 }
 
+/// Why an argument does not fit into a header.
+enum Unsendable {
+    Type,
+    Number,
+    /// What is wrong with the name of a member.
+    Name(&'static str),
+}
+
 impl Param {
-    fn raw<'a>(&self, arguments: &'a str) -> Option<&'a str> {
+    fn raw<'a>(&self, arguments: &'a str) -> Result<Option<&'a str>, &'static str> {
         let mut at = arguments;
         for step in &self.path {
-            at = members(at)
-                .map_while(Result::ok)
-                .find(|(key, _)| key == step)?
-                .1;
+            match sole_member(members(at).map_while(Result::ok), step)? {
+                Some(value) => at = value,
+                None => return Ok(None),
+            }
         }
-        Some(at)
+        Ok(Some(at))
+    }
+
+    fn explain(&self, problem: &Unsendable) -> String {
+        let problem = match problem {
+            Unsendable::Type => "only strings, integers and booleans fit into a header",
+            Unsendable::Number => "only integers from -(2^53-1) to 2^53-1 fit into a header",
+            Unsendable::Name(problem) => problem,
+        };
+        format!("/{}: {problem}", self.path.join("/"))
     }
 
     fn is_number(&self, arguments: &str) -> bool {
-        self.raw(arguments)
-            .is_some_and(|raw| raw.starts_with(|c: char| c == '-' || c.is_ascii_digit()))
+        let raw = self.raw(arguments).ok().flatten();
+        raw.is_some_and(|raw| raw.starts_with(|c: char| c == '-' || c.is_ascii_digit()))
     }
 
     /// Returns the argument as text; `None` if it is absent or null.
-    fn value(&self, arguments: &str) -> Result<Option<String>, String> {
-        let Some(raw) = self.raw(arguments) else {
+    fn value(&self, arguments: &str) -> Result<Option<String>, Unsendable> {
+        let Some(raw) = self.raw(arguments).map_err(Unsendable::Name)? else {
             return Ok(None);
         };
-        let value: Value = decode_json(raw).map_err(|error| error.to_string())?;
-        let refuse = |what: &str| Err(format!("/{}: {what}", self.path.join("/")));
-        match value {
+        if raw.starts_with(['{', '[']) {
+            return Err(Unsendable::Type);
+        }
+        match decode_json(raw).map_err(|_| Unsendable::Type)? {
             Value::Null => Ok(None),
             Value::String(text) => Ok(Some(text)),
             Value::Bool(value) => Ok(Some(value.to_string())),
             Value::Number(number) => match whole(&number) {
                 Some(whole) if whole.unsigned_abs() <= SAFE => Ok(Some(whole.to_string())),
-                _ => refuse("only integers from -(2^53-1) to 2^53-1 fit into a header"),
+                _ => Err(Unsendable::Number),
             },
-            _ => refuse("only strings, integers and booleans fit into a header"),
+            _ => Err(Unsendable::Type),
         }
     }
 }
@@ -330,5 +367,28 @@ mod tests {
             let refused = with(region, limit).unwrap_err();
             assert_eq!(refused.code, ErrorCode::HEADER_MISMATCH);
         }
+    }
+
+    // The value that a header is compared with must be the value that the handler decodes.
+    #[test]
+    fn arguments_that_cannot_be_compared_are_rejected() {
+        let mirrored = mirrored(json!({
+            "region": {"type": "string", "x-mcp-header": "Region"},
+            "limit": {"type": "integer", "x-mcp-header": "Limit"}
+        }))
+        .unwrap();
+        for (arguments, region) in [
+            (r#"{"region":"eu","region":"us"}"#, Some("eu")),
+            (r#"{"\u0072egion":"us"}"#, None),
+            (r#"{"region":"eu","\u0072egion":"us"}"#, Some("eu")),
+            (r#"{"limit":9007199254740993}"#, None),
+            (r#"{"limit":1.5}"#, None),
+            (r#"{"region":{}}"#, Some("eu")),
+        ] {
+            let lookup = |name: &str| region.filter(|_| name == "Mcp-Param-Region");
+            let refused = mirrored.check(arguments, lookup).unwrap_err();
+            assert_eq!(refused.code, ErrorCode::HEADER_MISMATCH, "{arguments}");
+        }
+        mirrored.check(r#"{"region":{}}"#, |_| None).unwrap();
     }
 }

@@ -171,10 +171,7 @@ pub(crate) fn check_param_headers(
             )
         })?;
     }
-    let mut members = request.param_members().filter_map(Result::ok);
-    let arguments = members.find(|(key, _)| *key == "arguments");
-    let arguments = arguments.map_or("{}", |(_, arguments)| arguments);
-    mirrored.check(arguments, |name| {
+    mirrored.check_call(request, |name| {
         single_text(SingleHeader::of(headers, name)).ok().flatten()
     })
 }
