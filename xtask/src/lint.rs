@@ -29,5 +29,6 @@ pub(crate) fn run() -> Result<(), String> {
         steps.cargo(&format!("cargo clippy {words} -- -D warnings"));
     }
     steps.cargo("RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --all-features --no-deps");
+    steps.cargo("cargo xtask api --check");
     steps.finish()
 }

@@ -1,5 +1,6 @@
 //! Maintenance commands of the workspace. CI and developers run the same commands.
 
+mod api;
 mod bench;
 mod codegen;
 mod conformance;
@@ -24,6 +25,7 @@ usage: cargo xtask <command>
   test                                  runs all tests; no Node or Python needed
   lint                                  formatting, clippy, tidy, generated files, documentation
   tidy                                  project rules that the compiler does not check
+  api [--check]                         writes docs/api: the public items of each crate, from rustdoc of Rust 1.95
   support [--check]                     writes docs/support.md: the requirements and the tests that prove them
   codegen [--check]                     writes the types of mcp-types from the official schema, which it reads from
                                         MCP_SCHEMA_DIR or downloads
@@ -40,6 +42,9 @@ usage: cargo xtask <command>
 ";
 
 fn main() -> ExitCode {
+    if let Some(code) = api::as_rustdoc() {
+        return code;
+    }
     let mut args = std::env::args().skip(1);
     let command = args.next().unwrap_or_default();
     match run(&command, Args(args.collect())) {
@@ -56,6 +61,7 @@ fn main() -> ExitCode {
 
 fn run(command: &str, args: Args) -> Result<(), String> {
     match command {
+        "api" => api::run(args.check()?),
         "bench" => bench::run(args),
         "codegen" => codegen::run(args.check()?),
         "conformance" => conformance::run(args),

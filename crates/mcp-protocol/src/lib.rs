@@ -11,17 +11,23 @@
 //! bytes ◄─ Mux::poll_output ◄─ Ticket::settle ◄─ Reply
 //! ```
 //!
+//! Items that only the crates of this workspace need are hidden from this documentation, and may change in any version.
+//!
 //! Specification: [base protocol][basic].
 //!
 //! [basic]: https://modelcontextprotocol.io/specification/2025-11-25/basic
 
 mod ask;
 mod budget;
+#[doc(hidden)]
 pub mod downgrade;
 mod exchange;
+#[doc(hidden)]
 pub mod gate;
+#[doc(hidden)]
 pub mod http_headers;
 pub mod middleware;
+#[doc(hidden)]
 pub mod modern;
 mod mux;
 mod origin;
@@ -31,12 +37,17 @@ mod session;
 mod sync;
 pub mod task;
 
-pub use ask::{AskError, form, sampling};
+pub use ask::AskError;
+#[doc(hidden)]
+pub use ask::{form, sampling};
+#[doc(hidden)]
 pub use budget::{Budget, BudgetPermit, OverBudget};
 pub use exchange::{
-    AdmissionError, Cancelled, Deadline, Exchange, Incoming, Outgoing, RequestContext, Running,
-    Timeouts, expired, guarded,
+    AdmissionError, Cancelled, Exchange, Incoming, Outgoing, RequestContext, Running, Timeouts,
 };
+#[doc(hidden)]
+pub use exchange::{Deadline, expired, guarded};
+pub use modern::{CacheHint, CacheScope, ClientIdentity};
 pub use mux::{BlockingRun, Expiry, Mux, MuxLimits, PendingHandler, Run};
 pub use origin::{Caller, Grant, Network, Principal, RequestOrigin, TransportFacts};
 pub use revision::{Revision, Rules, UnknownRevision};

@@ -64,10 +64,10 @@ pub use mcp_jsonrpc::{ErrorCode, ErrorObject};
 #[cfg(feature = "macros")]
 pub use mcp_macros::{prompt, resource, tool, tools};
 pub use mcp_protocol::middleware;
-pub use mcp_protocol::modern::{CacheHint, CacheScope};
 #[cfg(feature = "tasks")]
 pub use mcp_protocol::task::{MemoryTaskStore, TaskStore, TaskStoreError};
 pub use mcp_protocol::{AskError, Cancelled, Principal, RequestContext, Revision, Session};
+pub use mcp_protocol::{CacheHint, CacheScope};
 /// The types of the protocol: crate `mcp-types`.
 pub use mcp_types as types;
 pub use mcp_types::{CallToolResult, ContentBlock, LoggingLevel, PromptMessage, ResourceContents};

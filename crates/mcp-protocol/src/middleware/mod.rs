@@ -16,10 +16,14 @@ mod tower;
 mod transport;
 
 pub(crate) use chain::Receive;
-pub use chain::{Layers, Next, NextNotification, Responding, RunBlocking};
+#[doc(hidden)]
+pub use chain::{Layers, Responding};
+pub use chain::{Next, NextNotification, RunBlocking};
 pub(crate) use events::SessionEnds;
 pub use events::{BlockingWork, Discarded, OpenedSession, Role, SessionEnd};
-pub use layer::{Middleware, SharedMiddleware};
+pub use layer::Middleware;
+#[doc(hidden)]
+pub use layer::SharedMiddleware;
 pub(crate) use link::LayeredLink;
 pub use message::{Direction, Notification, Request};
 pub use response::Response;

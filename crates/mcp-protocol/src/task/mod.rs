@@ -24,6 +24,7 @@ pub use memory::MemoryTaskStore;
 pub use record::{Task, TaskCall, TaskEnded, TaskOutcome, TaskState};
 pub use store::{TaskStore, TaskStoreError};
 pub use time::Timestamp;
+#[doc(hidden)]
 pub use wire::TaskForm;
 
 #[cfg(test)]

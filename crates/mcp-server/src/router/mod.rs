@@ -7,7 +7,7 @@ mod listen;
 use std::sync::Arc;
 
 use mcp_jsonrpc::{ErrorObject, Notification, Request, RequestId, decode};
-use mcp_protocol::modern::CacheScope;
+use mcp_protocol::CacheScope;
 use mcp_protocol::{
     Exchange, Outcome, Payload, Reply, RequestContext, Rules, ServerFacts, Session, downgrade,
 };

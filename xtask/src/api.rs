@@ -1,0 +1,127 @@
+//! `cargo xtask api`: the public API of each crate as a list in `docs/api`, so that a change of it is seen in review.
+//!
+//! The lists come from rustdoc's JSON, which Rust calls unstable: its format belongs to one version of rustdoc.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use public_api::Builder;
+
+use crate::files;
+use crate::programs::{BUILD, SHORT, output_of, run as run_program, target};
+use crate::steps::{cargo, say};
+use crate::workspace::{At as _, none_in, none_of, root};
+
+const FOLDER: &str = "docs/api";
+
+/// The version of rustc whose JSON can be read.
+const RUSTC: &str = "rustc 1.95.";
+
+/// Set for xtask itself when cargo starts it as rustdoc. Only rustdoc gets `RUSTC_BOOTSTRAP`, because cargo would compile
+/// all dependencies again.
+const AS_RUSTDOC: &str = "XTASK_AS_RUSTDOC";
+
+/// Runs rustdoc with the arguments of this process if cargo started it as rustdoc.
+pub(crate) fn as_rustdoc() -> Option<ExitCode> {
+    std::env::var_os(AS_RUSTDOC)?;
+    let mut rustdoc = Command::new("rustdoc");
+    rustdoc
+        .args(std::env::args_os().skip(1))
+        .env("RUSTC_BOOTSTRAP", "1");
+    let is_success = rustdoc.status().is_ok_and(|status| status.success());
+    Some(if is_success {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+/// Runs the command: writes the lists, or compares them and the commits that changed them.
+pub(crate) fn run(check: bool) -> Result<(), String> {
+    let rustc = output_of(Command::new("rustc").arg("--version"), SHORT)?;
+    if !rustc.starts_with(RUSTC) {
+        let rustc = rustc.trim();
+        let problem = format!("the lists need {RUSTC}x, and this is {rustc}");
+        return match check {
+            true => Ok(say(&format!("SKIPPED: public API: {problem}"))),
+            false => Err(problem),
+        };
+    }
+    let mut changed = BTreeSet::new();
+    for folder in fs::read_dir(root().join("crates")).at("crates")? {
+        let name = folder.at("crates")?.file_name();
+        let name = name.to_string_lossy().into_owned();
+        let path = root().join(FOLDER).join(format!("{name}.txt"));
+        let list = list(&name)?;
+        if fs::read_to_string(&path).ok().as_deref() == Some(&list) {
+            continue;
+        }
+        match check {
+            true => _ = changed.insert(name),
+            false => files::write(&path, &list)?,
+        }
+    }
+    none_in(
+        &changed,
+        "the public API is not the one in docs/api; run `cargo xtask api` and describe the change in CHANGELOG.md:",
+    )?;
+    match check {
+        true => none_of(&silent_changes(root())?),
+        false => Ok(()),
+    }
+}
+
+/// The public items of a crate, one a line.
+fn list(name: &str) -> Result<String, String> {
+    let mut rustdoc = Command::new(cargo());
+    rustdoc
+        .args(["rustdoc", "--quiet", "--lib", "--all-features", "-p", name])
+        .args([
+            "--",
+            "-Zunstable-options",
+            "--output-format=json",
+            "--cap-lints=allow",
+        ])
+        .env("RUSTDOC", std::env::current_exe().at("xtask")?)
+        .env(AS_RUSTDOC, "1")
+        .current_dir(root());
+    run_program(&mut rustdoc, BUILD, say)?;
+    let json = format!("doc/{}.json", name.replace('-', "_"));
+    let api = Builder::from_rustdoc_json(target().join(json))
+        .omit_blanket_impls(true)
+        .omit_auto_trait_impls(true)
+        .omit_auto_derived_impls(true)
+        .build()
+        .at(name)?;
+    let mut lines: Vec<String> = api.items().map(ToString::to_string).collect();
+    lines.dedup();
+    Ok(lines.join("\n") + "\n")
+}
+
+/// The commits that changed a list without a line in the changelog.
+fn silent_changes(root: &Path) -> Result<Vec<String>, String> {
+    let git = |words: &[&str]| {
+        let (mut git, mut lines) = (Command::new("git"), Vec::new());
+        let ended = run_program(git.args(words).current_dir(root), SHORT, |line| {
+            lines.push(line.to_owned())
+        });
+        ended.map(|()| lines)
+    };
+    let Ok(mut commits) = git(&["log", "--format=%h", "--", FOLDER]) else {
+        say("SKIPPED: commits that changed the public API, because git does not have the history");
+        return Ok(Vec::new());
+    };
+    commits.pop(); // The oldest one added the lists.
+    let mut silent = Vec::new();
+    for commit in commits {
+        let changed = git(&["show", "--name-only", "--format=", &commit])?;
+        if !changed.iter().any(|path| path == "CHANGELOG.md") {
+            silent.push(format!(
+                "commit {commit} changes the public API but not CHANGELOG.md: amend it, or describe the change now in a commit that touches both"
+            ));
+        }
+    }
+    Ok(silent)
+}
