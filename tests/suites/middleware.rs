@@ -291,3 +291,105 @@ async fn a_tower_layer_is_middleware() {
     assert_eq!(first.await.unwrap().unwrap().joined_text(), "done");
     client.close().await.unwrap();
 }
+
+struct Scales(Arc<Mutex<Vec<f64>>>, Vec<String>);
+
+const SCALES: &str = "com.example/scales";
+
+impl mcp_client::Extension for Scales {
+    fn id(&self) -> &str {
+        SCALES
+    }
+
+    fn requires(&self) -> Vec<String> {
+        self.1.clone()
+    }
+
+    fn install(self, client: ClientBuilder) -> ClientBuilder {
+        client
+            .method("com.example/weigh", async |load: Load| Ok(load))
+            .on_notification("com.example/weighed", move |load: Load| {
+                self.0.lock().unwrap().push(load.grams);
+            })
+    }
+}
+
+#[tokio::test]
+async fn handlers_of_a_client_extension_are_for_servers_that_declare_it() {
+    for revision in Revision::ALL {
+        for is_declared in [true, false] {
+            let mut server = scales(Arc::default());
+            if is_declared {
+                server = server.extension(SCALES, JsonObject::new());
+            }
+            let heard = Arc::<Mutex<Vec<f64>>>::default();
+            let host = Client::builder("host", "1").with(Scales(Arc::clone(&heard), Vec::new()));
+            let client = connect(revision, server, host).await;
+            let asked = client.call_tool("ask", json!({})).await.unwrap();
+            if !revision.is_stateless() {
+                let expected = if is_declared { "3" } else { "-32601" };
+                let text = asked.joined_text();
+                assert!(text.contains(expected), "{revision}, {is_declared}: {text}");
+            }
+            client.request::<Weigh>(&Load { grams: 2.0 }).await.unwrap();
+            let expected: &[f64] = if is_declared { &[4.0] } else { &[] };
+            assert_eq!(*heard.lock().unwrap(), expected, "{revision}");
+            client.close().await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn client_extensions_are_installed_whole_or_not_at_all() {
+    let scales_of = |requires: &[&str]| {
+        let requires = requires.iter().map(|&id| id.to_owned());
+        Scales(Arc::default(), requires.collect())
+    };
+    let refused = async |builder: ClientBuilder| {
+        let transport = mcp_transport_stdio::in_memory(scales(Arc::default()));
+        builder.connect(transport).await.unwrap_err().to_string()
+    };
+    let host = || Client::builder("host", "1");
+    let own = host().on_notification("com.example/weighed", |_: Load| {});
+    let error = refused(own.with(scales_of(&[]))).await;
+    assert!(error.contains("has a handler already"), "{error}");
+    let error = refused(host().with(scales_of(&[])).with(scales_of(&[]))).await;
+    assert!(error.contains("installed already"), "{error}");
+    let error = refused(host().with(scales_of(&["com.example/other"]))).await;
+    assert!(
+        error.contains("requires the extension \"com.example/other\""),
+        "{error}"
+    );
+    let both = host().with(scales_of(&["com.example/other"]));
+    let both = both.extension("com.example/other", JsonObject::new());
+    let client = connect(Revision::LATEST, scales(Arc::default()), both).await;
+    client.close().await.unwrap();
+}
+
+/// A request with `_meta` on both sides.
+struct Annotated;
+
+impl mcp_types::method::Request for Annotated {
+    const METHOD: &'static str = "com.example/annotated";
+    type Params = JsonObject;
+    type Result = JsonObject;
+}
+
+#[tokio::test]
+async fn unknown_metadata_passes_in_both_directions() {
+    for revision in Revision::ALL {
+        let server = Server::builder("s", "1").method("com.example/annotated", |cx: Ctx| {
+            let meta = cx.meta().and_then(|meta| meta.get("com.example/sent"));
+            Json(json!({ "_meta": { "com.example/received": meta } }))
+        });
+        let client = connect(revision, server, Client::builder("host", "1")).await;
+        let sent = json!({ "deep": [1, { "big": 1e300 }] });
+        let params = json!({ "_meta": { "com.example/sent": sent } });
+        let Value::Object(params) = params else {
+            unreachable!()
+        };
+        let result = client.request::<Annotated>(&params).await.unwrap();
+        assert_eq!(result["_meta"]["com.example/received"], sent, "{revision}");
+        client.close().await.unwrap();
+    }
+}

@@ -38,7 +38,7 @@ mod subscriptions;
 mod sync;
 mod tasks;
 
-pub use builder::ClientBuilder;
+pub use builder::{ClientBuilder, Extension};
 pub use call::Call;
 pub use call::cache::CacheLimits;
 pub use call::progress::Progress;

@@ -1,6 +1,7 @@
 //! The settings of a client before it connects.
 
 mod custom;
+mod extension;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,6 +28,8 @@ use crate::inbound::roots::{self, InvalidRoot};
 use crate::inbound::tasks::TaskLimits;
 use crate::shared::Shared;
 use crate::{Client, Error};
+
+pub use extension::Extension;
 
 /// The settings of a client before it connects.
 ///
@@ -360,7 +363,7 @@ impl ClientBuilder {
     /// Dropping the future drops the connection.
     pub async fn connect(self, transport: impl Transport) -> Result<Client, Error> {
         self.check_extensions()?;
-        self.handlers.custom.check()?;
+        self.handlers.custom.check(&self.extensions)?;
         let capabilities = self.capabilities();
         let roots = self
             .roots

@@ -232,7 +232,11 @@ impl Connector<'_> {
     ) -> Agreed {
         let agreed = Agreed::from_discovery(revision, result, meta);
         self.connection.negotiated(revision.as_str());
-        self.inbound.agree(revision, agreed.server.clone());
+        self.inbound.agree(
+            revision,
+            agreed.server.clone(),
+            agreed.capabilities.extensions.clone(),
+        );
         agreed
     }
 
@@ -261,7 +265,11 @@ impl Connector<'_> {
             });
         };
         self.connection.negotiated(revision.as_str());
-        self.inbound.agree(revision, result.server_info.clone());
+        self.inbound.agree(
+            revision,
+            result.server_info.clone(),
+            result.capabilities.extensions.clone(),
+        );
         link.notify(method::NOTIFICATIONS_INITIALIZED, None, Delivery::Always)
             .map_err(Error::Closed)?;
         Ok(Agreed::from_handshake(revision, result))

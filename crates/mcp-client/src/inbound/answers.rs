@@ -81,7 +81,7 @@ impl ClientInbound {
     }
 
     fn call_method(&self, method: &str, params: Option<&str>) -> Result<Reply, ErrorObject> {
-        let Some(handler) = self.handlers.custom.methods.get(method) else {
+        let Some(handler) = self.handlers.custom.method(method, self.declared()) else {
             return Err(ErrorObject::method_not_found(method));
         };
         let permit = self.permit()?;
@@ -95,7 +95,7 @@ impl ClientInbound {
 
     /// Passes a custom notification to its handler; returns whether there is one.
     pub(super) fn notify_custom(&self, method: &str, params: &str) -> bool {
-        let handler = self.handlers.custom.notifications.get(method);
+        let handler = self.handlers.custom.notification(method, self.declared());
         if let Some(handler) = handler {
             handler(params);
         }

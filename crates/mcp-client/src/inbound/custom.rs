@@ -7,11 +7,14 @@ use std::sync::Arc;
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::middleware::{Layers, SharedMiddleware};
 use mcp_protocol::{BoxFuture, Outcome, gate};
+use mcp_types::JsonObject;
 
 use crate::Error;
 
 pub(crate) type MethodHandler =
     Arc<dyn Fn(Option<&str>) -> Result<BoxFuture<'static, Outcome>, ErrorObject> + Send + Sync>;
+/// The extensions that a server declared.
+pub(crate) type Declared = Option<BTreeMap<String, JsonObject>>;
 pub(crate) type NotificationHandler = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// The handlers of custom messages, by method, and the middleware.
@@ -20,22 +23,69 @@ pub(crate) struct Custom {
     pub(crate) methods: BTreeMap<String, MethodHandler>,
     pub(crate) notifications: BTreeMap<String, NotificationHandler>,
     pub(crate) layers: Vec<SharedMiddleware>,
+    /// The extension that a method or notification belongs to.
+    pub(crate) owners: BTreeMap<String, String>,
+    /// The installed extensions, each with the extensions that it requires.
+    pub(crate) requires: BTreeMap<String, Vec<String>>,
+    /// Why extensions were not installed.
+    pub(crate) problems: Vec<String>,
 }
 
 impl Custom {
-    /// Checks the names of methods.
+    /// Checks the names of methods, and that the required extensions are among those that are
+    /// `declared`.
     ///
     /// # Errors
-    /// The protocol has a method with this name.
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        let mut names = self.methods.keys().chain(self.notifications.keys());
-        match names.find(|name| gate::is_core_method(name)) {
-            None => Ok(()),
-            Some(name) => Err(Error::invalid(format!(
+    /// The protocol has a method with this name, or an extension was not installed, or requires
+    /// another one.
+    pub(crate) fn check(&self, declared: &BTreeMap<String, JsonObject>) -> Result<(), Error> {
+        if let Some(problem) = self.problems.first() {
+            return Err(Error::invalid(problem.clone()));
+        }
+        for (id, required) in &self.requires {
+            if let Some(missing) = required.iter().find(|id| !declared.contains_key(*id)) {
+                return Err(Error::invalid(format!(
+                    "extension {id:?} requires the extension {missing:?}, which the client does not have"
+                )));
+            }
+        }
+        self.check_names().map_err(|name| {
+            Error::invalid(format!(
                 "method {name:?}: the protocol has this name; choose another one, such as \
                  \"com.example/name\""
-            ))),
-        }
+            ))
+        })
+    }
+
+    /// Returns the first name that the protocol has.
+    pub(crate) fn check_names(&self) -> Result<(), &String> {
+        let taken = self.names().find(|name| gate::is_core_method(name));
+        taken.map_or(Ok(()), Err)
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &String> {
+        self.methods.keys().chain(self.notifications.keys())
+    }
+
+    /// Returns the handler of a method, if it is for a server with these extensions.
+    pub(crate) fn method(&self, name: &str, server: &Declared) -> Option<&MethodHandler> {
+        let handler = self.methods.get(name)?;
+        self.is_for(name, server).then_some(handler)
+    }
+
+    /// Returns the handler of a notification, if it is for a server with these extensions.
+    pub(crate) fn notification(
+        &self,
+        name: &str,
+        server: &Declared,
+    ) -> Option<&NotificationHandler> {
+        let handler = self.notifications.get(name)?;
+        self.is_for(name, server).then_some(handler)
+    }
+
+    fn is_for(&self, name: &str, server: &Declared) -> bool {
+        let owner = self.owners.get(name);
+        owner.is_none_or(|owner| server.as_ref().is_some_and(|all| all.contains_key(owner)))
     }
 
     pub(crate) fn layers(&self) -> Option<Layers> {
@@ -50,6 +100,7 @@ impl fmt::Debug for Custom {
             .field("methods", &self.methods.keys())
             .field("notifications", &self.notifications.keys())
             .field("layers", &self.layers)
+            .field("extensions", &self.requires.keys())
             .finish()
     }
 }

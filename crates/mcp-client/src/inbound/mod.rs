@@ -29,6 +29,7 @@ use crate::subscriptions::table::Subscriptions;
 use crate::sync::lock;
 use crate::tasks::watch::StatusWatchers;
 use answers::MAX_INPUT_REQUESTS;
+use custom::Declared;
 use handlers::{ChangedList, Handlers};
 use tasks::{ServerTasks, TaskLimits};
 
@@ -43,6 +44,7 @@ pub(crate) struct ClientInbound {
     pub(crate) cache: Arc<Cache>,
     pub(crate) tasks: StatusWatchers,
     agreed: OnceLock<(Revision, Implementation)>,
+    declared: OnceLock<Declared>,
     /// Capacity for running handlers.
     permits: Arc<Semaphore>,
     urls: Arc<Mutex<HashSet<String>>>,
@@ -75,14 +77,18 @@ impl ClientInbound {
             cache: Arc::new(cache),
             tasks: StatusWatchers::default(),
             agreed: OnceLock::new(),
+            declared: OnceLock::new(),
             permits: Arc::new(Semaphore::new(MAX_INPUT_REQUESTS)),
             urls: Arc::default(),
             server_tasks: tasks.map(|limits| Arc::new(ServerTasks::new(limits))),
         })
     }
 
-    /// Sets the negotiated revision; server requests are answered from now on.
-    pub(crate) fn agree(&self, revision: Revision, server: Implementation) {
+    /// Sets the negotiated revision and what the server declared; server requests are answered from
+    /// now on.
+    pub(crate) fn agree(&self, revision: Revision, server: Implementation, extensions: Declared) {
+        // The second handshake is reported below.
+        let _ = self.declared.set(extensions);
         if self.agreed.set((revision, server)).is_err() {
             tracing::error!("a second handshake on one connection");
         }
@@ -101,6 +107,11 @@ impl ClientInbound {
     pub(crate) fn set_roots(&self, roots: Vec<Root>) -> bool {
         *lock(&self.roots) = roots;
         self.capabilities.roots.is_some()
+    }
+
+    /// Returns the extensions that the server declared.
+    fn declared(&self) -> &Declared {
+        self.declared.get().unwrap_or(&None)
     }
 
     fn is_stateless(&self) -> bool {

@@ -1,14 +1,17 @@
 //! Custom methods and extensions, at every revision.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use std::sync::{Arc, Mutex};
+
+use mcp_server::middleware::{Next, Request};
 use mcp_server::testing::{TestClient, block_on};
+use mcp_server::types::JsonObject;
 use mcp_server::{
-    Args, ErrorCode, Extension, Json, Prompt, Requirement, Revision, Server, ServerBuilder, State,
-    Tool,
+    Args, Ctx, ErrorCode, Extension, Json, Prompt, Requirement, Revision, Server, ServerBuilder,
+    State, Tool,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[derive(Deserialize, JsonSchema)]
 struct Query {
@@ -26,32 +29,28 @@ async fn search(Args(query): Args<Query>, State(prefix): State<&'static str>) ->
     })
 }
 
-#[test]
-fn custom_methods_have_typed_params_and_state() {
-    for revision in Revision::ALL {
-        let server = Server::builder("s", "1")
-            .state("found ")
-            .method("com.example/search", search);
-        let client = TestClient::at(revision, server);
-        let found = block_on(client.request("com.example/search", json!({ "text": "a" })));
-        assert_eq!(found.unwrap()["hits"], json!(["found a"]), "{revision}");
-        let error = block_on(client.request("com.example/search", json!({ "text": 1 })));
-        assert_eq!(
-            error.unwrap_err().code,
-            ErrorCode::INVALID_PARAMS,
-            "{revision}"
-        );
-        let error = block_on(client.request("com.example/other", json!({})));
-        assert_eq!(
-            error.unwrap_err().code,
-            ErrorCode::METHOD_NOT_FOUND,
-            "{revision}"
-        );
-    }
+pub(super) fn custom_methods_have_typed_params_and_state(revision: Revision) {
+    let server = Server::builder("s", "1")
+        .state("found ")
+        .method("com.example/search", search);
+    let client = TestClient::at(revision, server);
+    let found = block_on(client.request("com.example/search", json!({ "text": "a" })));
+    assert_eq!(found.unwrap()["hits"], json!(["found a"]), "{revision}");
+    let error = block_on(client.request("com.example/search", json!({ "text": 1 })));
+    assert_eq!(
+        error.unwrap_err().code,
+        ErrorCode::INVALID_PARAMS,
+        "{revision}"
+    );
+    let error = block_on(client.request("com.example/other", json!({})));
+    assert_eq!(
+        error.unwrap_err().code,
+        ErrorCode::METHOD_NOT_FOUND,
+        "{revision}"
+    );
 }
 
-#[test]
-fn names_of_the_protocol_and_duplicates_are_refused() {
+pub(super) fn names_of_the_protocol_and_duplicates_are_refused(_: Revision) {
     for (name, problem) in [
         ("tools/call", "the protocol has this name"),
         ("Tools/Call", "the protocol has this name"),
@@ -112,30 +111,26 @@ impl<S: Clone + Send + Sync + 'static> Extension<S> for Library {
 
 const ID: &str = "com.example/library";
 
-#[test]
-fn methods_of_an_extension_are_for_clients_that_declare_it() {
-    for revision in Revision::ALL {
-        let client = TestClient::at(revision, Server::builder("s", "1").with(Library::new(ID)));
-        let declared = json!({ "extensions": { ID: {} } });
-        let able = TestClient::at(revision, Server::builder("s", "1").with(Library::new(ID)))
-            .answer(declared, |_, _| Ok(json!({})));
-        let method = format!("{ID}/search");
-        let error = block_on(client.request(&method, json!({}))).unwrap_err();
-        if revision.is_stateless() {
-            assert_eq!(error.code, ErrorCode::MISSING_CLIENT_CAPABILITY);
-            let required = &error.data.unwrap()["requiredCapabilities"]["extensions"];
-            assert_eq!(required, &json!({ ID: {} }));
-        } else {
-            assert_eq!(error.code, ErrorCode::METHOD_NOT_FOUND, "{revision}");
-        }
-        let found = block_on(able.request(&method, json!({}))).unwrap();
-        assert_eq!(found["found"], true, "{revision}");
-        assert!(block_on(client.call_tool("search", json!({}))).is_ok());
+pub(super) fn methods_of_an_extension_are_for_clients_that_declare_it(revision: Revision) {
+    let client = TestClient::at(revision, Server::builder("s", "1").with(Library::new(ID)));
+    let declared = json!({ "extensions": { ID: {} } });
+    let able = TestClient::at(revision, Server::builder("s", "1").with(Library::new(ID)))
+        .answer(declared, |_, _| Ok(json!({})));
+    let method = format!("{ID}/search");
+    let error = block_on(client.request(&method, json!({}))).unwrap_err();
+    if revision.is_stateless() {
+        assert_eq!(error.code, ErrorCode::MISSING_CLIENT_CAPABILITY);
+        let required = &error.data.unwrap()["requiredCapabilities"]["extensions"];
+        assert_eq!(required, &json!({ ID: {} }));
+    } else {
+        assert_eq!(error.code, ErrorCode::METHOD_NOT_FOUND, "{revision}");
     }
+    let found = block_on(able.request(&method, json!({}))).unwrap();
+    assert_eq!(found["found"], true, "{revision}");
+    assert!(block_on(client.call_tool("search", json!({}))).is_ok());
 }
 
-#[test]
-fn extensions_are_installed_whole_or_not_at_all() {
+pub(super) fn extensions_are_installed_whole_or_not_at_all(_: Revision) {
     let problems = |server: ServerBuilder| match server.build() {
         Ok(_) => String::new(),
         Err(error) => error.to_string(),
@@ -192,4 +187,38 @@ fn extensions_are_installed_whole_or_not_at_all() {
     assert!(report.contains("requires itself"), "{report}");
     let report = problems(builder().with(Library::new("no-prefix")));
     assert!(report.contains("needs a prefix"), "{report}");
+}
+
+pub(super) fn settings_are_negotiated(revision: Revision) {
+    let declared = Arc::<Mutex<Value>>::default();
+    let record = Arc::clone(&declared);
+    let server = Server::builder("s", "1")
+        .extension(ID, JsonObject::from_iter([("limit".to_owned(), json!(7))]))
+        .method("com.example/settings", |cx: Ctx| {
+            Json(json!({ "client": cx.extension(ID) }))
+        })
+        .layer(move |request: Request, next: Next| {
+            let record = Arc::clone(&record);
+            async move {
+                let response = next.run(request).await;
+                if let Some(Ok(result)) = response.decode_result::<Value>()
+                    && result.get("capabilities").is_some()
+                {
+                    *record.lock().unwrap() = result;
+                }
+                response
+            }
+        });
+    let settings = json!({ "extensions": { ID: { "depth": 2 } } });
+    let client = TestClient::at(revision, server).answer(settings, |_, _| Ok(json!({})));
+    let seen = block_on(client.request("com.example/settings", json!({}))).unwrap();
+    assert_eq!(seen["client"], json!({ "depth": 2 }), "{revision}");
+    if revision.is_stateless() {
+        block_on(client.request("server/discover", json!({}))).unwrap();
+    }
+    let declared = declared.lock().unwrap();
+    assert_eq!(
+        declared["capabilities"]["extensions"][ID]["limit"], 7,
+        "{revision}"
+    );
 }

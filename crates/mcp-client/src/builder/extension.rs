@@ -1,0 +1,99 @@
+//! Protocol extensions as values.
+
+use mcp_types::JsonObject;
+
+use super::ClientBuilder;
+use crate::inbound::custom::Custom;
+
+/// A protocol extension of a client as a value, for [`ClientBuilder::with`].
+///
+/// ```
+/// use mcp_client::types::JsonObject;
+/// use mcp_client::{Client, ClientBuilder, Extension};
+///
+/// struct Scales;
+///
+/// impl Extension for Scales {
+///     fn id(&self) -> &str {
+///         "com.example/scales"
+///     }
+///
+///     fn install(self, client: ClientBuilder) -> ClientBuilder {
+///         client.on_notification("com.example/weighed", |weight: JsonObject| println!("{weight:?}"))
+///     }
+/// }
+///
+/// let client = Client::builder("host", "1.0.0").with(Scales);
+/// # let _ = client;
+/// ```
+pub trait Extension {
+    /// Returns the identifier, with a prefix: `com.example/name`.
+    fn id(&self) -> &str;
+
+    /// Returns the settings that are declared to the server. Default: none.
+    fn settings(&self) -> JsonObject {
+        JsonObject::new()
+    }
+
+    /// Returns the identifiers of other extensions that the client must have. Default: none.
+    fn requires(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Adds the methods, notifications and middleware of the extension to an empty builder. Other
+    /// settings of the builder do not count.
+    ///
+    /// The methods and notifications are only for servers that declare the extension.
+    fn install(self, client: ClientBuilder) -> ClientBuilder
+    where
+        Self: Sized;
+}
+
+impl ClientBuilder {
+    /// Declares an extension and installs its handlers. If a method has a handler already, nothing
+    /// of the extension is installed, and [`connect`](Self::connect) reports the problem. What the
+    /// extension requires is checked by `connect`, too, so that the order does not matter.
+    pub fn with(mut self, extension: impl Extension) -> Self {
+        let id = extension.id().to_owned();
+        let (settings, requires) = (extension.settings(), extension.requires());
+        let empty = Self::new("", "");
+        let installed = extension.install(empty).handlers.custom;
+        let custom = &mut self.handlers.custom;
+        if let Some(problem) = custom.clash(&id, &installed) {
+            custom.problems.push(problem);
+            return self;
+        }
+        custom.include(&id, requires, installed);
+        self.extension(id, settings)
+    }
+}
+
+impl Custom {
+    /// Returns why the handlers of an extension cannot be added.
+    fn clash(&self, id: &str, new: &Self) -> Option<String> {
+        let refuse = |why: String| Some(format!("extension {id:?} was not installed: {why}"));
+        if self.requires.contains_key(id) {
+            return refuse("it is installed already".to_owned());
+        }
+        if let Some(problem) = new.problems.first() {
+            return refuse(problem.clone());
+        }
+        if let Err(name) = new.check_names() {
+            return refuse(format!("method {name:?}: the protocol has this name"));
+        }
+        let owned = |name: &&String| {
+            self.methods.contains_key(*name) || self.notifications.contains_key(*name)
+        };
+        let name = new.names().find(owned)?;
+        refuse(format!("method {name:?} has a handler already"))
+    }
+
+    fn include(&mut self, id: &str, requires: Vec<String>, new: Self) {
+        let owners = new.names().map(|name| (name.clone(), id.to_owned()));
+        self.owners.extend(owners);
+        self.requires.insert(id.to_owned(), requires);
+        self.methods.extend(new.methods);
+        self.notifications.extend(new.notifications);
+        self.layers.extend(new.layers);
+    }
+}
