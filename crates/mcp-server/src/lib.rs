@@ -55,6 +55,7 @@ pub use error::{BuildError, HandlerError, IntoHandlerError, RegistrationError};
 pub use handler::ask::{Ask, Elicitation};
 pub use handler::ctx::Ctx;
 pub use handler::elicit::UrlElicitation;
+pub use handler::media::{audio, image};
 pub use handler::output::{
     Finish, ForPrompt, ForResource, ForTool, IntoOutput, Json, Kind, ResourceBody,
 };

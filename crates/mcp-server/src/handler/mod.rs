@@ -5,6 +5,7 @@ pub(crate) mod ask;
 pub(crate) mod ctx;
 pub(crate) mod elicit;
 pub(crate) mod layered;
+pub(crate) mod media;
 pub(crate) mod output;
 pub(crate) mod server;
 #[cfg(feature = "log")]
