@@ -193,9 +193,16 @@ async function unknownMethod(sdk, s) {
   throw new Absent(reason.message);
 }
 
+async function customMethod(sdk, s) {
+  const { text } = await sdk.reverse(s.client, "abc");
+  same("the text", text, "cba");
+  return text;
+}
+
 /** A row for each. */
 export async function features(sdk, s) {
   await row("unknown-method", () => unknownMethod(sdk, s));
+  await row("custom-method", () => customMethod(sdk, s));
   await row("tools-list", async () => `${(await s.client.listTools()).tools.length} tools`);
   await row("tools-call", () => toolsCall(s));
   await row("structured-output", () => structured(s));

@@ -50,6 +50,32 @@ class NoSuchRequest(types.Request[types.RequestParams | None, Literal["no/such"]
     params: types.RequestParams | None = None
 
 
+class ReverseParams(types.RequestParams):
+    """A text."""
+
+    text: str
+
+
+class ReverseRequest(types.Request[ReverseParams, Literal["com.example/reverse"]]):
+    """A method that our server adds to the protocol."""
+
+    method: Literal["com.example/reverse"] = "com.example/reverse"
+    params: ReverseParams
+
+
+class ReverseResult(types.Result):
+    """The text from its end to its beginning."""
+
+    text: str
+
+
+async def custom_method(client: Client, host: Host) -> str:
+    request = ReverseRequest(params=ReverseParams(text="abc"))
+    result = await client.session.send_request(request, ReverseResult)
+    same("the text", result.text, "cba")
+    return result.text
+
+
 async def unknown_method(client: Client, host: Host) -> str:
     request = client.session.send_request(NoSuchRequest(), types.EmptyResult)
     return await refused([-32601], request)
@@ -231,6 +257,7 @@ async def pagination(place: Place) -> str:
 # Rows about a client and its host, in this order.
 FEATURES = {
     "unknown-method": unknown_method,
+    "custom-method": custom_method,
     "tools-list": tools_list,
     "tools-call": tools_call,
     "structured-output": structured,

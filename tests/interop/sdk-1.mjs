@@ -17,6 +17,7 @@ import {
   ResourceUpdatedNotificationSchema,
   ToolListChangedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
+import { z } from "zod";
 
 const METHODS = [
   CreateMessageRequestSchema,
@@ -93,4 +94,10 @@ export function page(client, params) {
 /** A request that no revision knows. */
 export function unknown(client) {
   return client.request({ method: "no/such" }, EmptyResultSchema);
+}
+
+/** A method that our server adds to the protocol. */
+export function reverse(client, text) {
+  const request = { method: "com.example/reverse", params: { text } };
+  return client.request(request, z.object({ text: z.string() }));
 }

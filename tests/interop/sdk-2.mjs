@@ -6,6 +6,7 @@ import {
   specTypeSchemas,
 } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { z } from "zod";
 
 /** A client that is patient. */
 class PatientClient extends Client {
@@ -67,4 +68,10 @@ export function page(client, params) {
 /** A request that no revision knows. */
 export function unknown(client) {
   return client.request({ method: "no/such" }, specTypeSchemas.EmptyResult);
+}
+
+/** A method that our server adds to the protocol. */
+export function reverse(client, text) {
+  const request = { method: "com.example/reverse", params: { text } };
+  return client.request(request, z.object({ text: z.string() }));
 }

@@ -52,6 +52,7 @@ function server(era, changes) {
   }
   paged(app, all);
   contents(app);
+  custom(app);
   if (!app.isModern) {
     const on = (method, change) =>
       app.server.setRequestHandler(method, ({ params }) => {
@@ -62,6 +63,14 @@ function server(era, changes) {
     on("resources/unsubscribe", (uri) => subscribed.delete(uri));
   }
   return app;
+}
+
+/** A method that the protocol does not have. */
+function custom(app) {
+  const text = z.object({ text: z.string() });
+  app.server.setRequestHandler("com.example/reverse", { params: text, result: text }, ({ text }) => ({
+    text: [...text].reverse().join(""),
+  }));
 }
 
 /** The tools in pages; the cursor is the number of the first one. The framework has one page alone. */

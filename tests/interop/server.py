@@ -330,6 +330,22 @@ async def list_tools(_ctx: Any, params: types.PaginatedRequestParams) -> types.L
     return types.ListToolsResult(tools=tools[start:end], next_cursor=following)
 
 
+class ReverseParams(types.RequestParams):
+    """A text."""
+
+    text: str
+
+
+class ReverseResult(types.Result):
+    """The text from its end to its beginning."""
+
+    text: str
+
+
+async def reverse(_ctx: Any, params: ReverseParams) -> ReverseResult:
+    return ReverseResult(text=params.text[::-1])
+
+
 async def set_level(_ctx: Any, params: types.SetLevelRequestParams) -> types.EmptyResult:
     State.level = params.level
     return types.EmptyResult()
@@ -369,6 +385,7 @@ async def main() -> None:
     low.add_request_handler("logging/setLevel", types.SetLevelRequestParams, set_level)
     low.add_request_handler("resources/subscribe", types.SubscribeRequestParams, subscribe)
     low.add_request_handler("resources/unsubscribe", types.UnsubscribeRequestParams, unsubscribe)
+    low.add_request_handler("com.example/reverse", ReverseParams, reverse)
     every = NotificationOptions(True, True, True)
     low.create_initialization_options = partial(low.create_initialization_options, every)
     if "--http" in sys.argv:

@@ -9,7 +9,8 @@ mod tasks;
 mod tools;
 
 use mcp_protocol::{IntoService, Revision};
-use mcp_server::{Server, ServerBuilder};
+use mcp_server::types::JsonObject;
+use mcp_server::{Args, Json, Server, ServerBuilder};
 use mcp_transport_http::{Endpoint, ServerOptions};
 
 use crate::bench::{Fault, listen};
@@ -39,6 +40,11 @@ fn plain() -> ServerBuilder {
         .prompts(prompts::all())
         .resources(resources::all())
         .tools(tools::changing())
+        .method("com.example/reverse", |Args(params): Args<JsonObject>| {
+            let text = params.get("text").and_then(|text| text.as_str());
+            let text: String = text.unwrap_or_default().chars().rev().collect();
+            Json(serde_json::json!({ "text": text }))
+        })
 }
 
 /// Serves a server at this address until the process is interrupted. The port may be 0: the first

@@ -1,6 +1,6 @@
 //! From the handshake to the end.
 
-use mcp_client::Era;
+use mcp_client::{Era, Error};
 use mcp_protocol::Revision;
 use mcp_types::{JsonObject, ListToolsRequest, LoggingLevel, PaginatedRequestParams, Request};
 use serde_json::json;
@@ -88,6 +88,29 @@ pub(crate) async fn unknown_method(session: &Session) -> Outcome {
     let code = code(session.client.request::<NoSuchRequest>(&params).await)?;
     same("the code", code, -32601)?;
     worked("code -32601")
+}
+
+/// A method that servers of other SDKs add to the protocol.
+#[derive(Debug)]
+enum ReverseRequest {}
+
+impl Request for ReverseRequest {
+    const METHOD: &'static str = "com.example/reverse";
+    type Params = JsonObject;
+    type Result = JsonObject;
+}
+
+/// Calls a method that the protocol does not have.
+pub(crate) async fn custom_method(session: &Session) -> Outcome {
+    let params = JsonObject::from_iter([("text".to_owned(), json!("abc"))]);
+    match session.client.request::<ReverseRequest>(&params).await {
+        Ok(result) => {
+            same("the text", &result["text"], &json!("cba"))?;
+            worked("cba")
+        }
+        Err(Error::Rejected(error)) if error.code.0 == -32601 => absent("code -32601"),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Shows that the server does not declare what this request needs.
@@ -183,7 +206,7 @@ async fn one_revision(target: &Target, revision: Revision, calls: &[Call]) -> Ou
 }
 
 /// Returns the code of an error response.
-pub(crate) fn code<T>(answer: Result<T, mcp_client::Error>) -> Result<i64, Fault> {
+pub(crate) fn code<T>(answer: Result<T, Error>) -> Result<i64, Fault> {
     match answer {
         Ok(_) => Err("the server answered where it must refuse".into()),
         Err(error) => match error.rejection() {

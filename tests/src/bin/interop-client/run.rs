@@ -85,6 +85,7 @@ impl Run<'_> {
         }
         row("auto", lifecycle::probe(self.target)).await;
         row("unknown-method", lifecycle::unknown_method(s)).await;
+        row("custom-method", lifecycle::custom_method(s)).await;
         row("roots", self.roots(false)).await;
         if let Some(changed) = &self.profile.list_changed {
             row("list-changed", self.changed(changed)).await;

@@ -51,6 +51,13 @@ pub(crate) async fn rows(s: &Session) {
         refused(-32601, s.client.send_request(no_such)),
     )
     .await;
+    let reverse = json!({ "method": "com.example/reverse", "params": { "text": "abc" } });
+    row("custom-method", async {
+        let result = shown(s.client.send_request(made(reverse)).await?);
+        same("the text", &result["text"], &json!("cba"))?;
+        Ok(result["text"].to_string())
+    })
+    .await;
     row("tools-list", async {
         Ok(format!("{} tools", s.client.list_all_tools().await?.len()))
     })
