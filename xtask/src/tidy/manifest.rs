@@ -22,13 +22,15 @@ mcp-server: mcp-jsonrpc mcp-types mcp-schema mcp-protocol mcp-macros
 mcp-client: mcp-jsonrpc mcp-types mcp-schema mcp-protocol
 mcp-tasks-redb: mcp-jsonrpc mcp-types mcp-protocol
 mcp-otel: mcp-jsonrpc mcp-types mcp-protocol
+mcp-cli: mcp-auth mcp-client mcp-protocol mcp-transport-http mcp-transport-stdio
 mcp-tests: *
 xtask:
 ";
 
-/// Dependencies that only tests have: `mcp-server` re-exports the attributes of `mcp-macros`, and `mcp-otel` is middleware
+/// Dependencies that only tests have: `mcp-cli` needs a server to call, `mcp-server` re-exports the attributes of `mcp-macros`, and `mcp-otel` is middleware
 /// of both roles.
 const TEST_EDGES: &[(&str, &str)] = &[
+    ("mcp-cli", "mcp-server"),
     ("mcp-macros", "mcp-server"),
     ("mcp-otel", "mcp-client"),
     ("mcp-otel", "mcp-server"),

@@ -1,0 +1,231 @@
+//! Answers to the questions of a server: from the user at the terminal, or from a file.
+
+use std::collections::VecDeque;
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mcp_client::types::{ElicitAction, ElicitResult};
+use mcp_client::{ClientBuilder, ElicitForm, ElicitUrl};
+use serde_json::{Map, Value};
+
+use crate::arguments::typed;
+use crate::failure::Failure;
+use crate::output::{clean, say};
+
+/// How questions are answered.
+#[derive(Debug)]
+pub(crate) struct Answers {
+    source: Source,
+    /// The first question that could not be answered.
+    unanswered: Mutex<Option<String>>,
+}
+
+#[derive(Debug)]
+enum Source {
+    Terminal,
+    /// The same answer for every question.
+    Always(Value),
+    /// One answer for each question, in order.
+    Each(Mutex<VecDeque<Value>>),
+    /// There is neither a file nor a terminal.
+    Missing,
+}
+
+impl Answers {
+    /// Answers from a file, else from the terminal if there is one.
+    pub(crate) fn load(file: Option<&Path>) -> Result<Arc<Self>, Failure> {
+        let source = match file {
+            Some(file) => Self::read(file)?,
+            None if io::stdin().is_terminal() && io::stderr().is_terminal() => Source::Terminal,
+            None => Source::Missing,
+        };
+        let unanswered = Mutex::default();
+        Ok(Arc::new(Self { source, unanswered }))
+    }
+
+    fn read(file: &Path) -> Result<Source, Failure> {
+        let problem = |why: String| Failure::usage(format!("--answer {}: {why}", file.display()));
+        let text = std::fs::read_to_string(file).map_err(|error| problem(error.to_string()))?;
+        match serde_json::from_str(&text).map_err(|error| problem(error.to_string()))? {
+            Value::Array(all) if all.iter().all(Value::is_object) => {
+                Ok(Source::Each(Mutex::new(all.into())))
+            }
+            answer @ Value::Object(_) => Ok(Source::Always(answer)),
+            _ => Err(problem(
+                "expected an object, such as {\"name\": \"Ada\"} or {\"action\": \"decline\"}, or a list of objects".to_owned(),
+            )),
+        }
+    }
+
+    /// The first question that was not answered.
+    pub(crate) fn unanswered(&self) -> Option<String> {
+        let unanswered = self.unanswered.lock();
+        unanswered.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn on_forms(this: &Arc<Self>, builder: ClientBuilder) -> ClientBuilder {
+        let this = Arc::clone(this);
+        builder.on_elicit(move |form| {
+            let this = Arc::clone(&this);
+            async move { this.form(form).await }
+        })
+    }
+
+    pub(crate) fn on_urls(this: &Arc<Self>, builder: ClientBuilder) -> ClientBuilder {
+        let this = Arc::clone(this);
+        builder.on_elicit_url(move |url| {
+            let this = Arc::clone(&this);
+            async move { this.url(url).await }
+        })
+    }
+
+    async fn form(&self, form: ElicitForm) -> ElicitResult {
+        match &self.source {
+            Source::Terminal => {
+                // Reading the terminal blocks; if the call ends before, the thread ends with the program.
+                let asked = tokio::task::spawn_blocking(move || ask(&form));
+                asked.await.unwrap_or_else(|_| cancelled())
+            }
+            _ => match self.next(&form.params.message) {
+                None => form.cancel(),
+                Some(answer) => stored(answer),
+            },
+        }
+    }
+
+    async fn url(&self, url: ElicitUrl) -> ElicitResult {
+        match &self.source {
+            Source::Terminal => {
+                say(&format!("{} asks: {}", url.server.name, url.params.message));
+                say(&format!("  open {}", url.params.url));
+                let line = tokio::task::spawn_blocking(|| {
+                    prompt("press Enter when you have done it, or type n")
+                });
+                match line.await.ok().flatten() {
+                    Some(line) if line.is_empty() => url.accept(),
+                    Some(_) => url.decline(),
+                    None => url.cancel(),
+                }
+            }
+            _ => match self.next(&url.params.message) {
+                None => url.cancel(),
+                Some(answer) => stored(answer),
+            },
+        }
+    }
+
+    /// The next answer of the file.
+    fn next(&self, question: &str) -> Option<Value> {
+        let answer = match &self.source {
+            Source::Always(answer) => Some(answer.clone()),
+            Source::Each(all) => all
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .pop_front(),
+            Source::Terminal | Source::Missing => None,
+        };
+        if answer.is_none() {
+            let unanswered = self.unanswered.lock();
+            let mut unanswered = unanswered.unwrap_or_else(PoisonError::into_inner);
+            unanswered.get_or_insert_with(|| question.to_owned());
+        }
+        answer
+    }
+}
+
+/// An answer of the file: a whole result with an action, or the content of an accepted form.
+fn stored(answer: Value) -> ElicitResult {
+    let action = answer.get("action").and_then(Value::as_str);
+    let is_result = matches!(action, Some("accept" | "decline" | "cancel"));
+    let result = match is_result {
+        true => answer,
+        false => serde_json::json!({ "action": "accept", "content": answer }),
+    };
+    serde_json::from_value(result).unwrap_or_else(|_| cancelled())
+}
+
+fn cancelled() -> ElicitResult {
+    ElicitResult::new(ElicitAction::Cancel)
+}
+
+/// Asks the user for each field of a form.
+fn ask(form: &ElicitForm) -> ElicitResult {
+    say(&format!(
+        "{} asks: {}",
+        form.server.name, form.params.message
+    ));
+    say("  Enter takes the default; Ctrl-D cancels; ! declines");
+    let schema = serde_json::to_value(&form.params.requested_schema).unwrap_or_default();
+    let required = schema["required"].as_array().cloned().unwrap_or_default();
+    let mut content = Map::new();
+    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+        let is_required = required.iter().any(|required| required == name);
+        loop {
+            let Some(line) = prompt(&label(name, field, is_required)) else {
+                return form.cancel();
+            };
+            match &*line {
+                "!" => return form.decline(),
+                "" if field.get("default").is_some() || !is_required => break,
+                "" => say("  this field is required"),
+                text => match typed(name, text, field) {
+                    Ok(value) => {
+                        content.insert(name.clone(), value);
+                        break;
+                    }
+                    Err(problem) => say(&format!("  {problem}")),
+                },
+            }
+        }
+    }
+    form.accept(Value::Object(content))
+}
+
+/// The text before the input of a field.
+fn label(name: &str, field: &Value, is_required: bool) -> String {
+    let text = |key: &str| field[key].as_str();
+    let title = text("title").or(text("description")).unwrap_or(name);
+    let choices = field["enum"]
+        .as_array()
+        .or(field["items"]["enum"].as_array());
+    let titled = |key: &str| field[key].as_array().or(field["items"][key].as_array());
+    let choices: Vec<String> = match (choices, titled("oneOf").or(titled("anyOf"))) {
+        (Some(values), _) => values.iter().map(plain).collect(),
+        (None, Some(choices)) => choices
+            .iter()
+            .map(|choice| plain(&choice["const"]))
+            .collect(),
+        (None, None) => Vec::new(),
+    };
+    let mut label = title.to_owned();
+    if !choices.is_empty() {
+        label += &format!(" ({})", choices.join(" | "));
+    } else if let Some(kind) = text("type").filter(|kind| *kind != "string") {
+        label += &format!(" ({kind})");
+    }
+    match field.get("default") {
+        Some(default) => label + &format!(" [{}]", plain(default)),
+        None if is_required => label,
+        None => label + " [none]",
+    }
+}
+
+fn plain(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Asks for one line; `None` at the end of the input.
+fn prompt(label: &str) -> Option<String> {
+    let mut err = io::stderr();
+    write!(err, "  {}: ", clean(label))
+        .and_then(|()| err.flush())
+        .ok()?;
+    let mut line = String::new();
+    match io::stdin().lock().read_line(&mut line) {
+        Ok(0) | Err(_) => None,
+        Ok(_) => Some(line.trim().to_owned()),
+    }
+}

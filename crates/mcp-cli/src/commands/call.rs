@@ -1,0 +1,159 @@
+//! `mcp call`.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+use mcp_client::{CallToolResult, Client, Progress};
+use serde_json::Value;
+
+use crate::args::{Options, Words};
+use crate::arguments;
+use crate::connect::{Connection, unanswered};
+use crate::failure::{Code, Failure};
+use crate::output::{self, clean};
+use crate::target::Target;
+
+pub(super) async fn run(words: Words, as_task: bool, options: &Options) -> Result<Code, Failure> {
+    let (target, words) = Target::take(words)?;
+    let Some((name, words)) = words.split_first() else {
+        return Err(Failure::usage(
+            "no tool: give its name, and its arguments after it",
+        ));
+    };
+    let connection = Connection::open(&target, options).await?;
+    let outcome = call(&connection.client, name, words, as_task, options).await;
+    let answers = std::sync::Arc::clone(&connection.answers);
+    connection.close().await;
+    let unanswered = unanswered(&answers);
+    let result = outcome.map_err(|failure| match &unanswered {
+        Some(_) if failure.code == Code::Protocol => {
+            Failure::new(Code::Consent, failure.to_string())
+        }
+        _ => failure,
+    })?;
+    if options.json {
+        output::json(&result)?;
+    } else {
+        output::print(&output::result_text(&result)?)?;
+    }
+    match (result.is_error == Some(true), unanswered) {
+        (_, Some(failure)) => Err(failure),
+        (true, None) => Ok(Code::Tool),
+        (false, None) => Ok(Code::Success),
+    }
+}
+
+async fn call(
+    client: &Client,
+    name: &str,
+    words: &[String],
+    as_task: bool,
+    options: &Options,
+) -> Result<CallToolResult, Failure> {
+    let tools = client.list_tools().await?;
+    let schema = match tools.iter().find(|tool| tool.name == name) {
+        Some(tool) => serde_json::to_value(&tool.input_schema).unwrap_or_default(),
+        None => {
+            let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
+            let near = nearest(name, &names);
+            let text = match near {
+                Some(near) => format!("there is no tool {name:?}; did you mean {near:?}?"),
+                None => format!("there is no tool {name:?}; `mcp list` shows the tools"),
+            };
+            return Err(Failure::usage(text));
+        }
+    };
+    let arguments = arguments::of_tool(words, &schema)?;
+    let mut call = client.call_tool(name, Value::Object(arguments));
+    if as_task {
+        call = call.as_task(None);
+    }
+    let is_shown = io::stderr().is_terminal() || options.verbose;
+    let mut bar = Bar::default();
+    let result = call
+        .on_progress(move |progress| {
+            if is_shown {
+                bar.show(&progress);
+            }
+        })
+        .on_status(move |state| {
+            if is_shown && let Some(message) = &state.message {
+                output::say(message);
+            }
+        })
+        .await?;
+    Ok(result)
+}
+
+/// The name that is most like another one, if there is one with few differences.
+fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
+    let distances = names.iter().map(|known| (distance(name, known), *known));
+    let (distance, near) = distances.min()?;
+    (distance <= name.chars().count() / 3 + 1).then_some(near)
+}
+
+/// The number of characters to insert, remove or replace.
+fn distance(a: &str, b: &str) -> usize {
+    // Names of servers can be long; their first characters are enough for a suggestion.
+    let b: Vec<char> = b.chars().take(128).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().take(128).enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// Progress on stderr: one line that changes on a terminal, else one line for each report.
+#[derive(Default)]
+struct Bar {
+    /// The characters of the line that is shown.
+    width: usize,
+}
+
+impl Bar {
+    fn show(&mut self, progress: &Progress) {
+        let message = clean(progress.message.as_deref().unwrap_or_default());
+        let text = match progress.total.filter(|total| *total > 0.0) {
+            Some(total) => {
+                let percent = (progress.progress / total * 100.0).clamp(0.0, 100.0);
+                format!("{percent:3.0} % {message}")
+            }
+            None => format!("{} {message}", progress.progress),
+        };
+        let mut err = io::stderr();
+        // If stderr is closed, progress is not shown.
+        let _ = match err.is_terminal() {
+            true => write!(err, "\r{text:width$}", width = self.width),
+            false => writeln!(err, "{}", text.trim_end()),
+        };
+        self.width = text.chars().count();
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        if self.width > 0 && io::stderr().is_terminal() {
+            // As in `show`.
+            let _ = writeln!(io::stderr());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_suggested() {
+        let names = ["get_weather", "get_whether", "list_notes"];
+        assert_eq!(nearest("get_wether", &names), Some("get_weather"));
+        assert_eq!(nearest("lst_notes", &names), Some("list_notes"));
+        assert_eq!(nearest("delete", &names), None);
+        assert_eq!(nearest("x", &[]), None);
+    }
+}

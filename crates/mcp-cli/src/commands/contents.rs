@@ -1,0 +1,108 @@
+//! `mcp read`, `mcp get` and `mcp complete`.
+
+use data_encoding::BASE64;
+use mcp_client::ResourceContents;
+use mcp_client::types::{
+    CompleteRequest, CompleteRequestParams, CompletionArgument, CompletionContext,
+    CompletionReference, PromptReference, ResourceTemplateReference,
+};
+
+use crate::args::{Options, Words};
+use crate::arguments;
+use crate::connect::Connection;
+use crate::failure::{Code, Failure};
+use crate::output;
+use crate::target::Target;
+
+pub(super) async fn read(words: Words, options: &Options) -> Result<Code, Failure> {
+    let (target, words) = Target::take(words)?;
+    let [uri] = &words[..] else {
+        return Err(Failure::usage("expected the URI of one resource"));
+    };
+    let connection = Connection::open(&target, options).await?;
+    let result = connection.client.read_resource(uri).await?;
+    connection.close().await;
+    if options.json {
+        return output::json(&result).map(|()| Code::Success);
+    }
+    for contents in &result.contents {
+        match contents {
+            ResourceContents::Text(text) if output::is_terminal() => output::print(&text.text)?,
+            ResourceContents::Text(text) => output::write(text.text.as_bytes())?,
+            ResourceContents::Blob(blob) if output::is_terminal() => {
+                output::print(&output::binary(
+                    &blob.uri,
+                    blob.mime_type.as_deref(),
+                    &blob.blob,
+                ))?;
+            }
+            ResourceContents::Blob(blob) => {
+                let bytes = BASE64.decode(blob.blob.as_bytes()).map_err(|error| {
+                    Failure::new(
+                        Code::Protocol,
+                        format!("{}: invalid base64: {error}", blob.uri),
+                    )
+                })?;
+                output::write(&bytes)?;
+            }
+            _ => output::say("note: contents of an unknown kind were left out; --json shows them"),
+        }
+    }
+    Ok(Code::Success)
+}
+
+pub(super) async fn get(words: Words, options: &Options) -> Result<Code, Failure> {
+    let (target, words) = Target::take(words)?;
+    let Some((name, words)) = words.split_first() else {
+        return Err(Failure::usage(
+            "no prompt: give its name, and its arguments after it",
+        ));
+    };
+    let given = arguments::of_prompt(words)?;
+    let connection = Connection::open(&target, options).await?;
+    let result = connection.client.get_prompt(name, given).await?;
+    connection.close().await;
+    if options.json {
+        return output::json(&result).map(|()| Code::Success);
+    }
+    let messages: Vec<String> = result.messages.iter().map(output::message_text).collect();
+    output::print(&messages.join("\n")).map(|()| Code::Success)
+}
+
+pub(super) async fn complete(words: Words, options: &Options) -> Result<Code, Failure> {
+    let (target, words) = Target::take(words)?;
+    let [reference, argument, known @ ..] = &words[..] else {
+        return Err(Failure::usage(
+            "expected a prompt or URI template, and argument=start",
+        ));
+    };
+    let reference = match reference.contains("://") || reference.contains('{') {
+        true => CompletionReference::Resource(ResourceTemplateReference::new(reference)),
+        false => CompletionReference::Prompt(PromptReference::new(reference)),
+    };
+    let (name, start) = arguments::pair(argument)?;
+    let mut params = CompleteRequestParams::new(reference, CompletionArgument::new(name, start));
+    let known = arguments::of_prompt(known)?;
+    if !known.is_empty() {
+        let mut context = CompletionContext::default();
+        context.arguments = Some(known.into_iter().collect());
+        params.context = Some(context);
+    }
+    let connection = Connection::open(&target, options).await?;
+    let result = connection
+        .client
+        .request::<CompleteRequest>(&params)
+        .await?;
+    connection.close().await;
+    if options.json {
+        return output::json(&result.completion).map(|()| Code::Success);
+    }
+    let values = &result.completion.values;
+    if !values.is_empty() {
+        output::print(&values.join("\n"))?;
+    }
+    if result.completion.has_more == Some(true) {
+        output::say("note: the server has more values than these");
+    }
+    Ok(Code::Success)
+}

@@ -1,0 +1,254 @@
+//! `mcp inspect`.
+
+use mcp_client::types::{Prompt, Resource, ResourceTemplate, Tool};
+use mcp_client::{Client, Revision};
+use serde_json::{Value, json};
+
+use crate::args::{EraChoice, Options, Words};
+use crate::connect::Connection;
+use crate::failure::{Code, Failure};
+use crate::output::{self, first_line};
+use crate::target::Target;
+
+/// All that a server offers.
+#[derive(Debug)]
+pub(crate) struct Offer {
+    pub(crate) tools: Vec<Tool>,
+    pub(crate) prompts: Vec<Prompt>,
+    pub(crate) resources: Vec<Resource>,
+    pub(crate) templates: Vec<ResourceTemplate>,
+}
+
+impl Offer {
+    /// Lists what the server declares.
+    pub(crate) async fn of(client: &Client) -> Result<Self, Failure> {
+        let declared = client.capabilities();
+        let (mut tools, mut prompts, mut resources, mut templates) = Default::default();
+        if declared.tools.is_some() {
+            tools = client.list_tools().await?;
+        }
+        if declared.prompts.is_some() {
+            prompts = client.list_prompts().await?;
+        }
+        if declared.resources.is_some() {
+            resources = client.list_resources().await?;
+            templates = client.list_resource_templates().await?;
+        }
+        Ok(Self {
+            tools,
+            prompts,
+            resources,
+            templates,
+        })
+    }
+
+    /// What hosts and models have difficulties with.
+    fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        for tool in &self.tools {
+            let name = &tool.name;
+            if tool.description.as_deref().is_none_or(str::is_empty) {
+                warnings.push(format!(
+                    "tool {name}: no description, so a model cannot know when to use it"
+                ));
+            }
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+            if name.len() > 64 || !name.chars().all(is_plain) {
+                warnings.push(format!(
+                    "tool {name}: models accept names of at most 64 letters, digits, _ and -"
+                ));
+            }
+            let schema = serde_json::to_value(&tool.input_schema).unwrap_or_default();
+            for (argument, field) in schema["properties"].as_object().into_iter().flatten() {
+                if field.get("description").is_none() {
+                    warnings.push(format!(
+                        "tool {name}: argument {argument} has no description"
+                    ));
+                }
+            }
+        }
+        warnings
+    }
+}
+
+pub(super) async fn run(words: Words, revisions: bool, options: &Options) -> Result<Code, Failure> {
+    let (target, rest) = Target::take(words)?;
+    if let Some(word) = rest.first() {
+        return Err(Failure::usage(format!("{word:?}: expected only a server")));
+    }
+    if revisions {
+        return all_revisions(&target, options).await;
+    }
+    let connection = Connection::open(&target, options).await?;
+    let client = &connection.client;
+    let offer = Offer::of(client).await?;
+    let warnings = offer.warnings();
+    let shown = match options.json {
+        true => output::json(&json!({
+            "server": client.server_info(),
+            "revision": client.revision().as_str(),
+            "capabilities": client.capabilities(),
+            "instructions": client.instructions(),
+            "tools": offer.tools,
+            "prompts": offer.prompts,
+            "resources": offer.resources,
+            "resourceTemplates": offer.templates,
+            "warnings": warnings,
+        })),
+        false => page(client, &offer, &warnings),
+    };
+    connection.close().await;
+    shown.map(|()| Code::Success)
+}
+
+fn page(client: &Client, offer: &Offer, warnings: &[String]) -> Result<(), Failure> {
+    let info = client.server_info();
+    let title = info
+        .title
+        .as_deref()
+        .map(|title| format!(" ({title})"))
+        .unwrap_or_default();
+    let mut text = format!(
+        "{} {}{title}\nrevision {}\n",
+        info.name,
+        info.version,
+        client.revision()
+    );
+    let capabilities = serde_json::to_value(client.capabilities()).unwrap_or_default();
+    let names: Vec<&str> = capabilities
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, _)| &**name)
+        .collect();
+    text += &format!("capabilities {}\n", names.join(", "));
+    if let Some(extensions) = capabilities["extensions"].as_object() {
+        let names: Vec<&str> = extensions.keys().map(|name| &**name).collect();
+        text += &format!("extensions {}\n", names.join(", "));
+    }
+    if let Some(instructions) = client.instructions() {
+        text += &format!("\n{}\n", instructions.trim());
+    }
+    section(
+        &mut text,
+        "Tools",
+        offer.tools.iter().map(|tool| {
+            let schema = serde_json::to_value(&tool.input_schema).unwrap_or_default();
+            (
+                format!("{}({})", tool.name, parameters(&schema)),
+                tool.description.as_deref(),
+            )
+        }),
+    );
+    section(
+        &mut text,
+        "Prompts",
+        offer.prompts.iter().map(|prompt| {
+            let arguments = prompt.arguments.iter().flatten();
+            let names: Vec<String> = arguments
+                .map(|argument| {
+                    let mark = if argument.required == Some(true) {
+                        ""
+                    } else {
+                        "?"
+                    };
+                    format!("{}{mark}", argument.name)
+                })
+                .collect();
+            (
+                format!("{}({})", prompt.name, names.join(", ")),
+                prompt.description.as_deref(),
+            )
+        }),
+    );
+    section(
+        &mut text,
+        "Resources",
+        offer.resources.iter().map(|resource| {
+            (
+                resource.uri.clone(),
+                resource.description.as_deref().or(Some(&resource.name)),
+            )
+        }),
+    );
+    section(
+        &mut text,
+        "Resource templates",
+        offer.templates.iter().map(|template| {
+            (
+                template.uri_template.clone(),
+                template.description.as_deref().or(Some(&template.name)),
+            )
+        }),
+    );
+    section(
+        &mut text,
+        "Warnings",
+        warnings.iter().map(|warning| (warning.clone(), None)),
+    );
+    output::print(&text)
+}
+
+/// Adds a heading and one line for each item, if there are items.
+fn section<'a>(
+    text: &mut String,
+    title: &str,
+    items: impl Iterator<Item = (String, Option<&'a str>)>,
+) {
+    for (number, (name, description)) in items.enumerate() {
+        if number == 0 {
+            *text += &format!("\n{title}\n");
+        }
+        *text += &format!("  {name}\n");
+        if let Some(line) = description.map(first_line).filter(|line| !line.is_empty()) {
+            *text += &format!("      {line}\n");
+        }
+    }
+}
+
+/// The parameters of a tool as `name: type`, with a question mark behind optional ones.
+fn parameters(schema: &Value) -> String {
+    let required = schema["required"].as_array();
+    let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|one| one == name));
+    let fields = schema["properties"].as_object().into_iter().flatten();
+    let shown = fields.map(|(name, field)| {
+        let mark = if is_required(name) { "" } else { "?" };
+        match &field["type"] {
+            Value::String(kind) => format!("{name}{mark}: {kind}"),
+            _ => format!("{name}{mark}"),
+        }
+    });
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+/// Connects once for each revision.
+async fn all_revisions(target: &Target, options: &Options) -> Result<Code, Failure> {
+    let mut rows = Vec::new();
+    for revision in Revision::ALL {
+        let mut options = options.clone();
+        options.era = EraChoice::Exactly(revision);
+        let outcome = match Connection::open(target, &options).await {
+            Ok(connection) => {
+                let agreed = connection.client.revision();
+                connection.close().await;
+                match agreed == revision {
+                    true => "yes".to_owned(),
+                    false => format!("answers with {agreed}"),
+                }
+            }
+            Err(failure) => format!("no: {}", first_line(&failure.to_string())),
+        };
+        rows.push((revision.to_string(), outcome));
+    }
+    if options.json {
+        let rows = rows
+            .into_iter()
+            .map(|(revision, outcome)| (revision, Value::String(outcome)));
+        return output::json(&Value::Object(rows.collect())).map(|()| Code::Success);
+    }
+    let rows: Vec<(&str, &str)> = rows
+        .iter()
+        .map(|(revision, outcome)| (&**revision, &**outcome))
+        .collect();
+    output::print_table(&rows).map(|()| Code::Success)
+}

@@ -1,0 +1,53 @@
+//! The commands.
+
+mod call;
+mod contents;
+mod doctor;
+pub(crate) mod inspect;
+mod list;
+mod watch;
+
+use std::path::Path;
+
+use clap::CommandFactory as _;
+
+use crate::args::{Cli, Command};
+use crate::failure::{Code, Failure};
+use crate::{lock, login, output};
+
+/// Runs the command.
+pub(crate) async fn run(cli: Cli) -> Result<Code, Failure> {
+    let options = cli.options;
+    match cli.command {
+        Command::Inspect { words, revisions } => inspect::run(words, revisions, &options).await,
+        Command::List { words, search } => list::run(words, search.as_deref(), &options).await,
+        Command::Call { words, task } => call::run(words, task, &options).await,
+        Command::Read { words } => contents::read(words, &options).await,
+        Command::Get { words } => contents::get(words, &options).await,
+        Command::Complete { words } => contents::complete(words, &options).await,
+        Command::Watch { words } => watch::run(words, &options).await,
+        Command::Doctor { words } => doctor::run(words, &options).await,
+        Command::Lock {
+            words,
+            check,
+            github,
+            file,
+        } => {
+            let mode = lock::Mode { check, github };
+            lock::run(words, mode, &file, &options).await
+        }
+        Command::Login { url, no_browser } => login::login(&url, !no_browser).await,
+        Command::Logout { url } => login::logout(&url).await,
+        Command::Completions { shell } => {
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "mcp", &mut text);
+            output::write(&text).map(|()| Code::Success)
+        }
+        Command::Man { folder } => man(&folder).map(|()| Code::Success),
+    }
+}
+
+fn man(folder: &Path) -> Result<(), Failure> {
+    clap_mangen::generate_to(Cli::command(), folder)
+        .map_err(|error| Failure::usage(format!("{}: {error}", folder.display())))
+}

@@ -1,0 +1,154 @@
+//! Connections to the server of a command.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_client::{Client, ClientBuilder, Root, Timeouts};
+use mcp_transport_http::HttpTransport;
+use mcp_transport_stdio::{ChildProcess, Stderr};
+
+use crate::answers::Answers;
+use crate::args::Options;
+use crate::failure::{Code, Failure};
+use crate::login;
+use crate::output::say;
+use crate::target::Target;
+
+/// The longest time of a whole call, regardless of progress.
+const TOTAL: Duration = Duration::from_secs(24 * 3_600);
+
+/// A connection, and the questions that the server asked on it.
+pub(crate) struct Connection {
+    pub(crate) client: Client,
+    pub(crate) answers: Arc<Answers>,
+}
+
+impl Connection {
+    /// Connects with the options of the command line.
+    pub(crate) async fn open(target: &Target, options: &Options) -> Result<Self, Failure> {
+        Self::open_with(target, options, |builder| builder).await
+    }
+
+    /// Connects with more settings.
+    pub(crate) async fn open_with(
+        target: &Target,
+        options: &Options,
+        more: impl FnOnce(ClientBuilder) -> ClientBuilder,
+    ) -> Result<Self, Failure> {
+        let answers = Answers::load(options.answer.as_deref())?;
+        let (revision, negotiation) = options.era.policy();
+        let limit = Duration::from_secs(options.timeout);
+        let mut builder = Client::builder("mcp", env!("CARGO_PKG_VERSION"))
+            .title("MCP command line")
+            .revision(revision)
+            .negotiation(negotiation)
+            .connect_timeout(limit)
+            .timeouts(Timeouts::new(limit, TOTAL))
+            .task_calls();
+        for handler in [Answers::on_forms, Answers::on_urls] {
+            builder = handler(&answers, builder);
+        }
+        if !options.root.is_empty() {
+            builder = builder.roots(roots(&options.root)?);
+        }
+        if options.verbose {
+            builder = builder.on_log(|message| {
+                say(&format!("{}: {}", message.level, message.data));
+            });
+        }
+        let builder = more(builder);
+        let client = match target {
+            Target::Program(words) => builder.connect(child(words, options)?).await,
+            Target::Url(url) => builder.connect(http(url.as_str(), options)?).await,
+        };
+        Ok(Self {
+            client: client.map_err(|error| login::explain(target, error))?,
+            answers,
+        })
+    }
+
+    /// Closes the connection. A server that does not end properly is reported, but the command has done its work.
+    pub(crate) async fn close(self) {
+        if let Err(error) = self.client.close().await {
+            say(&format!("note: closing the connection: {error}"));
+        }
+    }
+}
+
+fn child(words: &[String], options: &Options) -> Result<ChildProcess, Failure> {
+    if !options.header.is_empty() {
+        return Err(Failure::usage(
+            "--header is only for URLs; use --env for a program",
+        ));
+    }
+    let stderr = match options.verbose {
+        true => Stderr::Inherit,
+        false => Stderr::Capture,
+    };
+    let mut child = ChildProcess::new(&words[0])
+        .args(&words[1..])
+        .stderr(stderr);
+    for variable in &options.env {
+        child = match variable.split_once('=') {
+            Some((name, value)) if !name.is_empty() => child.env(name, value),
+            Some(_) => return Err(Failure::usage(format!("--env {variable:?} has no name"))),
+            None => {
+                let value = std::env::var_os(variable).ok_or_else(|| {
+                    Failure::usage(format!("--env {variable}: the variable is not set"))
+                })?;
+                child.env(variable, value)
+            }
+        };
+    }
+    Ok(child)
+}
+
+fn http(url: &str, options: &Options) -> Result<HttpTransport, Failure> {
+    if !options.env.is_empty() {
+        return Err(Failure::usage(
+            "--env is only for programs; use --header for a URL",
+        ));
+    }
+    let invalid = |error: mcp_client::TransportError| Failure::usage(error.to_string());
+    let mut transport = HttpTransport::new(url).map_err(invalid)?;
+    let mut has_authorization = false;
+    for header in &options.header {
+        let (name, value) = header.split_once(':').ok_or_else(|| {
+            Failure::usage(format!("--header {header:?}: expected \"Name: value\""))
+        })?;
+        has_authorization |= name.eq_ignore_ascii_case("authorization");
+        transport = transport
+            .header(name.trim(), value.trim())
+            .map_err(invalid)?;
+    }
+    if !has_authorization {
+        transport = transport.authorize(login::stored(url)?);
+    }
+    Ok(transport)
+}
+
+/// The directories as roots, which are absolute `file` URLs.
+fn roots(folders: &[std::path::PathBuf]) -> Result<Vec<Root>, Failure> {
+    let root = |folder: &Path| {
+        let problem = |why: String| Failure::usage(format!("--root {}: {why}", folder.display()));
+        let full = folder
+            .canonicalize()
+            .map_err(|error| problem(error.to_string()))?;
+        let url = url::Url::from_directory_path(&full)
+            .map_err(|()| problem("it has no URL".to_owned()))?;
+        Ok(Root::new(url.as_str().trim_end_matches('/')))
+    };
+    folders.iter().map(|folder| root(folder)).collect()
+}
+
+/// The failure of a call that the server could not complete because the user was not asked.
+pub(crate) fn unanswered(answers: &Answers) -> Option<Failure> {
+    let question = answers.unanswered()?;
+    Some(Failure::new(
+        Code::Consent,
+        format!(
+            "the server asked {question:?}; run the command on a terminal, or give --answer FILE"
+        ),
+    ))
+}

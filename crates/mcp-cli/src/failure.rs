@@ -1,0 +1,127 @@
+//! Exit codes, and failures with their text.
+
+use std::error::Error as _;
+use std::fmt;
+use std::process::ExitCode;
+
+use mcp_client::Error;
+
+use crate::output::say;
+
+/// The exit code of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Code {
+    /// The command did what it was asked to do.
+    Success = 0,
+    /// The command line, a file that it names, or the terminal is wrong.
+    Usage = 1,
+    /// The server could not be reached or started, or the connection ended.
+    Connection = 2,
+    /// The server rejected a request or violated the protocol.
+    Protocol = 3,
+    /// The tool reported an error.
+    Tool = 4,
+    /// The user must sign in or answer a question.
+    Consent = 5,
+    /// The server differs from the lock file.
+    Differs = 6,
+    /// Ctrl-C.
+    Interrupted = 130,
+}
+
+impl From<Code> for ExitCode {
+    fn from(code: Code) -> Self {
+        Self::from(code as u8)
+    }
+}
+
+/// Why a command failed.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) code: Code,
+    text: String,
+    /// More lines, for example the last output of a child process.
+    details: Vec<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(code: Code, text: impl Into<String>) -> Self {
+        let (text, details) = (text.into(), Vec::new());
+        Self {
+            code,
+            text,
+            details,
+        }
+    }
+
+    pub(crate) fn usage(text: impl Into<String>) -> Self {
+        Self::new(Code::Usage, text)
+    }
+
+    /// Adds what the user can do.
+    pub(crate) fn hint(mut self, text: String) -> Self {
+        self.details.push(text);
+        self
+    }
+
+    pub(crate) fn print(&self) {
+        say(&format!("error: {}", self.text));
+        for line in &self.details {
+            say(&format!("  {line}"));
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let code = code_of(&error);
+        let mut text = error.to_string();
+        let mut source = error.source();
+        // A cause that the text contains already is not repeated.
+        while let Some(cause) = source {
+            let cause_text = cause.to_string();
+            if !text.contains(&cause_text) {
+                text = format!("{text}: {cause_text}");
+            }
+            source = cause.source();
+        }
+        Self::new(code, text)
+    }
+}
+
+fn code_of(error: &Error) -> Code {
+    if let Error::Connect { cause, .. } = error {
+        return match code_of(cause) {
+            Code::Protocol => Code::Protocol,
+            Code::Consent => Code::Consent,
+            _ => Code::Connection,
+        };
+    }
+    if needs_login(error) {
+        return Code::Consent;
+    }
+    match error {
+        Error::Closed(_) | Error::Timeout { .. } | Error::Transport(_) => Code::Connection,
+        Error::Invalid { .. } => Code::Usage,
+        _ if error.required_urls().is_some() => Code::Consent,
+        _ => Code::Protocol,
+    }
+}
+
+/// Whether the server requires a sign-in that only `mcp login` can do.
+fn needs_login(error: &Error) -> bool {
+    let mut cause = Some(error as &dyn std::error::Error);
+    while let Some(error) = cause {
+        if error.is::<mcp_auth::client::Error>() {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}

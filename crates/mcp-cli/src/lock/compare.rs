@@ -1,0 +1,315 @@
+//! What has changed between two snapshots of a server.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde_json::Value;
+
+use super::{Definitions, Snapshot};
+
+/// How a change affects users of the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Class {
+    /// Calls that worked fail now.
+    Breaking,
+    /// The model sees another text, or the host another promise.
+    Risky,
+    /// Something was added.
+    Safe,
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Breaking => "breaking",
+            Self::Risky => "risky",
+            Self::Safe => "safe",
+        })
+    }
+}
+
+/// One change.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Difference {
+    pub(super) class: Class,
+    /// The kind and name of what has changed.
+    pub(super) item: String,
+    pub(super) text: String,
+}
+
+/// Returns all changes, the most severe ones first.
+pub(super) fn compare(old: &Snapshot, new: &Snapshot) -> Vec<Difference> {
+    let mut all = Changes(Vec::new());
+    all.text("revision", &old.revision, &new.revision);
+    all.text("version", &old.version, &new.version);
+    all.text("name", &old.name, &new.name);
+    if old.instructions != new.instructions {
+        all.add(Class::Risky, "instructions", "changed");
+    }
+    for extension in &old.extensions {
+        if !new.extensions.contains(extension) {
+            all.add(
+                Class::Breaking,
+                &format!("extension {extension}"),
+                "removed",
+            );
+        }
+    }
+    for extension in &new.extensions {
+        if !old.extensions.contains(extension) {
+            all.add(Class::Safe, &format!("extension {extension}"), "added");
+        }
+    }
+    all.definitions("tool", &old.tools, &new.tools, tool);
+    all.definitions("prompt", &old.prompts, &new.prompts, prompt);
+    all.definitions("resource", &old.resources, &new.resources, |_, _, _| {});
+    all.definitions("template", &old.templates, &new.templates, |_, _, _| {});
+    let Changes(mut all) = all;
+    all.sort_by(|a, b| (a.class, &a.item).cmp(&(b.class, &b.item)));
+    all
+}
+
+struct Changes(Vec<Difference>);
+
+impl Changes {
+    fn add(&mut self, class: Class, item: &str, text: impl Into<String>) {
+        let (item, text) = (item.to_owned(), text.into());
+        self.0.push(Difference { class, item, text });
+    }
+
+    fn text(&mut self, item: &str, old: &str, new: &str) {
+        if old != new {
+            self.add(Class::Risky, item, format!("{old} is now {new}"));
+        }
+    }
+
+    fn definitions(
+        &mut self,
+        kind: &str,
+        old: &Definitions,
+        new: &Definitions,
+        breaking: impl Fn(&mut Self, &str, [&Value; 2]),
+    ) where
+        Self: Sized,
+    {
+        let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+        for name in names {
+            let item = format!("{kind} {name}");
+            let (old, new) = match (old.get(name), new.get(name)) {
+                (Some(old), Some(new)) if old == new => continue,
+                (Some(old), Some(new)) => (&old.definition, &new.definition),
+                (Some(_), None) => {
+                    self.add(Class::Breaking, &item, "removed");
+                    continue;
+                }
+                (None, _) => {
+                    self.add(Class::Safe, &item, "added");
+                    continue;
+                }
+            };
+            breaking(self, &item, [old, new]);
+            let members: BTreeSet<&String> = [old, new]
+                .into_iter()
+                .filter_map(Value::as_object)
+                .flatten()
+                .map(|(key, _)| key)
+                .collect();
+            for member in members {
+                let (before, after) = (&old[member], &new[member]);
+                if before != after {
+                    self.member(&item, member, before, after);
+                }
+            }
+        }
+    }
+
+    /// A changed member. Schemas and arguments with a breaking change were reported already.
+    fn member(&mut self, item: &str, member: &str, old: &Value, new: &Value) {
+        let is_reported = self.0.iter().any(|one| {
+            one.item == item
+                && one.class != Class::Risky
+                && matches!(member, "inputSchema" | "outputSchema" | "arguments")
+        });
+        if is_reported {
+            return;
+        }
+        let short = |value: &Value| {
+            let text = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
+            match text.char_indices().nth(60) {
+                Some((at, _)) => format!("{}…", &text[..at]),
+                None => text,
+            }
+        };
+        let text = match (old, new) {
+            (Value::Object(_) | Value::Array(_), Value::Object(_) | Value::Array(_)) => {
+                format!("{member} changed")
+            }
+            (Value::Null, new) => format!("{member} added: {}", short(new)),
+            (old, Value::Null) => format!("{member} removed: {}", short(old)),
+            (old, new) => format!("{member}: {:?} is now {:?}", short(old), short(new)),
+        };
+        self.add(Class::Risky, item, text);
+    }
+}
+
+/// The changes of a tool's schemas that break callers.
+fn tool(all: &mut Changes, item: &str, [old, new]: [&Value; 2]) {
+    input(all, item, &old["inputSchema"], &new["inputSchema"], "");
+    let (old, new) = (&old["outputSchema"], &new["outputSchema"]);
+    if !old.is_null() && new.is_null() {
+        all.add(Class::Breaking, item, "structured output removed");
+    }
+    for (name, field) in old["properties"].as_object().into_iter().flatten() {
+        match new["properties"].get(name) {
+            None if !new.is_null() => {
+                all.add(Class::Breaking, item, format!("output {name} removed"))
+            }
+            Some(now) if now["type"] != field["type"] => {
+                all.add(
+                    Class::Breaking,
+                    item,
+                    format!("output {name} has another type"),
+                );
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The changes of an input schema, and of the objects in it, that reject arguments which were accepted.
+fn input(all: &mut Changes, item: &str, old: &Value, new: &Value, path: &str) {
+    let required = |schema: &Value, name: &str| {
+        schema["required"]
+            .as_array()
+            .is_some_and(|all| all.iter().any(|one| one == name))
+    };
+    for one in new["required"].as_array().into_iter().flatten() {
+        let name = one.as_str().unwrap_or_default();
+        if !required(old, name) {
+            all.add(
+                Class::Breaking,
+                item,
+                format!("argument {path}{name} is required now"),
+            );
+        }
+    }
+    let fields = |schema: &Value| {
+        schema["properties"]
+            .as_object()
+            .cloned()
+            .unwrap_or_default()
+    };
+    let known = fields(new);
+    for (name, was) in fields(old) {
+        let Some(is) = known.get(&name) else {
+            all.add(
+                Class::Breaking,
+                item,
+                format!("argument {path}{name} removed"),
+            );
+            continue;
+        };
+        if let Some(lost) = lost(&types(&was), &types(is)) {
+            all.add(
+                Class::Breaking,
+                item,
+                format!("argument {path}{name} does not accept {lost} any more"),
+            );
+        }
+        let values = |field: &Value| {
+            field["enum"]
+                .as_array()
+                .map(|all| all.iter().map(Value::to_string).collect())
+        };
+        match (values(&was), values(is)) {
+            (_, None) => {}
+            (None, Some::<BTreeSet<String>>(_)) => {
+                all.add(
+                    Class::Breaking,
+                    item,
+                    format!("argument {path}{name} accepts only some values now"),
+                );
+            }
+            (Some(was), Some(is)) => {
+                if let Some(lost) = lost(&was, &is) {
+                    all.add(
+                        Class::Breaking,
+                        item,
+                        format!("argument {path}{name} does not accept {lost} any more"),
+                    );
+                }
+            }
+        }
+        if path.matches('.').count() < 8 {
+            input(all, item, &was, is, &format!("{path}{name}."));
+        }
+    }
+    let old = fields(old);
+    for (name, _) in known
+        .iter()
+        .filter(|(name, _)| !old.contains_key(*name) && !required(new, name))
+    {
+        all.add(
+            Class::Safe,
+            item,
+            format!("optional argument {path}{name} added"),
+        );
+    }
+}
+
+/// The JSON types that a field accepts; none means all.
+fn types(field: &Value) -> BTreeSet<String> {
+    match &field["type"] {
+        Value::String(one) => BTreeSet::from([one.clone()]),
+        Value::Array(all) => all
+            .iter()
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect(),
+        _ => BTreeSet::new(),
+    }
+}
+
+/// What was accepted and is not any more.
+fn lost(was: &BTreeSet<String>, is: &BTreeSet<String>) -> Option<String> {
+    if is.is_empty() {
+        return None;
+    }
+    if was.is_empty() {
+        return Some("every type".to_owned());
+    }
+    let widened = |kind: &&String| *kind == "integer" && is.contains("number");
+    let lost: Vec<&str> = was
+        .iter()
+        .filter(|kind| !is.contains(*kind) && !widened(kind))
+        .map(|kind| &**kind)
+        .collect();
+    (!lost.is_empty()).then(|| lost.join(", "))
+}
+
+/// The changes of a prompt's arguments that break callers.
+fn prompt(all: &mut Changes, item: &str, [old, new]: [&Value; 2]) {
+    let arguments = |prompt: &Value| prompt["arguments"].as_array().cloned().unwrap_or_default();
+    let (old, new) = (arguments(old), arguments(new));
+    let find = |all: &[Value], name: &Value| all.iter().find(|one| one["name"] == *name).cloned();
+    for argument in &old {
+        if find(&new, &argument["name"]).is_none() {
+            all.add(
+                Class::Breaking,
+                item,
+                format!("argument {} removed", argument["name"]),
+            );
+        }
+    }
+    for argument in new.iter().filter(|argument| argument["required"] == true) {
+        if find(&old, &argument["name"]).is_none_or(|was| was["required"] != true) {
+            all.add(
+                Class::Breaking,
+                item,
+                format!("argument {} is required now", argument["name"]),
+            );
+        }
+    }
+}

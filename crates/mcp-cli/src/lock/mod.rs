@@ -1,0 +1,243 @@
+//! `mcp lock`: the definitions of servers in a file, and what has changed since.
+
+mod compare;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use mcp_client::Client;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::args::{Options, Words};
+use crate::commands::inspect::Offer;
+use crate::connect::Connection;
+use crate::failure::{Code, Failure};
+use crate::output;
+use crate::target::Target;
+use compare::{Class, Difference};
+
+/// The version of the file format.
+const VERSION: u32 = 1;
+
+/// What to do with the lock file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mode {
+    pub(crate) check: bool,
+    pub(crate) github: bool,
+}
+
+/// The lock file.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LockFile {
+    version: u32,
+    /// By URL or command line.
+    servers: BTreeMap<String, Snapshot>,
+}
+
+/// What one server offered.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Snapshot {
+    name: String,
+    version: String,
+    revision: String,
+    extensions: Vec<String>,
+    instructions: Option<String>,
+    tools: Definitions,
+    prompts: Definitions,
+    resources: Definitions,
+    templates: Definitions,
+}
+
+type Definitions = BTreeMap<String, Definition>;
+
+/// A definition, and the SHA-256 of its JSON with sorted members.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Definition {
+    sha256: String,
+    definition: Value,
+}
+
+impl Definition {
+    fn new(definition: Value) -> Self {
+        let digest = Sha256::digest(definition.to_string());
+        let sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        Self { sha256, definition }
+    }
+}
+
+impl Snapshot {
+    async fn of(client: &Client) -> Result<Self, Failure> {
+        let offer = Offer::of(client).await?;
+        let extensions = client.capabilities().extensions.iter().flatten();
+        let info = client.server_info();
+        Ok(Self {
+            name: info.name.clone(),
+            version: info.version.clone(),
+            revision: client.revision().to_string(),
+            extensions: extensions.map(|(id, _)| id.clone()).collect(),
+            instructions: client.instructions().map(str::to_owned),
+            tools: definitions(&offer.tools, |tool| &tool.name)?,
+            prompts: definitions(&offer.prompts, |prompt| &prompt.name)?,
+            resources: definitions(&offer.resources, |resource| &resource.uri)?,
+            templates: definitions(&offer.templates, |template| &template.uri_template)?,
+        })
+    }
+}
+
+fn definitions<T: Serialize>(
+    items: &[T],
+    name: impl Fn(&T) -> &String,
+) -> Result<Definitions, Failure> {
+    let define = |item: &T| {
+        let value =
+            serde_json::to_value(item).map_err(|error| Failure::usage(error.to_string()))?;
+        Ok((name(item).clone(), Definition::new(value)))
+    };
+    items.iter().map(define).collect()
+}
+
+pub(crate) async fn run(
+    words: Words,
+    mode: Mode,
+    path: &Path,
+    options: &Options,
+) -> Result<Code, Failure> {
+    let (target, rest) = Target::take(words)?;
+    if let Some(word) = rest.first() {
+        return Err(Failure::usage(format!("{word:?}: expected only a server")));
+    }
+    let mut file = read(path)?;
+    let key = target.to_string();
+    if mode.check && !file.servers.contains_key(&key) {
+        let known: Vec<&str> = file.servers.keys().map(|key| &**key).collect();
+        return Err(Failure::usage(format!(
+            "{} has no entry for {key:?}; it has {known:?}. Run `mcp lock` without --check to add it",
+            path.display()
+        )));
+    }
+    let connection = Connection::open(&target, options).await?;
+    let found = Snapshot::of(&connection.client).await?;
+    connection.close().await;
+    let differences = match file.servers.get(&key) {
+        Some(locked) => compare::compare(locked, &found),
+        None => Vec::new(),
+    };
+    show(&differences, mode, path, options)?;
+    if mode.check {
+        return Ok(match differences[..] {
+            [] => Code::Success,
+            _ => Code::Differs,
+        });
+    }
+    let counts = format!(
+        "{} tools, {} prompts, {} resources, {} templates",
+        found.tools.len(),
+        found.prompts.len(),
+        found.resources.len(),
+        found.templates.len()
+    );
+    file.servers.insert(key, found);
+    write(path, &file)?;
+    output::say(&format!("locked {counts} in {}", path.display()));
+    Ok(Code::Success)
+}
+
+fn read(path: &Path) -> Result<LockFile, Failure> {
+    let problem = |why: String| Failure::usage(format!("{}: {why}", path.display()));
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let servers = BTreeMap::new();
+            return Ok(LockFile {
+                version: VERSION,
+                servers,
+            });
+        }
+        Err(error) => return Err(problem(error.to_string())),
+    };
+    let file: LockFile = serde_json::from_str(&text).map_err(|error| problem(error.to_string()))?;
+    if file.version != VERSION {
+        return Err(problem(format!(
+            "version {} of the format; this program knows {VERSION}",
+            file.version
+        )));
+    }
+    let all = file.servers.values().flat_map(|server| {
+        [
+            &server.tools,
+            &server.prompts,
+            &server.resources,
+            &server.templates,
+        ]
+    });
+    for (name, definition) in all.flatten() {
+        if Definition::new(definition.definition.clone()) != *definition {
+            return Err(problem(format!(
+                "{name}: the definition was edited; its sha256 is another one"
+            )));
+        }
+    }
+    Ok(file)
+}
+
+/// Replaces the file at once, so that a reader never sees a part of it.
+fn write(path: &Path, file: &LockFile) -> Result<(), Failure> {
+    let text = output::text_of(file)? + "\n";
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(format!(".{}.tmp", std::process::id()));
+    let written = std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, path));
+    written.map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
+}
+
+fn show(
+    differences: &[Difference],
+    mode: Mode,
+    path: &Path,
+    options: &Options,
+) -> Result<(), Failure> {
+    if mode.github {
+        for Difference { class, item, text } in differences {
+            let level = if *class == Class::Safe {
+                "notice"
+            } else {
+                "error"
+            };
+            let line = output::clean(&format!("{class}: {item}: {text}"))
+                .replace('%', "%25")
+                .replace('\n', "%0A");
+            output::write(format!("::{level} file={}::{line}\n", path.display()).as_bytes())?;
+        }
+        return Ok(());
+    }
+    if options.json {
+        let rows: Vec<Value> = differences
+            .iter()
+            .map(
+                |one| json!({ "class": one.class.to_string(), "item": one.item, "text": one.text }),
+            )
+            .collect();
+        return output::json(&rows);
+    }
+    let rows: Vec<(String, String)> = differences
+        .iter()
+        .map(|one| {
+            (
+                format!("{:8}  {}", one.class.to_string(), one.item),
+                one.text.clone(),
+            )
+        })
+        .collect();
+    output::print_table(
+        &rows
+            .iter()
+            .map(|(item, text)| (&**item, &**text))
+            .collect::<Vec<_>>(),
+    )
+}

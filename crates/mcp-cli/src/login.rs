@@ -1,0 +1,130 @@
+//! Signing in, and stored tokens.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use mcp_auth::OAuth;
+use mcp_auth::client::{AuthorizationSession, Error, FileTokenStore, Loopback, UserAgent};
+use mcp_client::Error as ClientError;
+use mcp_protocol::BoxFuture;
+
+use crate::failure::{Code, Failure};
+use crate::output::say;
+use crate::target::Target;
+
+/// Overrides the file of the tokens.
+const TOKENS: &str = "MCP_TOKENS";
+
+/// A user agent for commands that must not open a browser.
+struct NoBrowser;
+
+impl UserAgent for NoBrowser {
+    fn start_session(&self) -> BoxFuture<'_, Result<Box<dyn AuthorizationSession>, Error>> {
+        Box::pin(async { Err(Error::user_agent("there is no stored sign-in")) })
+    }
+}
+
+/// The tokens that `mcp login` stored for a URL.
+pub(crate) fn stored(url: &str) -> Result<OAuth, Failure> {
+    oauth(url, NoBrowser)
+}
+
+fn oauth(url: &str, agent: impl UserAgent) -> Result<OAuth, Failure> {
+    let builder = OAuth::client(url).user_agent(agent);
+    let builder = builder.store(FileTokenStore::new(tokens()?));
+    // The user chose the URL, so servers on this machine and in private networks are meant.
+    let built = builder.allow_private_networks().build();
+    built.map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// The file with the tokens. Its folder is created for this user alone.
+fn tokens() -> Result<PathBuf, Failure> {
+    if let Some(path) = std::env::var_os(TOKENS) {
+        return Ok(path.into());
+    }
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let folder = match (
+        variable("XDG_CONFIG_HOME"),
+        variable("HOME"),
+        variable("APPDATA"),
+    ) {
+        (Some(config), _, _) => PathBuf::from(config),
+        (None, Some(home), _) => PathBuf::from(home).join(".config"),
+        (None, None, Some(data)) => PathBuf::from(data),
+        (None, None, None) => {
+            let text = format!("there is no home folder for tokens; set {TOKENS} to a file");
+            return Err(Failure::usage(text));
+        }
+    };
+    let folder = folder.join("mcp");
+    std::fs::create_dir_all(&folder)
+        .map_err(|error| Failure::usage(format!("{}: {error}", folder.display())))?;
+    Ok(folder.join("tokens.json"))
+}
+
+/// Signs in and stores the tokens.
+pub(crate) async fn login(url: &str, opens_browser: bool) -> Result<Code, Failure> {
+    let Target::Url(url) = Target::url(url)? else {
+        return Err(Failure::usage("a program needs no sign-in"));
+    };
+    let agent = Loopback::new(move |page| {
+        let is_open = opens_browser && open(page);
+        let what = if is_open {
+            "If no browser opens, go to"
+        } else {
+            "Go to"
+        };
+        say(&format!("{what} {page}"));
+    });
+    let auth = oauth(url.as_str(), agent)?;
+    auth.sign_in().await.map_err(|error| failed(&error))?;
+    say("signed in");
+    Ok(Code::Success)
+}
+
+/// Removes the tokens.
+pub(crate) async fn logout(url: &str) -> Result<Code, Failure> {
+    let Target::Url(url) = Target::url(url)? else {
+        return Err(Failure::usage("a program has no sign-in"));
+    };
+    let auth = stored(url.as_str())?;
+    let was_signed_in = auth.is_signed_in().await.map_err(|error| failed(&error))?;
+    auth.sign_out().await.map_err(|error| failed(&error))?;
+    say(if was_signed_in {
+        "signed out"
+    } else {
+        "there was no stored sign-in"
+    });
+    Ok(Code::Success)
+}
+
+fn failed(error: &Error) -> Failure {
+    Failure::new(Code::Consent, error.to_string())
+}
+
+/// Opens a page with the browser of the user; returns whether a program for that started.
+fn open(page: &str) -> bool {
+    let program = match std::env::consts::OS {
+        "macos" => "open",
+        "windows" => "explorer",
+        _ => "xdg-open",
+    };
+    let mut command = Command::new(program);
+    command.arg(page);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command.spawn().is_ok()
+}
+
+/// The failure to connect, with what to do about a missing sign-in.
+pub(crate) fn explain(target: &Target, error: ClientError) -> Failure {
+    let failure = Failure::from(error);
+    match (failure.code, target) {
+        (Code::Consent, Target::Url(url)) => {
+            failure.hint(format!("sign in with `mcp login {url}`"))
+        }
+        _ => failure,
+    }
+}

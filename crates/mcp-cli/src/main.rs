@@ -1,0 +1,56 @@
+//! `mcp`, the command line for servers of the Model Context Protocol.
+//!
+//! Results go to stdout, everything else to stderr. The exit code is one of [`failure::Code`].
+
+mod answers;
+mod args;
+mod arguments;
+mod commands;
+mod connect;
+mod failure;
+mod lock;
+mod login;
+mod output;
+mod target;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use args::Cli;
+use failure::{Code, Failure};
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // If the terminal is closed, nothing can be reported.
+            let _ = error.print();
+            return match error.use_stderr() {
+                true => Code::Usage.into(),
+                false => ExitCode::SUCCESS,
+            };
+        }
+    };
+    match run(cli) {
+        Ok(code) => code.into(),
+        Err(failure) => {
+            failure.print();
+            failure.code.into()
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<Code, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = { runtime }.enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::usage(format!("cannot start: {error}")))?;
+    runtime.block_on(async {
+        tokio::select! {
+            biased;
+            outcome = commands::run(cli) => outcome,
+            // Dropping the command cancels its request and ends its child process.
+            Ok(()) = tokio::signal::ctrl_c() => Ok(Code::Interrupted),
+        }
+    })
+}

@@ -1,0 +1,291 @@
+//! The program, as a user runs it: against a server on a pipe and over HTTP.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use mcp_auth::server::{Identity, require_bearer, static_tokens};
+use mcp_server::{Ctx, Elicitation, Server, ServerBuilder, Tool};
+use mcp_transport_http::{Endpoint, serve_layered, serve_with};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+/// Runs `mcp`; tokens are in a file of this test.
+fn mcp(words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_mcp"))
+        .args(words)
+        .env("MCP_TOKENS", folder("tokens").join("tokens.json"))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+/// Runs `mcp` beside a server in this process.
+async fn mcp_beside(words: Vec<String>) -> Output {
+    let run = move || mcp(&words.iter().map(|word| &**word).collect::<Vec<_>>());
+    tokio::task::spawn_blocking(run).await.unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// The example `calc`, which cargo builds beside the tests.
+fn calc() -> String {
+    let test = std::env::current_exe().unwrap();
+    let built = test.parent().unwrap().parent().unwrap();
+    let calc = built.join("examples").join("calc");
+    calc.with_extension(std::env::consts::EXE_EXTENSION)
+        .to_str()
+        .unwrap()
+        .to_owned()
+}
+
+/// An empty folder.
+fn folder(name: &str) -> PathBuf {
+    let process = std::process::id();
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("cli-{name}-{process}"));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Taste {
+    sugar: u8,
+}
+
+fn tea() -> ServerBuilder {
+    Server::builder("tea", "1.0.0").tool(Tool::new("order", async |cx: Ctx| {
+        match cx.elicit::<Taste>("How much sugar?").await {
+            Ok(Elicitation::Accepted(taste)) => Ok(format!("{} spoons", taste.sugar)),
+            Ok(_) => Ok("no tea".to_owned()),
+            Err(error) => Err(error),
+        }
+    }))
+}
+
+#[test]
+fn exit_codes_and_outputs_say_what_happened() {
+    let calc = calc();
+    let with = |words: &[&str]| mcp(&[words, &["--", &calc]].concat());
+    for (words, code, out, err) in [
+        (&["call", "add", "a=2", "b=3"][..], 0, "5\n", ""),
+        (&["call", "add", "a=2", "b:=3"], 0, "5\n", ""),
+        (&["call", "add", "a=2"], 4, "b", ""),
+        (
+            &["call", "add", "a=two", "b=3"],
+            1,
+            "",
+            "\"two\" is not an integer",
+        ),
+        (&["call", "sum", "a=2"], 1, "", "no tool \"sum\""),
+        (&["call", "ad"], 1, "", "did you mean \"add\""),
+        (&["list"], 0, "add  Adds two numbers.\n", ""),
+        (
+            &["list", "tools", "--search", "NUMBERS"],
+            0,
+            "add  Adds",
+            "",
+        ),
+        (&["list", "--search", "weather"], 0, "", ""),
+        (&["list", "prompts"], 3, "", "prompts"),
+        (&["list", "http://127.0.0.1:1/"], 1, "", "two servers"),
+        (&["read", "x://y"], 3, "", "resources"),
+        (&["inspect"], 0, "add(a: integer, b: integer)", ""),
+        (
+            &["inspect", "--era", "2024-11-05"],
+            0,
+            "revision 2024-11-05",
+            "",
+        ),
+        (&["inspect", "--revisions"], 0, "2026-07-28  yes", ""),
+        (&["inspect", "--era", "yesterday"], 1, "", "2025-11-25"),
+        (&["doctor"], 0, "ok    connection    calc 1.0.0", ""),
+    ] {
+        let output = with(words);
+        let (found, problem) = (stdout(&output), stderr(&output));
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{words:?}: {found}{problem}"
+        );
+        assert!(found.contains(out), "{words:?}: {found}");
+        assert!(problem.contains(err), "{words:?}: {problem}");
+        assert!(code != 0 || problem.is_empty(), "{words:?}: {problem}");
+    }
+}
+
+#[test]
+fn json_is_the_whole_result() {
+    let calc = calc();
+    let read = |words: &[&str]| -> Value {
+        let output = mcp(&[words, &["--json", "--", &calc]].concat());
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    assert_eq!(
+        read(&["call", "add", "a=2", "b=3"])["content"][0]["text"],
+        "5"
+    );
+    assert_eq!(read(&["list"])[0]["name"], "add");
+    let inspected = read(&["inspect"]);
+    assert_eq!(inspected["server"]["name"], "calc");
+    assert_eq!(inspected["warnings"], json!([]));
+}
+
+#[test]
+fn servers_that_cannot_be_reached_are_explained() {
+    let output = mcp(&["list", "--", "/nowhere/calc"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("/nowhere/calc"),
+        "{}",
+        stderr(&output)
+    );
+    let output = mcp(&["doctor", "http://127.0.0.1:1/mcp"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stdout(&output).contains("FAIL  port"),
+        "{}",
+        stdout(&output)
+    );
+    let output = mcp(&["list", "calc"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("`mcp list -- calc`"),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(mcp(&["--version"]).status.code(), Some(0));
+    assert_eq!(mcp(&["lsit"]).status.code(), Some(1));
+}
+
+#[test]
+fn a_lock_file_shows_what_has_changed() {
+    let (calc, folder) = (calc(), folder("lock"));
+    let file = folder.join("mcp.lock");
+    let lock = |words: &[&str]| {
+        mcp(&[
+            &["lock", "--file", file.to_str().unwrap()],
+            words,
+            &["--", &calc],
+        ]
+        .concat())
+    };
+    let output = lock(&["--check"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert_eq!(lock(&[]).status.code(), Some(0));
+    let output = lock(&["--check"]);
+    assert_eq!(
+        (output.status.code(), stdout(&output)),
+        (Some(0), String::new())
+    );
+
+    let mut locked: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    let server = &mut locked["servers"][&calc];
+    let add = server["tools"]
+        .as_object_mut()
+        .unwrap()
+        .remove("add")
+        .unwrap();
+    std::fs::write(&file, locked.to_string()).unwrap();
+    let output = lock(&["--check"]);
+    assert_eq!(output.status.code(), Some(6));
+    assert!(
+        stdout(&output).contains("safe      tool add  added"),
+        "{}",
+        stdout(&output)
+    );
+    assert!(stdout(&lock(&["--check", "--github"])).contains("::notice file="));
+
+    locked["servers"][&calc]["tools"]["add"] = add;
+    locked["servers"][&calc]["tools"]["add"]["definition"]["description"] = json!("Other");
+    std::fs::write(&file, locked.to_string()).unwrap();
+    let output = lock(&["--check"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("the definition was edited"),
+        "{}",
+        stderr(&output)
+    );
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn questions_are_answered_from_a_file_in_both_eras() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let endpoint = Endpoint::new(tea()).unwrap();
+    let server = tokio::spawn(serve_with(listener, endpoint, std::future::pending()));
+    let folder = folder("answers");
+    let answers = folder.join("answers.json");
+    std::fs::write(&answers, r#"[{"sugar": 3}, {"action": "decline"}]"#).unwrap();
+    let words = |more: &[&str]| {
+        let words = [&["call", &url, "order"], more].concat();
+        words.into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    for era in ["legacy", "modern"] {
+        let answered = words(&["--era", era, "--answer", answers.to_str().unwrap()]);
+        let output = mcp_beside(answered).await;
+        assert_eq!(stdout(&output), "3 spoons\n", "{era}: {}", stderr(&output));
+        let output = mcp_beside(words(&["--era", era])).await;
+        assert_eq!(output.status.code(), Some(5), "{era}");
+        assert!(
+            stderr(&output).contains("How much sugar?"),
+            "{}",
+            stderr(&output)
+        );
+    }
+    server.abort();
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn a_protected_server_needs_a_sign_in_or_a_token() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let token = "Zm9ydHktdHdvIGJ5dGVzIG9mIGNoYW5jZQ";
+    let alice = Identity::new(&url, "alice");
+    let layer = require_bearer(&url, static_tokens([(token, alice)]).unwrap())
+        .build()
+        .unwrap();
+    let endpoint = Endpoint::new(tea()).unwrap();
+    let serve = serve_layered(
+        listener,
+        endpoint,
+        move |route| layer.layer(route),
+        std::future::pending(),
+    );
+    let server = tokio::spawn(serve);
+    let output = mcp_beside(vec!["list".to_owned(), url.clone()]).await;
+    assert_eq!(output.status.code(), Some(5), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains(&format!("mcp login {url}")),
+        "{}",
+        stderr(&output)
+    );
+    let header = format!("Authorization: Bearer {token}");
+    let words = ["list", &url, "--header", &header].map(str::to_owned);
+    let output = mcp_beside(words.to_vec()).await;
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains("order"));
+    server.abort();
+}
+
+#[test]
+fn completions_and_manual_pages_are_generated() {
+    let output = mcp(&["completions", "bash"]);
+    assert!(stdout(&output).contains("_mcp"));
+    let folder = folder("man");
+    assert_eq!(
+        mcp(&["man", folder.to_str().unwrap()]).status.code(),
+        Some(0)
+    );
+    assert!(folder.join("mcp-call.1").is_file());
+    std::fs::remove_dir_all(folder).unwrap();
+}
