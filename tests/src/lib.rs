@@ -25,6 +25,8 @@ mod documents {
     struct Servers;
     #[doc = include_str!("../../docs/guide/clients.md")]
     struct Clients;
+    #[doc = include_str!("../../docs/guide/extensions.md")]
+    struct Extensions;
     #[doc = include_str!("../../docs/guide/http.md")]
     struct Http;
     #[doc = include_str!("../../docs/guide/authorization.md")]

@@ -5,6 +5,7 @@ mod prompts;
 mod resources;
 mod round_trips;
 mod server_requests;
+mod skills;
 mod tasks;
 mod tools;
 
@@ -40,6 +41,7 @@ fn plain() -> ServerBuilder {
         .prompts(prompts::all())
         .resources(resources::all())
         .tools(tools::changing())
+        .with(skills::all())
         .method("com.example/reverse", |Args(params): Args<JsonObject>| {
             let text = params.get("text").and_then(|text| text.as_str());
             let text: String = text.unwrap_or_default().chars().rev().collect();

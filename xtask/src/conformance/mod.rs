@@ -2,8 +2,8 @@
 //!
 //! The suites are pinned in `tests/conformance` and installed under `target/conformance`, with the Node they need. The
 //! checks that they write are judged: a failure or a warning in any scenario fails the run, whether the suite scores that
-//! scenario or not, and so does a scenario that passes fewer checks than `passed.txt` says. There is no list of expected
-//! failures.
+//! scenario or not, and so does a scenario that passes fewer checks than `passed.txt` says. Scenarios that the packages list
+//! and no selection includes, such as those of extensions, are run alone. There is no list of expected failures.
 
 mod checks;
 mod passed;
@@ -17,7 +17,7 @@ use crate::programs::{Server, build, copy_program, target};
 use crate::steps::say;
 use crate::workspace::{Args, none_of, root};
 use checks::Outcome;
-use suite::{REVISIONS, Role, Suites, runs};
+use suite::{REVISIONS, Role, Suites, runs, unselected};
 
 const SCRIPTS: &str = "tests/conformance";
 
@@ -98,6 +98,11 @@ fn test_server(
     for run in runs(Role::Server, revision) {
         outcomes.extend(suites.run(&run, server.url())?);
     }
+    if revision.is_none() {
+        for run in unselected(suites, Role::Server, &outcomes)? {
+            outcomes.extend(suites.run(&run, server.url())?);
+        }
+    }
     server.end()?;
     Ok(outcomes)
 }
@@ -131,6 +136,11 @@ fn test_client(
         }
     }
     outcomes.extend(alone);
+    if revision.is_none() {
+        for run in unselected(suites, Role::Client, &outcomes)? {
+            outcomes.extend(suites.run(&run, command)?);
+        }
+    }
     Ok(outcomes)
 }
 

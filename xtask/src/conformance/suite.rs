@@ -1,12 +1,13 @@
 //! The official suite: what is run, and how it is installed and started.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use super::checks::{Outcome, read, summary};
-use crate::programs::{check_node, executable, npm_ci, run_to_end};
+use crate::programs::{check_node, executable, npm_ci, run, run_to_end};
 use crate::steps::say;
 use crate::workspace::At as _;
 
@@ -86,7 +87,7 @@ impl Run {
 
 /// The runs of a role, for one revision or for all of them, from the oldest to the newest.
 pub(super) fn runs(role: Role, revision: Option<&str>) -> Vec<Run> {
-    let run = |line, revision, selection: &str, args| Run {
+    let select = |line, revision, selection: &str, args| Run {
         role,
         line,
         revision,
@@ -95,22 +96,55 @@ pub(super) fn runs(role: Role, revision: Option<&str>) -> Vec<Run> {
         args,
     };
     // Without a revision, the stable line uses the newest one that it knows.
-    let mut runs = vec![run(STABLE, "2025-11-25", "all", "--suite all".to_owned())];
+    let mut runs = vec![select(
+        STABLE,
+        "2025-11-25",
+        "all",
+        "--suite all".to_owned(),
+    )];
     for revision in REVISIONS {
         let suite = match (role, revision) {
             (Role::Client, "2025-03-26") => "backcompat",
             _ => "all",
         };
         let args = format!("--suite {suite} --spec-version {revision}");
-        runs.push(run(NEXT, revision, &format!("{suite} {revision}"), args));
+        runs.push(select(NEXT, revision, &format!("{suite} {revision}"), args));
     }
     // The scenarios that the suite requires of a revision, frozen at its release.
     for revision in ["2025-11-25", "2026-07-28"] {
         let args = format!("--requirements {revision}");
-        runs.push(run(NEXT, revision, &format!("required {revision}"), args));
+        runs.push(select(
+            NEXT,
+            revision,
+            &format!("required {revision}"),
+            args,
+        ));
     }
     runs.retain(|run| revision.is_none_or(|revision| revision == run.revision));
     runs
+}
+
+/// The scenarios that the packages list and no run has selected, each alone at the newest revision of its line.
+pub(super) fn unselected(
+    suites: &Suites,
+    role: Role,
+    outcomes: &[Outcome],
+) -> Result<Vec<Run>, String> {
+    let mut rest = Vec::new();
+    for line in [STABLE, NEXT] {
+        let of_line = format!("{} {line} ", role.name());
+        let ran = outcomes
+            .iter()
+            .filter(|outcome| outcome.run.starts_with(&of_line));
+        let ran: BTreeSet<&str> = ran.map(|outcome| &*outcome.scenario).collect();
+        let newest = runs(role, None).into_iter().rfind(|run| run.line == line);
+        for scenario in suites.listed(line, role)? {
+            if let Some(run) = newest.as_ref().filter(|_| !ran.contains(&*scenario)) {
+                rest.push(run.alone(&scenario));
+            }
+        }
+    }
+    Ok(rest)
 }
 
 /// Both lines, and a Node that runs them.
@@ -132,6 +166,31 @@ impl Suites {
             packages,
             results: folder.join("results"),
         })
+    }
+
+    /// The names of the scenarios that the package of a line lists.
+    fn listed(&self, line: &str, role: Role) -> Result<Vec<String>, String> {
+        let mut command = Command::new(&self.node);
+        let package = format!("conformance-{line}/dist/index.js");
+        command.arg(self.packages.join(package)).arg("list");
+        let (mut names, mut is_wanted) = (Vec::new(), false);
+        run(&mut command, LIMIT, |line| {
+            match line.trim_start().strip_prefix("- ") {
+                Some(item) if is_wanted => names.extend(item.split(' ').next().map(str::to_owned)),
+                Some(_) => {}
+                None if line.contains("scenarios") => {
+                    is_wanted = line.to_ascii_lowercase().starts_with(role.name());
+                }
+                None => {}
+            }
+        })?;
+        match names.is_empty() {
+            true => Err(format!(
+                "the package {line} lists no scenarios for a {}",
+                role.name()
+            )),
+            false => Ok(names),
+        }
     }
 
     /// Runs the suite and reads its results; `subject` is the URL of the server or the command of the client. If the suite
@@ -183,8 +242,6 @@ fn node(packages: &Path) -> Result<PathBuf, String> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     #[test]

@@ -22,6 +22,7 @@ mcp-server: mcp-jsonrpc mcp-types mcp-schema mcp-protocol mcp-macros
 mcp-client: mcp-jsonrpc mcp-types mcp-schema mcp-protocol
 mcp-tasks-redb: mcp-jsonrpc mcp-types mcp-protocol
 mcp-otel: mcp-jsonrpc mcp-types mcp-protocol
+mcp-skills: mcp-types mcp-client mcp-server
 mcp-cli: mcp-auth mcp-client mcp-protocol mcp-transport-http mcp-transport-stdio
 mcp-tests: *
 xtask:
@@ -36,6 +37,7 @@ const TEST_EDGES: &[(&str, &str)] = &[
     ("mcp-otel", "mcp-server"),
     ("mcp-otel", "mcp-transport-http"),
     ("mcp-otel", "mcp-transport-stdio"),
+    ("mcp-skills", "mcp-transport-stdio"),
 ];
 
 const DEV: &str = "dev-dependencies";

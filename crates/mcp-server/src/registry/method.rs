@@ -97,6 +97,7 @@ impl IntoOutput<ForNotification, Plain> for () {
 pub(crate) struct MethodOwner {
     pub(crate) extension: Arc<str>,
     pub(crate) revisions: RangeInclusive<Revision>,
+    pub(crate) serves_all_clients: bool,
 }
 
 /// A custom method or notification.
@@ -118,6 +119,9 @@ impl<K: Kind> MethodEntry<K> {
         let session = context.session();
         if !owner.revisions.contains(&session.revision()) {
             return Err(ErrorObject::method_not_found(&self.name));
+        }
+        if owner.serves_all_clients {
+            return Ok(());
         }
         let declared = session.client_capabilities();
         let declared = declared.and_then(|capabilities| capabilities.extensions.as_ref());

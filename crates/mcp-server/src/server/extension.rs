@@ -53,10 +53,17 @@ pub trait Extension<S> {
         Revision::ALL[0]..=Revision::LATEST
     }
 
+    /// Returns whether clients that do not declare the extension can use its methods and send its
+    /// notifications. Default: `false`.
+    fn serves_all_clients(&self) -> bool {
+        false
+    }
+
     /// Adds the methods, notifications, tools, prompts, resources and middleware of the extension to
     /// an empty builder. Other settings of the builder do not count.
     ///
-    /// Only clients that declare the extension can use its methods and send its notifications. If
+    /// Only clients that declare the extension can use its methods and send its notifications, unless
+    /// [`serves_all_clients`](Self::serves_all_clients) says otherwise. If
     /// something cannot be registered, nothing of the extension is installed, and
     /// [`ServerBuilder::build`] reports the problem.
     fn install(self, server: ServerBuilder<S>) -> ServerBuilder<S>
@@ -77,6 +84,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         let owner = MethodOwner {
             extension: id.as_str().into(),
             revisions: extension.revisions(),
+            serves_all_clients: extension.serves_all_clients(),
         };
         let (settings, requires) = (extension.settings(), extension.requires());
         let mut parts = *extension.install(self.empty()).parts;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use mcp_client::{Client, ClientBuilder, Negotiation};
 use mcp_protocol::Revision;
+use mcp_skills::RemoteSkills;
 use mcp_transport_http::HttpTransport;
 use serde_json::{Value, json};
 
@@ -93,6 +94,25 @@ impl Task {
             "http-standard-headers" => self.ask_for_everything().await?,
             "http-custom-headers" => self.call_as_told().await?,
             "http-invalid-tool-headers" => self.call_all().await?,
+            "sep-2640-client-no-prefetch" => {
+                let client = self.connect(self.builder()).await?;
+                RemoteSkills::new(&client)?.list().await?;
+                client
+            }
+            // The server sends a SKILL.md that differs from its entry.
+            "sep-2640-client-verify-digest"
+            | "sep-2640-client-verify-size"
+            | "sep-2640-client-verify-frontmatter" => {
+                let client = self.connect(self.builder()).await?;
+                let skills = RemoteSkills::new(&client)?;
+                for skill in skills.list().await?.skills {
+                    let name = skill.name().to_owned();
+                    if skills.open(skill).await.is_ok() {
+                        return Err(format!("the changed skill {name} was opened").into());
+                    }
+                }
+                client
+            }
             other => return Err(format!("scenario {other} is not supported").into()),
         };
         Ok(client.close().await?)

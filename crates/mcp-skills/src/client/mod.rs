@@ -1,0 +1,279 @@
+//! The skills of a server, as a client reads them.
+
+mod error;
+mod requests;
+
+use data_encoding::BASE64;
+use mcp_client::{Client, ResourceContents};
+use serde_json::Value;
+
+use crate::entry::{INSTRUCTIONS, digest};
+use crate::{
+    EXTENSION, MAX_INSTRUCTIONS, Manifest, SkillEntry, SkillError, SkillErrorKind, frontmatter,
+};
+pub use error::Error;
+use requests::{GetSkill, ListSkills, Uri};
+
+/// Maximum number of pages of a list.
+const MAX_PAGES: usize = 1_000;
+
+/// Maximum number of skills of a server.
+const MAX_SKILLS: usize = 10_000;
+
+/// The skills of one server.
+///
+/// A skill is a set of instructions that the server wrote for a model. Show the user its name, description and server before a
+/// model reads it, and store the answer with [`SkillEntry::fingerprint`]. Two servers can have skills with the same URI, so
+/// a skill is known by its server and its URI. No file is read before it is asked for, and none is executed.
+#[derive(Debug, Clone)]
+pub struct RemoteSkills {
+    client: Client,
+    accepts_dynamic: bool,
+}
+
+/// The skills that a server listed.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct SkillList {
+    /// The entries that follow the specification.
+    pub skills: Vec<SkillEntry>,
+    /// The other ones, with what is wrong with them.
+    pub rejected: Vec<RejectedSkill>,
+}
+
+/// An entry that cannot be used.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct RejectedSkill {
+    /// The entry, as the server sent it.
+    pub entry: Value,
+    /// What is wrong with it.
+    pub error: SkillError,
+}
+
+impl RemoteSkills {
+    /// Creates access to the skills of a server.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if the server does not declare the extension.
+    pub fn new(client: &Client) -> Result<Self, Error> {
+        let declared = client.capabilities().extensions.as_ref();
+        match declared.is_some_and(|declared| declared.contains_key(EXTENSION)) {
+            true => Ok(Self {
+                client: client.clone(),
+                accepts_dynamic: false,
+            }),
+            false => Err(Error::Unsupported),
+        }
+    }
+
+    /// Accepts skills without digests, whose content the server can change with each read; default: they are
+    /// rejected when they are opened.
+    pub fn accept_dynamic(mut self) -> Self {
+        self.accepts_dynamic = true;
+        self
+    }
+
+    /// Lists all skills. Only entries are transferred, no files.
+    ///
+    /// # Errors
+    /// The server rejects the request, or returns more than 10,000 skills or 1,000 pages. An entry that is malformed is
+    /// in [`SkillList::rejected`].
+    pub async fn list(&self) -> Result<SkillList, Error> {
+        let mut list = SkillList {
+            skills: Vec::new(),
+            rejected: Vec::new(),
+        };
+        let mut cursor = None;
+        for _ in 0..MAX_PAGES {
+            let page = self
+                .client
+                .request::<ListSkills>(&requests::Page { cursor })
+                .await?;
+            for entry in page.skills {
+                match read_entry(entry) {
+                    Ok(skill) => list.skills.push(skill),
+                    Err(rejected) => list.rejected.push(rejected),
+                }
+            }
+            if list.skills.len() + list.rejected.len() > MAX_SKILLS {
+                return Err(Error::TooMany { limit: MAX_SKILLS });
+            }
+            match page.next_cursor {
+                Some(next) if !next.is_empty() => cursor = Some(next),
+                _ => return Ok(list),
+            }
+        }
+        Err(Error::TooMany { limit: MAX_SKILLS })
+    }
+
+    /// Returns the entry of one skill, which need not be listed.
+    ///
+    /// # Errors
+    /// The server does not have the skill, or its entry is malformed.
+    pub async fn get(&self, uri: impl Into<String>) -> Result<SkillEntry, Error> {
+        let uri = Uri { uri: uri.into() };
+        let found = self.client.request::<GetSkill>(&uri).await?;
+        let entry = read_entry(found.skill).map_err(|rejected| rejected.error)?;
+        match entry.uri == uri.uri {
+            true => Ok(entry),
+            false => {
+                let problem = format!("the server answered with the skill {}", entry.uri);
+                Err(SkillError::new(SkillErrorKind::Entry, uri.uri, problem).into())
+            }
+        }
+    }
+
+    /// Reads the `SKILL.md` of an entry and verifies it.
+    ///
+    /// # Errors
+    /// The content differs from the entry in size, digest or frontmatter, it is longer than 1 MiB, or the skill is dynamic.
+    pub async fn open(&self, entry: SkillEntry) -> Result<RemoteSkill, Error> {
+        entry.check()?;
+        if entry.resources == Manifest::Dynamic && !self.accepts_dynamic {
+            let problem = "the server generates its files, so they cannot be verified; see RemoteSkills::accept_dynamic";
+            return Err(SkillError::new(SkillErrorKind::Dynamic, &entry.uri, problem).into());
+        }
+        if entry
+            .file(&entry.uri)
+            .is_some_and(|file| file.size > MAX_INSTRUCTIONS)
+        {
+            let problem = format!("its {INSTRUCTIONS} is longer than {MAX_INSTRUCTIONS} bytes");
+            return Err(SkillError::new(SkillErrorKind::TooLarge, &entry.uri, problem).into());
+        }
+        let content = read(&self.client, &entry, &entry.uri).await?;
+        let refuse = |kind, problem: String| SkillError::new(kind, &entry.uri, problem);
+        if content.len() as u64 > MAX_INSTRUCTIONS {
+            let problem = format!("its {INSTRUCTIONS} is longer than {MAX_INSTRUCTIONS} bytes");
+            return Err(refuse(SkillErrorKind::TooLarge, problem).into());
+        }
+        let text = String::from_utf8(content).map_err(|_| {
+            refuse(
+                SkillErrorKind::Frontmatter,
+                format!("its {INSTRUCTIONS} is not UTF-8"),
+            )
+        })?;
+        let (found, body) = frontmatter::split(&text)
+            .map_err(|problem| refuse(SkillErrorKind::Frontmatter, problem))?;
+        if let Some(field) = difference(&found, &entry.frontmatter) {
+            let problem = format!("the field {field:?} of its frontmatter differs from the entry");
+            return Err(refuse(SkillErrorKind::Mismatch, problem).into());
+        }
+        let instructions = body.to_owned();
+        let client = self.client.clone();
+        Ok(RemoteSkill {
+            client,
+            entry,
+            instructions,
+        })
+    }
+}
+
+/// A skill whose instructions were read and verified.
+#[derive(Debug, Clone)]
+pub struct RemoteSkill {
+    client: Client,
+    entry: SkillEntry,
+    instructions: String,
+}
+
+impl RemoteSkill {
+    /// Returns the entry.
+    pub fn entry(&self) -> &SkillEntry {
+        &self.entry
+    }
+
+    /// Returns the text of the `SKILL.md` after the frontmatter. It is text of the server: mark it as such for the model.
+    pub fn instructions(&self) -> &str {
+        &self.instructions
+    }
+
+    /// Reads a file of the skill, by its path from the folder of the `SKILL.md` as the URI spells it, and verifies it.
+    ///
+    /// # Errors
+    /// The file is not in the list of the skill, or differs from it in size or digest.
+    pub async fn read(&self, path: &str) -> Result<Vec<u8>, Error> {
+        let uri = format!("{}/{path}", self.entry.folder());
+        if self.entry.resources == Manifest::Dynamic
+            && path
+                .split('/')
+                .any(|segment| matches!(segment, "" | "." | ".."))
+        {
+            let problem = format!("{path:?} is not a path inside of the skill");
+            return Err(SkillError::new(SkillErrorKind::Unlisted, &self.entry.uri, problem).into());
+        }
+        read(&self.client, &self.entry, &uri).await
+    }
+}
+
+/// Reads and verifies a file of a skill, from the server of the skill.
+async fn read(client: &Client, entry: &SkillEntry, uri: &str) -> Result<Vec<u8>, Error> {
+    let listed = entry.file(uri);
+    if listed.is_none() && entry.resources != Manifest::Dynamic {
+        let problem = format!("the file {uri} is not in its list");
+        return Err(SkillError::new(SkillErrorKind::Unlisted, &entry.uri, problem).into());
+    }
+    let result = client.read_resource(uri).fresh().await?;
+    let mismatch =
+        |problem: String| Error::from(SkillError::new(SkillErrorKind::Mismatch, uri, problem));
+    let contents = result.contents.into_iter().find(|contents| match contents {
+        ResourceContents::Text(text) => text.uri == uri,
+        ResourceContents::Blob(blob) => blob.uri == uri,
+        _ => false,
+    });
+    let content = match contents {
+        Some(ResourceContents::Text(text)) => text.text.into_bytes(),
+        Some(ResourceContents::Blob(blob)) => BASE64
+            .decode(blob.blob.as_bytes())
+            .map_err(|error| mismatch(format!("its base64 is not valid: {error}")))?,
+        _ => return Err(mismatch("the server sent no content for it".to_owned())),
+    };
+    let Some(listed) = listed else {
+        return Ok(content);
+    };
+    if content.len() as u64 != listed.size {
+        return Err(mismatch(format!(
+            "it has {} bytes instead of {}",
+            content.len(),
+            listed.size
+        )));
+    }
+    match digest(&content) == listed.digest {
+        true => Ok(content),
+        false => Err(mismatch(
+            "its digest is another one than in the list".to_owned(),
+        )),
+    }
+}
+
+fn read_entry(entry: Value) -> Result<SkillEntry, RejectedSkill> {
+    let uri = entry["uri"].as_str().unwrap_or("without URI").to_owned();
+    let decoded = serde_json::from_value::<SkillEntry>(entry.clone())
+        .map_err(|error| SkillError::new(SkillErrorKind::Entry, uri, error.to_string()));
+    let checked = decoded.and_then(|skill| skill.check().map(|()| skill));
+    checked.map_err(|error| RejectedSkill { entry, error })
+}
+
+/// Returns the first field that differs. Numbers are compared by value: the entry of another implementation can spell them
+/// differently.
+fn difference(found: &mcp_types::JsonObject, entry: &mcp_types::JsonObject) -> Option<String> {
+    let names = found.keys().chain(entry.keys());
+    let value = |object: &mcp_types::JsonObject, name: &String| {
+        object.get(name).cloned().unwrap_or(Value::Null)
+    };
+    let mut different = names.filter(|name| !is_same(&value(found, name), &value(entry, name)));
+    different.next().cloned()
+}
+
+fn is_same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => {
+            a == b || a.as_f64() == b.as_f64() && a.as_f64().is_some()
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => difference(a, b).is_none(),
+        (a, b) => a == b,
+    }
+}

@@ -1,0 +1,49 @@
+//! The requests of the extension.
+
+use mcp_types::method::Request;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Page {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) cursor: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Uri {
+    pub(super) uri: String,
+}
+
+/// Entries are decoded one by one, so that a malformed one does not hide the others.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Skills {
+    pub(super) skills: Vec<Value>,
+    pub(super) next_cursor: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct OneSkill {
+    pub(super) skill: Value,
+}
+
+/// `skills/list`.
+#[derive(Debug)]
+pub(super) enum ListSkills {}
+
+impl Request for ListSkills {
+    const METHOD: &'static str = "skills/list";
+    type Params = Page;
+    type Result = Skills;
+}
+
+/// `skills/get`.
+#[derive(Debug)]
+pub(super) enum GetSkill {}
+
+impl Request for GetSkill {
+    const METHOD: &'static str = "skills/get";
+    type Params = Uri;
+    type Result = OneSkill;
+}

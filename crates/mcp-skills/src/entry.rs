@@ -1,0 +1,239 @@
+//! The entry of a skill: its URI, frontmatter, and files with digests.
+
+use std::collections::BTreeSet;
+
+use data_encoding::HEXLOWER;
+use mcp_types::JsonObject;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use crate::{MAX_BYTES, MAX_FILES, SkillError, SkillErrorKind};
+
+/// The file with the instructions.
+pub(crate) const INSTRUCTIONS: &str = "SKILL.md";
+
+/// A skill as a server lists it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SkillEntry {
+    /// The URI of the `SKILL.md`.
+    pub uri: String,
+    /// The frontmatter of the `SKILL.md`.
+    pub frontmatter: JsonObject,
+    /// The files of the skill.
+    pub resources: Manifest,
+}
+
+/// The files of a skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Manifest {
+    /// Every file of the skill, the `SKILL.md` included.
+    Files(Vec<FileEntry>),
+    /// The server generates the files, so they have no digests. In JSON: `"dynamic"`.
+    Dynamic,
+}
+
+/// One file of a skill.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct FileEntry {
+    /// The URI.
+    pub uri: String,
+    /// The SHA-256 of the content, as `sha256:` and 64 lowercase hexadecimal digits.
+    pub digest: String,
+    /// The length of the content, in bytes.
+    pub size: u64,
+}
+
+const DYNAMIC: &str = "dynamic";
+
+impl Serialize for Manifest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Files(files) => files.serialize(serializer),
+            Self::Dynamic => DYNAMIC.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Manifest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::String(text) if text == DYNAMIC => Ok(Self::Dynamic),
+            list @ Value::Array(_) => {
+                let files = serde_json::from_value(list).map_err(D::Error::custom)?;
+                Ok(Self::Files(files))
+            }
+            _ => Err(D::Error::custom("expected a list of files or \"dynamic\"")),
+        }
+    }
+}
+
+impl FileEntry {
+    /// Creates the entry of a file.
+    pub fn of(uri: impl Into<String>, content: &[u8]) -> Self {
+        Self {
+            uri: uri.into(),
+            digest: digest(content),
+            size: content.len() as u64,
+        }
+    }
+}
+
+/// The digest of a content, as entries have it.
+pub(crate) fn digest(content: &[u8]) -> String {
+    format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(content)))
+}
+
+impl SkillEntry {
+    /// Returns the name of the skill.
+    pub fn name(&self) -> &str {
+        let name = self.frontmatter.get("name").and_then(Value::as_str);
+        name.unwrap_or_default()
+    }
+
+    /// Returns the description of the skill.
+    pub fn description(&self) -> &str {
+        let description = self.frontmatter.get("description");
+        description.and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Returns a text that changes when the frontmatter or any file changes. A host that asks the user for approval
+    /// stores it, together with the server and the [`uri`](Self::uri), and asks again when it is another one. Returns
+    /// `None` for a dynamic skill, whose approval cannot be bound to its content.
+    pub fn fingerprint(&self) -> Option<String> {
+        let Manifest::Files(files) = &self.resources else {
+            return None;
+        };
+        let mut files: Vec<&FileEntry> = files.iter().collect();
+        files.sort_by(|a, b| a.uri.cmp(&b.uri));
+        let content = serde_json::json!([self.uri, self.frontmatter, files]);
+        Some(digest(content.to_string().as_bytes()))
+    }
+
+    /// Returns the URI of the folder of the skill, without a slash at its end.
+    pub(crate) fn folder(&self) -> &str {
+        let folder = self.uri.strip_suffix(INSTRUCTIONS).unwrap_or(&self.uri);
+        folder.trim_end_matches('/')
+    }
+
+    /// Returns the entry of a file.
+    pub(crate) fn file(&self, uri: &str) -> Option<&FileEntry> {
+        match &self.resources {
+            Manifest::Files(files) => files.iter().find(|file| file.uri == uri),
+            Manifest::Dynamic => None,
+        }
+    }
+
+    /// Checks what the specification requires of an entry.
+    ///
+    /// # Errors
+    /// The first problem.
+    pub(crate) fn check(&self) -> Result<(), SkillError> {
+        let refuse = |kind, problem: String| Err(SkillError::new(kind, &self.uri, problem));
+        let (name, path) = (self.name(), self.folder());
+        check_name(name)
+            .map_err(|problem| SkillError::new(SkillErrorKind::Name, &self.uri, problem))?;
+        if !self.uri.ends_with("/SKILL.md") || path.rsplit('/').next() != Some(name) {
+            let problem =
+                format!("the URI does not end with {name}/SKILL.md, as the name {name:?} requires");
+            return refuse(SkillErrorKind::Name, problem);
+        }
+        if self.description().is_empty() {
+            return refuse(
+                SkillErrorKind::Frontmatter,
+                "the frontmatter has no description".to_owned(),
+            );
+        }
+        let Manifest::Files(files) = &self.resources else {
+            return Ok(());
+        };
+        let mut uris = BTreeSet::new();
+        for file in files {
+            let inside = file
+                .uri
+                .strip_prefix(path)
+                .and_then(|rest| rest.strip_prefix('/'));
+            if !inside.is_some_and(is_plain_path) {
+                return refuse(
+                    SkillErrorKind::Entry,
+                    format!("the file {} is not inside of the skill", file.uri),
+                );
+            }
+            if !uris.insert(&file.uri) {
+                return refuse(
+                    SkillErrorKind::Entry,
+                    format!("the file {} is listed twice", file.uri),
+                );
+            }
+            let hex = file.digest.strip_prefix("sha256:").unwrap_or_default();
+            let is_hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+            if hex.len() != 64 || !hex.chars().all(is_hex) {
+                let problem = format!(
+                    "the digest of {} is not `sha256:` and 64 lowercase digits",
+                    file.uri
+                );
+                return refuse(SkillErrorKind::Entry, problem);
+            }
+        }
+        if !uris.contains(&self.uri) {
+            return refuse(
+                SkillErrorKind::Entry,
+                "the list of files lacks the SKILL.md".to_owned(),
+            );
+        }
+        check_size(files.iter().map(|file| file.size))
+            .map_err(|problem| SkillError::new(SkillErrorKind::TooLarge, &self.uri, problem))
+    }
+}
+
+/// Whether a path of a URI has no segment that leads elsewhere.
+fn is_plain_path(path: &str) -> bool {
+    let is_plain = |segment: &str| {
+        let segment = segment.to_ascii_lowercase().replace("%2e", ".");
+        !matches!(&*segment, "" | "." | "..")
+            && !segment.contains("%2f")
+            && !segment.contains(['?', '#', '\\'])
+    };
+    path.split('/').all(is_plain)
+}
+
+/// Checks the name of a skill: 1 to 64 lowercase letters, digits and single hyphens inside.
+pub(crate) fn check_name(name: &str) -> Result<(), String> {
+    let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let is_sound = (1..=64).contains(&name.len())
+        && name.chars().all(is_allowed)
+        && !name.starts_with('-')
+        && !name.ends_with('-')
+        && !name.contains("--");
+    match is_sound {
+        true => Ok(()),
+        false => Err(format!(
+            "the name {:?} is not 1 to 64 lowercase letters, digits and single hyphens between them",
+            name.chars().take(80).collect::<String>()
+        )),
+    }
+}
+
+/// Checks the number and the sum of sizes.
+pub(crate) fn check_size(sizes: impl Iterator<Item = u64>) -> Result<(), String> {
+    let (mut files, mut bytes) = (0, 0_u64);
+    for size in sizes {
+        files += 1;
+        bytes = bytes.saturating_add(size);
+    }
+    if files > MAX_FILES {
+        return Err(format!(
+            "it has {files} files, and at most {MAX_FILES} are allowed"
+        ));
+    }
+    match bytes > MAX_BYTES {
+        true => Err(format!(
+            "its files have {bytes} bytes, and at most {MAX_BYTES} are allowed"
+        )),
+        false => Ok(()),
+    }
+}

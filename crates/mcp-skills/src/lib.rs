@@ -1,0 +1,48 @@
+//! Agent Skills over the Model Context Protocol: the extension `io.modelcontextprotocol/skills`.
+//!
+//! A skill is a folder with a `SKILL.md`, which has instructions for a model, and more files that the instructions refer to. A
+//! server lists its skills, each with a digest of every file. A client reads a file when the model needs it, and verifies it.
+//!
+//! ```
+//! use mcp_server::Server;
+//! use mcp_skills::{Skill, Skills};
+//!
+//! let review = Skill::from_files("review", [
+//!     ("SKILL.md", "---\nname: review\ndescription: Reviews code\n---\nRead checklist.md first.\n"),
+//!     ("checklist.md", "1. Are there tests?\n"),
+//! ])?;
+//! let server = Server::builder("skills", "1.0.0").with(Skills::new().skill(review)).build()?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`Skills::from_folder`] serves all skills of a folder. [`RemoteSkills`] is the client side.
+//!
+//! Specification: [SEP-2640](https://modelcontextprotocol.io/seps/2640-skills-extension).
+
+mod entry;
+mod error;
+mod frontmatter;
+
+#[cfg(feature = "client")]
+mod client;
+#[cfg(feature = "server")]
+mod server;
+
+#[cfg(feature = "client")]
+pub use client::{Error, RejectedSkill, RemoteSkill, RemoteSkills, SkillList};
+pub use entry::{FileEntry, Manifest, SkillEntry};
+pub use error::{SkillError, SkillErrorKind};
+#[cfg(feature = "server")]
+pub use server::{Skill, Skills};
+
+/// The identifier of the extension.
+pub const EXTENSION: &str = "io.modelcontextprotocol/skills";
+
+/// Maximum number of files of a skill.
+pub const MAX_FILES: usize = 512;
+
+/// Maximum size of all files of a skill together, in bytes: 16 MiB.
+pub const MAX_BYTES: u64 = 16 << 20;
+
+/// Maximum size of a `SKILL.md`, in bytes: 1 MiB.
+pub const MAX_INSTRUCTIONS: u64 = 1 << 20;

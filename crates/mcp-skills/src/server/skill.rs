@@ -1,0 +1,247 @@
+//! One skill, from files in memory or on the disk.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::Content;
+use crate::entry::{INSTRUCTIONS, check_name, check_size};
+use crate::frontmatter;
+use crate::{FileEntry, MAX_BYTES, MAX_FILES, Manifest, SkillEntry, SkillError, SkillErrorKind};
+
+/// What is encoded in the path of a URI.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// Maximum depth of folders.
+const MAX_DEPTH: usize = 16;
+
+/// A skill with its files.
+#[derive(Debug, Clone)]
+pub struct Skill {
+    entry: SkillEntry,
+    /// By URI.
+    files: BTreeMap<String, File>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct File {
+    pub(crate) name: String,
+    pub(crate) description: Option<String>,
+    pub(crate) mime_type: String,
+    pub(crate) size: u64,
+    pub(crate) content: Content,
+}
+
+impl Skill {
+    /// Creates a skill from files in memory, by paths with slashes. One is `SKILL.md`. `path` is the path in the URIs, and its
+    /// last segment is the name of the skill: `review`, or `acme/review`.
+    ///
+    /// # Errors
+    /// The `SKILL.md` is missing, its frontmatter is not valid or has another name, or the skill is too large.
+    pub fn from_files<P: Into<String>, C: Into<Vec<u8>>>(
+        path: &str,
+        files: impl IntoIterator<Item = (P, C)>,
+    ) -> Result<Self, SkillError> {
+        let files = files.into_iter();
+        let files = files.map(|(path, content)| (path.into(), content.into()));
+        Self::new(path, files.collect())
+    }
+
+    /// Reads a skill from a folder, whose name is the name of the skill. Files whose name begins with a dot are left out.
+    ///
+    /// # Errors
+    /// A file cannot be read or is a symbolic link, or as [`from_files`](Self::from_files).
+    pub fn from_folder(folder: impl AsRef<Path>) -> Result<Self, SkillError> {
+        let folder = folder.as_ref();
+        let name = folder.file_name().and_then(|name| name.to_str());
+        Self::new(name.unwrap_or_default(), read_files(folder)?)
+    }
+
+    fn new(path: &str, files: BTreeMap<String, Vec<u8>>) -> Result<Self, SkillError> {
+        let refuse = |kind, problem: String| SkillError::new(kind, path, problem);
+        let name = path.rsplit('/').next().unwrap_or_default();
+        check_name(name).map_err(|problem| refuse(SkillErrorKind::Name, problem))?;
+        let sizes = files.values().map(|content| content.len() as u64);
+        check_size(sizes).map_err(|problem| refuse(SkillErrorKind::TooLarge, problem))?;
+        let bad = |problem: &str| {
+            refuse(
+                SkillErrorKind::Frontmatter,
+                format!("{INSTRUCTIONS}: {problem}"),
+            )
+        };
+        let text = files
+            .get(INSTRUCTIONS)
+            .ok_or_else(|| bad("it is missing"))?;
+        let text = str::from_utf8(text).map_err(|_| bad("it is not UTF-8"))?;
+        let (frontmatter, _) = frontmatter::split(text).map_err(|problem| bad(&problem))?;
+        let base = format!("skill://{}", encoded(path));
+        let mut resources = Vec::new();
+        let mut all = BTreeMap::new();
+        for (path, content) in files {
+            let uri = format!("{base}/{}", encoded(&path));
+            resources.push(FileEntry::of(&uri, &content));
+            all.insert(uri, File::new(path, content));
+        }
+        let entry = SkillEntry {
+            uri: format!("{base}/{INSTRUCTIONS}"),
+            frontmatter,
+            resources: Manifest::Files(resources),
+        };
+        entry.check()?;
+        if let Some(file) = all.get_mut(&entry.uri) {
+            file.name = entry.name().to_owned();
+            file.description = Some(entry.description().to_owned());
+        }
+        Ok(Self { entry, files: all })
+    }
+
+    /// Returns the entry that clients see.
+    pub fn entry(&self) -> &SkillEntry {
+        &self.entry
+    }
+
+    pub(super) fn files(&self) -> &BTreeMap<String, File> {
+        &self.files
+    }
+
+    pub(super) fn into_files(self) -> BTreeMap<String, File> {
+        self.files
+    }
+}
+
+impl File {
+    fn new(path: String, content: Vec<u8>) -> Self {
+        let mime_type = match path.ends_with(".md") {
+            true => "text/markdown".to_owned(),
+            false => mime_guess::from_path(&path)
+                .first_or_octet_stream()
+                .to_string(),
+        };
+        Self {
+            mime_type,
+            name: path,
+            description: None,
+            size: content.len() as u64,
+            content: match String::from_utf8(content) {
+                Ok(text) => Content::Text(text.into()),
+                Err(error) => Content::Bytes(error.into_bytes().into()),
+            },
+        }
+    }
+}
+
+fn encoded(path: &str) -> String {
+    let segments = path
+        .split('/')
+        .map(|segment| utf8_percent_encode(segment, ENCODED).to_string());
+    segments.collect::<Vec<_>>().join("/")
+}
+
+/// Reads all skills below a folder.
+pub(super) fn all_in(root: &Path) -> Result<Vec<Skill>, SkillError> {
+    let mut skills = Vec::new();
+    let mut folders = vec![(root.to_owned(), String::new(), 0)];
+    while let Some((folder, path, depth)) = folders.pop() {
+        for (name, entry) in children(&folder)? {
+            if !entry.is_dir() {
+                continue;
+            }
+            if depth == MAX_DEPTH {
+                return Err(failed(
+                    &entry,
+                    format!("more than {MAX_DEPTH} folders deep"),
+                ));
+            }
+            let path = match path.is_empty() {
+                true => name,
+                false => format!("{path}/{name}"),
+            };
+            if entry.join(INSTRUCTIONS).is_file() {
+                skills.push(Skill::new(&path, read_files(&entry)?)?);
+            }
+            folders.push((entry, path, depth + 1));
+        }
+    }
+    Ok(skills)
+}
+
+/// Reads the files of a folder and its folders, by paths with slashes.
+fn read_files(root: &Path) -> Result<BTreeMap<String, Vec<u8>>, SkillError> {
+    let mut files = BTreeMap::new();
+    let mut bytes = 0;
+    let mut folders = vec![(root.to_owned(), String::new(), 0)];
+    while let Some((folder, path, depth)) = folders.pop() {
+        for (name, entry) in children(&folder)? {
+            let path = format!("{path}{name}");
+            if entry.is_dir() {
+                if depth == MAX_DEPTH {
+                    return Err(failed(
+                        &entry,
+                        format!("more than {MAX_DEPTH} folders deep"),
+                    ));
+                }
+                folders.push((entry, format!("{path}/"), depth + 1));
+                continue;
+            }
+            let too_large = |problem: &str| {
+                SkillError::new(
+                    SkillErrorKind::TooLarge,
+                    root.display().to_string(),
+                    problem,
+                )
+            };
+            if files.len() == MAX_FILES {
+                return Err(too_large(&format!("it has more than {MAX_FILES} files")));
+            }
+            let size = entry
+                .metadata()
+                .map_err(|error| failed(&entry, error.to_string()))?
+                .len();
+            bytes += size;
+            if bytes > MAX_BYTES {
+                return Err(too_large(&format!(
+                    "its files have more than {MAX_BYTES} bytes"
+                )));
+            }
+            let content = fs::read(&entry).map_err(|error| failed(&entry, error.to_string()))?;
+            files.insert(path, content);
+        }
+    }
+    Ok(files)
+}
+
+/// The files and folders in a folder, without those whose name begins with a dot.
+///
+/// # Errors
+/// One of them is a symbolic link, which could lead out of the folder, or another special file.
+fn children(folder: &Path) -> Result<Vec<(String, PathBuf)>, SkillError> {
+    let problem = |error: std::io::Error| failed(folder, error.to_string());
+    let mut children = Vec::new();
+    for entry in fs::read_dir(folder).map_err(problem)? {
+        let entry = entry.map_err(problem)?;
+        let name = entry.file_name().into_string();
+        let name =
+            name.map_err(|name| failed(&folder.join(name), "its name is not UTF-8".to_owned()))?;
+        if name.starts_with('.') {
+            continue;
+        }
+        let kind = entry.file_type().map_err(problem)?;
+        if !kind.is_file() && !kind.is_dir() {
+            let problem =
+                "it is a symbolic link or a special file; skills have only files and folders";
+            return Err(failed(&entry.path(), problem.to_owned()));
+        }
+        children.push((name, entry.path()));
+    }
+    Ok(children)
+}
+
+fn failed(path: &Path, problem: String) -> SkillError {
+    SkillError::new(SkillErrorKind::File, path.display().to_string(), problem)
+}
