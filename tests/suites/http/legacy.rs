@@ -1,7 +1,9 @@
 //! The HTTP+SSE transport of 2024-11-05, server side.
 
+use mcp_protocol::Grant;
 use mcp_tests::http::{Peer, Reply, send_legacy};
-use mcp_transport_http::LegacyEndpoint;
+use mcp_transport_http::{LegacyEndpoint, RequestBody};
+use tower_service::Service as _;
 
 use super::{Gate, endpoint, pass, with};
 use crate::prelude::*;
@@ -192,4 +194,48 @@ async fn a_newer_revision_can_be_agreed_over_the_old_transport() {
     let ping = |id: u32| json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
     session.post(json!([ping(1), ping(2)])).await;
     assert_eq!(session.said().await.as_array().unwrap().len(), 2);
+}
+
+// A call has the scopes that both the stream and its own request were granted.
+#[tokio::test]
+async fn a_message_has_its_own_scopes_and_not_those_of_the_stream() {
+    let write = Tool::new("write", || "written").scope("write");
+    let server = Server::builder("scoped", "1").tool(write);
+    let legacy = Endpoint::new(server).unwrap().legacy();
+    let request = |method, uri: &str, body: String, scopes: &[&'static str]| {
+        let request = http::Request::builder().method(method).uri(uri);
+        let request = request
+            .header("host", "localhost")
+            .header("content-type", "application/json")
+            .extension(Grant::new(scopes.iter().copied()));
+        let request = request.body(RequestBody::new(body)).unwrap();
+        let mut legacy = legacy.clone();
+        async move { legacy.call(request).await.unwrap() }
+    };
+    for (opened, sent, may) in [
+        (&["read", "write"][..], &["read", "write"][..], true),
+        (&["read", "write"], &["read"], false),
+        (&["read"], &["read", "write"], false),
+    ] {
+        let stream = request(Method::GET, "/sse", String::new(), opened).await;
+        let mut stream = Reply::new(stream);
+        let address = stream.event().await.unwrap().data.unwrap();
+        let params = json!({"protocolVersion": "2024-11-05", "capabilities": {},
+            "clientInfo": {"name": "old", "version": "0"}});
+        for message in [
+            json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}),
+            json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+            json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "write"}}),
+        ] {
+            let reply = request(Method::POST, &address, message.to_string(), sent).await;
+            assert_eq!(reply.status(), 202);
+        }
+        assert_eq!(stream.event().await.unwrap().json()["id"], 0);
+        let answer = stream.event().await.unwrap().json();
+        assert_eq!(
+            answer["result"]["content"][0]["text"] == "written",
+            may,
+            "{answer}"
+        );
+    }
 }

@@ -5,6 +5,7 @@
 //! writes the bytes from [`Mux::poll_output`]. [`MuxLimits`] bound its memory.
 
 mod call;
+mod caller;
 mod outbox;
 mod work;
 
@@ -125,16 +126,38 @@ impl Mux {
     /// Responses that are ready are queued when this returns. A handler that is pending after one
     /// poll is passed to `spawn`. After the end of the connection this does nothing.
     pub fn receive(self: &Arc<Self>, frame: &[u8], spawn: &mut dyn FnMut(PendingHandler)) {
+        self.receive_on(None, frame, spawn);
+    }
+
+    /// Handles one frame like [`receive`](Self::receive), if it arrived on behalf of another caller than the
+    /// connection: the origin of its requests is `caller`.
+    pub fn receive_for(
+        self: &Arc<Self>,
+        caller: Caller,
+        frame: &[u8],
+        spawn: &mut dyn FnMut(PendingHandler),
+    ) {
+        let connection: Arc<dyn Link> = Arc::<Self>::clone(self);
+        let link: Arc<dyn Link> = Arc::new(caller::CallerLink { connection, caller });
+        self.receive_on(Some(&link), frame, spawn);
+    }
+
+    fn receive_on(
+        self: &Arc<Self>,
+        link: Option<&Arc<dyn Link>>,
+        frame: &[u8],
+        spawn: &mut dyn FnMut(PendingHandler),
+    ) {
         if self.closed.get().is_some() {
             return;
         }
         match parse(frame, &self.limits.frame) {
-            Ok(Frame::Single(message)) => self.message(message, None, spawn),
+            Ok(Frame::Single(message)) => self.message(message, link, None, spawn),
             Ok(Frame::Batch(batch)) if self.inbound.accepts_batches() => {
                 let state = BatchState::new(&self.outbox);
                 for member in batch.iter() {
                     match member {
-                        Ok(message) => self.message(message, Some(&state), spawn),
+                        Ok(message) => self.message(message, link, Some(&state), spawn),
                         Err(error) => self.unreadable(frame, &error, Some(&state)),
                     }
                 }
@@ -175,6 +198,7 @@ impl Mux {
     fn message(
         self: &Arc<Self>,
         message: Message<'_>,
+        link: Option<&Arc<dyn Link>>,
         batch: Option<&Arc<BatchState>>,
         spawn: &mut dyn FnMut(PendingHandler),
     ) {
@@ -186,7 +210,7 @@ impl Mux {
                     "dropped a request: the negotiated revision has no requests to the client"
                 );
             }
-            Message::Request(request) => self.request(&request, batch, spawn),
+            Message::Request(request) => self.request(&request, link, batch, spawn),
             Message::Notification(notification) => self.notification(&notification),
             Message::Response(response) => self.response(response),
         }
@@ -195,10 +219,11 @@ impl Mux {
     fn request(
         self: &Arc<Self>,
         request: &Request<'_>,
+        link: Option<&Arc<dyn Link>>,
         batch: Option<&Arc<BatchState>>,
         spawn: &mut dyn FnMut(PendingHandler),
     ) {
-        let link: Arc<dyn Link> = self.clone();
+        let link = link.map_or_else(|| Arc::<Self>::clone(self) as _, Arc::clone);
         let exchange = Exchange::new(request.id.clone(), link);
         let mut ticket = Ticket::new(Arc::clone(self), exchange, batch.cloned());
         if let Err(error) = self.incoming.admit(request) {

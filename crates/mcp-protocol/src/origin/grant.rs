@@ -41,6 +41,19 @@ impl Grant {
         }
     }
 
+    /// Returns the scopes that both grants have, without a record of the missing scope.
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> Self {
+        let both = self
+            .scopes
+            .iter()
+            .filter(|scope| other.scopes.contains(scope));
+        Self {
+            scopes: both.cloned().collect(),
+            missing: None,
+        }
+    }
+
     /// Iterates over the scopes.
     pub fn scopes(&self) -> impl Iterator<Item = &str> {
         self.scopes.iter().map(|scope| &**scope)
@@ -131,6 +144,12 @@ mod tests {
         let grant = Grant::new(["read", "write"]);
         assert!(grant.covers("read") && grant.covers("write  read") && grant.covers(""));
         assert!(!grant.covers("rea") && !grant.covers("read admin"));
+    }
+
+    #[test]
+    fn an_intersection_has_the_scopes_of_both() {
+        let grant = Grant::new(["read", "write"]).intersection(&Grant::new(["write", "admin"]));
+        assert_eq!(grant.scopes().collect::<Vec<_>>(), ["write"]);
     }
 
     #[test]

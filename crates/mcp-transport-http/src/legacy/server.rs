@@ -76,7 +76,7 @@ impl LegacyEndpoint {
         }
         match parts.method {
             Method::GET => self.open(parts),
-            Method::POST => self.receive(&parts, body).await,
+            Method::POST => self.receive(parts, body).await,
             _ => Err(Refusal::method_not_allowed("GET, POST", "send GET or POST")),
         }
     }
@@ -111,12 +111,14 @@ impl LegacyEndpoint {
         // Responses are sent on this stream, where a `WWW-Authenticate` challenge cannot replace
         // them.
         caller.grant = parts.extensions.get().map(Grant::unanswered);
+        let grant = caller.grant.clone();
         caller.facts = Some(parts);
         let mux = Mux::on_behalf(inbound, limits, caller);
         let session = Arc::new(Session {
             mux: Arc::clone(&mux),
             principal,
             owner,
+            grant,
         });
         reservation.commit();
         lock(&state.legacy.0).insert(id, session);
@@ -132,7 +134,7 @@ impl LegacyEndpoint {
 
     /// POST: receives one message, or a batch where the revision has batches. Responses are sent on
     /// the event stream.
-    async fn receive<B>(&self, parts: &RequestHead, body: B) -> Result<Response<Body>, Refusal>
+    async fn receive<B>(&self, parts: Box<RequestHead>, body: B) -> Result<Response<Body>, Refusal>
     where
         B: http_body::Body + Send,
         B::Data: Send,
@@ -140,8 +142,8 @@ impl LegacyEndpoint {
         let mcp_headers = McpHeaders::of(&parts.headers);
         admission::check_content(&parts.headers, &mcp_headers)?;
         let state = &self.state;
-        let session = self.session(parts)?;
-        let message = read_body(body, parts, &mcp_headers, state).await?;
+        let session = self.session(&parts)?;
+        let message = read_body(body, &parts, &mcp_headers, state).await?;
         if let Err(error) = parse(&message.bytes, &state.options.message_limits) {
             if let Some(layers) = state.service.layers() {
                 layers.discarded(Role::Server, Discarded::Malformed(&error));
@@ -157,10 +159,21 @@ impl LegacyEndpoint {
             return Err(no_session());
         }
         // One permit for the POST, because one body can contain several requests.
-        let permit = Arc::new(state.request_permit(parts)?);
-        session.mux.receive(&message.bytes, &mut |work| {
-            spawn(work, &state.threads, Arc::clone(&permit));
-        });
+        let permit = Arc::new(state.request_permit(&parts)?);
+        // Each request is verified by itself. A later token does not add scopes to the stream, on which
+        // the responses are sent.
+        let mut caller = Caller::remote();
+        caller.principal.clone_from(&session.principal);
+        let granted: Option<&Grant> = parts.extensions.get();
+        caller.grant = granted
+            .zip(session.grant.as_ref())
+            .map(|(granted, opened)| granted.intersection(opened));
+        caller.facts = Some(parts);
+        session
+            .mux
+            .receive_for(caller, &message.bytes, &mut |work| {
+                spawn(work, &state.threads, Arc::clone(&permit));
+            });
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::ACCEPTED;
         Ok(response)

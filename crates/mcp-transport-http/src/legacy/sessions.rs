@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use mcp_protocol::{Closed, Mux, Principal};
+use mcp_protocol::{Closed, Grant, Mux, Principal};
 
 use crate::server::session::id::SessionId;
 use crate::server::share::Owner;
@@ -17,6 +17,8 @@ pub(crate) struct Session {
     pub(crate) mux: Arc<Mux>,
     pub(crate) principal: Option<Principal>,
     pub(crate) owner: Option<Owner>,
+    /// The scopes of the request that opened the stream.
+    pub(crate) grant: Option<Grant>,
 }
 
 impl LegacySessions {

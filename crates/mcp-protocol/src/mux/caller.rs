@@ -1,0 +1,39 @@
+//! Requests whose origin is not that of their connection.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::{Call, Caller, Closed, Delivery, Extras, Link, RequestOrigin};
+
+/// The link of requests that arrived on behalf of another caller than the connection.
+pub(super) struct CallerLink {
+    pub(super) connection: Arc<dyn Link>,
+    pub(super) caller: Caller,
+}
+
+impl Link for CallerLink {
+    fn notify(
+        &self,
+        method: &str,
+        params: Option<&[u8]>,
+        delivery: Delivery,
+    ) -> Result<(), Closed> {
+        self.connection.notify(method, params, delivery)
+    }
+
+    fn request_with(&self, method: &'static str, params: Option<Vec<u8>>, extras: Extras) -> Call {
+        self.connection.request_with(method, params, extras)
+    }
+
+    fn origin(&self) -> RequestOrigin<'_> {
+        self.caller.origin()
+    }
+}
+
+impl fmt::Debug for CallerLink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallerLink")
+            .field("caller", &self.caller)
+            .finish_non_exhaustive()
+    }
+}
