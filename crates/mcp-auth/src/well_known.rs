@@ -44,21 +44,35 @@ pub(crate) fn canonical(server: &Url) -> String {
     url.as_str().trim_end_matches('/').to_owned()
 }
 
-/// Returns whether a resource identifier includes a server: the same origin, and the same path or a
-/// parent path.
+/// What a resource identifier is to a server.
 #[cfg(feature = "client")]
-pub(crate) fn covers(resource: &str, server: &Url) -> bool {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Relation {
+    /// The same URL.
+    Same,
+    /// A parent path on the same origin.
+    Parent,
+    /// Another server.
+    Other,
+}
+
+/// Returns what a resource identifier is to a server. A slash at the end and a missing query do not
+/// count as a difference.
+#[cfg(feature = "client")]
+pub(crate) fn relation(resource: &str, server: &Url) -> Relation {
     let Ok(resource) = Url::parse(resource) else {
-        return false;
+        return Relation::Other;
     };
-    if resource.fragment().is_some() || resource.origin() != server.origin() {
-        return false;
-    }
-    let above = resource.path().trim_end_matches('/');
-    let rest = server.path().strip_prefix(above);
-    let same_path = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     let same_query = resource.query().is_none() || resource.query() == server.query();
-    same_path && same_query
+    if resource.fragment().is_some() || resource.origin() != server.origin() || !same_query {
+        return Relation::Other;
+    }
+    let path = server.path().trim_end_matches('/');
+    match path.strip_prefix(resource.path().trim_end_matches('/')) {
+        Some("") => Relation::Same,
+        Some(rest) if rest.starts_with('/') => Relation::Parent,
+        _ => Relation::Other,
+    }
 }
 
 fn has_path(url: &Url) -> bool {
@@ -130,15 +144,13 @@ mod tests {
     // proves: AUTH-048
     #[cfg(feature = "client")]
     #[test]
-    fn a_resource_covers_the_server_and_the_paths_below() {
+    fn a_resource_is_the_server_a_parent_or_another_one() {
         let server = Url::parse("https://h.example/a/mcp").unwrap();
-        for resource in [
-            "https://h.example/a/mcp",
-            "https://H.example:443/a/mcp/",
-            "https://h.example/a",
-            "https://h.example",
-        ] {
-            assert!(covers(resource, &server), "{resource}");
+        for resource in ["https://h.example/a/mcp", "https://H.example:443/a/mcp/"] {
+            assert_eq!(relation(resource, &server), Relation::Same, "{resource}");
+        }
+        for resource in ["https://h.example/a", "https://h.example"] {
+            assert_eq!(relation(resource, &server), Relation::Parent, "{resource}");
         }
         for resource in [
             "https://h.example/a/mc",
@@ -153,7 +165,7 @@ mod tests {
             "h.example/a/mcp",
             "",
         ] {
-            assert!(!covers(resource, &server), "{resource}");
+            assert_eq!(relation(resource, &server), Relation::Other, "{resource}");
         }
     }
 }

@@ -32,8 +32,10 @@ pub(crate) fn stored(url: &str) -> Result<OAuth, Failure> {
 fn oauth(url: &str, agent: impl UserAgent) -> Result<OAuth, Failure> {
     let builder = OAuth::client(url).user_agent(agent);
     let builder = builder.store(FileTokenStore::new(tokens()?));
-    // The user chose the URL, so servers on this machine and in private networks are meant.
-    let built = builder.allow_private_networks().build();
+    // The user chose the URL, so servers on this machine and in private networks are meant, and a token for the whole host,
+    // which many published servers require.
+    let built = builder.allow_private_networks().allow_parent_resource();
+    let built = built.build();
     built.map_err(|error| Failure::usage(error.to_string()))
 }
 

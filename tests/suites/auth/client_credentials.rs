@@ -16,7 +16,9 @@ async fn a_program_declares_client_credentials_and_sends_its_token_each_time() {
             .map(|settings| settings.len().to_string())
     });
     world.server.tools().add([declared]).unwrap();
-    let robot = Credentials::new(ROBOT_ID).secret(ROBOT_SECRET);
+    let robot = Credentials::new(ROBOT_ID)
+        .secret(ROBOT_SECRET)
+        .issuer(world.auth.issuer());
     let auth = OAuth::client(&world.url)
         .credentials(robot)
         .client_credentials()

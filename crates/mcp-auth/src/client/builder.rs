@@ -159,6 +159,14 @@ impl OAuthBuilder {
         self
     }
 
+    /// Accepts protected resource metadata for a parent path of the server's URL, such as
+    /// `https://example.com` for `https://example.com/mcp`. The token is then valid for all servers
+    /// below that path. By default the resource must be the URL of the server.
+    pub fn allow_parent_resource(mut self) -> Self {
+        self.settings.presets.allow_parent_resource = true;
+        self
+    }
+
     shared_setters!();
 
     /// Sets the maximum size of a response in bytes. Default: 1 MiB.
@@ -217,6 +225,21 @@ impl OAuthBuilder {
                 "the grant needs a registered client: set its credentials with \
                  OAuthBuilder::credentials",
             ));
+        }
+        if let Some(credentials) = &self.settings.credentials
+            && credentials.issuer.is_none()
+            && !credentials.accepts_any_issuer
+            && self.settings.presets.server.is_none()
+            && (credentials.secret.is_some()
+                || credentials.key.is_some()
+                || matches!(self.settings.grant, Grant::Assertion(_)))
+        {
+            return Err(Error::setup(format!(
+                "the client {} has a secret, a key or an assertion, and the server can name any \
+                 issuer to receive it; set the issuer with Credentials::issuer, or accept the \
+                 server's choice with Credentials::accept_any_issuer",
+                quoted(&credentials.client_id)
+            )));
         }
         let settings = Settings {
             document,

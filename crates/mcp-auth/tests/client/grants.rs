@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcp_auth::OAuth;
-use mcp_auth::client::{Credentials, Enterprise};
+use mcp_auth::client::{Credentials, Enterprise, ErrorKind};
 use mcp_transport_http::AfterRefusal;
 use serde_json::json;
 
@@ -19,7 +19,7 @@ fn field(net: &Net, at: usize, name: &str) -> String {
 #[tokio::test]
 async fn client_credentials_sign_in_and_step_up_without_a_user() {
     let net = Net::new();
-    let client = Credentials::new("robot").secret("secret");
+    let client = Credentials::new("robot").secret("secret").issuer(ISSUER);
     let auth = net.client().credentials(client).client_credentials();
     let auth = auth.build().unwrap();
     let message = signed_in(&auth).await;
@@ -35,7 +35,9 @@ async fn client_credentials_sign_in_and_step_up_without_a_user() {
 #[tokio::test]
 async fn a_workload_signs_in_with_an_assertion_only() {
     let net = Net::new();
-    let auth = net.client().credentials(Credentials::new("pod"));
+    let auth = net
+        .client()
+        .credentials(Credentials::new("pod").issuer(ISSUER));
     let auth = auth.workload("platform-jwt".to_owned()).build().unwrap();
     net.tokens(|_| error(400, "invalid_grant"));
     let message = sent(&auth).await.unwrap();
@@ -66,7 +68,7 @@ async fn an_enterprise_grant_exchanges_the_identity_token() {
     let there = Credentials::new("client-at-idp");
     let enterprise = Enterprise::new("https://idp.example", there, "identity".to_owned())
         .token_endpoint("https://idp.example/token");
-    let here = Credentials::new("client-at-as").secret("s");
+    let here = Credentials::new("client-at-as").secret("s").issuer(ISSUER);
     let auth = net.client().credentials(here).enterprise(enterprise);
     signed_in(&auth.build().unwrap()).await;
     assert_eq!(field(&net, 0, "subject_token"), "identity");
@@ -139,4 +141,33 @@ async fn the_error_without_registration_names_the_setting() {
     let message = sent(&auth).await.unwrap();
     let error = refuse(&auth, &message, 401, "Bearer").await.unwrap_err();
     assert!(error.to_string().contains("credentials"), "{error}");
+}
+
+// A server that was taken over could name an issuer of its own.
+#[test]
+fn secrets_need_an_issuer() {
+    let credentials = Credentials::new("robot").secret("canary");
+    let builder = || OAuth::client(SERVER).client_credentials();
+    let error = builder()
+        .credentials(credentials.clone())
+        .build()
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Setup);
+    assert!(error.to_string().contains("Credentials::issuer"), "{error}");
+    assert!(!error.to_string().contains("canary"), "{error}");
+    for sound in [
+        credentials.clone().issuer(ISSUER),
+        credentials.accept_any_issuer(),
+    ] {
+        builder().credentials(sound).build().unwrap();
+    }
+    let workload = OAuth::client(SERVER).workload("assertion".to_owned());
+    assert!(
+        workload
+            .credentials(Credentials::new("pod"))
+            .build()
+            .is_err()
+    );
+    let public = OAuth::client(SERVER).credentials(Credentials::new("public"));
+    public.build().unwrap();
 }

@@ -188,7 +188,7 @@ async fn a_new_authorization_server_receives_nothing_of_the_old_one() {
 #[tokio::test]
 async fn credentials_are_not_sent_to_another_server() {
     let net = Net::new();
-    let client = Credentials::new("by-hand").secret("canary");
+    let client = Credentials::new("by-hand").secret("canary").issuer(ISSUER);
     let store = MemoryTokenStore::new();
     let auth = net
         .client()

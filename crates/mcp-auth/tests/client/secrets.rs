@@ -8,7 +8,7 @@ use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
-use crate::support::{Net, error, refuse, sent, signed_in, token};
+use crate::support::{ISSUER, Net, error, refuse, sent, signed_in, token};
 
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<String>>);
@@ -47,7 +47,11 @@ async fn t42_no_secret_appears_in_logs_debug_output_or_requests() {
     let watched = steps.clone();
     let auth = net
         .client()
-        .credentials(Credentials::new("by-hand").secret("canary-secret"))
+        .credentials(
+            Credentials::new("by-hand")
+                .secret("canary-secret")
+                .issuer(ISSUER),
+        )
         .on_progress(move |step| {
             let mut all = watched.0.lock().unwrap();
             let _ = write!(all, "{step} {step:?}");

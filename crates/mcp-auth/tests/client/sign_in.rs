@@ -101,7 +101,7 @@ async fn a_client_with_credentials_does_not_register() {
     let mut document = metadata(ISSUER);
     document["token_endpoint_auth_methods_supported"] = json!(["client_secret_basic"]);
     net.document(ASM, &document);
-    let client = Credentials::new("a:b").secret("s%");
+    let client = Credentials::new("a:b").secret("s%").issuer(ISSUER);
     let auth = net.client().credentials(client).build().unwrap();
     signed_in(&auth).await;
     assert_eq!(net.registrations().len(), 0);
@@ -140,10 +140,14 @@ async fn metadata_urls_are_tried_in_order() {
     );
     let last = format!("{issuer}/.well-known/openid-configuration");
     net.document(&last, &metadata(issuer));
-    let auth = net.client().build().unwrap();
+    // A token for a parent path is only requested if the user allows it.
+    let strict = net.client().build().unwrap().diagnose().await;
+    assert!(strict.issuer().unwrap_err().is_mismatch());
+    let before = net.lines().len();
+    let auth = net.client().allow_parent_resource().build().unwrap();
     signed_in(&auth).await;
     assert_eq!(
-        net.lines()[..5],
+        net.lines()[before..before + 5],
         [
             format!("GET {PRM}"),
             "GET https://mcp.example/.well-known/oauth-protected-resource".to_owned(),

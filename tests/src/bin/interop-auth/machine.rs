@@ -17,7 +17,9 @@ pub(crate) const SECRET: &str = "secret of the machine";
 /// Client credentials with a secret, for signed and opaque tokens.
 pub(crate) async fn secret(world: &World) -> Outcome {
     for server in [&world.signed, &world.opaque] {
-        let machine = Credentials::new(MACHINE).secret(SECRET);
+        let machine = Credentials::new(MACHINE)
+            .secret(SECRET)
+            .issuer(&world.issuer.name);
         works(server, MACHINE, |it| it.credentials(machine)).await?;
     }
     worked("signed and opaque, with a step-up, and again when they end")
@@ -38,7 +40,7 @@ pub(crate) async fn key(world: &World) -> Outcome {
     let registration = world.issuer.endpoint("registration")?;
     let registered = web::json_of(&web::post(&registration, &document, &[]).await?)?;
     let id = registered["client_id"].as_str().ok_or("no client_id")?;
-    let machine = Credentials::new(id).key(key);
+    let machine = Credentials::new(id).key(key).issuer(&world.issuer.name);
     works(&world.signed, id, |it| it.credentials(machine)).await?;
     worked(format!("private_key_jwt of {id}"))
 }

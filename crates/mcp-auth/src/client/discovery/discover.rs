@@ -9,7 +9,7 @@ use crate::client::challenge::Challenge;
 use crate::error::{Error, ErrorKind, quoted};
 use crate::scopes::Scopes;
 use crate::web::{HttpClient, redacted};
-use crate::well_known;
+use crate::well_known::{self, Relation};
 
 /// Maximum number of issuers that are tried.
 const MAX_ISSUERS: usize = 8;
@@ -48,6 +48,8 @@ pub(crate) struct Presets {
     pub(crate) issuer: Option<String>,
     /// Whether servers of 2025-03-26 are excluded.
     pub(crate) require_resource_metadata: bool,
+    /// Whether the resource may be a parent path of the server.
+    pub(crate) allow_parent_resource: bool,
 }
 
 /// A discovery: fetches metadata documents and validates them.
@@ -123,12 +125,15 @@ impl Discovery<'_> {
     ///
     /// Specification: RFC 9728, section 3.3.
     fn checked(&self, document: ResourceMetadata) -> Result<ResourceMetadata, Error> {
-        if well_known::covers(&document.resource, self.server) {
-            return Ok(document);
-        }
+        let hint = match well_known::relation(&document.resource, self.server) {
+            Relation::Same => return Ok(document),
+            Relation::Parent if self.presets.allow_parent_resource => return Ok(document),
+            Relation::Parent => "; OAuthBuilder::allow_parent_resource accepts a parent path",
+            Relation::Other => "",
+        };
         Err(Error::mismatch(format!(
             "the metadata of {} describes the resource {}; no token is requested for another \
-                 server",
+                 server{hint}",
             redacted(self.server),
             quoted(&document.resource)
         )))

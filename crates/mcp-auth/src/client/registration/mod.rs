@@ -19,6 +19,7 @@ pub struct Credentials {
     pub(crate) secret: Option<Secret>,
     pub(crate) key: Option<SigningKey>,
     pub(crate) issuer: Option<String>,
+    pub(crate) accepts_any_issuer: bool,
 }
 
 impl Credentials {
@@ -29,6 +30,7 @@ impl Credentials {
             secret: None,
             key: None,
             issuer: None,
+            accepts_any_issuer: false,
         }
     }
 
@@ -46,11 +48,20 @@ impl Credentials {
         self
     }
 
-    /// Sets the issuer of the credentials, the only one that receives them. By default, they are
-    /// bound to the first issuer that the server names.
+    /// Sets the issuer of the credentials, the only one that receives them. Required with a secret, a
+    /// key or an assertion. Other credentials are bound to the first issuer that the server names.
     #[must_use]
     pub fn issuer(mut self, issuer: impl Into<String>) -> Self {
         self.issuer = Some(issuer.into());
+        self
+    }
+
+    /// Sends a secret, a key's signature or an assertion to the first issuer that the server names.
+    /// Use it only if you trust the server as much as the issuer: a server that was taken over can
+    /// name an issuer of its own, which then receives the secret.
+    #[must_use]
+    pub fn accept_any_issuer(mut self) -> Self {
+        self.accepts_any_issuer = true;
         self
     }
 }

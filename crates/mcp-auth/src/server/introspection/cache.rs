@@ -27,6 +27,10 @@ const BACKOFF: Duration = Duration::from_secs(2);
 const MAX_ENTRIES: usize = 1_000;
 /// Maximum number of concurrent requests to the issuer. Further requests wait.
 const MAX_CONCURRENT: usize = 32;
+/// Maximum number of requests to the issuer that start at once, after a pause.
+const BURST: f64 = 1_000.0;
+/// Number of requests to the issuer that can start in each second.
+const PER_SECOND: f64 = 100.0;
 /// How long a request waits for its turn.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -45,7 +49,28 @@ pub(crate) struct Cache {
     entries: Mutex<HashMap<String, CacheEntry>>,
     /// One permit for each request to the issuer.
     requests: Semaphore,
+    rate: Mutex<Rate>,
     ttl: Duration,
+}
+
+/// How many requests to the issuer may start: [`BURST`] at once, and [`PER_SECOND`] more each second.
+/// Without a limit, forged tokens become a flood for the issuer.
+struct Rate {
+    left: f64,
+    at: Instant,
+}
+
+impl Rate {
+    fn take(&mut self, now: Instant) -> bool {
+        let elapsed = now.duration_since(self.at).as_secs_f64();
+        self.left = (self.left + elapsed * PER_SECOND).min(BURST);
+        self.at = now;
+        let has_room = self.left >= 1.0;
+        if has_room {
+            self.left -= 1.0;
+        }
+        has_room
+    }
 }
 
 impl Cache {
@@ -53,6 +78,10 @@ impl Cache {
         Self {
             entries: Mutex::default(),
             requests: Semaphore::new(MAX_CONCURRENT),
+            rate: Mutex::new(Rate {
+                left: BURST,
+                at: Instant::now(),
+            }),
             ttl: ttl.min(MAX_TTL),
         }
     }
@@ -72,6 +101,9 @@ impl Cache {
             && Instant::now() < *until
         {
             return result.clone();
+        }
+        if !lock(&self.rate).take(Instant::now()) {
+            return Err(busy());
         }
         let result = match timeout(QUEUE_TIMEOUT, self.requests.acquire()).await {
             Ok(_permit) => introspect().await,
@@ -101,7 +133,8 @@ impl Cache {
     }
 }
 
-/// Removes expired entries; if there are none, any entry without waiting requests.
+/// Removes expired entries. If there are none, removes one entry without waiting requests: that of a
+/// token that is not active, if there are such entries. Forged tokens do not displace active ones.
 fn evict(entries: &mut HashMap<String, CacheEntry>) -> Result<(), Error> {
     let now = Instant::now();
     let is_idle = |entry: &CacheEntry| Arc::strong_count(entry) == 1;
@@ -112,8 +145,16 @@ fn evict(entries: &mut HashMap<String, CacheEntry>) -> Result<(), Error> {
     };
     entries.retain(|_, entry| !(is_idle(entry) && is_expired(entry)));
     if entries.len() >= MAX_ENTRIES {
-        let idle = entries.iter().find(|(_, entry)| is_idle(entry));
-        let key = idle.map(|(key, _)| key.clone()).ok_or_else(busy)?;
+        let is_active = |entry: &CacheEntry| {
+            let cached = entry.try_lock();
+            cached.is_ok_and(|k| matches!(&*k, Some((Ok(Outcome::Active(_)), _))))
+        };
+        let idle = || entries.iter().filter(|(_, entry)| is_idle(entry));
+        let inactive = idle().find(|(_, entry)| !is_active(entry));
+        let key = inactive
+            .or_else(|| idle().next())
+            .map(|(key, _)| key.clone());
+        let key = key.ok_or_else(busy)?;
         entries.remove(&key);
     }
     Ok(())
@@ -190,12 +231,15 @@ mod tests {
     async fn forged_tokens_do_not_fill_the_cache() {
         let (cache, count) = (Cache::new(MAX_TTL), AtomicUsize::new(0));
         asked(&cache, "real", active, &count).await;
-        tokio::time::advance(Duration::from_secs(1)).await;
         for token in 0..5_000 {
             asked(&cache, &format!("token-{token}"), inactive, &count).await;
             assert!(cache.entries.lock().unwrap().len() <= MAX_ENTRIES);
         }
-        assert_eq!(count.load(Ordering::SeqCst), 5_001);
+        // The real token and the forged ones share the burst.
+        assert_eq!(count.load(Ordering::SeqCst), 1_000);
+        assert_eq!(asked(&cache, "real", active, &count).await, 1_000);
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!(asked(&cache, "new", active, &count).await, 1_001);
     }
 
     #[tokio::test]
