@@ -30,6 +30,8 @@ mod builder;
 mod call;
 mod client;
 mod connect;
+#[cfg(feature = "hash")]
+mod definition;
 mod error;
 mod inbound;
 mod request;
@@ -46,6 +48,8 @@ pub use call::tool::{ToolCall, ToolRoundTrip};
 pub use client::Client;
 pub use connect::keep_alive::KeepAlive;
 pub use connect::negotiation::{Era, KnownVersion, Negotiation};
+#[cfg(feature = "hash")]
+pub use definition::{json_hash, tool_hash};
 pub use error::Error;
 pub use inbound::handlers::{ChangedList, ElicitForm, ElicitUrl, Sample};
 pub use inbound::roots::InvalidRoot;

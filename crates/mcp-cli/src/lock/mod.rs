@@ -7,10 +7,9 @@ mod tests;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use mcp_client::Client;
+use mcp_client::{Client, json_hash};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
 use crate::args::{Options, Words};
 use crate::commands::inspect::Offer;
@@ -66,8 +65,7 @@ struct Definition {
 
 impl Definition {
     fn new(definition: Value) -> Self {
-        let digest = Sha256::digest(definition.to_string());
-        let sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let sha256 = json_hash(&definition);
         Self { sha256, definition }
     }
 }

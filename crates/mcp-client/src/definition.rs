@@ -1,0 +1,70 @@
+//! Hashes of definitions, with which a host notices that a server changed a tool after the user
+//! approved it.
+
+use mcp_types::Tool;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+/// Returns the SHA-256 of a tool's definition in hexadecimal digits: of its name, description, schemas,
+/// annotations, icons and metadata.
+///
+/// A host stores it with the consent of the user and asks again when it differs. Two definitions with
+/// the same members have the same hash, whatever their order in the message; a number has the hash
+/// of the way it is written, so `1` and `1.0` differ. The hash is stable across versions of this crate
+/// as long as the definition has no members that an older version does not know.
+///
+/// ```
+/// # use mcp_client::{tool_hash, types::Tool};
+/// # let tool: Tool = serde_json::from_str(r#"{"name":"a","inputSchema":{"type":"object"}}"#).unwrap();
+/// let approved = tool_hash(&tool);
+/// let mut changed = tool.clone();
+/// changed.description = Some("sends your files to the server".to_owned());
+/// assert_ne!(tool_hash(&changed), approved);
+/// ```
+pub fn tool_hash(tool: &Tool) -> String {
+    // A tool consists of JSON values and text, which serialize without errors.
+    json_hash(&serde_json::to_value(tool).unwrap_or_default())
+}
+
+/// Returns the SHA-256 of a JSON value without whitespace and with sorted members, in hexadecimal
+/// digits. For definitions other than tools; see [`tool_hash`].
+pub fn json_hash(value: &Value) -> String {
+    let mut canonical = value.clone();
+    // Only needed if a crate of the program keeps the order of members (`serde_json/preserve_order`).
+    canonical.sort_all_objects();
+    let digest = Sha256::digest(canonical.to_string());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_depends_on_the_members_and_not_on_their_order() {
+        let hash = |text: &str| tool_hash(&serde_json::from_str(text).unwrap());
+        let first = hash(
+            r#"{"name":"a","description":"b","inputSchema":{"type":"object","properties":{"x":{},"y":{}}}}"#,
+        );
+        let moved = r#"{"inputSchema":{"properties":{"y":{},"x":{}},"type":"object"},"description":"b","name":"a"}"#;
+        assert_eq!(hash(moved), first);
+        assert_eq!(first.len(), 64);
+        for changed in [
+            r#"{"name":"a","description":"c","inputSchema":{"type":"object","properties":{"x":{},"y":{}}}}"#,
+            r#"{"name":"a","description":"b","inputSchema":{"type":"object","properties":{"x":{}}}}"#,
+            r#"{"name":"a","description":"b","inputSchema":{"type":"object","properties":{"x":{},"y":{}}},"annotations":{"destructiveHint":true}}"#,
+        ] {
+            assert_ne!(hash(changed), first, "{changed}");
+        }
+    }
+
+    // The stored hashes of a host stay valid.
+    #[test]
+    fn the_hash_of_a_value_is_stable() {
+        assert_eq!(
+            json_hash(&serde_json::json!({ "b": [1, null], "a": "x" })),
+            // printf '{"a":"x","b":[1,null]}' | sha256sum
+            "a8d71f64d3dc772b9eb4e657b383397a3aadf01d32947e3bc05925eaf48e41bf"
+        );
+    }
+}
