@@ -15,6 +15,10 @@ const MAX_ANONYMOUS_TTL: Duration = Duration::from_secs(3_600);
 const MIN_TTL: Duration = Duration::from_secs(1);
 /// Default poll interval for clients.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// Default maximum number of stored tasks of unauthenticated clients at one address.
+const MAX_ANONYMOUS: usize = 100;
+/// Default maximum memory of the arguments of all running tasks.
+const RUNNING_BYTES: usize = 64 << 20;
 /// Default maximum number of running tasks per owner.
 const RUNNING: usize = 64;
 
@@ -67,6 +71,8 @@ pub struct TaskOptions {
     pub(crate) max_anonymous_ttl: Duration,
     pub(crate) poll_interval: Duration,
     pub(crate) running: usize,
+    pub(crate) max_running_bytes: usize,
+    pub(crate) max_anonymous: usize,
     pub(crate) recovery: bool,
     now: fn() -> SystemTime,
 }
@@ -81,6 +87,8 @@ impl TaskOptions {
             max_anonymous_ttl: MAX_ANONYMOUS_TTL,
             poll_interval: POLL_INTERVAL,
             running: RUNNING,
+            max_running_bytes: RUNNING_BYTES,
+            max_anonymous: MAX_ANONYMOUS,
             recovery: true,
             now: SystemTime::now,
         }
@@ -117,11 +125,28 @@ impl TaskOptions {
         self
     }
 
-    /// Sets the maximum number of running tasks per owner. All unauthenticated clients count as one
-    /// owner. Default: 64.
+    /// Sets the maximum number of running tasks per owner: per principal, else per address of the
+    /// client. Clients whose address is unknown count as one owner. Default: 64.
     #[must_use]
     pub fn with_max_running(mut self, tasks: usize) -> Self {
         self.running = tasks;
+        self
+    }
+
+    /// Sets the maximum memory in bytes of the arguments that handlers of running tasks have parsed.
+    /// It is estimated for arguments above 4 KiB. One owner can take half of it. Default: 64 MiB.
+    #[must_use]
+    pub fn with_max_running_bytes(mut self, bytes: usize) -> Self {
+        self.max_running_bytes = bytes;
+        self
+    }
+
+    /// Sets the maximum number of stored tasks of unauthenticated clients at one address, of IPv6 in
+    /// one network of 64 bits. A task counts until it expires. The limit keeps one address from
+    /// filling the store, in which all these clients are one owner. Default: 100.
+    #[must_use]
+    pub fn with_max_anonymous(mut self, tasks: usize) -> Self {
+        self.max_anonymous = tasks;
         self
     }
 

@@ -16,7 +16,7 @@ use super::link::TaskLink;
 use super::record::{TaskRecord, with_timeout};
 use super::run::TaskRunner;
 use super::run::background;
-use super::table::{RunningTask, TaskConfig};
+use super::table::{Owner, RunningTask, TaskConfig};
 use super::wire::short_id;
 use crate::registry::tool::ToolEntry;
 use crate::server::core::Core;
@@ -149,12 +149,16 @@ impl Core {
         context.set_pending_input(Arc::clone(&pending));
         let running_task = RunningTask {
             id: task.id().into(),
-            owner: task.owner().cloned(),
+            owner: Owner {
+                principal: task.owner().cloned(),
+                address: None,
+            },
+            bytes: 0,
             pending,
             exchange,
             ended: tokio::sync::watch::Sender::new(false),
         };
-        let guard = match self.tasks.guard(running_task, usize::MAX) {
+        let guard = match self.tasks.guard(running_task, None) {
             Ok(guard) => guard,
             Err(error) => return Err(TaskStoreError::Unavailable(error.to_string())),
         };

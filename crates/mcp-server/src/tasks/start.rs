@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use mcp_jsonrpc::{ErrorCode, ErrorObject, RawJson, decode};
+use mcp_jsonrpc::{ErrorCode, ErrorObject, RawJson, TreeSize, decode};
 use mcp_protocol::middleware::Layers;
 use mcp_protocol::modern::{CallState, DetachOutcome, PendingInput};
 use mcp_protocol::task::{Task, TaskCall};
@@ -17,7 +17,7 @@ use super::link::TaskLink;
 use super::record::{TaskRecord, with_timeout};
 use super::run::TaskRunner;
 use super::run::background;
-use super::table::{RunningGuard, RunningTask, TaskConfig, Tasks};
+use super::table::{Owner, RunningGuard, RunningTask, TaskConfig, Tasks};
 use super::wire::{created_result, declares_tasks, missing_extension, short_id, store_error};
 use crate::Call;
 use crate::HandlerError;
@@ -29,6 +29,8 @@ use crate::server::core::Core;
 /// How often the client of the stateless revision may send an invalid input response before the
 /// call fails; in a session the first response counts.
 const TRIES: u32 = 8;
+/// Size of arguments whose memory is not counted.
+const SMALL_ARGUMENTS: usize = 4 << 10;
 
 /// How a tool call is executed.
 enum Execution {
@@ -321,17 +323,21 @@ impl NewTask {
         let call_state = pending.snapshot().call_state;
         let running_task = RunningTask {
             id: crate::random::task_id()?.into(),
-            owner: self.context.principal().cloned(),
+            owner: Owner::of(&self.context.link().origin()),
+            bytes: tree_bytes(self.call.arguments.as_str()),
             pending,
             exchange: self.context.exchange().clone(),
             ended: tokio::sync::watch::Sender::new(false),
         };
-        let guard = self.tasks.guard(running_task, options.running)?;
+        let guard = self.tasks.guard(running_task, Some(options))?;
         let id = guard.running_task.id.clone();
-        let owner = guard.running_task.owner.clone();
+        let owner = &guard.running_task.owner;
         let now = options.now();
-        let mut task = Task::new(id, owner, self.call.clone(), now, Some(self.ttl))
+        let principal = owner.principal.clone();
+        let mut task = Task::new(id, principal, self.call.clone(), now, Some(self.ttl))
             .with_poll_interval(options.poll_interval);
+        let max = options.max_anonymous;
+        self.tasks.count_stored(owner, now, task.expires(), max)?;
         // A new task accepts any change.
         let _ = task.set_call_state(call_state, now);
         let mut create_guard = CreateGuard {
@@ -442,5 +448,13 @@ impl Tasks {
                 }
             }
         });
+    }
+}
+
+/// Estimates the memory of parsed arguments. Small ones are not worth the scan.
+fn tree_bytes(arguments: &str) -> usize {
+    match arguments.len() {
+        0..=SMALL_ARGUMENTS => 0,
+        _ => TreeSize::of(arguments).heap_bytes(),
     }
 }

@@ -1,14 +1,15 @@
 //! The tasks that run in this process, and the state they share.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::modern::PendingInput;
-use mcp_protocol::task::{MemoryTaskStore, TaskStore};
-use mcp_protocol::{Exchange, Principal, RequestContext};
+use mcp_protocol::task::{MemoryTaskStore, TaskStore, Timestamp};
+use mcp_protocol::{Exchange, Principal, RequestContext, RequestOrigin};
 use tokio::sync::watch;
 
 use super::TaskOptions;
@@ -26,6 +27,8 @@ const MAX_COUNTED: usize = 4_096;
 pub(crate) struct Tasks {
     pub(super) config: Arc<TaskConfig>,
     running: Mutex<Table>,
+    /// When the stored tasks of unauthenticated clients expire, by address.
+    stored: Mutex<HashMap<IpAddr, Vec<Timestamp>>>,
     counted: Mutex<HashMap<Principal, (Instant, u32)>>,
     pub(super) subscriptions: Arc<Subscriptions>,
     /// Whether the recovery of unfinished tasks was started.
@@ -57,13 +60,48 @@ impl Default for TaskConfig {
 #[derive(Default)]
 struct Table {
     tasks: HashMap<Box<str>, Arc<RunningTask>>,
-    owners: HashMap<Option<Principal>, usize>,
+    owners: HashMap<Owner, Usage>,
+    /// The memory of the arguments of all tasks.
+    bytes: usize,
+}
+
+/// What one owner uses.
+#[derive(Default)]
+struct Usage {
+    tasks: usize,
+    bytes: usize,
+}
+
+/// The client that created a task: its principal, else its address. Neither is known of a client on the
+/// same machine, in an HTTP server that does not report addresses, and after a restart.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Owner {
+    pub(super) principal: Option<Principal>,
+    pub(super) address: Option<IpAddr>,
+}
+
+impl Owner {
+    pub(super) fn of(origin: &RequestOrigin<'_>) -> Self {
+        let address = || {
+            let (address, _) = origin.network()?.client?;
+            Some(match address.parse::<IpAddr>().ok()?.to_canonical() {
+                // A host chooses the second half of its address.
+                IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),
+                address => address,
+            })
+        };
+        let principal = origin.principal.cloned();
+        let address = if principal.is_none() { address() } else { None };
+        Self { principal, address }
+    }
 }
 
 /// A task that runs in this process.
 pub(super) struct RunningTask {
     pub(super) id: Box<str>,
-    pub(super) owner: Option<Principal>,
+    pub(super) owner: Owner,
+    /// The estimated memory of the arguments that the handler has parsed.
+    pub(super) bytes: usize,
     pub(super) pending: Arc<PendingInput>,
     pub(super) exchange: Exchange,
     /// Whether the task has ended and its end is saved.
@@ -81,6 +119,7 @@ impl Tasks {
         Arc::new(Self {
             config: Arc::new(config),
             running: Mutex::default(),
+            stored: Mutex::default(),
             counted: Mutex::default(),
             subscriptions,
             recovery_started: AtomicBool::new(false),
@@ -108,22 +147,41 @@ impl Tasks {
         }
     }
 
-    /// Adds a task to the table. Call this before storing the task, so that the recovery does not
-    /// take it for an unfinished one.
+    /// Adds a task to the table, within the limits of `options` if it is new. Call this before storing
+    /// the task, so that the recovery does not take it for an unfinished one.
     pub(super) fn guard(
         self: &Arc<Self>,
         running_task: RunningTask,
-        max: usize,
+        options: Option<&TaskOptions>,
     ) -> Result<RunningGuard, ErrorObject> {
         let running_task = Arc::new(running_task);
         let mut table = lock(&self.running);
-        let of_owner = table.owners.entry(running_task.owner.clone()).or_default();
-        if *of_owner >= max {
-            return Err(ErrorObject::internal(format!(
-                "{max} tasks are running, which is the limit; try again when a task has ended"
-            )));
+        let Table { owners, bytes, .. } = &mut *table;
+        let total = *bytes + running_task.bytes;
+        let usage = owners.entry(running_task.owner.clone()).or_default();
+        if let Some(options) = options {
+            let max = options.running;
+            if usage.tasks >= max {
+                return Err(ErrorObject::internal(format!(
+                    "{max} tasks are running, which is the limit; try again when a task has ended"
+                )));
+            }
+            let max = options.max_running_bytes;
+            // One owner cannot take all of it.
+            let is_full = total > max || usage.bytes + running_task.bytes > max / 2;
+            if running_task.bytes > 0 && is_full {
+                if usage.tasks == 0 {
+                    owners.remove(&running_task.owner);
+                }
+                return Err(ErrorObject::internal(format!(
+                    "the arguments of running tasks take too much memory (TaskOptions::\
+                     with_max_running_bytes, {max} bytes in total); try again when a task has ended"
+                )));
+            }
         }
-        *of_owner += 1;
+        usage.tasks += 1;
+        usage.bytes += running_task.bytes;
+        *bytes = total;
         table
             .tasks
             .insert(running_task.id.clone(), Arc::clone(&running_task));
@@ -131,6 +189,36 @@ impl Tasks {
             running_task,
             tasks: Arc::clone(self),
         })
+    }
+
+    /// Counts a task of an unauthenticated client until `expires`.
+    ///
+    /// # Errors
+    /// Its address has `max` tasks.
+    pub(super) fn count_stored(
+        &self,
+        owner: &Owner,
+        now: Timestamp,
+        expires: Timestamp,
+        max: usize,
+    ) -> Result<(), ErrorObject> {
+        let Some(address) = owner.address else {
+            return Ok(());
+        };
+        let mut stored = lock(&self.stored);
+        if stored.len() >= MAX_COUNTED && !stored.contains_key(&address) {
+            stored.retain(|_, tasks| tasks.iter().any(|expires| now < *expires));
+        }
+        let tasks = stored.entry(address).or_default();
+        tasks.retain(|expires| now < *expires);
+        if tasks.len() >= max {
+            return Err(ErrorObject::internal(format!(
+                "{max} tasks of clients at this address are stored, the limit of \
+                 TaskOptions::with_max_anonymous; authenticate, or try again when one has expired"
+            )));
+        }
+        tasks.push(expires);
+        Ok(())
     }
 
     /// Checks the rate limit of requests about tasks.
@@ -173,9 +261,11 @@ impl Drop for RunningGuard {
         self.running_task.ended.send_replace(true);
         let mut table = lock(&self.tasks.running);
         table.tasks.remove(&self.running_task.id);
-        if let Some(running) = table.owners.get_mut(&self.running_task.owner) {
-            *running -= 1;
-            if *running == 0 {
+        table.bytes -= self.running_task.bytes;
+        if let Some(usage) = table.owners.get_mut(&self.running_task.owner) {
+            usage.tasks -= 1;
+            usage.bytes -= self.running_task.bytes;
+            if usage.tasks == 0 {
                 table.owners.remove(&self.running_task.owner);
             }
         }
