@@ -13,6 +13,7 @@ mod cors;
 pub(crate) mod endpoint;
 pub(crate) mod error;
 mod listener;
+mod memory;
 pub(crate) mod options;
 pub(crate) mod request;
 pub(crate) mod response;
