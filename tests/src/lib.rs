@@ -27,6 +27,8 @@ mod documents {
     struct Clients;
     #[doc = include_str!("../../docs/guide/extensions.md")]
     struct Extensions;
+    #[doc = include_str!("../../docs/guide/host.md")]
+    struct Hosts;
     #[doc = include_str!("../../docs/guide/http.md")]
     struct Http;
     #[doc = include_str!("../../docs/guide/authorization.md")]

@@ -24,15 +24,17 @@ mcp-tasks-redb: mcp-jsonrpc mcp-types mcp-protocol
 mcp-otel: mcp-jsonrpc mcp-types mcp-protocol
 mcp-skills: mcp-types mcp-client mcp-server
 mcp-cli: mcp-auth mcp-client mcp-protocol mcp-transport-http mcp-transport-stdio
+mcp-host: mcp-types mcp-protocol mcp-client mcp-transport-stdio mcp-transport-http
 mcp-tests: *
 xtask:
 ";
 
-/// Dependencies that only tests have: `mcp-cli` needs a server to call, `mcp-server` re-exports the attributes of `mcp-macros`, and `mcp-otel` is middleware
-/// of both roles.
+/// Dependencies that only tests have: `mcp-cli` and `mcp-host` need servers, `mcp-server` re-exports the attributes of
+/// `mcp-macros`, and `mcp-otel` is middleware of both roles.
 const TEST_EDGES: &[(&str, &str)] = &[
     ("mcp-cli", "mcp-server"),
     ("mcp-macros", "mcp-server"),
+    ("mcp-host", "mcp-server"),
     ("mcp-otel", "mcp-client"),
     ("mcp-otel", "mcp-server"),
     ("mcp-otel", "mcp-transport-http"),

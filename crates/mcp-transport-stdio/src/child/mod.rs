@@ -13,6 +13,7 @@ mod program;
 mod stderr;
 mod supervisor;
 
+use std::any::Any;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::PathBuf;
@@ -34,6 +35,9 @@ use supervisor::{Supervisor, Waits};
 /// Prevents a host without a console from opening a console window for each server.
 #[cfg(windows)]
 const CREATE_NO_WINDOW: u32 = 0x0800_0000;
+
+/// Called with the id of each started process; the result is dropped when the process has ended.
+type ProcessGuard = Arc<dyn Fn(u32) -> Box<dyn Any + Send> + Send + Sync>;
 
 /// The variables that a child inherits from this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,6 +98,7 @@ pub struct ChildProcess {
     stderr_lines: usize,
     stderr_width: usize,
     waits: Waits,
+    process_guard: Option<ProcessGuard>,
     options: StdioOptions,
 }
 
@@ -111,6 +116,7 @@ impl ChildProcess {
             stderr_lines: 20,
             stderr_width: 500,
             waits: Waits::default(),
+            process_guard: None,
             options: StdioOptions::for_client(),
         }
     }
@@ -214,6 +220,19 @@ impl ChildProcess {
         self
     }
 
+    /// Sets a function that is called with the id of the started process, which on Unix is also the
+    /// id of its process group. Its result is kept until the process and its group have ended, and
+    /// dropped then. A host registers its children with it, for example to end them if the host is
+    /// killed. The function must not block.
+    #[must_use]
+    pub fn process_guard<G: Send + 'static>(
+        mut self,
+        guard: impl Fn(u32) -> G + Send + Sync + 'static,
+    ) -> Self {
+        self.process_guard = Some(Arc::new(move |id| Box::new(guard(id))));
+        self
+    }
+
     /// Sets limits and timeouts of the pipe; the default is [`StdioOptions::for_client`].
     #[must_use]
     pub fn options(mut self, options: StdioOptions) -> Self {
@@ -272,6 +291,8 @@ impl ChildProcess {
             self.stderr_lines,
             self.stderr_width,
         );
+        let guard = self.process_guard.zip(child.id());
+        let guard = guard.map(|(guard, id)| guard(id));
         let group = Group::new(child);
         let (mux, stray, driver) = client::open(inbound, (stdout, stdin), &self.options);
         let (handle, control) = channel(mux);
@@ -282,6 +303,7 @@ impl ChildProcess {
             stray,
             drain: self.options.drain_timeout,
             waits: self.waits,
+            _guard: guard,
         };
         tokio::spawn(supervisor.run(control));
         Ok(handle)

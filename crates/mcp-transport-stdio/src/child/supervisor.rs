@@ -1,5 +1,6 @@
 //! The task that owns a child process: it moves the bytes, then ends the process step by step.
 
+use std::any::Any;
 use std::future::poll_fn;
 use std::io;
 use std::pin::pin;
@@ -56,6 +57,9 @@ pub(crate) struct Supervisor {
     pub(crate) stray: Arc<StrayOutput>,
     pub(crate) drain: Duration,
     pub(crate) waits: Waits,
+    /// The result of [`ChildProcess::process_guard`](super::ChildProcess::process_guard). The last
+    /// field, because it is dropped after the group was killed.
+    pub(crate) _guard: Option<Box<dyn Any + Send>>,
 }
 
 /// The event that ended the session.

@@ -1,0 +1,219 @@
+//! The configuration of one server, and its transport.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use data_encoding::HEXLOWER;
+use mcp_client::{Transport, TransportError};
+use mcp_transport_http::HttpTransport;
+use mcp_transport_stdio::{ChildProcess, Stderr};
+use sha2::{Digest, Sha256};
+
+use super::error::ConfigError;
+use super::variables::Variables;
+use crate::supervise::orphans;
+use crate::supervise::{Connector, StderrLog};
+
+/// How to reach one server, and its settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ServerConfig {
+    /// The program or URL.
+    pub launch: Launch,
+    /// Whether the host starts the server. Default: `true`.
+    pub is_enabled: bool,
+    /// Maximum time of a start, including the negotiation and the first list of tools.
+    pub start_timeout: Option<Duration>,
+    /// Maximum time between two signs of progress of a call.
+    pub call_timeout: Option<Duration>,
+    /// The tools that are shown. Empty: all.
+    pub allowed_tools: Vec<String>,
+    /// The tools that are hidden.
+    pub denied_tools: Vec<String>,
+    /// Whether `${..}` in the values is replaced. Codex does not do that.
+    pub expands_variables: bool,
+}
+
+/// The program or URL of a server. [`fmt::Debug`] omits values that may be secrets.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Launch {
+    /// A child process.
+    #[non_exhaustive]
+    Stdio {
+        /// The program.
+        command: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Variables of its environment, in addition to the short list of
+        /// [`ChildProcess`](mcp_transport_stdio::ChildProcess).
+        env: BTreeMap<String, String>,
+        /// Its working directory.
+        cwd: Option<String>,
+    },
+    /// A server over HTTP.
+    #[non_exhaustive]
+    Http {
+        /// The URL of the MCP endpoint.
+        url: String,
+        /// Headers of each request.
+        headers: BTreeMap<String, String>,
+    },
+}
+
+impl ServerConfig {
+    /// Creates the configuration of a child process.
+    pub fn stdio<A: Into<String>>(
+        command: impl Into<String>,
+        args: impl IntoIterator<Item = A>,
+    ) -> Self {
+        Self::new(Launch::Stdio {
+            command: command.into(),
+            args: args.into_iter().map(Into::into).collect(),
+            env: BTreeMap::new(),
+            cwd: None,
+        })
+    }
+
+    /// Creates the configuration of a server over HTTP.
+    pub fn http(url: impl Into<String>) -> Self {
+        let (url, headers) = (url.into(), BTreeMap::new());
+        Self::new(Launch::Http { url, headers })
+    }
+
+    pub(super) fn new(launch: Launch) -> Self {
+        Self {
+            launch,
+            is_enabled: true,
+            start_timeout: None,
+            call_timeout: None,
+            allowed_tools: Vec::new(),
+            denied_tools: Vec::new(),
+            expands_variables: true,
+        }
+    }
+
+    /// Returns whether a tool of this name is shown.
+    pub fn shows_tool(&self, name: &str) -> bool {
+        let contains = |names: &[String]| names.iter().any(|other| other == name);
+        (self.allowed_tools.is_empty() || contains(&self.allowed_tools))
+            && !contains(&self.denied_tools)
+    }
+
+    /// Replaces the variables.
+    ///
+    /// # Errors
+    /// Names the first variable without a value.
+    pub fn resolve(&self, variables: &Variables) -> Result<Self, ConfigError> {
+        let mut resolved = self.clone();
+        if !self.expands_variables {
+            return Ok(resolved);
+        }
+        let expand = |text: &mut String| -> Result<(), ConfigError> {
+            *text = variables.expand(text)?;
+            Ok(())
+        };
+        match &mut resolved.launch {
+            Launch::Stdio {
+                command,
+                args,
+                env,
+                cwd,
+            } => {
+                let texts = args.iter_mut().chain(env.values_mut()).chain(cwd);
+                std::iter::once(command).chain(texts).try_for_each(expand)?;
+            }
+            Launch::Http { url, headers } => {
+                std::iter::once(url)
+                    .chain(headers.values_mut())
+                    .try_for_each(expand)?;
+            }
+        }
+        resolved.expands_variables = false;
+        Ok(resolved)
+    }
+
+    /// Returns a hash of the program, its arguments and the names of its variables, or of the URL
+    /// and the names of the headers. It changes when the server may be another one. Values of
+    /// variables and headers are not part of it, because they are often secrets.
+    pub fn fingerprint(&self) -> String {
+        let parts: Vec<&str> = match &self.launch {
+            Launch::Stdio {
+                command,
+                args,
+                env,
+                cwd,
+            } => ["stdio", command, cwd.as_deref().unwrap_or_default()]
+                .into_iter()
+                .chain(args.iter().map(String::as_str))
+                .chain(["env"])
+                .chain(env.keys().map(String::as_str))
+                .collect(),
+            Launch::Http { url, headers } => ["http", url]
+                .into_iter()
+                .chain(headers.keys().map(String::as_str))
+                .collect(),
+        };
+        let mut hash = Sha256::new();
+        for part in parts {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part);
+        }
+        HEXLOWER.encode(&hash.finalize())
+    }
+}
+
+impl Connector for ServerConfig {
+    /// Creates the transport of a [resolved](ServerConfig::resolve) configuration. A child process
+    /// ends with this process, also if this process is killed.
+    fn transport(&self, stderr: &StderrLog) -> Result<Box<dyn Transport>, TransportError> {
+        match &self.launch {
+            Launch::Stdio {
+                command,
+                args,
+                env,
+                cwd,
+            } => {
+                let log = stderr.clone();
+                let mut child = ChildProcess::new(command)
+                    .args(args)
+                    .process_guard(orphans::guard)
+                    .stderr(Stderr::Callback(std::sync::Arc::new(move |line| {
+                        log.push(line);
+                    })));
+                for (name, value) in env {
+                    child = child.env(name, value);
+                }
+                if let Some(cwd) = cwd {
+                    child = child.current_dir(PathBuf::from(cwd));
+                }
+                Ok(Box::new(child))
+            }
+            Launch::Http { url, headers } => {
+                let mut http = HttpTransport::new(url)?;
+                for (name, value) in headers {
+                    http = http.header(name, value)?;
+                }
+                Ok(Box::new(http))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Launch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stdio { command, env, .. } => f
+                .debug_struct("Stdio")
+                .field("command", command)
+                .field("env", &env.keys())
+                .finish_non_exhaustive(),
+            Self::Http { headers, .. } => f
+                .debug_struct("Http")
+                .field("headers", &headers.keys())
+                .finish_non_exhaustive(),
+        }
+    }
+}

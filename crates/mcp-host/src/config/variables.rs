@@ -1,0 +1,193 @@
+//! Variables in configuration: `${NAME}`, `${NAME:-default}`, `${env:NAME | value:default}`,
+//! `${input:id}` and custom references.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::error::{ConfigError, ConfigErrorKind};
+
+type Lookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
+/// The values of the variables in a configuration.
+///
+/// `${NAME}` and `${env:NAME}` are environment variables, `${input:id}` values that the user was
+/// asked for, `${workspaceFolder}` and `${userHome}` folders. A default follows after `:-` or
+/// `| value:`. A variable without a value is an error of its server, never an empty text.
+#[derive(Clone)]
+#[must_use]
+pub struct Variables {
+    env: Lookup,
+    inputs: BTreeMap<String, String>,
+    workspace: Option<PathBuf>,
+    secrets: Option<Lookup>,
+}
+
+impl Default for Variables {
+    fn default() -> Self {
+        Self {
+            env: Arc::new(|name| std::env::var(name).ok()),
+            inputs: BTreeMap::new(),
+            workspace: None,
+            secrets: None,
+        }
+    }
+}
+
+impl Variables {
+    /// Creates variables with the environment of this process and nothing else.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Replaces the environment of this process.
+    pub fn with_env(
+        mut self,
+        lookup: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.env = Arc::new(lookup);
+        self
+    }
+
+    /// Sets the value of `${input:id}`.
+    pub fn with_input(mut self, id: impl Into<String>, value: impl Into<String>) -> Self {
+        self.inputs.insert(id.into(), value.into());
+        self
+    }
+
+    /// Sets `${workspaceFolder}`.
+    pub fn with_workspace(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.workspace = Some(folder.into());
+        self
+    }
+
+    /// Sets the function that resolves references to secrets: values that begin with `op://`, and
+    /// `${kind:name}` with an unknown kind. It receives the whole reference without `${` and `}`.
+    pub fn with_secrets(
+        mut self,
+        lookup: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.secrets = Some(Arc::new(lookup));
+        self
+    }
+
+    /// Replaces all variables of a text. Values are not expanded again.
+    ///
+    /// # Errors
+    /// Names the first variable without a value.
+    pub fn expand(&self, text: &str) -> Result<String, ConfigError> {
+        if text.starts_with("op://") {
+            return self.secret(text);
+        }
+        let (mut expanded, mut rest) = (String::new(), text);
+        while let Some(start) = rest.find("${") {
+            let Some(length) = rest[start..].find('}') else {
+                break;
+            };
+            expanded.push_str(&rest[..start]);
+            expanded.push_str(&self.value(&rest[start + 2..start + length])?);
+            rest = &rest[start + length + 1..];
+        }
+        expanded.push_str(rest);
+        Ok(expanded)
+    }
+
+    fn value(&self, reference: &str) -> Result<String, ConfigError> {
+        let (variable, default) = match reference.split_once('|') {
+            Some((variable, default)) => (variable, default.trim().strip_prefix("value:")),
+            None => match reference.split_once(":-") {
+                Some((variable, default)) => (variable, Some(default)),
+                None => (reference, None),
+            },
+        };
+        let variable = variable.trim();
+        let found = match variable.split_once(':') {
+            None if variable == "workspaceFolder" => {
+                let folder = self.workspace.as_ref();
+                folder.map(|folder| folder.display().to_string())
+            }
+            None if variable == "userHome" => (self.env)("HOME").or((self.env)("USERPROFILE")),
+            None => (self.env)(variable),
+            Some(("env", name)) => (self.env)(name.trim()),
+            Some(("input", id)) => self.inputs.get(id.trim()).cloned(),
+            Some(_) => match (&self.secrets, default) {
+                (Some(lookup), _) => lookup(variable),
+                (None, Some(_)) => None,
+                (None, None) => return self.secret(variable),
+            },
+        };
+        found.or(default.map(str::to_owned)).ok_or_else(|| {
+            let advice = match variable.split_once(':') {
+                Some(("input", _)) => "ask the user for it and pass it to Variables::with_input",
+                _ if variable == "workspaceFolder" => "set Variables::with_workspace",
+                _ => "set it, or write a default as in ${NAME:-default}",
+            };
+            let message = format!("the variable ${{{variable}}} has no value; {advice}");
+            ConfigError::new(ConfigErrorKind::Variable, message)
+        })
+    }
+
+    fn secret(&self, reference: &str) -> Result<String, ConfigError> {
+        let missing = |advice| {
+            let message = format!("the secret {reference:?} has no value; {advice}");
+            ConfigError::new(ConfigErrorKind::Variable, message)
+        };
+        let Some(lookup) = &self.secrets else {
+            return Err(missing("set Variables::with_secrets"));
+        };
+        lookup(reference).ok_or_else(|| missing("the resolver of the host does not know it"))
+    }
+}
+
+impl fmt::Debug for Variables {
+    /// Omits the values, which may be secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Variables")
+            .field("inputs", &self.inputs.keys())
+            .field("workspace", &self.workspace)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variables() -> Variables {
+        let env = |name: &str| (name == "KEY").then(|| "k${KEY}".to_owned());
+        Variables::new().with_env(env).with_input("id", "7")
+    }
+
+    #[test]
+    fn variables_are_replaced_once() {
+        for (text, expected) in [
+            ("a ${KEY} b", "a k${KEY} b"),
+            ("${env:KEY}${input:id}", "k${KEY}7"),
+            ("${NONE:-x:y}", "x:y"),
+            ("${env:NONE | value:http://h}", "http://h"),
+            ("${NONE:-}", ""),
+            ("$KEY ${open", "$KEY ${open"),
+        ] {
+            assert_eq!(variables().expand(text).unwrap(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_variable_without_value_is_named() {
+        for text in [
+            "${NONE}",
+            "${input:token}",
+            "${workspaceFolder}/a",
+            "op://vault/a",
+        ] {
+            let error = variables().expand(text).unwrap_err();
+            assert_eq!(error.kind(), ConfigErrorKind::Variable);
+            let name = text.trim_start_matches("${").split('}').next().unwrap();
+            assert!(error.to_string().contains(name), "{error}");
+        }
+        let variables = variables().with_secrets(|reference| Some(reference.to_uppercase()));
+        assert_eq!(variables.expand("op://a").unwrap(), "OP://A");
+        assert_eq!(variables.expand("${vault:a}").unwrap(), "VAULT:A");
+    }
+}

@@ -1,0 +1,84 @@
+//! Errors of calls through a host.
+
+use std::fmt;
+
+use crate::supervise::ServerState;
+
+/// The error of a call through a host.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum HostError {
+    /// The server is not connected, and was not within the time that a call waits. Nothing was sent.
+    #[non_exhaustive]
+    Unavailable {
+        /// The name of the server.
+        server: String,
+        /// Its state.
+        state: ServerState,
+    },
+    /// There is no such server or tool in this host.
+    #[non_exhaustive]
+    Unknown {
+        /// The name.
+        name: String,
+    },
+    /// The connection ended during the call. The tool may have run, or may not.
+    #[non_exhaustive]
+    MayHaveRun {
+        /// The name of the server.
+        server: String,
+        /// The name of the tool.
+        tool: String,
+        /// Why the connection ended.
+        source: mcp_client::Error,
+    },
+    /// The call failed for another reason.
+    #[non_exhaustive]
+    Call {
+        /// The name of the server.
+        server: String,
+        /// The name of the tool.
+        tool: String,
+        /// The reason.
+        source: mcp_client::Error,
+    },
+}
+
+impl fmt::Display for HostError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unavailable { server, state } => {
+                write!(f, "the server {server:?} is not available: {state}")
+            }
+            Self::Unknown { name } => {
+                write!(f, "no server of this host has the name or tool {name:?}")
+            }
+            Self::MayHaveRun {
+                server,
+                tool,
+                source,
+            } => write!(
+                f,
+                "the connection to the server {server:?} ended during a call of {tool:?}, which may \
+                 have run: {source}"
+            ),
+            Self::Call {
+                server,
+                tool,
+                source,
+            } => write!(
+                f,
+                "the call of {tool:?} of the server {server:?} failed: {source}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for HostError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::MayHaveRun { source, .. } | Self::Call { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! Many supervised servers as one value.
+
+mod names;
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+use std::sync::Arc;
+
+use mcp_client::types::Tool;
+use mcp_client::{CallToolResult, ClientBuilder, Transport, TransportError};
+use serde_json::Value;
+use tokio::sync::Semaphore;
+
+pub use names::model_name;
+
+use crate::config::{Config, ServerConfig, Variables};
+use crate::error::HostError;
+use crate::supervise::{
+    CatalogCache, Connector, RestartPolicy, ServerState, StderrLog, SupervisedClient,
+};
+
+/// Number of servers that start at the same time.
+const MAX_STARTS: usize = 8;
+
+/// Many servers, supervised. Cloning returns another handle. When the last handle is dropped, all
+/// connections are closed in the background.
+#[derive(Clone)]
+pub struct Host(Arc<Servers>);
+
+struct Servers {
+    by_name: BTreeMap<String, Server>,
+}
+
+struct Server {
+    client: SupervisedClient,
+    /// The configuration, unless the application gave a connector.
+    config: Option<ServerConfig>,
+}
+
+/// A tool of one of the servers.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct HostTool {
+    /// The name for the model, unique in the host: [`model_name`].
+    pub name: String,
+    /// The name of the server.
+    pub server: String,
+    /// The tool as the server describes it.
+    pub tool: Arc<Tool>,
+    /// Whether the list is from the cache or from a connection that has ended.
+    pub is_stale: bool,
+}
+
+/// The settings of a [`Host`].
+#[must_use = "a builder does nothing before `start`"]
+pub struct HostBuilder {
+    client: ClientBuilder,
+    config: Config,
+    variables: Variables,
+    connectors: BTreeMap<String, Box<dyn Connector>>,
+    trusted: HashSet<String>,
+    cache: Option<CatalogCache>,
+    restart: RestartPolicy,
+}
+
+impl HostBuilder {
+    /// Adds the servers of a configuration. A server whose name exists is left out.
+    pub fn servers(mut self, config: Config) -> Self {
+        self.config.merge(config);
+        self
+    }
+
+    /// Sets the values of variables in the configuration. Default: the environment of this process.
+    pub fn variables(mut self, variables: Variables) -> Self {
+        self.variables = variables;
+        self
+    }
+
+    /// Adds a server with a custom transport, for example in this process or with OAuth. It replaces
+    /// a server of the configuration with the same name.
+    pub fn connector(mut self, name: impl Into<String>, connector: impl Connector) -> Self {
+        self.connectors.insert(name.into(), Box::new(connector));
+        self
+    }
+
+    /// Believes the annotations of the tools of this server.
+    pub fn trust(mut self, server: impl Into<String>) -> Self {
+        self.trusted.insert(server.into());
+        self
+    }
+
+    /// Sets the cache of tool lists. Default: none.
+    pub fn catalog(mut self, cache: CatalogCache) -> Self {
+        self.cache = Some(cache);
+        self
+    }
+
+    /// Sets when servers are started again.
+    pub fn restart(mut self, policy: RestartPolicy) -> Self {
+        self.restart = policy;
+        self
+    }
+
+    /// Starts all enabled servers in the background, eight at a time, and returns at once. A server
+    /// with an invalid configuration is in state `Failed`, and the others are not affected. Must be
+    /// called within a tokio runtime.
+    pub fn start(self) -> Host {
+        let starts = Arc::new(Semaphore::new(MAX_STARTS));
+        let (mut connectors, mut by_name) = (self.connectors, BTreeMap::new());
+        let mut start = |name: String, connector: AnyConnector, config: Option<ServerConfig>| {
+            let mut builder = SupervisedClient::builder(&name, self.client.clone(), connector)
+                .restart(self.restart.clone())
+                .trusted(self.trusted.contains(&name))
+                .starts(Arc::clone(&starts));
+            if let Some(cache) = &self.cache {
+                let fingerprint = config.as_ref().map(ServerConfig::fingerprint);
+                builder = builder.catalog(cache.clone(), fingerprint.unwrap_or_default());
+            }
+            if let Some(config) = &config {
+                builder = builder.enabled(config.is_enabled);
+                if let Some(timeout) = config.start_timeout {
+                    builder = builder.start_timeout(timeout);
+                }
+                if let Some(timeout) = config.call_timeout {
+                    builder = builder.call_timeout(timeout);
+                }
+            }
+            let client = builder.start();
+            by_name.insert(name, Server { client, config });
+        };
+        for (name, config) in self.config.into_servers() {
+            if connectors.contains_key(&name) {
+                continue;
+            }
+            let resolved = config.and_then(|config| {
+                let resolved = config.resolve(&self.variables)?;
+                Ok((config, resolved))
+            });
+            match resolved {
+                // The unresolved configuration has no secrets.
+                Ok((config, resolved)) => {
+                    start(name, AnyConnector(Ok(Box::new(resolved))), Some(config));
+                }
+                Err(error) => start(name, AnyConnector(Err(error.to_string())), None),
+            }
+        }
+        while let Some((name, connector)) = connectors.pop_first() {
+            start(name, AnyConnector(Ok(connector)), None);
+        }
+        Host(Arc::new(Servers { by_name }))
+    }
+}
+
+/// A connector, or why the configuration has no valid one.
+struct AnyConnector(Result<Box<dyn Connector>, String>);
+
+impl Connector for AnyConnector {
+    fn transport(&self, stderr: &StderrLog) -> Result<Box<dyn Transport>, TransportError> {
+        match &self.0 {
+            Ok(connector) => connector.transport(stderr),
+            Err(reason) => Err(TransportError::new(reason.clone())),
+        }
+    }
+}
+
+impl fmt::Debug for HostBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HostBuilder")
+            .field("config", &self.config)
+            .field("connectors", &self.connectors.keys())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Host {
+    /// Creates the builder. Each server gets a connection with the handlers and settings of `client`.
+    pub fn builder(client: ClientBuilder) -> HostBuilder {
+        HostBuilder {
+            client,
+            config: Config::new(),
+            variables: Variables::new(),
+            connectors: BTreeMap::new(),
+            trusted: HashSet::new(),
+            cache: None,
+            restart: RestartPolicy::default(),
+        }
+    }
+
+    /// Returns the servers in the order of their names.
+    pub fn servers(&self) -> impl Iterator<Item = &SupervisedClient> {
+        self.0.by_name.values().map(|server| &server.client)
+    }
+
+    /// Returns the server with this name.
+    pub fn server(&self, name: &str) -> Option<&SupervisedClient> {
+        self.0.by_name.get(name).map(|server| &server.client)
+    }
+
+    /// Returns the tools of all servers that are known now, without waiting.
+    pub fn tools(&self) -> Vec<HostTool> {
+        let (mut tools, mut names) = (Vec::new(), HashSet::new());
+        for (server_name, server) in &self.0.by_name {
+            let list = server.client.tools();
+            for tool in list.tools.iter() {
+                let config = server.config.as_ref();
+                if config.is_some_and(|config| !config.shows_tool(&tool.name)) {
+                    continue;
+                }
+                let name = model_name(server_name, &tool.name);
+                if !names.insert(name.clone()) {
+                    tracing::warn!(tool = name, "a second tool with this name is left out");
+                    continue;
+                }
+                tools.push(HostTool {
+                    name,
+                    server: server_name.clone(),
+                    tool: Arc::clone(tool),
+                    is_stale: list.is_stale,
+                });
+            }
+        }
+        tools
+    }
+
+    /// Calls a tool by its name for the model: [`SupervisedClient::call_tool`].
+    ///
+    /// # Errors
+    /// [`HostError::Unknown`] if no tool has this name; and as [`SupervisedClient::call_tool`].
+    pub async fn call_tool(
+        &self,
+        name: &str,
+        arguments: impl Into<Value>,
+    ) -> Result<CallToolResult, HostError> {
+        let tool = self.tools().into_iter().find(|tool| tool.name == name);
+        let found = tool.and_then(|tool| Some((self.server(&tool.server)?, tool.tool)));
+        let Some((server, tool)) = found else {
+            let name = name.to_owned();
+            return Err(HostError::Unknown { name });
+        };
+        server.call_tool(&tool.name, arguments).await
+    }
+
+    /// Completes when no server is starting: each one is connected, off, failed, or waits for a
+    /// restart.
+    pub async fn settled(&self) {
+        for server in self.servers() {
+            server
+                .wait_for(|state| *state != ServerState::Starting)
+                .await;
+        }
+    }
+
+    /// Closes all connections at the same time. Completes when all servers are off.
+    pub async fn close(&self) {
+        let stops: Vec<_> = self
+            .servers()
+            .map(|server| {
+                let server = server.clone();
+                tokio::spawn(async move { server.stop().await })
+            })
+            .collect();
+        for stop in stops {
+            // A stop that panics is reported by the runtime.
+            let _ = stop.await;
+        }
+    }
+}
+
+impl fmt::Debug for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.servers()).finish()
+    }
+}

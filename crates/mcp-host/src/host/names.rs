@@ -1,0 +1,101 @@
+//! Names of tools that are unique among all servers.
+
+use data_encoding::HEXLOWER;
+use sha2::{Digest, Sha256};
+
+/// Longest name that all model APIs accept.
+const MAX_LENGTH: usize = 64;
+/// Length of `_` and eight hexadecimal digits.
+const HASH_LENGTH: usize = 9;
+
+/// Returns `server__tool`, at most 64 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`.
+///
+/// If that is too long, has other characters or could belong to another pair, it is cut to 55
+/// characters and followed by `_` and eight hexadecimal digits of a hash of both names. The result
+/// depends only on the two names.
+pub fn model_name(server: &str, tool: &str) -> String {
+    let plain = format!("{}__{}", allowed(server), allowed(tool));
+    let is_exact = plain.len() == server.len() + 2 + tool.len()
+        && plain.starts_with(server)
+        && plain.ends_with(tool);
+    // The first `__` of a name must be the end of its server.
+    let is_separable = !server.contains("__") && !server.ends_with('_') && !server.is_empty();
+    if is_exact && is_separable && plain.len() <= MAX_LENGTH && !ends_like_hash(&plain) {
+        return plain;
+    }
+    let mut hash = Sha256::new();
+    hash.update((server.len() as u64).to_be_bytes());
+    hash.update(server);
+    hash.update(tool);
+    let hash = HEXLOWER.encode(&hash.finalize()[..4]);
+    let length = plain.len().min(MAX_LENGTH - HASH_LENGTH);
+    format!("{}_{hash}", &plain[..length])
+}
+
+/// Replaces other characters with `_`.
+fn allowed(name: &str) -> String {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let replace = |c| if is_allowed(c) { c } else { '_' };
+    name.chars().map(replace).collect()
+}
+
+/// Returns whether a name could be mistaken for one with a hash.
+fn ends_like_hash(name: &str) -> bool {
+    let Some(start) = name.len().checked_sub(HASH_LENGTH) else {
+        return false;
+    };
+    let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let tail = &name.as_bytes()[start..];
+    tail[0] == b'_' && tail[1..].iter().all(is_digit)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_short() {
+        assert_eq!(model_name("git", "status"), "git__status");
+        let long = "x".repeat(200);
+        let pairs = [
+            ("a", "b"),
+            ("a_", "b"),
+            ("a", "_b"),
+            ("a__b", "c"),
+            ("a", "b__c"),
+            ("a b", "c"),
+            ("a.b", "c"),
+            ("a_b", "c"),
+            ("", "c"),
+            ("é", "c"),
+            ("e", &long),
+            (&long, "e"),
+            ("a", "b.c"),
+            ("a", "b_c"),
+            ("a", "x_01234567"),
+        ];
+        let names: HashSet<String> = pairs.iter().map(|(a, b)| model_name(a, b)).collect();
+        assert_eq!(names.len(), pairs.len());
+        for name in &names {
+            assert!(name.len() <= MAX_LENGTH && *name == allowed(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_tool_cannot_take_the_name_of_another_server() {
+        let hashed = model_name("a b", "c");
+        let tool = hashed.strip_prefix("a_b__").unwrap();
+        assert_ne!(model_name("a_b", tool), hashed);
+    }
+
+    #[test]
+    fn names_are_stable() {
+        assert_eq!(
+            model_name("a b", "c"),
+            "a_b__c_b63e2fe4",
+            "also in the next release"
+        );
+    }
+}

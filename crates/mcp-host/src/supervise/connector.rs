@@ -1,0 +1,53 @@
+//! How a supervised client obtains a transport for each connection.
+
+use std::fmt;
+use std::sync::Arc;
+
+use mcp_client::{Transport, TransportError};
+use mcp_protocol::{BoxFuture, Connection, Inbound};
+
+use super::stderr::StderrLog;
+
+/// Creates the transport of each connection to one server.
+///
+/// A closure from `&StderrLog` to a transport is a connector, for example for an
+/// `HttpTransport` with OAuth.
+pub trait Connector: Send + Sync + 'static {
+    /// Creates a transport, which is not started yet. A child process passes its stderr to `stderr`.
+    ///
+    /// # Errors
+    /// The configuration is invalid. The server is then not started again by itself.
+    fn transport(&self, stderr: &StderrLog) -> Result<Box<dyn Transport>, TransportError>;
+}
+
+impl<T, F> Connector for F
+where
+    T: Transport,
+    F: Fn(&StderrLog) -> Result<T, TransportError> + Send + Sync + 'static,
+{
+    fn transport(&self, stderr: &StderrLog) -> Result<Box<dyn Transport>, TransportError> {
+        Ok(Box::new(self(stderr)?))
+    }
+}
+
+/// A boxed transport as a transport.
+pub(super) struct AnyTransport(pub(super) Box<dyn Transport>);
+
+impl Transport for AnyTransport {
+    fn start(
+        self: Box<Self>,
+        inbound: Arc<dyn Inbound>,
+    ) -> BoxFuture<'static, Result<Arc<dyn Connection>, TransportError>> {
+        self.0.start(inbound)
+    }
+
+    fn reconnect(&self) -> Option<Box<dyn Transport>> {
+        self.0.reconnect()
+    }
+}
+
+impl fmt::Debug for AnyTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AnyTransport")
+    }
+}

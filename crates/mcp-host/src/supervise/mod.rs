@@ -1,0 +1,376 @@
+//! A client that is kept connected: started, restarted after failures, and closed with its host.
+
+mod catalog;
+mod connector;
+pub(crate) mod orphans;
+mod restart;
+mod state;
+mod stderr;
+mod task;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_client::types::Tool;
+use mcp_client::{CallToolResult, Client, ClientBuilder, ContentBlock, Timeouts};
+use serde_json::Value;
+use tokio::sync::{Semaphore, watch};
+use tokio::time::timeout;
+
+pub use catalog::{CatalogCache, ToolList};
+pub use connector::Connector;
+pub use restart::RestartPolicy;
+pub use state::ServerState;
+pub use stderr::StderrLog;
+use task::{Goal, Published, Settings};
+
+use crate::error::HostError;
+
+/// A client of one server that is connected again when its connection ends. Cloning returns another
+/// handle. When the last handle is dropped, the connection is closed in the background.
+///
+/// ```no_run
+/// # async fn run() -> Result<(), mcp_host::HostError> {
+/// use mcp_client::Client;
+/// use mcp_host::{ServerConfig, SupervisedClient};
+///
+/// let config = ServerConfig::stdio("uvx", ["mcp-server-git"]);
+/// let git = SupervisedClient::builder("git", Client::builder("my-host", "1.0.0"), config).start();
+/// let status = git.call_tool("git_status", serde_json::json!({ "repo_path": "." })).await?;
+/// println!("{}", status.joined_text());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct SupervisedClient(Arc<Handle>);
+
+struct Handle {
+    name: Arc<str>,
+    published: Arc<Published>,
+    goal: watch::Sender<Goal>,
+    wait_timeout: Duration,
+    call_timeout: Option<Duration>,
+    is_trusted: bool,
+}
+
+/// The settings of a [`SupervisedClient`].
+#[must_use = "a builder does nothing before `start`"]
+pub struct SupervisedBuilder {
+    name: String,
+    settings: Settings,
+    cache: Option<CatalogCache>,
+    fingerprint: String,
+    wait_timeout: Duration,
+    call_timeout: Option<Duration>,
+    is_trusted: bool,
+    is_enabled: bool,
+}
+
+impl SupervisedBuilder {
+    /// Sets when the server is started again. Default: [`RestartPolicy::default`].
+    pub fn restart(mut self, policy: RestartPolicy) -> Self {
+        self.settings.restart = policy;
+        self
+    }
+
+    /// Sets the maximum time of a start, and of listing the tools. Default 30 s.
+    pub fn start_timeout(mut self, timeout: Duration) -> Self {
+        self.settings.start_timeout = timeout;
+        self
+    }
+
+    /// Sets how long a call waits for a server that is starting. Default 30 s.
+    pub fn wait_timeout(mut self, timeout: Duration) -> Self {
+        self.wait_timeout = timeout;
+        self
+    }
+
+    /// Sets the idle timeout of calls. Default: the timeout of the client.
+    pub fn call_timeout(mut self, timeout: Duration) -> Self {
+        self.call_timeout = Some(timeout);
+        self
+    }
+
+    /// Sets the cache of the tool list. `fingerprint` tells servers with the same name apart, as
+    /// [`ServerConfig::fingerprint`](crate::ServerConfig::fingerprint).
+    pub fn catalog(mut self, cache: CatalogCache, fingerprint: impl Into<String>) -> Self {
+        self.cache = Some(cache);
+        self.fingerprint = fingerprint.into();
+        self
+    }
+
+    /// Believes the annotations of the server's tools: a call that may have run is repeated once on
+    /// a new connection if its tool is read-only or idempotent. Default: `false`.
+    pub fn trusted(mut self, is_trusted: bool) -> Self {
+        self.is_trusted = is_trusted;
+        self
+    }
+
+    /// Sets whether the server is started at once. Default: `true`.
+    pub fn enabled(mut self, is_enabled: bool) -> Self {
+        self.is_enabled = is_enabled;
+        self
+    }
+
+    /// Counts starts against a limit that several servers share.
+    pub(crate) fn starts(mut self, permits: Arc<Semaphore>) -> Self {
+        self.settings.starts = Some(permits);
+        self
+    }
+
+    /// Starts the server in the background and returns at once. Must be called within a tokio
+    /// runtime. Only the file of the [cache](Self::catalog) is read before.
+    pub fn start(mut self) -> SupervisedClient {
+        let key = format!("{}\0{}", self.name, self.fingerprint);
+        self.settings.cache = self.cache.map(|cache| (cache, key));
+        let cached = self.settings.cache.as_ref();
+        let cached = cached.and_then(|(cache, key)| cache.load(key));
+        let published = Arc::new(Published {
+            state: watch::Sender::new(match self.is_enabled {
+                true => ServerState::Starting,
+                false => ServerState::Off,
+            }),
+            client: watch::Sender::new(None),
+            tools: watch::Sender::new(ToolList::stale(cached.unwrap_or_default())),
+            stderr: StderrLog::default(),
+        });
+        let (goal, receiver) = watch::channel(Goal {
+            is_running: self.is_enabled,
+        });
+        tokio::spawn(task::run(Arc::clone(&published), self.settings, receiver));
+        SupervisedClient(Arc::new(Handle {
+            name: self.name.into(),
+            published,
+            goal,
+            wait_timeout: self.wait_timeout,
+            call_timeout: self.call_timeout,
+            is_trusted: self.is_trusted,
+        }))
+    }
+}
+
+impl fmt::Debug for SupervisedBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SupervisedBuilder")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl SupervisedClient {
+    /// Creates the builder. `client` has the handlers and settings of each connection; its
+    /// `on_change`, `connect_timeout` and `max_list_bytes` are replaced.
+    pub fn builder(
+        name: impl Into<String>,
+        client: ClientBuilder,
+        connector: impl Connector,
+    ) -> SupervisedBuilder {
+        SupervisedBuilder {
+            name: name.into(),
+            settings: Settings {
+                connector: Arc::new(connector),
+                client,
+                restart: RestartPolicy::default(),
+                start_timeout: Duration::from_secs(30),
+                cache: None,
+                starts: None,
+            },
+            cache: None,
+            fingerprint: String::new(),
+            wait_timeout: Duration::from_secs(30),
+            call_timeout: None,
+            is_trusted: false,
+            is_enabled: true,
+        }
+    }
+
+    /// Returns the name that the application gave the server.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Returns the state.
+    pub fn state(&self) -> ServerState {
+        self.0.published.state.borrow().clone()
+    }
+
+    /// Completes when the state fulfils a condition, and returns it. Short states can be missed.
+    ///
+    /// # Cancel safety
+    /// Cancel safe.
+    pub async fn wait_for(&self, mut is_reached: impl FnMut(&ServerState) -> bool) -> ServerState {
+        let mut states = self.0.published.state.subscribe();
+        let reached = states.wait_for(|state| is_reached(state)).await;
+        // The sender is part of this handle, so waiting does not fail.
+        reached.map_or_else(|_| self.state(), |state| state.clone())
+    }
+
+    /// Returns the tools that are known now, without waiting.
+    pub fn tools(&self) -> ToolList {
+        self.0.published.tools.borrow().clone()
+    }
+
+    /// Completes when the tools were replaced or became stale, for example to update a menu.
+    ///
+    /// # Cancel safety
+    /// Cancel safe.
+    pub async fn tools_changed(&self) -> ToolList {
+        let mut tools = self.0.published.tools.subscribe();
+        tools.borrow_and_update();
+        // The sender is part of this handle, so waiting does not fail.
+        let _ = tools.changed().await;
+        self.tools()
+    }
+
+    /// Returns the last stderr lines of the server, over all its restarts.
+    pub fn stderr(&self) -> Vec<String> {
+        self.0.published.stderr.lines()
+    }
+
+    /// Returns the connected client. Waits while the server starts or waits for a restart.
+    ///
+    /// # Errors
+    /// The server is off or has failed, or is not connected within
+    /// [`wait_timeout`](SupervisedBuilder::wait_timeout).
+    ///
+    /// # Cancel safety
+    /// Cancel safe.
+    pub async fn client(&self) -> Result<Client, HostError> {
+        let published = &self.0.published;
+        let (mut clients, mut states) = (published.client.subscribe(), published.state.subscribe());
+        let connected = async {
+            loop {
+                let client = clients.borrow_and_update().clone();
+                if let Some(client) = client {
+                    return Some(client);
+                }
+                let is_down = matches!(
+                    *states.borrow_and_update(),
+                    ServerState::Off | ServerState::Failed { .. }
+                );
+                if is_down {
+                    return None;
+                }
+                let _ = tokio::select! {
+                    changed = clients.changed() => changed,
+                    changed = states.changed() => changed,
+                };
+            }
+        };
+        match timeout(self.0.wait_timeout, connected).await {
+            Ok(Some(client)) => Ok(client),
+            Ok(None) | Err(_) => Err(HostError::Unavailable {
+                server: self.name().to_owned(),
+                state: self.state(),
+            }),
+        }
+    }
+
+    /// Calls a tool, after waiting for the server as [`client`](Self::client) does.
+    ///
+    /// A tool that is no longer in the server's list gives a result with `is_error` that says so,
+    /// because the model chose the tool from an older list.
+    ///
+    /// # Errors
+    /// As [`client`](Self::client). [`HostError::MayHaveRun`] if the connection ended during the call;
+    /// the call is not repeated unless the server is [trusted](SupervisedBuilder::trusted) and the tool
+    /// read-only or idempotent. [`HostError::Call`] for all other failures.
+    pub async fn call_tool(
+        &self,
+        name: &str,
+        arguments: impl Into<Value>,
+    ) -> Result<CallToolResult, HostError> {
+        let arguments = arguments.into();
+        let mut is_repeated = false;
+        loop {
+            let client = self.client().await?;
+            let list = self.tools();
+            let tool = list.find(name);
+            if tool.is_none() && !list.is_stale && self.state() == ServerState::Ready {
+                return Ok(removed(self.name(), name));
+            }
+            let mut call = client.call_tool(name, arguments.clone());
+            if let Some(idle) = self.0.call_timeout {
+                let total = Timeouts::default().total.max(idle);
+                call = call.timeouts(Timeouts::new(idle, total));
+            }
+            let source = match call.await {
+                Ok(result) => return Ok(result),
+                Err(source) => source,
+            };
+            let (server, tool_name) = (self.name().to_owned(), name.to_owned());
+            if !source.is_closed() {
+                let tool = tool_name;
+                return Err(HostError::Call {
+                    server,
+                    tool,
+                    source,
+                });
+            }
+            let can_repeat = self.0.is_trusted && tool.is_some_and(|tool| is_repeatable(tool));
+            if is_repeated || !can_repeat {
+                let tool = tool_name;
+                return Err(HostError::MayHaveRun {
+                    server,
+                    tool,
+                    source,
+                });
+            }
+            is_repeated = true;
+            self.disconnected(&client).await;
+        }
+    }
+
+    /// Waits until the task has noticed that this connection has ended.
+    async fn disconnected(&self, client: &Client) {
+        client.closed().await;
+        let mut clients = self.0.published.client.subscribe();
+        let _ = clients.wait_for(Option::is_none).await;
+    }
+
+    /// Starts the server again, also if it has failed or is off. A connection is closed before.
+    pub fn restart(&self) {
+        self.0.goal.send_replace(Goal { is_running: true });
+        // At once, so that a call that follows waits for the server.
+        self.0.published.state.send_if_modified(|state| {
+            let is_down = !state.is_connected();
+            if is_down {
+                *state = ServerState::Starting;
+            }
+            is_down
+        });
+    }
+
+    /// Closes the connection, and does not start the server again. Completes when the server is off.
+    pub async fn stop(&self) {
+        self.0.goal.send_replace(Goal { is_running: false });
+        self.wait_for(|state| *state == ServerState::Off).await;
+    }
+}
+
+/// Returns whether a second call has no further effect, as the server says.
+fn is_repeatable(tool: &Tool) -> bool {
+    tool.annotations.as_ref().is_some_and(|annotations| {
+        annotations.read_only_hint == Some(true) || annotations.idempotent_hint == Some(true)
+    })
+}
+
+fn removed(server: &str, tool: &str) -> CallToolResult {
+    let text = format!(
+        "The server {server:?} no longer offers the tool {tool:?}: its list of tools has changed. \
+         Choose a tool of the current list."
+    );
+    let mut result = CallToolResult::new(vec![ContentBlock::text(text)]);
+    result.is_error = Some(true);
+    result
+}
+
+impl fmt::Debug for SupervisedClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SupervisedClient")
+            .field("name", &self.name())
+            .field("state", &self.state())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,96 @@
+//! Ends the children of a host that was killed.
+//!
+//! A killed process cannot end its children, and the parent-death signal of Linux reaches only
+//! direct children: `node` below `npx` would go on. A shell with a pipe to this process knows the
+//! process groups of all children. The pipe closes when this process ends in any way; the shell then
+//! ends the groups that are left. ADR 0032 has the alternatives.
+
+use std::any::Any;
+
+/// Registers a process group until the result is dropped. A failure is logged.
+#[cfg(unix)]
+pub(crate) fn guard(group: u32) -> Box<dyn Any + Send> {
+    Box::new(unix::Registration::new(group))
+}
+
+/// Does nothing: without process groups only the child itself is known.
+#[cfg(not(unix))]
+pub(crate) fn guard(_group: u32) -> Box<dyn Any + Send> {
+    Box::new(())
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::io::Write;
+    use std::os::unix::process::CommandExt as _;
+    use std::process::{ChildStdin, Command, Stdio};
+    use std::sync::{Mutex, PoisonError};
+
+    /// Reads `+ group` and `- group`; at the end of the input, ends the groups that are left.
+    const SCRIPT: &str = r#"
+trap '' HUP INT TERM
+groups=
+while read -r change group; do
+    rest=
+    for other in $groups; do
+        [ "$other" = "$group" ] || rest="$rest $other"
+    done
+    groups=$rest
+    [ "$change" = - ] || groups="$groups $group"
+done
+for group in $groups; do kill -TERM "-$group"; done
+[ -z "$groups" ] || sleep 1
+for group in $groups; do kill -KILL "-$group"; done
+"#;
+
+    /// The input of the shell of this process.
+    static SHELL: Mutex<Option<ChildStdin>> = Mutex::new(None);
+
+    pub(super) struct Registration {
+        group: u32,
+    }
+
+    impl Registration {
+        pub(super) fn new(group: u32) -> Self {
+            let mut shell = SHELL.lock().unwrap_or_else(PoisonError::into_inner);
+            let registered = match &mut *shell {
+                Some(input) => write(input, '+', group),
+                None => start().and_then(|input| write(shell.insert(input), '+', group)),
+            };
+            if let Err(error) = registered {
+                tracing::warn!(%error, group, "a child process would outlive this process if it is killed");
+            }
+            Self { group }
+        }
+    }
+
+    impl Drop for Registration {
+        fn drop(&mut self) {
+            let mut shell = SHELL.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(input) = &mut *shell {
+                let _ = write(input, '-', self.group);
+            }
+        }
+    }
+
+    fn start() -> std::io::Result<ChildStdin> {
+        let mut shell = Command::new("/bin/sh")
+            .args(["-c", SCRIPT])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .current_dir("/")
+            // Ctrl-C at the terminal must not end it.
+            .process_group(0)
+            .spawn()?;
+        shell
+            .stdin
+            .take()
+            .ok_or_else(|| std::io::ErrorKind::BrokenPipe.into())
+    }
+
+    fn write(input: &mut ChildStdin, change: char, group: u32) -> std::io::Result<()> {
+        // One write, so that the line is complete when this process is killed.
+        input.write_all(format!("{change} {group}\n").as_bytes())
+    }
+}

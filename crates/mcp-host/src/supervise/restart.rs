@@ -1,0 +1,133 @@
+//! When a server that has ended is started again.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// When a server that has failed is started again.
+///
+/// The first restart waits 0.25 s, and each further one twice as long, up to 60 s, with a jitter that
+/// shortens the wait by up to a quarter. A connection that lasted 60 s resets the wait. After 10
+/// failures in 10 min the server is not started again by itself.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct RestartPolicy {
+    /// The first wait. Default 0.25 s.
+    pub first: Duration,
+    /// The longest wait. Default 60 s.
+    pub max: Duration,
+    /// How long a connection must last so that the next wait is the first. Default 60 s.
+    pub reset_after: Duration,
+    /// Number of failures after which the server is not started again. Default 10.
+    pub max_failures: usize,
+    /// The time in which failures are counted. Default 10 min.
+    pub failure_window: Duration,
+}
+
+impl Default for RestartPolicy {
+    fn default() -> Self {
+        Self {
+            first: Duration::from_millis(250),
+            max: Duration::from_secs(60),
+            reset_after: Duration::from_secs(60),
+            max_failures: 10,
+            failure_window: Duration::from_secs(600),
+        }
+    }
+}
+
+impl RestartPolicy {
+    /// Sets the first and the longest wait.
+    #[must_use]
+    pub fn with_waits(mut self, first: Duration, max: Duration) -> Self {
+        (self.first, self.max) = (first, max);
+        self
+    }
+
+    /// Sets after how many failures within `window` the server is not started again.
+    #[must_use]
+    pub fn with_max_failures(mut self, failures: usize, window: Duration) -> Self {
+        (self.max_failures, self.failure_window) = (failures, window);
+        self
+    }
+}
+
+/// The failures of one server.
+#[derive(Debug, Default)]
+pub(super) struct Failures {
+    times: VecDeque<Instant>,
+    /// Number of failures since the last connection that lasted.
+    in_row: u32,
+}
+
+impl Failures {
+    /// Counts a failure. `lasted` is how long the connection was open, and `random` a number from 0
+    /// to 255 for the jitter. Returns the wait before the restart; `None` if there were too many.
+    pub(super) fn wait(
+        &mut self,
+        policy: &RestartPolicy,
+        now: Instant,
+        lasted: Duration,
+        random: u8,
+    ) -> Option<Duration> {
+        if lasted >= policy.reset_after {
+            *self = Self::default();
+        }
+        self.times.push_back(now);
+        while self
+            .times
+            .front()
+            .is_some_and(|&time| now - time > policy.failure_window)
+        {
+            self.times.pop_front();
+        }
+        if self.times.len() >= policy.max_failures {
+            self.times.clear();
+            self.in_row = 0;
+            return None;
+        }
+        let wait = policy.first.saturating_mul(1 << self.in_row.min(20));
+        self.in_row += 1;
+        let wait = wait.min(policy.max);
+        Some(wait - wait / 4 * u32::from(random) / 255)
+    }
+}
+
+/// Returns a random number for the jitter.
+pub(super) fn random() -> u8 {
+    let mut byte = [0];
+    // Without random numbers there is no jitter, which is safe.
+    let _ = getrandom::fill(&mut byte);
+    byte[0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_grow_and_end() {
+        let (policy, now) = (RestartPolicy::default(), Instant::now());
+        let mut failures = Failures::default();
+        let mut wait = |after: u64, lasted, random| {
+            let now = now + Duration::from_secs(after);
+            let wait = failures.wait(&policy, now, Duration::from_secs(lasted), random);
+            wait.map(|wait| wait.as_millis())
+        };
+        assert_eq!(wait(0, 0, 0), Some(250));
+        assert_eq!(wait(1, 0, 0), Some(500));
+        assert_eq!(
+            wait(2, 0, 255),
+            Some(750),
+            "the jitter shortens by a quarter"
+        );
+        assert_eq!(wait(3, 60, 0), Some(250), "a connection that lasted resets");
+        for expected in [500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000] {
+            assert_eq!(wait(4, 0, 0), Some(expected));
+        }
+        assert_eq!(wait(5, 0, 0), None, "the tenth failure in ten minutes");
+        assert_eq!(wait(6, 0, 0), Some(250), "asked to start again");
+        assert_eq!(wait(700, 0, 0), Some(500));
+    }
+}

@@ -1,0 +1,57 @@
+//! The state of a supervised server.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The state of a supervised server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ServerState {
+    /// Not started, or stopped by the application.
+    Off,
+    /// Starting, negotiating the revision, or listing its tools for the first time.
+    Starting,
+    /// Connected, and its tools are known.
+    Ready,
+    /// Connected, but its tools could not be listed. Tools of an earlier list are marked as stale.
+    #[non_exhaustive]
+    Degraded {
+        /// The reason.
+        reason: Arc<str>,
+    },
+    /// Not connected; the next start is planned.
+    #[non_exhaustive]
+    Backoff {
+        /// The time of the next start.
+        until: Instant,
+        /// Why the last connection ended or failed.
+        reason: Arc<str>,
+    },
+    /// Not connected, and not started again until the application asks for it.
+    #[non_exhaustive]
+    Failed {
+        /// The reason.
+        reason: Arc<str>,
+    },
+}
+
+impl ServerState {
+    /// Returns whether calls can be sent.
+    pub fn is_connected(&self) -> bool {
+        matches!(self, Self::Ready | Self::Degraded { .. })
+    }
+}
+
+impl fmt::Display for ServerState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => f.write_str("off"),
+            Self::Starting => f.write_str("starting"),
+            Self::Ready => f.write_str("ready"),
+            Self::Degraded { reason } => write!(f, "connected without a tool list: {reason}"),
+            Self::Backoff { reason, .. } => write!(f, "waiting for a restart: {reason}"),
+            Self::Failed { reason } => write!(f, "failed: {reason}"),
+        }
+    }
+}

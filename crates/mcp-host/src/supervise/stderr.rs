@@ -1,0 +1,60 @@
+//! The last stderr lines of a server.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The last 64 KiB of the stderr of a server, over all its restarts. Cloning returns another handle.
+#[derive(Debug, Clone, Default)]
+pub struct StderrLog(Arc<Mutex<Ring>>);
+
+#[derive(Debug, Default)]
+struct Ring {
+    lines: VecDeque<String>,
+    bytes: usize,
+}
+
+/// Number of bytes that are kept.
+const MAX_BYTES: usize = 64 << 10;
+/// Bytes that a line costs in addition to its text.
+const LINE_BYTES: usize = size_of::<String>();
+
+impl StderrLog {
+    /// Appends a line without control characters, and removes old lines over the limit. A line of
+    /// more than 64 KiB is dropped.
+    pub fn push(&self, line: &str) {
+        let line: String = line.chars().filter(|c| !c.is_control()).collect();
+        let mut ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        ring.bytes += line.len() + LINE_BYTES;
+        ring.lines.push_back(line);
+        while ring.bytes > MAX_BYTES
+            && let Some(oldest) = ring.lines.pop_front()
+        {
+            ring.bytes -= oldest.len() + LINE_BYTES;
+        }
+    }
+
+    /// Returns the lines, the oldest first.
+    pub fn lines(&self) -> Vec<String> {
+        let ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        ring.lines.iter().cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_is_bounded() {
+        let log = StderrLog::default();
+        for number in 0..100_000 {
+            log.push(&format!("line {number}\u{1b}[0m"));
+        }
+        let lines = log.lines();
+        assert_eq!(lines.last().unwrap(), "line 99999[0m");
+        let bytes: usize = lines.iter().map(|line| line.len() + LINE_BYTES).sum();
+        assert!(bytes <= MAX_BYTES && lines.len() > 500, "{bytes}");
+        log.push(&"x".repeat(MAX_BYTES));
+        assert!(log.lines().is_empty());
+    }
+}

@@ -1,0 +1,222 @@
+//! The task that keeps one server connected.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_client::{Client, ClientBuilder, Error};
+use tokio::sync::{Notify, Semaphore, watch};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+use super::catalog::{CatalogCache, MAX_CATALOG_BYTES, ToolList};
+use super::connector::{AnyTransport, Connector};
+use super::restart::{Failures, RestartPolicy, random};
+use super::state::ServerState;
+use super::stderr::StderrLog;
+
+/// How long a starting server counts against the limit of simultaneous starts. A server that does
+/// not answer must not delay the others.
+const START_TURN: Duration = Duration::from_millis(100);
+
+/// Delay before the tools are listed again after a change notification.
+const CHANGE_DELAY: Duration = Duration::from_millis(50);
+
+/// What the application wants.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Goal {
+    pub(super) is_running: bool,
+}
+
+/// What the task publishes.
+#[derive(Debug)]
+pub(super) struct Published {
+    pub(super) state: watch::Sender<ServerState>,
+    pub(super) client: watch::Sender<Option<Client>>,
+    pub(super) tools: watch::Sender<ToolList>,
+    pub(super) stderr: StderrLog,
+}
+
+pub(super) struct Settings {
+    pub(super) connector: Arc<dyn Connector>,
+    pub(super) client: ClientBuilder,
+    pub(super) restart: RestartPolicy,
+    pub(super) start_timeout: Duration,
+    /// The cache, and the key of this server.
+    pub(super) cache: Option<(CatalogCache, String)>,
+    /// Permits of simultaneous starts.
+    pub(super) starts: Option<Arc<Semaphore>>,
+}
+
+/// Why a connection ended or failed.
+struct Ended {
+    reason: String,
+    lasted: Duration,
+    /// Whether another attempt would fail in the same way.
+    is_final: bool,
+}
+
+impl Ended {
+    fn failed(reason: String) -> Self {
+        Self {
+            reason,
+            lasted: Duration::ZERO,
+            is_final: false,
+        }
+    }
+}
+
+/// Runs until all handles are dropped.
+pub(super) async fn run(
+    published: Arc<Published>,
+    settings: Settings,
+    mut goal: watch::Receiver<Goal>,
+) {
+    let mut failures = Failures::default();
+    loop {
+        if !goal.borrow_and_update().is_running {
+            published.state.send_replace(ServerState::Off);
+            if goal.changed().await.is_err() {
+                return;
+            }
+            continue;
+        }
+        let attempt = async {
+            let ended = connected(&published, &settings).await;
+            published.client.send_replace(None);
+            published.tools.send_modify(|list| list.is_stale = true);
+            pause(&published, &settings, &mut failures, ended).await;
+        };
+        let changed = tokio::select! {
+            () = attempt => continue,
+            changed = goal.changed() => changed,
+        };
+        let client = published.client.send_replace(None);
+        published.tools.send_modify(|list| list.is_stale = true);
+        failures = Failures::default();
+        if changed.is_err() {
+            return;
+        }
+        if let Some(client) = client {
+            // A transport that cannot close gracefully is closed in any case.
+            let _ = client.close().await;
+        }
+    }
+}
+
+/// Waits until the server may be started again.
+async fn pause(published: &Published, settings: &Settings, failures: &mut Failures, ended: Ended) {
+    let now = Instant::now();
+    let reason: Arc<str> = ended.reason.into();
+    let wait = match ended.is_final {
+        true => None,
+        false => failures.wait(&settings.restart, now, ended.lasted, random()),
+    };
+    match wait {
+        Some(wait) => {
+            let until = now + wait;
+            published.state.send_replace(ServerState::Backoff {
+                until: until.into_std(),
+                reason,
+            });
+            sleep_until(until).await;
+        }
+        None => {
+            published.state.send_replace(ServerState::Failed { reason });
+            std::future::pending().await
+        }
+    }
+}
+
+/// Connects and stays until the connection ends.
+async fn connected(published: &Published, settings: &Settings) -> Ended {
+    published.state.send_replace(ServerState::Starting);
+    let changed = Arc::new(Notify::new());
+    let client = match connect(published, settings, &changed).await {
+        Ok(client) => client,
+        Err(ended) => return ended,
+    };
+    let since = Instant::now();
+    published.client.send_replace(Some(client.clone()));
+    let closed = async {
+        let reason = client.closed().await.to_string();
+        Ended {
+            reason,
+            lasted: since.elapsed(),
+            is_final: false,
+        }
+    };
+    let mut closed = pin!(closed);
+    loop {
+        tokio::select! {
+            ended = &mut closed => return ended,
+            state = list(published, settings, &client) => published.state.send_replace(state),
+        };
+        tokio::select! {
+            ended = &mut closed => return ended,
+            () = changed.notified() => sleep(CHANGE_DELAY).await,
+        }
+    }
+}
+
+async fn connect(
+    published: &Published,
+    settings: &Settings,
+    changed: &Arc<Notify>,
+) -> Result<Client, Ended> {
+    let permit = match &settings.starts {
+        Some(starts) => Arc::clone(starts).acquire_owned().await.ok(),
+        None => None,
+    };
+    let transport = settings.connector.transport(&published.stderr);
+    let transport = transport.map_err(|error| Ended {
+        is_final: true,
+        ..Ended::failed(error.to_string())
+    })?;
+    let changed = Arc::clone(changed);
+    let client = settings
+        .client
+        .clone()
+        .connect_timeout(settings.start_timeout)
+        .max_list_bytes(MAX_CATALOG_BYTES)
+        .on_change(move |_| changed.notify_one());
+    let mut connecting = pin!(client.connect(AnyTransport(transport)));
+    let connected = match timeout(START_TURN, &mut connecting).await {
+        Ok(connected) => connected,
+        Err(_) => {
+            drop(permit);
+            connecting.await
+        }
+    };
+    connected.map_err(|error| Ended::failed(error.to_string()))
+}
+
+/// Lists the tools, publishes and stores them. Returns the new state.
+async fn list(published: &Published, settings: &Settings, client: &Client) -> ServerState {
+    let listed = match timeout(settings.start_timeout, client.list_tools()).await {
+        Ok(Ok(tools)) => Ok(tools),
+        Ok(Err(Error::Unsupported { .. })) => Ok(Vec::new()),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err(format!(
+            "no tool list within {:?} (start_timeout)",
+            settings.start_timeout
+        )),
+    };
+    let tools = match listed {
+        Ok(tools) => ToolList::fresh(tools),
+        Err(reason) => {
+            published.tools.send_modify(|list| list.is_stale = true);
+            let reason = reason.into();
+            return ServerState::Degraded { reason };
+        }
+    };
+    published.tools.send_replace(tools.clone());
+    if let Some((cache, key)) = settings.cache.clone() {
+        let store = move || cache.store(&key, &tools.tools);
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = store() {
+                tracing::warn!(%error, "the tools of a server cannot be cached");
+            }
+        });
+    }
+    ServerState::Ready
+}

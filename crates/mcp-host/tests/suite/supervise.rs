@@ -1,0 +1,204 @@
+//! Supervision of one server. Time is paused.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mcp_client::types::ToolAnnotations;
+use mcp_host::{
+    CatalogCache, Config, ConfigFormat, Host, HostError, ServerState, SupervisedClient, Variables,
+};
+use mcp_server::{Server, Tool};
+use serde_json::json;
+use tokio::sync::Notify;
+
+use crate::support::{Folder, Killable, client, server};
+
+fn names(list: &mcp_host::ToolList) -> Vec<&str> {
+    list.tools.iter().map(|tool| tool.name.as_str()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_was_killed_is_started_again() {
+    let killable = Killable::default();
+    let connector = killable.connector(|number| Some(server([format!("tool{number}")])));
+    let supervised = SupervisedClient::builder("one", client(), connector).start();
+    assert_eq!(supervised.state(), ServerState::Starting);
+    let result = supervised.call_tool("tool0", json!({})).await.unwrap();
+    assert_eq!(result.joined_text(), "tool0");
+    supervised
+        .wait_for(|state| *state == ServerState::Ready)
+        .await;
+
+    killable.kill();
+    let state = supervised
+        .wait_for(|state| matches!(state, ServerState::Backoff { .. }))
+        .await;
+    assert!(!state.is_connected());
+    assert!(supervised.tools().is_stale);
+    assert_eq!(names(&supervised.tools()), ["tool0"]);
+
+    supervised
+        .wait_for(|state| *state == ServerState::Ready)
+        .await;
+    assert_eq!(names(&supervised.tools()), ["tool1"]);
+    let result = supervised.call_tool("tool0", json!({})).await.unwrap();
+    assert_eq!(result.is_error, Some(true));
+    assert!(
+        result
+            .joined_text()
+            .contains("no longer offers the tool \"tool0\"")
+    );
+
+    supervised.stop().await;
+    let error = supervised.call_tool("tool1", json!({})).await.unwrap_err();
+    assert!(matches!(error, HostError::Unavailable { .. }), "{error}");
+    supervised.restart();
+    let result = supervised.call_tool("tool2", json!({})).await.unwrap();
+    assert_eq!(result.joined_text(), "tool2");
+}
+
+/// Calls a tool whose first call ends with its server. Returns the result and the number of calls.
+async fn call_of_killed_server(
+    is_trusted: bool,
+    annotations: ToolAnnotations,
+) -> (Result<String, HostError>, usize) {
+    let (killable, calls) = (Killable::default(), Arc::new(AtomicUsize::new(0)));
+    let (called, counted) = (Arc::new(Notify::new()), Arc::clone(&calls));
+    let connector = killable.connector({
+        let called = Arc::clone(&called);
+        move |number| {
+            let (called, counted) = (Arc::clone(&called), Arc::clone(&counted));
+            let tool = Tool::new("work", move || {
+                counted.fetch_add(1, Ordering::SeqCst);
+                called.notify_one();
+                async move {
+                    if number == 0 {
+                        std::future::pending::<()>().await;
+                    }
+                    "done"
+                }
+            });
+            let tool = tool.annotations(annotations.clone());
+            Some(Server::builder("fixture", "1.0.0").tool(tool))
+        }
+    });
+    let supervised = SupervisedClient::builder("one", client(), connector)
+        .trusted(is_trusted)
+        .start();
+    supervised
+        .wait_for(|state| *state == ServerState::Ready)
+        .await;
+    let kill = async {
+        called.notified().await;
+        killable.kill();
+    };
+    let (result, ()) = tokio::join!(supervised.call_tool("work", json!({})), kill);
+    let result = result.map(|result| result.joined_text());
+    (result, calls.load(Ordering::SeqCst))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_may_have_run_is_repeated_only_if_that_has_no_effect() {
+    let idempotent = ToolAnnotations::default().with_idempotent_hint(true);
+    let (result, calls) = call_of_killed_server(true, idempotent.clone()).await;
+    assert_eq!((result.unwrap().as_str(), calls), ("done", 2));
+    for (is_trusted, annotations) in [(false, idempotent), (true, ToolAnnotations::default())] {
+        let (result, calls) = call_of_killed_server(is_trusted, annotations).await;
+        let error = result.unwrap_err();
+        assert!(matches!(error, HostError::MayHaveRun { .. }), "{error}");
+        assert_eq!(calls, 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_always_fails_is_given_up() {
+    let killable = Killable::default();
+    let connector = killable.connector(|_| None);
+    let supervised = SupervisedClient::builder("one", client(), connector).start();
+    let is_failed = |state: &ServerState| matches!(state, ServerState::Failed { .. });
+    supervised.wait_for(is_failed).await;
+    assert_eq!(killable.starts(), 10);
+    let error = supervised.call_tool("any", json!({})).await.unwrap_err();
+    assert!(error.to_string().contains("failed"), "{error}");
+    supervised.restart();
+    supervised
+        .wait_for(|state| *state == ServerState::Starting)
+        .await;
+    supervised.wait_for(is_failed).await;
+    assert_eq!(killable.starts(), 20);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_waits_for_a_starting_server_up_to_its_limit() {
+    let silent = |_: &mcp_host::StderrLog| {
+        let (transport, end) = mcp_transport_stdio::duplex(1 << 10);
+        std::mem::forget(end);
+        Ok::<_, mcp_client::TransportError>(transport)
+    };
+    let supervised = SupervisedClient::builder("one", client(), silent)
+        .wait_timeout(Duration::from_secs(3))
+        .start();
+    let start = tokio::time::Instant::now();
+    let error = supervised.call_tool("any", json!({})).await.unwrap_err();
+    assert!(matches!(error, HostError::Unavailable { .. }), "{error}");
+    assert_eq!(start.elapsed().as_secs(), 3);
+}
+
+#[tokio::test]
+async fn tools_of_the_last_run_are_there_at_once() {
+    let folder = Folder::new("cache");
+    let start = |tool: &'static str| {
+        let connector = Killable::default().connector(move |_| Some(server([tool.to_owned()])));
+        SupervisedClient::builder("one", client(), connector)
+            .catalog(CatalogCache::dir(&folder.0), "")
+            .start()
+    };
+    let first = start("before");
+    assert!(names(&first.tools()).is_empty() && first.tools().is_stale);
+    first.wait_for(|state| *state == ServerState::Ready).await;
+    while std::fs::read_dir(&folder.0).unwrap().all(|file| {
+        file.unwrap()
+            .path()
+            .extension()
+            .is_none_or(|extension| extension != "json")
+    }) {
+        tokio::task::yield_now().await;
+    }
+    let second = start("after");
+    assert!(second.tools().is_stale);
+    assert_eq!(names(&second.tools()), ["before"]);
+    second.wait_for(|state| *state == ServerState::Ready).await;
+    assert!(!second.tools().is_stale);
+    assert_eq!(names(&second.tools()), ["after"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_invalid_server_does_not_affect_the_others() {
+    let text = r#"{ "mcpServers": {
+        "token": { "url": "http://127.0.0.1:1/mcp", "headers": { "x-key": "${MISSING_KEY}" } },
+        "typo": { "comand": "x" } } }"#;
+    let config = Config::parse(text, ConfigFormat::Standard).unwrap();
+    let fine = Killable::default().connector(|_| Some(server(["echo".to_owned()])));
+    let host = Host::builder(client())
+        .servers(config)
+        .variables(Variables::new().with_env(|_| None))
+        .connector("fine", fine)
+        .start();
+    host.settled().await;
+    let state = |name| host.server(name).unwrap().state().to_string();
+    assert!(
+        state("token").contains("${MISSING_KEY}"),
+        "{}",
+        state("token")
+    );
+    assert!(state("typo").contains("\"command\""), "{}", state("typo"));
+    assert_eq!(state("fine"), "ready");
+    assert_eq!(host.tools().len(), 1);
+    let result = host.call_tool("fine__echo", json!({})).await.unwrap();
+    assert_eq!(result.joined_text(), "echo");
+    let error = host.call_tool("fine__other", json!({})).await.unwrap_err();
+    assert!(matches!(error, HostError::Unknown { .. }), "{error}");
+    host.close().await;
+    assert_eq!(state("fine"), "off");
+}
