@@ -74,7 +74,8 @@ impl TransportFacts for RequestHead {
             _ => None,
         };
         let network = Network::new("http").with_version(version);
-        Some(match self.peer {
+        let peer = self.peer.as_ref().or_else(|| self.parts.extensions.get());
+        Some(match peer {
             Some(PeerAddr(peer)) => network.with_client(peer.ip().to_string(), peer.port()),
             None => network,
         })
