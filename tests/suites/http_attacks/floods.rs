@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use mcp_protocol::Principal;
+use mcp_server::TaskMode;
 use mcp_tests::http::Peer;
 use mcp_tests::tcp::RunningServer;
 
@@ -152,4 +153,31 @@ async fn t18_one_address_does_not_take_all_requests() {
     for call in calls {
         assert_eq!(call.await.unwrap(), 200);
     }
+}
+
+// One address fills a part of the store of tasks only, and runs a part of them.
+#[tokio::test]
+async fn t18_one_address_does_not_take_all_tasks() {
+    let gate = Gate::new();
+    let tool = Tool::new("later", || "done").task(TaskMode::Optional);
+    let endpoint = Endpoint::new(server(&gate).tool(tool)).unwrap();
+    let later = async |peer: &Peer, id: i64| {
+        let params = json!({"name": "later", "arguments": {}, "task": {}});
+        let reply = peer.call(id, "tools/call", params).await;
+        reply.text().await.contains("taskId")
+    };
+    let mut greedy = at(&endpoint, 1);
+    greedy.handshake("2025-11-25", json!({})).await;
+    let mut created = 0;
+    for id in 0..150 {
+        created += usize::from(later(&greedy, id).await);
+        // Lets the task end, because running tasks have another limit.
+        for _ in 0..16 {
+            tokio::task::yield_now().await;
+        }
+    }
+    assert_eq!(created, 100);
+    let mut other = at(&endpoint, 2);
+    other.handshake("2025-11-25", json!({})).await;
+    assert!(later(&other, 1).await);
 }

@@ -1,7 +1,7 @@
 //! Messages just under the limits whose parsed form would stay in memory: of sessions, of calls that wait, and of
 //! subscriptions. Measured from outside the server process.
 
-use mcp_tests::tcp::{Conn, Request};
+use mcp_tests::tcp::{Conn, Request, Session};
 use mcp_types::method;
 
 use super::memory::{Process, objects};
@@ -48,6 +48,7 @@ async fn attack(request: Request) -> Vec<(u16, String)> {
         responses.push((answer.status, answer.text().to_owned()));
         conns.push(conn);
     }
+    server.survives().await;
     let grown = server.peak() - before;
     assert!(grown < ALLOWED, "{} MiB, {responses:?}", grown >> 20);
     responses
@@ -119,4 +120,75 @@ async fn subscriptions_keep_no_megabytes_of_uris() {
     );
     let request = stateless(method::SUBSCRIPTIONS_LISTEN, None, &params, CLIENT);
     refused(&attack(request).await, "the limit is 65536");
+}
+
+// The handler of a task keeps its arguments after the call was answered.
+#[tokio::test]
+async fn running_tasks_share_a_limit_for_their_arguments() {
+    let params = format!(
+        "\"name\":\"later\",\"arguments\":{{\"a\":{}}}",
+        objects(TREE)
+    );
+    let server = Process::start();
+    let session = Session::open(&mut server.connect().await).await;
+    let params = format!("{{{params},\"task\":{{\"ttl\":3600000}}}}");
+    let request = session.post(message(method::TOOLS_CALL, &params));
+    let mut refused = 0;
+    for _ in 0..MESSAGES {
+        let answer = server.connect().await.ask(&request).await;
+        refused += usize::from(answer.text().contains("with_max_running_bytes"));
+    }
+    assert_eq!(refused, MESSAGES);
+    server.survives().await;
+}
+
+// As many sessions as one address can keep, each with nearly all that a client may say about itself.
+#[tokio::test]
+async fn sessions_of_one_address_take_little_memory() {
+    let server = Process::start();
+    let said = "x".repeat(15 << 10);
+    let params = format!(
+        "{{\"protocolVersion\":\"2025-11-25\",\"clientInfo\":{{\"name\":\"{said}\",\"version\":\"1\"}},\"capabilities\":{{}}}}"
+    );
+    let request = Request::post(message(method::INITIALIZE, &params));
+    let mut conn = server.connect().await;
+    for _ in 0..6_000 {
+        assert_eq!(conn.ask(&request).await.status, 200);
+    }
+    server.survives().await;
+}
+
+// Bodies that lack one byte.
+#[tokio::test]
+async fn unfinished_bodies_leave_room_for_others() {
+    let server = Process::start();
+    let session = Session::open(&mut server.connect().await).await;
+    let request = session.post(" ".repeat(4 << 20)).bytes();
+    let mut conns = Vec::new();
+    for _ in 0..64 {
+        let mut conn = server.connect().await;
+        // The server may refuse the rest.
+        let _ = conn.try_send(&request[..request.len() - 1]).await;
+        conns.push(conn);
+    }
+    server.survives().await;
+}
+
+// Calls that wait, on more connections than are needed to use up the limit.
+#[tokio::test]
+async fn waiting_calls_leave_room_for_others() {
+    let server = Process::start();
+    let request = stateless(
+        method::TOOLS_CALL,
+        Some("wait"),
+        "\"name\":\"wait\",\"arguments\":{}",
+        CLIENT,
+    );
+    let mut conns = Vec::new();
+    for _ in 0..1_100 {
+        let mut conn = server.connect().await;
+        conn.send(request.bytes()).await;
+        conns.push(conn);
+    }
+    server.survives().await;
 }
