@@ -19,8 +19,8 @@ const FOLDER: &str = "docs/api";
 /// The version of rustc whose JSON can be read.
 const RUSTC: &str = "rustc 1.95.";
 
-/// Set for xtask itself when cargo starts it as rustdoc. Only rustdoc gets `RUSTC_BOOTSTRAP`, because cargo would compile
-/// all dependencies again.
+/// Set for xtask itself when cargo starts it as rustdoc. Only rustdoc gets `RUSTC_BOOTSTRAP`: set for cargo, it would
+/// compile all dependencies again.
 const AS_RUSTDOC: &str = "XTASK_AS_RUSTDOC";
 
 /// Runs rustdoc with the arguments of this process if cargo started it as rustdoc.
@@ -43,7 +43,7 @@ pub(crate) fn run(check: bool) -> Result<(), String> {
     let rustc = output_of(Command::new("rustc").arg("--version"), SHORT)?;
     if !rustc.starts_with(RUSTC) {
         let rustc = rustc.trim();
-        let problem = format!("the lists need {RUSTC}x, and this is {rustc}");
+        let problem = format!("the lists need {RUSTC}x, found {rustc}");
         return match check {
             true => {
                 say(&format!("SKIPPED: public API: {problem}"));
@@ -112,7 +112,7 @@ fn list(name: &str) -> Result<String, String> {
     Ok(lines.join("\n") + "\n")
 }
 
-/// The commits that changed a list without a line in the changelog.
+/// The commits that changed a list without changing `CHANGELOG.md`.
 fn silent_changes(root: &Path) -> Result<Vec<String>, String> {
     let git = |words: &[&str]| {
         let (mut git, mut lines) = (Command::new("git"), Vec::new());

@@ -1,4 +1,4 @@
-//! Answers to the questions of a server: from the user at the terminal, or from a file.
+//! Answers to the elicitations of a server: from the user at the terminal, or from a file.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
@@ -13,20 +13,20 @@ use crate::arguments::typed;
 use crate::failure::Failure;
 use crate::output::{clean, say};
 
-/// How questions are answered.
+/// Where answers to elicitations come from.
 #[derive(Debug)]
 pub(crate) struct Answers {
     source: Source,
-    /// The first question that could not be answered.
+    /// The message of the first elicitation without an answer.
     unanswered: Mutex<Option<String>>,
 }
 
 #[derive(Debug)]
 enum Source {
     Terminal,
-    /// The same answer for every question.
+    /// The same answer for every elicitation.
     Always(Value),
-    /// One answer for each question, in order.
+    /// One answer for each elicitation, in order.
     Each(Mutex<VecDeque<Value>>),
     /// There is neither a file nor a terminal.
     Missing,
@@ -58,7 +58,7 @@ impl Answers {
         }
     }
 
-    /// The first question that was not answered.
+    /// Returns the message of the first elicitation without an answer.
     pub(crate) fn unanswered(&self) -> Option<String> {
         let unanswered = self.unanswered.lock();
         unanswered.unwrap_or_else(PoisonError::into_inner).clone()

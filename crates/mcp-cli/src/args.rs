@@ -11,9 +11,9 @@ const EXIT_CODES: &str = "\
 Exit codes: 0 success, 1 usage, 2 no connection, 3 protocol error, 4 error of the tool, 5 sign-in or answer needed,
 6 different from the lock file, 130 interrupted.";
 
-/// Looks at, calls and locks servers of the Model Context Protocol.
+/// Inspects and calls MCP servers, and records their definitions in a lock file.
 ///
-/// A server is the URL of an HTTP server, the first word after the command, or a program: the words after `--`.
+/// A server is either a URL, the first word after the command, or a program and its arguments, after `--`.
 #[derive(Debug, Parser)]
 #[command(name = "mcp", version, after_help = EXIT_CODES, max_term_width = 100)]
 pub(crate) struct Cli {
@@ -33,16 +33,16 @@ pub(crate) struct Options {
     /// The revision: auto, legacy (up to 2025-11-25), modern (since 2026-07-28), or a date.
     #[arg(long, global = true, default_value = "auto", value_name = "ERA")]
     pub(crate) era: EraChoice,
-    /// How long to wait for the connection and for each response, in seconds; progress extends it.
+    /// How long to wait for the connection and for each response, in seconds; each progress notification restarts it.
     #[arg(long, global = true, default_value_t = 60, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) timeout: u64,
     /// Show log messages and stderr of the server.
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
-    /// A directory that the server may ask for; repeatable.
+    /// A directory to offer to the server as a root; repeatable.
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) root: Vec<PathBuf>,
-    /// A JSON file with answers to the server's questions, instead of the terminal: one object, or a list of them.
+    /// A JSON file with answers to elicitations, instead of the terminal: an object, or a list of objects.
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) answer: Option<PathBuf>,
     /// An environment variable for the program, NAME=VALUE or NAME; repeatable.
@@ -96,7 +96,7 @@ impl FromStr for EraChoice {
 /// The words of a command, and the program of the server.
 #[derive(Debug, Args)]
 pub(crate) struct Words {
-    /// The URL of the server, if no program follows `--`, and what the usage says.
+    /// The URL of the server, unless a program follows `--`, and the words shown under Usage.
     #[arg(value_name = "WORD")]
     pub(crate) words: Vec<String>,
     /// The program of the server and its arguments.
@@ -117,12 +117,12 @@ pub(crate) enum Command {
     },
     /// List tools, prompts, resources or templates; tools by default.
     #[command(
-        override_usage = "mcp list [tools|prompts|resources|templates] URL\n       mcp list [KIND] -- PROGRAM [ARG]..."
+        override_usage = "mcp list URL [tools|prompts|resources|templates]\n       mcp list [KIND] -- PROGRAM [ARG]..."
     )]
     List {
         #[command(flatten)]
         words: Words,
-        /// Show only items whose name or description contains this text, in any case.
+        /// Show only items whose name or description contains this text, ignoring case.
         #[arg(long, value_name = "TEXT")]
         search: Option<String>,
     },
@@ -204,7 +204,7 @@ pub(crate) enum Command {
         #[arg(long)]
         no_browser: bool,
     },
-    /// Remove the stored tokens of a server, and revoke them if the issuer can.
+    /// Remove the stored tokens of a server, and revoke them if the authorization server supports it.
     Logout {
         /// The URL of the server.
         url: String,
@@ -221,7 +221,7 @@ pub(crate) enum Command {
     },
 }
 
-/// What `list` lists.
+/// The kind of items that `list` shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ListKind {
     Tools,

@@ -18,7 +18,7 @@ use crate::target::Target;
 /// The longest time of a whole call, regardless of progress.
 const TOTAL: Duration = Duration::from_secs(24 * 3_600);
 
-/// A connection, and the questions that the server asked on it.
+/// A connection, and the answers to the elicitations of its server.
 pub(crate) struct Connection {
     pub(crate) client: Client,
     pub(crate) answers: Arc<Answers>,
@@ -142,13 +142,17 @@ fn roots(folders: &[std::path::PathBuf]) -> Result<Vec<Root>, Failure> {
     folders.iter().map(|folder| root(folder)).collect()
 }
 
-/// The failure of a call that the server could not complete because the user was not asked.
-pub(crate) fn unanswered(answers: &Answers) -> Option<Failure> {
-    let question = answers.unanswered()?;
-    Some(Failure::new(
-        Code::Consent,
-        format!(
-            "the server asked {question:?}; run the command on a terminal, or give --answer FILE"
+/// The failure of a call whose elicitation was not answered.
+pub(crate) fn unanswered(answers: &Answers, options: &Options) -> Option<Failure> {
+    let message = answers.unanswered()?;
+    let text = match &options.answer {
+        Some(file) => format!(
+            "--answer {} has no answer for {message:?}; add an object to the list",
+            file.display()
         ),
-    ))
+        None => format!(
+            "the server asked {message:?}; run the command on a terminal, or give --answer FILE"
+        ),
+    };
+    Some(Failure::new(Code::ActionRequired, text))
 }

@@ -21,10 +21,10 @@ pub(crate) enum Code {
     Protocol = 3,
     /// The tool reported an error.
     Tool = 4,
-    /// The user must sign in or answer a question.
-    Consent = 5,
+    /// The user must sign in or answer an elicitation.
+    ActionRequired = 5,
     /// The server differs from the lock file.
-    Differs = 6,
+    LockMismatch = 6,
     /// Ctrl-C.
     Interrupted = 130,
 }
@@ -35,7 +35,7 @@ impl From<Code> for ExitCode {
     }
 }
 
-/// Why a command failed.
+/// A failed command: its exit code and message.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) code: Code,
@@ -99,17 +99,17 @@ fn code_of(error: &Error) -> Code {
     if let Error::Connect { cause, .. } = error {
         return match code_of(cause) {
             Code::Protocol => Code::Protocol,
-            Code::Consent => Code::Consent,
+            Code::ActionRequired => Code::ActionRequired,
             _ => Code::Connection,
         };
     }
     if needs_login(error) {
-        return Code::Consent;
+        return Code::ActionRequired;
     }
     match error {
         Error::Closed(_) | Error::Timeout { .. } | Error::Transport(_) => Code::Connection,
         Error::Invalid { .. } => Code::Usage,
-        _ if error.required_urls().is_some() => Code::Consent,
+        _ if error.required_urls().is_some() => Code::ActionRequired,
         _ => Code::Protocol,
     }
 }

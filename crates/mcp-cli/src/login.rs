@@ -32,8 +32,8 @@ pub(crate) fn stored(url: &str) -> Result<OAuth, Failure> {
 fn oauth(url: &str, agent: impl UserAgent) -> Result<OAuth, Failure> {
     let builder = OAuth::client(url).user_agent(agent);
     let builder = builder.store(FileTokenStore::new(tokens()?));
-    // The user chose the URL, so servers on this machine and in private networks are meant, and a token for the whole host,
-    // which many published servers require.
+    // The user chose the URL, so private networks are allowed. Many published servers require a token for the whole host, so a
+    // parent resource is allowed.
     let built = builder.allow_private_networks().allow_parent_resource();
     let built = built.build();
     built.map_err(|error| Failure::usage(error.to_string()))
@@ -101,7 +101,7 @@ pub(crate) async fn logout(url: &str) -> Result<Code, Failure> {
 }
 
 fn failed(error: &Error) -> Failure {
-    Failure::new(Code::Consent, error.to_string())
+    Failure::new(Code::ActionRequired, error.to_string())
 }
 
 /// Opens a page with the browser of the user; returns whether a program for that started.
@@ -124,7 +124,7 @@ fn open(page: &str) -> bool {
 pub(crate) fn explain(target: &Target, error: ClientError) -> Failure {
     let failure = Failure::from(error);
     match (failure.code, target) {
-        (Code::Consent, Target::Url(url)) => {
+        (Code::ActionRequired, Target::Url(url)) => {
             failure.hint(format!("sign in with `mcp login {url}`"))
         }
         _ => failure,

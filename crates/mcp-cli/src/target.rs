@@ -18,16 +18,8 @@ pub(crate) enum Target {
 impl Target {
     /// Takes the server out of the words: the program if there is one, else the first word.
     pub(crate) fn take(words: Words) -> Result<(Self, Vec<String>), Failure> {
-        let Words {
-            mut words, program, ..
-        } = words;
+        let Words { mut words, program } = words;
         if !program.is_empty() {
-            if let Some(url) = words.iter().find(|word| is_url(word)) {
-                return Err(Failure::usage(format!(
-                    "there are two servers, {url} and the program {:?}; remove one",
-                    program[0]
-                )));
-            }
             return Ok((Self::Program(program), words));
         }
         if words.is_empty() {

@@ -101,9 +101,9 @@ impl SkillEntry {
         description.and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Returns a text that changes when the frontmatter or any file changes. A host that asks the user for approval
-    /// stores it, together with the server and the [`uri`](Self::uri), and asks again when it is another one. Returns
-    /// `None` for a dynamic skill, whose approval cannot be bound to its content.
+    /// Returns a digest of the URI, the frontmatter and the list of files. A host stores it with the
+    /// user's approval, and asks again if it differs. Returns `None` for a dynamic skill, whose
+    /// approval cannot be bound to its content.
     pub fn fingerprint(&self) -> Option<String> {
         let Manifest::Files(files) = &self.resources else {
             return None;
@@ -173,7 +173,7 @@ impl SkillEntry {
             let is_hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
             if hex.len() != 64 || !hex.chars().all(is_hex) {
                 let problem = format!(
-                    "the digest of {} is not `sha256:` and 64 lowercase digits",
+                    "the digest of {} is not `sha256:` and 64 lowercase hexadecimal digits",
                     file.uri
                 );
                 return refuse(SkillErrorKind::Entry, problem);
@@ -227,12 +227,12 @@ pub(crate) fn check_size(sizes: impl Iterator<Item = u64>) -> Result<(), String>
     }
     if files > MAX_FILES {
         return Err(format!(
-            "it has {files} files, and at most {MAX_FILES} are allowed"
+            "the skill has {files} files, and at most {MAX_FILES} are allowed"
         ));
     }
     match bytes > MAX_BYTES {
         true => Err(format!(
-            "its files have {bytes} bytes, and at most {MAX_BYTES} are allowed"
+            "the files have {bytes} bytes, and at most {MAX_BYTES} are allowed"
         )),
         false => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! Why a skill cannot be served or used.
+//! Errors of skills.
 
 use std::fmt;
 
@@ -60,7 +60,7 @@ impl SkillError {
 
 impl fmt::Display for SkillError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "skill {}: {}", self.item, self.problem)
+        write!(f, "{}: {}", self.item, self.problem)
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn split(text: &str) -> Result<(JsonObject, &str), String> {
     let mut lines = text.split_inclusive('\n');
     let is_mark = |line: &str| line.trim_end() == "---";
     let first = lines.next().filter(|line| is_mark(line));
-    let first = first.ok_or("it does not begin with a line `---`")?;
+    let first = first.ok_or("the text does not begin with a line `---`")?;
     let mut end = first.len();
     for line in lines {
         if is_mark(line) {
@@ -31,10 +31,10 @@ pub(crate) fn split(text: &str) -> Result<(JsonObject, &str), String> {
         }
         end += line.len();
         if end > MAX_BYTES {
-            return Err(format!("its frontmatter is longer than {MAX_BYTES} bytes"));
+            return Err(format!("the frontmatter is longer than {MAX_BYTES} bytes"));
         }
     }
-    Err("its frontmatter has no end: a second line `---`".to_owned())
+    Err("the frontmatter has no end: a second line `---`".to_owned())
 }
 
 /// A list or mapping that is not complete.
@@ -48,10 +48,10 @@ fn parse(yaml: &str) -> Result<JsonObject, String> {
     let mut root = None;
     for event in Parser::new_from_str(yaml) {
         let (event, span) =
-            event.map_err(|error| format!("its frontmatter is not YAML: {error}"))?;
+            event.map_err(|error| format!("the frontmatter is not YAML: {error}"))?;
         // The line `---` is the first one.
         let line = span.start.line() + 1;
-        let refuse = |what: &str| Err(format!("line {line} of its frontmatter: {what}"));
+        let refuse = |what: &str| Err(format!("line {line} of the frontmatter: {what}"));
         let complete = match event {
             Event::Alias(_) => return refuse("aliases are not allowed"),
             Event::Scalar(_, _, anchor, _)
@@ -111,7 +111,7 @@ fn parse(yaml: &str) -> Result<JsonObject, String> {
     }
     match root {
         Some(Value::Object(all)) => Ok(all),
-        _ => Err("its frontmatter is not a mapping, such as `name: review`".to_owned()),
+        _ => Err("the frontmatter is not a mapping, such as `name: review`".to_owned()),
     }
 }
 

@@ -180,8 +180,8 @@ async fn contents_that_differ_are_not_used() {
     ))
     .unwrap();
     for (entry, skill_md, problem) in [
-        (entry(), shorter, "bytes instead of"),
-        (entry(), evil, "its digest"),
+        (entry(), shorter, "the entry says"),
+        (entry(), evil, "digest differs"),
         (matching, described, "\"description\""),
     ] {
         let skill_md: &'static str = skill_md.to_owned().leak();

@@ -23,13 +23,14 @@ pub(super) async fn run(words: Words, as_task: bool, options: &Options) -> Resul
     let outcome = call(&connection.client, name, words, as_task, options).await;
     let answers = std::sync::Arc::clone(&connection.answers);
     connection.close().await;
-    let unanswered = unanswered(&answers);
-    let result = outcome.map_err(|failure| match &unanswered {
-        Some(_) if failure.code == Code::Protocol => {
-            Failure::new(Code::Consent, failure.to_string())
+    let unanswered = unanswered(&answers, options);
+    let result = match (outcome, &unanswered) {
+        (Err(failure), Some(_)) if failure.code == Code::Protocol => {
+            output::say(&format!("note: {failure}"));
+            return unanswered.map_or(Ok(Code::ActionRequired), Err);
         }
-        _ => failure,
-    })?;
+        (outcome, _) => outcome?,
+    };
     if options.json {
         output::json(&result)?;
     } else {

@@ -13,13 +13,15 @@ use crate::failure::{Code, Failure};
 use crate::output;
 use crate::target::Target;
 
-/// How long to wait for an address or a connection of TCP.
+/// Timeout of the DNS lookup, and of the TCP connection.
 const NETWORK: Duration = Duration::from_secs(10);
 
 pub(super) async fn run(words: Words, options: &Options) -> Result<Code, Failure> {
     let (target, rest) = Target::take(words)?;
     if let Some(word) = rest.first() {
-        return Err(Failure::usage(format!("{word:?}: expected only a server")));
+        return Err(Failure::usage(format!(
+            "unexpected argument {word:?}; this command takes only a server"
+        )));
     }
     match &target {
         Target::Url(url) => network(url).await?,
@@ -79,7 +81,7 @@ async fn network(url: &Url) -> Result<(), Failure> {
     let late = || {
         std::io::Error::new(
             std::io::ErrorKind::TimedOut,
-            format!("nothing after {NETWORK:?}"),
+            format!("no response within {NETWORK:?}"),
         )
     };
     let found = timeout(NETWORK, lookup_host((host, port))).await;
@@ -93,7 +95,7 @@ async fn network(url: &Url) -> Result<(), Failure> {
             report(false, "address", &format!("{host}: {problem}"))?;
             return Err(Failure::new(
                 Code::Connection,
-                format!("the address of {host} is unknown: {problem}"),
+                format!("cannot resolve {host}: {problem}"),
             ));
         }
     };
@@ -148,7 +150,12 @@ fn program(name: &str) -> Result<(), Failure> {
                 "docker" => ": install Docker",
                 _ => "",
             };
-            report(false, "program", &format!("{name} is not in PATH{hint}"))?;
+            let what = if name.contains(['/', '\\']) {
+                "not a file"
+            } else {
+                "not in PATH"
+            };
+            report(false, "program", &format!("{name} is {what}{hint}"))?;
             Err(Failure::new(
                 Code::Connection,
                 format!("the program {name:?} does not exist{hint}"),

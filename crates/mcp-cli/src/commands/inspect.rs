@@ -42,7 +42,7 @@ impl Offer {
         })
     }
 
-    /// What hosts and models have difficulties with.
+    /// Returns warnings about definitions that some hosts and models reject or cannot use.
     fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         for tool in &self.tools {
@@ -55,7 +55,7 @@ impl Offer {
             let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
             if name.len() > 64 || !name.chars().all(is_plain) {
                 warnings.push(format!(
-                    "tool {name}: models accept names of at most 64 letters, digits, _ and -"
+                    "tool {name}: some models reject names that are longer than 64 characters, or have others than letters, digits, _ and -"
                 ));
             }
             let schema = serde_json::to_value(&tool.input_schema).unwrap_or_default();
@@ -74,7 +74,9 @@ impl Offer {
 pub(super) async fn run(words: Words, revisions: bool, options: &Options) -> Result<Code, Failure> {
     let (target, rest) = Target::take(words)?;
     if let Some(word) = rest.first() {
-        return Err(Failure::usage(format!("{word:?}: expected only a server")));
+        return Err(Failure::usage(format!(
+            "unexpected argument {word:?}; this command takes only a server"
+        )));
     }
     if revisions {
         return all_revisions(&target, options).await;

@@ -14,15 +14,19 @@ pub(super) async fn run(
     search: Option<&str>,
     options: &Options,
 ) -> Result<Code, Failure> {
-    let named = words.words.first();
-    let kind = named.and_then(|word| ListKind::from_str(word, false).ok());
-    if kind.is_some() {
-        words.words.remove(0);
-    }
+    // The kind stands before or after the URL.
+    let kinds = words
+        .words
+        .iter()
+        .map(|word| ListKind::from_str(word, false).ok());
+    let at = kinds.clone().position(|kind| kind.is_some());
+    let kind = at
+        .map(|at| words.words.remove(at))
+        .and_then(|word| ListKind::from_str(&word, false).ok());
     let (target, rest) = Target::take(words)?;
     if let Some(word) = rest.first() {
         let text = format!(
-            "{word:?}: expected tools, prompts, resources or templates before the server, and nothing after it"
+            "{word:?}: unexpected argument; this command takes tools, prompts, resources or templates, and a server"
         );
         return Err(Failure::usage(text));
     }

@@ -10,7 +10,7 @@ use crate::failure::{Code, Failure};
 use crate::output;
 use crate::target::Target;
 
-/// How many events may wait for stdout; later ones are counted.
+/// Maximum number of events that wait for stdout. Further ones are dropped, with a note on stderr.
 const WAITING: usize = 1_024;
 
 pub(super) async fn run(words: Words, options: &Options) -> Result<Code, Failure> {

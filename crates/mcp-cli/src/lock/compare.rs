@@ -1,4 +1,4 @@
-//! What has changed between two snapshots of a server.
+//! Compares two snapshots of a server and returns the changes.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,7 +12,7 @@ use super::{Definitions, Snapshot};
 pub(super) enum Class {
     /// Calls that worked fail now.
     Breaking,
-    /// The model sees another text, or the host another promise.
+    /// The model reads another text, or metadata that the host relies on has changed, such as annotations.
     Risky,
     /// Something was added.
     Safe,
@@ -123,14 +123,14 @@ impl Changes {
         }
     }
 
-    /// A changed member. Schemas and arguments with a breaking change were reported already.
+    /// Reports a changed member, unless it is a schema or the arguments with a reported breaking change.
     fn member(&mut self, item: &str, member: &str, old: &Value, new: &Value) {
         let is_reported = self.0.iter().any(|one| {
             one.item == item
-                && one.class != Class::Risky
+                && one.class == Class::Breaking
                 && matches!(member, "inputSchema" | "outputSchema" | "arguments")
         });
-        if is_reported {
+        if is_reported || without_additions(old, new) == *old {
             return;
         }
         let short = |value: &Value| {
@@ -152,6 +152,21 @@ impl Changes {
         };
         self.add(Class::Risky, item, text);
     }
+}
+
+/// The new schema without the properties that the old one does not have. Added properties are reported on their own.
+fn without_additions(old: &Value, new: &Value) -> Value {
+    let mut rest = new.clone();
+    if let (Some(old), Some(rest)) = (
+        old["properties"].as_object(),
+        rest.get_mut("properties").and_then(Value::as_object_mut),
+    ) {
+        rest.retain(|name, _| old.contains_key(name));
+        for (name, field) in rest.iter_mut() {
+            *field = without_additions(&old[name], field);
+        }
+    }
+    rest
 }
 
 /// The changes of a tool's schemas that break callers.
@@ -278,7 +293,7 @@ fn lost(was: &BTreeSet<String>, is: &BTreeSet<String>) -> Option<String> {
         return None;
     }
     if was.is_empty() {
-        return Some("every type".to_owned());
+        return Some("other types".to_owned());
     }
     let widened = |kind: &&String| *kind == "integer" && is.contains("number");
     let lost: Vec<&str> = was

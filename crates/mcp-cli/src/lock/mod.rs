@@ -22,7 +22,7 @@ use compare::{Class, Difference};
 /// The version of the file format.
 const VERSION: u32 = 1;
 
-/// What to do with the lock file.
+/// The mode of the command.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mode {
     pub(crate) check: bool,
@@ -109,7 +109,9 @@ pub(crate) async fn run(
 ) -> Result<Code, Failure> {
     let (target, rest) = Target::take(words)?;
     if let Some(word) = rest.first() {
-        return Err(Failure::usage(format!("{word:?}: expected only a server")));
+        return Err(Failure::usage(format!(
+            "unexpected argument {word:?}; this command takes only a server"
+        )));
     }
     let mut file = read(path)?;
     let key = target.to_string();
@@ -131,7 +133,7 @@ pub(crate) async fn run(
     if mode.check {
         return Ok(match differences[..] {
             [] => Code::Success,
-            _ => Code::Differs,
+            _ => Code::LockMismatch,
         });
     }
     let counts = format!(
@@ -163,7 +165,7 @@ fn read(path: &Path) -> Result<LockFile, Failure> {
     let file: LockFile = serde_json::from_str(&text).map_err(|error| problem(error.to_string()))?;
     if file.version != VERSION {
         return Err(problem(format!(
-            "version {} of the format; this program knows {VERSION}",
+            "lock file format {} is not supported (this program: {VERSION}); update mcp",
             file.version
         )));
     }
@@ -178,7 +180,7 @@ fn read(path: &Path) -> Result<LockFile, Failure> {
     for (name, definition) in all.flatten() {
         if Definition::new(definition.definition.clone()) != *definition {
             return Err(problem(format!(
-                "{name}: the definition was edited; its sha256 is another one"
+                "{name}: its sha256 does not match, so the definition was edited; restore the file, or delete it and run `mcp lock`"
             )));
         }
     }

@@ -41,7 +41,7 @@ pub trait Extension {
     }
 
     /// Adds the methods, notifications and middleware of the extension to an empty builder. Other
-    /// settings of the builder do not count.
+    /// settings of the builder are ignored.
     ///
     /// The methods and notifications are only for servers that declare the extension.
     fn install(self, client: ClientBuilder) -> ClientBuilder
@@ -50,8 +50,8 @@ pub trait Extension {
 }
 
 impl ClientBuilder {
-    /// Declares an extension and installs its handlers. If a method has a handler already, nothing
-    /// of the extension is installed, and [`connect`](Self::connect) reports the problem. What the
+    /// Declares an extension and installs its handlers. If a method has a handler already, the
+    /// extension is not installed, and [`connect`](Self::connect) reports the problem. What the
     /// extension requires is checked by `connect`, too, so that the order does not matter.
     pub fn with(mut self, extension: impl Extension) -> Self {
         let id = extension.id().to_owned();
@@ -79,7 +79,9 @@ impl Custom {
             return refuse(problem.clone());
         }
         if let Err(name) = new.check_names() {
-            return refuse(format!("method {name:?}: the protocol has this name"));
+            return refuse(format!(
+                "method {name:?}: this name is reserved by the protocol; use a prefix, as in \"com.example/name\""
+            ));
         }
         let owned = |name: &&String| {
             self.methods.contains_key(*name) || self.notifications.contains_key(*name)

@@ -24,7 +24,7 @@ const MAX_SKILLS: usize = 10_000;
 ///
 /// A skill is a set of instructions that the server wrote for a model. Show the user its name, description and server before a
 /// model reads it, and store the answer with [`SkillEntry::fingerprint`]. Two servers can have skills with the same URI, so
-/// a skill is known by its server and its URI. No file is read before it is asked for, and none is executed.
+/// identify a skill by its server and its URI. No file is read before it is asked for, and none is executed.
 #[derive(Debug, Clone)]
 pub struct RemoteSkills {
     client: Client,
@@ -223,17 +223,23 @@ async fn read(client: &Client, entry: &SkillEntry, uri: &str) -> Result<Vec<u8>,
     });
     let content = match contents {
         Some(ResourceContents::Text(text)) => text.text.into_bytes(),
-        Some(ResourceContents::Blob(blob)) => BASE64
-            .decode(blob.blob.as_bytes())
-            .map_err(|error| mismatch(format!("its base64 is not valid: {error}")))?,
-        _ => return Err(mismatch("the server sent no content for it".to_owned())),
+        Some(ResourceContents::Blob(blob)) => {
+            BASE64.decode(blob.blob.as_bytes()).map_err(|error| {
+                mismatch(format!("the base64 of the content is not valid: {error}"))
+            })?
+        }
+        _ => {
+            return Err(mismatch(
+                "the server sent no content for this URI".to_owned(),
+            ));
+        }
     };
     let Some(listed) = listed else {
         return Ok(content);
     };
     if content.len() as u64 != listed.size {
         return Err(mismatch(format!(
-            "it has {} bytes instead of {}",
+            "size is {} bytes, the entry says {}",
             content.len(),
             listed.size
         )));
@@ -241,7 +247,7 @@ async fn read(client: &Client, entry: &SkillEntry, uri: &str) -> Result<Vec<u8>,
     match digest(&content) == listed.digest {
         true => Ok(content),
         false => Err(mismatch(
-            "its digest is another one than in the list".to_owned(),
+            "digest differs from the entry; get the entry again".to_owned(),
         )),
     }
 }

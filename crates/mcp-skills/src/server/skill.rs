@@ -197,7 +197,9 @@ fn read_files(root: &Path) -> Result<BTreeMap<String, Vec<u8>>, SkillError> {
                 )
             };
             if files.len() == MAX_FILES {
-                return Err(too_large(&format!("it has more than {MAX_FILES} files")));
+                return Err(too_large(&format!(
+                    "the skill has more than {MAX_FILES} files"
+                )));
             }
             let size = entry
                 .metadata()
@@ -206,7 +208,7 @@ fn read_files(root: &Path) -> Result<BTreeMap<String, Vec<u8>>, SkillError> {
             bytes += size;
             if bytes > MAX_BYTES {
                 return Err(too_large(&format!(
-                    "its files have more than {MAX_BYTES} bytes"
+                    "the files have more than {MAX_BYTES} bytes"
                 )));
             }
             let content = fs::read(&entry).map_err(|error| failed(&entry, error.to_string()))?;
@@ -226,15 +228,14 @@ fn children(folder: &Path) -> Result<Vec<(String, PathBuf)>, SkillError> {
     for entry in fs::read_dir(folder).map_err(problem)? {
         let entry = entry.map_err(problem)?;
         let name = entry.file_name().into_string();
-        let name =
-            name.map_err(|name| failed(&folder.join(name), "its name is not UTF-8".to_owned()))?;
+        let name = name
+            .map_err(|name| failed(&folder.join(name), "the file name is not UTF-8".to_owned()))?;
         if name.starts_with('.') {
             continue;
         }
         let kind = entry.file_type().map_err(problem)?;
         if !kind.is_file() && !kind.is_dir() {
-            let problem =
-                "it is a symbolic link or a special file; skills have only files and folders";
+            let problem = "symbolic links and special files are not allowed in skills";
             return Err(failed(&entry.path(), problem.to_owned()));
         }
         children.push((name, entry.path()));
