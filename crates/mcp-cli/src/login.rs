@@ -39,7 +39,7 @@ fn oauth(url: &str, agent: impl UserAgent) -> Result<OAuth, Failure> {
     built.map_err(|error| Failure::usage(error.to_string()))
 }
 
-/// The file with the tokens. Its folder is created for this user alone.
+/// Returns the path of the file with the tokens, and creates its folder. The store makes the file readable only by this user.
 fn tokens() -> Result<PathBuf, Failure> {
     if let Some(path) = std::env::var_os(TOKENS) {
         return Ok(path.into());
