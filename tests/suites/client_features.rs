@@ -117,7 +117,8 @@ async fn a_list_that_needs_too_much_memory_is_an_error() {
 // proves: PAGE-001, PAGE-007, PAGE-008, PAGE-009, PAGE-010, PROMPT-020, M-PAGE-001, M-PAGE-005, M-PAGE-006, M-PAGE-007, M-PROMPT-014, M-PAGE-008
 #[tokio::test]
 async fn lists_are_followed_to_their_end_with_cursors_untouched() {
-    let (mut wire, client) = PipeEnd::with_tools(client()).await;
+    let builder = client().strictness(Strictness::Strict);
+    let (mut wire, client) = PipeEnd::with_tools(builder).await;
     let listing = listing(&client);
     let tool = |n: usize| json!({ "name": format!("t{n}"), "inputSchema": { "type": "object" } });
     let pages = [
@@ -145,7 +146,8 @@ async fn lists_are_followed_to_their_end_with_cursors_untouched() {
 
 #[tokio::test]
 async fn a_server_that_pages_in_circles_is_found_out() {
-    let (mut wire, client) = PipeEnd::with_tools(client()).await;
+    let builder = client().strictness(Strictness::Strict);
+    let (mut wire, client) = PipeEnd::with_tools(builder).await;
     let listing = listing(&client);
     for _ in 0..2 {
         wire.respond("tools/list", json!({ "tools": [], "nextCursor": "again" }))

@@ -138,7 +138,8 @@ async fn a_silent_server_makes_connect_fail_without_a_cancellation() {
 // proves: LIFE-006, ROOT-020
 #[tokio::test]
 async fn the_server_sends_no_requests_before_initialized() {
-    let server = counting_roots().build().unwrap();
+    let server = counting_roots().strictness(Strictness::Strict);
+    let server = server.build().unwrap();
     let changing = server.clone();
     let mut wire = PipeEnd::to(server);
     let params = initialize_params("2025-11-25", json!({ "roots": {} }));

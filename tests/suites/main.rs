@@ -30,6 +30,7 @@ mod scripted;
 mod server_requests;
 mod task_client;
 mod tasks;
+mod tolerance;
 mod traced;
 mod users;
 mod wire;

@@ -10,7 +10,7 @@ pub(crate) use ::http::{Method, StatusCode};
 pub(crate) use bytes::Bytes;
 pub(crate) use mcp_client::{Client, ClientBuilder, Error, Negotiation};
 pub(crate) use mcp_jsonrpc::ErrorObject;
-pub(crate) use mcp_protocol::{Principal, Revision};
+pub(crate) use mcp_protocol::{Deviation, Principal, Revision, Strictness};
 pub(crate) use mcp_server::{Args, Ctx, HandlerError, Prompt, Resource, Server, Tool};
 pub(crate) use mcp_tests::everything;
 pub(crate) use mcp_tests::http::Modern;

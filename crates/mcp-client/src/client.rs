@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use mcp_protocol::{Closed, Delivery, Revision, downgrade};
+use mcp_jsonrpc::ErrorCode;
+use mcp_protocol::{Closed, Delivery, Deviation, Revision, Tolerance, downgrade};
 use mcp_types::v2026_07_28::SubscriptionFilter;
 use mcp_types::{
     CompleteRequest, CompleteRequestParams, CompletionArgument, CompletionContext,
@@ -76,6 +77,11 @@ impl Client {
         self.0.agreed.revision
     }
 
+    /// Returns the strictness of the client, and the number of tolerated deviations of the server.
+    pub fn tolerance(&self) -> &Tolerance {
+        &self.0.tolerance
+    }
+
     /// Returns the negotiated version, for the [next connection](crate::Negotiation::Prior) to this
     /// server.
     pub fn known_version(&self) -> KnownVersion {
@@ -127,8 +133,9 @@ impl Client {
     /// `x-mcp-header` annotations are left out.
     ///
     /// # Errors
-    /// As any call; also if the server repeats a cursor, or sends more than 1,000 pages or 100,000
-    /// items.
+    /// As any call; also if the server sends more than 1,000 pages or 100,000 items. An item that
+    /// cannot be decoded is left out, and a repeated cursor ends the list, unless the client is
+    /// [strict](crate::Strictness::Strict).
     pub async fn list_tools(&self) -> Result<Vec<Tool>, Error> {
         lists::tools(&self.0).await
     }
@@ -155,13 +162,26 @@ impl Client {
         }))
     }
 
-    /// Lists all resource templates.
+    /// Lists all resource templates. If the server has resources and does not know this list, it is
+    /// empty.
     ///
     /// # Errors
     /// As [`list_tools`](Self::list_tools).
     pub async fn list_resource_templates(&self) -> Result<Vec<ResourceTemplate>, Error> {
         let take = |page: ListResourceTemplatesResult| (page.resource_templates, page.next_cursor);
-        let templates = lists::all::<ListResourceTemplatesRequest, _>(&self.0, take).await?;
+        let templates = lists::all::<ListResourceTemplatesRequest, _>(&self.0, take).await;
+        let templates = templates.or_else(|error| match error.rejection() {
+            Some(rejection)
+                if rejection.code == ErrorCode::METHOD_NOT_FOUND
+                    && self
+                        .0
+                        .tolerance
+                        .admits(Deviation::UnknownTemplates, rejection) =>
+            {
+                Ok(Vec::new())
+            }
+            _ => Err(error),
+        })?;
         Ok(lists::with_safe_icons(templates, |template| {
             &mut template.icons
         }))

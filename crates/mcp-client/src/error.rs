@@ -26,7 +26,8 @@ pub enum Error {
         /// The reason.
         cause: Box<Self>,
         /// What the transport knows about the server: the first of its lines on stdout that are not
-        /// messages, and its last stderr lines.
+        /// messages, and its last stderr lines. Also why `server/discover` failed, if `initialize`
+        /// failed after it.
         details: Vec<String>,
     },
     /// The server returned an error, with its code unchanged.

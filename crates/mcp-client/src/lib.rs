@@ -39,6 +39,7 @@ mod shared;
 mod subscriptions;
 mod sync;
 mod tasks;
+mod tolerant;
 
 pub use builder::{ClientBuilder, Extension};
 pub use call::Call;
@@ -56,7 +57,10 @@ pub use inbound::roots::InvalidRoot;
 pub use inbound::tasks::TaskLimits;
 pub use mcp_jsonrpc::{DecodeError, ErrorCode, ErrorObject, ParseError};
 pub use mcp_protocol::gate::Unsupported;
-pub use mcp_protocol::{Closed, Revision, Timeouts, Transport, TransportError, middleware};
+pub use mcp_protocol::{
+    Closed, Deviation, Revision, Strictness, Timeouts, Tolerance, Transport, TransportError,
+    middleware,
+};
 pub use mcp_schema::Violation;
 /// The types of the protocol: crate `mcp-types`.
 pub use mcp_types as types;

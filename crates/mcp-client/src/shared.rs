@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_protocol::{Call, Connection, Link, Revision, Rules, SentId, Timeouts};
+use mcp_protocol::{Call, Connection, Link, Revision, Rules, SentId, Timeouts, Tolerance};
 use mcp_types::v2026_07_28::{DiscoverResult, SubscriptionFilter};
 use mcp_types::{Implementation, InitializeResult, JsonObject, ServerCapabilities, method};
 
@@ -31,6 +31,7 @@ pub(crate) struct Shared {
     pub(crate) approve: Option<Approve>,
     pub(crate) cache: Arc<Cache>,
     pub(crate) tools: KnownTools,
+    pub(crate) tolerance: Arc<Tolerance>,
 }
 
 impl Shared {

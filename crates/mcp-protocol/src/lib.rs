@@ -36,6 +36,7 @@ mod seam;
 mod session;
 mod sync;
 pub mod task;
+mod tolerance;
 
 pub use ask::AskError;
 #[doc(hidden)]
@@ -57,3 +58,4 @@ pub use seam::{
     StatelessRequest, Transport, TransportError, WriteJson,
 };
 pub use session::{ServerSession, Session};
+pub use tolerance::{Deviation, Strictness, Tolerance};

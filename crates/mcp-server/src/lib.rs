@@ -68,7 +68,7 @@ pub use mcp_protocol::middleware;
 #[cfg(feature = "tasks")]
 pub use mcp_protocol::task::{MemoryTaskStore, TaskStore, TaskStoreError};
 pub use mcp_protocol::{AskError, Cancelled, Principal, RequestContext, Revision, Session};
-pub use mcp_protocol::{CacheHint, CacheScope};
+pub use mcp_protocol::{CacheHint, CacheScope, Deviation, Strictness, Tolerance};
 /// The types of the protocol: crate `mcp-types`.
 pub use mcp_types as types;
 pub use mcp_types::{CallToolResult, ContentBlock, LoggingLevel, PromptMessage, ResourceContents};

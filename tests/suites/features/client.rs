@@ -30,7 +30,8 @@ async fn a_listed_tool_without_name_or_schema_is_named_in_the_error() {
         (json!({ "name": "t", "inputSchema": null }), "inputSchema"),
         (json!({ "inputSchema": { "type": "object" } }), "name"),
     ] {
-        let (mut wire, client) = PipeEnd::with_tools(client()).await;
+        let builder = client().strictness(Strictness::Strict);
+        let (mut wire, client) = PipeEnd::with_tools(builder).await;
         let listing = listing(&client);
         wire.respond("tools/list", json!({ "tools": [tool] })).await;
         let error = listing.await.unwrap().unwrap_err().to_string();

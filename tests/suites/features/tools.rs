@@ -48,7 +48,8 @@ async fn tools_are_declared_and_listed_with_their_schemas() {
         for params in [Value::Null, json!({})] {
             let result = peer.call("tools/list", params).await;
             assert!(result.get("nextCursor").is_none());
-            let schema = json!({ "type": "object", "additionalProperties": false });
+            let schema =
+                json!({ "type": "object", "properties": {}, "additionalProperties": false });
             let none = json!({ "name": "none", "inputSchema": schema });
             assert_eq!(result["tools"][0], none);
             let order = &result["tools"][1];
@@ -121,6 +122,7 @@ async fn arguments_are_checked_before_the_handler_runs() {
         length as u64 + u64::from(bounded.n)
     };
     let server = Server::builder("s", "1")
+        .strictness(Strictness::Strict)
         .tool(Tool::new("none", || "x"))
         .tool(Tool::new("strict", strict))
         .tool(Tool::new("bounded", bounded));

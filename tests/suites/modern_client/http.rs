@@ -135,8 +135,8 @@ async fn a_version_that_is_refused_and_listed_is_tried_once_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn inconclusive_probe_responses_are_errors() {
-    for status in [401, 403, 407, 429, 500, 502, 503] {
+async fn missing_credentials_end_the_negotiation() {
+    for status in [401, 407] {
         for body in [
             "",
             r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"x"}}"#,
@@ -150,18 +150,75 @@ async fn inconclusive_probe_responses_are_errors() {
             server.is_done().await;
         }
     }
-    let (mut server, connecting, probe) = probing(client()).await;
-    probe.break_off();
-    assert!(connecting.await.unwrap().is_err());
-    server.is_done().await;
+}
 
-    let began = Instant::now();
+#[tokio::test(start_paused = true)]
+async fn inconclusive_probe_responses_lead_to_a_handshake() {
+    let body = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"x"}}"#;
+    for status in [403, 408, 429, 500, 501, 502, 503] {
+        for body in ["", body] {
+            let (server, connecting, probe) = probing(client()).await;
+            probe.respond(status, "application/json", body);
+            shakes_hands(server, connecting).await;
+        }
+    }
+    let (server, connecting, probe) = probing(client()).await;
+    probe.break_off();
+    shakes_hands(server, connecting).await;
+    let (server, connecting, probe) = probing(client()).await;
+    drop(probe.stream());
+    shakes_hands(server, connecting).await;
+
+    // The server accepts the probe and never answers it, or never ends its stream.
+    for answers in [false, true] {
+        let began = Instant::now();
+        let (server, connecting, probe) = probing(client()).await;
+        let (probe, stream) = match answers {
+            true => (None, Some(probe.stream())),
+            false => (Some(probe), None),
+        };
+        shakes_hands(server, connecting).await;
+        assert_eq!(began.elapsed(), Duration::from_secs(5), "probe_timeout");
+        drop((probe, stream));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_handshake_after_a_failed_probe_reports_both() {
     let (mut server, connecting, probe) = probing(client()).await;
+    probe.respond(503, "text/plain", "overloaded");
+    server.next().await.respond(500, "text/plain", "broken");
     let error = connecting.await.unwrap().unwrap_err();
-    assert!(error.is_timeout(), "{error}");
-    assert_eq!(began.elapsed(), Duration::from_secs(30), "connect_timeout");
-    drop(probe);
+    assert!(error.is_retryable());
+    let text = error.to_string();
+    for part in [
+        "500",
+        "broken",
+        "server/discover failed before",
+        "503",
+        "overloaded",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+    assert!(!text.contains("executed"), "{text}");
     server.is_done().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_must_be_stateless_fails_with_the_status() {
+    for (status, negotiation) in [
+        (503, Negotiation::Modern),
+        (
+            403,
+            Negotiation::Prior(mcp_client::KnownVersion::of(Revision::LATEST)),
+        ),
+    ] {
+        let (mut server, connecting, probe) = probing(client().negotiation(negotiation)).await;
+        probe.respond(status, "text/plain", "no");
+        let error = connecting.await.unwrap().unwrap_err().to_string();
+        assert!(error.contains(&status.to_string()), "{error}");
+        server.is_done().await;
+    }
 }
 
 // proves: M-HTTP-007, M-HTTP-008, M-HTTP-009, M-HTTP-010, M-HTTP-011, M-HTTP-031, M-HTTP-032

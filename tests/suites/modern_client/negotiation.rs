@@ -60,7 +60,8 @@ async fn a_server_that_sends_no_message_fails_the_connection_with_its_output() {
     assert_eq!(
         error.to_string(),
         "cannot connect: no response to connect within 7 s (ClientBuilder::connect_timeout); 1 line(s) on \
-         its stdout were not messages, the first: hello"
+         its stdout were not messages, the first: hello; server/discover failed before: no \
+         response to server/discover within 5 s (ClientBuilder::probe_timeout)"
     );
 }
 

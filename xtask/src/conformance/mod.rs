@@ -93,7 +93,7 @@ fn test_server(
     revision: Option<&str>,
 ) -> Result<Vec<Outcome>, String> {
     let mut command = std::process::Command::new(program);
-    let server = Server::start(command.args(["--http", "127.0.0.1:0"]), "/mcp")?;
+    let server = Server::start(command.args(["--http", "127.0.0.1:0", "--strict"]), "/mcp")?;
     let mut outcomes = Vec::new();
     for run in runs(Role::Server, revision) {
         outcomes.extend(suites.run(&run, server.url())?);

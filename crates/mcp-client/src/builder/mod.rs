@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{Revision, Timeouts, Transport};
+use mcp_protocol::{Revision, Strictness, Timeouts, Tolerance, Transport};
 use mcp_types::{
     ClientCapabilities, ClientTaskRequests, ClientTasksCapability, CreateMessageResult,
     ElicitResult, ElicitationCapability, ElicitationTaskRequests, Icon, Implementation, JsonObject,
@@ -50,6 +50,7 @@ pub struct ClientBuilder {
     connect_timeout: Duration,
     keep_alive: Option<KeepAlive>,
     tasks: Option<TaskLimits>,
+    strictness: Strictness,
     experimental: std::collections::BTreeMap<String, JsonObject>,
     extensions: std::collections::BTreeMap<String, JsonObject>,
 }
@@ -70,6 +71,7 @@ impl ClientBuilder {
             connect_timeout: Duration::from_secs(30),
             keep_alive: None,
             tasks: None,
+            strictness: Strictness::default(),
             experimental: std::collections::BTreeMap::new(),
             extensions: std::collections::BTreeMap::new(),
         }
@@ -114,8 +116,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets how long the client waits for the response to `server/discover` on a pipe before it
-    /// sends `initialize`; default: 5 s. Over HTTP a missing response is a failure.
+    /// Sets how long the client waits for the response to `server/discover` before it sends
+    /// `initialize`; default: 5 s. Over HTTP the time of an authorization does not count.
     pub fn probe_timeout(mut self, timeout: Duration) -> Self {
         self.policy.probe_timeout = timeout;
         self
@@ -148,6 +150,13 @@ impl ClientBuilder {
     /// a task ([`ToolCall::as_task`](crate::ToolCall::as_task)).
     pub fn list_tools_before_call(mut self, is_enabled: bool) -> Self {
         self.lists_before_call = is_enabled;
+        self
+    }
+
+    /// Sets whether harmless deviations of servers from the specification are tolerated; default:
+    /// yes. [`Deviation`](crate::Deviation) lists them.
+    pub fn strictness(mut self, strictness: Strictness) -> Self {
+        self.strictness = strictness;
         self
     }
 
@@ -262,7 +271,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets a callback for log messages of the server.
+    /// Sets a callback for log messages of the server. On the stateless revision, where a server sends
+    /// none without a level, requests ask for level `info`; [`Client::set_log_level`] changes it.
     pub fn on_log(
         mut self,
         handler: impl Fn(LoggingMessageNotificationParams) + Send + Sync + 'static,
@@ -370,6 +380,7 @@ impl ClientBuilder {
             .transpose()
             .map_err(|error| Error::invalid(error.to_string()))?;
         let approve = self.handlers.approve.clone();
+        let has_log = self.handlers.log.is_some();
         let progress = Arc::new(ProgressTable::default());
         let layers = self.handlers.custom.layers();
         let inbound = ClientInbound::new(
@@ -387,6 +398,8 @@ impl ClientBuilder {
             timeouts: self.timeouts,
             connect_timeout: self.connect_timeout,
             policy: self.policy,
+            tolerance: Arc::new(Tolerance::new(self.strictness)),
+            wants_log: has_log,
         };
         let transport: Box<dyn Transport> = Box::new(transport);
         let transport = match &layers {
@@ -408,6 +421,7 @@ impl ClientBuilder {
             lists_before_call: self.lists_before_call,
             approve,
             tools: KnownTools::new(has_headers),
+            tolerance: options.tolerance,
         };
         Ok(Client::start(shared, self.keep_alive))
     }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use mcp_jsonrpc::ErrorCode;
+use mcp_protocol::Deviation;
 use mcp_types::{Icon, ListToolsRequest, ListToolsResult, PaginatedRequestParams, Request, Tool};
 
 use crate::Error;
@@ -68,7 +69,14 @@ where
         let Some(next) = next else {
             return Ok(items);
         };
+        let tolerates = |deviation| shared.tolerance.admits(deviation, R::METHOD);
+        if next.is_empty() && tolerates(Deviation::EmptyCursor) {
+            return Ok(items);
+        }
         if !seen.insert(next.clone()) {
+            if tolerates(Deviation::RepeatedCursor) {
+                return Ok(items);
+            }
             return Err(endless("repeats a cursor".to_owned()));
         }
         params.cursor = Some(next);

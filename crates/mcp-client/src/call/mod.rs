@@ -23,6 +23,7 @@ use serde_json::Value;
 use crate::Error;
 use crate::request::{self, RequestOptions, decode};
 use crate::shared::Shared;
+use crate::tolerant;
 use exchange::run;
 use progress::Progress;
 
@@ -114,7 +115,7 @@ impl<R: Request + 'static> Call<R> {
                     shared.max_list_bytes
                 )))?;
         }
-        let mut result = decode::<R::Result>(R::METHOD, &outcome.raw)?;
+        let mut result: R::Result = tolerant::decode(R::METHOD, &outcome.raw, &shared.tolerance)?;
         if method == method::TOOLS_LIST {
             shared.tools.learn(&mut result as &mut dyn Any);
         }

@@ -16,11 +16,12 @@ use tokio::time::Instant;
 use crate::Error;
 use crate::call::lists;
 use crate::call::progress::Progress;
-use crate::request::{Outcome, Request, RequestOptions, decode};
+use crate::request::{Outcome, Request, RequestOptions};
 use crate::shared::Shared;
 use crate::tasks::preference::TaskPreference;
 use crate::tasks::state::{OnStatus, TaskState};
 use crate::tasks::{CallStart, TaskHandle, abandoned};
+use crate::tolerant;
 
 /// A tool call that is sent when it is awaited.
 ///
@@ -90,7 +91,8 @@ impl ToolCall {
             task.on_status = on_status;
             return Ok(CallStart::Task(task));
         }
-        let result: CallToolResult = decode(method::TOOLS_CALL, &outcome.raw)?;
+        let result: CallToolResult =
+            tolerant::decode(method::TOOLS_CALL, &outcome.raw, &shared.tolerance)?;
         shared.tools.check_output(&name, &result).await?;
         Ok(CallStart::Done(result))
     }
@@ -273,7 +275,7 @@ impl IntoFuture for ToolRoundTrip {
             let shared = Arc::clone(&self.call.shared);
             let name = self.call.name.clone();
             let outcome = self.call.request(self.input, true).await?;
-            let outcome = decode(method::TOOLS_CALL, &outcome.raw)?;
+            let outcome = tolerant::decode(method::TOOLS_CALL, &outcome.raw, &shared.tolerance)?;
             if let CallToolOutcome::Complete(result) = &outcome {
                 let result = result.clone().into();
                 shared.tools.check_output(&name, &result).await?;

@@ -10,19 +10,22 @@ use std::time::Duration;
 
 use mcp_jsonrpc::{ErrorObject, RawJson};
 use mcp_protocol::modern::{Probe, ProbeOutcome, ProbeStep};
-use mcp_protocol::{CallError, Connection, Delivery, Revision, Timeouts, Transport, downgrade};
+use mcp_protocol::{
+    CallError, Connection, Delivery, Deviation, Revision, Timeouts, Tolerance, Transport, downgrade,
+};
 use mcp_types::v2026_07_28::{DiscoverResult, UnsupportedProtocolVersion};
 use mcp_types::{
     ClientCapabilities, Implementation, InitializeRequestParams, InitializeResult, JsonObject,
-    method,
+    LoggingLevel, method,
 };
 use serde::Deserialize as _;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::Error;
 use crate::inbound::ClientInbound;
-use crate::request::{decode, within_idle};
+use crate::request::within_idle;
 use crate::shared::Agreed;
+use crate::tolerant;
 use negotiation::{Negotiation, Policy};
 use request_meta::MetaTemplate;
 
@@ -35,6 +38,9 @@ pub(crate) struct ConnectOptions {
     pub(crate) timeouts: Timeouts,
     pub(crate) connect_timeout: Duration,
     pub(crate) policy: Policy,
+    pub(crate) tolerance: Arc<Tolerance>,
+    /// Whether there is a callback for log messages.
+    pub(crate) wants_log: bool,
 }
 
 pub(crate) type Connected = (Arc<dyn Connection>, Agreed);
@@ -45,6 +51,10 @@ struct Connector<'a> {
     inbound: &'a Arc<ClientInbound>,
     connection: Arc<dyn Connection>,
     spare: Option<Box<dyn Transport>>,
+    /// Why `server/discover` has failed, if that says nothing about the revision.
+    failed_probe: Option<String>,
+    /// Whether `server/discover` was sent on this connection.
+    is_probed: bool,
 }
 
 /// The server's reply to `server/discover`.
@@ -55,6 +65,8 @@ enum DiscoverReply {
     UnknownProtocol,
     TimedOut(Error),
     Closed(Error),
+    /// The response says nothing about the revision.
+    Inconclusive(Error),
 }
 
 impl ConnectOptions {
@@ -79,6 +91,8 @@ impl ConnectOptions {
             inbound,
             connection: started.map_err(|_| self.too_slow())??,
             spare,
+            failed_probe: None,
+            is_probed: false,
         };
         let agreed = timeout_at(deadline, connector.negotiate()).await;
         match agreed.unwrap_or_else(|_| Err(self.too_slow())) {
@@ -138,14 +152,23 @@ impl Connector<'_> {
                 ProbeStep::Ask(revision) => {
                     let reply = self.discover(revision).await?;
                     // A slow stateless server is not mistaken for a session-based one.
-                    if let (DiscoverReply::TimedOut(_), Negotiation::Prior(_)) =
-                        (&reply, negotiation)
-                    {
-                        return Err(reply.into_error());
+                    let is_known = matches!(negotiation, Negotiation::Prior(_));
+                    match &reply {
+                        DiscoverReply::TimedOut(_) | DiscoverReply::Inconclusive(_) if is_known => {
+                            return Err(reply.into_error());
+                        }
+                        DiscoverReply::TimedOut(error) | DiscoverReply::Inconclusive(error) => {
+                            self.failed_probe = Some(error.to_string());
+                        }
+                        _ => {}
                     }
                     match (probe.next(reply.outcome()), reply) {
                         (ProbeStep::Modern(revision), DiscoverReply::Discovered(result, meta)) => {
                             return Ok(self.agree_on(revision, result, meta));
+                        }
+                        (ProbeStep::NothingInCommon, DiscoverReply::Inconclusive(error)) => {
+                            self.failed_probe = None;
+                            return Err(error);
                         }
                         (ProbeStep::NothingInCommon, reply) => {
                             return Err(reply.no_common_revision(revision));
@@ -166,6 +189,15 @@ impl Connector<'_> {
                 ProbeStep::Initialize(revision) => match self.initialize(revision).await {
                     Err(Error::Rejected(error)) => match probe.reconsider(&error) {
                         Some(step) => step,
+                        // Some servers reject every message after one that came before `initialize`.
+                        None if self.spare.is_some()
+                            && self.is_probed
+                            && !self.connection.has_headers() =>
+                        {
+                            self.failed_probe = Some(error.to_string());
+                            self.close().await;
+                            ProbeStep::Restart(revision)
+                        }
                         None => return Err(Error::Rejected(error)),
                     },
                     done => return done,
@@ -190,8 +222,17 @@ impl Connector<'_> {
         let params = meta.write(&JsonObject::new(), None, &[]);
         let link = self.connection.link();
         let method = method::SERVER_DISCOVER;
-        let call = link.request_with(method, Some(params), meta.extras(None));
-        let limit = options.probe_timeout(!self.connection.has_headers());
+        let is_pipe = !self.connection.has_headers();
+        let mut extras = meta.extras(None);
+        if !matches!(
+            options.policy.negotiation,
+            Negotiation::Prior(_) | Negotiation::Modern
+        ) {
+            extras.response_timeout = Some(options.policy.probe_timeout);
+        }
+        let call = link.request_with(method, Some(params), extras);
+        self.is_probed = true;
+        let limit = options.probe_timeout(is_pipe);
         let Ok(answer) = timeout(limit, call).await else {
             let setting = if limit == options.policy.probe_timeout {
                 "ClientBuilder::probe_timeout"
@@ -205,7 +246,7 @@ impl Connector<'_> {
             }));
         };
         Ok(match answer {
-            Ok(Ok(result)) => match result.decode() {
+            Ok(Ok(result)) => match tolerant::decode(method, &result, &options.tolerance) {
                 Ok(result) => DiscoverReply::Discovered(result, meta),
                 Err(error) => {
                     tracing::debug!(%error, "the server did not respond to server/discover");
@@ -215,6 +256,9 @@ impl Connector<'_> {
             Ok(Err(error)) => DiscoverReply::Rejected(error),
             Err(CallError::Failed(error)) if error.is_unknown_protocol() => {
                 DiscoverReply::UnknownProtocol
+            }
+            Err(CallError::Failed(error)) if error.is_inconclusive() => {
+                DiscoverReply::Inconclusive(CallError::Failed(error).into())
             }
             Err(CallError::Malformed(_)) => DiscoverReply::UnknownProtocol,
             Err(CallError::Closed(reason)) if reason.is_peer_gone() => {
@@ -230,6 +274,9 @@ impl Connector<'_> {
         result: DiscoverResult,
         meta: MetaTemplate,
     ) -> Agreed {
+        if self.options.wants_log && result.capabilities.logging.is_some() {
+            meta.set_level(LoggingLevel::Info);
+        }
         let agreed = Agreed::from_discovery(revision, result, meta);
         self.connection.negotiated(revision.as_str());
         self.inbound.agree(
@@ -256,8 +303,9 @@ impl Connector<'_> {
         let call = link.request(method::INITIALIZE, Some(params));
         let answer = within_idle(method::INITIALIZE, limit, call).await?;
         let raw: RawJson = answer?.map_err(Error::Rejected)?;
-        let result: InitializeResult = decode(method::INITIALIZE, &raw)?;
-        let answered = result.protocol_version.parse::<Revision>().ok();
+        let tolerance = &options.tolerance;
+        let result: InitializeResult = tolerant::decode(method::INITIALIZE, &raw, tolerance)?;
+        let answered = self.answered(&result.protocol_version);
         let Some(revision) = answered.filter(|revision| !revision.is_stateless()) else {
             return Err(Error::Revision {
                 offered,
@@ -273,6 +321,23 @@ impl Connector<'_> {
         link.notify(method::NOTIFICATIONS_INITIALIZED, None, Delivery::Always)
             .map_err(Error::Closed)?;
         Ok(Agreed::from_handshake(revision, result))
+    }
+
+    /// Returns the revision that the server has selected. An unknown older one is spoken to in the
+    /// oldest known revision.
+    fn answered(&self, version: &str) -> Option<Revision> {
+        let oldest = Revision::ALL[0];
+        let is_date = version.len() == 10 && version.starts_with("202");
+        if is_date
+            && version < oldest.as_str()
+            && self
+                .options
+                .tolerance
+                .admits(Deviation::UnknownRevision, version)
+        {
+            return Some(oldest);
+        }
+        version.parse().ok()
     }
 
     /// Reconnects to the server, which ended the first connection.
@@ -299,6 +364,12 @@ impl Connector<'_> {
             Error::Closed(_) => Vec::new(),
             _ => self.connection.closed().await.details().to_vec(),
         };
+        let mut details = details;
+        details.extend(
+            self.failed_probe
+                .take()
+                .map(|error| format!("server/discover failed before: {error}")),
+        );
         Error::Connect {
             cause: Box::new(cause),
             details,
@@ -320,6 +391,7 @@ impl DiscoverReply {
             Self::UnknownProtocol => ProbeOutcome::UnknownProtocol,
             Self::TimedOut(_) => ProbeOutcome::TimedOut,
             Self::Closed(_) => ProbeOutcome::Closed,
+            Self::Inconclusive(_) => ProbeOutcome::Inconclusive,
         }
     }
 
@@ -329,7 +401,9 @@ impl DiscoverReply {
             Self::Discovered(result, _) => result.supported_versions.join(", "),
             Self::Rejected(error) => listed(error).unwrap_or_else(|| error.to_string()),
             Self::UnknownProtocol => "no message of this protocol".to_owned(),
-            Self::TimedOut(error) | Self::Closed(error) => error.to_string(),
+            Self::TimedOut(error) | Self::Closed(error) | Self::Inconclusive(error) => {
+                error.to_string()
+            }
         };
         Error::Revision {
             offered: offered.as_str(),
@@ -341,7 +415,7 @@ impl DiscoverReply {
     fn into_error(self) -> Error {
         match self {
             Self::Rejected(error) => Error::Rejected(error),
-            Self::TimedOut(error) | Self::Closed(error) => error,
+            Self::TimedOut(error) | Self::Closed(error) | Self::Inconclusive(error) => error,
             Self::Discovered(..) | Self::UnknownProtocol => {
                 Error::protocol("the server does not say which revisions it supports".to_owned())
             }

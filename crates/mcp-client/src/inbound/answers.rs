@@ -125,11 +125,16 @@ impl ClientInbound {
             if result.action == ElicitAction::Accept {
                 let content = result.content.get_or_insert_with(BTreeMap::new);
                 form::apply_defaults(&schema, content);
-                // The problem quotes the user's input, so it is neither logged nor sent.
-                form::check(&schema, content).map_err(|_| {
-                    tracing::error!("the user's input does not match the form; it was not sent");
-                    ErrorObject::internal("the user's input does not match the form")
-                })?;
+                if let Some(field) = form::mismatch(&schema, content) {
+                    // The field is named; the user's input is neither logged nor sent.
+                    tracing::error!(
+                        field,
+                        "the user's input does not match the form; it was not sent"
+                    );
+                    return Err(ErrorObject::internal(format!(
+                        "the user's input does not match the form: field {field:?}"
+                    )));
+                }
             } else {
                 result.content = None;
             }

@@ -254,6 +254,11 @@ impl Inbound for ClientInbound {
         !self.is_stateless()
     }
 
+    /// Before the negotiation has ended, only the probe or `initialize` is in flight.
+    fn takes_errors_without_id(&self) -> bool {
+        self.agreed.get().is_none()
+    }
+
     fn accepts_batches(&self) -> bool {
         self.agreed
             .get()

@@ -71,23 +71,43 @@ pub fn check_fields(schema: &RequestedSchema) -> Result<(), String> {
     Ok(())
 }
 
-/// Validates a response against the form.
+/// Returns the first field of a response that is not in the form.
+pub fn extra<'a>(schema: &RequestedSchema, content: &'a Content) -> Option<&'a str> {
+    let mut names = content.keys();
+    let extra = names.find(|name| schema.properties.get(name).is_none());
+    extra.map(String::as_str)
+}
+
+/// Validates the fields of a response that are in the form.
 ///
 /// # Errors
 /// A field is invalid; the text has its name, its value and what was expected.
 pub fn check(schema: &RequestedSchema, content: &Content) -> Result<(), String> {
-    for name in schema.required.iter().flatten() {
-        if !content.contains_key(name) {
-            return Err(format!("field {name:?} is required and missing"));
-        }
+    problem(schema, content).map_or(Ok(()), |(name, problem)| {
+        Err(format!("field {name:?} {problem}"))
+    })
+}
+
+/// Returns the name of the first field that does not match the form, or is not in it.
+pub fn mismatch(schema: &RequestedSchema, content: &Content) -> Option<String> {
+    let invalid = problem(schema, content).map(|(name, _)| name);
+    invalid
+        .or_else(|| extra(schema, content))
+        .map(str::to_owned)
+}
+
+/// Returns the first field that does not match the form, and the reason.
+fn problem<'a>(schema: &'a RequestedSchema, content: &Content) -> Option<(&'a str, String)> {
+    let mut required = schema.required.iter().flatten();
+    if let Some(name) = required.find(|name| !content.contains_key(*name)) {
+        return Some((name, "is required and missing".to_owned()));
     }
-    for (name, value) in content {
-        let Some(field) = schema.properties.get(name) else {
-            return Err(format!("field {name:?} is not in the form"));
-        };
-        check_field(field, value).map_err(|problem| format!("field {name:?}: {problem}"))?;
-    }
-    Ok(())
+    schema.properties.iter().find_map(|(name, field)| {
+        let checked = check_field(field, content.get(name)?);
+        checked
+            .err()
+            .map(|problem| (name, format!("does not fit: {problem}")))
+    })
 }
 
 fn check_field(field: &PrimitiveSchemaDefinition, value: &ElicitValue) -> Result<(), String> {

@@ -76,8 +76,8 @@ impl RequestContext {
     }
 }
 
-/// Adds an input request and waits for its response. A response that does not fit counts as
-/// missing.
+/// Adds an input request and waits for its response. After a response that does not
+/// fit, the request is sent again with the reason in its message.
 async fn ask<T: DeserializeOwned + Send>(
     pending: &Arc<PendingInput>,
     key: Option<&str>,
@@ -89,8 +89,8 @@ async fn ask<T: DeserializeOwned + Send>(
         return pending.ask_detached(key, method, params, fits).await;
     }
     let read = move |answer| {
-        let answer = serde_json::from_value(answer).ok()?;
-        fits(&answer).is_ok().then_some(answer)
+        let answer = serde_json::from_value(answer).map_err(|error| error.to_string())?;
+        fits(&answer).map(|()| answer)
     };
     Ok(pending.ask(key, method, params, read).await)
 }

@@ -3,12 +3,14 @@
 //! Each request is checked against the capabilities of the client, down-converted to the revision,
 //! and its response is validated.
 
+mod answer;
 mod error;
 pub mod form;
 mod input;
 pub mod sampling;
 mod task;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject, text_of};
@@ -22,6 +24,8 @@ use serde_json::{Value, json};
 
 use crate::gate::{self, Unsupported, declared, known};
 use crate::{RequestContext, downgrade};
+
+use answer::FormAnswer;
 
 pub use error::AskError;
 
@@ -38,16 +42,21 @@ impl RequestContext {
     pub async fn elicit(&self, params: ElicitRequestParams) -> Result<ElicitResult, AskError> {
         let prepared = self.prepare_elicitation(params);
         let (params, schema) = prepared.map_err(|error| self.undeclared(error))?;
-        let fits = move |result: &ElicitResult| match (&result.action, &schema) {
-            (ElicitAction::Accept, Some(schema)) => {
-                let content = result.content.clone().unwrap_or_default();
-                form::check(schema, &content)
-            }
-            (ElicitAction::Unknown(action), _) => Err(format!("unknown action {action:?}")),
+        let session = Arc::clone(self.session());
+        let fields = schema.clone();
+        let fits = move |answer: &FormAnswer| match &answer.result.action {
+            ElicitAction::Accept => answer.check(schema.as_ref(), &session),
+            ElicitAction::Unknown(action) => Err(format!("unknown action {action:?}")),
             _ => Ok(()),
         };
-        self.ask(method::ELICITATION_CREATE, Some(params), fits)
-            .await
+        let answer: FormAnswer = self
+            .ask(method::ELICITATION_CREATE, Some(params), fits)
+            .await?;
+        let mut result = answer.result;
+        if let (Some(fields), Some(content)) = (fields, &mut result.content) {
+            content.retain(|name, _| fields.properties.get(name).is_some());
+        }
+        Ok(result)
     }
 
     /// On the stateless revision, where each request declares capabilities, converts a missing

@@ -74,6 +74,18 @@ impl Outgoing {
         }
     }
 
+    /// Passes an error without an id to the only waiting request, if there is exactly one.
+    pub(crate) fn complete_only(&self, answer: Result<Answer, CallError>) {
+        let only = {
+            let table = lock(&self.table);
+            let mut ids = table.calls.keys().copied();
+            ids.next().filter(|_| ids.next().is_none())
+        };
+        if let Some(id) = only {
+            self.complete(&RequestId::Number(id), answer);
+        }
+    }
+
     /// Polls for the response. The request is removed when the response is returned.
     pub fn poll(&self, id: i64, cx: &Context<'_>) -> Poll<Result<Answer, CallError>> {
         let calls = &mut lock(&self.table).calls;

@@ -125,6 +125,10 @@ impl Inbound for LayeredInbound {
         self.inner.answers()
     }
 
+    fn takes_errors_without_id(&self) -> bool {
+        self.inner.takes_errors_without_id()
+    }
+
     fn accepts_batches(&self) -> bool {
         self.inner.accepts_batches()
     }

@@ -33,6 +33,9 @@ pub enum ProbeOutcome<'a> {
     TimedOut,
     /// The connection was closed.
     Closed,
+    /// The server was reached, and its response says nothing about the revision, such as an HTTP
+    /// status about load. `server/discover` has no effect, so `initialize` is tried.
+    Inconclusive,
 }
 
 /// The next step of a client.
@@ -65,8 +68,8 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// Creates a probe for a client that supports these revisions. On a `pipe`, a timeout or a closed
-    /// connection means that the server is session-based; over HTTP they mean nothing.
+    /// Creates a probe for a client that supports these revisions. On a `pipe`, a closed connection
+    /// means that the server is session-based; over HTTP it means nothing.
     pub fn new(spoken: impl IntoIterator<Item = Revision>, pipe: bool) -> Self {
         Self {
             spoken: spoken.into_iter().collect(),
@@ -93,12 +96,12 @@ impl Probe {
             },
             ProbeOutcome::Refused(error) => self.refused(error),
             ProbeOutcome::UnknownProtocol => self.fall_back(),
-            ProbeOutcome::TimedOut if self.pipe => self.fall_back(),
+            ProbeOutcome::TimedOut | ProbeOutcome::Inconclusive => self.fall_back(),
             ProbeOutcome::Closed if self.pipe => match self.fall_back() {
                 ProbeStep::Initialize(revision) => ProbeStep::Restart(revision),
                 other => other,
             },
-            ProbeOutcome::TimedOut | ProbeOutcome::Closed => ProbeStep::Unknown,
+            ProbeOutcome::Closed => ProbeStep::Unknown,
         }
     }
 
@@ -235,10 +238,9 @@ mod tests {
 
         assert_eq!(both(ProbeOutcome::UnknownProtocol), newest);
         let handshake = ProbeStep::Initialize(V2025_11_25);
-        assert_eq!(
-            both(ProbeOutcome::TimedOut),
-            (handshake, ProbeStep::Unknown)
-        );
+        for outcome in [ProbeOutcome::TimedOut, ProbeOutcome::Inconclusive] {
+            assert_eq!(both(outcome), alike(handshake));
+        }
         let restart = ProbeStep::Restart(V2025_11_25);
         assert_eq!(both(ProbeOutcome::Closed), (restart, ProbeStep::Unknown));
     }

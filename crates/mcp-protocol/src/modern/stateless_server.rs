@@ -90,7 +90,15 @@ impl StatelessServer {
         let revisions = &known.facts.revisions;
         let admitted = meta.admit_cached(&request, revisions, None, &self.clients, &|_| true);
         match admitted {
-            Ok(meta) => Some(Session::of_notification(meta, known.offers, link)),
+            Ok(meta) => {
+                let tolerance = &known.facts.tolerance;
+                Some(Session::of_notification(
+                    meta,
+                    known.offers,
+                    link,
+                    tolerance,
+                ))
+            }
             Err(error) => {
                 tracing::debug!(%error, "dropped a notification");
                 None
@@ -121,7 +129,7 @@ impl StatelessServer {
             return with_result_meta(discovered, result_meta);
         }
         let principal = exchange.link().origin().principal.cloned();
-        let session = Session::of_request(meta, known.offers, principal);
+        let session = Session::of_request(meta, known.offers, principal, &known.facts.tolerance);
         let mut context = RequestContext::new(exchange, session);
         if let Some(layers) = layers {
             context.add_layers(layers);

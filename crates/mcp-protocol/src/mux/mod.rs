@@ -262,8 +262,13 @@ impl Mux {
 
     fn response(&self, response: Response<'_>) {
         let Some(id) = response.id else {
-            let error = response.outcome.err();
+            let Err(error) = response.outcome else {
+                return;
+            };
             tracing::warn!(?error, "peer could not read a message");
+            if self.inbound.takes_errors_without_id() {
+                self.outgoing.complete_only(Ok(Err(error)));
+            }
             return;
         };
         let answer = response.outcome.map(mcp_jsonrpc::RawJson::copy);

@@ -7,6 +7,7 @@ use std::fmt;
 pub struct TransportError {
     message: String,
     unknown_protocol: bool,
+    inconclusive: bool,
     temporary: bool,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
@@ -17,6 +18,7 @@ impl TransportError {
         Self {
             message: message.into(),
             unknown_protocol: false,
+            inconclusive: false,
             temporary: false,
             source: None,
         }
@@ -33,6 +35,19 @@ impl TransportError {
     /// Returns whether the server was reached, but its response was not MCP.
     pub fn is_unknown_protocol(&self) -> bool {
         self.unknown_protocol
+    }
+
+    /// Marks the failure of a probe: the server was reached, and its response says nothing about its
+    /// revisions, as a status about load. Do not use it for missing credentials.
+    #[must_use]
+    pub fn as_inconclusive(mut self) -> Self {
+        self.inconclusive = true;
+        self
+    }
+
+    /// Returns whether the server was reached, and nothing is known about its revisions.
+    pub fn is_inconclusive(&self) -> bool {
+        self.inconclusive
     }
 
     /// Marks the failure as temporary: the peer was unreachable, too busy or interrupted, and the same

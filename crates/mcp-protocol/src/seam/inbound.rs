@@ -29,6 +29,12 @@ pub trait Inbound: Send + Sync + 'static {
         true
     }
 
+    /// Returns whether an error without an id belongs to the only request in flight, as before the
+    /// end of the handshake. Default: `false`.
+    fn takes_errors_without_id(&self) -> bool {
+        false
+    }
+
     /// Returns whether the negotiated revision has batches. Default: `false`.
     fn accepts_batches(&self) -> bool {
         false

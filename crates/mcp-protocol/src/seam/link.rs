@@ -54,6 +54,9 @@ pub struct Extras {
     pub headers: Vec<(String, String)>,
     /// Receives the id of the request.
     pub id: Option<SentId>,
+    /// How long a transport over HTTP waits for the response after it has sent the request;
+    /// authorization does not count.
+    pub response_timeout: Option<Duration>,
     /// Set for requests of the stateless revision.
     pub stateless: Option<StatelessRequest>,
 }

@@ -10,7 +10,7 @@ use mcp_types::{Implementation, ServerCapabilities};
 use crate::http_headers::HeaderParams;
 use crate::middleware::Layers;
 use crate::modern::CacheHint;
-use crate::{Reply, RequestContext, Revision, Session};
+use crate::{Reply, RequestContext, Revision, Session, Tolerance};
 
 /// A whole server, built by `mcp-server` and driven by a transport.
 ///
@@ -170,6 +170,8 @@ pub struct ServerFacts {
     pub lists: CacheHint,
     /// The cache hint for resource contents.
     pub reads: CacheHint,
+    /// How deviations of clients are handled.
+    pub tolerance: Arc<Tolerance>,
 }
 
 impl ServerFacts {
@@ -182,6 +184,7 @@ impl ServerFacts {
             revisions: Revision::ALL.to_vec(),
             lists: CacheHint::NONE,
             reads: CacheHint::NONE,
+            tolerance: Arc::default(),
         }
     }
 }

@@ -17,8 +17,8 @@ use crate::modern::{
 };
 use crate::sync::lock;
 use crate::{
-    Closed, Exchange, Inbound, Link, Payload, Reply, RequestContext, Revision, ServerFacts,
-    Service, downgrade, gate,
+    Closed, Deviation, Exchange, Inbound, Link, Payload, Reply, RequestContext, Revision,
+    ServerFacts, Service, downgrade, gate,
 };
 
 /// The server side of one connection: the handshake and the capability checks before a [`Service`].
@@ -72,11 +72,13 @@ impl ServerSession {
     pub fn stateless(service: Arc<dyn Service>, revision: Option<Revision>) -> Arc<Self> {
         let this = Self::create(service, true);
         if let Some(revision) = revision {
+            let facts = this.facts();
             let agreed = Agreed {
                 revision,
                 client: None,
                 principal: None,
-                offers: Offers::of(&this.facts().capabilities),
+                offers: Offers::of(&facts.capabilities),
+                tolerance: facts.tolerance,
             };
             let fresh = this.session.agreed.set(agreed);
             debug_assert!(fresh.is_ok(), "a new session has no negotiated revision");
@@ -171,6 +173,7 @@ impl ServerSession {
             method => match self.refusal(method) {
                 Some(error) => Reply::error(error),
                 None => {
+                    self.open_late(method);
                     let mut context = RequestContext::new(exchange, Arc::clone(&self.session));
                     if let Some(layered) = &self.layered {
                         context.add_layers(&layered.layers);
@@ -223,6 +226,7 @@ impl ServerSession {
             })),
             principal: link.and_then(|link| link.origin().principal.cloned()),
             offers,
+            tolerance: facts.tolerance,
         };
         if self.session.agreed.set(agreed).is_err() {
             return Reply::error(already_initialized());
@@ -259,18 +263,31 @@ impl ServerSession {
         })
     }
 
+    /// Opens the session, if `initialize` was answered.
+    fn open(&self) {
+        let phase = &self.session.phase;
+        let opened = phase.compare_exchange(ANSWERED, OPEN, Ordering::AcqRel, Ordering::Acquire);
+        if opened.is_ok() {
+            self.service.opened(&self.session);
+        }
+    }
+
+    /// Opens the session at the first request of a client that does not send
+    /// `notifications/initialized`, as happens behind some proxies.
+    fn open_late(&self, method: &str) {
+        if self.session.phase.load(Ordering::Acquire) == ANSWERED
+            && self
+                .session
+                .tolerates(Deviation::MissingInitialized, method)
+        {
+            self.open();
+        }
+    }
+
     /// Handles a notification behind the middleware.
     fn receive(&self, notification: &Notification<'_>) {
         if notification.method == method::NOTIFICATIONS_INITIALIZED {
-            let opened = self.session.phase.compare_exchange(
-                ANSWERED,
-                OPEN,
-                Ordering::AcqRel,
-                Ordering::Acquire,
-            );
-            if opened.is_ok() {
-                self.service.opened(&self.session);
-            }
+            self.open();
         } else if self.session.is_open() {
             if notification.method == method::NOTIFICATIONS_ROOTS_LIST_CHANGED {
                 self.session.forget_roots();

@@ -17,7 +17,7 @@ use crate::gate::Offers;
 use crate::modern::{ClientIdentity, RequestMeta};
 use crate::sync::lock;
 use crate::task::Task;
-use crate::{Budget, BudgetPermit, Delivery, Link, Principal, Revision};
+use crate::{Budget, BudgetPermit, Delivery, Deviation, Link, Principal, Revision, Tolerance};
 
 /// Maximum number of resource subscriptions of one session.
 const MAX_SUBSCRIPTIONS: usize = 1_024;
@@ -71,6 +71,7 @@ pub(super) struct Agreed {
     pub(super) client: Option<Arc<ClientIdentity>>,
     pub(super) principal: Option<Principal>,
     pub(super) offers: Offers,
+    pub(super) tolerance: Arc<Tolerance>,
 }
 
 impl Session {
@@ -94,12 +95,14 @@ impl Session {
         request_meta: RequestMeta,
         offers: Offers,
         principal: Option<Principal>,
+        tolerance: &Arc<Tolerance>,
     ) -> Arc<Self> {
         let agreed = Agreed {
             revision: request_meta.revision,
             client: Some(request_meta.client),
             principal,
             offers,
+            tolerance: Arc::clone(tolerance),
         };
         Arc::new(Self {
             phase: AtomicU8::new(OPEN),
@@ -114,8 +117,9 @@ impl Session {
         request_meta: RequestMeta,
         offers: Offers,
         link: Option<&Weak<dyn Link>>,
+        tolerance: &Arc<Tolerance>,
     ) -> Arc<Self> {
-        let session = Self::of_request(request_meta, offers, None);
+        let session = Self::of_request(request_meta, offers, None, tolerance);
         if let Some(link) = link {
             // The session is new.
             let _ = session.link.set(Weak::clone(link));
@@ -124,7 +128,7 @@ impl Session {
     }
 
     /// Creates the session of a stored task, which has no connection to a client.
-    pub fn of_task(task: &Task) -> Arc<Self> {
+    pub fn of_task(task: &Task, tolerance: &Arc<Tolerance>) -> Arc<Self> {
         let call = task.call();
         let request_meta = RequestMeta {
             revision: call.revision,
@@ -132,7 +136,7 @@ impl Session {
             log_level: call.log_level,
         };
         let offers = Offers::of(&ServerCapabilities::default());
-        Self::of_request(request_meta, offers, task.owner().cloned())
+        Self::of_request(request_meta, offers, task.owner().cloned(), tolerance)
     }
 
     /// Returns the negotiated revision; before `initialize`, the newest session-based revision.
@@ -163,6 +167,12 @@ impl Session {
         static NOTHING: LazyLock<ClientCapabilities> = LazyLock::new(ClientCapabilities::default);
         let client = self.agreed.get()?.client.as_ref();
         Some(client.map_or(&NOTHING, |client| &client.capabilities))
+    }
+
+    /// Returns whether a deviation of the client is tolerated; see [`Tolerance::admits`].
+    pub fn tolerates(&self, deviation: Deviation, detail: impl fmt::Display) -> bool {
+        let agreed = self.agreed.get();
+        agreed.is_some_and(|agreed| agreed.tolerance.admits(deviation, detail))
     }
 
     /// Returns whether the handshake is complete and the session has not ended.

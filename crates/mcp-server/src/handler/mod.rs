@@ -6,6 +6,7 @@ pub(crate) mod ctx;
 pub(crate) mod elicit;
 pub(crate) mod layered;
 pub(crate) mod media;
+mod nulls;
 pub(crate) mod output;
 pub(crate) mod server;
 #[cfg(feature = "log")]
@@ -18,12 +19,12 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mcp_jsonrpc::decode;
 use mcp_protocol::{BoxFuture, Reply, RequestContext};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use tracing::Instrument as _;
 
+use crate::handler::nulls::decode_arguments;
 use crate::handler::output::{Finish, IntoOutput, Kind};
 use crate::handler::server::CallServer;
 use crate::{HandlerError, Spec};
@@ -362,7 +363,7 @@ impl<S, T: DeserializeOwned + JsonSchema + Send + 'static> FromCall<S> for Args<
     const KEEPS_CONTEXT: bool = false;
 
     fn from_call(call: &Call<'_>, _state: &S) -> Extraction<Self> {
-        match decode(call.arguments) {
+        match decode_arguments(call.arguments) {
             Ok(arguments) => Extraction::Ready(Self(arguments)),
             Err(error) => Extraction::End(HandlerError::from_decode(&error)),
         }

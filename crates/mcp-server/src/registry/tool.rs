@@ -1,10 +1,13 @@
 //! Tools and their registration.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use mcp_jsonrpc::quote;
 use mcp_protocol::http_headers::HeaderParams;
 use mcp_protocol::middleware::SharedMiddleware;
+use mcp_protocol::{Deviation, Session};
 use mcp_schema::{Origin, Validator};
 #[cfg(feature = "tasks")]
 use mcp_types::ToolExecution;
@@ -15,7 +18,7 @@ use crate::handler::layered::layered;
 use crate::handler::output::{ForTool, OutputCheck};
 use crate::handler::{Erased, Handler, erase};
 use crate::registry::definition::{Visible, check_icons, shared_setters};
-use crate::schema::Output;
+use crate::schema::{Output, with_properties};
 #[cfg(feature = "tasks")]
 use crate::tasks::{TaskMode, TaskPolicy};
 use crate::{RegistrationError, Spec};
@@ -66,6 +69,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
 
     fn described(name: String, spec: Spec, keeps_context: bool, bind: Bind<S>) -> Self {
         let (input, schema) = match spec.input {
+            Some(input) if input.is_empty => (Input::None, input.schema),
             Some(input) if input.beyond_decoder.is_some() => (Input::Schema, input.schema),
             Some(input) => (Input::Decoder, input.schema),
             None => (Input::None, no_parameters()),
@@ -99,7 +103,8 @@ impl<S: Send + Sync + 'static> Tool<S> {
         let mut tool = Self::new(name, handler);
         tool.input = Input::Schema;
         match schema {
-            Value::Object(schema) if schema.get("type") == Some(&json!("object")) => {
+            Value::Object(mut schema) if schema.get("type") == Some(&json!("object")) => {
+                with_properties(&mut schema);
                 tool.definition.input_schema = schema;
             }
             _ => {
@@ -308,6 +313,7 @@ fn describe<S, M, H: Handler<ForTool, S, M>>(_: &H, spec: &mut Spec) -> bool {
 fn no_parameters() -> JsonObject {
     let mut schema = JsonObject::new();
     schema.insert("type".into(), "object".into());
+    with_properties(&mut schema);
     schema.insert("additionalProperties".into(), false.into());
     schema
 }
@@ -371,27 +377,44 @@ pub(crate) enum InputCheck {
 }
 
 impl InputCheck {
-    /// Checks arguments for what their decoder does not check.
-    pub(crate) fn check(&self, arguments: &str) -> Result<(), String> {
+    /// Checks arguments for what their decoder does not check. Returns the arguments for the
+    /// handler: optional members that are `null` and may not be `null` are absent.
+    pub(crate) fn check<'a>(
+        &self,
+        arguments: &'a str,
+        session: &Session,
+    ) -> Result<Cow<'a, str>, String> {
         match self {
-            Self::Decoder => Ok(()),
+            Self::Decoder => Ok(arguments.into()),
             Self::Empty => match mcp_jsonrpc::members(arguments).next() {
-                None => Ok(()),
+                None => Ok(arguments.into()),
                 Some(Ok((name, _))) => {
-                    let name: String = name.chars().take(64).collect();
-                    Err(format!("/{name}: the tool takes no arguments"))
+                    let name = quote(name, 64);
+                    // Hosts whose model APIs have no empty schema invent an argument.
+                    match session.tolerates(Deviation::UnexpectedArgument, name) {
+                        true => Ok("{}".into()),
+                        false => Err(format!("{name}: the tool takes no arguments")),
+                    }
                 }
                 Some(Err(error)) => Err(error.to_string()),
             },
             Self::Schema(validator, required) => {
                 let mut value: Value = mcp_jsonrpc::decode(arguments).map_err(|e| e.to_string())?;
-                // Models send `null` for omitted members, and decoders accept it as absent.
-                if let Value::Object(members) = &mut value {
-                    members.retain(|name, value| {
-                        !value.is_null() || required.iter().any(|known| known == name)
-                    });
+                let Err(violation) = validator.check(&value) else {
+                    return Ok(arguments.into());
+                };
+                // Models send `null` for omitted members.
+                let is_null = |value: &Value| value.is_null();
+                if let Value::Object(members) = &mut value
+                    && members.values().any(is_null)
+                {
+                    members.retain(|name, value| !is_null(value) || required.contains(name));
+                    let checked = validator.check(&value);
+                    return checked
+                        .map(|()| value.to_string().into())
+                        .map_err(|violation| violation.to_string());
                 }
-                validator.check(&value).map_err(|v| v.to_string())
+                Err(violation.to_string())
             }
         }
     }

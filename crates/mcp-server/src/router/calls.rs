@@ -66,11 +66,14 @@ impl Core {
             output: tool.output.clone(),
             rules: context.rules(),
         };
-        if let Err(problem) = tool.input.check(arguments) {
-            return Ok(Reply::Ready(
-                finish.finish(Err(HandlerError::arguments(problem))),
-            ));
-        }
+        let checked = match tool.input.check(arguments, context.session()) {
+            Ok(checked) => checked,
+            Err(problem) => {
+                return Ok(Reply::Ready(
+                    finish.finish(Err(HandlerError::arguments(problem))),
+                ));
+            }
+        };
         let binding = CallBinding {
             method: method::TOOLS_CALL,
             target: &target.name,
@@ -86,7 +89,7 @@ impl Core {
         } else {
             None
         };
-        let reply = Call::new(arguments, context, self).run(
+        let reply = Call::new(&checked, context, self).run(
             &*tool.run,
             binding.method,
             binding.target,

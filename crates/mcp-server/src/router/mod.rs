@@ -78,6 +78,7 @@ impl Core {
         facts.revisions.clone_from(&settings.revisions);
         facts.lists.clone_from(&settings.lists);
         facts.reads.clone_from(&settings.reads);
+        facts.tolerance = Arc::clone(&settings.tolerance);
         // A shared cache may hold only lists that are the same for all clients. Cursors are bound to
         // the principal, so lists of several pages are not.
         let size = settings.page_size;

@@ -39,6 +39,8 @@ enum Side {
 #[derive(Debug)]
 pub(crate) struct Input {
     pub(crate) schema: JsonObject,
+    /// Whether there are no members.
+    pub(crate) is_empty: bool,
     /// The first keyword that decoding does not enforce, with its location.
     pub(crate) beyond_decoder: Option<String>,
 }
@@ -82,7 +84,7 @@ pub(crate) fn input<T: JsonSchema>() -> Result<Input, SchemaError> {
 
 fn input_of(derived: &Derived) -> Result<Input, SchemaError> {
     let raw = derived.generate(Side::Input);
-    let mut beyond_decoder = unchecked::first(&raw);
+    let beyond_decoder = unchecked::first(&raw);
     let mut schema = raw;
     clean::clean(&mut schema, Side::Input);
     let schema = root::object(schema, Side::Input, &(derived.name)());
@@ -93,14 +95,24 @@ fn input_of(derived: &Derived) -> Result<Input, SchemaError> {
         ))
     })?;
     // The recommended schema of a tool without parameters (server/tools#tool).
-    if !schema.contains_key("properties") && !schema.contains_key("additionalProperties") {
+    let is_empty =
+        !schema.contains_key("properties") && !schema.contains_key("additionalProperties");
+    if is_empty {
         schema.insert("additionalProperties".to_owned(), Value::Bool(false));
-        beyond_decoder.get_or_insert_with(|| "\"additionalProperties\"".to_owned());
     }
+    with_properties(&mut schema);
     Ok(Input {
         schema,
+        is_empty,
         beyond_decoder,
     })
+}
+
+/// Adds `properties` if it is missing. The specification does not require it, but hosts and the APIs
+/// of models do.
+pub(crate) fn with_properties(schema: &mut JsonObject) {
+    let properties = schema.entry("properties");
+    properties.or_insert_with(|| Value::Object(JsonObject::new()));
 }
 
 /// Returns the schema of a structured output type.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::middleware::{Middleware, SharedMiddleware};
-use mcp_protocol::{IntoService, InvalidServer, Revision, Service};
+use mcp_protocol::{IntoService, InvalidServer, Revision, Service, Strictness, Tolerance};
 use mcp_types::{Icon, JsonObject};
 
 use super::Server;
@@ -284,6 +284,12 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// limit. Default: 10 minutes.
     pub fn deadline(self, deadline: impl Into<Option<Duration>>) -> Self {
         self.set(|settings| settings.deadline = deadline.into())
+    }
+
+    /// Sets whether harmless deviations of clients from the specification are tolerated; default:
+    /// yes. [`Deviation`](mcp_protocol::Deviation) lists them.
+    pub fn strictness(self, strictness: Strictness) -> Self {
+        self.set(|settings| settings.tolerance = Arc::new(Tolerance::new(strictness)))
     }
 
     /// Sets whether the server declares the logging capability. Without it, no log messages are

@@ -21,7 +21,7 @@ use std::time::Duration;
 use mcp_jsonrpc::{Notification, Request};
 use mcp_protocol::http_headers::HeaderParams;
 use mcp_protocol::middleware::Layers;
-use mcp_protocol::{Reply, RequestContext, ServerFacts, Service, Session};
+use mcp_protocol::{Reply, RequestContext, ServerFacts, Service, Session, Tolerance};
 
 use self::builder::ServerBuilder;
 use self::core::Core;
@@ -73,6 +73,11 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     /// the [`ChangeBus`](crate::ChangeBus); without a bus it is not needed.
     pub fn deliver(&self, change: &Change) {
         self.core.deliver(change);
+    }
+
+    /// Returns the strictness of the server, and the number of tolerated deviations of its clients.
+    pub fn tolerance(&self) -> &Tolerance {
+        &self.core.settings.tolerance
     }
 
     /// Returns the number of open subscriptions (`subscriptions/listen`, stateless revision).

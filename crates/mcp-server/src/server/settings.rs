@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{RequestContext, Revision};
+use mcp_protocol::{RequestContext, Revision, Tolerance};
 use mcp_types::{Implementation, JsonObject};
 
 use crate::round_trip::StateKeys;
@@ -47,6 +47,7 @@ pub(crate) struct Settings {
     pub(crate) reads: CacheHint,
     pub(crate) keys: Arc<StateKeys>,
     pub(crate) bus: Option<Arc<dyn ChangeBus>>,
+    pub(crate) tolerance: Arc<Tolerance>,
     pub(super) guards: Vec<RequestCheck>,
 }
 
@@ -67,6 +68,7 @@ impl Settings {
             reads: CacheHint::NONE,
             keys: Arc::new(StateKeys::random()),
             bus: None,
+            tolerance: Arc::default(),
             guards: Vec::new(),
         }
     }

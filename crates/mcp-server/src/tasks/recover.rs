@@ -97,7 +97,7 @@ impl Core {
         config: &Arc<TaskConfig>,
         runtime: &Handle,
     ) {
-        let session = Session::of_task(&task);
+        let session = Session::of_task(&task, &self.settings.tolerance);
         let tools = self.tools.snapshot();
         let tool = tools.get(&task.call().target, &session);
         let id = short_id(task.id()).to_owned();

@@ -65,7 +65,10 @@ impl Core {
             Execution::Task { ttl } => {
                 // The client accepts a result or a task; for invalid arguments no task is created.
                 if context.rules().stateless
-                    && let Err(problem) = invocation.tool.input.check(invocation.arguments)
+                    && let Err(problem) = invocation
+                        .tool
+                        .input
+                        .check(invocation.arguments, context.session())
                 {
                     let problem = Err(HandlerError::arguments(problem));
                     let outcome = finish(invocation.tool, context.rules()).finish(problem);
@@ -144,10 +147,13 @@ impl Core {
             ..
         } = *invocation;
         let finish = finish(tool, context.rules());
-        if let Err(problem) = tool.input.check(arguments) {
-            let problem = Err(HandlerError::arguments(problem));
-            return Ok(Reply::Ready(finish.finish(problem)));
-        }
+        let checked = match tool.input.check(arguments, context.session()) {
+            Ok(checked) => checked,
+            Err(problem) => {
+                let problem = Err(HandlerError::arguments(problem));
+                return Ok(Reply::Ready(finish.finish(problem)));
+            }
+        };
         let runtime = runtime()?;
         let mut new_task = NewTask::new(self, invocation, context, None)?;
         let binding = CallBinding {
@@ -167,7 +173,7 @@ impl Core {
              pending input",
             ));
         };
-        let call = Call::new(arguments, new_task.context.clone(), self);
+        let call = Call::new(&checked, new_task.context.clone(), self);
         let handler = match call.run(&*tool.run, binding.method, binding.target, finish) {
             Reply::Pending(handler) => handler,
             reply => return Ok(reply),
@@ -395,10 +401,11 @@ pub(super) async fn run(
     runtime: Handle,
 ) -> Outcome {
     let finish = finish(&tool, context.rules());
-    if let Err(problem) = tool.input.check(&arguments) {
-        return finish.finish(Err(HandlerError::arguments(problem)));
-    }
-    match Call::new(&arguments, context, &core).run(
+    let checked = match tool.input.check(&arguments, context.session()) {
+        Ok(checked) => checked,
+        Err(problem) => return finish.finish(Err(HandlerError::arguments(problem))),
+    };
+    match Call::new(&checked, context, &core).run(
         &*tool.run,
         method::TOOLS_CALL,
         &tool.definition.name,

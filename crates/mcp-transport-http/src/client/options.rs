@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_protocol::MuxLimits;
+use mcp_protocol::{MuxLimits, Strictness};
 
 /// Limits and timeouts of one connection. Each has a default. Everything is limited except the time
 /// until a response arrives: the caller limits that.
@@ -27,6 +27,7 @@ pub struct ClientOptions {
     pub(crate) close_timeout: Duration,
     pub(crate) idle_connections: usize,
     pub(crate) idle_timeout: Duration,
+    pub(crate) strictness: Strictness,
 }
 
 /// When to reconnect an interrupted event stream.
@@ -80,6 +81,7 @@ impl Default for ClientOptions {
             close_timeout: Duration::from_secs(2),
             idle_connections: 64,
             idle_timeout: Duration::from_secs(60),
+            strictness: Strictness::default(),
         }
     }
 }
@@ -134,6 +136,14 @@ impl ClientOptions {
     #[must_use]
     pub fn with_max_restored_subscriptions(mut self, subscriptions: usize) -> Self {
         self.restored = subscriptions;
+        self
+    }
+
+    /// Sets whether the response to a request may arrive on the GET stream after the server has
+    /// answered the request itself with 202; default: yes. The specification does not allow it.
+    #[must_use]
+    pub fn with_strictness(mut self, strictness: Strictness) -> Self {
+        self.strictness = strictness;
         self
     }
 

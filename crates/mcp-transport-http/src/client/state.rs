@@ -3,6 +3,7 @@
 use std::fmt;
 use std::pin::pin;
 use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
 
 use futures_util::future::{Either, select};
 
@@ -120,6 +121,23 @@ impl ClientState {
             kind,
             session: session.id.clone(),
             revision: self.sessions.revision(),
+            ..OutgoingRequest::default()
+        };
+        self.http.send(&request).await
+    }
+
+    /// Sends a message of the stateless revision with the headers that repeat values of its body.
+    /// `limit` is the time until the head of the response.
+    pub(crate) async fn post_stateless(
+        &self,
+        headers: HeaderMap,
+        message: Bytes,
+        limit: Option<Duration>,
+    ) -> Result<Response<ResponseBody>, SendError> {
+        let request = OutgoingRequest {
+            kind: RequestKind::Post(message),
+            stateless_headers: headers,
+            limit,
             ..OutgoingRequest::default()
         };
         self.http.send(&request).await

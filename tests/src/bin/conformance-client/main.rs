@@ -8,10 +8,10 @@ mod modern;
 
 use std::time::Duration;
 
-use mcp_client::{Client, ClientBuilder, Negotiation};
+use mcp_client::{Client, ClientBuilder, Negotiation, Strictness};
 use mcp_protocol::Revision;
 use mcp_skills::RemoteSkills;
-use mcp_transport_http::HttpTransport;
+use mcp_transport_http::{ClientOptions, HttpTransport};
 use serde_json::{Value, json};
 
 /// Less than the 30 seconds after which the suite kills the client.
@@ -56,12 +56,15 @@ impl Task {
             Negotiation::Legacy
         };
         Client::builder("conformance-client", env!("CARGO_PKG_VERSION"))
+            .strictness(Strictness::Strict)
             .revision(self.revision)
             .negotiation(negotiation)
     }
 
     async fn connect(&self, builder: ClientBuilder) -> Result<Client, Fault> {
-        Ok(builder.connect(HttpTransport::new(&self.url)?).await?)
+        let options = ClientOptions::new().with_strictness(Strictness::Strict);
+        let http = HttpTransport::new(&self.url)?.options(options);
+        Ok(builder.connect(http).await?)
     }
 
     async fn run(&self) -> Result<(), Fault> {

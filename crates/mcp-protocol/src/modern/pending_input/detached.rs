@@ -14,7 +14,9 @@ use mcp_types::JsonObject;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{CallState, MAX_REQUESTS, PendingInput, State, fingerprint, input_request};
+use super::{
+    CallState, MAX_REQUESTS, PendingInput, State, fingerprint, input_request, with_problem,
+};
 use crate::AskError;
 use crate::sync::lock;
 
@@ -151,8 +153,9 @@ impl PendingInput {
         params: Option<Value>,
         fits: impl Fn(&T) -> Result<(), String>,
     ) -> Result<T, AskError> {
-        let request = input_request(method, params);
+        let mut request = input_request(method, params);
         let fingerprint = fingerprint(&request);
+        let original = request.clone();
         let mut tries = 1;
         loop {
             let answer = self.put(key, &fingerprint, &request).await?;
@@ -172,6 +175,7 @@ impl PendingInput {
                 return Err(AskError::BadAnswer(problem));
             }
             tries += 1;
+            request = with_problem(&original, &problem);
         }
     }
 

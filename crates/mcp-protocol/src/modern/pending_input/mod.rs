@@ -68,6 +68,8 @@ pub struct CallState {
 pub enum PendingInputError {
     /// The call has too many round trips.
     RoundTrips(u32),
+    /// The last of too many round trips had a response that does not fit its input request.
+    Unfit(u32, String),
     /// The round trip has too many input requests.
     Requests(usize),
     /// The client answered the last input requests, but the handler sent different ones.
@@ -78,6 +80,11 @@ impl fmt::Display for PendingInputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::RoundTrips(limit) => write!(f, "the call took more than {limit} round trips"),
+            Self::Unfit(limit, problem) => write!(
+                f,
+                "the call took more than {limit} round trips; the last response of the client does \
+                 not match the request: {problem}"
+            ),
             Self::Requests(limit) => {
                 write!(f, "the call sent more than {limit} input requests at once")
             }
@@ -120,6 +127,8 @@ struct State {
     running_steps: usize,
     run: Option<Waker>,
     failed: Option<PendingInputError>,
+    /// Why a response of this request does not fit.
+    unfit: Option<String>,
     detach_state: DetachState,
     live: Option<Box<DetachedState>>,
 }
@@ -137,13 +146,15 @@ impl PendingInput {
             running_steps: 0,
             run: None,
             failed: None,
+            unfit: None,
             detach_state: DetachState::default(),
             live: None,
         })))
     }
 
     /// Adds an input request, and completes with the response decoded by `read`. Without a response,
-    /// or if `read` returns `None`, it does not complete: [`SuspendableHandler`] stops the handler.
+    /// or if `read` returns an error, it does not complete: [`SuspendableHandler`] stops the handler. The
+    /// error is added to the message of the next input request.
     ///
     /// # Cancel safety
     /// Dropping the future withdraws the input request.
@@ -152,7 +163,7 @@ impl PendingInput {
         key: Option<&str>,
         method: &'static str,
         params: Option<Value>,
-        read: impl Fn(Value) -> Option<T> + Send,
+        read: impl Fn(Value) -> Result<T, String> + Send,
     ) -> impl Future<Output = T> + Send
     where
         T: Send,
@@ -170,10 +181,16 @@ impl PendingInput {
             }
             let mut state = lock(&asking.pending.0);
             let key = state.key(name.as_deref(), &fingerprint);
-            if let Some(answer) = state.answer(&key, &fingerprint, &read) {
-                return Poll::Ready(answer);
-            }
-            let run = state.open(key.clone(), request.clone());
+            let request = match state.answer(&key, &fingerprint, &read) {
+                Some(Ok(answer)) => return Poll::Ready(answer),
+                Some(Err(problem)) => {
+                    let request = with_problem(&request, &problem);
+                    state.unfit = Some(problem);
+                    request
+                }
+                None => request.clone(),
+            };
+            let run = state.open(key.clone(), request);
             drop(state);
             asking.key = Some(key);
             if let Some(run) = run {
@@ -245,22 +262,25 @@ impl State {
         &mut self,
         key: &str,
         fingerprint: &str,
-        read: &impl Fn(Value) -> Option<T>,
-    ) -> Option<T> {
+        read: &impl Fn(Value) -> Result<T, String>,
+    ) -> Option<Result<T, String>> {
         if let Some((known, value)) = self.call_state.answers.get(key)
             && known == fingerprint
-            && let Some(answer) = read(value.clone())
+            && let Ok(answer) = read(value.clone())
         {
-            return Some(answer);
+            return Some(Ok(answer));
         }
         let value = self.responses.get(key)?.clone();
-        let answer = read(value.clone())?;
+        let answer = match read(value.clone()) {
+            Ok(answer) => answer,
+            Err(problem) => return Some(Err(problem)),
+        };
         self.responses.remove(key);
         self.call_state
             .answers
             .insert(key.to_owned(), (fingerprint.to_owned(), value));
         self.advanced = true;
-        Some(answer)
+        Some(Ok(answer))
     }
 
     fn open(&mut self, key: String, request: Value) -> Option<Waker> {
@@ -286,10 +306,15 @@ impl State {
         let mut call_state = std::mem::take(&mut self.call_state);
         call_state.round_trips += 1;
         if call_state.round_trips > MAX_ROUND_TRIPS {
-            return Err(PendingInputError::RoundTrips(MAX_ROUND_TRIPS));
+            return Err(match self.unfit.take() {
+                Some(problem) => PendingInputError::Unfit(MAX_ROUND_TRIPS, problem),
+                None => PendingInputError::RoundTrips(MAX_ROUND_TRIPS),
+            });
         }
         call_state.open = self.open.keys().cloned().collect();
-        let needed = !call_state.answers.is_empty() || !call_state.steps.is_empty();
+        // The state counts responses that do not fit, so that they are not requested without end.
+        let needed =
+            !call_state.answers.is_empty() || !call_state.steps.is_empty() || self.unfit.is_some();
         Ok(InputRequired {
             requests: std::mem::take(&mut self.open),
             call_state: needed.then_some(call_state),
@@ -354,6 +379,16 @@ fn input_request(method: &str, params: Option<Value>) -> Value {
     let mut request = json!({ "method": method });
     if let Some(params) = params {
         request["params"] = params;
+    }
+    request
+}
+
+/// Adds the reason why the last response does not fit to the message of an elicitation.
+fn with_problem(request: &Value, problem: &str) -> Value {
+    let mut request = request.clone();
+    if let Some(Value::String(message)) = request.pointer_mut("/params/message") {
+        message.push_str("\n\nThe last answer does not fit: ");
+        message.push_str(problem);
     }
     request
 }

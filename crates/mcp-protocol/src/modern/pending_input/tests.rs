@@ -11,8 +11,9 @@ use crate::{BoxFuture, Outcome, Payload};
 
 const ROOTS: &str = method::ROOTS_LIST;
 
-fn text(value: Value) -> Option<String> {
-    value.as_str().map(str::to_owned)
+fn text(value: Value) -> Result<String, String> {
+    let text = value.as_str().map(str::to_owned);
+    text.ok_or_else(|| "expected a string".to_owned())
 }
 
 #[expect(

@@ -10,7 +10,6 @@ use crate::client::wire::connection::SendError;
 use bytes::Bytes;
 use mcp_jsonrpc::{ErrorObject, RequestId, quote, write_request};
 use mcp_protocol::{CallError, TransportError};
-use mcp_types::method;
 
 /// A request without a response.
 #[derive(Debug)]
@@ -57,29 +56,6 @@ impl From<SendError> for CallFailure {
 
 pub(crate) fn failed(error: TransportError) -> CallError {
     CallError::Failed(Arc::new(error))
-}
-
-/// Returns whether a request can be repeated although it may have been executed. Unknown methods
-/// cannot.
-pub(crate) fn is_repeatable(method: &str) -> bool {
-    matches!(
-        method,
-        method::PING
-            | method::COMPLETION_COMPLETE
-            | method::LOGGING_SET_LEVEL
-            | method::PROMPTS_GET
-            | method::PROMPTS_LIST
-            | method::RESOURCES_LIST
-            | method::RESOURCES_READ
-            | method::RESOURCES_SUBSCRIBE
-            | method::RESOURCES_TEMPLATES_LIST
-            | method::RESOURCES_UNSUBSCRIBE
-            | method::SERVER_DISCOVER
-            | method::TASKS_GET
-            | method::TASKS_LIST
-            | method::TASKS_RESULT
-            | method::TOOLS_LIST
-    )
 }
 
 pub(crate) fn may_have_run(error: TransportError, method: &str) -> TransportError {

@@ -4,6 +4,7 @@ pub(crate) mod failure;
 pub(crate) mod pending;
 pub(crate) mod read;
 pub(crate) mod refusal;
+mod repeat;
 pub(crate) mod resume;
 pub(crate) mod start;
 pub(crate) mod stateless;

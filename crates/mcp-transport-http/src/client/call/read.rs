@@ -8,7 +8,7 @@ use crate::client::wire::body::{ContentKind, EventReader};
 use crate::http_service::{BodyTooLarge, ResponseBody, error_chain};
 use bytes::Bytes;
 use http::{Response, StatusCode};
-use mcp_protocol::{Answer, CallError};
+use mcp_protocol::{Answer, CallError, Strictness};
 use mcp_types::method;
 
 pub(crate) async fn read(
@@ -20,6 +20,10 @@ pub(crate) async fn read(
         return Box::pin(refused(context, response)).await;
     }
     if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
+        if context.session.id.is_some() && context.state.options.strictness != Strictness::Strict {
+            // Some servers send all responses on the GET stream.
+            Box::pin(context.state.listening.ended()).await;
+        }
         let problem = format!(
             "answered {} with {status}, which is only valid for notifications and responses",
             context.method
@@ -76,6 +80,12 @@ fn stateless_refusal(
         return Ok(Err(error));
     }
     let error = refusal.error(context.state, context.session, context.method);
+    let is_probe = context.method == method::SERVER_DISCOVER;
+    let error = match status.as_u16() {
+        401 | 407 => error,
+        _ if is_probe => error.as_inconclusive(),
+        _ => error,
+    };
     Err(if is_about_message {
         CallFailure::failed(error.as_unknown_protocol())
     } else if is_retryable(status) {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::client::call::repeat::is_repeatable;
 use crate::client::session::current::Session;
 use crate::client::state::ClientState;
 use crate::client::wire::MAX_QUOTED;
@@ -120,7 +121,7 @@ impl Refusal {
                 quote(&redact(challenge, state, session), MAX_QUOTED)
             ));
         }
-        if let Some(advice) = self.advice() {
+        if let Some(advice) = self.advice(what) {
             add(&advice);
         }
         let error = TransportError::new(text);
@@ -130,7 +131,7 @@ impl Refusal {
         }
     }
 
-    fn advice(&self) -> Option<String> {
+    fn advice(&self, what: &str) -> Option<String> {
         let advice = match self.status.as_u16() {
             401 => {
                 "set a token with HttpTransport::bearer, or an authorizer such as mcp_auth::OAuth with \
@@ -150,11 +151,17 @@ impl Refusal {
                     None => "try again later".to_owned(),
                 });
             }
-            500..=599 => "the server failed; it may have executed the request",
+            500..=599 if has_effect(what) => "the server failed; it may have executed the request",
+            500..=599 => "the server failed",
             _ => return None,
         };
         Some(advice.to_owned())
     }
+}
+
+/// Returns whether a method, or another purpose of a message, may have an effect.
+fn has_effect(what: &str) -> bool {
+    what.contains('/') && !is_repeatable(what)
 }
 
 /// Returns whether a status says that the server does not know this session: 404 for a request with

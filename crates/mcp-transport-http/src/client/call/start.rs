@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::client::call::failure::{CallFailure, failed, is_repeatable, may_have_run};
+use crate::client::call::failure::{CallFailure, failed, may_have_run};
 use crate::client::call::pending::attempt;
+use crate::client::call::repeat::is_repeatable;
 use crate::client::call::stateless;
 use crate::client::session::initialize;
 use crate::client::state::ClientState;
@@ -30,7 +31,15 @@ pub(crate) fn start(
             Some(request) => {
                 let headers = stateless::headers(method, request, extras.headers);
                 let headers = headers.map_err(failed)?;
-                stateless::run(&state, method, params, headers, extras.id).await
+                stateless::run(
+                    &state,
+                    method,
+                    params,
+                    headers,
+                    extras.response_timeout,
+                    extras.id,
+                )
+                .await
             }
             None => run(&state, method, params).await,
         }

@@ -8,14 +8,17 @@
 //! [spec]: https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#request-metadata
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use mcp_protocol::{Answer, CallError, SentId, StatelessRequest, TransportError, http_headers};
-use tokio::time::sleep;
+use mcp_types::method;
+use tokio::time::{sleep, timeout};
 
-use crate::client::call::failure::{CallFailure, failed, is_repeatable, may_have_run};
+use crate::client::call::failure::{CallFailure, ResponseContext, failed, may_have_run};
 use crate::client::call::pending::PendingRequest;
 use crate::client::call::read::read;
+use crate::client::call::repeat::is_repeatable;
 use crate::client::session::current::Session;
 use crate::client::state::ClientState;
 use crate::headers::PROTOCOL_VERSION;
@@ -67,6 +70,7 @@ pub(crate) async fn run(
     method: &'static str,
     params: Option<Vec<u8>>,
     headers: HeaderMap,
+    response_timeout: Option<Duration>,
     id: Option<SentId>,
 ) -> Result<Answer, CallError> {
     let no_session = Arc::new(Session {
@@ -83,8 +87,9 @@ pub(crate) async fn run(
         let context = pending.context;
         let message = context.message(params.as_deref());
         let exchange = async {
-            let response = state.post_without_session(headers.clone(), message).await?;
-            read(&context, response).await
+            let post = state.post_stateless(headers.clone(), message, response_timeout);
+            let response = post.await?;
+            within(&context, response_timeout, read(&context, response)).await
         };
         match pending.answered_by(exchange).await {
             Ok(answer) => return Ok(answer),
@@ -95,11 +100,37 @@ pub(crate) async fn run(
                 may_wait = false;
             }
             Err(CallFailure::ResponseLost(error)) => {
-                return Err(failed(may_have_run(error, method)));
+                return Err(failed(match method {
+                    method::SERVER_DISCOVER => error.as_inconclusive(),
+                    method if is_repeatable(method) => error,
+                    method => may_have_run(error, method),
+                }));
             }
             Err(failure) => return Err(failure.into_error(NO_SESSION)),
         }
     }
+}
+
+/// Waits for the response, up to the limit of the request.
+async fn within<T>(
+    context: &ResponseContext<'_>,
+    limit: Option<Duration>,
+    response: impl Future<Output = Result<T, CallFailure>>,
+) -> Result<T, CallFailure> {
+    let Some(limit) = limit else {
+        return response.await;
+    };
+    let done = timeout(limit, response).await;
+    done.unwrap_or_else(|_| {
+        let problem = format!(
+            "did not answer {} within {} s",
+            context.method,
+            limit.as_secs_f64()
+        );
+        Err(CallFailure::ResponseLost(
+            context.error(&problem).as_temporary(),
+        ))
+    })
 }
 
 #[cfg(test)]

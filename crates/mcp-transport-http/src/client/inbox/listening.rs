@@ -42,6 +42,12 @@ impl Listening {
         let _ = self.state.subscribe().wait_for(is_on).await;
     }
 
+    /// Completes when the state is not `On`. Cancel safe.
+    pub(crate) async fn ended(&self) {
+        let is_off = |state: &ListenState| *state != ListenState::On;
+        let _ = self.state.subscribe().wait_for(is_off).await;
+    }
+
     pub(crate) fn set_answered(&self) {
         self.answered.send_replace(true);
     }

@@ -202,6 +202,10 @@ impl Inbound for ForwardInbound {
         self.0.answers()
     }
 
+    fn takes_errors_without_id(&self) -> bool {
+        self.0.takes_errors_without_id()
+    }
+
     fn accepts_batches(&self) -> bool {
         self.0.accepts_batches()
     }

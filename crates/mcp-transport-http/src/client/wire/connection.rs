@@ -2,11 +2,13 @@
 
 use mcp_jsonrpc::quote;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, LOCATION, USER_AGENT};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, request};
 use mcp_protocol::TransportError;
+use tokio::time::timeout;
 
 use crate::client::wire::MAX_QUOTED;
 use crate::client::wire::authorize::{AfterRefusal, Authorize};
@@ -41,6 +43,8 @@ pub(crate) struct OutgoingRequest {
     pub(crate) revision: Option<&'static str>,
     /// Headers that repeat values of the body.
     pub(crate) stateless_headers: HeaderMap,
+    /// The time until the head of a response.
+    pub(crate) limit: Option<Duration>,
 }
 
 #[derive(Default)]
@@ -104,7 +108,15 @@ impl HttpConnection {
         let mut redirects = 0;
         loop {
             let (http_request, sent) = self.request(request, &target).await?;
-            let response = self.service.send(http_request).await;
+            let response = self.service.send(http_request);
+            let response = match request.limit {
+                None => response.await,
+                Some(limit) => timeout(limit, response).await.map_err(|_| {
+                    let limit = limit.as_secs_f64();
+                    let problem = format!("{target} did not answer within {limit} s");
+                    SendError::Interrupted(TransportError::new(problem).as_temporary())
+                })?,
+            };
             let response = response.map_err(|error| broken(request, &target, error))?;
             let (head, body) = response.into_parts();
             if let (Some(authorizer), Some(sent)) = (&self.authorize, sent) {

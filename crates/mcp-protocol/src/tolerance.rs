@@ -1,0 +1,100 @@
+//! Tolerance for peers that deviate from the specification where that is harmless.
+//!
+//! What is sent always follows the specification. What is received is checked where laxness would
+//! be unsafe: ids, sizes, headers against the body, authorization. Everything else is listed in
+//! [`Deviation`].
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Whether harmless deviations of the peer from the specification are tolerated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Strictness {
+    /// Harmless deviations are tolerated, counted, and logged once. The default.
+    #[default]
+    Tolerant,
+    /// Every deviation is an error. For test suites.
+    Strict,
+}
+
+/// A harmless deviation of the peer from the specification.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Deviation {
+    /// A client sent a request after `initialize` without `notifications/initialized`.
+    MissingInitialized,
+    /// A client sent an argument to a tool without arguments; it is ignored.
+    UnexpectedArgument,
+    /// A client answered a form with `null` for a field; the field counts as missing.
+    NullFormField,
+    /// A client answered a form with a field that is not in the form; it is ignored.
+    ExtraFormField,
+    /// A server sent an element of a list that cannot be decoded; it is left out.
+    MalformedElement,
+    /// A server sent a descriptive member that cannot be decoded, such as an icon or the version of
+    /// its name; it is left out.
+    MalformedDecoration,
+    /// A server sent a tool result without `content`; it is empty.
+    MissingContent,
+    /// A server answered `initialize` with an unknown older revision; the oldest known one is used.
+    UnknownRevision,
+    /// A server ended a list with an empty cursor.
+    EmptyCursor,
+    /// A server repeated the cursor of a list; the pages until then are the list.
+    RepeatedCursor,
+    /// A server declares resources, and does not know `resources/templates/list`; the list is empty.
+    UnknownTemplates,
+}
+
+impl Deviation {
+    const COUNT: usize = Self::UnknownTemplates as usize + 1;
+}
+
+/// The [`Strictness`] of one server or client, and the number of tolerated deviations.
+#[derive(Default)]
+pub struct Tolerance {
+    strictness: Strictness,
+    counts: [AtomicU64; Deviation::COUNT],
+}
+
+impl Tolerance {
+    /// Creates the tolerance of one server or client.
+    pub fn new(strictness: Strictness) -> Self {
+        Self {
+            strictness,
+            counts: Default::default(),
+        }
+    }
+
+    /// Returns the strictness.
+    pub fn strictness(&self) -> Strictness {
+        self.strictness
+    }
+
+    /// Returns how often a deviation was tolerated.
+    pub fn count(&self, deviation: Deviation) -> u64 {
+        self.counts[deviation as usize].load(Ordering::Relaxed)
+    }
+
+    /// Returns whether a deviation is tolerated. If so, counts it, and logs the first one of its
+    /// kind with `detail`.
+    #[cold]
+    pub fn admits(&self, deviation: Deviation, detail: impl fmt::Display) -> bool {
+        if self.strictness == Strictness::Strict {
+            return false;
+        }
+        if self.counts[deviation as usize].fetch_add(1, Ordering::Relaxed) == 0 {
+            tracing::warn!(?deviation, %detail, "the peer deviates from the specification; tolerated");
+        }
+        true
+    }
+}
+
+impl fmt::Debug for Tolerance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tolerance")
+            .field("strictness", &self.strictness)
+            .finish_non_exhaustive()
+    }
+}
