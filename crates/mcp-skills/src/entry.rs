@@ -151,6 +151,8 @@ impl SkillEntry {
         let Manifest::Files(files) = &self.resources else {
             return Ok(());
         };
+        check_size(files.iter().map(|file| file.size))
+            .map_err(|problem| SkillError::new(SkillErrorKind::TooLarge, &self.uri, problem))?;
         let mut uris = BTreeSet::new();
         for file in files {
             let inside = file
@@ -185,8 +187,7 @@ impl SkillEntry {
                 "the list of files lacks the SKILL.md".to_owned(),
             );
         }
-        check_size(files.iter().map(|file| file.size))
-            .map_err(|problem| SkillError::new(SkillErrorKind::TooLarge, &self.uri, problem))
+        Ok(())
     }
 }
 

@@ -20,6 +20,9 @@ const MAX_PAGES: usize = 1_000;
 /// Maximum number of skills of a server.
 const MAX_SKILLS: usize = 10_000;
 
+/// Maximum size of all entries of a server together, in bytes of JSON: 32 MiB.
+const MAX_LIST_BYTES: usize = 32 << 20;
+
 /// The skills of one server.
 ///
 /// A skill is a set of instructions that the server wrote for a model. Show the user its name, description and server before a
@@ -77,27 +80,34 @@ impl RemoteSkills {
     /// Lists all skills. Only entries are transferred, no files.
     ///
     /// # Errors
-    /// The server rejects the request, or returns more than 10,000 skills or 1,000 pages. An entry that is malformed is
-    /// in [`SkillList::rejected`].
+    /// The server rejects the request, or returns more than 10,000 skills, 32 MiB of entries or 1,000 pages. An entry that
+    /// is malformed is in [`SkillList::rejected`].
     pub async fn list(&self) -> Result<SkillList, Error> {
         let mut list = SkillList {
             skills: Vec::new(),
             rejected: Vec::new(),
         };
-        let mut cursor = None;
+        let (mut cursor, mut entries, mut bytes) = (None, 0, 0);
         for _ in 0..MAX_PAGES {
             let page = self
                 .client
                 .request::<ListSkills>(&requests::Page { cursor })
                 .await?;
+            entries += page.skills.len();
+            bytes += page
+                .skills
+                .iter()
+                .map(|entry| entry.get().len())
+                .sum::<usize>();
+            if entries > MAX_SKILLS || bytes > MAX_LIST_BYTES {
+                return Err(Error::TooMany { limit: MAX_SKILLS });
+            }
             for entry in page.skills {
+                let entry = serde_json::from_str(entry.get()).unwrap_or_default();
                 match read_entry(entry) {
                     Ok(skill) => list.skills.push(skill),
                     Err(rejected) => list.rejected.push(rejected),
                 }
-            }
-            if list.skills.len() + list.rejected.len() > MAX_SKILLS {
-                return Err(Error::TooMany { limit: MAX_SKILLS });
             }
             match page.next_cursor {
                 Some(next) if !next.is_empty() => cursor = Some(next),

@@ -3,6 +3,7 @@
 use mcp_types::method::Request;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Page {
@@ -15,11 +16,11 @@ pub(super) struct Uri {
     pub(super) uri: String,
 }
 
-/// Entries are decoded one by one, so that a malformed one does not hide the others.
+/// Entries are decoded one by one, so that a malformed one does not hide the others, and only as many as the client reads.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Skills {
-    pub(super) skills: Vec<Value>,
+    pub(super) skills: Vec<Box<RawValue>>,
     pub(super) next_cursor: Option<String>,
 }
 

@@ -148,7 +148,8 @@ pub(super) fn all_in(root: &Path) -> Result<Vec<Skill>, SkillError> {
     let mut skills = Vec::new();
     let mut folders = vec![(root.to_owned(), String::new(), 0)];
     while let Some((folder, path, depth)) = folders.pop() {
-        for (name, entry) in children(&folder)? {
+        for child in children(&folder)? {
+            let (name, entry) = child?;
             if !entry.is_dir() {
                 continue;
             }
@@ -177,7 +178,8 @@ fn read_files(root: &Path) -> Result<BTreeMap<String, Vec<u8>>, SkillError> {
     let mut bytes = 0;
     let mut folders = vec![(root.to_owned(), String::new(), 0)];
     while let Some((folder, path, depth)) = folders.pop() {
-        for (name, entry) in children(&folder)? {
+        for child in children(&folder)? {
+            let (name, entry) = child?;
             let path = format!("{path}{name}");
             if entry.is_dir() {
                 if depth == MAX_DEPTH {
@@ -218,29 +220,32 @@ fn read_files(root: &Path) -> Result<BTreeMap<String, Vec<u8>>, SkillError> {
     Ok(files)
 }
 
-/// The files and folders in a folder, without those whose name begins with a dot.
+/// The files and folders in a folder, without those whose name begins with a dot. They are read one by one, so that a
+/// limit ends the reading of a large folder.
 ///
 /// # Errors
 /// One of them is a symbolic link, which could lead out of the folder, or another special file.
-fn children(folder: &Path) -> Result<Vec<(String, PathBuf)>, SkillError> {
+fn children(
+    folder: &Path,
+) -> Result<impl Iterator<Item = Result<(String, PathBuf), SkillError>>, SkillError> {
     let problem = |error: std::io::Error| failed(folder, error.to_string());
-    let mut children = Vec::new();
-    for entry in fs::read_dir(folder).map_err(problem)? {
+    let entries = fs::read_dir(folder).map_err(problem)?;
+    let child = move |entry: std::io::Result<fs::DirEntry>| {
         let entry = entry.map_err(problem)?;
         let name = entry.file_name().into_string();
         let name = name
             .map_err(|name| failed(&folder.join(name), "the file name is not UTF-8".to_owned()))?;
         if name.starts_with('.') {
-            continue;
+            return Ok(None);
         }
         let kind = entry.file_type().map_err(problem)?;
         if !kind.is_file() && !kind.is_dir() {
             let problem = "symbolic links and special files are not allowed in skills";
             return Err(failed(&entry.path(), problem.to_owned()));
         }
-        children.push((name, entry.path()));
-    }
-    Ok(children)
+        Ok(Some((name, entry.path())))
+    };
+    Ok(entries.filter_map(move |entry| child(entry).transpose()))
 }
 
 fn failed(path: &Path, problem: String) -> SkillError {
