@@ -200,7 +200,7 @@ impl ClientOptions {
     }
 
     /// Sets the longest `Retry-After` that the client waits for before it repeats a request, once.
-    /// Default: 5 s. Tool calls are never repeated.
+    /// The header is a number of seconds or a date. Default: 5 s. Tool calls are never repeated.
     #[must_use]
     pub fn with_max_retry_after(mut self, longest: Duration) -> Self {
         self.retry_after = longest;

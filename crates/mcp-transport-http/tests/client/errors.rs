@@ -162,7 +162,11 @@ async fn a_busy_server_is_retried_once_after_its_delay() {
         let began = Instant::now();
         let again = pair.server.expect(method::TOOLS_LIST).await;
         assert_eq!(began.elapsed(), Duration::from_secs(4));
-        busy(again, "1");
+        let dates = [
+            ("date", "Sun, 06 Nov 1994 08:49:37 GMT"),
+            ("retry-after", "Sun, 06 Nov 1994 08:49:38 GMT"),
+        ];
+        again.respond(status, &dates, "");
         let error = failure(call).await;
         assert!(error.contains("try again in 1 s"), "{error}");
 

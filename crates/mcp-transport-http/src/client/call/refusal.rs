@@ -1,13 +1,13 @@
 //! HTTP error responses: what they contain, and how they are reported.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use crate::client::call::repeat::is_repeatable;
 use crate::client::session::current::Session;
 use crate::client::state::ClientState;
 use crate::client::wire::MAX_QUOTED;
 use crate::http_service::ResponseBody;
-use http::header::{HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{DATE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, Response, StatusCode};
 use mcp_jsonrpc::{ErrorCode, ErrorObject, Frame, Message, RequestId, parse, quote};
 use mcp_protocol::TransportError;
@@ -23,7 +23,7 @@ pub(crate) struct Refusal {
     error: Option<(Option<RequestId>, ErrorObject)>,
     text: String,
     challenge: Option<String>,
-    /// The value of `Retry-After`, if it is a number of seconds.
+    /// How long to wait before the next request, from `Retry-After`.
     pub(crate) retry_after: Option<Duration>,
 }
 
@@ -57,9 +57,7 @@ impl Refusal {
             error,
             text,
             challenge: header(&head.headers, &WWW_AUTHENTICATE),
-            retry_after: header(&head.headers, &RETRY_AFTER)
-                .and_then(|seconds| seconds.parse().ok())
-                .map(Duration::from_secs),
+            retry_after: retry_after(&head.headers, SystemTime::now()),
         }
     }
 
@@ -177,6 +175,21 @@ fn header(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     Some(String::from_utf8_lossy(value.as_bytes()).trim().to_owned())
 }
 
+/// Returns the wait of `Retry-After`: a number of seconds, or a date. The wait until a date begins at the `Date` of the
+/// response, because the clocks of client and server can differ; without that header, at `now`. A date in the past means no
+/// wait.
+///
+/// Specification: [RFC 9110, section 10.2.3](https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3).
+fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let value = header(headers, &RETRY_AFTER)?;
+    if let Ok(seconds) = value.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let date = httpdate::parse_http_date(&value).ok()?;
+    let sent = header(headers, &DATE).and_then(|date| httpdate::parse_http_date(&date).ok());
+    Some(date.duration_since(sent.unwrap_or(now)).unwrap_or_default())
+}
+
 /// Returns the text that is worth showing. HTML pages are not.
 fn readable_text(text: &str) -> Option<String> {
     let text = text.trim();
@@ -207,4 +220,45 @@ fn redact(text: &str, state: &ClientState, session: &Session) -> String {
 /// it has not noticed that the old stream is gone.
 pub(crate) fn is_retryable(status: StatusCode) -> bool {
     status.is_server_error() || matches!(status.as_u16(), 408 | 409 | 425 | 429)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retry_after_is_a_number_of_seconds_or_a_date() {
+        let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
+        let wait = |value: &str, date: Option<&str>| {
+            let mut headers = HeaderMap::new();
+            headers.insert(RETRY_AFTER, value.parse().unwrap());
+            date.map(|date| headers.insert(DATE, date.parse().unwrap()));
+            retry_after(&headers, now).map(|wait| wait.as_secs())
+        };
+        assert_eq!(retry_after(&HeaderMap::new(), now), None);
+        for (value, seconds) in [
+            ("3", Some(3)),
+            (" 3 ", Some(3)),
+            // The three forms of a date in RFC 9110, section 5.6.7.
+            ("Sun, 06 Nov 1994 08:49:40 GMT", Some(3)),
+            ("Sunday, 06-Nov-94 08:49:40 GMT", Some(3)),
+            ("Sun Nov  6 08:49:40 1994", Some(3)),
+            ("Sun, 06 Nov 1994 08:49:00 GMT", Some(0)),
+            ("Mon, 30 Feb 1994 08:49:00 GMT", None),
+            ("-3", None),
+            ("3.5", None),
+            ("99999999999999999999", None),
+            ("soon", None),
+            ("", None),
+        ] {
+            assert_eq!(wait(value, None), seconds, "{value}");
+        }
+        // The clock of the server is one hour ahead.
+        let (later, date) = (
+            "Sun, 06 Nov 1994 09:49:40 GMT",
+            "Sun, 06 Nov 1994 09:49:37 GMT",
+        );
+        assert_eq!(wait(later, Some(date)), Some(3));
+        assert_eq!(wait(later, Some("now")), Some(3_603));
+    }
 }
