@@ -39,6 +39,9 @@ fn repair(
     tolerance: &Tolerance,
 ) -> Option<Value> {
     let mut result: Value = raw.decode().ok()?;
+    if !result.is_object() {
+        return None;
+    }
     let tolerated = match method {
         method::TOOLS_LIST => elements::<Tool>(&mut result["tools"], tolerance),
         method::PROMPTS_LIST => elements::<Prompt>(&mut result["prompts"], tolerance),

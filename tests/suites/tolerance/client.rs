@@ -105,6 +105,19 @@ async fn handshake(builder: ClientBuilder, result: Value) -> Result<Client, Erro
     connecting.await.unwrap()
 }
 
+// A result of another type was indexed by name, which panics.
+#[tokio::test]
+async fn a_result_that_is_not_an_object_is_an_error() {
+    for result in [json!(3), json!("text"), json!([]), json!(true)] {
+        for builder in [client(), strict()] {
+            let error = handshake(builder, result.clone()).await.unwrap_err();
+            assert!(error.to_string().contains("initialize"), "{error}");
+        }
+        let (tools, _client) = listed(client(), vec![result]).await;
+        assert!(matches!(tools, Err(Error::InvalidResult { .. })));
+    }
+}
+
 #[tokio::test]
 async fn what_describes_a_server_does_not_fail_the_connection() {
     let server = json!({ "name": "s", "version": "1" });

@@ -277,6 +277,9 @@ impl Table {
             // The best of the cells after a value that starts here.
             let mut best = 0;
             for at in (0..width).rev() {
+                if is_inside_character(uri, at) {
+                    continue;
+                }
                 let after = table.at(index + 1, at);
                 let cell = match step {
                     MatchStep::Literal(text) | MatchStep::Named { text, .. } => {
@@ -293,6 +296,7 @@ impl Table {
                         };
                         present.max(table.at(*end, at))
                     }
+                    // The bytes of an encoded character belong to the same classes.
                     MatchStep::Value { class, .. } => {
                         let goes_on = uri.get(at).is_some_and(|&byte| class.admits(byte));
                         let further = if goes_on { best } else { 0 };
@@ -315,6 +319,13 @@ impl Table {
         let fits = |end: &usize| self.at(step + 1, *end) == score;
         (shortest..=longest).rev().find(fits).unwrap_or(start)
     }
+}
+
+/// Whether a position in a normalized URI is inside the encoding of a character, where no value ends: after the first byte
+/// of `%XX`, or before the encoding of a byte that continues a character in UTF-8.
+fn is_inside_character(uri: &[u8], at: usize) -> bool {
+    uri[at.saturating_sub(2)..at].contains(&b'%')
+        || matches!(uri[at..], [b'%', b'8' | b'9' | b'A' | b'B', ..])
 }
 
 /// Normalizes the percent-encoding of a URI. Returns `None` for invalid URIs.

@@ -292,6 +292,22 @@ impl Numbers {
     }
 }
 
+// The first value ended within the encoding of a character.
+#[test]
+fn an_encoded_character_is_not_divided_between_values() {
+    for (template, uri, values) in [
+        ("{b}{a}", "x%21", [("b", "x"), ("a", "!")]),
+        ("{b}{a}", "x%C3%A9", [("b", "x"), ("a", "é")]),
+        ("{b}{a}", "é!", [("b", "é"), ("a", "!")]),
+        ("{b}{+a}", "x%F0%9F%A6%80", [("b", "x"), ("a", "\u{1F980}")]),
+    ] {
+        let expected = values.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let found = parse(template).matches(uri);
+        assert_eq!(found, Some(BTreeMap::from(expected)), "{template} {uri}");
+    }
+    assert_eq!(parse("{b}{a}").matches("%C3%A9"), None);
+}
+
 #[test]
 fn matching_inverts_expansion() {
     let templates = [
