@@ -139,9 +139,30 @@ impl AuthServer {
 
     /// Issues a token directly.
     pub fn token(&self, subject: &str, client: &str, scope: &str, resource: &str) -> String {
-        self.mint(json!({
+        self.bound_token(subject, client, scope, resource, None)
+    }
+
+    /// Issues a token that is bound to the key with this thumbprint, if any.
+    fn bound_token(
+        &self,
+        subject: &str,
+        client: &str,
+        scope: &str,
+        resource: &str,
+        key: Option<&str>,
+    ) -> String {
+        let mut claims = json!({
             "sub": subject, "client_id": client, "scope": scope, "aud": resource,
-        }))
+        });
+        if let Some(key) = key {
+            claims["cnf"] = json!({ "jkt": key });
+        }
+        self.mint(claims)
+    }
+
+    /// Returns all tokens that the server issued.
+    pub fn tokens(&self) -> Vec<String> {
+        self.state().tokens.keys().cloned().collect()
     }
 
     /// Creates a user agent whose user consents to everything.

@@ -43,6 +43,10 @@ impl Service<Request<Incoming>> for Pages {
             let body = whole(body).await;
             let authorization = parts.headers.get(AUTHORIZATION);
             let authorization = authorization.and_then(|value| value.to_str().ok());
+            let proof = parts
+                .headers
+                .get("dpop")
+                .and_then(|value| value.to_str().ok());
             Ok(match (&parts.method, parts.uri.path()) {
                 (&Method::GET, "/.well-known/oauth-authorization-server") => {
                     json(200, &server.metadata())
@@ -52,7 +56,7 @@ impl Service<Request<Incoming>> for Pages {
                 (&Method::GET, "/authorize") => {
                     server.authorize(&fields(parts.uri.query().unwrap_or_default()))
                 }
-                (&Method::POST, "/token") => server.redeem(authorization, fields(&body)),
+                (&Method::POST, "/token") => server.redeem(authorization, proof, fields(&body)),
                 (&Method::POST, "/introspect") => server.introspect(authorization, &fields(&body)),
                 _ => json(404, &json!({})),
             })
@@ -72,6 +76,7 @@ impl AuthServer {
             "introspection_endpoint": at("/introspect"),
             "jwks_uri": at("/jwks"),
             "code_challenge_methods_supported": ["S256"],
+            "dpop_signing_alg_values_supported": ["ES256"],
             "token_endpoint_auth_methods_supported": ["none"],
             "authorization_response_iss_parameter_supported": true,
         })
@@ -137,7 +142,12 @@ impl AuthServer {
         response.body(String::new()).expect("a response")
     }
 
-    fn redeem(&self, authorization: Option<&str>, form: Fields) -> Response<String> {
+    fn redeem(
+        &self,
+        authorization: Option<&str>,
+        proof: Option<&str>,
+        form: Fields,
+    ) -> Response<String> {
         let get = |name: &str| form.get(name).cloned().unwrap_or_default();
         let grant = match get("grant_type").as_str() {
             "authorization_code" => {
@@ -180,12 +190,20 @@ impl AuthServer {
         } else {
             "alice"
         };
-        let token = self.token(subject, &grant.client, &grant.scope, &grant.resource);
+        let key = proof.map(sign::thumbprint);
+        let token = self.bound_token(
+            subject,
+            &grant.client,
+            &grant.scope,
+            &grant.resource,
+            key.as_deref(),
+        );
+        let kind = if key.is_some() { "DPoP" } else { "Bearer" };
         let refresh = self.secret("canary-refresh");
         let scope = grant.scope.clone();
         self.state().refreshes.insert(refresh.clone(), grant);
         let answer = json!({
-            "access_token": token, "token_type": "Bearer", "expires_in": LIFE, "scope": scope,
+            "access_token": token, "token_type": kind, "expires_in": LIFE, "scope": scope,
             "refresh_token": refresh,
         });
         json(200, &answer)

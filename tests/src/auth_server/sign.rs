@@ -88,3 +88,15 @@ pub(super) fn encode(bytes: &[u8]) -> String {
 pub(super) fn challenge(verifier: &str) -> String {
     encode(digest(&SHA256, verifier.as_bytes()).as_ref())
 }
+
+/// Returns the thumbprint of the P-256 key in a DPoP proof, without a check of the proof.
+pub(super) fn thumbprint(proof: &str) -> String {
+    let header = proof.split('.').next().unwrap_or_default();
+    let header = data_encoding::BASE64URL_NOPAD.decode(header.as_bytes());
+    let header: Value = serde_json::from_slice(&header.expect("base64url")).expect("JSON");
+    let jwk = &header["jwk"];
+    challenge(&format!(
+        r#"{{"crv":"P-256","kty":"EC","x":{},"y":{}}}"#,
+        jwk["x"], jwk["y"]
+    ))
+}

@@ -1,5 +1,6 @@
 //! Protected servers: a real client, a real authorization server, and attackers.
 
+mod bound;
 mod client_credentials;
 mod secrets;
 mod sessions;

@@ -97,12 +97,20 @@ impl ProtectedServer {
     }
 
     pub(crate) async fn behind(auth: AuthServer, verifier: impl Verify) -> Self {
+        Self::guarded(auth, |url| guard(url, verifier)).await
+    }
+
+    /// Starts a server behind the layer for its URL.
+    pub(crate) async fn guarded(
+        auth: AuthServer,
+        guard: impl FnOnce(&str) -> RequireBearer,
+    ) -> Self {
         let (listener, address) = listen().await;
         let url = format!("http://{address}/mcp");
         let done = Done::default();
         let server = notes(&done).build().unwrap();
         let endpoint = Endpoint::new(server.clone()).unwrap();
-        let guard = guard(&url, verifier);
+        let guard = guard(&url);
         serve(listener, guard.layer(endpoint.clone()));
         Self {
             auth,

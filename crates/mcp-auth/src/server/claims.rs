@@ -14,6 +14,17 @@ use super::verify::Rejection;
 /// Maximum clock skew between the issuer and this server.
 pub(crate) const SKEW: Duration = Duration::from_secs(60);
 
+pub(crate) const BOUND: &str = "the token is bound to a key and cannot be used as a bearer token";
+pub(crate) const UNBOUND: &str = "the token is not bound to a key; send it as a bearer token";
+
+/// The authentication scheme of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scheme {
+    Bearer,
+    /// The token is bound to a key, which signs a proof.
+    Dpop,
+}
+
 #[derive(Clone, Copy)]
 pub(crate) struct Claims<'a>(&'a Map<String, Value>);
 
@@ -31,14 +42,18 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// Rejects a token that is bound to a key of its client.
-    pub(crate) fn check_unbound(self) -> Result<(), Rejection> {
-        if self.has("cnf") {
-            return Err(Rejection::invalid(
-                "the token is bound to a key and cannot be used as a bearer token",
-            ));
+    /// Rejects a token whose binding to a key of its client does not fit the scheme.
+    pub(crate) fn check_binding(self, scheme: Scheme) -> Result<(), Rejection> {
+        match scheme {
+            Scheme::Bearer if self.has("cnf") => Err(Rejection::invalid(BOUND)),
+            Scheme::Dpop if self.key().is_none() => Err(Rejection::invalid(UNBOUND)),
+            _ => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Returns the thumbprint of the key that the token is bound to.
+    pub(crate) fn key(self) -> Option<&'a str> {
+        self.0.get("cnf")?.get("jkt")?.as_str()
     }
 
     /// Returns whether the token is for this server.

@@ -31,6 +31,7 @@
 //! | --- | --- | --- |
 //! | signature, issuer and expiry of the token | [`Jwt`], for signed tokens | [`Introspection`], which asks the issuer; [`static_tokens`]; any [`Verify`] |
 //! | audience of the token | [`Audience`]: the URL of the server | [`RequireBearerBuilder::audience`], for another name of the server |
+//! | key of the client | bound tokens are rejected | [`Dpop`]: bound tokens with a proof |
 //! | permission for any call | [`RequireBearerBuilder::scope`] | |
 //! | permission for a tool | [`Tool::scope`](mcp_server::Tool::scope) | [`Auth::require`], if it depends on the arguments |
 //! | identity of the caller | [`Auth`], in a handler | [`Identity`], in the extensions of the request |
@@ -46,6 +47,7 @@ mod audience;
 mod auth;
 mod bearer;
 mod claims;
+mod dpop;
 mod identity;
 mod introspection;
 mod issuer;
@@ -59,6 +61,7 @@ pub use self::auth::Auth;
 pub use self::bearer::{
     Body, Metadata, Protected, RequireBearer, RequireBearerBuilder, TextBody, require_bearer,
 };
+pub use self::dpop::{Dpop, MemoryReplayCache, ReplayCache};
 pub use self::identity::Identity;
 pub use self::introspection::{Introspection, IntrospectionBuilder};
 pub use self::jwt::{Algorithm, Jwks, Jwt, JwtBuilder};

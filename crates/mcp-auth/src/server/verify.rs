@@ -33,6 +33,22 @@ pub trait Verify: Send + Sync + 'static {
         audience: &'a Audience,
     ) -> BoxFuture<'a, Result<Identity, Rejection>>;
 
+    /// Verifies a token that a client sent with a proof for its key; see [`Dpop`](super::Dpop). The claims of the identity must
+    /// contain the key, as `cnf.jkt`; the layer compares it with that of the proof. Default: as [`verify`](Self::verify).
+    ///
+    /// # Errors
+    /// As [`verify`](Self::verify).
+    ///
+    /// # Cancel safety
+    /// The future is dropped if its request is cancelled.
+    fn verify_bound<'a>(
+        &'a self,
+        token: &'a Secret,
+        audience: &'a Audience,
+    ) -> BoxFuture<'a, Result<Identity, Rejection>> {
+        self.verify(token, audience)
+    }
+
     /// Returns the issuer of the tokens, for the metadata of the server. Default: none.
     fn issuer(&self) -> Option<&str> {
         None

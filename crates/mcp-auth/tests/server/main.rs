@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod crafted;
+mod dpop;
 mod introspection;
 mod keys;
 mod layer;

@@ -20,10 +20,11 @@ pub const CORS_METHODS: [Method; 3] = [Method::POST, Method::GET, Method::DELETE
 /// arguments, add their headers, or configure the layer to allow what the preflight asks for.
 ///
 /// Later versions may add names, so do not depend on the length of the array.
-pub const CORS_REQUEST_HEADERS: [HeaderName; 8] = [
+pub const CORS_REQUEST_HEADERS: [HeaderName; 9] = [
     ACCEPT,
     AUTHORIZATION,
     CONTENT_TYPE,
+    HeaderName::from_static("dpop"),
     LAST_EVENT_ID,
     HeaderName::from_static("mcp-method"),
     HeaderName::from_static("mcp-name"),
@@ -32,11 +33,16 @@ pub const CORS_REQUEST_HEADERS: [HeaderName; 8] = [
 ];
 
 /// The response headers that a CORS layer in front of an [`Endpoint`](crate::Endpoint) must expose:
-/// without `Mcp-Session-Id` a page cannot continue its session, and without `WWW-Authenticate` it
-/// cannot find the authorization server.
+/// without `Mcp-Session-Id` a page cannot continue its session, without `WWW-Authenticate` it
+/// cannot find the authorization server, and without `DPoP-Nonce` it cannot sign what the server
+/// requires.
 ///
 /// Later versions may add names, so do not depend on the length of the array.
-pub const CORS_RESPONSE_HEADERS: [HeaderName; 2] = [SESSION_ID, WWW_AUTHENTICATE];
+pub const CORS_RESPONSE_HEADERS: [HeaderName; 3] = [
+    HeaderName::from_static("dpop-nonce"),
+    SESSION_ID,
+    WWW_AUTHENTICATE,
+];
 
 #[cfg(test)]
 mod tests {

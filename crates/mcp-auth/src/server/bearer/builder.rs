@@ -11,6 +11,7 @@ use super::service::RequireBearer;
 use crate::error::{Error, quoted};
 use crate::scopes::{OFFLINE_ACCESS, Scopes};
 use crate::server::audience::{Audience, public_url};
+use crate::server::dpop::Dpop;
 use crate::server::verify::Verify;
 
 /// Returns a builder for the protection of the server at this URL; the same as
@@ -33,6 +34,7 @@ impl RequireBearer {
             implied: Vec::new(),
             name: None,
             documentation: None,
+            dpop: None,
         }
     }
 }
@@ -49,6 +51,7 @@ pub struct RequireBearerBuilder {
     implied: Vec<(String, String)>,
     name: Option<String>,
     documentation: Option<String>,
+    dpop: Option<Dpop>,
 }
 
 impl RequireBearerBuilder {
@@ -99,10 +102,16 @@ impl RequireBearerBuilder {
         self
     }
 
+    /// Accepts tokens that are bound to a key of their client, with a proof. Default: such tokens are rejected.
+    pub fn dpop(mut self, dpop: Dpop) -> Self {
+        self.dpop = Some(dpop);
+        self
+    }
+
     /// Builds the layer.
     ///
     /// # Errors
-    /// Returns an error if a URL is not `https` (or `http` on this machine), a scope is malformed,
+    /// Returns an error if a URL is not `https` (or `http` on this machine), a scope or a setting of DPoP is invalid,
     /// or there is no authorization server although the verifier
     /// [needs one](Verify::needs_authorization_server).
     pub fn build(self) -> Result<RequireBearer, Error> {
@@ -151,7 +160,14 @@ impl RequireBearerBuilder {
         if let Some(url) = self.documentation {
             document["resource_documentation"] = url.into();
         }
+        let dpop = self.dpop.map(Dpop::build).transpose()?;
+        if let Some(dpop) = &dpop {
+            let names = dpop.algorithms.iter().map(|algorithm| algorithm.as_str());
+            document["dpop_signing_alg_values_supported"] = names.collect();
+            document["dpop_bound_access_tokens_required"] = dpop.required.into();
+        }
         Ok(RequireBearer(Arc::new(Policy {
+            dpop,
             metadata: Metadata::new(&audience, &document),
             audience,
             verifier: self.verifier,

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use http::header::{
-    ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, CONTENT_TYPE, ORIGIN, WWW_AUTHENTICATE,
-};
+use http::header::{ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, CONTENT_TYPE, ORIGIN};
 use http::request::Parts;
 use http::{HeaderMap, Method, Response, StatusCode};
 use mcp_protocol::{Grant, Principal};
@@ -12,10 +10,13 @@ use mcp_protocol::{Grant, Principal};
 use super::body::TextBody;
 use super::metadata::Metadata;
 use super::refusal::{ChallengeContext, Refusal};
+use crate::Secret;
 use crate::scopes::{OFFLINE_ACCESS, Scopes};
 use crate::server::audience::Audience;
+use crate::server::claims::{BOUND, Claims, Scheme, UNBOUND};
+use crate::server::dpop::{NONCE, ProofChecker, ProofError};
 use crate::server::identity::Identity;
-use crate::server::verify::{RejectionReason, Verify};
+use crate::server::verify::{Rejection, RejectionReason, Verify};
 
 /// Maximum number of bytes of granted scopes that a challenge repeats.
 const MAX_REPEATED_BYTES: usize = 2_048;
@@ -28,24 +29,34 @@ pub(super) struct Policy {
     /// Scopes that imply other scopes.
     pub(super) implied: Vec<(Scopes, Scopes)>,
     pub(super) metadata: Metadata,
+    /// If bound tokens are accepted.
+    pub(super) dpop: Option<ProofChecker>,
 }
+
+/// A refusal, and the scheme of the request.
+pub(super) type Refused = (Option<Scheme>, Refusal);
 
 /// The permissions of an accepted request.
 pub(super) struct Admission {
     grant: Grant,
     granted: Scopes,
+    scheme: Scheme,
+    /// Whether the client needs a newer nonce.
+    needs_nonce: bool,
 }
 
 impl Policy {
-    fn context(&self) -> ChallengeContext<'_> {
+    fn context(&self, scheme: Option<Scheme>) -> ChallengeContext<'_> {
         ChallengeContext {
             metadata: self.metadata.url(),
             scopes: &self.required,
+            dpop: self.dpop.as_ref(),
+            scheme,
         }
     }
 
     /// Verifies a request and returns its permissions; `None` for a request that needs none.
-    pub(super) async fn admit(&self, parts: &mut Parts) -> Result<Option<Admission>, Refusal> {
+    pub(super) async fn admit(&self, parts: &mut Parts) -> Result<Option<Admission>, Refused> {
         // Components in front of this layer must not set the identity.
         parts.extensions.remove::<Principal>();
         parts.extensions.remove::<Grant>();
@@ -54,26 +65,61 @@ impl Policy {
             parts.headers.remove(AUTHORIZATION);
             return Ok(None);
         }
-        let token = super::token::take(parts)?;
-        let verified = self.verifier.verify(&token, &self.audience).await;
-        let identity = verified.map_err(|rejection| match rejection.0 {
-            RejectionReason::Invalid(why) => Refusal::Invalid(why),
-            RejectionReason::Unavailable(error) => {
-                tracing::warn!(%error, "tokens cannot be verified");
-                Refusal::Unavailable
-            }
-        })?;
+        let taken = super::token::take(parts, self.dpop.is_some());
+        let (scheme, token) = taken.map_err(|refusal| (None, refusal))?;
+        let refused = |refusal| (Some(scheme), refusal);
+        let verified = match (scheme, &self.dpop) {
+            (Scheme::Dpop, Some(dpop)) => self.verify_bound(dpop, parts, &token).await,
+            _ => self.verify(&token).await.map(|identity| (identity, false)),
+        };
+        let (identity, needs_nonce) = verified.map_err(refused)?;
         drop(token);
         let granted = identity.scopes().clone();
         let identity = identity.with_scopes(&self.with_implied(&granted).to_string());
         if !identity.scopes().contains_all(&self.required) {
-            return Err(Refusal::Scope(self.step_up(&granted, "")));
+            return Err(refused(Refusal::Scope(self.step_up(&granted, ""))));
         }
         let grant = identity.grant();
         parts.extensions.insert(identity.principal());
         parts.extensions.insert(grant.clone());
         parts.extensions.insert(identity);
-        Ok(Some(Admission { grant, granted }))
+        Ok(Some(Admission {
+            grant,
+            granted,
+            scheme,
+            needs_nonce,
+        }))
+    }
+
+    async fn verify(&self, token: &Secret) -> Result<Identity, Refusal> {
+        if self.dpop.as_ref().is_some_and(|dpop| dpop.required) {
+            let why = "the token is not bound to a key, or was sent without a proof";
+            return Err(Refusal::Invalid(why.into()));
+        }
+        let verified = self.verifier.verify(token, &self.audience).await;
+        let identity = verified.map_err(refusal)?;
+        match Claims::new(identity.claims()).key() {
+            Some(_) => Err(Refusal::Invalid(BOUND.into())),
+            None => Ok(identity),
+        }
+    }
+
+    /// Verifies a token with its proof. Returns also whether the client needs a newer nonce.
+    async fn verify_bound(
+        &self,
+        dpop: &ProofChecker,
+        parts: &mut Parts,
+        token: &Secret,
+    ) -> Result<(Identity, bool), Refusal> {
+        let proof = dpop.check(parts, token, &self.audience);
+        let proof = proof.map_err(proof_refusal)?;
+        let verified = self.verifier.verify_bound(token, &self.audience).await;
+        let identity = verified.map_err(refusal)?;
+        let key = Claims::new(identity.claims()).key();
+        let key = key.ok_or(Refusal::Invalid(UNBOUND.into()))?;
+        let accepted = dpop.accept(proof, key).await;
+        let needs_nonce = accepted.map_err(proof_refusal)?;
+        Ok((identity, needs_nonce))
     }
 
     /// Returns the granted scopes and those that they imply.
@@ -108,8 +154,8 @@ impl Policy {
         needed.union(&repeated.collect())
     }
 
-    pub(super) fn refuse(&self, refusal: &Refusal) -> Response<TextBody> {
-        let response = refusal.response(self.context());
+    pub(super) fn refuse(&self, (scheme, refusal): &Refused) -> Response<TextBody> {
+        let response = refusal.response(self.context(*scheme));
         tracing::debug!(status = response.status().as_u16(), ?refusal, "refused");
         response
     }
@@ -117,6 +163,11 @@ impl Policy {
     /// Turns a response into a challenge if the handler required more scopes. The body stays,
     /// because it is the response to a message.
     pub(super) fn challenge<B>(&self, admitted: &Admission, response: &mut Response<B>) {
+        if let Some(dpop) = self.dpop.as_ref().filter(|_| admitted.needs_nonce)
+            && let Some(nonce) = dpop.nonce()
+        {
+            response.headers_mut().insert(NONCE, nonce);
+        }
         let Some(missing) = admitted.grant.missing() else {
             return;
         };
@@ -127,8 +178,29 @@ impl Policy {
         let refusal = Refusal::Scope(self.step_up(&admitted.granted, &missing));
         tracing::debug!(status = 403, ?refusal, "refused");
         *response.status_mut() = StatusCode::FORBIDDEN;
-        let challenge = refusal.challenge(self.context());
-        response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+        let context = self.context(Some(admitted.scheme));
+        refusal.challenge(context, response.headers_mut());
+    }
+}
+
+fn refusal(rejection: Rejection) -> Refusal {
+    match rejection.0 {
+        RejectionReason::Invalid(why) => Refusal::Invalid(why),
+        RejectionReason::Unavailable(error) => {
+            tracing::warn!(%error, "tokens cannot be verified");
+            Refusal::Unavailable
+        }
+    }
+}
+
+fn proof_refusal(error: ProofError) -> Refusal {
+    match error {
+        ProofError::Invalid(why) => Refusal::Proof(why),
+        ProofError::Nonce => Refusal::Nonce,
+        ProofError::Unavailable(error) => {
+            tracing::warn!(%error, "a proof cannot be stored");
+            Refusal::Unavailable
+        }
     }
 }
 

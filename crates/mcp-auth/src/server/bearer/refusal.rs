@@ -1,16 +1,19 @@
 //! Refusals: why a request is not accepted, and the response.
 //!
 //! Specification: authorization, error handling and scope challenge handling; [RFC 6750, section
-//! 3](https://www.rfc-editor.org/rfc/rfc6750#section-3).
+//! 3](https://www.rfc-editor.org/rfc/rfc6750#section-3); [RFC 9449, section
+//! 7.1](https://www.rfc-editor.org/rfc/rfc9449#section-7.1).
 
 use std::borrow::Cow;
 
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
-use http::{HeaderValue, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use serde_json::json;
 
 use super::body::TextBody;
 use crate::scopes::Scopes;
+use crate::server::claims::Scheme;
+use crate::server::dpop::{NONCE, ProofChecker};
 
 /// Maximum number of characters of a description.
 const MAX_DESCRIPTION_CHARS: usize = 200;
@@ -24,6 +27,10 @@ pub(super) enum Refusal {
     Malformed(&'static str),
     /// The token is invalid.
     Invalid(Cow<'static, str>),
+    /// The proof for a bound token is missing or invalid.
+    Proof(&'static str),
+    /// The proof has no nonce of this server, or an old one.
+    Nonce,
     /// The token lacks some of these scopes.
     Scope(Scopes),
     /// The token cannot be verified now.
@@ -31,17 +38,39 @@ pub(super) enum Refusal {
 }
 
 /// The properties of the server that a challenge contains.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(super) struct ChallengeContext<'a> {
     pub(super) metadata: &'a str,
     /// The scopes that every request requires.
     pub(super) scopes: &'a Scopes,
+    /// If the server accepts bound tokens.
+    pub(super) dpop: Option<&'a ProofChecker>,
+    /// The scheme of the request; `None` if it has none.
+    pub(super) scheme: Option<Scheme>,
+}
+
+impl ChallengeContext<'_> {
+    /// Returns the schemes to offer; an error belongs to the first one.
+    fn schemes(&self, refusal: &Refusal) -> &'static [Scheme] {
+        match (self.dpop, self.scheme) {
+            (None, _) => &[Scheme::Bearer],
+            (Some(dpop), _) if dpop.required => &[Scheme::Dpop],
+            (Some(_), Some(Scheme::Dpop)) => &[Scheme::Dpop],
+            // More scopes are needed, whatever the scheme.
+            (Some(_), Some(Scheme::Bearer)) if matches!(refusal, Refusal::Scope(_)) => {
+                &[Scheme::Bearer]
+            }
+            (Some(_), _) => &[Scheme::Bearer, Scheme::Dpop],
+        }
+    }
 }
 
 impl Refusal {
     fn status(&self) -> StatusCode {
         match self {
-            Self::Missing | Self::Invalid(_) => StatusCode::UNAUTHORIZED,
+            Self::Missing | Self::Invalid(_) | Self::Proof(_) | Self::Nonce => {
+                StatusCode::UNAUTHORIZED
+            }
             Self::Malformed(_) => StatusCode::BAD_REQUEST,
             Self::Scope(_) => StatusCode::FORBIDDEN,
             Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
@@ -55,6 +84,8 @@ impl Refusal {
             Self::Missing => None,
             Self::Malformed(_) => Some("invalid_request"),
             Self::Invalid(_) => Some("invalid_token"),
+            Self::Proof(_) => Some("invalid_dpop_proof"),
+            Self::Nonce => Some("use_dpop_nonce"),
             Self::Scope(_) => Some("insufficient_scope"),
             Self::Unavailable => Some("temporarily_unavailable"),
         }
@@ -63,7 +94,8 @@ impl Refusal {
     fn description(&self) -> Cow<'_, str> {
         match self {
             Self::Missing => "send an access token for this server".into(),
-            Self::Malformed(why) => (*why).into(),
+            Self::Malformed(why) | Self::Proof(why) => (*why).into(),
+            Self::Nonce => "send a proof with the nonce of the header DPoP-Nonce".into(),
             Self::Invalid(why) => printable(why).into(),
             Self::Scope(scopes) => printable(&format!("this requires the scopes {scopes}")).into(),
             Self::Unavailable => "tokens cannot be verified now, try again later".into(),
@@ -77,9 +109,31 @@ impl Refusal {
         }
     }
 
-    /// Returns the value of `WWW-Authenticate`.
-    pub(super) fn challenge(&self, context: ChallengeContext<'_>) -> HeaderValue {
-        let mut text = "Bearer ".to_owned();
+    /// Sets `WWW-Authenticate`, with one value for each scheme, and perhaps `DPoP-Nonce`.
+    pub(super) fn challenge(&self, context: ChallengeContext<'_>, headers: &mut HeaderMap) {
+        let schemes = context.schemes(self);
+        headers.remove(WWW_AUTHENTICATE);
+        for (at, scheme) in schemes.iter().enumerate() {
+            let value = self.challenge_for(*scheme, at == 0, context);
+            headers.append(WWW_AUTHENTICATE, value);
+        }
+        let nonce = context.dpop.and_then(ProofChecker::nonce);
+        if let Some(nonce) = nonce.filter(|_| schemes.contains(&Scheme::Dpop)) {
+            headers.insert(NONCE, nonce);
+        }
+    }
+
+    fn challenge_for(
+        &self,
+        scheme: Scheme,
+        with_error: bool,
+        context: ChallengeContext<'_>,
+    ) -> HeaderValue {
+        let name = match scheme {
+            Scheme::Bearer => "Bearer",
+            Scheme::Dpop => "DPoP",
+        };
+        let mut text = format!("{name} ");
         let mut add = |name: &str, value: &str| {
             if !text.ends_with(' ') {
                 text.push_str(", ");
@@ -87,7 +141,7 @@ impl Refusal {
             // No value contains a quote or a backslash.
             text.extend([name, "=\"", value, "\""]);
         };
-        if let Some(code) = self.code() {
+        if let Some(code) = self.code().filter(|_| with_error) {
             add("error", code);
             add("error_description", &printable(&self.description()));
         }
@@ -96,8 +150,10 @@ impl Refusal {
             add("scope", &scopes.to_string());
         }
         add("resource_metadata", context.metadata);
-        text.try_into()
-            .unwrap_or(HeaderValue::from_static("Bearer"))
+        if let Some(dpop) = context.dpop.filter(|_| scheme == Scheme::Dpop) {
+            add("algs", &dpop.names);
+        }
+        text.try_into().unwrap_or(HeaderValue::from_static(name))
     }
 
     pub(super) fn response(&self, context: ChallengeContext<'_>) -> Response<TextBody> {
@@ -121,7 +177,7 @@ impl Refusal {
         if is_unavailable {
             headers.insert(RETRY_AFTER, HeaderValue::from_static("5"));
         } else {
-            headers.insert(WWW_AUTHENTICATE, self.challenge(context));
+            self.challenge(context, headers);
         }
         response
     }
@@ -142,16 +198,21 @@ mod tests {
         ChallengeContext {
             metadata: "https://h/.well-known/oauth-protected-resource/mcp",
             scopes,
+            dpop: None,
+            scheme: None,
         }
+    }
+
+    fn challenge(refusal: &Refusal, scopes: &Scopes) -> String {
+        let mut headers = HeaderMap::new();
+        refusal.challenge(context(scopes), &mut headers);
+        headers[WWW_AUTHENTICATE].to_str().unwrap().to_owned()
     }
 
     #[test]
     fn a_challenge_has_error_scope_and_metadata() {
         let scopes = Scopes::parse("a b");
-        let challenge = |refusal: &Refusal| {
-            let value = refusal.challenge(context(&scopes));
-            value.to_str().unwrap().to_owned()
-        };
+        let challenge = |refusal: &Refusal| challenge(refusal, &scopes);
         let metadata = "resource_metadata=\"https://h/.well-known/oauth-protected-resource/mcp\"";
         assert_eq!(
             challenge(&Refusal::Missing),
@@ -170,9 +231,7 @@ mod tests {
     fn a_description_cannot_inject_a_header() {
         let nasty = "a\" \\ b\r\nSet-Cookie: x=1\u{e9}\0, Basic realm=\"";
         let refusal = Refusal::Invalid(nasty.repeat(100).into());
-        let none = Scopes::default();
-        let value = refusal.challenge(context(&none));
-        let text = value.to_str().unwrap();
+        let text = challenge(&refusal, &Scopes::default());
         assert_eq!(text.matches('"').count(), 6, "{text}");
         assert!(
             !text.contains(['\\', '\r', '\n']) && text.len() < 400,

@@ -128,7 +128,7 @@ where
             let (mut parts, body) = request.into_parts();
             let admission = match policy.admit(&mut parts).await {
                 Ok(admission) => admission,
-                Err(refusal) => return own(policy.refuse(&refusal)),
+                Err(refused) => return own(policy.refuse(&refused)),
             };
             let mut response = inner.call(Request::from_parts(parts, body)).await?;
             if let Some(admission) = &admission {

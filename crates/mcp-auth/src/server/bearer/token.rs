@@ -1,16 +1,19 @@
-//! The bearer token of a request.
+//! The token of a request and its scheme.
 //!
 //! Specification: authorization, token requirements; [RFC 6750, section
-//! 2.1](https://www.rfc-editor.org/rfc/rfc6750#section-2.1).
+//! 2.1](https://www.rfc-editor.org/rfc/rfc6750#section-2.1); [RFC 9449, section
+//! 7.1](https://www.rfc-editor.org/rfc/rfc9449#section-7.1).
 
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 
 use super::refusal::Refusal;
 use crate::Secret;
+use crate::server::claims::Scheme;
 
-/// Removes the token from the request, so that the inner service does not see it.
-pub(super) fn take(parts: &mut Parts) -> Result<Secret, Refusal> {
+/// Removes the token from the request, so that the inner service does not see it. The scheme `DPoP` is known only to servers
+/// that accept it.
+pub(super) fn take(parts: &mut Parts, with_dpop: bool) -> Result<(Scheme, Secret), Refusal> {
     let in_query = names_token(parts.uri.query().unwrap_or_default());
     let mut values = parts.headers.get_all(AUTHORIZATION).iter();
     let (first, second) = (values.next(), values.next());
@@ -25,18 +28,20 @@ pub(super) fn take(parts: &mut Parts) -> Result<Secret, Refusal> {
         return Err(Refusal::Malformed("the Authorization header is not text"));
     };
     let (scheme, token) = text.split_once(' ').unwrap_or((text, ""));
-    if !scheme.eq_ignore_ascii_case("Bearer") {
-        return Err(Refusal::Missing);
-    }
+    let scheme = match scheme {
+        _ if scheme.eq_ignore_ascii_case("Bearer") => Scheme::Bearer,
+        _ if with_dpop && scheme.eq_ignore_ascii_case("DPoP") => Scheme::Dpop,
+        _ => return Err(Refusal::Missing),
+    };
     let token = token.trim_matches(' ');
     if !is_token(token) {
         return Err(Refusal::Malformed(
-            "the Authorization header is not of the form \"Bearer TOKEN\"",
+            "the Authorization header does not consist of a scheme and a token",
         ));
     }
     let token = Secret::new(token);
     parts.headers.remove(AUTHORIZATION);
-    Ok(token)
+    Ok((scheme, token))
 }
 
 /// Returns whether the query has a token. RFC 6750, section 2.3 permits this, MCP forbids it.
@@ -63,7 +68,7 @@ mod tests {
             request = request.header(AUTHORIZATION, *value);
         }
         let (mut parts, ()) = request.body(()).unwrap().into_parts();
-        let token = take(&mut parts)?;
+        let (_, token) = take(&mut parts, false)?;
         assert!(!parts.headers.contains_key(AUTHORIZATION));
         Ok(token.expose().to_owned())
     }
@@ -108,5 +113,18 @@ mod tests {
             let refusal = taken(uri, headers).unwrap_err();
             assert!(matches!(refusal, Refusal::Missing), "{headers:?}");
         }
+    }
+
+    #[test]
+    fn the_scheme_of_bound_tokens_is_known_to_servers_that_accept_it() {
+        let scheme = |value: &str, with_dpop| {
+            let request = Request::get("/mcp").header(AUTHORIZATION, value);
+            let (mut parts, ()) = request.body(()).unwrap().into_parts();
+            take(&mut parts, with_dpop).map(|(scheme, _)| scheme)
+        };
+        assert_eq!(scheme("dpop a", true).unwrap(), Scheme::Dpop);
+        assert_eq!(scheme("Bearer a", true).unwrap(), Scheme::Bearer);
+        assert!(matches!(scheme("DPoP a", false), Err(Refusal::Missing)));
+        assert!(matches!(scheme("DPoP", true), Err(Refusal::Malformed(_))));
     }
 }

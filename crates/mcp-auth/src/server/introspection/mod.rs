@@ -23,7 +23,7 @@ use self::cache::{Cache, Outcome};
 use crate::Secret;
 use crate::error::Error;
 use crate::server::audience::Audience;
-use crate::server::claims::{Claims, SKEW};
+use crate::server::claims::{Claims, SKEW, Scheme};
 use crate::server::identity::Identity;
 use crate::server::issuer::{Issuer, check};
 use crate::server::strict::parse_object;
@@ -32,8 +32,8 @@ use crate::web::{FORM, HttpClient, Reply, basic_authorization, redacted};
 
 /// A verifier that asks the issuer about each token.
 ///
-/// The response is validated like the claims of a signed token: issuer, audience, expiry, and no
-/// binding to a key. Results are cached, so a revoked token is accepted for at most one more
+/// The response is validated like the claims of a signed token: issuer, audience, expiry, and the binding to a key, for which
+/// see [`Dpop`](super::Dpop). Results are cached, so a revoked token is accepted for at most one more
 /// minute.
 ///
 /// ```no_run
@@ -59,15 +59,21 @@ struct Inner {
 }
 
 impl Introspection {
-    async fn identity(&self, token: &Secret, audience: &Audience) -> Result<Identity, Rejection> {
+    async fn identity(
+        &self,
+        token: &Secret,
+        audience: &Audience,
+        scheme: Scheme,
+    ) -> Result<Identity, Rejection> {
         let this = &*self.0;
         let outcome = this.cache.get(token, || this.introspect(token)).await;
         let identity = match outcome.map_err(Rejection::unavailable)? {
             Outcome::Active(identity) => identity,
             Outcome::Inactive(why) => return Err(Rejection::invalid(why)),
         };
-        // Time and audience are checked for each request and are not cached.
+        // Time, audience and binding are checked for each request and are not cached.
         let claims = Claims::new(identity.claims());
+        claims.check_binding(scheme)?;
         claims.check_times((this.clock)(), SKEW)?;
         let is_for_anybody = !this.require_audience && !claims.has("aud");
         if !is_for_anybody && !claims.names(audience) {
@@ -96,11 +102,11 @@ impl Inner {
         if claims.text("iss")?.is_some_and(|t| t != issuer) {
             return Err(Rejection::invalid("the token is from another issuer"));
         }
-        claims.check_unbound()?;
         let kind = claims.text("token_type")?.unwrap_or("Bearer");
-        // Some issuers put the kind of token here.
+        // Some issuers put the kind of token here. A token of the type DPoP has a key.
         let kinds = ["bearer", "access_token"];
-        if !kinds.iter().any(|i| i.eq_ignore_ascii_case(kind)) {
+        let is_bound = kind.eq_ignore_ascii_case("DPoP") && claims.key().is_some();
+        if !is_bound && !kinds.iter().any(|i| i.eq_ignore_ascii_case(kind)) {
             return Err(Rejection::invalid("the token is not a bearer token"));
         }
         let subject = match claims.text("sub")? {
@@ -121,7 +127,15 @@ impl Verify for Introspection {
         token: &'a Secret,
         audience: &'a Audience,
     ) -> BoxFuture<'a, Result<Identity, Rejection>> {
-        Box::pin(self.identity(token, audience))
+        Box::pin(self.identity(token, audience, Scheme::Bearer))
+    }
+
+    fn verify_bound<'a>(
+        &'a self,
+        token: &'a Secret,
+        audience: &'a Audience,
+    ) -> BoxFuture<'a, Result<Identity, Rejection>> {
+        Box::pin(self.identity(token, audience, Scheme::Dpop))
     }
 
     fn issuer(&self) -> Option<&str> {

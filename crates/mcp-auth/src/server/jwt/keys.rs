@@ -23,7 +23,7 @@ const MAX_KEYS: usize = 32;
 #[derive(Clone)]
 pub struct Jwks(Arc<[Key]>);
 
-struct Key {
+pub(in crate::server) struct Key {
     id: Option<String>,
     /// The only algorithm that the key may be used with, if it names one.
     only: Option<Algorithm>,
@@ -115,7 +115,7 @@ impl fmt::Debug for Jwks {
 }
 
 impl Key {
-    fn read(value: &Value) -> Option<Self> {
+    pub(in crate::server) fn read(value: &Value) -> Option<Self> {
         let key = value.as_object()?;
         let text = |name| key.get(name).map(Value::as_str);
         // An invalid member invalidates the key.
@@ -137,12 +137,17 @@ impl Key {
         Some(Self { id, only, material })
     }
 
-    fn matches(&self, algorithm: Algorithm) -> bool {
+    pub(in crate::server) fn matches(&self, algorithm: Algorithm) -> bool {
         let is_meant = self.only.is_none_or(|only| only == algorithm);
         is_meant && self.material.family() == algorithm.family()
     }
 
-    fn verifies(&self, algorithm: Algorithm, message: &[u8], signature: &[u8]) -> bool {
+    pub(in crate::server) fn verifies(
+        &self,
+        algorithm: Algorithm,
+        message: &[u8],
+        signature: &[u8],
+    ) -> bool {
         let verified = match (&self.material, algorithm.verification()) {
             (Material::Point(_, point), Verification::Point(how)) => {
                 UnparsedPublicKey::new(how, point).verify(message, signature)

@@ -20,10 +20,11 @@ pub use self::algorithm::Algorithm;
 pub use self::builder::JwtBuilder;
 use self::cache::Cache;
 pub use self::keys::Jwks;
+pub(in crate::server) use self::keys::Key;
 use self::keys::SignatureCheck;
 use crate::Secret;
 use crate::server::audience::Audience;
-use crate::server::claims::Claims;
+use crate::server::claims::{Claims, Scheme};
 use crate::server::identity::Identity;
 use crate::server::strict::{decode_base64url, parse_object};
 use crate::server::verify::{Rejection, Verify};
@@ -33,7 +34,7 @@ use crate::server::verify::{Rejection, Verify};
 /// A token is valid if it is a compact JWS over a JSON object, signed by the key it names with an
 /// allowed algorithm; if its issuer is equal to this one, byte for byte; if this server is in its
 /// audience; if it has an expiry in the future; and if it has a subject. A token that is bound to a
-/// key of its client is not a bearer token and is rejected.
+/// key of its client is not a bearer token: it is accepted only with a proof; see [`Dpop`](super::Dpop).
 ///
 /// ```no_run
 /// # fn main() -> Result<(), mcp_auth::server::Error> {
@@ -69,7 +70,12 @@ enum Keys {
 }
 
 impl Jwt {
-    async fn identity(&self, token: &Secret, audience: &Audience) -> Result<Identity, Rejection> {
+    async fn identity(
+        &self,
+        token: &Secret,
+        audience: &Audience,
+        scheme: Scheme,
+    ) -> Result<Identity, Rejection> {
         let this = &*self.0;
         let text = token.expose();
         if text.len() > this.max_token_bytes {
@@ -94,7 +100,7 @@ impl Jwt {
         let Some(subject) = subject else {
             return Err(Rejection::invalid("the token has no subject (sub)"));
         };
-        claims.check_unbound()?;
+        claims.check_binding(scheme)?;
         let identity = claims.identity(&this.issuer, subject)?;
         let check = |keys: &Jwks| {
             keys.check(
@@ -152,7 +158,15 @@ impl Verify for Jwt {
         token: &'a Secret,
         audience: &'a Audience,
     ) -> BoxFuture<'a, Result<Identity, Rejection>> {
-        Box::pin(self.identity(token, audience))
+        Box::pin(self.identity(token, audience, Scheme::Bearer))
+    }
+
+    fn verify_bound<'a>(
+        &'a self,
+        token: &'a Secret,
+        audience: &'a Audience,
+    ) -> BoxFuture<'a, Result<Identity, Rejection>> {
+        Box::pin(self.identity(token, audience, Scheme::Dpop))
     }
 
     fn issuer(&self) -> Option<&str> {

@@ -1,0 +1,181 @@
+//! The cache of used proofs.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::fmt;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use mcp_protocol::BoxFuture;
+use tokio::time::Instant;
+
+use crate::sync::lock;
+
+/// Default number of proofs in a [`MemoryReplayCache`].
+const CAPACITY: usize = 262_144;
+
+/// One key may take up to this part of a [`MemoryReplayCache`].
+const SHARE: usize = 4;
+
+/// Where a server stores the proofs that were used, so that none is accepted twice.
+///
+/// A cache that several servers share, such as Redis, makes a proof unique for all of them.
+pub trait ReplayCache: Send + Sync + 'static {
+    /// Stores a proof for `lifetime` if it is not stored yet. Returns whether it was stored: `false` for a replay.
+    ///
+    /// `key` is the thumbprint of the client's key, and `id` identifies the proof of this key; both are base64url with 43
+    /// characters. Checking and storing must be one atomic step, such as `SET key:id 1 NX PX lifetime` of Redis.
+    ///
+    /// # Errors
+    /// The cache is full or cannot be reached. The server then rejects the request with status 503.
+    fn insert<'a>(
+        &'a self,
+        key: &'a str,
+        id: &'a str,
+        lifetime: Duration,
+    ) -> BoxFuture<'a, Result<bool, Box<dyn std::error::Error + Send + Sync>>>;
+}
+
+/// A replay cache in the memory of this process.
+///
+/// It holds up to 262,144 proofs, which take about 40 MB, and up to a quarter of that for one key. It does not forget a proof
+/// early: if it is full, further proofs are rejected until older ones have expired.
+pub struct MemoryReplayCache {
+    capacity: usize,
+    used: Mutex<Used>,
+}
+
+#[derive(Default)]
+struct Used {
+    ids: HashSet<Box<str>>,
+    /// In the order of insertion, with the key.
+    expiries: VecDeque<(Instant, Box<str>, Box<str>)>,
+    per_key: HashMap<Box<str>, usize>,
+}
+
+impl MemoryReplayCache {
+    /// Creates a cache with the default capacity.
+    pub fn new() -> Self {
+        Self::with_capacity(CAPACITY)
+    }
+
+    /// Creates a cache for this number of proofs. One client at full speed needs its requests per second, times twice the
+    /// [window](super::Dpop::window) in seconds, times 4.
+    pub fn with_capacity(proofs: usize) -> Self {
+        Self {
+            capacity: proofs.max(SHARE),
+            used: Mutex::default(),
+        }
+    }
+
+    fn store(&self, key: &str, id: &str, lifetime: Duration) -> Result<bool, String> {
+        let now = Instant::now();
+        let used = &mut *lock(&self.used);
+        used.forget(now);
+        if used.ids.contains(id) {
+            return Ok(false);
+        }
+        let of_key = used.per_key.get(key).copied().unwrap_or_default();
+        if used.ids.len() >= self.capacity || of_key >= self.capacity / SHARE {
+            return Err(format!(
+                "the replay cache holds {} proofs, {of_key} of them of one key; raise \
+                 MemoryReplayCache::with_capacity from {}",
+                used.ids.len(),
+                self.capacity
+            ));
+        }
+        used.ids.insert(id.into());
+        used.expiries
+            .push_back((now + lifetime, key.into(), id.into()));
+        *used.per_key.entry(key.into()).or_default() += 1;
+        Ok(true)
+    }
+}
+
+impl Used {
+    /// Removes expired proofs, up to the first one that is not expired.
+    fn forget(&mut self, now: Instant) {
+        let is_expired = |(until, ..): &(Instant, Box<str>, Box<str>)| *until < now;
+        while self.expiries.front().is_some_and(is_expired) {
+            let Some((_, key, id)) = self.expiries.pop_front() else {
+                return;
+            };
+            self.ids.remove(&id);
+            if let Some(count) = self.per_key.get_mut(&key) {
+                *count -= 1;
+                if *count == 0 {
+                    self.per_key.remove(&key);
+                }
+            }
+        }
+    }
+}
+
+impl Default for MemoryReplayCache {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for MemoryReplayCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryReplayCache")
+            .field("capacity", &self.capacity)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ReplayCache for MemoryReplayCache {
+    fn insert<'a>(
+        &'a self,
+        key: &'a str,
+        id: &'a str,
+        lifetime: Duration,
+    ) -> BoxFuture<'a, Result<bool, Box<dyn std::error::Error + Send + Sync>>> {
+        let stored = self.store(key, id, lifetime).map_err(Into::into);
+        Box::pin(std::future::ready(stored))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    #[tokio::test(start_paused = true)]
+    async fn a_proof_is_stored_until_it_expires() {
+        let cache = MemoryReplayCache::new();
+        assert_eq!(cache.store("k", "1", MINUTE), Ok(true));
+        tokio::time::advance(MINUTE).await;
+        assert_eq!(cache.store("k", "1", MINUTE), Ok(false));
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert_eq!(cache.store("k", "1", MINUTE), Ok(true));
+        let used = lock(&cache.used);
+        assert_eq!((used.ids.len(), used.expiries.len()), (1, 1));
+        assert_eq!(used.per_key["k"], 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_full_cache_rejects_new_proofs_and_forgets_no_old_ones() {
+        let cache = MemoryReplayCache::with_capacity(8);
+        for n in 0..8 {
+            let (key, id) = (n / 2, n);
+            let stored = cache.store(&key.to_string(), &id.to_string(), MINUTE);
+            assert_eq!(stored, Ok(true));
+        }
+        let full = cache.store("9", "9", MINUTE).unwrap_err();
+        assert!(full.contains("with_capacity from 8"), "{full}");
+        assert_eq!(cache.store("0", "0", MINUTE), Ok(false));
+        tokio::time::advance(MINUTE * 2).await;
+        assert_eq!(cache.store("9", "9", MINUTE), Ok(true));
+        assert_eq!(lock(&cache.used).ids.len(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_key_takes_a_part_of_the_cache() {
+        let cache = MemoryReplayCache::with_capacity(400);
+        let stored = (0..1_000).filter(|n| cache.store("a", &n.to_string(), MINUTE).is_ok());
+        assert_eq!(stored.count(), 100);
+        assert_eq!(cache.store("b", "b", MINUTE), Ok(true));
+    }
+}
