@@ -23,6 +23,7 @@ mcp-client: mcp-jsonrpc mcp-types mcp-schema mcp-protocol
 mcp-tasks-redb: mcp-jsonrpc mcp-types mcp-protocol
 mcp-otel: mcp-jsonrpc mcp-types mcp-protocol
 mcp-skills: mcp-types mcp-client mcp-server
+mcp-apps: mcp-types mcp-client mcp-server
 mcp-cli: mcp-auth mcp-client mcp-protocol mcp-transport-http mcp-transport-stdio
 mcp-host: mcp-types mcp-protocol mcp-client mcp-transport-stdio mcp-transport-http
 mcp-tests: *
@@ -39,6 +40,7 @@ const TEST_EDGES: &[(&str, &str)] = &[
     ("mcp-otel", "mcp-server"),
     ("mcp-otel", "mcp-transport-http"),
     ("mcp-otel", "mcp-transport-stdio"),
+    ("mcp-apps", "mcp-transport-stdio"),
     ("mcp-skills", "mcp-transport-stdio"),
 ];
 

@@ -52,14 +52,18 @@ macro_rules! shared_setters {
         }
 
         /// Makes the item visible only in sessions for which `visible` returns `true`. For other
-        /// sessions the item does not exist: it is neither listed nor can it be used. Call
+        /// sessions the item does not exist: it is neither listed nor can it be used. If this is set
+        /// several times, all of them must return `true`. Call
         /// [`Server::visibility_changed`](crate::Server::visibility_changed) when results change.
         #[must_use]
         pub fn visible_if(
             mut self,
             visible: impl Fn(&mcp_protocol::Session) -> bool + Send + Sync + 'static,
         ) -> Self {
-            self.visible = Some(std::sync::Arc::new(visible));
+            let earlier = self.visible.take();
+            self.visible = Some(std::sync::Arc::new(move |session| {
+                earlier.as_ref().is_none_or(|earlier| earlier(session)) && visible(session)
+            }));
             self
         }
     };

@@ -1,0 +1,236 @@
+//! The pages of a server, as a host reads them.
+
+use std::fmt;
+
+use data_encoding::BASE64;
+use mcp_client::types::{CallToolResult, JsonObject, Meta, Tool};
+use mcp_client::{Client, ClientBuilder, Extension, ResourceContents};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::{EXTENSION, MIME_TYPE, PageUi, SCHEME, ToolUi, UI, policy};
+
+/// Maximum size of a page, in bytes: 4 MiB.
+const MAX_HTML: usize = 4 << 20;
+
+/// The metadata of a tool in older servers.
+const OLD_RESOURCE_URI: &str = "ui/resourceUri";
+
+/// The declaration that a host shows apps, for [`ClientBuilder::with`].
+#[derive(Debug, Clone, Copy, Default)]
+pub struct HostApps(());
+
+impl HostApps {
+    /// Creates the declaration: pages in HTML are shown.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Extension for HostApps {
+    fn id(&self) -> &str {
+        EXTENSION
+    }
+
+    fn settings(&self) -> JsonObject {
+        JsonObject::from_iter([("mimeTypes".to_owned(), json!([MIME_TYPE]))])
+    }
+
+    fn install(self, client: ClientBuilder) -> ClientBuilder {
+        client
+    }
+}
+
+/// The apps of one server.
+///
+/// The host shows a [`View`] in a sandbox of another origin, with its [policy](View::content_security_policy). A tool call of the
+/// page goes through [`call_tool`](Self::call_tool), so that it reaches only the server of the page.
+#[derive(Debug, Clone)]
+pub struct RemoteApps(Client);
+
+/// A page of a server. Its HTML is not trusted.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct View {
+    /// The URI.
+    pub uri: String,
+    /// The document.
+    pub html: String,
+    /// The metadata.
+    pub ui: PageUi,
+}
+
+impl View {
+    /// Returns the value of the header `Content-Security-Policy` for the page: what the specification requires, and the
+    /// origins that the page declared. Those that are not origins with TLS are left out.
+    pub fn content_security_policy(&self) -> String {
+        policy::content_security_policy(&self.ui)
+    }
+
+    /// Returns the value of the attribute `allow` of the frame, for features that the host grants.
+    pub fn allow(&self) -> String {
+        policy::allow(&self.ui)
+    }
+}
+
+impl RemoteApps {
+    /// Creates access to the apps of a server.
+    pub fn new(client: &Client) -> Self {
+        Self(client.clone())
+    }
+
+    /// Returns the metadata of a tool; default values if it has none.
+    ///
+    /// # Errors
+    /// The metadata is malformed.
+    pub fn tool_ui(tool: &Tool) -> Result<ToolUi, Error> {
+        let item = format!("tool {:?}", tool.name);
+        let mut ui: ToolUi = read_ui(&item, tool.meta.as_ref())?;
+        if ui.resource_uri.is_none() {
+            let old = tool
+                .meta
+                .as_ref()
+                .and_then(|meta| meta.get(OLD_RESOURCE_URI));
+            ui.resource_uri = old.and_then(Value::as_str).map(str::to_owned);
+        }
+        match &ui.resource_uri {
+            Some(uri) if !uri.starts_with(SCHEME) => Err(Error::new(
+                ErrorKind::Metadata,
+                format!("{item}: the URI {uri:?} of its page does not begin with {SCHEME}"),
+            )),
+            _ => Ok(ui),
+        }
+    }
+
+    /// Reads the page of a tool; `None` if the tool has no page.
+    ///
+    /// # Errors
+    /// The metadata is malformed, the server does not have the page, or the page is not HTML of at most 4 MiB with the MIME type
+    /// of apps. The host then shows the text of the result.
+    pub async fn open(&self, tool: &Tool) -> Result<Option<View>, Error> {
+        match Self::tool_ui(tool)?.resource_uri {
+            Some(uri) => self.read(uri).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    async fn read(&self, uri: String) -> Result<View, Error> {
+        let refuse = |what: &str| Error::new(ErrorKind::Content, format!("page {uri}: {what}"));
+        let result = self.0.read_resource(&*uri).await.map_err(Error::client)?;
+        let contents = result.contents.into_iter().find(|contents| match contents {
+            ResourceContents::Text(text) => text.uri == uri,
+            ResourceContents::Blob(blob) => blob.uri == uri,
+            _ => false,
+        });
+        let (mime, html, meta) = match contents {
+            Some(ResourceContents::Text(text)) => (text.mime_type, text.text, text.meta),
+            Some(ResourceContents::Blob(blob)) => {
+                let html = BASE64.decode(blob.blob.as_bytes()).ok();
+                let html = html.and_then(|html| String::from_utf8(html).ok());
+                let html = html.ok_or_else(|| refuse("its content is not UTF-8 in base64"))?;
+                (blob.mime_type, html, blob.meta)
+            }
+            _ => return Err(refuse("the server sent no content for this URI")),
+        };
+        if mime.as_deref() != Some(MIME_TYPE) {
+            let mime = mime.unwrap_or_default();
+            return Err(refuse(&format!(
+                "its MIME type is {mime:?}, not {MIME_TYPE}"
+            )));
+        }
+        if html.len() > MAX_HTML {
+            return Err(refuse(&format!("it is longer than {MAX_HTML} bytes")));
+        }
+        let ui = read_ui(&format!("page {uri}"), meta.as_ref())?;
+        Ok(View { uri, html, ui })
+    }
+
+    /// Calls a tool for a page of the same server.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Forbidden`] if only the model may call the tool; nothing is sent. Otherwise, the call failed.
+    pub async fn call_tool(
+        &self,
+        tool: &Tool,
+        arguments: impl Into<Value>,
+    ) -> Result<CallToolResult, Error> {
+        if !Self::tool_ui(tool)?.is_for_app() {
+            let problem = format!("tool {:?} cannot be called by apps", tool.name);
+            return Err(Error::new(ErrorKind::Forbidden, problem));
+        }
+        let called = self.0.call_tool(&tool.name, arguments).await;
+        called.map_err(Error::client)
+    }
+}
+
+fn read_ui<T: DeserializeOwned + Default>(item: &str, meta: Option<&Meta>) -> Result<T, Error> {
+    let Some(ui) = meta.and_then(|meta| meta.get(UI)) else {
+        return Ok(T::default());
+    };
+    serde_json::from_value(ui.clone()).map_err(|error| {
+        let problem = format!("{item}: the member {UI:?} of its metadata is malformed: {error}");
+        Error::new(ErrorKind::Metadata, problem)
+    })
+}
+
+/// What failed: see [`Error::kind`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The metadata of a tool or page is malformed.
+    Metadata,
+    /// The page cannot be used.
+    Content,
+    /// The tool is not for apps.
+    Forbidden,
+    /// The request failed.
+    Client,
+}
+
+/// An error of [`RemoteApps`].
+#[derive(Debug)]
+pub struct Error {
+    kind: ErrorKind,
+    message: String,
+    source: Option<mcp_client::Error>,
+}
+
+impl Error {
+    fn new(kind: ErrorKind, message: String) -> Self {
+        Self {
+            kind,
+            message,
+            source: None,
+        }
+    }
+
+    fn client(error: mcp_client::Error) -> Self {
+        Self {
+            kind: ErrorKind::Client,
+            message: error.to_string(),
+            source: Some(error),
+        }
+    }
+
+    /// Returns what failed.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// Returns the error of the request, for [`ErrorKind::Client`].
+    pub fn client_error(&self) -> Option<&mcp_client::Error> {
+        self.source.as_ref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_ref().and_then(std::error::Error::source)
+    }
+}
