@@ -69,14 +69,24 @@ fn generate(root: &Path, schemas: &Path) -> Result<Files, String> {
         build::build(&schema, &overrides).at(revision)
     };
     let canonical = model(CANONICAL)?;
-    let mut root = Scope::new(docs.of(CANONICAL), &canonical, None);
+    let mut root = Scope::new(
+        docs.of(CANONICAL),
+        lock.commit(CANONICAL)?,
+        &canonical,
+        None,
+    );
     let mut files = Files::new();
     for revision in LATER {
         let later = model(revision)?;
         let split = compare::split(&later, &canonical)?;
         let date = revision.replace('-', "_");
         let module = format!("v{date}");
-        let scope = Scope::new(docs.of(revision), &later, Some((module.clone(), &split)));
+        let scope = Scope::new(
+            docs.of(revision),
+            lock.commit(revision)?,
+            &later,
+            Some((module.clone(), &split)),
+        );
         files.insert(format!("{TABLE}_{date}.rs"), emit::table(&later, &scope));
         let own = split.own.items.iter();
         let bridged = own.filter(|item| overrides.has("bridge", &item.name));

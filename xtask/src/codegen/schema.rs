@@ -38,11 +38,24 @@ impl Lock {
         toml::from_str(&file.text).at(LOCK)
     }
 
+    fn pin(&self, revision: &str) -> Result<&LockEntry, String> {
+        let pin = self.schema.iter().find(|pin| pin.revision == revision);
+        pin.ok_or_else(|| format!("{LOCK} does not pin {revision}"))
+    }
+
+    /// Returns the commit in the URL of a revision.
+    pub(super) fn commit(&self, revision: &str) -> Result<&str, String> {
+        let url = &self.pin(revision)?.url;
+        let is_commit =
+            |part: &&str| part.len() == 40 && part.bytes().all(|b| b.is_ascii_hexdigit());
+        let commit = url.split('/').find(is_commit);
+        commit.ok_or_else(|| format!("{LOCK}: the URL of {revision} has no commit: {url}"))
+    }
+
     /// Reads the schema of a revision; downloads it first if the folder does not have it. Refuses a schema with another
     /// checksum than the pinned one.
     pub(super) fn read(&self, folder: &Path, revision: &str) -> Result<Value, String> {
-        let pin = self.schema.iter().find(|pin| pin.revision == revision);
-        let pin = pin.ok_or_else(|| format!("{LOCK} does not pin {revision}"))?;
+        let pin = self.pin(revision)?;
         let file = folder.join(revision).join("schema.json");
         let (name, url) = (file.display(), &pin.url);
         if !file.exists() {

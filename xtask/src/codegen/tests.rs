@@ -51,6 +51,34 @@ fn a_schema_that_is_not_the_pinned_one_is_refused() {
 }
 
 #[test]
+fn generated_files_name_the_commit_of_their_schema() {
+    let commit = |url: &str| {
+        let pin = format!("[[schema]]\nrevision = \"r\"\nurl = \"{url}\"\nsha256 = \"\"");
+        let lock: Lock = toml::from_str(&pin).unwrap();
+        lock.commit("r").map(str::to_owned)
+    };
+    let sha = "0123456789abcdef0123456789abcdef01234567";
+    let found = commit(&format!("https://h/a/b/{sha}/schema/r/schema.json"));
+    assert_eq!(found.as_deref(), Ok(sha));
+    assert!(commit("https://h/a/b/main/schema/r/schema.json").is_err());
+    for revision in ["2025-11-25", "2026-07-28"] {
+        let lock = Lock::load(root()).unwrap();
+        let commit = lock.commit(revision).unwrap();
+        let module = match revision == CANONICAL {
+            true => String::new(),
+            false => format!("/v{}", revision.replace('-', "_")),
+        };
+        let file = root().join(format!("{FOLDER}{module}/methods.rs"));
+        let text = fs::read_to_string(file).unwrap();
+        let first = text.lines().next().unwrap();
+        assert!(
+            first.contains(&format!("of {revision} at commit {commit}")),
+            "{first}"
+        );
+    }
+}
+
+#[test]
 fn a_schema_without_a_rule_and_a_rule_that_matches_nothing_are_errors() {
     let tool = |member| json!({"Tool": {"type": "object", "properties": {"x": member}}});
     let text = json!({"type": "string"});

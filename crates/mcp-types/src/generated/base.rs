@@ -1,4 +1,4 @@
-// Generated from the official schema: do not edit. Run `cargo xtask codegen`.
+// Generated from the official schema of 2025-11-25 at commit c4c367f9f58296a7053f5c78a52fd02bfbb56a49: do not edit. Run `cargo xtask codegen`.
 
 //! Types that other messages are built from.
 

@@ -10,9 +10,6 @@ use crate::codegen::compare::{Split, find};
 use crate::codegen::docs::Lines;
 use crate::codegen::model::{Item, Kind, Method, Model};
 
-pub(super) const HEADER: &str =
-    "// Generated from the official schema: do not edit. Run `cargo xtask codegen`.\n";
-
 /// Modules and names of them that generated code uses.
 const IMPORTS: &[(&str, &str)] = &[
     ("serde", "Deserialize Deserializer Serialize Serializer"),
@@ -29,6 +26,8 @@ const PRELUDE: &str = "Box Clone Copy D Debug Default Eq From Hash Into None Ok 
 /// The context of the generated files of one revision.
 pub(crate) struct Scope<'a> {
     pub(super) docs: Lines<'a>,
+    /// The first line of each file, with the commit of the schema.
+    pub(super) header: String,
     /// Types that an argument has as they are: `impl Into` would only make inference harder.
     plain: BTreeSet<String>,
     /// The module of a later revision, and what it has in common with the canonical one, which has none.
@@ -38,7 +37,17 @@ pub(crate) struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    pub(crate) fn new(docs: Lines<'a>, model: &Model, module: Option<(String, &'a Split)>) -> Self {
+    /// `commit` is the commit of the specification's repository that the schema comes from.
+    pub(crate) fn new(
+        docs: Lines<'a>,
+        commit: &str,
+        model: &Model,
+        module: Option<(String, &'a Split)>,
+    ) -> Self {
+        let header = format!(
+            "// Generated from the official schema of {} at commit {commit}: do not edit. Run `cargo xtask codegen`.\n",
+            docs.revision
+        );
         let is_plain = |kind: &Kind| match kind {
             Kind::Struct(_) | Kind::Open => true,
             Kind::Alias(ty) => ty != "String",
@@ -49,6 +58,7 @@ impl<'a> Scope<'a> {
         let basic = ["bool", "i64", "u64", "f64", "JsonObject", "Meta"];
         Self {
             docs,
+            header,
             plain: plain.chain(basic.map(str::to_owned)).collect(),
             module,
             later: BTreeMap::new(),
@@ -115,7 +125,7 @@ impl<'a> Scope<'a> {
 
     /// The first lines of the file of an area.
     pub(super) fn head(&self, area: &str) -> String {
-        format!("{HEADER}\n//! {}\n\n", self.docs.module(area))
+        format!("{}\n//! {}\n\n", self.header, self.docs.module(area))
     }
 }
 

@@ -13,7 +13,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::model::{Item, Kind, Model};
-use file::{HEADER, ident, ty};
+use file::{ident, ty};
 
 pub(super) use bridges::emit as bridges;
 pub(super) use file::Scope;
@@ -24,11 +24,11 @@ pub(super) fn files(model: &Model, scope: &Scope<'_>) -> Result<BTreeMap<String,
     for item in &model.items {
         areas.entry(&item.area).or_default().push(item);
     }
-    let revision = scope.docs.revision;
+    let (revision, header) = (scope.docs.revision, &scope.header);
     let mut root = match &scope.module {
-        None => format!("{HEADER}\n//! Types of revision {revision}, one module per area.\n\n"),
+        None => format!("{header}\n//! Types of revision {revision}, one module per area.\n\n"),
         Some((_, split)) => format!(
-            "{HEADER}\n//! Types that are specific to revision {revision}, and the types that it shares with other revisions.\n\n\
+            "{header}\n//! Types that are specific to revision {revision}, and the types that it shares with other revisions.\n\n\
              pub use crate::{{{}}};\n\n",
             Vec::from_iter(split.shared.iter().map(String::as_str)).join(", ")
         ),
@@ -141,10 +141,11 @@ pub(super) fn table(model: &Model, scope: &Scope<'_>) -> String {
         .map(|(definition, helper, ty)| format!("(\"{definition}\", {helper}::<{path}::{ty}>),\n"));
     let rows: String = rows.collect();
     format!(
-        "{HEADER}\n//! Every definition with a Rust type, and its round trip.\n\n\
+        "{}\n//! Every definition with a Rust type, and its round trip.\n\n\
          use crate::support::{{RoundTrip, {}}};\n\n\
          /// The name of each definition, and a function that decodes a value and encodes it again.\n\
          pub(crate) const TABLE: &[(&str, RoundTrip)] = &[\n{rows}];\n",
+        scope.header,
         Vec::from_iter(helpers).join(", ")
     )
 }

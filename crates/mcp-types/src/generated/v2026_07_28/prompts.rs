@@ -1,4 +1,4 @@
-// Generated from the official schema: do not edit. Run `cargo xtask codegen`.
+// Generated from the official schema of 2026-07-28 at commit 271ecc9accafdd9b83a3c869fa67c22953b2af80: do not edit. Run `cargo xtask codegen`.
 
 //! Prompts and the messages they expand to.
 
