@@ -31,7 +31,7 @@ usage: cargo xtask <command>
                                         MCP_SCHEMA_DIR or downloads
   conformance [server|client] [--revision R] [--bless]
                                         runs both lines of the official suite against the server and the client
-  interop [PEER...]                     runs real peers from npm and PyPI in both directions; writes docs/interop.md
+  interop [--all | PEER...]             runs real peers from npm and PyPI in both directions; --all runs more, and writes docs/interop.md
   bench [--quick]                       measures calls beside a server without an SDK and beside peers; writes
                                         docs/benchmarks.md, or after short runs only prints it
   bench --gate [--bless] [--only NAME] [--keep DIR]

@@ -16,6 +16,8 @@ pub(super) struct Feature {
     pub(super) title: String,
     /// Why the peer may lack the feature.
     pub(super) absent: Option<String>,
+    /// A text of the failure that shows it.
+    pub(super) says: String,
     /// `None` is not reported.
     pub(super) outcome: Option<Outcome>,
 }
@@ -54,6 +56,9 @@ impl Feature {
             },
             ("ok", None) => Outcome::Works("yes".to_owned()),
             ("absent", Some(reason)) => Outcome::Absent(reason.clone()),
+            ("failed", Some(reason)) if !self.says.is_empty() && detail.contains(&self.says) => {
+                Outcome::Absent(reason.clone())
+            }
             ("ok", Some(_)) => fails("is listed as absent, but works: "),
             ("absent", None) => fails(&format!("is missing without a reason in {FILE}: ")),
             _ => fails(""),

@@ -18,7 +18,7 @@ use crate::files;
 use crate::page::render;
 use crate::programs::{self, Server, build, copy_program, target};
 use crate::steps::say;
-use crate::workspace::{none_of, root};
+use crate::workspace::{At as _, none_of, root};
 use peers::{Installed, Peer, Role, Section};
 
 const PAGE: &str = "docs/interop.md";
@@ -29,7 +29,7 @@ const LIMIT: Duration = Duration::from_secs(600);
 /// The address of our servers.
 const ANY_PORT: &str = "127.0.0.1:0";
 
-/// Runs the command: with all peers, or with those that are named.
+/// Runs the command: with the short set of peers, with all, or with those that are named.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let start = Instant::now();
     let mut peers = peers::chosen(args)?;
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     }
     let page = page(&peers)?;
     say(&format!("\n{page}"));
-    if args.is_empty() {
+    if args == [peers::ALL] {
         files::write(&root().join(PAGE), &page)?;
     }
     say(&format!("{} s in all", start.elapsed().as_secs()));
@@ -91,61 +91,76 @@ struct Ours {
 impl Ours {
     /// The driver of a peer, ready to start, and the running servers that it needs.
     fn driver(&self, peer: &Peer, installed: &Installed) -> Result<(Command, Vec<Server>), String> {
-        let mut command = installed.command(peer);
         let Section { transport, era, .. } = &peer.section;
         let path = if transport == "sse" { "/sse" } else { "/mcp" };
-        match (peer.program.role, &**transport) {
+        let program = &peer.program;
+        let mut servers = Vec::new();
+        if program.command.contains("{url}") {
+            servers.push(self.everything(era, path)?);
+        }
+        let url = servers.first().map_or("", Server::url);
+        let mut command = installed.command(peer, url, &self.server);
+        let mut driver = Command::new(&self.client);
+        match (program.role, &**transport) {
             (Role::Issuer, _) => {
                 let issuer = Server::start(&mut command, "")?;
-                let mut driver = Command::new(&self.auth);
+                driver = Command::new(&self.auth);
                 driver.arg(issuer.url());
-                Ok((driver, vec![issuer]))
-            }
-            (Role::Server, _) => {
-                let mut driver = Command::new(&self.client);
-                driver
-                    .args(["drive", era, &peer.program.scenario])
-                    .arg(installed.work(peer));
-                if transport == "stdio" {
-                    let set = |(name, value): (_, Option<_>)| Some((name, value?));
-                    driver.arg(command.get_program()).args(command.get_args());
-                    driver.envs(command.get_envs().filter_map(set));
-                    return Ok((driver, Vec::new()));
-                }
-                let server = Server::start(&mut command, path)?;
-                driver.args([&format!("--{transport}"), server.url()]);
-                Ok((driver, vec![server]))
+                return Ok((driver, vec![issuer]));
             }
             (Role::Client, "stdio") => {
                 command.arg(installed.work(peer));
                 command.arg(&self.client).arg(&self.server);
-                Ok((command, Vec::new()))
+                return Ok((command, servers));
             }
             (Role::Client, _) => {
-                let servers = self.servers(era, path)?;
+                let servers = vec![self.everything(era, path)?, self.pages(era, path)?];
                 command.args(servers.iter().map(Server::url));
-                Ok((command, servers))
+                return Ok((command, servers));
+            }
+            (Role::Server, _) => {
+                let words = ["drive", era, &program.scenario];
+                driver.args(words).arg(installed.work(peer));
+            }
+            (Role::Visited | Role::Host, _) => {
+                let work = installed.work(peer);
+                fs::create_dir_all(&work).at(work.display())?;
+                command.env("HOME", &work).current_dir(&work);
+                driver.current_dir(&work).arg("visit").args(&program.call);
             }
         }
+        if program.role == Role::Host {
+            return Ok((command, servers));
+        }
+        if transport == "stdio" {
+            let set = |(name, value): (_, Option<_>)| Some((name, value?));
+            driver.arg(command.get_program()).args(command.get_args());
+            driver.envs(command.get_envs().filter_map(set));
+        } else {
+            let server = Server::start(&mut command, path)?;
+            driver.args([&format!("--{transport}"), server.url()]);
+            servers.push(server);
+        }
+        Ok((driver, servers))
     }
 
-    /// The everything server, and the same in small pages.
-    fn servers(&self, era: &str, path: &str) -> Result<Vec<Server>, String> {
-        let mut everything = Command::new(&self.server);
-        let mut pages = Command::new(&self.client);
-        pages.args(["pages", era, "5"]);
-        for command in [&mut everything, &mut pages] {
-            command.args(["--http", ANY_PORT]);
-            if path == "/sse" {
-                command.arg("--legacy");
-            }
-        }
-        if era == "legacy" {
-            everything.arg("--sessions");
-        }
-        Ok(vec![
-            Server::start(&mut everything, path)?,
-            Server::start(&mut pages, path)?,
-        ])
+    /// The everything server over HTTP.
+    fn everything(&self, era: &str, path: &str) -> Result<Server, String> {
+        let mut command = Command::new(&self.server);
+        let sessions = (era == "legacy").then_some("--sessions");
+        serve(command.args(["--http", ANY_PORT]), path, sessions)
     }
+
+    /// The same in small pages.
+    fn pages(&self, era: &str, path: &str) -> Result<Server, String> {
+        let mut command = Command::new(&self.client);
+        command.args(["pages", era, "5", "--http", ANY_PORT]);
+        serve(&mut command, path, None)
+    }
+}
+
+/// Starts a server of ours, with the endpoints of 2024-11-05 if `path` is theirs.
+fn serve(command: &mut Command, path: &str, sessions: Option<&str>) -> Result<Server, String> {
+    let legacy = (path == "/sse").then_some("--legacy");
+    Server::start(command.args(legacy).args(sessions), path)
 }

@@ -1,7 +1,7 @@
 //! The peers and the features that each has to show, as `tests/interop/peers.toml` lists them.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde::{Deserialize, Serialize};
@@ -15,8 +15,12 @@ use crate::workspace::{At as _, root};
 const SCRIPTS: &str = "tests/interop";
 const CRATES: &str = "tests/peers";
 
-/// The file, whose comments explain the members.
+/// The word that selects all peers.
+pub(super) const ALL: &str = "--all";
+
+/// The file of the short set, whose comments explain the members, and the file of the other peers, which is appended.
 pub(super) const FILE: &str = "tests/interop/peers.toml";
+const WIDE: &str = "tests/interop/wide";
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -36,6 +40,9 @@ pub(super) struct Section {
     pub(super) transport: String,
     pub(super) era: String,
     suffix: String,
+    /// Whether the peers take part only with `--all`.
+    #[serde(default)]
+    pub(super) wide: bool,
     features: Vec<String>,
     peers: Vec<String>,
 }
@@ -48,11 +55,18 @@ pub(super) struct Program {
     /// The pinned version of the package.
     #[serde(skip_deserializing)]
     version: String,
+    /// The folder of `tests/interop/wide` that pins the package.
+    #[serde(default)]
+    packages: String,
     pub(super) role: Role,
+    #[serde(default)]
     conversation: String,
     #[serde(default)]
     pub(super) scenario: String,
-    command: String,
+    /// The tool, its arguments and a text of its result, for a visit.
+    #[serde(default)]
+    pub(super) call: Vec<String>,
+    pub(super) command: String,
     /// By transport.
     #[serde(default)]
     args: BTreeMap<String, String>,
@@ -66,6 +80,9 @@ struct Absent {
     peers: Vec<String>,
     features: Vec<String>,
     reason: String,
+    /// A text of the failure that shows the defect of a peer whose driver cannot report that a feature is absent.
+    #[serde(default)]
+    says: String,
 }
 
 /// The role of a peer.
@@ -76,6 +93,10 @@ pub(super) enum Role {
     Client,
     /// An authorization server between our client and our server.
     Issuer,
+    /// A server that our client visits with default settings, or a proxy in front of our server.
+    Visited,
+    /// A program or framework that visits our server with default settings.
+    Host,
 }
 
 /// A program of another project in one section: a column of the tables.
@@ -94,7 +115,7 @@ pub(super) struct Peer {
 pub(super) fn all() -> Result<Vec<Peer>, String> {
     let mut file = File::load()?;
     for program in &mut file.program {
-        program.version = version(&program.package)?;
+        program.version = version(program)?;
     }
     let mut peers = Vec::new();
     for section in &file.section {
@@ -103,11 +124,15 @@ pub(super) fn all() -> Result<Vec<Peer>, String> {
             let known = known.ok_or_else(|| format!("{FILE}: no program {program}"))?;
             let name = format!("{program}{}", section.suffix);
             let lists = section.features.iter().map(|list| &file.features[list]);
-            let features = lists.flatten().map(|[feature, title]| Feature {
-                name: feature.clone(),
-                title: title.clone(),
-                absent: file.absent(&name, feature),
-                outcome: None,
+            let features = lists.flatten().map(|[feature, title]| {
+                let absent = file.absent(&name, feature);
+                Feature {
+                    name: feature.clone(),
+                    title: title.clone(),
+                    says: absent.map_or("", |absent| &absent.says).to_owned(),
+                    absent: absent.map(|absent| absent.reason.clone()),
+                    outcome: None,
+                }
             });
             peers.push(Peer {
                 features: features.collect(),
@@ -123,46 +148,59 @@ pub(super) fn all() -> Result<Vec<Peer>, String> {
 
 impl File {
     fn load() -> Result<Self, String> {
-        toml::from_str(&load(root(), FILE)?.text).at(FILE)
+        let mut text = load(root(), FILE)?.text;
+        text += &load(root(), &format!("{WIDE}/peers.toml"))?.text;
+        toml::from_str(&text).at(FILE)
     }
 
     /// Why a peer lacks a feature.
-    fn absent(&self, peer: &str, feature: &str) -> Option<String> {
+    fn absent(&self, peer: &str, feature: &str) -> Option<&Absent> {
         let has = |list: &[String], name: &str| list.iter().any(|known| known == name);
         let mut entries = self.absent.iter();
-        let entry = entries.find(|entry| has(&entry.peers, peer) && has(&entry.features, feature));
-        entry.map(|entry| entry.reason.clone())
+        entries.find(|entry| has(&entry.peers, peer) && has(&entry.features, feature))
     }
 }
 
 /// The version that is pinned for a package of npm (`"name": "1.0"`), PyPI (`name==1.0`) or crates.io (`name = { version =
 /// "=1.0"`).
-fn version(package: &str) -> Result<String, String> {
+fn version(program: &Program) -> Result<String, String> {
+    let Program {
+        package, packages, ..
+    } = program;
+    let list = |folder: &str, name: &str| match &**packages {
+        "" => format!("{folder}/{name}"),
+        packages => format!("{WIDE}/{packages}/{name}"),
+    };
     let npm = format!("\"{package}\": \"");
     let cargo = format!("{package} = {{ version = \"=");
     for (path, start) in [
-        (format!("{SCRIPTS}/package.json"), npm),
-        (format!("{SCRIPTS}/requirements.in"), format!("{package}==")),
-        (format!("{CRATES}/Cargo.toml"), cargo),
+        (list(SCRIPTS, "package.json"), npm),
+        (list(SCRIPTS, "requirements.in"), format!("{package}==")),
+        (list(CRATES, "Cargo.toml"), cargo),
     ] {
-        let file = load(root(), &path)?;
+        let Ok(file) = load(root(), &path) else {
+            continue;
+        };
         let mut lines = file.lines();
         let rest = lines.find_map(|(_, line)| line.trim_start().strip_prefix(&start));
         if let Some(version) = rest.and_then(|rest| rest.split(['"', ' ', ';']).next()) {
             return Ok(version.to_owned());
         }
     }
-    Err(format!("{package} is not pinned in {SCRIPTS} or {CRATES}"))
+    Err(format!(
+        "{package} is not pinned in {SCRIPTS}, {WIDE} or {CRATES}"
+    ))
 }
 
-/// The peers with these names; a transport or `modern` selects all peers of that kind, and no name selects all peers.
+/// The peers with these names; a transport or `modern` selects all peers of that kind, `--all` selects all, and no name
+/// selects the short set.
 pub(super) fn chosen(words: &[String]) -> Result<Vec<Peer>, String> {
     let mut peers = all()?;
     let is = |peer: &Peer, word: &String| {
         let Section { transport, era, .. } = &peer.section;
         peer.name == *word || transport == word || (era == "modern" && era == word)
     };
-    let is_unknown = |word: &&String| !peers.iter().any(|peer| is(peer, word));
+    let is_unknown = |word: &&String| *word != ALL && !peers.iter().any(|peer| is(peer, word));
     if let Some(unknown) = words.iter().find(is_unknown) {
         let known: Vec<&str> = peers.iter().map(|peer| &*peer.name).collect();
         let known = known.join(", ");
@@ -170,7 +208,10 @@ pub(super) fn chosen(words: &[String]) -> Result<Vec<Peer>, String> {
             "unknown peer {unknown}; use stdio, http, sse, modern or one of [{known}]"
         ));
     }
-    peers.retain(|peer| words.is_empty() || words.iter().any(|word| is(peer, word)));
+    peers.retain(|peer| match words {
+        [] => !peer.section.wide,
+        words => words.iter().any(|word| word == ALL || is(peer, word)),
+    });
     Ok(peers)
 }
 
@@ -190,6 +231,16 @@ impl Installed {
         if peers.iter().any(is_rust) {
             build(&root().join(CRATES), &folder.join("rust"), "--locked")?;
         }
+        let lists = peers.iter().map(|peer| &*peer.program.packages);
+        for list in lists.collect::<BTreeSet<_>>() {
+            let (from, own) = (root().join(WIDE).join(list), folder.join(list));
+            match list.split('-').next() {
+                Some("npm") => npm_ci(&from, &own)?,
+                Some("pip") => python_venv(&from, &own, &own.join("venv"))?,
+                Some("rust") => build(&from, &own, "--locked")?,
+                _ => {}
+            }
+        }
         Ok(Self { folder })
     }
 
@@ -198,15 +249,26 @@ impl Installed {
         self.folder.join("work").join(&peer.name)
     }
 
-    /// The command that starts a peer.
-    pub(super) fn command(&self, peer: &Peer) -> Command {
+    /// The command that starts a peer, with the address and the path of our server for those who need them.
+    pub(super) fn command(&self, peer: &Peer, url: &str, server: &Path) -> Command {
         let Section { transport, era, .. } = &peer.section;
         let program = &peer.program;
         let path = |path: PathBuf| path.to_string_lossy().into_owned();
+        let own = self.folder.join(&program.packages);
+        let programs = match program.packages.split('-').next() {
+            Some("npm") => "node_modules/.bin",
+            Some("rust") => "debug",
+            _ => "venv/bin",
+        };
         let places = [
             ("{npm}", path(self.folder.join("npm"))),
             ("{py}", path(self.folder.join("python"))),
             ("{rust}", path(self.folder.join("rust/debug"))),
+            ("{own}", path(own.clone())),
+            ("{bin}", path(own.join(programs))),
+            ("{wide}", path(root().join(WIDE))),
+            ("{url}", url.to_owned()),
+            ("{server}", path(server.to_owned())),
             ("{python}", path(venv_python(&self.folder.join("venv")))),
             ("{work}", path(self.work(peer))),
             ("{era}", era.clone()),
@@ -230,14 +292,12 @@ impl Installed {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     #[test]
     fn peers_are_chosen_by_name_or_by_transport() {
         let chosen = |word: &str| chosen(&[word.to_owned()]);
-        assert_eq!(all().unwrap().len(), 36);
+        assert_eq!(super::chosen(&[]).unwrap().len(), 36);
         assert_eq!(chosen("memory").unwrap().len(), 1);
         for (word, with, without) in [
             ("http", "fastmcp-http", "memory"),
@@ -291,8 +351,9 @@ mod tests {
 
     #[test]
     fn every_package_is_pinned_and_no_registry_is_named() {
-        assert!(version("rmcp").unwrap().starts_with("3."));
-        assert!(version("no-such-package").is_err());
+        let mut program = File::load().unwrap().program.remove(0);
+        program.package = "no-such-package".to_owned();
+        assert!(version(&program).is_err());
         for (name, present, absent) in [
             ("package-lock.json", "\"integrity\"", "\"resolved\""),
             ("requirements.txt", "--hash=sha256:", "://"),

@@ -10,8 +10,8 @@ use super::{SHORT, executable};
 use crate::steps::say;
 use crate::workspace::At as _;
 
-/// Time limit of a package manager; the packages are few, but the network may be slow.
-const LIMIT: Duration = Duration::from_secs(300);
+/// Time limit of a package manager: the network may be slow, and `cargo xtask interop --all` needs two thousand packages.
+const LIMIT: Duration = Duration::from_secs(1_800);
 /// Records the installed packages in their folder.
 const MARKER: &str = "installed.txt";
 /// The oldest Node that runs npm and all packages.

@@ -16,6 +16,7 @@ mod server_requests;
 mod target;
 mod tasks;
 mod tools;
+mod visit;
 mod witness;
 
 use std::path::Path;
@@ -30,10 +31,13 @@ use mcp_transport_http::ServerOptions;
 use profile::Profile;
 use report::Fault;
 use target::Target;
+use visit::DefaultCall;
 
 const USAGE: &str = "\
 usage: interop-client drive ERA SCENARIO FOLDER PROGRAM ARGS...
        interop-client drive ERA SCENARIO FOLDER --http URL | --sse URL
+       interop-client visit TOOL ARGUMENTS EXPECTED PROGRAM ARGS...
+       interop-client visit TOOL ARGUMENTS EXPECTED --http URL
        interop-client witness STATUS-FILE PROGRAM ARGS...
        interop-client overhear STATUS-FILE PROGRAM ARGS...
        interop-client pages ERA SIZE [--http ADDRESS [--legacy]]
@@ -45,6 +49,14 @@ fn main() -> ExitCode {
     let outcome = match &*words {
         ["drive", era, scenario, folder, server @ ..] if !server.is_empty() => {
             block_on(drive(era, scenario, folder, server)).map(|()| 0)
+        }
+        ["visit", tool, arguments, expected, server @ ..] => {
+            let visit = DefaultCall {
+                tool,
+                arguments,
+                expected,
+            };
+            block_on(visit.run(server)).map(|()| 0)
         }
         ["witness", status, ..] => witness::watch(Path::new(status), &args[2..]),
         ["overhear", status, ..] => witness::overhear(Path::new(status), &args[2..]),
