@@ -33,7 +33,7 @@ pub use client::{Error, RejectedSkill, RemoteSkill, RemoteSkills, SkillList};
 pub use entry::{FileEntry, Manifest, SkillEntry};
 pub use error::{SkillError, SkillErrorKind};
 #[cfg(feature = "server")]
-pub use server::{Skill, Skills};
+pub use server::{LiveSkills, Skill, Skills};
 
 /// The identifier of the extension.
 pub const EXTENSION: &str = "io.modelcontextprotocol/skills";

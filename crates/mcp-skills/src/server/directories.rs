@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::Skills;
+use super::skill::File;
 
 /// The MIME type of a folder.
 const DIRECTORY: &str = "inode/directory";
@@ -23,23 +23,22 @@ pub(super) struct Child {
 }
 
 /// The children of each folder, sorted by URI, by the URI of the folder without a slash at its end.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Directories(BTreeMap<String, Vec<Child>>);
 
 impl Directories {
-    pub(super) fn of(skills: &Skills) -> Self {
+    /// Collects the folders of these files, by URI.
+    pub(super) fn of<'a>(files: impl IntoIterator<Item = (&'a String, &'a File)>) -> Self {
         let mut all: BTreeMap<String, BTreeMap<String, Child>> = BTreeMap::new();
-        for skill in skills.skills.values() {
-            for (uri, file) in skill.files() {
-                let child = Child {
-                    uri: uri.clone(),
-                    name: file.name.clone(),
-                    description: file.description.clone(),
-                    mime_type: file.mime_type.clone(),
-                    size: Some(file.size),
-                };
-                add(&mut all, child);
-            }
+        for (uri, file) in files {
+            let child = Child {
+                uri: uri.clone(),
+                name: file.name.clone(),
+                description: file.description.clone(),
+                mime_type: file.mime_type.clone(),
+                size: Some(file.size),
+            };
+            add(&mut all, child);
         }
         let sorted = all
             .into_iter()

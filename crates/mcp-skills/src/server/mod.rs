@@ -1,6 +1,7 @@
 //! The skills of a server.
 
 mod directories;
+mod live;
 mod skill;
 
 use std::collections::BTreeMap;
@@ -9,14 +10,13 @@ use std::sync::Arc;
 
 use mcp_server::schemars::JsonSchema;
 use mcp_server::types::JsonObject;
-use mcp_server::{
-    Args, Ctx, ErrorObject, Extension, Json, Requirement, Resource, ResourceBody, ServerBuilder,
-};
+use mcp_server::{Args, Ctx, ErrorObject, Extension, Json, Requirement, ServerBuilder};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{EXTENSION, SkillEntry, SkillError};
-use directories::Directories;
+pub use live::LiveSkills;
+use live::ServedSkills;
 pub use skill::Skill;
 
 /// Default number of items on a page.
@@ -31,6 +31,7 @@ pub struct Skills {
     /// By URI.
     skills: BTreeMap<String, Skill>,
     page_size: Option<usize>,
+    live: LiveSkills,
 }
 
 impl Skills {
@@ -40,7 +41,7 @@ impl Skills {
     }
 
     /// Reads all skills of a folder: each folder in it, at any depth, that contains a `SKILL.md`. The path from the
-    /// folder becomes the path of the URI. The files are kept in memory; changes on the disk need a new server.
+    /// folder becomes the path of the URI. The files are kept in memory; see [`live`](Self::live) for changes on the disk.
     ///
     /// # Errors
     /// A skill cannot be read or is not valid; see [`Skill::from_folder`].
@@ -59,6 +60,25 @@ impl Skills {
     pub fn page_size(mut self, items: usize) -> Self {
         self.page_size = Some(items.max(1));
         self
+    }
+
+    /// Returns a handle that replaces the skills while the server runs.
+    ///
+    /// ```no_run
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// use mcp_server::Server;
+    /// use mcp_skills::Skills;
+    ///
+    /// let skills = Skills::from_folder("skills")?;
+    /// let live = skills.live();
+    /// let server = Server::builder("skilled", "1.0.0").with(skills).build()?;
+    /// // Later, for example with a timer: serves changed files and notifies clients.
+    /// live.replace(&server, Skills::from_folder("skills")?)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn live(&self) -> LiveSkills {
+        self.live.clone()
     }
 
     /// Returns the entries, in the order of their URIs.
@@ -99,20 +119,27 @@ impl<S: Clone + Send + Sync + 'static> Extension<S> for Skills {
 
     fn install(self, mut server: ServerBuilder<S>) -> ServerBuilder<S> {
         let page_size = self.page_size.unwrap_or(PAGE);
-        let directories = Arc::new(Directories::of(&self));
-        let entries: Arc<[SkillEntry]> = self.entries().cloned().collect();
-        let all = Arc::clone(&entries);
+        let live = self.live.clone();
+        live.set(Arc::new(ServedSkills::of(self)));
+        server = server.resources(live.served().resources());
+        let [list, get, read] = [0; 3].map(|_| live.clone());
         server = server
             .method(
                 "skills/list",
                 move |Args(params): Args<ListParams>, cx: Ctx| {
-                    let (page, next) = page(&all, |entry| &entry.uri, params.cursor, page_size)?;
+                    let (page, next) = page(
+                        &list.served().entries,
+                        |entry| &entry.uri,
+                        params.cursor,
+                        page_size,
+                    )?;
                     Ok::<_, ErrorObject>(Json(cacheable(&cx, json!({ "skills": page }), next)))
                 },
             )
             .method(
                 "skills/get",
                 move |Args(params): Args<GetParams>, cx: Ctx| {
+                    let entries = &get.served().entries;
                     let found = entries.binary_search_by(|entry| entry.uri.cmp(&params.uri));
                     match found.ok().and_then(|at| entries.get(at)) {
                         Some(skill) => Ok(Json(cacheable(&cx, json!({ "skill": skill }), None))),
@@ -124,7 +151,9 @@ impl<S: Clone + Send + Sync + 'static> Extension<S> for Skills {
                 "resources/directory/read",
                 move |Args(params): Args<GetParams>, cx: Ctx| {
                     let uri = params.uri.trim_end_matches('/');
-                    let children = directories
+                    let served = read.served();
+                    let children = served
+                        .directories
                         .children(uri)
                         .ok_or_else(|| unknown("directory", uri))?;
                     let (page, next) =
@@ -132,20 +161,6 @@ impl<S: Clone + Send + Sync + 'static> Extension<S> for Skills {
                     Ok::<_, ErrorObject>(Json(cacheable(&cx, json!({ "resources": page }), next)))
                 },
             );
-        let mut files = BTreeMap::new();
-        for skill in self.skills.into_values() {
-            // A skill inside of another one shares its files.
-            files.extend(skill.into_files());
-        }
-        for (uri, file) in files {
-            let (name, body) = (file.name, file.content);
-            let resource = Resource::new(uri, name, move || ResourceBody::from(body.clone()));
-            let resource = resource.mime(file.mime_type).size(file.size);
-            server = server.resource(match file.description {
-                Some(description) => resource.description(description),
-                None => resource,
-            });
-        }
         server
     }
 }
@@ -192,20 +207,4 @@ fn page<T: Clone>(
 fn unknown(what: &str, uri: &str) -> ErrorObject {
     let uri: String = uri.chars().take(200).collect();
     ErrorObject::invalid_params(format!("there is no {what} {uri:?}"))
-}
-
-/// The content of a file, shared by all reads.
-#[derive(Debug, Clone)]
-pub(crate) enum Content {
-    Text(Arc<str>),
-    Bytes(Arc<[u8]>),
-}
-
-impl From<Content> for ResourceBody {
-    fn from(content: Content) -> Self {
-        match content {
-            Content::Text(text) => Self::Text(text.as_ref().to_owned()),
-            Content::Bytes(bytes) => Self::Blob(bytes.to_vec()),
-        }
-    }
 }

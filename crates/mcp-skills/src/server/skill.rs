@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::Content;
+use mcp_server::ResourceBody;
+
 use crate::entry::{INSTRUCTIONS, check_name, check_size};
 use crate::frontmatter;
 use crate::{FileEntry, MAX_BYTES, MAX_FILES, Manifest, SkillEntry, SkillError, SkillErrorKind};
@@ -29,7 +31,7 @@ pub struct Skill {
     files: BTreeMap<String, File>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct File {
     pub(crate) name: String,
     pub(crate) description: Option<String>,
@@ -106,12 +108,24 @@ impl Skill {
         &self.entry
     }
 
-    pub(super) fn files(&self) -> &BTreeMap<String, File> {
-        &self.files
-    }
-
     pub(super) fn into_files(self) -> BTreeMap<String, File> {
         self.files
+    }
+}
+
+/// The content of a file, shared by all reads.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Content {
+    Text(Arc<str>),
+    Bytes(Arc<[u8]>),
+}
+
+impl From<Content> for ResourceBody {
+    fn from(content: Content) -> Self {
+        match content {
+            Content::Text(text) => Self::Text(text.as_ref().to_owned()),
+            Content::Bytes(bytes) => Self::Blob(bytes.to_vec()),
+        }
     }
 }
 

@@ -2,10 +2,11 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod hostile;
+mod live;
 
 use std::path::{Path, PathBuf};
 
-use mcp_client::{Client, Revision};
+use mcp_client::{ChangedList, Client, Revision};
 use mcp_server::types::JsonObject;
 use mcp_server::{Args, Json, Resource, ResourceBody, Server, ServerBuilder};
 use mcp_skills::{

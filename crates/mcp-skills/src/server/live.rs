@@ -1,0 +1,125 @@
+//! Skills that change while the server runs.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use mcp_server::{RegistrationError, Resource, ResourceBody, Server};
+
+use super::Skills;
+use super::directories::Directories;
+use super::skill::File;
+use crate::SkillEntry;
+
+/// What the methods of the extension return now.
+#[derive(Default)]
+pub(super) struct ServedSkills {
+    /// Sorted by URI.
+    pub(super) entries: Vec<SkillEntry>,
+    pub(super) directories: Directories,
+    /// By URI.
+    files: BTreeMap<String, File>,
+}
+
+impl ServedSkills {
+    pub(super) fn of(skills: Skills) -> Self {
+        let entries = skills.entries().cloned().collect();
+        let mut files = BTreeMap::new();
+        for skill in skills.skills.into_values() {
+            // A skill inside of another one shares its files.
+            files.extend(skill.into_files());
+        }
+        Self {
+            entries,
+            directories: Directories::of(&files),
+            files,
+        }
+    }
+
+    pub(super) fn resources<S: Clone + Send + Sync + 'static>(
+        &self,
+    ) -> impl Iterator<Item = Resource<S>> {
+        self.files.iter().map(|(uri, file)| resource(uri, file))
+    }
+}
+
+fn resource<S: Clone + Send + Sync + 'static>(uri: &str, file: &File) -> Resource<S> {
+    let content = file.content.clone();
+    let body = move || ResourceBody::from(content.clone());
+    let resource = Resource::new(uri, &file.name, body);
+    let resource = resource.mime(&file.mime_type).size(file.size);
+    match &file.description {
+        Some(description) => resource.description(description),
+        None => resource,
+    }
+}
+
+/// The skills of a running server, to replace them. Returned by [`Skills::live`]. Clones are handles of the same skills.
+#[derive(Clone, Default)]
+pub struct LiveSkills {
+    served: Arc<RwLock<Arc<ServedSkills>>>,
+    /// Held by one replacement at a time.
+    replacing: Arc<Mutex<()>>,
+}
+
+impl LiveSkills {
+    pub(super) fn served(&self) -> Arc<ServedSkills> {
+        let served = self.served.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&served)
+    }
+
+    pub(super) fn set(&self, skills: Arc<ServedSkills>) {
+        *self.served.write().unwrap_or_else(PoisonError::into_inner) = skills;
+    }
+
+    /// Replaces all skills of the server, and notifies clients of the files that changed. Returns whether there was a
+    /// difference; without one, nothing happens, so that a timer can call this often.
+    ///
+    /// A client that reads a changed file at the same moment can receive the error that it does not exist. A client that has
+    /// an older entry notices that the digest differs.
+    ///
+    /// # Errors
+    /// A file has the URI of another resource of the server. The skills are then the old ones.
+    pub fn replace<S: Clone + Send + Sync + 'static>(
+        &self,
+        server: &Server<S>,
+        skills: Skills,
+    ) -> Result<bool, RegistrationError> {
+        let _replacing = self
+            .replacing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let (old, new) = (self.served(), Arc::new(ServedSkills::of(skills)));
+        if old.entries == new.entries {
+            return Ok(false);
+        }
+        let resources = server.resources();
+        let is_changed = |uri: &&String| old.files.get(*uri) != new.files.get(*uri);
+        let removed: Vec<&String> = old.files.keys().filter(is_changed).collect();
+        let added: Vec<&String> = new.files.keys().filter(is_changed).collect();
+        for uri in &removed {
+            resources.remove(uri);
+        }
+        let of = |files: &BTreeMap<String, File>, uris: &[&String]| -> Vec<Resource<S>> {
+            let files = uris.iter().filter_map(|uri| files.get_key_value(*uri));
+            files.map(|(uri, file)| resource(uri, file)).collect()
+        };
+        if let Err(error) = resources.add(of(&new.files, &added)) {
+            resources.add(of(&old.files, &removed))?;
+            return Err(error);
+        }
+        self.set(new);
+        for uri in removed {
+            resources.updated(uri);
+        }
+        Ok(true)
+    }
+}
+
+impl fmt::Debug for LiveSkills {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let served = self.served();
+        let uris = served.entries.iter().map(|entry| &entry.uri);
+        f.debug_list().entries(uris).finish()
+    }
+}
