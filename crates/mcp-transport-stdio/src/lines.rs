@@ -18,6 +18,9 @@ const MIN_SPACE: usize = CHUNK / 4;
 /// Number of bytes kept of a line that is too long.
 const HEAD: usize = 256;
 
+/// The byte order mark of UTF-8.
+const MARK: &[u8] = b"\xEF\xBB\xBF";
+
 /// Number of consecutive lines that must fit in a small buffer before a large one is freed.
 const SHORT_LINES: u32 = 16;
 
@@ -69,6 +72,8 @@ pub struct Lines {
     head: Vec<u8>,
     /// Number of lines since the last one that needed a large buffer.
     short_lines: u32,
+    /// Whether the stream has ended its first line.
+    has_begun: bool,
 }
 
 impl Lines {
@@ -83,6 +88,7 @@ impl Lines {
             skipping: false,
             head: Vec::new(),
             short_lines: 0,
+            has_begun: false,
         }
     }
 
@@ -116,7 +122,8 @@ impl Lines {
     /// Returns the next complete line, or `None` if more bytes are needed.
     pub fn next_line(&mut self) -> Option<FramedLine<'_>> {
         while let Some(at) = memchr(b'\n', &self.buffer[self.scanned..self.end]) {
-            let (start, stop) = (self.start, self.scanned + at);
+            let stop = self.scanned + at;
+            let start = self.line_start(stop);
             self.start = stop + 1;
             self.scanned = self.start;
             if std::mem::take(&mut self.skipping) {
@@ -164,7 +171,8 @@ impl Lines {
 
     /// Returns the last line, if the stream ended without a newline. Take all complete lines first.
     pub fn finish(&mut self) -> Option<FramedLine<'_>> {
-        let start = std::mem::replace(&mut self.start, self.end);
+        let start = self.line_start(self.end);
+        self.start = self.end;
         self.scanned = self.end;
         if std::mem::take(&mut self.skipping) {
             return None;
@@ -182,6 +190,16 @@ impl Lines {
     /// Returns the size of the buffer in bytes.
     pub fn capacity(&self) -> usize {
         self.buffer.capacity()
+    }
+
+    /// Returns where the text of the line before `stop` begins. Some programs write a byte order mark at the beginning of a
+    /// stream.
+    fn line_start(&mut self, stop: usize) -> usize {
+        let is_first = !std::mem::replace(&mut self.has_begun, true);
+        match is_first && self.buffer[self.start..stop].starts_with(MARK) {
+            true => self.start + MARK.len(),
+            false => self.start,
+        }
     }
 
     /// Returns whether the unfinished line is too long however it ends. One byte above the limit

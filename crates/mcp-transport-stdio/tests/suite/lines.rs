@@ -135,6 +135,18 @@ proptest! {
 }
 
 /// Threat T09: an endless line.
+// Programs whose runtime writes a byte order mark lost their first message.
+#[test]
+fn a_byte_order_mark_before_the_first_line_is_skipped() {
+    let frame = |text: &str| Got::Frame(text.as_bytes().to_vec());
+    for chunk in [1, 2, 64] {
+        let got = framed("\u{feff}{}\r\n\u{feff}[]".as_bytes(), 64, chunk);
+        assert_eq!(got, [frame("{}"), frame("\u{feff}[]")]);
+        assert_eq!(framed("\u{feff}{}".as_bytes(), 64, chunk), [frame("{}")]);
+        assert_eq!(framed("\u{feff}\n{}".as_bytes(), 64, chunk), [frame("{}")]);
+    }
+}
+
 #[test]
 fn a_gibibyte_without_a_newline_takes_no_memory() {
     const LIMIT: usize = 4 << 20;
