@@ -5,32 +5,36 @@ use std::sync::Arc;
 use crate::server::options::ServerOptions;
 use crate::server::stream::store::MemoryEventStore;
 
+/// Memory of the program at rest, of which at most half of a small budget is deducted.
+const PROGRAM: usize = 8 << 20;
 /// Memory of a connection: its buffers and its task.
 const CONNECTION: usize = 16 << 10;
 /// Memory of a session whose client says as much about itself as is accepted.
 const SESSION: usize = 32 << 10;
 /// Memory of a subscription with as many URIs as are accepted.
 const SUBSCRIPTION: usize = 64 << 10;
-/// Default maximum memory of all events, and of the events of one session.
-const EVENTS: usize = 256 << 20;
+/// Default maximum memory of the events of one session.
 const SESSION_EVENTS: usize = 10 << 20;
 
 impl ServerOptions {
-    /// Sets all limits on memory so that the clients together cause at most about `bytes` to be used:
-    /// a quarter each for requests, for responses and for stored events, an eighth for connections, and
-    /// a sixteenth each for sessions and subscriptions. A limit on a number of things counts each
-    /// with the maximum that it can take, and is at least one. No limit is raised above its default.
+    /// Sets all limits on memory so that the clients together cause at most about `bytes` of resident
+    /// memory to be used, including 8 MiB for the program at rest. Of the rest, a quarter each is for
+    /// requests, for responses and for stored events, an eighth for connections, and a sixteenth each
+    /// for sessions and subscriptions. A limit on a number of things counts each with the maximum that
+    /// it can take, and is at least one. No such limit is raised above its default.
     ///
     /// Call it first: it replaces the event store with a [`MemoryEventStore`], unless it was removed,
-    /// and setters that follow change single limits. The program itself, its handlers and its stored
-    /// tasks are not included; `MemoryTaskStore::with_max_bytes` of `mcp-server` limits tasks.
+    /// and setters that follow change single limits. Handlers and stored tasks are not included;
+    /// `MemoryTaskStore::with_max_bytes` of `mcp-server` limits tasks. `docs/reliability.md` has the
+    /// measured memory.
     #[must_use]
     pub fn with_memory(mut self, bytes: usize) -> Self {
         let defaults = Self::default();
+        let bytes = bytes - PROGRAM.min(bytes / 2);
         let quarter = bytes / 4;
         let count = |bytes: usize, each: usize, max: usize| (bytes / each).clamp(1, max);
-        self.max_total_body_bytes = quarter.min(defaults.max_total_body_bytes);
-        self.max_total_response_bytes = quarter.min(defaults.max_total_response_bytes);
+        self.max_total_body_bytes = quarter;
+        self.max_total_response_bytes = quarter;
         // Two bodies of the maximum size fit.
         self.max_body_bytes = defaults.max_body_bytes.min(self.max_total_body_bytes / 2);
         self.max_connections = count(bytes / 8, CONNECTION, defaults.max_connections);
@@ -38,7 +42,7 @@ impl ServerOptions {
         self.max_subscriptions = count(bytes / 16, SUBSCRIPTION, defaults.max_subscriptions);
         if self.event_store.is_some() {
             let store = MemoryEventStore::new()
-                .with_max_total_bytes(quarter.min(EVENTS))
+                .with_max_total_bytes(quarter)
                 .with_max_session_bytes((quarter / 10).min(SESSION_EVENTS));
             self.event_store = Some(Arc::new(store));
         }
@@ -52,7 +56,7 @@ mod tests {
 
     #[test]
     fn the_limits_follow_from_the_memory() {
-        let options = ServerOptions::new().with_memory(64 << 20);
+        let options = ServerOptions::new().with_memory(72 << 20);
         assert_eq!(options.max_total_body_bytes, 16 << 20);
         assert_eq!(options.max_total_response_bytes, 16 << 20);
         assert_eq!(options.max_body_bytes, 4 << 20);
@@ -72,7 +76,9 @@ mod tests {
             ServerOptions::new(),
         );
         assert_eq!(most.max_sessions, defaults.max_sessions);
-        assert_eq!(most.max_total_body_bytes, defaults.max_total_body_bytes);
+        assert_eq!(most.max_body_bytes, defaults.max_body_bytes);
+        let large = ServerOptions::new().with_memory(1 << 30);
+        assert_eq!(large.max_total_body_bytes, 254 << 20);
         let none = ServerOptions::new().without_event_store();
         assert!(none.with_memory(1 << 30).event_store.is_none());
     }

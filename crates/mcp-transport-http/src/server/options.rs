@@ -58,8 +58,8 @@ impl Default for ServerOptions {
             event_store: Some(Arc::new(MemoryEventStore::new())),
             message_limits: Limits::default(),
             max_body_bytes: 4 << 20,
-            max_total_body_bytes: 128 << 20,
-            max_total_response_bytes: 128 << 20,
+            max_total_body_bytes: 96 << 20,
+            max_total_response_bytes: 96 << 20,
             client_share_percent: 10,
             body_timeout: Duration::from_secs(60),
             min_body_rate: 1 << 10,
@@ -181,7 +181,7 @@ impl ServerOptions {
     }
 
     /// Sets the maximum total size in bytes of all request bodies in memory, and of what running handlers
-    /// parsed from them, which is estimated for bodies above 4 KiB. Default 128 MiB; further requests
+    /// parsed from them, which is estimated for bodies above 4 KiB. Default 96 MiB; further requests
     /// are rejected with 503. In [`serve_with`](crate::serve_with), HTTP/1.1 heads above 8 KiB count
     /// too; a connection that exceeds the limit is closed.
     #[must_use]
@@ -191,7 +191,7 @@ impl ServerOptions {
     }
 
     /// Sets the maximum total size, in bytes, of responses and events that wait for their clients.
-    /// Default 128 MiB. A response that exceeds it is replaced by an error, and a stream ends and
+    /// Default 96 MiB. A response that exceeds it is replaced by an error, and a stream ends and
     /// can be resumed. While seven eighths of it are in use, new requests are rejected with 503.
     /// Responses below 16 KiB are not counted; the number of requests in flight limits them.
     #[must_use]

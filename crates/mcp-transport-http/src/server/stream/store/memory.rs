@@ -43,7 +43,7 @@ impl MemoryEventStore {
             shards: std::array::from_fn(|_| Mutex::default()),
             total: AtomicUsize::new(0),
             session_bytes: 10 << 20,
-            total_bytes: 256 << 20,
+            total_bytes: 64 << 20,
             retention: Duration::from_secs(5 * 60),
         }
     }
@@ -55,7 +55,7 @@ impl MemoryEventStore {
         self
     }
 
-    /// Sets the maximum memory of all sessions. Default 256 MiB. The record that a session has lost
+    /// Sets the maximum memory of all sessions. Default 64 MiB. The record that a session has lost
     /// all its events takes a few hundred bytes in addition.
     #[must_use]
     pub fn with_max_total_bytes(mut self, bytes: usize) -> Self {
