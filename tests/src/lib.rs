@@ -11,6 +11,8 @@ pub mod http;
 pub mod network;
 #[cfg(feature = "suites")]
 pub mod random;
+#[cfg(all(feature = "suites", target_os = "linux"))]
+pub mod reliability;
 #[cfg(feature = "suites")]
 pub mod tcp;
 #[cfg(feature = "suites")]

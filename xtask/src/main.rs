@@ -9,6 +9,7 @@ mod interop;
 mod lint;
 mod page;
 mod programs;
+mod reliability;
 mod steps;
 mod support;
 mod test;
@@ -31,7 +32,17 @@ usage: cargo xtask <command>
                                         MCP_SCHEMA_DIR or downloads
   conformance [server|client] [--revision R] [--bless]
                                         runs both lines of the official suite against the server and the client
+  reliability                           writes docs/reliability.md again, from the stored figures
   interop [--all | PEER...]             runs real peers from npm and PyPI in both directions; --all runs more, and writes docs/interop.md
+  fuzz [--seconds N] [--target NAME]
+                                        runs the targets of tests/fuzz with libFuzzer, 60 s each; adds the
+                                        figures to docs/reliability.md, unless N is smaller
+  soak [--minutes N] [--sessions N] [--seed N]
+                                        1,000 sessions with calls, streams, cancellations, kills and reconnects
+  chaos [--cuts N] [--kills N] [--seed N]
+                                        cuts connections and kills servers and clients, 1,000 each
+  overload [--seconds N]                offers ten times the capacity of a server for 60 s, and fills its memory; the
+                                        three commands write their figures to docs/reliability.md
   bench [--quick]                       measures calls beside a server without an SDK and beside peers; writes
                                         docs/benchmarks.md, or after short runs only prints it
   bench --gate [--bless] [--only NAME] [--keep DIR]
@@ -63,10 +74,15 @@ fn run(command: &str, args: Args) -> Result<(), String> {
     match command {
         "api" => api::run(args.check()?),
         "bench" => bench::run(args),
+        "chaos" => reliability::chaos(&args),
         "codegen" => codegen::run(args.check()?),
         "conformance" => conformance::run(args),
+        "fuzz" => reliability::fuzz::run_targets(args),
         "interop" => interop::run(&args.0),
         "lint" => args.end().and_then(|()| lint::run()),
+        "overload" => reliability::overload(&args),
+        "reliability" => args.end().and_then(|()| reliability::page()),
+        "soak" => reliability::soak(&args),
         "support" => support::run(args.check()?),
         "test" => args.end().and_then(|()| test::run()),
         "tidy" => args.end().and_then(|()| tidy::run()),

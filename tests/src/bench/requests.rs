@@ -64,6 +64,8 @@ pub enum Workload {
     Big(usize),
     /// This many notifications before the response.
     Steps(usize),
+    /// Computing for this many microseconds.
+    Work(usize),
     /// The list of tools, of this length.
     List(usize),
 }
@@ -77,6 +79,7 @@ impl Workload {
             "echo" => Some(Self::Echo(number)),
             "big" => Some(Self::Big(number)),
             "steps" => Some(Self::Steps(number)),
+            "work" => Some(Self::Work(number)),
             "list" => Some(Self::List(number)),
             _ => None,
         }
@@ -86,7 +89,7 @@ impl Workload {
     pub fn text(self) -> String {
         match self {
             Self::Echo(bytes) | Self::Big(bytes) => "x".repeat(bytes),
-            Self::Steps(_) => "done".to_owned(),
+            Self::Steps(_) | Self::Work(_) => "done".to_owned(),
             Self::List(_) => String::new(),
         }
     }
@@ -103,6 +106,7 @@ impl Workload {
             Self::Echo(_) => Some("echo"),
             Self::Big(_) => Some("big"),
             Self::Steps(_) => Some("steps"),
+            Self::Work(_) => Some("work"),
             Self::List(_) => None,
         }
     }
@@ -112,6 +116,7 @@ impl Workload {
             Self::Echo(_) => format!(r#"{{"message":"{}"}}"#, self.text()),
             Self::Big(bytes) => format!(r#"{{"bytes":{bytes}}}"#),
             Self::Steps(count) => format!(r#"{{"count":{count}}}"#),
+            Self::Work(micros) => format!(r#"{{"micros":{micros}}}"#),
             Self::List(_) => return format!("{{{}}}", meta.trim_end_matches(',')),
         };
         let tool = self.tool().unwrap_or_default();

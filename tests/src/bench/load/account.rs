@@ -21,12 +21,12 @@ fn kib(status: &str) -> Option<u64> {
 
 /// One core for the server and one for the load, if there are two.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cores {
+pub(crate) struct Cores {
     both: Option<[usize; 2]>,
 }
 
 impl Cores {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut may = sched_getaffinity(None)
             .map(|set| (0..CpuSet::MAX_CPU).filter(move |core| set.is_set(*core)))
             .into_iter()
@@ -37,12 +37,12 @@ impl Cores {
     }
 
     /// Pins what this thread starts from now on to the first core.
-    pub(super) fn of_server(self) {
+    pub(crate) fn of_server(self) {
         self.pin(0);
     }
 
     /// Pins this thread to the second core.
-    pub(super) fn of_load(self) {
+    pub(crate) fn of_load(self) {
         self.pin(1);
     }
 

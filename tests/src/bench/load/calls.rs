@@ -200,7 +200,7 @@ impl Caller {
 }
 
 /// Opens a session on a connection; returns its id if the server uses session ids.
-pub(super) async fn open_session(
+pub(crate) async fn open_session(
     wire: Protocol,
     host: &str,
     connection: &mut Connection,

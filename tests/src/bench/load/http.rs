@@ -12,7 +12,7 @@ const PIECE: usize = 16 << 10;
 
 /// A connection to the server.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(crate) struct Connection {
     stream: TcpStream,
     input: Vec<u8>,
     /// The body of a response that came in chunks.
@@ -21,22 +21,22 @@ pub(super) struct Connection {
 
 /// A response.
 #[derive(Debug)]
-pub(super) struct Reply<'a> {
+pub(crate) struct Reply<'a> {
     /// The head.
-    pub(super) head: Head,
+    pub(crate) head: Head,
     /// The whole body.
-    pub(super) body: &'a [u8],
+    pub(crate) body: &'a [u8],
 }
 
 /// The relevant parts of a head.
 #[derive(Debug, Default)]
-pub(super) struct Head {
+pub(crate) struct Head {
     /// The status.
-    pub(super) status: u16,
+    pub(crate) status: u16,
     /// Whether the body is a stream of events.
-    pub(super) is_events: bool,
+    pub(crate) is_events: bool,
     /// The session that was opened.
-    pub(super) session: Option<String>,
+    pub(crate) session: Option<String>,
     length: usize,
     is_chunked: bool,
     /// The length of the head.
@@ -48,21 +48,26 @@ impl Connection {
     ///
     /// # Errors
     /// No server listens there.
-    pub(super) async fn open(host: &str) -> Result<Self, Fault> {
+    pub(crate) async fn open(host: &str) -> Result<Self, Fault> {
         let stream = TcpStream::connect(host).await?;
         stream.set_nodelay(true)?;
-        Ok(Self {
+        Ok(Self::new(stream))
+    }
+
+    /// Uses a connection.
+    pub(crate) fn new(stream: TcpStream) -> Self {
+        Self {
             stream,
             input: Vec::with_capacity(PIECE),
             body: Vec::new(),
-        })
+        }
     }
 
     /// Sends a request and reads the whole response.
     ///
     /// # Errors
     /// The server closes the connection or violates HTTP.
-    pub(super) async fn exchange(&mut self, request: &[u8]) -> Result<Reply<'_>, Fault> {
+    pub(crate) async fn exchange(&mut self, request: &[u8]) -> Result<Reply<'_>, Fault> {
         let head = self.begin(request).await?;
         let (from, to) = (head.end, head.end + head.length);
         if head.is_chunked {
@@ -83,7 +88,7 @@ impl Connection {
     ///
     /// # Errors
     /// As [`exchange`](Self::exchange).
-    pub(super) async fn begin(&mut self, request: &[u8]) -> Result<Head, Fault> {
+    pub(crate) async fn begin(&mut self, request: &[u8]) -> Result<Head, Fault> {
         self.input.clear();
         self.stream.write_all(request).await?;
         loop {

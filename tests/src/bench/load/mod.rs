@@ -16,7 +16,13 @@ mod options;
 mod start;
 mod stdio;
 
+#[cfg(feature = "suites")]
+pub(crate) use account::Cores;
+#[cfg(feature = "suites")]
+pub(crate) use calls::open_session;
 pub use figures::{Figures, Times};
+#[cfg(feature = "suites")]
+pub(crate) use http::Connection;
 
 use std::io::Write as _;
 
