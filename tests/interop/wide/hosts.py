@@ -17,7 +17,10 @@ WANTED = {"echo", "test_simple_text", "test_error_handling"}
 async def agno(program, url):
     from agno.tools.mcp import MCPTools
 
-    how = {"command": f"{program} --stdio"} if program else {"url": url, "transport": "streamable-http"}
+    from mcp import StdioServerParameters
+
+    stdio = {"server_params": StdioServerParameters(command=program or "", args=["--stdio"]), "transport": "stdio"}
+    how = stdio if program else {"url": url, "transport": "streamable-http"}
     async with MCPTools(**how) as tools:
         yield list(tools.functions), lambda name, **args: tools.functions[name].entrypoint(**args)
 
@@ -51,9 +54,10 @@ async def camel(program, url):
 
 
 async def chuk(program, url):
-    from chuk_mcp import StdioParameters, StdioTransport
+    from chuk_mcp import StdioParameters
     from chuk_mcp.protocol.messages import send_initialize, send_tools_call, send_tools_list
     from chuk_mcp.transports.http import StreamableHTTPParameters, StreamableHTTPTransport
+    from chuk_mcp.transports.stdio.transport import StdioTransport
 
     if program:
         transport = StdioTransport(StdioParameters(command=program, args=["--stdio"]))

@@ -99,7 +99,7 @@ impl Ours {
             servers.push(self.everything(era, path)?);
         }
         let url = servers.first().map_or("", Server::url);
-        let mut command = installed.command(peer, url, &self.server);
+        let (mut command, call) = installed.command(peer, url, &self.server);
         let mut driver = Command::new(&self.client);
         match (program.role, &**transport) {
             (Role::Issuer, _) => {
@@ -126,7 +126,7 @@ impl Ours {
                 let work = installed.work(peer);
                 fs::create_dir_all(&work).at(work.display())?;
                 command.env("HOME", &work).current_dir(&work);
-                driver.current_dir(&work).arg("visit").args(&program.call);
+                driver.current_dir(&work).arg("visit").args(call);
             }
         }
         if program.role == Role::Host {

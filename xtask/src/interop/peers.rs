@@ -65,7 +65,7 @@ pub(super) struct Program {
     pub(super) scenario: String,
     /// The tool, its arguments and a text of its result, for a visit.
     #[serde(default)]
-    pub(super) call: Vec<String>,
+    call: Vec<String>,
     pub(super) command: String,
     /// By transport.
     #[serde(default)]
@@ -249,8 +249,9 @@ impl Installed {
         self.folder.join("work").join(&peer.name)
     }
 
-    /// The command that starts a peer, with the address and the path of our server for those who need them.
-    pub(super) fn command(&self, peer: &Peer, url: &str, server: &Path) -> Command {
+    /// The command that starts a peer, with the address and the path of our server for those who need them, and the words of
+    /// its call.
+    pub(super) fn command(&self, peer: &Peer, url: &str, server: &Path) -> (Command, Vec<String>) {
         let Section { transport, era, .. } = &peer.section;
         let program = &peer.program;
         let path = |path: PathBuf| path.to_string_lossy().into_owned();
@@ -269,6 +270,7 @@ impl Installed {
             ("{wide}", path(root().join(WIDE))),
             ("{url}", url.to_owned()),
             ("{server}", path(server.to_owned())),
+            ("{stdio}", format!("{} --stdio", server.display())),
             ("{python}", path(venv_python(&self.folder.join("venv")))),
             ("{work}", path(self.work(peer))),
             ("{era}", era.clone()),
@@ -286,7 +288,8 @@ impl Installed {
         let env = env.map(|(name, value)| (name, filled(value)));
         let mut command = Command::new(first);
         command.args(words).envs(env);
-        command
+        let call = program.call.iter().map(|word| filled(word)).collect();
+        (command, call)
     }
 }
 
@@ -354,12 +357,23 @@ mod tests {
         let mut program = File::load().unwrap().program.remove(0);
         program.package = "no-such-package".to_owned();
         assert!(version(&program).is_err());
-        for (name, present, absent) in [
-            ("package-lock.json", "\"integrity\"", "\"resolved\""),
-            ("requirements.txt", "--hash=sha256:", "://"),
-        ] {
-            let lock = load(root(), &format!("{SCRIPTS}/{name}")).unwrap().text;
-            assert!(lock.contains(present) && !lock.contains(absent), "{name}");
+        let lists = all().unwrap();
+        let lists = lists.iter().map(|peer| &*peer.program.packages);
+        for list in lists.collect::<BTreeSet<_>>() {
+            let folder = match list {
+                "" => SCRIPTS.to_owned(),
+                list => format!("{WIDE}/{list}"),
+            };
+            for (name, present, absent) in [
+                ("package-lock.json", "\"integrity\"", "\"resolved\""),
+                ("requirements.txt", "--hash=sha256:", "://"),
+            ] {
+                let Ok(lock) = load(root(), &format!("{folder}/{name}")) else {
+                    continue;
+                };
+                let lock = lock.text;
+                assert!(lock.contains(present) && !lock.contains(absent), "{folder}");
+            }
         }
     }
 }

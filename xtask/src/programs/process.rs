@@ -161,7 +161,8 @@ fn origin(line: &str) -> Option<String> {
     let port = rest.rfind(':')? + 1;
     let digits = rest[port..].find(|c: char| !c.is_ascii_digit());
     let end = port + digits.unwrap_or(rest.len() - port);
-    (end > port).then(|| rest[..end].to_owned())
+    // A server that does not know its port yet writes 0.
+    (end > port && &rest[port..end] != "0").then(|| rest[..end].to_owned())
 }
 
 /// A child process without stdin, killed on drop.
@@ -263,6 +264,7 @@ mod tests {
                 Some("http://[::1]:8000"),
             ),
             ("listening on port 3001", None),
+            ("serving at http://127.0.0.1:0/mcp", None),
             ("see http://example.com/docs", None),
         ] {
             assert_eq!(origin(line).as_deref(), expected, "{line}");
