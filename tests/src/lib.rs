@@ -29,6 +29,8 @@ mod documents {
     struct Clients;
     #[doc = include_str!("../../docs/guide/extensions.md")]
     struct Extensions;
+    #[doc = include_str!("../../docs/guide/gateway.md")]
+    struct Gateways;
     #[doc = include_str!("../../docs/guide/host.md")]
     struct Hosts;
     #[doc = include_str!("../../docs/guide/http.md")]

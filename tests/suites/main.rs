@@ -14,6 +14,7 @@ mod client_features;
 mod example;
 mod features;
 mod gate;
+mod gateway;
 mod http;
 mod http_attacks;
 mod lifecycle;

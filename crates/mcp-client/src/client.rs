@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcp_jsonrpc::ErrorCode;
-use mcp_protocol::{Closed, Delivery, Deviation, Revision, Tolerance, downgrade};
+use mcp_protocol::{Closed, Connection, Delivery, Deviation, Revision, Tolerance, downgrade};
 use mcp_types::v2026_07_28::SubscriptionFilter;
 use mcp_types::{
     CompleteRequest, CompleteRequestParams, CompletionArgument, CompletionContext,
@@ -315,6 +315,12 @@ impl Client {
                 Delivery::Always,
             )
             .map_err(Error::Closed)
+    }
+
+    /// Returns the connection, for a gateway that passes messages on as JSON text. Its link knows
+    /// neither timeouts nor the metadata of the stateless revision.
+    pub fn connection(&self) -> &Arc<dyn Connection> {
+        &self.0.connection
     }
 
     /// Closes the connection gracefully. A child process is ended step by step. Pending calls fail.

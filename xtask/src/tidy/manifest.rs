@@ -24,8 +24,9 @@ mcp-tasks-redb: mcp-jsonrpc mcp-types mcp-protocol
 mcp-otel: mcp-jsonrpc mcp-types mcp-protocol
 mcp-skills: mcp-types mcp-client mcp-server
 mcp-apps: mcp-types mcp-client mcp-server
-mcp-cli: mcp-auth mcp-client mcp-protocol mcp-transport-http mcp-transport-stdio
+mcp-cli: mcp-auth mcp-client mcp-gateway mcp-host mcp-protocol mcp-transport-http mcp-transport-stdio
 mcp-host: mcp-types mcp-protocol mcp-client mcp-transport-stdio mcp-transport-http
+mcp-gateway: mcp-jsonrpc mcp-types mcp-protocol mcp-client mcp-host
 mcp-tests: *
 xtask:
 ";

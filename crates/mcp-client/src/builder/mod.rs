@@ -53,6 +53,8 @@ pub struct ClientBuilder {
     strictness: Strictness,
     experimental: std::collections::BTreeMap<String, JsonObject>,
     extensions: std::collections::BTreeMap<String, JsonObject>,
+    /// The capabilities of another client, for a gateway.
+    relayed: Option<ClientCapabilities>,
 }
 
 impl ClientBuilder {
@@ -74,7 +76,17 @@ impl ClientBuilder {
             strictness: Strictness::default(),
             experimental: std::collections::BTreeMap::new(),
             extensions: std::collections::BTreeMap::new(),
+            relayed: None,
         }
+    }
+
+    /// Declares the identity of another client, for a gateway that passes the requests of the server
+    /// to that client. The capabilities replace those of the handlers of this builder. A gateway wraps
+    /// the [`Transport`] to receive the requests.
+    pub fn relay(mut self, client: Implementation, capabilities: ClientCapabilities) -> Self {
+        self.info = client;
+        self.relayed = Some(capabilities);
+        self
     }
 
     /// Sets the name that is shown to users.
@@ -371,10 +383,10 @@ impl ClientBuilder {
     ///
     /// # Cancel safety
     /// Dropping the future drops the connection.
-    pub async fn connect(self, transport: impl Transport) -> Result<Client, Error> {
+    pub async fn connect(mut self, transport: impl Transport) -> Result<Client, Error> {
         self.check_extensions()?;
         self.handlers.custom.check(&self.extensions)?;
-        let capabilities = self.capabilities();
+        let capabilities = self.relayed.take().unwrap_or_else(|| self.capabilities());
         let roots = self
             .roots
             .transpose()

@@ -1,0 +1,332 @@
+//! The clients whose calls run on an upstream connection: they receive the server's requests and notifications.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, Weak};
+
+use mcp_jsonrpc::{ErrorObject, Notification, RawJson, decode};
+use mcp_protocol::{Delivery, Link, Payload, Reply, RequestContext, Session, gate};
+use mcp_types::{LoggingLevel, method};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+
+use crate::sync::lock;
+use crate::text::{ObjectText, RawResult, member};
+
+/// Maximum number of notifications that are kept for a call whose client is not connected.
+const MAX_KEPT: usize = 64;
+/// Maximum size of their params in total, in bytes of JSON.
+const MAX_KEPT_BYTES: usize = 16 << 10;
+/// Maximum number of server requests of one call that wait for its client.
+pub(crate) const MAX_SERVER_REQUESTS: usize = 16;
+
+/// The answer of a client to a server request: JSON text, or its error.
+pub(crate) type ClientAnswer = Result<RawJson, ErrorObject>;
+
+/// A server request for a client of the stateless revision.
+#[derive(Debug)]
+pub(crate) struct ServerRequest {
+    pub(crate) method: &'static str,
+    pub(crate) params: Option<RawJson>,
+    pub(crate) answer: oneshot::Sender<ClientAnswer>,
+}
+
+/// The client of one running call.
+pub(crate) struct Caller {
+    session: Arc<Session>,
+    output: Mutex<Output>,
+    /// Receives server requests, for a client to which none can be sent.
+    server_requests: Option<mpsc::Sender<ServerRequest>>,
+}
+
+enum Output {
+    Connected {
+        link: Arc<dyn Link>,
+        /// The client's progress token as JSON text.
+        token: Option<String>,
+    },
+    /// The notifications until the client continues the call.
+    Kept(Vec<(String, Option<String>)>),
+}
+
+impl Caller {
+    pub(crate) fn new(
+        context: &RequestContext,
+        params: Option<&str>,
+        server_requests: Option<mpsc::Sender<ServerRequest>>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            session: Arc::clone(context.session()),
+            output: Mutex::new(Output::Connected {
+                link: context.link(),
+                token: progress_token(params),
+            }),
+            server_requests,
+        })
+    }
+
+    pub(crate) fn wants_progress(&self) -> bool {
+        matches!(
+            &*lock(&self.output),
+            Output::Connected { token: Some(_), .. }
+        )
+    }
+
+    /// Keeps notifications from now on, because the response of the client's request is being sent.
+    pub(crate) fn disconnect(&self) {
+        *lock(&self.output) = Output::Kept(Vec::new());
+    }
+
+    /// Sends what was kept, and everything from now on, to the request that continues the call.
+    pub(crate) fn reconnect(&self, context: &RequestContext, params: Option<&str>) {
+        let connected = Output::Connected {
+            link: context.link(),
+            token: progress_token(params),
+        };
+        let kept = std::mem::replace(&mut *lock(&self.output), connected);
+        if let Output::Kept(kept) = kept {
+            for (method, params) in kept {
+                self.notify(&method, params.as_deref());
+            }
+        }
+    }
+
+    fn notify(&self, method: &str, params: Option<&str>) {
+        match &mut *lock(&self.output) {
+            Output::Connected { link, token } => {
+                let with_token;
+                let params = match (method, token, params) {
+                    (method::NOTIFICATIONS_PROGRESS, Some(token), Some(params)) => {
+                        let mut text = ObjectText::new();
+                        text.copy_all(params, &["progressToken"]);
+                        text.add("progressToken", token);
+                        with_token = text.finish();
+                        Some(&*with_token)
+                    }
+                    (method::NOTIFICATIONS_PROGRESS, ..) => return,
+                    _ => params,
+                };
+                let params = params.map(str::as_bytes);
+                if let Err(error) = link.notify(method, params, Delivery::Lossy) {
+                    tracing::debug!(method, %error, "a notification was not passed to the client");
+                }
+            }
+            Output::Kept(kept) => {
+                let sizes = kept
+                    .iter()
+                    .map(|(_, params)| params.as_ref().map_or(0, String::len));
+                let bytes = sizes.sum::<usize>() + params.map_or(0, str::len);
+                if kept.len() < MAX_KEPT && bytes <= MAX_KEPT_BYTES {
+                    kept.push((method.to_owned(), params.map(str::to_owned)));
+                } else {
+                    tracing::debug!(method, "dropped a notification of a parked call");
+                }
+            }
+        }
+    }
+
+    /// Passes a server request to the client.
+    fn ask(&self, name: &'static str, params: Option<&str>) -> Result<Reply, ErrorObject> {
+        check(&self.session, name)?;
+        let params = params.map(RawJson::copy);
+        let Some(server_requests) = &self.server_requests else {
+            let link = match &*lock(&self.output) {
+                Output::Connected { link, .. } => Arc::clone(link),
+                Output::Kept(_) => return Err(no_client(name)),
+            };
+            return Ok(ask_on(&link, name, params));
+        };
+        let (answer, answered) = oneshot::channel();
+        let server_request = ServerRequest {
+            method: name,
+            params,
+            answer,
+        };
+        server_requests.try_send(server_request).map_err(|_| {
+            ErrorObject::internal(format!(
+                "{MAX_SERVER_REQUESTS} requests of this call wait for the client, which is the limit"
+            ))
+        })?;
+        Ok(Reply::Pending(Box::pin(async move {
+            let answer = answered.await.unwrap_or_else(|_| Err(no_client(name)));
+            answer.map(|result| Payload::Boxed(Box::new(RawResult(result))))
+        })))
+    }
+}
+
+/// Returns the progress token of a request as JSON text.
+fn progress_token(params: Option<&str>) -> Option<String> {
+    let token = member(member(params?, "_meta")?, "progressToken")?;
+    Some(token.to_owned())
+}
+
+/// Checks that a client answers a server request.
+fn check(session: &Session, name: &str) -> Result<(), ErrorObject> {
+    let Some(capabilities) = session.client_capabilities() else {
+        return Err(ErrorObject::method_not_found(name));
+    };
+    let offered = gate::client_offers(name, capabilities, session.revision().rules());
+    offered.map_err(|missing| {
+        ErrorObject::new(
+            mcp_jsonrpc::ErrorCode::METHOD_NOT_FOUND,
+            format!("the client does not answer {name}: {missing}"),
+        )
+    })
+}
+
+/// Sends a server request to a client with a session.
+fn ask_on(link: &Arc<dyn Link>, name: &'static str, params: Option<RawJson>) -> Reply {
+    let params = params.map(|params| params.as_bytes().to_vec());
+    let call = link.request(name, params);
+    Reply::Pending(Box::pin(async move {
+        match call.await {
+            Ok(Ok(result)) => Ok(Payload::Boxed(Box::new(RawResult(result)))),
+            Ok(Err(error)) => Err(error),
+            Err(error) => Err(ErrorObject::internal(format!(
+                "the client did not respond: {error}"
+            ))),
+        }
+    }))
+}
+
+fn no_client(name: &str) -> ErrorObject {
+    ErrorObject::internal(format!("no client is connected that could answer {name}"))
+}
+
+/// The running calls of a connection, by the progress token that the gateway gives the server.
+pub(crate) struct Routes {
+    /// The session whose requests alone use this connection.
+    owner: Option<Weak<Session>>,
+    calls: Mutex<Calls>,
+}
+
+#[derive(Default)]
+struct Calls {
+    last: i64,
+    by_token: BTreeMap<i64, Arc<Caller>>,
+}
+
+impl Routes {
+    /// Creates the routes of a connection for one session, or for the calls of any clients.
+    pub(crate) fn new(owner: Option<&Arc<Session>>) -> Arc<Self> {
+        Arc::new(Self {
+            owner: owner.map(Arc::downgrade),
+            calls: Mutex::default(),
+        })
+    }
+
+    /// Adds a call.
+    pub(crate) fn add(self: &Arc<Self>, caller: &Arc<Caller>) -> RunningCall {
+        let mut calls = lock(&self.calls);
+        calls.last += 1;
+        let token = calls.last;
+        calls.by_token.insert(token, Arc::clone(caller));
+        RunningCall {
+            routes: Arc::clone(self),
+            token,
+        }
+    }
+
+    pub(crate) fn has_calls(&self) -> bool {
+        !lock(&self.calls).by_token.is_empty()
+    }
+
+    fn session(&self) -> Option<Arc<Session>> {
+        self.owner.as_ref()?.upgrade()
+    }
+
+    /// Returns the call that started last.
+    fn newest(&self) -> Option<Arc<Caller>> {
+        let calls = lock(&self.calls);
+        calls
+            .by_token
+            .last_key_value()
+            .map(|(_, caller)| Arc::clone(caller))
+    }
+
+    /// Passes a server request to the client of the newest call, else to the session.
+    pub(crate) fn ask(&self, name: &'static str, params: Option<&str>) -> Reply {
+        let asked = match (self.newest(), self.session()) {
+            (Some(caller), _) => caller.ask(name, params),
+            (None, Some(session)) => check(&session, name).and_then(|()| {
+                let link = session.link().ok_or_else(|| no_client(name))?;
+                Ok(ask_on(&link, name, params.map(RawJson::copy)))
+            }),
+            (None, None) => Err(no_client(name)),
+        };
+        asked.unwrap_or_else(Reply::error)
+    }
+
+    /// Passes a notification of the server to the clients that it concerns.
+    pub(crate) fn notify(&self, notification: &Notification<'_>) {
+        let (name, params) = (&*notification.method, notification.params);
+        match name {
+            method::NOTIFICATIONS_PROGRESS => {
+                let token = params.and_then(|params| member(params, "progressToken"));
+                let token: Option<i64> = token.and_then(|token| decode(token).ok());
+                let caller =
+                    token.and_then(|token| lock(&self.calls).by_token.get(&token).cloned());
+                if let Some(caller) = caller {
+                    caller.notify(name, params);
+                }
+            }
+            method::NOTIFICATIONS_MESSAGE => self.log(params),
+            method::NOTIFICATIONS_CANCELLED
+            | method::NOTIFICATIONS_TASKS
+            | method::NOTIFICATIONS_TASKS_STATUS
+            | method::NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED => {}
+            method::NOTIFICATIONS_TOOLS_LIST_CHANGED
+            | method::NOTIFICATIONS_PROMPTS_LIST_CHANGED
+            | method::NOTIFICATIONS_RESOURCES_LIST_CHANGED => {
+                if let Some(session) = self.session().filter(|session| session.announces(name)) {
+                    session.notify(name, None, Delivery::Always);
+                }
+            }
+            _ => {
+                if let Some(session) = self.session() {
+                    session.notify(name, params.map(str::as_bytes), Delivery::Always);
+                }
+            }
+        }
+    }
+
+    /// Passes a log message on. It does not say which call it belongs to, so on a connection of
+    /// several clients it is passed on only if one running call wants log messages.
+    fn log(&self, params: Option<&str>) {
+        let name = method::NOTIFICATIONS_MESSAGE;
+        if let Some(session) = self.session() {
+            match self.newest() {
+                Some(caller) => caller.notify(name, params),
+                None => {
+                    session.notify(name, params.map(str::as_bytes), Delivery::Lossy);
+                }
+            }
+            return;
+        }
+        let calls = lock(&self.calls);
+        let mut wanting = calls
+            .by_token
+            .values()
+            .filter(|caller| caller.session.log_level().is_some());
+        let (Some(caller), None) = (wanting.next().cloned(), wanting.next()) else {
+            return;
+        };
+        drop(calls);
+        let level = params.and_then(|params| member(params, "level"));
+        let level: Option<LoggingLevel> = level.and_then(|level| decode(level).ok());
+        if level.is_some_and(|level| caller.session.admits_log(level, Instant::now().into_std())) {
+            caller.notify(name, params);
+        }
+    }
+}
+
+/// The entry of a running call; removed when dropped.
+pub(crate) struct RunningCall {
+    routes: Arc<Routes>,
+    pub(crate) token: i64,
+}
+
+impl Drop for RunningCall {
+    fn drop(&mut self) {
+        lock(&self.routes.calls).by_token.remove(&self.token);
+    }
+}

@@ -1,0 +1,135 @@
+//! Notifications about changes, for the clients of the gateway.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, Mutex, Weak};
+
+use mcp_client::ChangedList;
+use mcp_jsonrpc::{ErrorObject, RequestId};
+use mcp_protocol::{Delivery, Link, Session};
+use mcp_types::{JsonObject, SUBSCRIPTION_ID_KEY, method};
+use serde_json::{Value, json};
+
+use crate::sync::lock;
+
+/// Maximum number of open subscriptions.
+const MAX_SUBSCRIPTIONS: usize = 1_024;
+/// Number of sessions at which those that have ended are removed.
+const MIN_SWEEP: usize = 64;
+
+/// The clients that receive changes of the shared connection.
+#[derive(Default)]
+pub(crate) struct Changes {
+    sessions: Mutex<Sessions>,
+    subscriptions: Mutex<ChangeSubscriptions>,
+}
+
+#[derive(Default)]
+struct Sessions {
+    all: Vec<Weak<Session>>,
+    sweep_at: usize,
+}
+
+#[derive(Default)]
+struct ChangeSubscriptions {
+    last: u64,
+    open: BTreeMap<u64, Arc<ChangeSubscription>>,
+}
+
+/// A subscription of the stateless revision.
+pub(crate) struct ChangeSubscription {
+    pub(crate) id: RequestId,
+    pub(crate) link: Arc<dyn Link>,
+    /// The notifications of lists that it includes.
+    pub(crate) lists: HashSet<&'static str>,
+}
+
+impl ChangeSubscription {
+    pub(crate) fn notify(&self, method: &str, mut params: JsonObject) {
+        params.insert("_meta".to_owned(), json!({ SUBSCRIPTION_ID_KEY: self.id }));
+        let params = Value::Object(params).to_string();
+        let params = Some(params.as_bytes());
+        if self.link.notify(method, params, Delivery::Always).is_err() {
+            tracing::debug!(id = %self.id, "cannot notify a subscription: its client is gone");
+        }
+    }
+}
+
+/// Returns the notification of a changed list.
+pub(crate) fn notification(list: ChangedList) -> Option<&'static str> {
+    Some(match list {
+        ChangedList::Tools => method::NOTIFICATIONS_TOOLS_LIST_CHANGED,
+        ChangedList::Prompts => method::NOTIFICATIONS_PROMPTS_LIST_CHANGED,
+        ChangedList::Resources => method::NOTIFICATIONS_RESOURCES_LIST_CHANGED,
+        _ => return None,
+    })
+}
+
+impl Changes {
+    /// Adds a session, which is notified of changed lists.
+    pub(crate) fn add_session(&self, session: &Arc<Session>) {
+        let mut sessions = lock(&self.sessions);
+        if sessions.all.len() >= sessions.sweep_at.max(MIN_SWEEP) {
+            sessions.all.retain(|session| session.strong_count() > 0);
+            sessions.sweep_at = 2 * sessions.all.len();
+        }
+        sessions.all.push(Arc::downgrade(session));
+    }
+
+    /// Adds a subscription, until the returned guard is dropped.
+    ///
+    /// # Errors
+    /// There are too many subscriptions.
+    pub(crate) fn open(
+        &self,
+        subscription: &Arc<ChangeSubscription>,
+    ) -> Result<OpenChangeSubscription<'_>, ErrorObject> {
+        let mut subscriptions = lock(&self.subscriptions);
+        if subscriptions.open.len() >= MAX_SUBSCRIPTIONS {
+            return Err(ErrorObject::internal(format!(
+                "{MAX_SUBSCRIPTIONS} subscriptions are open, which is the limit; try again later"
+            )));
+        }
+        subscriptions.last += 1;
+        let key = subscriptions.last;
+        subscriptions.open.insert(key, Arc::clone(subscription));
+        Ok(OpenChangeSubscription { changes: self, key })
+    }
+
+    pub(crate) fn has_subscriptions(&self) -> bool {
+        !lock(&self.subscriptions).open.is_empty()
+    }
+
+    /// Notifies all clients of a changed list.
+    pub(crate) fn deliver_list(&self, list: ChangedList) {
+        let Some(name) = notification(list) else {
+            return;
+        };
+        let sessions: Vec<_> = {
+            let sessions = lock(&self.sessions);
+            sessions.all.iter().filter_map(Weak::upgrade).collect()
+        };
+        for session in sessions {
+            if session.announces(name) {
+                session.notify(name, None, Delivery::Always);
+            }
+        }
+        let subscriptions: Vec<_> = lock(&self.subscriptions).open.values().cloned().collect();
+        for subscription in subscriptions {
+            if subscription.lists.contains(name) {
+                subscription.notify(name, JsonObject::new());
+            }
+        }
+    }
+}
+
+/// A registered subscription; removed when dropped.
+pub(crate) struct OpenChangeSubscription<'a> {
+    changes: &'a Changes,
+    key: u64,
+}
+
+impl Drop for OpenChangeSubscription<'_> {
+    fn drop(&mut self) {
+        lock(&self.changes.subscriptions).open.remove(&self.key);
+    }
+}

@@ -1,0 +1,280 @@
+//! One connection to the upstream server, and the calls that run on it.
+
+use std::fmt;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use mcp_client::{ChangedList, Client, Error, Negotiation, Revision, TransportError};
+use mcp_jsonrpc::{ErrorObject, Notification, ParseError, Request};
+use mcp_protocol::http_headers;
+use mcp_protocol::middleware::Discarded;
+use mcp_protocol::{
+    BoxFuture, Call, CallError, Closed, Connection, Exchange, Extras, Inbound, Link, Reply,
+    StatelessRequest, Transport, gate,
+};
+use mcp_types::{ClientCapabilities, Implementation, LoggingLevel, method};
+use tokio::sync::{OwnedSemaphorePermit, watch};
+
+use crate::caller::Routes;
+use crate::upstream::Upstream;
+
+/// The client that a connection declares to the upstream server.
+pub(crate) type Identity = (Implementation, ClientCapabilities);
+
+/// Called with the list that changed at the server.
+pub(crate) type OnChange = Box<dyn Fn(ChangedList) + Send + Sync>;
+
+/// An open connection.
+pub(crate) struct UpstreamConnection {
+    pub(crate) client: Client,
+    link: Arc<dyn Link>,
+    routes: Arc<Routes>,
+    is_open: Arc<watch::Sender<bool>>,
+    /// The log level that was set last.
+    level: tokio::sync::Mutex<Option<LoggingLevel>>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl UpstreamConnection {
+    /// Connects as `client`, or as the gateway itself. `on_change` is called with changed lists.
+    pub(crate) async fn open(
+        upstream: &Upstream,
+        client: Option<Identity>,
+        version: (Revision, Negotiation),
+        routes: Arc<Routes>,
+        on_change: Option<OnChange>,
+        permit: OwnedSemaphorePermit,
+    ) -> Result<Arc<Self>, Error> {
+        let transport = upstream.connector.transport(&upstream.stderr)?;
+        let is_open = Arc::new(watch::Sender::new(true));
+        let transport = RelayTransport {
+            inner: transport,
+            routes: Arc::clone(&routes),
+            is_open: Arc::clone(&is_open),
+        };
+        let mut builder = upstream
+            .client
+            .clone()
+            .revision(version.0)
+            .negotiation(version.1);
+        if let Some((info, capabilities)) = client {
+            builder = builder.relay(info, capabilities);
+        }
+        if let Some(on_change) = on_change {
+            builder = builder.on_change(on_change);
+        }
+        let client = builder.connect(transport).await?;
+        Ok(Arc::new(Self {
+            link: client.connection().link(),
+            client,
+            routes,
+            is_open,
+            level: tokio::sync::Mutex::default(),
+            _permit: permit,
+        }))
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        *self.is_open.borrow()
+    }
+
+    /// Completes when the connection has ended.
+    pub(crate) fn ended(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut is_open = self.is_open.subscribe();
+        async move {
+            // Without a sender the connection was dropped.
+            let _ = is_open.wait_for(|is_open| !is_open).await;
+        }
+    }
+
+    pub(crate) fn routes(&self) -> &Arc<Routes> {
+        &self.routes
+    }
+
+    /// Returns whether the server is spoken to in the stateless revision.
+    pub(crate) fn is_stateless(&self) -> bool {
+        self.client.revision().is_stateless()
+    }
+
+    /// Returns whether headers repeat params.
+    pub(crate) fn has_headers(&self) -> bool {
+        self.is_stateless() && self.client.connection().has_headers()
+    }
+
+    /// Creates a request, which is sent when it is first polled. Dropping it cancels it at the server.
+    pub(crate) fn send(
+        &self,
+        method: &'static str,
+        params: Option<String>,
+        name: Option<String>,
+        headers: Vec<(String, String)>,
+    ) -> Call {
+        let mut extras = Extras::of_headers(headers);
+        if self.is_stateless() {
+            let revision = self.client.revision().as_str();
+            extras.stateless = Some(StatelessRequest::new(revision, name));
+        }
+        self.link
+            .request_with(method, params.map(String::into_bytes), extras)
+    }
+
+    /// Returns the value of the `Mcp-Name` header for a request with these params.
+    pub(crate) fn name_header(&self, method: &str, params: Option<&str>) -> Option<String> {
+        if !self.has_headers() {
+            return None;
+        }
+        let value = crate::text::member(params?, http_headers::name_member(method)?)?;
+        mcp_jsonrpc::decode(value).ok()
+    }
+
+    pub(crate) fn notify(&self, method: &str, params: Option<&str>) {
+        let params = params.map(str::as_bytes);
+        let sent = self
+            .link
+            .notify(method, params, mcp_protocol::Delivery::Always);
+        if let Err(error) = sent {
+            tracing::debug!(method, %error, "a notification was not passed to the server");
+        }
+    }
+
+    /// Sets the log level of the session, unless it is set already.
+    pub(crate) async fn set_level(&self, level: LoggingLevel) {
+        if self.client.capabilities().logging.is_none() {
+            return;
+        }
+        let mut current = self.level.lock().await;
+        if *current == Some(level) {
+            return;
+        }
+        match self.client.set_log_level(level).await {
+            Ok(_) => *current = Some(level),
+            Err(error) => tracing::debug!(%error, "the log level of the server was not set"),
+        }
+    }
+}
+
+impl fmt::Debug for UpstreamConnection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.client.fmt(f)
+    }
+}
+
+/// Converts the reason why a call has no response.
+pub(crate) fn no_response(server: &str, error: &CallError) -> ErrorObject {
+    let text = match error {
+        CallError::Closed(reason) => format!(
+            "the connection to the server {server:?} has ended, and the call may have run: {reason}"
+        ),
+        error => format!("the server {server:?} did not respond: {error}"),
+    };
+    unavailable(server, text)
+}
+
+/// Creates the error for an upstream server that cannot be used.
+pub(crate) fn unavailable(server: &str, text: String) -> ErrorObject {
+    ErrorObject::internal(text).with_data(serde_json::json!({ "upstream": server }))
+}
+
+/// Waits until a deadline for the response of a call.
+pub(crate) async fn within<T>(
+    server: &str,
+    limit: Duration,
+    response: impl Future<Output = Result<T, ErrorObject>>,
+) -> Result<T, ErrorObject> {
+    let response = tokio::time::timeout(limit, response).await;
+    response.unwrap_or_else(|_| {
+        let text = format!("the server {server:?} did not respond within {limit:?}");
+        Err(unavailable(server, text))
+    })
+}
+
+/// A transport whose server requests and notifications go to the clients of the gateway.
+struct RelayTransport {
+    inner: Box<dyn Transport>,
+    routes: Arc<Routes>,
+    is_open: Arc<watch::Sender<bool>>,
+}
+
+impl Transport for RelayTransport {
+    fn start(
+        self: Box<Self>,
+        inbound: Arc<dyn Inbound>,
+    ) -> BoxFuture<'static, Result<Arc<dyn Connection>, TransportError>> {
+        let relay = RelayInbound {
+            inner: inbound,
+            routes: self.routes,
+            is_open: self.is_open,
+        };
+        self.inner.start(Arc::new(relay))
+    }
+
+    fn reconnect(&self) -> Option<Box<dyn Transport>> {
+        let inner = self.inner.reconnect()?;
+        let routes = Arc::clone(&self.routes);
+        let is_open = Arc::clone(&self.is_open);
+        Some(Box::new(Self {
+            inner,
+            routes,
+            is_open,
+        }))
+    }
+}
+
+/// The gateway's side of an upstream connection, in front of its client.
+struct RelayInbound {
+    inner: Arc<dyn Inbound>,
+    routes: Arc<Routes>,
+    is_open: Arc<watch::Sender<bool>>,
+}
+
+impl Inbound for RelayInbound {
+    fn opened(&self, link: Weak<dyn Link>) {
+        self.is_open.send_replace(true);
+        self.inner.opened(link);
+    }
+
+    fn request(&self, request: &Request<'_>, exchange: Exchange) -> Reply {
+        match gate::core_method(&request.method) {
+            Some(
+                name @ (method::ROOTS_LIST
+                | method::SAMPLING_CREATE_MESSAGE
+                | method::ELICITATION_CREATE),
+            ) => self.routes.ask(name, request.params),
+            _ => self.inner.request(request, exchange),
+        }
+    }
+
+    fn notification(&self, notification: &Notification<'_>) {
+        self.routes.notify(notification);
+        self.inner.notification(notification);
+    }
+
+    fn answers(&self) -> bool {
+        self.inner.answers()
+    }
+
+    fn takes_errors_without_id(&self) -> bool {
+        self.inner.takes_errors_without_id()
+    }
+
+    fn accepts_batches(&self) -> bool {
+        self.inner.accepts_batches()
+    }
+
+    fn unreadable(&self, frame: &[u8], error: &ParseError) -> bool {
+        self.inner.unreadable(frame, error)
+    }
+
+    fn discarded(&self, message: Discarded<'_>) {
+        self.inner.discarded(message);
+    }
+
+    fn deadline(&self) -> Option<Duration> {
+        self.inner.deadline()
+    }
+
+    fn closed(&self, reason: &Closed) {
+        self.is_open.send_replace(false);
+        self.inner.closed(reason);
+    }
+}

@@ -1,0 +1,382 @@
+//! Requests in the four combinations of session-based and stateless clients and servers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_jsonrpc::{ErrorCode, ErrorObject, RawJson, decode, members};
+use mcp_protocol::{Answer, Outcome, Payload, RequestContext, Session, downgrade, gate};
+use mcp_types::{
+    CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, LOG_LEVEL_KEY, PROGRESS_TOKEN_KEY,
+    PROTOCOL_VERSION_KEY, method, v2026_07_28,
+};
+use tokio::task::JoinSet;
+
+use crate::caller::Caller;
+use crate::connection::{UpstreamConnection, no_response, within};
+use crate::parked::{CONTINUATION, ParkableCall, may_ask};
+use crate::results;
+use crate::text::{ObjectText, RawResult, member, string};
+
+use super::Core;
+
+/// Maximum number of round trips of one call to a stateless server.
+const MAX_ROUND_TRIPS: u32 = 16;
+/// Maximum number of input requests in one result.
+const MAX_INPUT_REQUESTS: usize = 32;
+/// The wait before a request that only returns the state of the server, after the first one.
+const STATE_WAIT: Duration = Duration::from_millis(100);
+
+/// The members of `_meta` that describe a stateless request.
+const REQUEST_META: [&str; 4] = [
+    PROTOCOL_VERSION_KEY,
+    CLIENT_INFO_KEY,
+    CLIENT_CAPABILITIES_KEY,
+    LOG_LEVEL_KEY,
+];
+
+/// The changes of the params of a request.
+#[derive(Default)]
+struct ParamsChange<'a> {
+    /// The progress token for the server.
+    token: Option<i64>,
+    without_meta: &'a [&'a str],
+    meta: Vec<(&'static str, String)>,
+    without: &'a [&'a str],
+    with: &'a [(&'static str, String)],
+}
+
+impl ParamsChange<'_> {
+    fn apply(&self, params: Option<&str>) -> Option<String> {
+        let is_unchanged = self.token.is_none()
+            && self.meta.is_empty()
+            && self.with.is_empty()
+            && self.without.is_empty()
+            && self.without_meta.is_empty();
+        if is_unchanged {
+            return params.map(str::to_owned);
+        }
+        let mut meta = ObjectText::new();
+        let params = params.unwrap_or("{}");
+        if let Some(known) = member(params, "_meta") {
+            let mut except = self.without_meta.to_vec();
+            except.push(PROGRESS_TOKEN_KEY);
+            meta.copy_all(known, &except);
+        }
+        if let Some(token) = self.token {
+            meta.add(PROGRESS_TOKEN_KEY, &token.to_string());
+        }
+        for (name, value) in &self.meta {
+            meta.add(name, value);
+        }
+        let mut text = ObjectText::new();
+        let meta = meta.finish();
+        if meta != "{}" {
+            text.add("_meta", &meta);
+        }
+        let mut except = self.without.to_vec();
+        except.push("_meta");
+        text.copy_all(params, &except);
+        for (name, value) in self.with {
+            text.add(name, value);
+        }
+        Some(text.finish())
+    }
+}
+
+impl Core {
+    /// Sends a request of a client to the server and returns the response.
+    pub(crate) async fn forward(
+        self: Arc<Self>,
+        method: &'static str,
+        params: Option<RawJson>,
+        context: RequestContext,
+    ) -> Outcome {
+        let is_stateless_client = context.rules().stateless;
+        let is_stateless_server = self.shared.known().revision.is_stateless();
+        match (is_stateless_client, is_stateless_server) {
+            (false, false) => self.in_session(method, params.as_deref(), &context).await,
+            (true, true) => self.pass(method, params.as_deref(), &context).await,
+            (false, true) => self.round_trips(method, params.as_deref(), &context).await,
+            (true, false) => self.parkable(method, params, &context).await,
+        }
+    }
+
+    /// A session-based client and server.
+    async fn in_session(
+        &self,
+        method: &'static str,
+        params: Option<&str>,
+        context: &RequestContext,
+    ) -> Outcome {
+        let connection = self.session_connection(context.session()).await?;
+        let caller = Caller::new(context, params, None);
+        let running = connection.routes().add(&caller);
+        let change = ParamsChange {
+            token: caller.wants_progress().then_some(running.token),
+            ..ParamsChange::default()
+        };
+        let answer = self.send(&connection, method, change.apply(params)).await;
+        let is_newer = connection.client.revision() > context.session().revision();
+        Ok(results::for_session(
+            method,
+            &answer?,
+            context.rules(),
+            is_newer,
+        ))
+    }
+
+    /// A stateless client and server: the request keeps its metadata.
+    async fn pass(
+        self: &Arc<Self>,
+        method: &'static str,
+        params: Option<&str>,
+        context: &RequestContext,
+    ) -> Outcome {
+        let connection = self.shared().await?;
+        let caller = Caller::new(context, params, None);
+        let running = connection.routes().add(&caller);
+        let change = ParamsChange {
+            token: caller.wants_progress().then_some(running.token),
+            ..ParamsChange::default()
+        };
+        let result = self.send(&connection, method, change.apply(params)).await?;
+        Ok(Payload::Boxed(Box::new(RawResult(result))))
+    }
+
+    /// A session-based client and a stateless server: the gateway makes the round trips.
+    async fn round_trips(
+        self: &Arc<Self>,
+        method: &'static str,
+        params: Option<&str>,
+        context: &RequestContext,
+    ) -> Outcome {
+        let connection = self.shared().await?;
+        let (session, rules) = (context.session(), context.rules());
+        let mut retry: Vec<(&'static str, String)> = Vec::new();
+        for round_trip in 0..=MAX_ROUND_TRIPS {
+            let caller = Caller::new(context, params, None);
+            let running = connection.routes().add(&caller);
+            let change = ParamsChange {
+                token: caller.wants_progress().then_some(running.token),
+                without_meta: &REQUEST_META,
+                meta: request_meta(&connection, session),
+                with: &retry,
+                ..ParamsChange::default()
+            };
+            let result = match self.send(&connection, method, change.apply(params)).await {
+                Ok(result) => result,
+                Err(error) => return results::error_for_session(method, error),
+            };
+            drop(running);
+            if !may_ask(method) || member(&result, "resultType") != Some("\"input_required\"") {
+                return Ok(results::for_session(method, &result, rules, true));
+            }
+            retry.clear();
+            match member(&result, "inputRequests") {
+                Some(requests) => {
+                    retry.push(("inputResponses", ask_client(requests, context).await?))
+                }
+                None if round_trip > 0 => tokio::time::sleep(STATE_WAIT * round_trip).await,
+                None => {}
+            }
+            if let Some(state) = member(&result, "requestState") {
+                retry.push(("requestState", state.to_owned()));
+            }
+        }
+        Err(ErrorObject::internal(format!(
+            "the server {:?} asked for input more than {MAX_ROUND_TRIPS} times",
+            self.upstream.name
+        )))
+    }
+
+    /// A stateless client and a session-based server: a server request parks the call.
+    async fn parkable(
+        self: &Arc<Self>,
+        method: &'static str,
+        params: Option<RawJson>,
+        context: &RequestContext,
+    ) -> Outcome {
+        let text = params.as_deref();
+        if !may_ask(method) {
+            let connection = self.shared().await?;
+            let change = ParamsChange {
+                without_meta: &REQUEST_META,
+                ..ParamsChange::default()
+            };
+            let result = self.send(&connection, method, change.apply(text)).await;
+            let result =
+                result.map_err(|error| downgrade::handler_error(error, context.rules()))?;
+            return Ok(results::for_stateless(method, result));
+        }
+        if let Some(state) = text.and_then(|params| member(params, "requestState")) {
+            return self.continue_call(state, method, text, context).await;
+        }
+        let lease = self.lease(context).await?;
+        if let Some(level) = context.session().log_level() {
+            lease.connection.set_level(level).await;
+        }
+        let (sender, server_requests) = ParkableCall::channel();
+        let caller = Caller::new(context, text, Some(sender));
+        let running = lease.connection.routes().add(&caller);
+        let change = ParamsChange {
+            token: caller.wants_progress().then_some(running.token),
+            without_meta: &REQUEST_META,
+            without: &CONTINUATION,
+            ..ParamsChange::default()
+        };
+        let sent = lease
+            .connection
+            .send(method, change.apply(text), None, Vec::new());
+        let (server, rules) = (Arc::clone(&self.upstream.name), context.rules());
+        let response = Box::pin(async move {
+            let answer = sent.await;
+            drop((running, lease));
+            let answer = answer.map_err(|error| no_response(&server, &error))?;
+            let result = answer.map_err(|error| downgrade::handler_error(error, rules))?;
+            Ok(results::for_stateless(method, result))
+        });
+        let call = ParkableCall {
+            method,
+            params,
+            caller,
+            server_requests,
+            open: BTreeMap::new(),
+            asked: 0,
+            response,
+        };
+        self.run_parkable(call, context).await
+    }
+
+    /// Sends a request, once more if the header parameters of its tool have changed.
+    async fn send(
+        &self,
+        connection: &Arc<UpstreamConnection>,
+        method: &'static str,
+        params: Option<String>,
+    ) -> Answer {
+        let answer = self.send_once(connection, method, params.clone()).await;
+        match answer {
+            Err(error) if error.code == ErrorCode::HEADER_MISMATCH && connection.has_headers() => {
+                self.learn_tools(connection).await;
+                self.send_once(connection, method, params).await
+            }
+            Ok(result) if method == method::TOOLS_LIST && connection.has_headers() => {
+                Ok(results::without_invalid_tools(result))
+            }
+            answer => answer,
+        }
+    }
+
+    async fn send_once(
+        &self,
+        connection: &UpstreamConnection,
+        method: &'static str,
+        params: Option<String>,
+    ) -> Answer {
+        let server = &*self.upstream.name;
+        let name = connection.name_header(method, params.as_deref());
+        let headers = match connection.has_headers() && method == method::TOOLS_CALL {
+            true => self.param_headers(params.as_deref())?,
+            false => Vec::new(),
+        };
+        let sent = connection.send(method, params, name, headers);
+        within(server, self.upstream.call_timeout, async {
+            sent.await.map_err(|error| no_response(server, &error))?
+        })
+        .await
+    }
+
+    /// Returns the headers that repeat arguments of a tool call.
+    fn param_headers(&self, params: Option<&str>) -> Result<Vec<(String, String)>, ErrorObject> {
+        let params = params.unwrap_or("{}");
+        let known = self.shared.known();
+        let tool: Option<String> = member(params, "name").and_then(|name| decode(name).ok());
+        let Some(tool) = tool.and_then(|tool| known.header_params.get(&tool)) else {
+            return Ok(Vec::new());
+        };
+        let arguments = member(params, "arguments").unwrap_or("{}");
+        let headers = tool
+            .headers_for(arguments)
+            .map_err(ErrorObject::invalid_params)?;
+        Ok(headers
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect())
+    }
+}
+
+/// Returns the request metadata that tells a stateless server about the client of a session.
+fn request_meta(connection: &UpstreamConnection, session: &Session) -> Vec<(&'static str, String)> {
+    let mut capabilities = session.client_capabilities().cloned().unwrap_or_default();
+    capabilities.tasks = None;
+    if let Some(extensions) = &mut capabilities.extensions {
+        extensions.remove(v2026_07_28::TASKS_EXTENSION);
+    }
+    let capabilities = v2026_07_28::ClientCapabilities::from(capabilities);
+    let revision = connection.client.revision();
+    let mut meta = vec![(PROTOCOL_VERSION_KEY, string(revision.as_str()))];
+    // These types are always serializable.
+    let text = serde_json::to_string(&capabilities).unwrap_or_else(|_| "{}".to_owned());
+    meta.push((CLIENT_CAPABILITIES_KEY, text));
+    if let Some(Ok(info)) = session.client().map(serde_json::to_string) {
+        meta.push((CLIENT_INFO_KEY, info));
+    }
+    if let (Some(level), Some(_)) = (
+        session.log_level(),
+        &connection.client.capabilities().logging,
+    ) {
+        meta.push((LOG_LEVEL_KEY, string(level.as_str())));
+    }
+    meta
+}
+
+/// Sends the input requests of a result to a session-based client, all at once, and returns the responses.
+async fn ask_client(requests: &str, context: &RequestContext) -> Result<String, ErrorObject> {
+    let mut asked: JoinSet<(String, Result<RawJson, ErrorObject>)> = JoinSet::new();
+    let link = context.link();
+    for (key, request) in members(requests).map_while(Result::ok) {
+        if asked.len() == MAX_INPUT_REQUESTS {
+            return Err(ErrorObject::internal(format!(
+                "the server asked for more than {MAX_INPUT_REQUESTS} inputs at once"
+            )));
+        }
+        let name = member(request, "method").and_then(|name| decode::<String>(name).ok());
+        let name = name.as_deref().and_then(gate::core_method);
+        let Some(name) = name.filter(|name| {
+            matches!(
+                *name,
+                method::ELICITATION_CREATE | method::SAMPLING_CREATE_MESSAGE | method::ROOTS_LIST
+            )
+        }) else {
+            return Err(ErrorObject::internal(
+                "the server asked for an unknown kind of input",
+            ));
+        };
+        let capabilities = context
+            .session()
+            .client_capabilities()
+            .cloned()
+            .unwrap_or_default();
+        gate::client_offers(name, &capabilities, context.rules()).map_err(|missing| {
+            ErrorObject::internal(format!("the server needs {name}, and {missing}"))
+        })?;
+        let params = member(request, "params").map(|params| params.as_bytes().to_vec());
+        let (key, call) = (key.to_owned(), link.request(name, params));
+        asked.spawn(async move {
+            let answer = match call.await {
+                Ok(answer) => answer,
+                Err(error) => Err(ErrorObject::internal(format!(
+                    "the client did not respond to {name}: {error}"
+                ))),
+            };
+            (key, answer)
+        });
+    }
+    let mut responses = ObjectText::new();
+    while let Some(answered) = asked.join_next().await {
+        let (key, answer) = answered.map_err(|error| ErrorObject::internal(error.to_string()))?;
+        responses.copy(&key, &answer?);
+    }
+    Ok(responses.finish())
+}

@@ -1,0 +1,152 @@
+//! Opening, watching and closing the shared connection.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use mcp_client::{ChangedList, Error, KnownVersion, Negotiation, Revision};
+use mcp_jsonrpc::ErrorObject;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::Core;
+use crate::caller::Routes;
+use crate::connection::{OnChange, UpstreamConnection, unavailable};
+use crate::shared::{Failures, KnownServer, header_params};
+
+/// The wait after the first failed connection; doubled after each further one.
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+const MAX_WAIT: Duration = Duration::from_secs(30);
+/// How long a request waits for the next attempt to connect.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a server may take to end before its program is started again.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
+
+impl Core {
+    /// Opens a connection for requests of several clients.
+    pub(crate) async fn open_shared(
+        &self,
+        version: (Revision, Negotiation),
+        on_change: OnChange,
+    ) -> Result<Arc<UpstreamConnection>, Error> {
+        let permit = self.permit().map_err(Error::Rejected)?;
+        let routes = Routes::new(None);
+        let (upstream, on_change) = (&self.upstream, Some(on_change));
+        UpstreamConnection::open(upstream, None, version, routes, on_change, permit).await
+    }
+
+    /// Returns the shared connection, and opens it if it has ended.
+    ///
+    /// # Errors
+    /// The server cannot be reached.
+    pub(crate) async fn shared(self: &Arc<Self>) -> Result<Arc<UpstreamConnection>, ErrorObject> {
+        if let Some(connection) = self.shared.current() {
+            return Ok(connection);
+        }
+        let mut failures = self.shared.connecting.lock().await;
+        if let Some(connection) = self.shared.current() {
+            return Ok(connection);
+        }
+        let server = &*self.upstream.name;
+        if let Some(at) = failures.not_before {
+            let wait = at.saturating_duration_since(Instant::now());
+            if wait > PATIENCE {
+                let text = format!(
+                    "the server {server:?} cannot be reached; the next attempt is in {wait:.1?}"
+                );
+                return Err(unavailable(server, text));
+            }
+            sleep_until(at).await;
+        }
+        let version = self.known_version();
+        let opened = self.open_shared(version, Self::on_change(Arc::downgrade(self)));
+        match opened.await {
+            Ok(connection) => {
+                *failures = Failures {
+                    in_row: 0,
+                    // A server that ends at once is not started again without a wait.
+                    not_before: Some(Instant::now() + FIRST_WAIT),
+                };
+                self.shared.learn(KnownServer::of(&connection.client).await);
+                self.shared.set(&connection);
+                self.watch_shared(&connection);
+                Ok(connection)
+            }
+            Err(error) => {
+                let wait = FIRST_WAIT.saturating_mul(1 << failures.in_row.min(16));
+                failures.in_row += 1;
+                failures.not_before = Some(Instant::now() + wait.min(MAX_WAIT));
+                Err(unavailable(
+                    server,
+                    format!("the server {server:?} cannot be reached: {error}"),
+                ))
+            }
+        }
+    }
+
+    /// Returns the revision and negotiation for a connection after the first one.
+    pub(crate) fn known_version(&self) -> (Revision, Negotiation) {
+        let known = KnownVersion::of(self.shared.known().revision);
+        (self.upstream.newest, Negotiation::Prior(known))
+    }
+
+    /// Opens the connection again when it has ended, as long as clients wait for changes.
+    pub(crate) fn watch_shared(self: &Arc<Self>, connection: &Arc<UpstreamConnection>) {
+        let (core, ended) = (Arc::downgrade(self), connection.ended());
+        tokio::spawn(async move {
+            ended.await;
+            while let Some(core) = core.upgrade() {
+                if !core.changes.has_subscriptions() || core.shared().await.is_ok() {
+                    return;
+                }
+                drop(core);
+                tokio::time::sleep(PATIENCE).await;
+            }
+        });
+    }
+
+    /// Closes a shared connection that is not used, before a child process is started for a session: some
+    /// programs cannot run twice.
+    pub(crate) async fn release_shared(&self) {
+        let unused = self.shared.take_if(|connection| {
+            !connection.client.connection().has_headers()
+                && !connection.routes().has_calls()
+                && !self.changes.has_subscriptions()
+        });
+        if let Some(connection) = unused {
+            let closed = timeout(CLOSE_TIMEOUT, connection.client.close()).await;
+            if !matches!(closed, Ok(Ok(()))) {
+                tracing::debug!(?closed, "the shared connection did not close");
+            }
+        }
+    }
+
+    /// Returns the callback for changed lists.
+    pub(crate) fn on_change(core: Weak<Self>) -> OnChange {
+        Box::new(move |list| {
+            let Some(core) = core.upgrade() else { return };
+            if list == ChangedList::Tools {
+                tokio::spawn(async move { core.refresh_tools().await });
+            } else {
+                core.changes.deliver_list(list);
+            }
+        })
+    }
+
+    /// Reads the header parameters of the tools again, and reports the change to clients after that.
+    async fn refresh_tools(&self) {
+        if let Some(connection) = self.shared.current() {
+            self.learn_tools(&connection).await;
+        }
+        self.changes.deliver_list(ChangedList::Tools);
+    }
+
+    /// Lists the tools again.
+    pub(crate) async fn learn_tools(&self, connection: &UpstreamConnection) {
+        let header_params = header_params(&connection.client).await;
+        let known = self.shared.known();
+        self.shared.learn(KnownServer {
+            facts: known.facts.clone(),
+            revision: known.revision,
+            header_params,
+        });
+    }
+}

@@ -1,0 +1,201 @@
+//! Subscriptions to changes, of both kinds of clients.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, Mutex};
+
+use mcp_client::ChangedList;
+use mcp_jsonrpc::ErrorObject;
+use mcp_protocol::{Delivery, Outcome, Payload, RequestContext, Session};
+use mcp_types::v2026_07_28::{
+    SubscriptionFilter, SubscriptionsListenResult, SubscriptionsListenResultMeta,
+};
+use mcp_types::{JsonObject, method};
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use super::Core;
+use crate::changes::{ChangeSubscription, notification};
+use crate::sync::lock;
+
+/// Maximum number of resources of one subscription or session.
+const MAX_RESOURCES: usize = 64;
+/// Maximum size of the URI of a resource, in bytes.
+const MAX_URI_BYTES: usize = 8 << 10;
+
+impl Core {
+    /// Serves `subscriptions/listen`: accepts what the server supports, and completes when the gateway closes.
+    pub(crate) async fn listen(
+        self: Arc<Self>,
+        requested: SubscriptionFilter,
+        context: RequestContext,
+    ) -> Outcome {
+        let session = context.session();
+        let mut accepted = SubscriptionFilter::new();
+        let mut lists = HashSet::new();
+        let mut accept = |requested: Option<bool>, list: ChangedList| -> Option<bool> {
+            let name = notification(list)?;
+            (requested == Some(true) && session.announces(name) && lists.insert(name))
+                .then_some(true)
+        };
+        accepted.tools_list_changed = accept(requested.tools_list_changed, ChangedList::Tools);
+        accepted.prompts_list_changed =
+            accept(requested.prompts_list_changed, ChangedList::Prompts);
+        accepted.resources_list_changed =
+            accept(requested.resources_list_changed, ChangedList::Resources);
+        let subscription = Arc::new(ChangeSubscription {
+            id: context.exchange().id().clone(),
+            link: context.link(),
+            lists,
+        });
+        let open = self.changes.open(&subscription)?;
+        // Changes of lists arrive on the shared connection.
+        self.shared().await?;
+        let (mut watches, mut watched) = (JoinSet::new(), Vec::new());
+        let uris = requested.resource_subscriptions.unwrap_or_default();
+        check_uris(&uris)?;
+        for uri in uris {
+            let target = Arc::clone(&subscription);
+            let deliver = move |uri: &str| {
+                let mut params = JsonObject::new();
+                params.insert("uri".to_owned(), json!(uri));
+                target.notify(method::NOTIFICATIONS_RESOURCES_UPDATED, params);
+            };
+            match self.watch(uri.clone(), deliver).await {
+                Ok(watch) => {
+                    watches.spawn(watch);
+                    watched.push(uri);
+                }
+                Err(error) => tracing::debug!(%error, uri, "a resource cannot be watched"),
+            }
+        }
+        if !watched.is_empty() {
+            accepted.resource_subscriptions = Some(watched);
+        }
+        context.exchange().set_endless();
+        let mut params = JsonObject::new();
+        params.insert("notifications".to_owned(), json!(accepted));
+        subscription.notify(method::NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED, params);
+        let mut closing = self.closing.subscribe();
+        // The sender is part of the gateway, which this future keeps.
+        let _ = closing.wait_for(|is_closing| *is_closing).await;
+        drop(open);
+        let meta = SubscriptionsListenResultMeta::new(context.exchange().id().clone());
+        Ok(Payload::of(SubscriptionsListenResult::new(meta)))
+    }
+
+    /// Subscribes to a resource on the shared connection. The returned future calls `deliver` with each
+    /// change, and subscribes again after the connection has ended.
+    ///
+    /// # Errors
+    /// The server rejects the subscription.
+    pub(crate) async fn watch(
+        self: &Arc<Self>,
+        uri: String,
+        deliver: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Result<impl Future<Output = ()> + Send + 'static, ErrorObject> {
+        let first = self.shared().await?.client.subscribe(&*uri).await;
+        let mut subscription = first.map_err(|error| match error.rejection() {
+            Some(rejection) => rejection.clone(),
+            None => ErrorObject::internal(error.to_string()),
+        })?;
+        let core = Arc::downgrade(self);
+        Ok(async move {
+            loop {
+                while let Some(changed) = subscription.next().await {
+                    deliver(&changed);
+                }
+                let Some(core) = core.upgrade() else { return };
+                let Ok(connection) = core.shared().await else {
+                    return;
+                };
+                match connection.client.subscribe(&*uri).await {
+                    Ok(again) => subscription = again,
+                    Err(error) => {
+                        tracing::debug!(%error, uri, "a resource cannot be watched again");
+                        return;
+                    }
+                }
+                // It may have changed while it was not watched.
+                deliver(&uri);
+            }
+        })
+    }
+}
+
+fn check_uris(uris: &[String]) -> Result<(), ErrorObject> {
+    if uris.len() > MAX_RESOURCES {
+        return Err(ErrorObject::invalid_params(format!(
+            "a subscription may name at most {MAX_RESOURCES} resources, not {}",
+            uris.len()
+        )));
+    }
+    uris.iter().try_for_each(|uri| check_uri(uri))
+}
+
+fn check_uri(uri: &str) -> Result<(), ErrorObject> {
+    if uri.len() > MAX_URI_BYTES {
+        return Err(ErrorObject::invalid_params(format!(
+            "the URI of a resource has {} bytes; the limit is {MAX_URI_BYTES}",
+            uri.len()
+        )));
+    }
+    Ok(())
+}
+
+/// The resource subscriptions of a session-based client on a stateless server.
+#[derive(Default)]
+pub(crate) struct SessionWatches(Mutex<BTreeMap<String, tokio::task::AbortHandle>>);
+
+impl Drop for SessionWatches {
+    fn drop(&mut self) {
+        for watch in lock(&self.0).values() {
+            watch.abort();
+        }
+    }
+}
+
+impl Core {
+    /// Serves `resources/subscribe` of a session-based client on a stateless server.
+    pub(crate) async fn subscribe(
+        self: &Arc<Self>,
+        uri: String,
+        session: &Arc<Session>,
+    ) -> Outcome {
+        check_uri(&uri)?;
+        let watches = session.value(SessionWatches::default);
+        {
+            let watches = lock(&watches.0);
+            if watches.contains_key(&uri) {
+                return Ok(Payload::Empty);
+            }
+            if watches.len() >= MAX_RESOURCES {
+                return Err(ErrorObject::internal(format!(
+                    "the session has {MAX_RESOURCES} subscriptions, which is the limit; unsubscribe first"
+                )));
+            }
+        }
+        let target = Arc::downgrade(session);
+        let deliver = move |uri: &str| {
+            if let Some(session) = target.upgrade() {
+                let params = json!({ "uri": uri }).to_string();
+                let name = method::NOTIFICATIONS_RESOURCES_UPDATED;
+                session.notify(name, Some(params.as_bytes()), Delivery::Always);
+            }
+        };
+        let watch = self.watch(uri.clone(), deliver).await?;
+        let watch = tokio::spawn(watch).abort_handle();
+        if let Some(earlier) = lock(&watches.0).insert(uri, watch) {
+            earlier.abort();
+        }
+        Ok(Payload::Empty)
+    }
+}
+
+/// Serves `resources/unsubscribe` of a session-based client on a stateless server.
+pub(crate) fn unsubscribe(uri: &str, session: &Arc<Session>) {
+    let watches = session.value(SessionWatches::default);
+    let watch = lock(&watches.0).remove(uri);
+    if let Some(watch) = watch {
+        watch.abort();
+    }
+}

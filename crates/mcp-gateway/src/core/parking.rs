@@ -1,0 +1,75 @@
+//! Parking and continuing calls.
+
+use std::sync::Arc;
+
+use data_encoding::BASE64URL_NOPAD;
+use mcp_jsonrpc::{ErrorObject, decode};
+use mcp_protocol::{Outcome, Payload, RequestContext};
+use tokio::time::sleep;
+
+use super::Core;
+use crate::connection::within;
+use crate::parked::{ParkableCall, ParkedCall};
+use crate::text::{RawResult, member};
+
+impl Core {
+    /// Runs a call until its response, or until its client must answer a server request.
+    pub(crate) async fn run_parkable(
+        self: &Arc<Self>,
+        mut call: ParkableCall,
+        context: &RequestContext,
+    ) -> Outcome {
+        let upstream = &self.upstream;
+        let waited = within(&upstream.name, upstream.call_timeout, async {
+            Ok(call.wait().await)
+        });
+        if let Some(outcome) = waited.await? {
+            return outcome;
+        }
+        let mut random = [0; 16];
+        getrandom::fill(&mut random).map_err(|error| {
+            tracing::error!(%error, "the operating system has no random bytes");
+            ErrorObject::internal("the gateway cannot create a requestState")
+        })?;
+        let state = BASE64URL_NOPAD.encode(&random);
+        let required = call.required(&state);
+        call.caller.disconnect();
+        let (core, key) = (Arc::downgrade(self), state.clone());
+        let lifetime = upstream.parking.lifetime;
+        let expiry = tokio::spawn(async move {
+            sleep(lifetime).await;
+            if let Some(core) = core.upgrade() {
+                tracing::debug!("a call was cancelled: its client did not answer in time");
+                core.parked.remove(&key);
+            }
+        });
+        let parked = ParkedCall {
+            bytes: call.bytes(),
+            call,
+            owner: context.principal().cloned(),
+            expiry: expiry.abort_handle(),
+        };
+        self.parked.add(state, parked, &upstream.parking)?;
+        Ok(Payload::Boxed(Box::new(RawResult(required))))
+    }
+
+    /// Continues a call with the answers of its client.
+    pub(crate) async fn continue_call(
+        self: &Arc<Self>,
+        state: &str,
+        method: &'static str,
+        params: Option<&str>,
+        context: &RequestContext,
+    ) -> Outcome {
+        let state: String = decode(state)
+            .map_err(|_| ErrorObject::invalid_params("requestState must be a string"))?;
+        let mut call = self
+            .parked
+            .take(&state, context.principal(), method, params)?;
+        call.caller.reconnect(context, params);
+        if let Some(responses) = params.and_then(|params| member(params, "inputResponses")) {
+            call.answer(responses);
+        }
+        self.run_parkable(call, context).await
+    }
+}

@@ -1,0 +1,45 @@
+//! Gateways of the Model Context Protocol.
+//!
+//! A [`Proxy`] makes a server available on another transport and in all revisions: a program on
+//! stdio over HTTP, a session-based server to clients of the stateless revision, or the reverse.
+//!
+//! ```no_run
+//! use mcp_gateway::{Proxy, Upstream};
+//! use mcp_host::ServerConfig;
+//! use mcp_protocol::Service;
+//!
+//! # async fn run() -> Result<(), mcp_client::Error> {
+//! let server = ServerConfig::stdio("npx", ["-y", "@modelcontextprotocol/server-everything"]);
+//! let proxy = Proxy::connect(Upstream::new("everything", server)).await?;
+//! // Serve it like a server of this process, for example with `mcp_transport_http::serve`.
+//! fn serve(_: impl Service) {}
+//! serve(proxy);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | Client | Server | How requests of the server reach the client |
+//! | --- | --- | --- |
+//! | session-based | session-based | Each session has its own connection to the server. Requests in both directions are passed on. |
+//! | stateless | stateless | All requests share a connection. Requests and results are passed on, with the metadata of the client. |
+//! | session-based | stateless | A result that requires input becomes requests to the client, and the gateway repeats the call with the responses. |
+//! | stateless | session-based | A request of the server parks the call: the client receives a result that requires input, and its next request continues the call. |
+//!
+//! The text of params and results is kept, with unknown members and the text of numbers. Tasks are not passed on. The
+//! credentials of a client never reach the server: connections have those of the [`Connector`](mcp_host::Connector).
+
+mod caller;
+mod changes;
+mod connection;
+mod core;
+mod parked;
+mod pool;
+mod proxy;
+mod results;
+mod shared;
+mod sync;
+mod text;
+mod upstream;
+
+pub use proxy::Proxy;
+pub use upstream::{ParkingLimits, Sharing, Upstream};

@@ -1,0 +1,248 @@
+//! Calls of stateless clients on a session-based server: a server request parks the call until its client
+//! repeats the request with the answer.
+
+use std::collections::{BTreeMap, HashMap};
+use std::pin::pin;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcp_jsonrpc::{ErrorObject, RawJson, decode, members};
+use mcp_protocol::{BoxFuture, Outcome, Principal};
+use mcp_types::method;
+use sha2::{Digest, Sha256};
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+use tokio::time::sleep;
+
+use crate::caller::{Caller, MAX_SERVER_REQUESTS, ServerRequest};
+use crate::sync::lock;
+use crate::text::{ObjectText, string};
+use crate::upstream::ParkingLimits;
+
+/// How long a call waits for further server requests after the first one.
+const GATHER: Duration = Duration::from_millis(5);
+
+/// The params that only continue a call.
+pub(crate) const CONTINUATION: [&str; 2] = ["inputResponses", "requestState"];
+
+/// The calls that wait for their clients, by `requestState`.
+#[derive(Default)]
+pub(crate) struct ParkedCalls(Mutex<HashMap<String, ParkedCall>>);
+
+pub(crate) struct ParkedCall {
+    pub(crate) call: ParkableCall,
+    pub(crate) owner: Option<Principal>,
+    /// Size of the params of the call and of its server requests.
+    pub(crate) bytes: usize,
+    /// Ends the call when it has waited too long.
+    pub(crate) expiry: AbortHandle,
+}
+
+impl Drop for ParkedCall {
+    fn drop(&mut self) {
+        self.expiry.abort();
+    }
+}
+
+/// A running call of a stateless client.
+pub(crate) struct ParkableCall {
+    pub(crate) method: &'static str,
+    /// The params of the request that started the call.
+    pub(crate) params: Option<RawJson>,
+    pub(crate) caller: Arc<Caller>,
+    pub(crate) server_requests: mpsc::Receiver<ServerRequest>,
+    /// The server requests that the client has not answered, by key.
+    pub(crate) open: BTreeMap<String, ServerRequest>,
+    /// Number of server requests so far.
+    pub(crate) asked: u32,
+    pub(crate) response: BoxFuture<'static, Outcome>,
+}
+
+impl ParkableCall {
+    pub(crate) fn channel() -> (mpsc::Sender<ServerRequest>, mpsc::Receiver<ServerRequest>) {
+        mpsc::channel(MAX_SERVER_REQUESTS)
+    }
+
+    fn add(&mut self, server_request: ServerRequest) {
+        self.asked += 1;
+        self.open.insert(format!("q{}", self.asked), server_request);
+    }
+
+    /// Waits for the response; `None` if the client must answer first.
+    pub(crate) async fn wait(&mut self) -> Option<Outcome> {
+        if self.open.is_empty() {
+            tokio::select! {
+                biased;
+                outcome = &mut self.response => return Some(outcome),
+                Some(server_request) = self.server_requests.recv() => self.add(server_request),
+            }
+        }
+        let mut gathered = pin!(sleep(GATHER));
+        loop {
+            tokio::select! {
+                biased;
+                outcome = &mut self.response => return Some(outcome),
+                Some(server_request) = self.server_requests.recv() => self.add(server_request),
+                () = &mut gathered => break,
+            }
+        }
+        // The server may have withdrawn its request.
+        self.open
+            .retain(|_, server_request| !server_request.answer.is_closed());
+        None
+    }
+
+    /// Returns the size of the params of the call and of its server requests.
+    pub(crate) fn bytes(&self) -> usize {
+        let size = |params: &Option<RawJson>| params.as_ref().map_or(0, |params| params.len());
+        let open = self.open.values().map(|request| size(&request.params));
+        size(&self.params) + open.sum::<usize>()
+    }
+
+    /// Passes the answers of the client to the server.
+    pub(crate) fn answer(&mut self, responses: &str) {
+        for (key, response) in members(responses).map_while(Result::ok) {
+            if let Some(server_request) = self.open.remove(key) {
+                // The server may have withdrawn its request.
+                let _ = server_request.answer.send(Ok(RawJson::copy(response)));
+            }
+        }
+    }
+
+    /// Returns the `input_required` result with the open server requests.
+    pub(crate) fn required(&self, state: &str) -> RawJson {
+        let mut requests = ObjectText::new();
+        for (key, server_request) in &self.open {
+            let mut request = ObjectText::new();
+            request.add("method", &string(server_request.method));
+            if let Some(params) = &server_request.params {
+                request.add("params", params);
+            }
+            requests.add(key, &request.finish());
+        }
+        let mut result = ObjectText::new();
+        result.add("resultType", "\"input_required\"");
+        result.add("inputRequests", &requests.finish());
+        result.add("requestState", &string(state));
+        RawJson::copy(&result.finish())
+    }
+}
+
+/// Returns a hash of what must be equal in all requests of one call. The order of members does not count.
+fn fingerprint(method: &str, params: Option<&str>) -> [u8; 32] {
+    let mut params: serde_json::Value = params
+        .and_then(|params| decode(params).ok())
+        .unwrap_or_default();
+    if let Some(params) = params.as_object_mut() {
+        for name in CONTINUATION.into_iter().chain(["_meta"]) {
+            params.remove(name);
+        }
+    }
+    let mut hash = Sha256::new();
+    hash.update(method);
+    hash.update([0]);
+    hash.update(params.to_string());
+    hash.finalize().into()
+}
+
+fn unknown_state() -> ErrorObject {
+    ErrorObject::invalid_params(
+        "requestState is unknown: the input request is too old, was answered already, or belongs to another request",
+    )
+}
+
+impl ParkedCalls {
+    /// Takes the call that a request continues.
+    ///
+    /// # Errors
+    /// No call has this state, or it belongs to another principal or to other params. It is then kept.
+    pub(crate) fn take(
+        &self,
+        state: &str,
+        owner: Option<&Principal>,
+        method: &str,
+        params: Option<&str>,
+    ) -> Result<ParkableCall, ErrorObject> {
+        let mut parked = lock(&self.0);
+        let known = parked.get(state).filter(|parked| {
+            let call = &parked.call;
+            parked.owner.as_ref() == owner
+                && call.method == method
+                && fingerprint(method, call.params.as_deref()) == fingerprint(method, params)
+        });
+        if known.is_none() {
+            return Err(unknown_state());
+        }
+        let mut found = parked.remove(state).ok_or_else(unknown_state)?;
+        let empty = ParkableCall {
+            method: found.call.method,
+            params: None,
+            caller: Arc::clone(&found.call.caller),
+            server_requests: ParkableCall::channel().1,
+            open: BTreeMap::new(),
+            asked: 0,
+            response: Box::pin(std::future::pending()),
+        };
+        Ok(std::mem::replace(&mut found.call, empty))
+    }
+
+    /// Removes a call, which cancels it at the server.
+    pub(crate) fn remove(&self, state: &str) {
+        // It is dropped without the lock.
+        let removed = lock(&self.0).remove(state);
+        drop(removed);
+    }
+
+    /// Adds a call.
+    ///
+    /// # Errors
+    /// A limit is reached. The call is then dropped, which cancels it at the server.
+    pub(crate) fn add(
+        &self,
+        state: String,
+        call: ParkedCall,
+        limits: &ParkingLimits,
+    ) -> Result<(), ErrorObject> {
+        let mut parked = lock(&self.0);
+        let of_owner = |other: &&ParkedCall| other.owner == call.owner;
+        let bytes: usize = parked.values().map(|call| call.bytes).sum();
+        let is_full = parked.len() >= limits.max_calls
+            || bytes + call.bytes > limits.max_bytes
+            || call.owner.is_some()
+                && parked.values().filter(of_owner).count() >= limits.max_calls_per_principal;
+        if is_full {
+            return Err(ErrorObject::internal(
+                "too many calls wait for input of their clients; continue or cancel others first",
+            ));
+        }
+        parked.insert(state, call);
+        Ok(())
+    }
+}
+
+/// Returns whether a server may send requests to the client while it handles this method.
+pub(crate) fn may_ask(method: &str) -> bool {
+    matches!(
+        method,
+        method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fingerprint_ignores_order_and_what_continues_the_call() {
+        let first = fingerprint(
+            "tools/call",
+            Some(r#"{"name":"a","arguments":{"x":1,"y":2},"_meta":{}}"#),
+        );
+        let again =
+            r#"{"arguments":{"y":2,"x":1},"requestState":"s","inputResponses":{},"name":"a"}"#;
+        assert_eq!(first, fingerprint("tools/call", Some(again)));
+        assert_ne!(first, fingerprint("prompts/get", Some(again)));
+        let other = r#"{"name":"a","arguments":{"x":1,"y":3}}"#;
+        assert_ne!(first, fingerprint("tools/call", Some(other)));
+    }
+}

@@ -1,0 +1,131 @@
+//! Connections to a session-based server: one for each session of a client, and others for the requests of
+//! stateless clients.
+
+use std::collections::HashMap;
+use std::mem;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcp_protocol::Principal;
+use tokio::time::{Instant, sleep};
+
+use crate::connection::UpstreamConnection;
+use crate::sync::lock;
+
+/// How long an unused connection is kept.
+const MAX_IDLE: Duration = Duration::from_secs(60);
+
+/// The connection of one session; it is opened by the first request, and again after it has ended.
+#[derive(Default)]
+pub(crate) struct SessionConnection(pub(crate) tokio::sync::Mutex<Option<Arc<UpstreamConnection>>>);
+
+impl SessionConnection {
+    /// Returns the connection, if it is open and no request is opening it.
+    pub(crate) fn current(&self) -> Option<Arc<UpstreamConnection>> {
+        self.0.try_lock().ok()?.clone()
+    }
+
+    /// Removes the connection, which closes it when its calls have ended.
+    pub(crate) fn close(&self) {
+        if let Ok(mut connection) = self.0.try_lock() {
+            *connection = None;
+        }
+    }
+}
+
+/// Who may use a pooled connection: all requests with an equal key.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    pub(crate) principal: Option<Principal>,
+    /// The client and its capabilities as JSON text.
+    pub(crate) identity: String,
+}
+
+/// The connections for requests of stateless clients.
+#[derive(Default)]
+pub(crate) struct Pool(Mutex<Pooled>);
+
+#[derive(Default)]
+struct Pooled {
+    by_key: HashMap<Key, Vec<Entry>>,
+    is_swept: bool,
+}
+
+struct Entry {
+    connection: Arc<UpstreamConnection>,
+    users: usize,
+    last_used: Instant,
+}
+
+/// The right to use a connection for one call.
+pub(crate) struct Lease {
+    pub(crate) connection: Arc<UpstreamConnection>,
+    /// Where the connection is used again; `None` if it is not, or if the pool does not own it.
+    pub(crate) home: Option<(Arc<Pool>, Key)>,
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let Some((pool, key)) = self.home.take() else {
+            return;
+        };
+        let mut pooled = lock(&pool.0);
+        let entries = pooled.by_key.get_mut(&key).into_iter().flatten();
+        for entry in entries {
+            if Arc::ptr_eq(&entry.connection, &self.connection) {
+                entry.users -= 1;
+                entry.last_used = Instant::now();
+            }
+        }
+        if !mem::replace(&mut pooled.is_swept, true) {
+            let pool = Arc::downgrade(&pool);
+            tokio::spawn(async move {
+                loop {
+                    sleep(MAX_IDLE).await;
+                    let Some(pool) = pool.upgrade() else { return };
+                    if !pool.sweep(Instant::now(), MAX_IDLE) {
+                        return;
+                    }
+                }
+            });
+        }
+    }
+}
+
+impl Pool {
+    /// Closes connections that were not used for this time. Returns whether any are left.
+    pub(crate) fn sweep(&self, now: Instant, idle: Duration) -> bool {
+        let mut pooled = lock(&self.0);
+        pooled.by_key.retain(|_, entries| {
+            entries.retain(|entry| {
+                entry.connection.is_open()
+                    && (entry.users > 0 || now.duration_since(entry.last_used) < idle)
+            });
+            !entries.is_empty()
+        });
+        pooled.is_swept = !pooled.by_key.is_empty();
+        pooled.is_swept
+    }
+
+    /// Takes an open connection with this key. One that can ask its client is used by one call at a time.
+    pub(crate) fn take(&self, key: &Key, is_exclusive: bool) -> Option<Arc<UpstreamConnection>> {
+        let mut pooled = lock(&self.0);
+        let entries = pooled.by_key.get_mut(key)?;
+        let is_free =
+            |entry: &&mut Entry| entry.connection.is_open() && (!is_exclusive || entry.users == 0);
+        let entry = entries.iter_mut().rev().find(is_free)?;
+        entry.users += 1;
+        Some(Arc::clone(&entry.connection))
+    }
+
+    pub(crate) fn add(&self, key: Key, connection: &Arc<UpstreamConnection>) {
+        let mut pooled = lock(&self.0);
+        let entries = pooled.by_key.entry(key).or_default();
+        entries.retain(|entry| entry.connection.is_open());
+        entries.push(Entry {
+            connection: Arc::clone(connection),
+            users: 1,
+            last_used: Instant::now(),
+        });
+    }
+}

@@ -1,0 +1,165 @@
+//! A server behind the gateway as a service.
+
+use std::fmt;
+use std::sync::Arc;
+
+use mcp_client::Error;
+use mcp_jsonrpc::{ErrorObject, Notification, RawJson, Request, decode};
+use mcp_protocol::http_headers::HeaderParams;
+use mcp_protocol::{Payload, Reply, RequestContext, ServerFacts, Service, Session, gate};
+use mcp_types::{SetLevelRequestParams, SubscribeRequestParams, method, v2026_07_28};
+use serde::de::DeserializeOwned;
+
+use crate::core::{self, Core};
+use crate::pool::SessionConnection;
+use crate::text::member;
+use crate::upstream::Upstream;
+
+/// A server behind the gateway. It is served like a server of this process, in all revisions, whatever
+/// the revision of the server is. Cloning returns another handle.
+#[derive(Clone)]
+pub struct Proxy(Arc<Core>);
+
+impl Proxy {
+    /// Connects to the server. Its name, capabilities and instructions are those of the proxy.
+    ///
+    /// # Errors
+    /// The server cannot be started or reached, or no revision is supported by both sides.
+    pub async fn connect(upstream: Upstream) -> Result<Self, Error> {
+        Core::connect(upstream).await.map(Self)
+    }
+
+    /// Returns the settings.
+    pub fn upstream(&self) -> &Upstream {
+        &self.0.upstream
+    }
+
+    /// Returns the revision that is used with the server.
+    pub fn revision(&self) -> mcp_client::Revision {
+        self.0.shared.known().revision
+    }
+
+    /// Closes the shared connection, and ends all subscriptions. Connections of sessions end with
+    /// their sessions.
+    pub async fn close(&self) {
+        self.0.closing.send_replace(true);
+        if let Some(connection) = self.0.shared.current()
+            && let Err(error) = connection.client.close().await
+        {
+            tracing::debug!(%error, "the connection to the server did not close");
+        }
+    }
+}
+
+impl fmt::Debug for Proxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Proxy").field(&self.0.upstream).finish()
+    }
+}
+
+impl Service for Proxy {
+    fn facts(&self) -> ServerFacts {
+        self.0.shared.known().facts.clone()
+    }
+
+    fn edition(&self) -> u64 {
+        self.0.shared.edition()
+    }
+
+    fn request(&self, request: &Request<'_>, context: RequestContext) -> Reply {
+        let core = &self.0;
+        let Some(name) = gate::core_method(&request.method) else {
+            return Reply::error(ErrorObject::method_not_found(&request.method));
+        };
+        let params = request.params;
+        let served = match name {
+            method::SUBSCRIPTIONS_LISTEN => self.start_listening(params, context),
+            method::LOGGING_SET_LEVEL
+            | method::RESOURCES_SUBSCRIBE
+            | method::RESOURCES_UNSUBSCRIBE
+                if core.shared.known().revision.is_stateless() =>
+            {
+                self.set_in_session(name, params, &context)
+            }
+            name => {
+                let params = params.map(RawJson::copy);
+                let core = Arc::clone(core);
+                Ok(Reply::Pending(Box::pin(
+                    core.forward(name, params, context),
+                )))
+            }
+        };
+        served.unwrap_or_else(Reply::error)
+    }
+
+    fn notification(&self, notification: &Notification<'_>, session: &Arc<Session>) {
+        if session.revision().is_stateless() {
+            return;
+        }
+        let own = session.value(SessionConnection::default);
+        if let Some(connection) = own.current() {
+            connection.notify(&notification.method, notification.params);
+        }
+    }
+
+    fn header_params(&self, tool: &str) -> Option<Arc<HeaderParams>> {
+        self.0.shared.known().header_params.get(tool).cloned()
+    }
+
+    fn closing(&self) {
+        self.0.closing.send_replace(true);
+    }
+
+    fn opened(&self, session: &Arc<Session>) {
+        if self.0.shared.known().revision.is_stateless() {
+            self.0.changes.add_session(session);
+        }
+    }
+
+    fn closed(&self, session: &Arc<Session>) {
+        session.value(SessionConnection::default).close();
+    }
+}
+
+/// The requests that are not simply passed on.
+impl Proxy {
+    fn start_listening(
+        &self,
+        params: Option<&str>,
+        context: RequestContext,
+    ) -> Result<Reply, ErrorObject> {
+        let filter = params.and_then(|params| member(params, "notifications"));
+        let filter: v2026_07_28::SubscriptionFilter = typed(filter)?;
+        let core = Arc::clone(&self.0);
+        Ok(Reply::Pending(Box::pin(core.listen(filter, context))))
+    }
+
+    /// Handles the requests of a session-based client that a stateless server does not have.
+    fn set_in_session(
+        &self,
+        name: &str,
+        params: Option<&str>,
+        context: &RequestContext,
+    ) -> Result<Reply, ErrorObject> {
+        let session = context.session();
+        if name == method::LOGGING_SET_LEVEL {
+            let params: SetLevelRequestParams = typed(params)?;
+            session.set_log_level(params.level);
+            return Ok(Reply::ok(Payload::Empty));
+        }
+        let params: SubscribeRequestParams = typed(params)?;
+        if name == method::RESOURCES_UNSUBSCRIBE {
+            core::unsubscribe(&params.uri, session);
+            return Ok(Reply::ok(Payload::Empty));
+        }
+        let (core, session) = (Arc::clone(&self.0), Arc::clone(session));
+        Ok(Reply::Pending(Box::pin(async move {
+            core.subscribe(params.uri, &session).await
+        })))
+    }
+}
+
+fn typed<T: DeserializeOwned>(params: Option<&str>) -> Result<T, ErrorObject> {
+    decode(params.unwrap_or("{}"))
+        .map_err(|error| ErrorObject::invalid_params(format!("invalid params: {error}")))
+}

@@ -1,0 +1,125 @@
+//! The connection that requests of several clients share, and what is known about the server.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use mcp_client::{Client, Revision};
+use mcp_protocol::ServerFacts;
+use mcp_protocol::http_headers::HeaderParams;
+use mcp_types::v2026_07_28::TASKS_EXTENSION;
+use tokio::time::Instant;
+
+use crate::connection::UpstreamConnection;
+use crate::sync::lock;
+
+/// The shared connection, opened again when a request needs it.
+pub(crate) struct SharedConnection {
+    current: Mutex<Option<Arc<UpstreamConnection>>>,
+    /// Locked while the connection is opened.
+    pub(crate) connecting: tokio::sync::Mutex<Failures>,
+    known: Mutex<Arc<KnownServer>>,
+    /// Number of changes of what is known.
+    edition: AtomicU64,
+}
+
+/// The failed attempts to connect.
+#[derive(Default)]
+pub(crate) struct Failures {
+    pub(crate) in_row: u32,
+    pub(crate) not_before: Option<Instant>,
+}
+
+/// What the last connection told about the server.
+pub(crate) struct KnownServer {
+    pub(crate) facts: ServerFacts,
+    pub(crate) revision: Revision,
+    /// The tools with parameters that HTTP headers repeat.
+    pub(crate) header_params: HashMap<String, Arc<HeaderParams>>,
+}
+
+impl KnownServer {
+    pub(crate) async fn of(client: &Client) -> Self {
+        let mut capabilities = client.capabilities().clone();
+        // Tasks belong to one connection, so they are not passed on.
+        capabilities.tasks = None;
+        if let Some(extensions) = &mut capabilities.extensions {
+            extensions.remove(TASKS_EXTENSION);
+        }
+        let mut facts = ServerFacts::new(client.server_info().clone(), capabilities);
+        facts.instructions = client.instructions().map(str::to_owned);
+        Self {
+            facts,
+            revision: client.revision(),
+            header_params: header_params(client).await,
+        }
+    }
+}
+
+/// Lists the parameters that HTTP headers repeat. Only the stateless revision has them, but tools of session-based
+/// servers can be annotated too.
+pub(crate) async fn header_params(client: &Client) -> HashMap<String, Arc<HeaderParams>> {
+    let mut all = HashMap::new();
+    if client.capabilities().tools.is_none() {
+        return all;
+    }
+    match client.list_tools().await {
+        Ok(tools) => {
+            for tool in tools {
+                if let Ok(params) = HeaderParams::of(&tool.input_schema)
+                    && !params.is_empty()
+                {
+                    all.insert(tool.name, Arc::new(params));
+                }
+            }
+        }
+        Err(error) => tracing::warn!(%error, "the tools of the server cannot be listed"),
+    }
+    all
+}
+
+impl SharedConnection {
+    /// Wraps the first connection.
+    pub(crate) async fn new(connection: Arc<UpstreamConnection>) -> Self {
+        let known = KnownServer::of(&connection.client).await;
+        Self {
+            current: Mutex::new(Some(connection)),
+            connecting: tokio::sync::Mutex::default(),
+            known: Mutex::new(Arc::new(known)),
+            edition: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn known(&self) -> Arc<KnownServer> {
+        Arc::clone(&lock(&self.known))
+    }
+
+    pub(crate) fn edition(&self) -> u64 {
+        self.edition.load(Ordering::Acquire)
+    }
+
+    /// Returns the connection, if it is open.
+    pub(crate) fn current(&self) -> Option<Arc<UpstreamConnection>> {
+        lock(&self.current)
+            .clone()
+            .filter(|connection| connection.is_open())
+    }
+
+    pub(crate) fn learn(&self, known: KnownServer) {
+        *lock(&self.known) = Arc::new(known);
+        self.edition.fetch_add(1, Ordering::Release);
+    }
+
+    /// Replaces the connection.
+    pub(crate) fn set(&self, connection: &Arc<UpstreamConnection>) {
+        *lock(&self.current) = Some(Arc::clone(connection));
+    }
+
+    /// Takes the connection, if this function returns `true` for it.
+    pub(crate) fn take_if(
+        &self,
+        is_wanted: impl FnOnce(&UpstreamConnection) -> bool,
+    ) -> Option<Arc<UpstreamConnection>> {
+        lock(&self.current).take_if(|connection| is_wanted(connection))
+    }
+}

@@ -1,0 +1,105 @@
+//! Changes of JSON text that keep unknown members and the text of numbers.
+
+use mcp_jsonrpc::{RawJson, members, write_string};
+use mcp_protocol::WriteJson;
+
+/// Returns the JSON text of a member of an object; `None` if it is missing or `null`.
+pub(crate) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
+    let mut all = members(object).map_while(Result::ok);
+    let found = all.find_map(|(key, value)| (key == name).then_some(value));
+    found.filter(|value| *value != "null")
+}
+
+/// Writes an object member by member.
+pub(crate) struct ObjectText(String);
+
+impl ObjectText {
+    pub(crate) fn new() -> Self {
+        Self("{".to_owned())
+    }
+
+    /// Adds a member of another object: `key` is JSON text without quotes.
+    pub(crate) fn copy(&mut self, key: &str, value: &str) {
+        self.separate();
+        self.0.push('"');
+        self.0.push_str(key);
+        self.0.push_str("\":");
+        self.0.push_str(value);
+    }
+
+    /// Adds a member; `value` is JSON text.
+    pub(crate) fn add(&mut self, name: &str, value: &str) {
+        self.separate();
+        self.0.push_str(&string(name));
+        self.0.push(':');
+        self.0.push_str(value);
+    }
+
+    /// Adds the members of another object, except those with these names.
+    pub(crate) fn copy_all(&mut self, object: &str, except: &[&str]) {
+        for (key, value) in members(object).map_while(Result::ok) {
+            if !except.contains(&key) {
+                self.copy(key, value);
+            }
+        }
+    }
+
+    pub(crate) fn finish(mut self) -> String {
+        self.0.push('}');
+        self.0
+    }
+
+    fn separate(&mut self) {
+        if self.0.len() > 1 {
+            self.0.push(',');
+        }
+    }
+}
+
+/// Returns a string as JSON text.
+pub(crate) fn string(text: &str) -> String {
+    let mut out = Vec::new();
+    write_string(&mut out, text);
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// Returns an object without the members with these names.
+pub(crate) fn without(object: &RawJson, names: &[&str]) -> RawJson {
+    if !names.iter().any(|name| has(object, name)) {
+        return object.clone();
+    }
+    let mut text = ObjectText::new();
+    text.copy_all(object, names);
+    RawJson::copy(&text.finish())
+}
+
+fn has(object: &str, name: &str) -> bool {
+    let mut all = members(object).map_while(Result::ok);
+    all.any(|(key, _)| key == name)
+}
+
+/// A result as JSON text.
+pub(crate) struct RawResult(pub(crate) RawJson);
+
+impl WriteJson for RawResult {
+    fn write_json(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.0.as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_numbers_and_unknown_members_are_kept() {
+        let object = RawJson::copy(r#"{"a":1.0,"b":9007199254740993,"c":{"d":null},"\u0065":1e2}"#);
+        let text = without(&object, &["c", "missing"]);
+        assert_eq!(
+            text.as_str(),
+            r#"{"a":1.0,"b":9007199254740993,"\u0065":1e2}"#
+        );
+        assert_eq!(member(&object, "c"), Some(r#"{"d":null}"#));
+        assert_eq!(member(r#"{"c":null}"#, "c"), None);
+    }
+}

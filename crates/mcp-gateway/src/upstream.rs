@@ -1,0 +1,163 @@
+//! The settings of a server behind a gateway.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_client::{Client, ClientBuilder, Negotiation, Revision};
+use mcp_host::{Connector, StderrLog};
+
+/// A server behind a gateway: how to reach it, and who shares a connection to it.
+pub struct Upstream {
+    pub(crate) name: Arc<str>,
+    pub(crate) connector: Box<dyn Connector>,
+    pub(crate) stderr: StderrLog,
+    pub(crate) client: ClientBuilder,
+    pub(crate) newest: Revision,
+    pub(crate) negotiation: Negotiation,
+    pub(crate) sharing: Sharing,
+    pub(crate) call_timeout: Duration,
+    pub(crate) max_connections: usize,
+    pub(crate) parking: ParkingLimits,
+}
+
+/// Which requests of stateless clients share a connection to a session-based server. The server may
+/// keep state for each connection. Each session of a session-based client has its own connection in
+/// any case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Sharing {
+    /// The requests of one verified principal; a request without one has its own connection.
+    #[default]
+    Principal,
+    /// All requests. For servers without state, and for gateways that one person uses.
+    All,
+}
+
+/// Limits for calls that wait for input of a stateless client while the session-based server waits
+/// for their answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ParkingLimits {
+    /// How long a call waits for its client. Default 5 min. Then it is cancelled at the server.
+    pub lifetime: Duration,
+    /// Maximum number of waiting calls. Default 1,024.
+    pub max_calls: usize,
+    /// Maximum number of waiting calls of one principal; requests without one count together.
+    /// Default 16 with a principal; [`max_calls`](Self::max_calls) without one.
+    pub max_calls_per_principal: usize,
+    /// Maximum size of the params of all waiting calls and their server requests, in bytes of JSON.
+    /// Default 32 MiB.
+    pub max_bytes: usize,
+}
+
+impl Default for ParkingLimits {
+    fn default() -> Self {
+        Self {
+            lifetime: Duration::from_secs(300),
+            max_calls: 1_024,
+            max_calls_per_principal: 16,
+            max_bytes: 32 << 20,
+        }
+    }
+}
+
+impl ParkingLimits {
+    /// Sets how long a call waits for its client.
+    #[must_use]
+    pub fn with_lifetime(mut self, lifetime: Duration) -> Self {
+        self.lifetime = lifetime;
+        self
+    }
+
+    /// Sets the maximum number of waiting calls, in all and of one principal.
+    #[must_use]
+    pub fn with_max_calls(mut self, all: usize, per_principal: usize) -> Self {
+        (self.max_calls, self.max_calls_per_principal) = (all, per_principal);
+        self
+    }
+
+    /// Sets the maximum size of the params of all waiting calls and their server requests.
+    #[must_use]
+    pub fn with_max_bytes(mut self, bytes: usize) -> Self {
+        self.max_bytes = bytes;
+        self
+    }
+}
+
+impl Upstream {
+    /// Creates the settings. `name` appears in errors and logs. The connector is, for example, a
+    /// [`ServerConfig`](mcp_host::ServerConfig), or a closure that returns a transport.
+    pub fn new(name: impl Into<Arc<str>>, connector: impl Connector) -> Self {
+        Self {
+            name: name.into(),
+            connector: Box::new(connector),
+            stderr: StderrLog::default(),
+            client: Client::builder("mcp-gateway", env!("CARGO_PKG_VERSION")),
+            newest: Revision::LATEST,
+            negotiation: Negotiation::Auto,
+            sharing: Sharing::default(),
+            call_timeout: Duration::from_secs(600),
+            max_connections: 256,
+            parking: ParkingLimits::default(),
+        }
+    }
+
+    /// Sets the newest revision to use with the server, and how to find out its revision. Default:
+    /// the newest supported one, by a probe.
+    #[must_use]
+    pub fn negotiation(mut self, newest: Revision, negotiation: Negotiation) -> Self {
+        (self.newest, self.negotiation) = (newest, negotiation);
+        self
+    }
+
+    /// Sets how long a connection to the server may take. Default 30 s.
+    #[must_use]
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.client = self.client.connect_timeout(timeout);
+        self
+    }
+
+    /// Sets how long a request may take at the server, without the time for which it waits for its
+    /// client. Default 10 min.
+    #[must_use]
+    pub fn call_timeout(mut self, timeout: Duration) -> Self {
+        self.call_timeout = timeout;
+        self
+    }
+
+    /// Sets which requests of stateless clients share a connection. Default: those of one principal.
+    #[must_use]
+    pub fn sharing(mut self, sharing: Sharing) -> Self {
+        self.sharing = sharing;
+        self
+    }
+
+    /// Sets the maximum number of connections to the server at the same time. Default 256.
+    #[must_use]
+    pub fn max_connections(mut self, connections: usize) -> Self {
+        self.max_connections = connections;
+        self
+    }
+
+    /// Sets the limits for calls that wait for input of a stateless client.
+    #[must_use]
+    pub fn parking(mut self, limits: ParkingLimits) -> Self {
+        self.parking = limits;
+        self
+    }
+
+    /// Returns the last stderr lines of the server, if it is a child process.
+    pub fn stderr(&self) -> &StderrLog {
+        &self.stderr
+    }
+}
+
+impl fmt::Debug for Upstream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Upstream")
+            .field("name", &self.name)
+            .field("sharing", &self.sharing)
+            .finish_non_exhaustive()
+    }
+}

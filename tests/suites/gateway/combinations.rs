@@ -1,0 +1,164 @@
+//! Calls in the four combinations of session-based and stateless clients and servers.
+
+use mcp_types::Root;
+
+use super::{Scripted, connect_to, proxy};
+use crate::peer::{Peer, client, text};
+use crate::prelude::*;
+
+const BOTH: [bool; 2] = [false, true];
+
+/// A client that answers everything.
+fn answering() -> ClientBuilder {
+    client()
+        .on_elicit(async |form| match &*form.params.message {
+            "Who?" => form.accept(json!({ "username": "ada", "email": "ada@example.com" })),
+            _ => form.accept(json!({ "name": "Ada" })),
+        })
+        .on_sample(async |sample| Ok(sample.reply("a model", "Paris")))
+        .roots([Root::new("file:///work")])
+}
+
+#[tokio::test]
+async fn a_server_asks_the_client_in_every_combination() {
+    for server_is_stateless in BOTH {
+        let proxy = proxy(everything::server(), server_is_stateless).await;
+        for client_is_stateless in BOTH {
+            let client = connect_to(proxy.clone(), answering(), client_is_stateless).await;
+            let tools = client.list_tools().await.unwrap();
+            assert!(tools.iter().any(|tool| tool.name == "test_simple_text"));
+            let said = async |tool: &str, arguments: Value| called(&client, tool, arguments).await;
+            assert_eq!(
+                said("test_input_required_result_elicitation", json!({})).await,
+                "Hello, Ada!"
+            );
+            assert_eq!(
+                said("test_input_required_result_multiple_inputs", json!({})).await,
+                "Paris, Ada: 1 roots"
+            );
+            assert_eq!(
+                said("test_sampling", json!({ "prompt": "What?" })).await,
+                "LLM response: Paris"
+            );
+            assert_eq!(
+                said("test_elicitation", json!({ "message": "Who?" })).await,
+                "User response: action=accept, content={\"email\":\"ada@example.com\",\"username\":\"ada\"}"
+            );
+            let prompts = client.list_prompts().await.unwrap();
+            assert!(!prompts.is_empty());
+            let read = client.read_resource("test://static-text").await.unwrap();
+            assert_eq!(read.contents.len(), 1);
+        }
+        proxy.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_client_without_capabilities_is_not_asked() {
+    for server_is_stateless in BOTH {
+        let proxy = proxy(everything::server(), server_is_stateless).await;
+        for client_is_stateless in BOTH {
+            let client = connect_to(proxy.clone(), client(), client_is_stateless).await;
+            let asked = called(
+                &client,
+                "test_input_required_result_capabilities",
+                json!({}),
+            )
+            .await;
+            assert_eq!(asked, "no capability to use");
+        }
+    }
+}
+
+#[tokio::test]
+async fn errors_keep_their_code_and_those_of_resources_follow_the_revision() {
+    for server_is_stateless in BOTH {
+        let proxy = proxy(everything::server(), server_is_stateless).await;
+        for client_is_stateless in BOTH {
+            let client = connect_to(proxy.clone(), client(), client_is_stateless).await;
+            let unknown = refused(client.call_tool("no-such-tool", json!({})).await);
+            assert_eq!(unknown.code.0, -32602, "{unknown}");
+            let missing = refused(client.read_resource("test://missing").await);
+            let code = match client_is_stateless {
+                true => -32602,
+                false => -32002,
+            };
+            assert_eq!(missing.code.0, code, "{missing}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn old_clients_get_results_of_their_revision() {
+    for server_is_stateless in BOTH {
+        let proxy = proxy(everything::server(), server_is_stateless).await;
+        let mut wire = PipeEnd::open(proxy, "2024-11-05", json!({})).await;
+        let list = wire.call("tools/list", json!({})).await;
+        for tool in list["tools"].as_array().unwrap() {
+            for member in ["title", "outputSchema", "annotations", "icons", "execution"] {
+                assert!(tool.get(member).is_none(), "{member} in {tool}");
+            }
+        }
+        assert!(list.get("ttlMs").is_none() && list.get("resultType").is_none());
+        let result = wire.tool("test_simple_text", json!({})).await;
+        assert!(result.get("structuredContent").is_none(), "{result}");
+    }
+}
+
+/// The members and numbers of a request and its result reach the other side as they were written.
+#[tokio::test]
+async fn unknown_members_and_numbers_are_kept() {
+    let (upstream, mut servers) = Scripted::upstream();
+    let (proxy, mut shared) = servers.proxy(upstream).await;
+    let odd =
+        json!({ "big": 9_007_199_254_740_993_u64, "float": 1.0, "deep": [{ "x-unknown": null }] });
+    let params = json!({ "name": "t", "arguments": odd, "x-extra": { "a": 1.0 } });
+    let result =
+        json!({ "content": [{ "type": "text", "text": "ok", "x-new": odd }], "x-result": odd });
+    for is_stateless in [true, false] {
+        let mut peer = Peer::open(proxy.clone(), json!({}), is_stateless).await;
+        let id = peer.request("tools/call", params.clone()).await;
+        let mut own;
+        let server = match is_stateless {
+            true => &mut shared,
+            false => {
+                own = servers.accept().await.0;
+                &mut own
+            }
+        };
+        let request = server.respond("tools/call", result.clone()).await;
+        for (name, value) in params.as_object().unwrap() {
+            assert_eq!(request["params"][name].to_string(), value.to_string());
+        }
+        let meta = &request["params"]["_meta"];
+        assert!(
+            meta.is_null(),
+            "the metadata of the stateless revision is not for this server: {meta}"
+        );
+        let answer = peer.wire.recv().await;
+        assert_eq!(answer["id"], id);
+        for (name, value) in result.as_object().unwrap() {
+            assert_eq!(answer["result"][name].to_string(), value.to_string());
+        }
+        assert_eq!(text(&answer["result"]), "ok");
+    }
+}
+
+/// A stateless server sees the client behind the gateway, and not the gateway.
+#[tokio::test]
+async fn the_identity_of_the_client_reaches_the_server() {
+    let server = || {
+        Server::builder("who", "1").tool(Tool::new("who", async |cx: Ctx| {
+            let client = cx.client().map(|client| client.name.clone());
+            client.unwrap_or_default()
+        }))
+    };
+    for server_is_stateless in BOTH {
+        let proxy = proxy(server(), server_is_stateless).await;
+        for client_is_stateless in BOTH {
+            let builder = Client::builder("the-client", "7").on_elicit(async |form| form.decline());
+            let client = connect_to(proxy.clone(), builder, client_is_stateless).await;
+            assert_eq!(called(&client, "who", json!({})).await, "the-client");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Servers that end, and connections that are used again.
+
+use super::{Scripted, connect_to, upstream};
+use crate::peer::{Peer, calling, client};
+use crate::prelude::*;
+
+#[tokio::test]
+async fn a_call_fails_with_its_server_and_the_next_one_is_served() {
+    let (settings, mut servers) = Scripted::upstream();
+    let (proxy, mut shared) = servers.proxy(settings).await;
+    let mut stateless = Peer::new(proxy.clone());
+    stateless
+        .request("tools/call", json!({ "name": "t" }))
+        .await;
+    shared.expect("tools/call").await;
+    drop(shared);
+    let failed = stateless.wire.recv().await;
+    says(&failed, "may have run");
+    assert_eq!(failed["error"]["data"]["upstream"], "scripted");
+    stateless
+        .request("tools/call", json!({ "name": "t" }))
+        .await;
+    let (mut shared, _) = servers.accept().await;
+    shared.respond("tools/list", json!({ "tools": [] })).await;
+    shared.respond("tools/call", json!({ "content": [] })).await;
+    assert_eq!(
+        stateless.wire.recv().await["result"]["resultType"],
+        "complete"
+    );
+
+    let mut session = Peer::session(proxy, json!({})).await;
+    session.request("tools/call", json!({ "name": "t" })).await;
+    let (mut own, _) = servers.accept().await;
+    own.expect("tools/call").await;
+    drop(own);
+    says(&session.wire.recv().await, "may have run");
+    session.request("tools/call", json!({ "name": "t" })).await;
+    let (mut own, _) = servers.accept().await;
+    own.respond("tools/call", json!({ "content": [] })).await;
+    assert!(session.wire.recv().await["error"].is_null());
+}
+
+#[tokio::test]
+async fn a_session_has_its_own_connection_and_closes_it() {
+    let (settings, mut servers) = Scripted::upstream();
+    let (proxy, mut shared) = servers.proxy(settings).await;
+    let mut first = Peer::session(proxy.clone(), json!({ "roots": {} })).await;
+    first.request("tools/call", json!({ "name": "t" })).await;
+    // Programs that cannot run twice are not started twice.
+    shared.ended().await;
+    let (mut server, params) = servers.accept().await;
+    assert_eq!(params["clientInfo"]["name"], "scripted");
+    assert_eq!(params["capabilities"], json!({ "roots": {} }));
+    server.respond("tools/call", json!({ "content": [] })).await;
+    first.wire.recv().await;
+    let mut second = Peer::session(proxy, json!({})).await;
+    second.request("tools/call", json!({ "name": "t" })).await;
+    let (mut other, _) = servers.accept().await;
+    other.respond("tools/call", json!({ "content": [] })).await;
+    second.wire.recv().await;
+    first.wire.close().await.unwrap();
+    server.ended().await;
+    other.silent().await;
+}
+
+/// A connection on which the server can ask the client serves one call at a time, and then the next one.
+#[tokio::test]
+async fn connections_of_stateless_clients_are_used_again() {
+    let (settings, mut servers) = Scripted::upstream();
+    let (proxy, _shared) = servers.proxy(settings).await;
+    let mut peer = Peer::with(proxy, json!({ "elicitation": {} }));
+    peer.request("tools/call", json!({ "name": "a" })).await;
+    let (mut first, _) = servers.accept().await;
+    let a = first.expect("tools/call").await;
+    peer.request("tools/call", json!({ "name": "b" })).await;
+    let (mut second, _) = servers.accept().await;
+    second.respond("tools/call", json!({ "content": [] })).await;
+    peer.wire.recv().await;
+    first.answer(&a, json!({ "content": [] })).await;
+    peer.wire.recv().await;
+    peer.request("tools/call", json!({ "name": "c" })).await;
+    second.respond("tools/call", json!({ "content": [] })).await;
+    peer.wire.recv().await;
+}
+
+#[tokio::test]
+async fn connections_are_limited() {
+    let server = Server::builder("waits", "1").tool(Tool::new("wait", async || {
+        std::future::pending::<&str>().await
+    }));
+    let settings = upstream(server, false).max_connections(2);
+    let proxy = mcp_gateway::Proxy::connect(settings).await.unwrap();
+    let open = async || connect_to(proxy.clone(), client(), false).await;
+    let (first, second, third) = (open().await, open().await, open().await);
+    let one = calling(&first, "wait");
+    first.list_tools().await.unwrap();
+    let two = calling(&second, "wait");
+    second.list_tools().await.unwrap();
+    let error = refused(third.list_tools().await);
+    assert!(error.message.contains("2 connections"), "{error}");
+    one.abort();
+    two.abort();
+}

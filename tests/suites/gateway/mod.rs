@@ -1,0 +1,80 @@
+//! The gateway: clients and servers of any revision on its two sides.
+
+mod attacks;
+mod combinations;
+mod failures;
+mod notifications;
+
+use mcp_gateway::{Proxy, Sharing, Upstream};
+use mcp_host::StderrLog;
+use mcp_protocol::IntoService;
+use mcp_server::ServerBuilder;
+use tokio::sync::mpsc;
+
+use crate::prelude::*;
+
+/// Settings for a server of this process. A server without sessions is spoken to in the stateless revision.
+pub(crate) fn upstream(server: ServerBuilder, is_stateless: bool) -> Upstream {
+    let server = server.build().unwrap();
+    let connector = move |_: &StderrLog| Ok(mcp_transport_stdio::in_memory(server.clone()));
+    let upstream = Upstream::new("in-memory", connector).sharing(Sharing::All);
+    match is_stateless {
+        true => upstream.negotiation(Revision::LATEST, Negotiation::Modern),
+        false => upstream.negotiation(Revision::LATEST_WITH_SESSIONS, Negotiation::Legacy),
+    }
+}
+
+pub(crate) async fn proxy(server: ServerBuilder, is_stateless: bool) -> Proxy {
+    Proxy::connect(upstream(server, is_stateless))
+        .await
+        .unwrap()
+}
+
+/// Connects a client to the gateway, in a session or without one.
+pub(crate) async fn connect_to(
+    proxy: impl IntoService,
+    builder: ClientBuilder,
+    is_stateless: bool,
+) -> Client {
+    let builder = match is_stateless {
+        true => builder.negotiation(Negotiation::Modern),
+        false => builder.negotiation(Negotiation::Legacy),
+    };
+    connect(builder, proxy).await.unwrap()
+}
+
+/// Scripted servers: each connection of the gateway arrives here.
+pub(crate) struct Scripted(mpsc::Receiver<PipeEnd>);
+
+impl Scripted {
+    /// Creates the settings of the gateway, and the servers behind it.
+    pub(crate) fn upstream() -> (Upstream, Self) {
+        let (sender, receiver) = mpsc::channel(64);
+        let connector = move |_: &StderrLog| {
+            let (server, transport) = PipeEnd::server();
+            sender.try_send(server).unwrap();
+            Ok(transport)
+        };
+        let upstream = Upstream::new("scripted", connector)
+            .sharing(Sharing::All)
+            .negotiation(Revision::LATEST_WITH_SESSIONS, Negotiation::Legacy);
+        (upstream, Self(receiver))
+    }
+
+    /// Accepts the next connection of the gateway; returns it and the params of `initialize`.
+    pub(crate) async fn accept(&mut self) -> (PipeEnd, Value) {
+        let mut server = self.0.recv().await.unwrap();
+        let tools = json!({ "tools": {}, "logging": {} });
+        let params = server.welcome("2025-11-25", tools).await;
+        server.expect("notifications/initialized").await;
+        (server, params)
+    }
+
+    /// Connects the gateway to a scripted server with an empty list of tools.
+    pub(crate) async fn proxy(&mut self, upstream: Upstream) -> (Proxy, PipeEnd) {
+        let connecting = tokio::spawn(Proxy::connect(upstream));
+        let (mut server, _) = self.accept().await;
+        server.respond("tools/list", json!({ "tools": [] })).await;
+        (connecting.await.unwrap().unwrap(), server)
+    }
+}

@@ -1,0 +1,147 @@
+//! Progress, log messages, changes and cancellation through the gateway.
+
+use mcp_types::ResourceContents;
+use tokio::sync::mpsc;
+
+use super::{Scripted, connect_to, proxy};
+use crate::peer::{Peer, client};
+use crate::prelude::*;
+
+const BOTH: [bool; 2] = [false, true];
+
+#[tokio::test]
+async fn progress_and_log_messages_reach_the_caller() {
+    for server_is_stateless in BOTH {
+        let proxy = proxy(everything::server(), server_is_stateless).await;
+        for client_is_stateless in BOTH {
+            let (sender, mut seen) = mpsc::channel(64);
+            let logs = sender.clone();
+            let builder = client().on_log(move |message| {
+                logs.try_send(message.data.to_string()).unwrap();
+            });
+            let client = connect_to(proxy.clone(), builder, client_is_stateless).await;
+            client.set_log_level(LoggingLevel::Debug).await.unwrap();
+            let call = client.call_tool("test_tool_with_progress", json!({}));
+            call.on_progress(move |progress| {
+                sender.try_send(progress.progress.to_string()).unwrap()
+            })
+            .await
+            .unwrap();
+            let first = seen.recv().await.unwrap();
+            assert!(first.parse::<f64>().is_ok(), "{first}");
+            while seen.try_recv().is_ok() {}
+            called(&client, "test_tool_with_logging", json!({})).await;
+            let message = seen.recv().await.unwrap();
+            assert!(message.contains("started"), "{message}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn changes_reach_sessions_and_subscriptions() {
+    let server = Server::builder("changing", "1")
+        .tool(Tool::new("one", async || "1"))
+        .resource(Resource::new("test://a", "a", async || {
+            ResourceContents::text("test://a", "text")
+        }));
+    let server = server.build().unwrap();
+    for server_is_stateless in BOTH {
+        let connected = server.clone();
+        let connector =
+            move |_: &mcp_host::StderrLog| Ok(mcp_transport_stdio::in_memory(connected.clone()));
+        let upstream = mcp_gateway::Upstream::new("changing", connector);
+        let upstream = match server_is_stateless {
+            true => upstream.negotiation(Revision::LATEST, Negotiation::Modern),
+            false => upstream.negotiation(Revision::LATEST_WITH_SESSIONS, Negotiation::Legacy),
+        };
+        let proxy = mcp_gateway::Proxy::connect(upstream).await.unwrap();
+        for client_is_stateless in BOTH {
+            let (sender, mut changed) = mpsc::channel(64);
+            let builder = client().on_change(move |list| sender.try_send(list).unwrap());
+            let client = connect_to(proxy.clone(), builder, client_is_stateless).await;
+            let mut subscription = client.subscribe("test://a").await.unwrap();
+            server.resources().updated("test://a");
+            assert_eq!(subscription.next().await.as_deref(), Some("test://a"));
+            let name = format!("new-{server_is_stateless}-{client_is_stateless}");
+            server
+                .tools()
+                .add(Tool::new(&*name, async || "new"))
+                .unwrap();
+            assert_eq!(changed.recv().await, Some(mcp_client::ChangedList::Tools));
+            let tools = client.list_tools().await.unwrap();
+            assert!(tools.iter().any(|tool| tool.name == name));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_cancelled_call_is_cancelled_at_the_server() {
+    let (upstream, mut servers) = Scripted::upstream();
+    let (proxy, mut shared) = servers.proxy(upstream).await;
+    let mut stateless = Peer::new(proxy.clone());
+    let id = stateless
+        .request("tools/call", json!({ "name": "slow" }))
+        .await;
+    let request = shared.expect("tools/call").await;
+    stateless.wire.cancel(&id).await;
+    let cancelled = shared.expect("notifications/cancelled").await;
+    assert_eq!(cancelled["params"]["requestId"], request["id"]);
+
+    let mut session = Peer::session(proxy, json!({})).await;
+    let id = session
+        .request("tools/call", json!({ "name": "slow" }))
+        .await;
+    let (mut own, _) = servers.accept().await;
+    let request = own.expect("tools/call").await;
+    session.wire.cancel(&id).await;
+    let cancelled = own.expect("notifications/cancelled").await;
+    assert_eq!(cancelled["params"]["requestId"], request["id"]);
+}
+
+/// What the server reports while the call waits for its client is sent with the next request of the call.
+#[tokio::test]
+async fn progress_of_a_waiting_call_is_kept() {
+    let (upstream, mut servers) = Scripted::upstream();
+    let (proxy, _shared) = servers.proxy(upstream).await;
+    let mut peer = Peer::with(proxy, json!({ "elicitation": {} }));
+    let call = json!({ "name": "t", "_meta": { "progressToken": "mine" } });
+    peer.request("tools/call", call.clone()).await;
+    let (mut server, params) = servers.accept().await;
+    assert_eq!(params["capabilities"], json!({ "elicitation": {} }));
+    let request = server.expect("tools/call").await;
+    let token = &request["params"]["_meta"]["progressToken"];
+    let form =
+        json!({ "message": "Name?", "requestedSchema": { "type": "object", "properties": {} } });
+    let question = server.request("elicitation/create", form.clone()).await;
+    let required = peer.wire.recv().await;
+    let result = &required["result"];
+    assert_eq!(result["resultType"], "input_required");
+    assert_eq!(
+        result["inputRequests"]["q1"],
+        json!({ "method": "elicitation/create", "params": form })
+    );
+    let progress = json!({ "progressToken": token, "progress": 1 });
+    server.notify("notifications/progress", progress).await;
+    server.silent().await;
+    let mut again = call;
+    again["requestState"] = result["requestState"].clone();
+    again["inputResponses"] = json!({ "q1": { "action": "decline" } });
+    again["_meta"]["progressToken"] = json!("second");
+    let id = peer.request("tools/call", again).await;
+    let kept = peer.wire.expect("notifications/progress").await;
+    assert_eq!(
+        kept["params"],
+        json!({ "progressToken": "second", "progress": 1 })
+    );
+    let answer = server.recv().await;
+    assert_eq!(
+        (&answer["id"], &answer["result"]),
+        (&question, &json!({ "action": "decline" }))
+    );
+    server.answer(&request, json!({ "content": [] })).await;
+    let done = peer.wire.recv().await;
+    assert_eq!(
+        (&done["id"], &done["result"]["resultType"]),
+        (&id, &json!("complete"))
+    );
+}
