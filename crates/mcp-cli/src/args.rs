@@ -173,6 +173,38 @@ pub(crate) enum Command {
         #[command(flatten)]
         words: Words,
     },
+    /// Make a server available over HTTP or stdio, in all revisions.
+    #[command(
+        override_usage = "mcp bridge URL [--listen ADDRESS | --stdio]\n       mcp bridge [--listen ADDRESS | --stdio] -- PROGRAM [ARG]...",
+        after_help = "The bridge translates between revisions: a program of 2025 can be used by clients of 2026-07-28, and the \
+                      reverse. It prints its URL. With --public-url, clients need a bearer token: that of the variable \
+                      MCP_BRIDGE_TOKEN, or a new one, which it prints."
+    )]
+    Bridge {
+        #[command(flatten)]
+        words: Words,
+        /// The address for HTTP. The path is /mcp.
+        #[arg(
+            long,
+            default_value = "127.0.0.1:8000",
+            value_name = "ADDRESS",
+            conflicts_with = "stdio"
+        )]
+        listen: String,
+        /// Serve stdin and stdout instead of HTTP.
+        #[arg(long)]
+        stdio: bool,
+        /// The URL that clients use, if they reach the bridge from beyond this machine or through a proxy: https, or an
+        /// address of this machine.
+        #[arg(long, value_name = "URL", conflicts_with = "stdio")]
+        public_url: Option<String>,
+        /// An origin whose web pages may use the bridge, such as https://example.com; repeatable.
+        #[arg(long, value_name = "ORIGIN")]
+        allow_origin: Vec<String>,
+        /// Open a connection to the server for each request of a stateless client, instead of one for all of them.
+        #[arg(long)]
+        isolated: bool,
+    },
     /// Find out why a server does not work.
     #[command(override_usage = "mcp doctor URL\n       mcp doctor -- PROGRAM [ARG]...")]
     Doctor {

@@ -76,7 +76,7 @@ impl Connection {
     }
 }
 
-fn child(words: &[String], options: &Options) -> Result<ChildProcess, Failure> {
+pub(crate) fn child(words: &[String], options: &Options) -> Result<ChildProcess, Failure> {
     if !options.header.is_empty() {
         return Err(Failure::usage(
             "--header is only for URLs; use --env for a program",
@@ -104,7 +104,7 @@ fn child(words: &[String], options: &Options) -> Result<ChildProcess, Failure> {
     Ok(child)
 }
 
-fn http(url: &str, options: &Options) -> Result<HttpTransport, Failure> {
+pub(crate) fn http(url: &str, options: &Options) -> Result<HttpTransport, Failure> {
     if !options.env.is_empty() {
         return Err(Failure::usage(
             "--env is only for programs; use --header for a URL",

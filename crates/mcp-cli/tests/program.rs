@@ -1,8 +1,9 @@
 //! The program, as a user runs it: against a server on a pipe and over HTTP.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 use mcp_auth::server::{Identity, require_bearer, static_tokens};
 use mcp_server::{Ctx, Elicitation, Server, ServerBuilder, Tool};
@@ -293,4 +294,107 @@ fn completions_and_manual_pages_are_generated() {
     );
     assert!(folder.join("mcp-call.1").is_file());
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// A running bridge; ended when dropped.
+struct Bridge {
+    child: Child,
+    lines: std::io::Lines<BufReader<ChildStdout>>,
+}
+
+impl Bridge {
+    fn start(words: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_mcp"))
+            .arg("bridge")
+            .args(words)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, lines }
+    }
+
+    fn line(&mut self) -> String {
+        self.lines.next().unwrap().unwrap()
+    }
+}
+
+impl Drop for Bridge {
+    fn drop(&mut self) {
+        // The process may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_bridge_joins_pipes_http_and_all_revisions() {
+    let calc = calc();
+    for server in ["legacy", "modern"] {
+        let listen = ["--era", server, "--listen", "127.0.0.1:0", "--", &calc];
+        let mut over_http = Bridge::start(&listen);
+        let url = over_http.line();
+        for client in ["2024-11-05", "legacy", "modern"] {
+            let called = mcp(&["call", &url, "add", "a=2", "b=3", "--era", client]);
+            assert_eq!(
+                stdout(&called),
+                "5\n",
+                "{server} {client}: {}",
+                stderr(&called)
+            );
+            // And the URL as a program.
+            let bridge = [env!("CARGO_BIN_EXE_mcp"), "bridge", &url, "--stdio"];
+            let words = [
+                &["call", "add", "a=2", "b=3", "--era", client, "--"][..],
+                &bridge,
+            ]
+            .concat();
+            let called = mcp(&words);
+            assert_eq!(
+                stdout(&called),
+                "5\n",
+                "{server} {client}: {}",
+                stderr(&called)
+            );
+        }
+    }
+    let failed = mcp(&["bridge", "--stdio", "--", "/no/such/program"]);
+    assert_eq!(failed.status.code(), Some(2), "{}", stderr(&failed));
+    let failed = mcp(&["bridge", "--listen", "nowhere", "--", &calc]);
+    assert!(
+        stderr(&failed).contains("--listen nowhere"),
+        "{}",
+        stderr(&failed)
+    );
+}
+
+#[test]
+fn a_bridge_with_a_public_url_requires_its_token() {
+    let calc = calc();
+    let open = mcp(&["bridge", "--listen", "0.0.0.0:0", "--", &calc]);
+    assert_eq!(open.status.code(), Some(1));
+    assert!(stderr(&open).contains("--public-url"), "{}", stderr(&open));
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = port.local_addr().unwrap();
+    drop(port);
+    let (address, url) = (address.to_string(), format!("http://{address}/mcp"));
+    let mut bridge = Bridge::start(&["--listen", &address, "--public-url", &url, "--", &calc]);
+    assert_eq!(bridge.line(), url);
+    let header = bridge.line();
+    assert!(header.starts_with("Authorization: Bearer "), "{header}");
+    let without = mcp(&["call", &url, "add", "a=2", "b=3"]);
+    assert_eq!(without.status.code(), Some(5), "{}", stderr(&without));
+    let wrong = mcp(&[
+        "call",
+        &url,
+        "add",
+        "a=2",
+        "b=3",
+        "--header",
+        "Authorization: Bearer no",
+    ]);
+    assert!(!wrong.status.success());
+    let called = mcp(&["call", &url, "add", "a=2", "b=3", "--header", &header]);
+    assert_eq!(stdout(&called), "5\n", "{}", stderr(&called));
 }

@@ -4,7 +4,10 @@
 //! checks that they write are judged: a failure or a warning in any scenario fails the run, whether the suite scores that
 //! scenario or not, and so does a scenario that passes fewer checks than `passed.txt` says. Scenarios that the packages list
 //! and no selection includes, such as those of extensions, are run alone. There is no list of expected failures.
+//!
+//! `--bridge` runs the same scenarios through `mcp bridge` instead, between all kinds of revisions.
 
+mod bridge;
 mod checks;
 mod passed;
 mod suite;
@@ -30,6 +33,11 @@ pub(crate) fn run(args: Args) -> Result<(), String> {
     let bins = bins.map(|role| format!(" --bin {}", role.program()));
     let bins: String = bins.collect();
     build(root(), &target(), &format!("-p mcp-tests{bins}"))?;
+    if wanted.bridge {
+        build(root(), &target(), "-p mcp-cli")?;
+        let suites = Suites::install(&root().join(SCRIPTS), &folder)?;
+        return none_of(&bridge::run(&suites, &wanted.roles, &folder.join("bin"))?);
+    }
     let suites = Suites::install(&root().join(SCRIPTS), &folder)?;
     let mut outcomes = Vec::new();
     for role in &wanted.roles {
@@ -59,11 +67,13 @@ struct Wanted {
     roles: Vec<Role>,
     revision: Option<String>,
     bless: bool,
+    bridge: bool,
 }
 
 impl Wanted {
     fn parse(mut args: Args) -> Result<Self, String> {
         let bless = args.flag("--bless");
+        let bridge = args.flag("--bridge");
         let revision = args.values("--revision")?.pop();
         if let Some(unknown) = revision.iter().find(|name| !REVISIONS.contains(&&***name)) {
             let known = REVISIONS.join(", ");
@@ -82,6 +92,7 @@ impl Wanted {
             roles,
             revision,
             bless,
+            bridge,
         })
     }
 }

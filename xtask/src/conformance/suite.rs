@@ -148,11 +148,13 @@ pub(super) fn unselected(
 }
 
 /// Both lines, and a Node that runs them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Suites {
     node: PathBuf,
     packages: PathBuf,
     results: PathBuf,
+    /// Variables of the environment of the suite and its clients.
+    pub(super) variables: Vec<(&'static str, String)>,
 }
 
 impl Suites {
@@ -165,6 +167,7 @@ impl Suites {
             node: node(&packages)?,
             packages,
             results: folder.join("results"),
+            variables: Vec::new(),
         })
     }
 
@@ -210,6 +213,7 @@ impl Suites {
             Role::Server => command.args(["--url", subject]),
             Role::Client => command.args(["--command", subject, "--timeout", SCENARIO_LIMIT]),
         };
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.arg("-o").arg(&results).args(run.args.split(' '));
         let ended = run_to_end(&mut command, LIMIT, |_| {})?;
         let mut outcomes = read(&results, run)?;

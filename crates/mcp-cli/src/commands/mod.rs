@@ -1,5 +1,6 @@
 //! The commands.
 
+mod bridge;
 mod call;
 mod contents;
 mod doctor;
@@ -26,6 +27,22 @@ pub(crate) async fn run(cli: Cli) -> Result<Code, Failure> {
         Command::Get { words } => contents::get(words, &options).await,
         Command::Complete { words } => contents::complete(words, &options).await,
         Command::Watch { words } => watch::run(words, &options).await,
+        Command::Bridge {
+            words,
+            listen,
+            stdio,
+            public_url,
+            allow_origin,
+            isolated,
+        } => {
+            let settings = bridge::Settings {
+                listen: (!stdio).then_some(listen),
+                public_url,
+                allow_origin,
+                isolated,
+            };
+            bridge::run(words, settings, &options).await
+        }
         Command::Doctor { words } => doctor::run(words, &options).await,
         Command::Lock {
             words,

@@ -2,6 +2,9 @@
 //!
 //! The suite starts it once for each scenario, which the environment names. It does what the scenario requires,
 //! with the public API alone, and exits with 0 if the outcome is the expected one.
+//!
+//! If `CONFORMANCE_BRIDGE` has the path of the program `mcp`, the client reaches the server through `mcp bridge`. It then
+//! uses the kind of revision that `CONFORMANCE_CLIENT_ERA` names (`legacy` or `modern`), whatever the server uses.
 
 mod auth;
 mod modern;
@@ -12,6 +15,7 @@ use mcp_client::{Client, ClientBuilder, Negotiation, Strictness};
 use mcp_protocol::Revision;
 use mcp_skills::RemoteSkills;
 use mcp_transport_http::{ClientOptions, HttpTransport};
+use mcp_transport_stdio::ChildProcess;
 use serde_json::{Value, json};
 
 /// Less than the 30 seconds after which the suite kills the client.
@@ -50,18 +54,25 @@ impl Task {
 
     /// Creates a client of the scenario's revision, because its servers support no other.
     fn builder(&self) -> ClientBuilder {
-        let negotiation = if self.revision.is_stateless() {
-            Negotiation::Modern
-        } else {
-            Negotiation::Legacy
+        let (revision, negotiation) = match std::env::var("CONFORMANCE_CLIENT_ERA").as_deref() {
+            Ok("legacy") => (Revision::LATEST_WITH_SESSIONS, Negotiation::Legacy),
+            Ok("modern") => (Revision::LATEST, Negotiation::Modern),
+            _ if self.revision.is_stateless() => (self.revision, Negotiation::Modern),
+            _ => (self.revision, Negotiation::Legacy),
         };
         Client::builder("conformance-client", env!("CARGO_PKG_VERSION"))
             .strictness(Strictness::Strict)
-            .revision(self.revision)
+            .revision(revision)
             .negotiation(negotiation)
     }
 
     async fn connect(&self, builder: ClientBuilder) -> Result<Client, Fault> {
+        if let Ok(bridge) = std::env::var("CONFORMANCE_BRIDGE") {
+            let server = self.revision.as_str();
+            let bridge = ChildProcess::new(bridge);
+            let bridge = bridge.args(["--era", server, "bridge", &*self.url, "--stdio"]);
+            return Ok(builder.connect(bridge).await?);
+        }
         let options = ClientOptions::new().with_strictness(Strictness::Strict);
         let http = HttpTransport::new(&self.url)?.options(options);
         Ok(builder.connect(http).await?)
