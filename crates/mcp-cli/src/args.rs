@@ -198,7 +198,7 @@ pub(crate) enum Command {
         /// address of this machine.
         #[arg(long, value_name = "URL", conflicts_with = "stdio")]
         public_url: Option<String>,
-        /// An origin whose web pages may use the bridge, such as https://example.com; repeatable.
+        /// An origin (scheme, host and port) whose web pages may use the bridge; repeatable.
         #[arg(long, value_name = "ORIGIN")]
         allow_origin: Vec<String>,
         /// Open a connection to the server for each request of a stateless client, instead of one for all of them.
