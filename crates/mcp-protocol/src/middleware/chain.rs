@@ -6,6 +6,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use mcp_jsonrpc::ErrorObject;
+
 use super::events::{BlockingWork, Discarded, OpenedSession, Role, SessionEnd};
 use super::layer::SharedMiddleware;
 use super::message::{Direction, Notification, Request};
@@ -115,12 +117,14 @@ impl Layers {
         }
     }
 
-    fn next(&self, end: End) -> Next {
-        Next {
-            rest: 0..self.all.len(),
+    /// Starts a request on its way to `end`.
+    fn start(&self, mut request: Request, end: End) -> Responding {
+        request.set_rest(ChainRest {
+            positions: 0..self.all.len(),
             layers: self.clone(),
             end,
-        }
+        });
+        Next { _private: () }.run(request)
     }
 
     /// Passes an inbound request through the middleware to `end`.
@@ -146,7 +150,7 @@ impl Layers {
     }
 
     fn run_inbound(&self, request: Request, end: End) -> Reply {
-        let mut response = self.next(end).run(request);
+        let mut response = self.start(request, end);
         // Most middleware waits for nothing but the handler. A response that is ready at once needs no
         // task; otherwise the transport polls again, with its own waker.
         let polled = Pin::new(&mut response).poll(&mut Context::from_waker(Waker::noop()));
@@ -163,7 +167,7 @@ impl Layers {
         end: impl FnOnce(Request) -> BoxFuture<'static, Response> + Send + 'static,
     ) -> Responding {
         let end = move |request| Responding::pending(end(request));
-        self.next(End::Other(Box::new(end))).run(request)
+        self.start(request, End::Other(Box::new(end)))
     }
 
     /// Passes a notification through the middleware to `end`. After a panic it is dropped.
@@ -224,35 +228,50 @@ fn take(rest: &mut Range<usize>, direction: Direction) -> Option<usize> {
     }
 }
 
-/// The rest of the way of a request.
-pub struct Next {
+/// The rest of the way of a request. The request has it, so that middleware moves one pointer.
+pub(super) struct ChainRest {
     layers: Layers,
-    rest: Range<usize>,
+    positions: Range<usize>,
     end: End,
+}
+
+/// The permission to pass a request on, once.
+pub struct Next {
+    _private: (),
 }
 
 impl Next {
     /// Passes the request on, and completes with the response.
-    pub fn run(mut self, request: Request) -> Responding {
-        let position = take(&mut self.rest, request.direction());
-        match position.and_then(|position| self.layers.all.get(position)) {
-            Some(SharedMiddleware(middleware)) => {
-                Responding::pending(Arc::clone(middleware).request(request, self))
-            }
-            None => match self.end {
+    pub fn run(self, mut request: Request) -> Responding {
+        let direction = request.direction();
+        let position = request
+            .chain_rest()
+            .and_then(|rest| take(&mut rest.positions, direction));
+        let layer = match (position, request.chain_rest()) {
+            (Some(position), Some(rest)) => rest.layers.all.get(position),
+            _ => None,
+        };
+        if let Some(SharedMiddleware(middleware)) = layer {
+            return Responding::pending(Arc::clone(middleware).request(request, self));
+        }
+        match request.take_rest() {
+            Some(ChainRest { layers, end, .. }) => match end {
                 End::Server(server, exchange, meta) => {
                     let reply = server.receive(&request.as_message(), exchange, meta);
-                    Responding::of_reply(reply, &self.layers)
+                    Responding::of_reply(reply, &layers)
                 }
                 End::Other(end) => end(request),
             },
+            None => Responding::ready(Response::error(ErrorObject::internal(
+                "the request was already passed on",
+            ))),
         }
     }
 }
 
 impl fmt::Debug for Next {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Next").field(&self.rest).finish()
+        f.write_str("Next")
     }
 }
 

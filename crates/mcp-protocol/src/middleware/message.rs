@@ -9,6 +9,7 @@ use mcp_types::method;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::chain::ChainRest;
 use crate::{Link, RequestOrigin, Revision, SentId};
 
 /// Where a message goes, seen from the side that has the middleware.
@@ -37,6 +38,7 @@ struct RequestParts {
     positions: Option<MemberPositions>,
     revision: Option<Revision>,
     link: Option<Arc<dyn Link>>,
+    rest: Option<ChainRest>,
 }
 
 impl Request {
@@ -59,6 +61,7 @@ impl Request {
             positions: request.member_positions(),
             revision,
             link: Some(Arc::clone(link)),
+            rest: None,
         }))
     }
 
@@ -73,6 +76,7 @@ impl Request {
             positions: None,
             revision,
             link: None,
+            rest: None,
         }))
     }
 
@@ -90,7 +94,22 @@ impl Request {
             positions: None,
             revision,
             link: None,
+            rest: None,
         }))
+    }
+
+    /// Sets the rest of the way.
+    pub(super) fn set_rest(&mut self, rest: ChainRest) {
+        self.0.rest = Some(rest);
+    }
+
+    /// Returns the rest of the way, until the end was reached.
+    pub(super) fn chain_rest(&mut self) -> Option<&mut ChainRest> {
+        self.0.rest.as_mut()
+    }
+
+    pub(super) fn take_rest(&mut self) -> Option<ChainRest> {
+        self.0.rest.take()
     }
 
     /// Adds the link that sends the request, and the receiver of its id.

@@ -50,7 +50,7 @@ impl<S> TowerMiddleware<S> {
 pub struct PassingRequest {
     /// The request.
     pub request: Request,
-    /// The rest of its way.
+    /// The permission to pass it on.
     pub next: Next,
 }
 
