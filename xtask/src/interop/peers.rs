@@ -270,7 +270,9 @@ impl Installed {
             ("{wide}", path(root().join(WIDE))),
             ("{url}", url.to_owned()),
             ("{server}", path(server.to_owned())),
+            ("{client}", path(server.with_file_name("interop-client"))),
             ("{stdio}", format!("{} --stdio", server.display())),
+            ("{skills}", path(root().join(SCRIPTS).join("skills"))),
             ("{python}", path(venv_python(&self.folder.join("venv")))),
             ("{work}", path(self.work(peer))),
             ("{era}", era.clone()),
@@ -300,7 +302,7 @@ mod tests {
     #[test]
     fn peers_are_chosen_by_name_or_by_transport() {
         let chosen = |word: &str| chosen(&[word.to_owned()]);
-        assert_eq!(super::chosen(&[]).unwrap().len(), 36);
+        assert_eq!(super::chosen(&[]).unwrap().len(), 42);
         assert_eq!(chosen("memory").unwrap().len(), 1);
         for (word, with, without) in [
             ("http", "fastmcp-http", "memory"),

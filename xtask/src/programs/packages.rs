@@ -49,7 +49,7 @@ pub(crate) fn npm_ci(from: &Path, folder: &Path) -> Result<(), String> {
 pub(crate) fn python_venv(from: &Path, folder: &Path, venv: &Path) -> Result<(), String> {
     let python = if cfg!(windows) { "python" } else { "python3" };
     let version = output_of(Command::new(python).arg("--version"), SHORT)
-        .at(format!("{python} is needed, version 3.10 or newer"))?;
+        .at(format!("{python} is needed, version 3.11 or newer"))?;
     let list = "requirements.txt";
     copy(from, folder, ".py", &[list])?;
     let is_present = venv_python(venv).is_file();

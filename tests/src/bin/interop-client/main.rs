@@ -1,9 +1,10 @@
 //! Drives servers of other projects with our client, for `cargo xtask interop`.
 //!
 //! Prints one JSON line per feature: `feature`, `outcome` (`ok`, `absent` or `failed`) and
-//! `detail`. It has two other modes: a proxy that records how a server ends and which requests it
-//! sends, and the everything server with small pages for clients of other projects.
+//! `detail`. It has other modes: a proxy that records how a server ends and which requests it
+//! sends, the everything server with small pages, and a server with an app, for clients of other projects.
 
+mod app;
 mod arguments;
 mod content;
 mod host;
@@ -13,6 +14,7 @@ mod report;
 mod round_trips;
 mod run;
 mod server_requests;
+mod skills;
 mod target;
 mod tasks;
 mod tools;
@@ -40,6 +42,7 @@ usage: interop-client drive ERA SCENARIO FOLDER PROGRAM ARGS...
        interop-client visit TOOL ARGUMENTS EXPECTED --http URL
        interop-client witness STATUS-FILE PROGRAM ARGS...
        interop-client overhear STATUS-FILE PROGRAM ARGS...
+       interop-client app --http ADDRESS
        interop-client pages ERA SIZE [--http ADDRESS [--legacy]]
 ERA is legacy or modern";
 
@@ -60,6 +63,10 @@ fn main() -> ExitCode {
         }
         ["witness", status, ..] => witness::watch(Path::new(status), &args[2..]),
         ["overhear", status, ..] => witness::overhear(Path::new(status), &args[2..]),
+        ["app", "--http", address] => {
+            let server = serve_http(address, app::server(), ServerOptions::new());
+            block_on(server).map(|()| 0)
+        }
         ["pages", era, size, place @ ..] => block_on(pages(era, size, place)).map(|()| 0),
         _ => Err(USAGE.into()),
     };
@@ -87,6 +94,9 @@ fn era(word: &str) -> Result<Era, Fault> {
 
 async fn drive(word: &str, scenario: &str, folder: &str, server: &[&str]) -> Result<(), Fault> {
     let target = Target::new(era(word)?, folder, server)?;
+    if scenario == "skills" {
+        return skills::run(&target).await;
+    }
     run::run(&target, &Profile::of(scenario, &target)?).await
 }
 
