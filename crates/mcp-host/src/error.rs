@@ -22,6 +22,12 @@ pub enum HostError {
         /// The name.
         name: String,
     },
+    /// The model wrote arguments that are not a JSON object. Nothing was sent.
+    #[non_exhaustive]
+    Arguments {
+        /// The name of the tool for the model.
+        name: String,
+    },
     /// The connection ended during the call. The tool may have run, or may not.
     #[non_exhaustive]
     MayHaveRun {
@@ -31,6 +37,16 @@ pub enum HostError {
         tool: String,
         /// Why the connection ended.
         source: mcp_client::Error,
+    },
+    /// The call was not allowed. Nothing was sent.
+    #[non_exhaustive]
+    Denied {
+        /// The name of the server.
+        server: String,
+        /// The name of the tool.
+        tool: String,
+        /// Who or what denied it.
+        reason: String,
     },
     /// The call failed for another reason.
     #[non_exhaustive]
@@ -53,6 +69,18 @@ impl fmt::Display for HostError {
             Self::Unknown { name } => {
                 write!(f, "no server of this host has the name or tool {name:?}")
             }
+            Self::Arguments { name } => write!(
+                f,
+                "the arguments of {name:?} are not a JSON object; nothing was called"
+            ),
+            Self::Denied {
+                server,
+                tool,
+                reason,
+            } => write!(
+                f,
+                "the call of {tool:?} of the server {server:?} was denied: {reason}"
+            ),
             Self::MayHaveRun {
                 server,
                 tool,

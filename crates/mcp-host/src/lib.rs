@@ -33,27 +33,36 @@
 //! - [`SupervisedClient`] keeps one server connected: parallel start, restarts with backoff, a
 //!   catalogue from a cache, and the last stderr lines. It also serves programs with one server.
 //! - [`Host`] combines many of them, and gives each tool a unique name that model APIs accept.
+//! - [`Format`] has the tools, calls and results in the formats of model APIs.
 //!
 //! Child processes end with the host, also if the host is killed, on Unix with the processes that
 //! they have started in their process group.
 //!
-//! The crate shows nothing and asks nothing: the application decides which servers of a
-//! configuration it starts, and which calls it sends. The handlers for sampling, forms and roots
+//! With [`HostBuilder::consent`], a person is asked before the host connects and before it calls a tool;
+//! a [`Policy`] answers before the person. Otherwise the crate asks nothing, and the application decides
+//! which servers of a configuration it starts and which calls it sends. The handlers for sampling, forms and roots
 //! are those of the [`ClientBuilder`](mcp_client::ClientBuilder).
 //!
 //! Specification:
 //! [architecture](https://modelcontextprotocol.io/specification/2025-11-25/architecture).
 
 mod config;
+mod consent;
 mod error;
 mod host;
+mod model;
 mod supervise;
 
 pub use config::{
     Config, ConfigError, ConfigErrorKind, ConfigFormat, Launch, ServerConfig, Variables,
 };
+pub use consent::{
+    ActionKind, Approval, ApprovalFile, ApprovalKey, ApprovalStore, AuditLog, Consent, Decision,
+    Effect, Policy, PolicyRule, Question, Subject,
+};
 pub use error::HostError;
 pub use host::{Host, HostBuilder, HostTool, model_name};
+pub use model::{DroppedKeyword, Format, ModelTools, ToolUse};
 pub use supervise::{
     CatalogCache, Connector, RestartPolicy, ServerState, StderrLog, SupervisedBuilder,
     SupervisedClient, ToolList,

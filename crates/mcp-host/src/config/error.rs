@@ -21,10 +21,12 @@ pub enum ConfigErrorKind {
     Server,
     /// A variable has no value.
     Variable,
+    /// A policy has a syntax error, or a rule with an invalid member.
+    Policy,
 }
 
 impl ConfigError {
-    pub(super) fn new(kind: ConfigErrorKind, message: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: ConfigErrorKind, message: impl Into<String>) -> Self {
         let message = message.into();
         Self { kind, message }
     }

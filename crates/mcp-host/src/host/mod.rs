@@ -14,6 +14,7 @@ use tokio::sync::Semaphore;
 pub use names::model_name;
 
 use crate::config::{Config, ServerConfig, Variables};
+use crate::consent::{ApprovalStore, AuditLog, Consent, Gate, Policy, ServerGate};
 use crate::error::HostError;
 use crate::supervise::{
     CatalogCache, Connector, RestartPolicy, ServerState, StderrLog, SupervisedClient,
@@ -61,6 +62,7 @@ pub struct HostBuilder {
     trusted: HashSet<String>,
     cache: Option<CatalogCache>,
     restart: RestartPolicy,
+    gate: Option<Gate>,
 }
 
 impl HostBuilder {
@@ -83,7 +85,8 @@ impl HostBuilder {
         self
     }
 
-    /// Believes the annotations of the tools of this server.
+    /// Believes the annotations of the tools of this server: for the [policy](Self::policy), and for the
+    /// repetition of calls that may have run.
     pub fn trust(mut self, server: impl Into<String>) -> Self {
         self.trusted.insert(server.into());
         self
@@ -101,17 +104,55 @@ impl HostBuilder {
         self
     }
 
+    /// Asks a person before the host connects to a server of the configuration and before it calls
+    /// a tool, unless a rule of the [policy](Self::policy) or an earlier answer decides. Without this setting, a
+    /// host with a policy, approvals or an audit log denies what needs a question; a host without
+    /// any of them allows everything, and the application decides which calls it sends.
+    pub fn consent(mut self, consent: impl Consent) -> Self {
+        self.gate.get_or_insert_default().consent(consent);
+        self
+    }
+
+    /// Sets the rules that decide before a person is asked. Default: calls of read-only tools of
+    /// [trusted](Self::trust) servers are allowed, and everything else is asked.
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.gate.get_or_insert_default().policy = policy;
+        self
+    }
+
+    /// Sets where answers with [`Decision::Always`](crate::Decision::Always) are stored. Default: they end with the host.
+    pub fn approvals(mut self, store: impl ApprovalStore) -> Self {
+        self.gate.get_or_insert_default().store = Some(Arc::new(store));
+        self
+    }
+
+    /// Sets the log of all decisions and calls. Default: none.
+    pub fn audit(mut self, log: AuditLog) -> Self {
+        self.gate.get_or_insert_default().audit = Some(log);
+        self
+    }
+
     /// Starts all enabled servers in the background, eight at a time, and returns at once. A server
     /// with an invalid configuration is in state `Failed`, and the others are not affected. Must be
     /// called within a tokio runtime.
     pub fn start(self) -> Host {
         let starts = Arc::new(Semaphore::new(MAX_STARTS));
         let (mut connectors, mut by_name) = (self.connectors, BTreeMap::new());
-        let mut start = |name: String, connector: AnyConnector, config: Option<ServerConfig>| {
+        let gate = self.gate.map(Arc::new);
+        // `resolved` has the values of variables, `config` does not.
+        let mut start = |name: String,
+                         connector: AnyConnector,
+                         config: Option<ServerConfig>,
+                         resolved: Option<ServerConfig>| {
+            let is_trusted = self.trusted.contains(&name);
             let mut builder = SupervisedClient::builder(&name, self.client.clone(), connector)
                 .restart(self.restart.clone())
-                .trusted(self.trusted.contains(&name))
+                .trusted(is_trusted)
                 .starts(Arc::clone(&starts));
+            if let Some(gate) = &gate {
+                let gate = ServerGate::new(Arc::clone(gate), name.clone(), is_trusted, resolved);
+                builder = builder.permission(Arc::new(gate));
+            }
             if let Some(cache) = &self.cache {
                 let fingerprint = config.as_ref().map(ServerConfig::fingerprint);
                 builder = builder.catalog(cache.clone(), fingerprint.unwrap_or_default());
@@ -139,13 +180,14 @@ impl HostBuilder {
             match resolved {
                 // The unresolved configuration has no secrets.
                 Ok((config, resolved)) => {
-                    start(name, AnyConnector(Ok(Box::new(resolved))), Some(config));
+                    let connector = AnyConnector(Ok(Box::new(resolved.clone())));
+                    start(name, connector, Some(config), Some(resolved));
                 }
-                Err(error) => start(name, AnyConnector(Err(error.to_string())), None),
+                Err(error) => start(name, AnyConnector(Err(error.to_string())), None, None),
             }
         }
         while let Some((name, connector)) = connectors.pop_first() {
-            start(name, AnyConnector(Ok(connector)), None);
+            start(name, AnyConnector(Ok(connector)), None, None);
         }
         Host(Arc::new(Servers { by_name }))
     }
@@ -183,6 +225,7 @@ impl Host {
             trusted: HashSet::new(),
             cache: None,
             restart: RestartPolicy::default(),
+            gate: None,
         }
     }
 
@@ -240,12 +283,14 @@ impl Host {
         server.call_tool(&tool.name, arguments).await
     }
 
-    /// Completes when no server is starting: each one is connected, off, failed, or waits for a
-    /// restart.
+    /// Completes when no server is starting or needs consent: each one is connected, off, failed, or
+    /// waits for a restart.
     pub async fn settled(&self) {
         for server in self.servers() {
             server
-                .wait_for(|state| *state != ServerState::Starting)
+                .wait_for(|state| {
+                    !matches!(state, ServerState::Starting | ServerState::NeedsConsent)
+                })
                 .await;
         }
     }

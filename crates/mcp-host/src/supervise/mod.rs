@@ -3,6 +3,7 @@
 mod catalog;
 mod connector;
 pub(crate) mod orphans;
+mod permission;
 mod restart;
 mod state;
 mod stderr;
@@ -10,16 +11,17 @@ mod task;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use mcp_client::types::Tool;
-use mcp_client::{CallToolResult, Client, ClientBuilder, ContentBlock, Timeouts};
+use mcp_client::types::{JsonObject, Tool};
+use mcp_client::{CallToolResult, Client, ClientBuilder, ContentBlock, Timeouts, tool_hash};
 use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
 pub use catalog::{CatalogCache, ToolList};
 pub use connector::Connector;
+pub(crate) use permission::Permission;
 pub use restart::RestartPolicy;
 pub use state::ServerState;
 pub use stderr::StderrLog;
@@ -52,6 +54,7 @@ struct Handle {
     wait_timeout: Duration,
     call_timeout: Option<Duration>,
     is_trusted: bool,
+    permission: Option<Arc<dyn Permission>>,
 }
 
 /// The settings of a [`SupervisedClient`].
@@ -113,6 +116,12 @@ impl SupervisedBuilder {
         self
     }
 
+    /// Asks before connecting and before calls.
+    pub(crate) fn permission(mut self, permission: Arc<dyn Permission>) -> Self {
+        self.settings.permission = Some(permission);
+        self
+    }
+
     /// Counts starts against a limit that several servers share.
     pub(crate) fn starts(mut self, permits: Arc<Semaphore>) -> Self {
         self.settings.starts = Some(permits);
@@ -138,6 +147,7 @@ impl SupervisedBuilder {
         let (goal, receiver) = watch::channel(Goal {
             is_running: self.is_enabled,
         });
+        let permission = self.settings.permission.clone();
         tokio::spawn(task::run(Arc::clone(&published), self.settings, receiver));
         SupervisedClient(Arc::new(Handle {
             name: self.name.into(),
@@ -146,6 +156,7 @@ impl SupervisedBuilder {
             wait_timeout: self.wait_timeout,
             call_timeout: self.call_timeout,
             is_trusted: self.is_trusted,
+            permission,
         }))
     }
 }
@@ -174,6 +185,7 @@ impl SupervisedClient {
                 restart: RestartPolicy::default(),
                 start_timeout: Duration::from_secs(30),
                 cache: None,
+                permission: None,
                 starts: None,
             },
             cache: None,
@@ -228,7 +240,7 @@ impl SupervisedClient {
         self.0.published.stderr.lines()
     }
 
-    /// Returns the connected client. Waits while the server starts or waits for a restart.
+    /// Returns the connected client, whose calls are not checked. Waits while the server starts or waits for a restart.
     ///
     /// # Errors
     /// The server is off or has failed, or is not connected within
@@ -275,27 +287,43 @@ impl SupervisedClient {
     /// # Errors
     /// As [`client`](Self::client). [`HostError::MayHaveRun`] if the connection ended during the call;
     /// the call is not repeated unless the server is [trusted](SupervisedBuilder::trusted) and the tool
-    /// read-only or idempotent. [`HostError::Call`] for all other failures.
+    /// read-only or idempotent. [`HostError::Denied`] if the host asks for [consent](crate::HostBuilder::consent)
+    /// and does not get it. [`HostError::Call`] for all other failures.
     pub async fn call_tool(
         &self,
         name: &str,
         arguments: impl Into<Value>,
     ) -> Result<CallToolResult, HostError> {
         let arguments = arguments.into();
-        let mut is_repeated = false;
+        let (mut is_repeated, mut permitted) = (false, Permitted::default());
         loop {
             let client = self.client().await?;
+            if self.0.permission.is_some() {
+                self.listed().await;
+            }
             let list = self.tools();
             let tool = list.find(name);
             if tool.is_none() && !list.is_stale && self.state() == ServerState::Ready {
                 return Ok(removed(self.name(), name));
             }
+            if let Some(permission) = &self.0.permission
+                && permitted
+                    .ask(self.name(), &**permission, name, tool, &arguments)
+                    .await?
+            {
+                continue; // The server or its list may have changed while the person decided.
+            }
+            let started = Instant::now();
             let mut call = client.call_tool(name, arguments.clone());
             if let Some(idle) = self.0.call_timeout {
                 let total = Timeouts::default().total.max(idle);
                 call = call.timeouts(Timeouts::new(idle, total));
             }
-            let source = match call.await {
+            let called = call.await;
+            if let Some(permission) = &self.0.permission {
+                permission.called(name, started, called.as_ref());
+            }
+            let source = match called {
                 Ok(result) => return Ok(result),
                 Err(source) => source,
             };
@@ -322,6 +350,13 @@ impl SupervisedClient {
         }
     }
 
+    /// Waits until the tools of a new connection are listed, because a list from the cache may be
+    /// out of date.
+    async fn listed(&self) {
+        let is_listed = |state: &ServerState| *state != ServerState::Starting;
+        let _ = timeout(self.0.wait_timeout, self.wait_for(is_listed)).await;
+    }
+
     /// Waits until the task has noticed that this connection has ended.
     async fn disconnected(&self, client: &Client) {
         client.closed().await;
@@ -346,6 +381,51 @@ impl SupervisedClient {
     pub async fn stop(&self) {
         self.0.goal.send_replace(Goal { is_running: false });
         self.wait_for(|state| *state == ServerState::Off).await;
+    }
+}
+
+/// The definition whose call was permitted.
+#[derive(Default)]
+struct Permitted {
+    hash: Option<String>,
+    changes: usize,
+}
+
+impl Permitted {
+    /// How often the definition may change between the permission and the call.
+    const MAX_CHANGES: usize = 3;
+
+    /// Returns whether permission was needed, because the definition differs from the permitted one.
+    async fn ask(
+        &mut self,
+        server: &str,
+        permission: &dyn Permission,
+        name: &str,
+        tool: Option<&Arc<Tool>>,
+        arguments: &Value,
+    ) -> Result<bool, HostError> {
+        // Without a list the definition is not known.
+        let unknown = || Arc::new(Tool::new(name, JsonObject::new()));
+        let tool = tool.map_or_else(unknown, Arc::clone);
+        let hash = tool_hash(&tool);
+        if self.hash.as_ref() == Some(&hash) {
+            return Ok(false);
+        }
+        let denied = |reason| HostError::Denied {
+            server: server.to_owned(),
+            tool: name.to_owned(),
+            reason,
+        };
+        if self.changes > Self::MAX_CHANGES {
+            return Err(denied(format!(
+                "its definition has changed {} times while permission was asked",
+                Self::MAX_CHANGES
+            )));
+        }
+        permission.call(&tool, arguments).await.map_err(denied)?;
+        self.hash = Some(hash);
+        self.changes += 1;
+        Ok(true)
     }
 }
 

@@ -12,6 +12,8 @@ pub enum ServerState {
     Off,
     /// Starting, negotiating the revision, or listing its tools for the first time.
     Starting,
+    /// Not started yet: a person is asked whether to connect.
+    NeedsConsent,
     /// Connected, and its tools are known.
     Ready,
     /// Connected, but its tools could not be listed. Tools of an earlier list are marked as stale.
@@ -48,6 +50,7 @@ impl fmt::Display for ServerState {
         match self {
             Self::Off => f.write_str("off"),
             Self::Starting => f.write_str("starting"),
+            Self::NeedsConsent => f.write_str("waiting for consent"),
             Self::Ready => f.write_str("ready"),
             Self::Degraded { reason } => write!(f, "connected without a tool list: {reason}"),
             Self::Backoff { reason, .. } => write!(f, "waiting for a restart: {reason}"),

@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::catalog::{CatalogCache, MAX_CATALOG_BYTES, ToolList};
 use super::connector::{AnyTransport, Connector};
+use super::permission::Permission;
 use super::restart::{Failures, RestartPolicy, random};
 use super::state::ServerState;
 use super::stderr::StderrLog;
@@ -43,6 +44,8 @@ pub(super) struct Settings {
     pub(super) start_timeout: Duration,
     /// The cache, and the key of this server.
     pub(super) cache: Option<(CatalogCache, String)>,
+    /// Who decides about the connection, if not the application.
+    pub(super) permission: Option<Arc<dyn Permission>>,
     /// Permits of simultaneous starts.
     pub(super) starts: Option<Arc<Semaphore>>,
 }
@@ -72,6 +75,8 @@ pub(super) async fn run(
     mut goal: watch::Receiver<Goal>,
 ) {
     let mut failures = Failures::default();
+    // Until the application stops or restarts the server.
+    let mut is_permitted = false;
     loop {
         if !goal.borrow_and_update().is_running {
             published.state.send_replace(ServerState::Off);
@@ -81,7 +86,10 @@ pub(super) async fn run(
             continue;
         }
         let attempt = async {
-            let ended = connected(&published, &settings).await;
+            let ended = match permit(&published, &settings, &mut is_permitted).await {
+                Ok(()) => connected(&published, &settings).await,
+                Err(ended) => ended,
+            };
             published.client.send_replace(None);
             published.tools.send_modify(|list| list.is_stale = true);
             pause(&published, &settings, &mut failures, ended).await;
@@ -93,6 +101,7 @@ pub(super) async fn run(
         let client = published.client.send_replace(None);
         published.tools.send_modify(|list| list.is_stale = true);
         failures = Failures::default();
+        is_permitted = false;
         if changed.is_err() {
             return;
         }
@@ -125,6 +134,27 @@ async fn pause(published: &Published, settings: &Settings, failures: &mut Failur
             std::future::pending().await
         }
     }
+}
+
+/// Asks whether the host may connect.
+async fn permit(
+    published: &Published,
+    settings: &Settings,
+    is_permitted: &mut bool,
+) -> Result<(), Ended> {
+    let Some(permission) = settings.permission.as_ref().filter(|_| !*is_permitted) else {
+        return Ok(());
+    };
+    let before_ask = || {
+        published.state.send_replace(ServerState::NeedsConsent);
+    };
+    let permitted = permission.connect(&before_ask).await;
+    permitted.map_err(|reason| Ended {
+        is_final: true,
+        ..Ended::failed(format!("connecting was denied: {reason}"))
+    })?;
+    *is_permitted = true;
+    Ok(())
 }
 
 /// Connects and stays until the connection ends.

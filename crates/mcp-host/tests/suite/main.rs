@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 mod config;
+mod consent;
+mod model;
 #[cfg(target_os = "linux")]
 mod orphans;
 mod supervise;

@@ -1,0 +1,192 @@
+//! Answers that stay valid after the host has ended.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use serde::{Deserialize, Serialize};
+
+use super::ActionKind;
+
+/// What an [`Approval`] is for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ApprovalKey {
+    /// The name of the server in the configuration.
+    pub server: String,
+    /// The kind of action.
+    pub kind: ActionKind,
+    /// The name that the server gives the tool; empty for other kinds.
+    pub name: String,
+}
+
+/// What was approved. It does not cover any other definition or server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Approval {
+    /// The SHA-256 of the definition ([`tool_hash`](mcp_client::tool_hash)).
+    pub definition: String,
+    /// The [fingerprint](crate::ServerConfig::fingerprint) of the server; empty for a server with a
+    /// [connector](crate::HostBuilder::connector).
+    pub fingerprint: String,
+}
+
+/// Storage for answers with [`Decision::Always`](super::Decision::Always). Its writer can allow actions, so it must
+/// be protected. The methods are called on a thread for blocking work.
+pub trait ApprovalStore: Send + Sync + 'static {
+    /// Returns the approval.
+    ///
+    /// # Errors
+    /// The storage cannot be read. The action then counts as not approved.
+    fn load(&self, key: &ApprovalKey) -> io::Result<Option<Approval>>;
+
+    /// Replaces the approval.
+    ///
+    /// # Errors
+    /// The storage cannot be written. The approval is then valid until the host ends.
+    fn save(&self, key: &ApprovalKey, approval: &Approval) -> io::Result<()>;
+
+    /// Removes the approval.
+    ///
+    /// # Errors
+    /// The storage cannot be written.
+    fn remove(&self, key: &ApprovalKey) -> io::Result<()>;
+}
+
+/// Maximum size of the file.
+const MAX_FILE_BYTES: u64 = 4 << 20;
+
+/// Approvals in a JSON file. On Unix only its owner can read it, and a file that others can write
+/// is an error. Several processes can share the file; if they write at the same time, one approval may be
+/// lost, and its question is asked again.
+#[derive(Debug)]
+pub struct ApprovalFile {
+    path: PathBuf,
+    /// Held while the file is replaced.
+    writing: Mutex<()>,
+}
+
+#[derive(Serialize, Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct Content {
+    version: u32,
+    approvals: Vec<Entry>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    #[serde(flatten)]
+    key: ApprovalKey,
+    #[serde(flatten)]
+    approval: Approval,
+}
+
+impl ApprovalFile {
+    /// Creates a store in this file. The file and its folder are created with the first approval.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            writing: Mutex::new(()),
+        }
+    }
+
+    fn read(&self) -> io::Result<Content> {
+        let file = match File::open(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::default()),
+            file => file?,
+        };
+        check_mode(&file, &self.path)?;
+        let mut text = Vec::new();
+        file.take(MAX_FILE_BYTES + 1).read_to_end(&mut text)?;
+        if text.len() as u64 > MAX_FILE_BYTES {
+            return Err(invalid(
+                &self.path,
+                format_args!("more than {MAX_FILE_BYTES} bytes"),
+            ));
+        }
+        serde_json::from_slice(&text).map_err(|error| invalid(&self.path, error))
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Vec<Entry>)) -> io::Result<()> {
+        // A panic while the file was written leaves the old file.
+        let _writing = self
+            .writing
+            .lock()
+            .unwrap_or_else(|error| error.into_inner());
+        let mut content = self.read()?;
+        content.version = 1;
+        change(&mut content.approvals);
+        if let Some(folder) = self.path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let temporary = self
+            .path
+            .with_extension(format!("{}.tmp", std::process::id()));
+        // What a process with the same id left when it was killed.
+        let _ = fs::remove_file(&temporary);
+        let written = private_file(OpenOptions::new().write(true).create_new(true), &temporary)
+            .and_then(|mut file| {
+                file.write_all(&serde_json::to_vec_pretty(&content)?)?;
+                file.sync_all()
+            })
+            .and_then(|()| fs::rename(&temporary, &self.path));
+        if written.is_err() {
+            let _ = fs::remove_file(&temporary);
+        }
+        written
+    }
+}
+
+impl ApprovalStore for ApprovalFile {
+    fn load(&self, key: &ApprovalKey) -> io::Result<Option<Approval>> {
+        let entries = self.read()?.approvals;
+        let entry = entries.into_iter().find(|entry| entry.key == *key);
+        Ok(entry.map(|entry| entry.approval))
+    }
+
+    fn save(&self, key: &ApprovalKey, approval: &Approval) -> io::Result<()> {
+        self.change(|entries| {
+            entries.retain(|entry| entry.key != *key);
+            entries.push(Entry {
+                key: key.clone(),
+                approval: approval.clone(),
+            });
+        })
+    }
+
+    fn remove(&self, key: &ApprovalKey) -> io::Result<()> {
+        self.change(|entries| entries.retain(|entry| entry.key != *key))
+    }
+}
+
+fn invalid(path: &Path, detail: impl std::fmt::Display) -> io::Error {
+    let message = format!("{}: {detail}; correct or remove the file", path.display());
+    io::Error::new(io::ErrorKind::InvalidData, message)
+}
+
+/// Opens a file that only its owner can read, if it is created.
+pub(super) fn private_file(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options.open(path)
+}
+
+#[cfg(unix)]
+fn check_mode(file: &File, path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let mode = file.metadata()?.permissions().mode();
+    match mode & 0o022 {
+        0 => Ok(()),
+        _ => Err(invalid(
+            path,
+            format_args!("other users can write it (mode {:o})", mode & 0o777),
+        )),
+    }
+}
+
+#[cfg(not(unix))]
+fn check_mode(_: &File, _: &Path) -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! The audit log: every decision and every call as a line of JSON.
+
+use std::fmt;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::{Map, Value, json};
+
+use super::approvals::private_file;
+use super::redact::SecretNames;
+
+/// Decisions and calls as lines of JSON. An action whose decision cannot be written is denied.
+///
+/// Every line has `time` (ms since 1970), `event` and `server`. A `decision` has `kind`, `name`, `sha256` of the
+/// definition, `arguments`, `isAllowed` and `by` (`rule`, `default`, `session`, `stored`, `person`, `noPerson`).
+/// A `result` has `name`, `outcome` (`ok`, `toolError`, `failed`) and `elapsed` in ms.
+///
+/// Arguments are without secrets: values whose schema has `format: password`, `x-secret: true` or
+/// `writeOnly: true`, and members whose name contains `password`, `secret`, `token`, `apikey` or similar.
+pub struct AuditLog {
+    writer: Mutex<Box<dyn Write + Send>>,
+    names: SecretNames,
+}
+
+impl AuditLog {
+    /// Creates a log. Every line is one `write_all` and a `flush`, on the thread of the caller.
+    pub fn new(writer: impl Write + Send + 'static) -> Self {
+        Self {
+            writer: Mutex::new(Box::new(writer)),
+            names: SecretNames::default(),
+        }
+    }
+
+    /// Appends to a file, which on Unix only its owner can read if it is created.
+    ///
+    /// # Errors
+    /// The file cannot be opened.
+    pub fn file(path: impl AsRef<Path>) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        let file = private_file(options.append(true).create(true), path.as_ref())?;
+        Ok(Self::new(file))
+    }
+
+    /// Also treats members as secrets whose name contains this text, without regard to case, `_` and `-`.
+    #[must_use]
+    pub fn with_secret_name(mut self, name: &str) -> Self {
+        self.names.add(name);
+        self
+    }
+
+    pub(super) fn redact(&self, arguments: &Value, schema: &Map<String, Value>) -> Value {
+        self.names.redact(arguments, schema)
+    }
+
+    /// Writes a line.
+    pub(super) fn write(&self, event: &str, server: &str, details: Value) -> io::Result<()> {
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        let mut line = json!({ "time": now.as_millis() as u64, "event": event, "server": server });
+        if let (Value::Object(line), Value::Object(details)) = (&mut line, details) {
+            line.extend(details);
+        }
+        let line = format!("{line}\n");
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        writer.write_all(line.as_bytes())?;
+        writer.flush()
+    }
+}
+
+impl fmt::Debug for AuditLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AuditLog").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,100 @@
+//! Calls in the responses of model APIs.
+
+use mcp_client::CallToolResult;
+use serde_json::Value;
+
+use super::Format;
+use crate::error::HostError;
+use crate::host::Host;
+
+/// A call of a tool that a model asks for.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ToolUse {
+    /// The id that connects the result with the call; empty if the API gives none.
+    pub id: String,
+    /// The name for the model.
+    pub name: String,
+    /// The arguments. A string if the model wrote something else than a JSON object.
+    pub input: Value,
+}
+
+impl ToolUse {
+    /// Creates a call.
+    pub fn new(id: impl Into<String>, name: impl Into<String>, input: impl Into<Value>) -> Self {
+        Self {
+            id: id.into(),
+            name: name.into(),
+            input: input.into(),
+        }
+    }
+
+    fn parse(id: &Value, name: &Value, input: &Value) -> Self {
+        let input = match input {
+            Value::Null => Value::Object(serde_json::Map::new()),
+            Value::String(text) if text.trim().is_empty() => Value::Object(serde_json::Map::new()),
+            Value::String(text) => match serde_json::from_str(text) {
+                Ok(Value::Object(input)) => input.into(),
+                _ => text.as_str().into(),
+            },
+            input => input.clone(),
+        };
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        Self::new(text(id), text(name), input)
+    }
+}
+
+impl Format {
+    /// Returns the calls in a response, in their order. A response without calls has none, whatever its form.
+    pub fn tool_uses(self, response: &Value) -> Vec<ToolUse> {
+        let items = match self {
+            Self::OpenAiChat => &response["choices"][0]["message"]["tool_calls"],
+            Self::OpenAiResponses => &response["output"],
+            Self::Anthropic => &response["content"],
+            Self::Gemini => &response["candidates"][0]["content"]["parts"],
+        };
+        let parse = |item: &Value| match self {
+            Self::OpenAiChat => {
+                let function = item.get("function")?;
+                Some(ToolUse::parse(
+                    &item["id"],
+                    &function["name"],
+                    &function["arguments"],
+                ))
+            }
+            Self::OpenAiResponses => (item["type"] == "function_call")
+                .then(|| ToolUse::parse(&item["call_id"], &item["name"], &item["arguments"])),
+            Self::Anthropic => (item["type"] == "tool_use")
+                .then(|| ToolUse::parse(&item["id"], &item["name"], &item["input"])),
+            Self::Gemini => {
+                let call = item.get("functionCall")?;
+                Some(ToolUse::parse(&call["id"], &call["name"], &call["args"]))
+            }
+        };
+        items
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(parse)
+            .collect()
+    }
+}
+
+impl Host {
+    /// Calls a tool for a model: [`call_tool`](Self::call_tool).
+    ///
+    /// # Errors
+    /// As [`call_tool`](Self::call_tool), and [`HostError::Arguments`] if the arguments are not a JSON object.
+    /// [`Format::results`] tells the model about the error.
+    pub async fn call(&self, tool_use: &ToolUse) -> Result<CallToolResult, HostError> {
+        let name = &tool_use.name;
+        if !tool_use.input.is_object() {
+            let name = name.clone();
+            return Err(HostError::Arguments { name });
+        }
+        let is_named = |tool: &str| tool == name || Format::Gemini.name(tool) == *name;
+        let tool = self.tools().into_iter().find(|tool| is_named(&tool.name));
+        let name = tool.map_or_else(|| name.clone(), |tool| tool.name);
+        self.call_tool(&name, tool_use.input.clone()).await
+    }
+}

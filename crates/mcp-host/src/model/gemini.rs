@@ -1,0 +1,337 @@
+//! Schemas for Gemini: the part of OpenAPI 3.0 that `Schema` of its API has.
+
+use serde_json::{Map, Value, json};
+
+use super::narrow::{MAX_DEPTH, MAX_SCHEMAS, Narrowing, child};
+
+/// Keywords that are passed on.
+const KNOWN: &[&str] = &[
+    "title",
+    "description",
+    "default",
+    "minItems",
+    "maxItems",
+    "minProperties",
+    "maxProperties",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "minimum",
+    "maximum",
+    "nullable",
+];
+
+/// Keywords that do not restrict values.
+const SILENT: &[&str] = &[
+    "$schema",
+    "$id",
+    "$defs",
+    "definitions",
+    "$comment",
+    "examples",
+    "deprecated",
+    "readOnly",
+];
+
+/// Values of `format` that the API accepts.
+const FORMATS: &[&str] = &["date-time", "enum", "float", "double", "int32", "int64"];
+
+/// Narrows the schema of the arguments.
+pub(super) fn schema(narrowing: &mut Narrowing, schema: Map<String, Value>) -> Value {
+    convert(narrowing, &schema.into(), "", &mut Vec::new(), 0)
+}
+
+/// `references` are those that are being replaced.
+fn convert(
+    narrowing: &mut Narrowing,
+    schema: &Value,
+    pointer: &str,
+    references: &mut Vec<String>,
+    depth: usize,
+) -> Value {
+    narrowing.schemas += 1;
+    let Value::Object(schema) = schema else {
+        return json!({});
+    };
+    if narrowing.schemas > MAX_SCHEMAS || depth > MAX_DEPTH {
+        narrowing.drop_keyword(pointer, "");
+        return json!({});
+    }
+    let mut narrowed = Map::new();
+    if let Some(Value::String(reference)) = schema.get("$ref") {
+        let target = narrowing.target(reference).cloned();
+        match target {
+            Some(target) if !references.contains(reference) => {
+                references.push(reference.clone());
+                let target = convert(narrowing, &target, pointer, references, depth + 1);
+                references.pop();
+                if let Value::Object(members) = target {
+                    narrowed = members;
+                }
+            }
+            // A recursive schema has no end as a tree.
+            _ => narrowing.drop_keyword(pointer, "$ref"),
+        }
+    }
+    // In the order of the schema, so that the pointers are too.
+    for (keyword, value) in schema {
+        let at = child(pointer, keyword);
+        match (keyword.as_str(), value) {
+            ("$ref", _) => {}
+            ("type", value) => set_type(&mut narrowed, value),
+            ("properties", Value::Object(properties)) => {
+                let convert = |(name, schema): (&String, &Value)| {
+                    let at = child(&at, name);
+                    let schema = convert(narrowing, schema, &at, references, depth + 1);
+                    (name.clone(), schema)
+                };
+                let properties: Map<_, _> = properties.iter().map(convert).collect();
+                narrowed.insert("properties".to_owned(), properties.into());
+            }
+            ("items", schema @ Value::Object(_)) => {
+                let items = convert(narrowing, schema, &at, references, depth + 1);
+                narrowed.insert("items".to_owned(), items);
+            }
+            ("anyOf" | "oneOf", Value::Array(branches)) => {
+                let is_null = |schema: &Value| *schema == json!({ "type": "null" });
+                if branches.iter().any(is_null) {
+                    narrowed.insert("nullable".to_owned(), true.into());
+                }
+                let mut others = Vec::new();
+                for branch in branches.iter().filter(|branch| !is_null(branch)) {
+                    others.push(convert(narrowing, branch, &at, references, depth + 1));
+                }
+                if keyword == "oneOf" && others.len() > 1 {
+                    narrowing.drop_keyword(pointer, keyword);
+                }
+                add_alternatives(&mut narrowed, others);
+            }
+            ("allOf", Value::Array(branches)) => {
+                for branch in branches {
+                    if let Value::Object(more) =
+                        convert(narrowing, branch, &at, references, depth + 1)
+                    {
+                        add_all(&mut narrowed, more, narrowing, &at);
+                    }
+                }
+            }
+            ("required", required @ Value::Array(_)) => {
+                let more = Map::from_iter([("required".to_owned(), required.clone())]);
+                add_all(&mut narrowed, more, narrowing, pointer);
+            }
+            ("enum", Value::Array(values)) if values.iter().all(Value::is_string) => {
+                narrowed.insert("enum".to_owned(), value.clone());
+            }
+            ("const", Value::String(value)) => {
+                narrowed.insert("enum".to_owned(), json!([value]));
+            }
+            ("format", Value::String(format)) if FORMATS.contains(&format.as_str()) => {
+                narrowed.insert("format".to_owned(), value.clone());
+            }
+            // What is absent is allowed.
+            ("additionalProperties", Value::Bool(true)) => {}
+            (keyword, _) if SILENT.contains(&keyword) => {}
+            (keyword, value) if KNOWN.contains(&keyword) => {
+                narrowed.insert(keyword.to_owned(), value.clone());
+            }
+            (keyword, _) => narrowing.drop_keyword(pointer, keyword),
+        }
+    }
+    complete(&mut narrowed);
+    let is_accepted = |name: &str| {
+        let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        name.len() <= 64
+            && name.chars().all(is_allowed)
+            && !name.starts_with(|c: char| c.is_ascii_digit())
+            && !name.is_empty()
+    };
+    narrowing.retain_properties(&mut narrowed, pointer, is_accepted);
+    require_known(&mut narrowed);
+    narrowed.into()
+}
+
+/// Adds the type, which is one name in upper case. `null` is `nullable`.
+fn set_type(narrowed: &mut Map<String, Value>, value: &Value) {
+    let names: Vec<&str> = match value {
+        Value::String(name) => vec![name],
+        Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    let types: Vec<&&str> = names.iter().filter(|name| **name != "null").collect();
+    if types.len() < names.len() {
+        narrowed.insert("nullable".to_owned(), true.into());
+    }
+    match &types[..] {
+        [] => {}
+        [name] => {
+            narrowed.insert("type".to_owned(), name.to_uppercase().into());
+        }
+        types => {
+            let branches = types
+                .iter()
+                .map(|name| json!({ "type": name.to_uppercase() }));
+            let branches = branches.collect();
+            add_alternatives(narrowed, branches);
+        }
+    }
+}
+
+/// Adds `anyOf`. A single alternative is merged.
+fn add_alternatives(narrowed: &mut Map<String, Value>, mut branches: Vec<Value>) {
+    if branches.len() == 1
+        && let Some(Value::Object(branch)) = branches.pop()
+    {
+        for (keyword, value) in branch {
+            narrowed.entry(keyword).or_insert(value);
+        }
+    } else if !branches.is_empty() {
+        narrowed.insert("anyOf".to_owned(), branches.into());
+    }
+}
+
+/// Adds the members of a schema that applies too. Members that differ are reported.
+fn add_all(
+    narrowed: &mut Map<String, Value>,
+    more: Map<String, Value>,
+    narrowing: &mut Narrowing,
+    pointer: &str,
+) {
+    for (keyword, value) in more {
+        match (narrowed.get_mut(&keyword), value) {
+            (Some(Value::Object(known)), Value::Object(properties)) if keyword == "properties" => {
+                for (name, schema) in properties {
+                    known.entry(name).or_insert(schema);
+                }
+            }
+            (Some(Value::Array(known)), Value::Array(names)) if keyword == "required" => {
+                let names = names.into_iter().filter(|name| !known.contains(name));
+                let names: Vec<Value> = names.collect();
+                known.extend(names);
+            }
+            (Some(known), value) if *known == value => {}
+            (Some(_), _) => narrowing.drop_keyword(pointer, &keyword),
+            (None, value) => {
+                narrowed.insert(keyword, value);
+            }
+        }
+    }
+}
+
+/// Adds the type that the other keywords imply, and the items of an array. The API needs both.
+fn complete(narrowed: &mut Map<String, Value>) {
+    let implied = [
+        ("properties", "OBJECT"),
+        ("items", "ARRAY"),
+        ("enum", "STRING"),
+    ];
+    if !narrowed.contains_key("type")
+        && let Some((_, name)) = implied
+            .iter()
+            .find(|(keyword, _)| narrowed.contains_key(*keyword))
+    {
+        narrowed.insert("type".to_owned(), (*name).into());
+    }
+    if narrowed.get("type").is_some_and(|name| name == "ARRAY") && !narrowed.contains_key("items") {
+        narrowed.insert("items".to_owned(), json!({ "type": "STRING" }));
+    }
+}
+
+/// Removes required names without a property, which the API rejects.
+fn require_known(narrowed: &mut Map<String, Value>) {
+    let properties = narrowed.get("properties").cloned().unwrap_or_default();
+    if let Some(Value::Array(required)) = narrowed.get_mut("required") {
+        required.retain(|name| {
+            name.as_str()
+                .is_some_and(|name| properties.get(name).is_some())
+        });
+        if required.is_empty() {
+            narrowed.remove("required");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn narrowed(input: &Value) -> (Value, Vec<String>) {
+        let members = input.as_object().unwrap();
+        let mut narrowing = Narrowing::new(members);
+        let output = schema(&mut narrowing, members.clone());
+        (output, narrowing.into_dropped())
+    }
+
+    #[test]
+    fn a_schema_of_2020_12_becomes_openapi() {
+        let (schema, dropped) = narrowed(&json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "type": "object",
+            "properties": {
+                "a": { "type": ["string", "null"], "format": "uri" },
+                "b": { "anyOf": [{ "type": "integer", "exclusiveMinimum": 0 }, { "type": "null" }] },
+                "c": { "const": "x" },
+                "d": { "type": "array" },
+                "e": { "$ref": "#/$defs/point", "description": "where" },
+                "f": { "allOf": [{ "$ref": "#/$defs/point" }, { "properties": { "z": {} } }] },
+                "g": { "type": ["integer", "string"] },
+                "h-i": { "type": "string" },
+                "j": { "enum": [1, 2] }
+            },
+            "required": ["a", "h-i"],
+            "additionalProperties": false,
+            "$defs": { "point": { "properties": { "x": { "type": "number" } }, "required": ["x"] } }
+        }));
+        let point = json!({ "type": "OBJECT", "properties": { "x": { "type": "NUMBER" } }, "required": ["x"] });
+        let mut described = point.clone();
+        described["description"] = "where".into();
+        let mut extended = point;
+        extended["properties"]["z"] = json!({});
+        assert_eq!(
+            schema,
+            json!({
+                "type": "OBJECT",
+                "properties": {
+                    "a": { "type": "STRING", "nullable": true },
+                    "b": { "type": "INTEGER", "nullable": true },
+                    "c": { "type": "STRING", "enum": ["x"] },
+                    "d": { "type": "ARRAY", "items": { "type": "STRING" } },
+                    "e": described,
+                    "f": extended,
+                    "g": { "anyOf": [{ "type": "INTEGER" }, { "type": "STRING" }] },
+                    "j": {}
+                },
+                "required": ["a"]
+            })
+        );
+        let expected = [
+            "/additionalProperties",
+            "/properties/a/format",
+            "/properties/b/anyOf/exclusiveMinimum",
+            "/properties/j/enum",
+            "/properties/h-i",
+        ];
+        assert_eq!(dropped, expected);
+    }
+
+    #[test]
+    fn references_do_not_grow_without_bound() {
+        let (tree, dropped) = narrowed(&json!({
+            "properties": { "child": { "$ref": "#" } }
+        }));
+        assert!(
+            tree.to_string().len() < 1_000 && !dropped.is_empty(),
+            "{tree}"
+        );
+
+        let mut definitions = Map::new();
+        for number in 0..30 {
+            let next = json!({ "$ref": format!("#/$defs/d{}", number + 1) });
+            definitions.insert(
+                format!("d{number}"),
+                json!({ "properties": { "a": next, "b": next } }),
+            );
+        }
+        let (schema, _) = narrowed(&json!({ "$ref": "#/$defs/d0", "$defs": definitions }));
+        assert!(schema.to_string().len() < 1 << 20);
+    }
+}

@@ -1,0 +1,50 @@
+//! Tools, calls and results in the formats of model APIs.
+
+mod call;
+mod gemini;
+mod narrow;
+mod result;
+mod tools;
+
+pub use call::ToolUse;
+pub use tools::{DroppedKeyword, ModelTools};
+
+/// The format of a model API.
+///
+/// ```
+/// # async fn answer(_: &serde_json::Value) -> serde_json::Value { serde_json::json!({}) }
+/// # async fn run(host: mcp_host::Host) {
+/// use mcp_host::Format;
+/// use serde_json::json;
+///
+/// let format = Format::Anthropic;
+/// let mut messages = vec![json!({ "role": "user", "content": "What has changed?" })];
+/// loop {
+///     let tools = format.tools(&host.tools()).tools;
+///     let response = answer(&json!({ "tools": tools, "messages": messages })).await;
+///     let uses = format.tool_uses(&response);
+///     if uses.is_empty() {
+///         break;
+///     }
+///     messages.push(json!({ "role": "assistant", "content": response["content"] }));
+///     let mut results = Vec::new();
+///     for tool_use in uses {
+///         let result = host.call(&tool_use).await;
+///         results.push((tool_use, result));
+///     }
+///     messages.extend(format.results(&results));
+/// }
+/// # }
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Format {
+    /// OpenAI Chat Completions, and the many APIs with the same format.
+    OpenAiChat,
+    /// OpenAI Responses.
+    OpenAiResponses,
+    /// Anthropic Messages.
+    Anthropic,
+    /// Gemini `generateContent`.
+    Gemini,
+}

@@ -1,0 +1,248 @@
+//! Input schemas without the parts that a model API rejects.
+
+use serde_json::{Map, Value, json};
+
+/// Maximum number of schemas that replace references, and of nested ones.
+pub(super) const MAX_SCHEMAS: usize = 5_000;
+pub(super) const MAX_DEPTH: usize = 32;
+
+/// Longest name of a property for Anthropic.
+const MAX_NAME: usize = 64;
+
+/// A schema that is narrowed, and what it has lost.
+pub(super) struct Narrowing {
+    root: Value,
+    dropped: Vec<String>,
+    /// Number of schemas so far.
+    pub(super) schemas: usize,
+}
+
+impl Narrowing {
+    pub(super) fn new(schema: &Map<String, Value>) -> Self {
+        Self {
+            root: Value::Object(schema.clone()),
+            dropped: Vec::new(),
+            schemas: 0,
+        }
+    }
+
+    /// Reports the keyword at a pointer.
+    pub(super) fn drop_keyword(&mut self, pointer: &str, keyword: &str) {
+        self.dropped.push(child(pointer, keyword));
+    }
+
+    pub(super) fn into_dropped(self) -> Vec<String> {
+        self.dropped
+    }
+
+    /// Returns the target of a reference within the schema.
+    pub(super) fn target(&self, reference: &str) -> Option<&Value> {
+        self.root.pointer(reference.strip_prefix('#')?)
+    }
+
+    /// Adds `items` to arrays that have none.
+    pub(super) fn with_items(&mut self, mut schema: Value, pointer: &str) -> Value {
+        let is_array = match schema.get("type") {
+            Some(Value::Array(types)) => types.iter().any(|name| name == "array"),
+            name => name.is_some_and(|name| name == "array"),
+        };
+        let Value::Object(members) = &mut schema else {
+            return schema;
+        };
+        if is_array && !members.contains_key("items") {
+            members.insert("items".to_owned(), json!({}));
+        }
+        for (keyword, value) in members.iter_mut() {
+            let at = child(pointer, keyword);
+            match (keyword.as_str(), value) {
+                (
+                    "properties" | "patternProperties" | "$defs" | "definitions"
+                    | "dependentSchemas",
+                    Value::Object(schemas),
+                ) => {
+                    for (name, schema) in schemas.iter_mut() {
+                        *schema = self.with_items(schema.take(), &child(&at, name));
+                    }
+                }
+                ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(schemas)) => {
+                    for schema in schemas.iter_mut() {
+                        *schema = self.with_items(schema.take(), &at);
+                    }
+                }
+                (
+                    "items" | "additionalProperties" | "not" | "if" | "then" | "else" | "contains",
+                    schema,
+                ) => {
+                    *schema = self.with_items(schema.take(), &at);
+                }
+                _ => {}
+            }
+        }
+        schema
+    }
+
+    /// Removes properties with names that Anthropic rejects.
+    pub(super) fn with_short_names(&mut self, mut schema: Map<String, Value>) -> Value {
+        let is_accepted = |name: &str| {
+            let is_allowed = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+            !name.is_empty() && name.len() <= MAX_NAME && name.chars().all(is_allowed)
+        };
+        self.retain_properties(&mut schema, "", is_accepted);
+        schema.into()
+    }
+
+    /// Removes properties whose names are not accepted.
+    pub(super) fn retain_properties(
+        &mut self,
+        schema: &mut Map<String, Value>,
+        pointer: &str,
+        is_accepted: impl Fn(&str) -> bool,
+    ) {
+        if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+            let pointer = child(pointer, "properties");
+            properties.retain(|name, _| {
+                let is_accepted = is_accepted(name);
+                if !is_accepted {
+                    self.drop_keyword(&pointer, name);
+                }
+                is_accepted
+            });
+        }
+        if let Some(Value::Array(required)) = schema.get_mut("required") {
+            required.retain(|name| name.as_str().is_some_and(&is_accepted));
+        }
+    }
+}
+
+/// The pointer of a member.
+pub(super) fn child(pointer: &str, name: &str) -> String {
+    format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
+/// Returns the schema as an object with `properties`, without alternatives at the top.
+pub(super) fn flat_object(narrowing: &mut Narrowing) -> Map<String, Value> {
+    let Value::Object(mut root) = narrowing.root.clone() else {
+        return Map::new();
+    };
+    let mut properties = match root.remove("properties") {
+        Some(Value::Object(properties)) => properties,
+        _ => Map::new(),
+    };
+    let mut required = match root.remove("required") {
+        Some(Value::Array(required)) => required,
+        _ => Vec::new(),
+    };
+    for keyword in ["$ref", "allOf", "anyOf", "oneOf"] {
+        let branches = match root.remove(keyword) {
+            None => continue,
+            Some(Value::Array(branches)) => branches,
+            Some(reference) => vec![json!({ "$ref": reference })],
+        };
+        let is_exact = matches!(keyword, "$ref" | "allOf");
+        let mut is_complete = is_exact;
+        for branch in &branches {
+            is_complete &= merge(
+                narrowing,
+                branch,
+                &mut properties,
+                is_exact.then_some(&mut required),
+                0,
+            );
+        }
+        if !is_complete {
+            narrowing.drop_keyword("", keyword);
+        }
+    }
+    for keyword in ["enum", "const", "not", "if", "then", "else"] {
+        if root.remove(keyword).is_some() {
+            narrowing.drop_keyword("", keyword);
+        }
+    }
+    root.insert("type".to_owned(), "object".into());
+    root.insert("properties".to_owned(), properties.into());
+    if !required.is_empty() {
+        root.insert("required".to_owned(), required.into());
+    }
+    root
+}
+
+/// Adds the properties of a branch, and its required names if it applies in any case. Returns whether the
+/// branch says nothing else.
+fn merge(
+    narrowing: &Narrowing,
+    branch: &Value,
+    properties: &mut Map<String, Value>,
+    mut required: Option<&mut Vec<Value>>,
+    depth: usize,
+) -> bool {
+    let Value::Object(branch) = branch else {
+        return *branch == Value::Bool(true);
+    };
+    let mut is_complete = true;
+    for (keyword, value) in branch {
+        match (keyword.as_str(), value) {
+            ("$ref", Value::String(reference)) => match narrowing.target(reference) {
+                Some(target) if depth < MAX_DEPTH => {
+                    let required = required.as_deref_mut();
+                    is_complete &= merge(narrowing, target, properties, required, depth + 1);
+                }
+                _ => is_complete = false,
+            },
+            ("properties", Value::Object(more)) => {
+                for (name, schema) in more {
+                    let known = properties
+                        .entry(name.clone())
+                        .or_insert_with(|| schema.clone());
+                    is_complete &= known == schema;
+                }
+            }
+            ("required", Value::Array(more)) => match &mut required {
+                Some(required) => {
+                    let new = more.iter().filter(|name| !required.contains(name));
+                    let new: Vec<Value> = new.cloned().collect();
+                    required.extend(new);
+                }
+                None => is_complete = false,
+            },
+            ("type" | "title" | "description" | "$defs" | "$schema" | "$id", _) => {}
+            _ => is_complete = false,
+        }
+    }
+    is_complete
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flat(schema: &Value) -> (Value, Vec<String>) {
+        let mut narrowing = Narrowing::new(schema.as_object().unwrap());
+        let flat = flat_object(&mut narrowing);
+        (flat.into(), narrowing.into_dropped())
+    }
+
+    #[test]
+    fn alternatives_at_the_top_become_optional_properties() {
+        let (schema, dropped) = flat(&json!({
+            "type": "object", "properties": { "id": { "type": "string" } }, "required": ["id"],
+            "allOf": [{ "properties": { "all": {} }, "required": ["all"] }, { "$ref": "#/$defs/more" }],
+            "anyOf": [{ "required": ["id"] }, { "properties": { "name": {} }, "required": ["name"] }],
+            "$defs": { "more": { "properties": { "more": {} } } }
+        }));
+        assert_eq!(schema["required"], json!(["id", "all"]));
+        let names: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
+        assert_eq!(names, ["all", "id", "more", "name"]);
+        assert!(schema.get("anyOf").is_none() && schema.get("allOf").is_none());
+        assert_eq!(dropped, ["/anyOf"]);
+    }
+
+    #[test]
+    fn circular_references_at_the_top_end() {
+        let (schema, dropped) =
+            flat(&json!({ "$ref": "#/$defs/a", "$defs": { "a": { "$ref": "#/$defs/a" } } }));
+        assert_eq!(
+            (&schema["type"], dropped),
+            (&json!("object"), vec!["/$ref".to_owned()])
+        );
+    }
+}
