@@ -242,3 +242,20 @@ async fn an_answer_over_the_limit_fails_its_call_at_once() {
         .await;
     wire.silent().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_response_above_a_limit_ends_its_call_at_once() {
+    let (mut wire, client) = PipeEnd::with_tools(client()).await;
+    let call = calling(&client, "echo");
+    let id = wire.expect("tools/call").await["id"].clone();
+    let deep = format!("{}{}", "[".repeat(600), "]".repeat(600));
+    let start = Instant::now();
+    wire.raw(format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":{deep}}}}}"#
+    ))
+    .await;
+    let error = call.await.unwrap().unwrap_err().to_string();
+    assert!(error.contains("nested levels"), "{error}");
+    assert_eq!(start.elapsed(), Duration::ZERO);
+    wire.silent().await;
+}

@@ -129,9 +129,10 @@ fn read<'a>(
     while let Some(key) = scan.member(b'}')? {
         let start = scan.at;
         let value = match key.raw {
-            "params" if scan.peek() == Some(b'{') => params(scan, &mut parts.index)?,
-            _ => scan.value()?,
+            "params" if scan.peek() == Some(b'{') => params(scan, &mut parts.index),
+            _ => scan.value(),
         };
+        let value = value.inspect_err(|_| parts.unfinished = key.raw)?;
         if let Err(fault) = parts.take(key, value, start, limits) {
             // Continue: the rest must be valid JSON too, and the id may follow.
             parts.fault.get_or_insert(fault);
@@ -181,6 +182,8 @@ struct Parts<'a> {
     result: Option<&'a str>,
     error: Option<&'a str>,
     fault: Option<ParseError>,
+    /// The member in whose value the scan failed.
+    unfinished: &'a str,
 }
 
 impl<'a> Parts<'a> {
@@ -248,8 +251,10 @@ impl<'a> Parts<'a> {
         if error.kind() == ParseErrorKind::Syntax {
             return Shape::Unknown;
         }
+        let is_outcome = matches!(self.unfinished, "result" | "error");
         match (&self.method, self.result.or(self.error)) {
             (None, Some(_)) => Shape::Response,
+            (None, None) if is_outcome => Shape::Response,
             (Some(_), None) if !self.id_seen && self.id.is_none() => Shape::Notification,
             _ => Shape::Unknown,
         }

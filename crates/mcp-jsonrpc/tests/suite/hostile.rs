@@ -195,3 +195,37 @@ fn the_head_of_a_too_long_message_gives_its_id_and_kind() {
     let cut = ParseError::too_long("{\"id\":1,\"method\":\"é".as_bytes(), 10, "");
     assert_eq!(cut.id(), Some(&RequestId::Number(1)));
 }
+
+#[test]
+fn a_response_above_a_limit_is_still_a_response() {
+    let limits = Limits::default().with_depth(8).with_nodes(64);
+    let deep = format!("{}{}", "[".repeat(9), "]".repeat(9));
+    let wide = format!("[{}0]", "0,".repeat(64));
+    for value in [&deep, &wide] {
+        for (text, id, response) in [
+            (
+                format!(r#"{{"id":1,"result":{{"a":{value}}}}}"#),
+                Some(1),
+                true,
+            ),
+            (
+                format!(r#"{{"result":{{"a":{value}}},"id":2}}"#),
+                Some(2),
+                true,
+            ),
+            (format!(r#"{{"id":3,"error":{value}}}"#), Some(3), true),
+            (
+                format!(r#"{{"id":4,"method":"m","params":{{"a":{value}}}}}"#),
+                Some(4),
+                false,
+            ),
+            (format!(r#"{{"id":5,"other":{value}}}"#), Some(5), false),
+        ] {
+            let error = parse(text.as_bytes(), &limits).unwrap_err();
+            assert_eq!(error.kind(), ParseErrorKind::Limit, "{text}");
+            assert_eq!(error.id(), id.map(RequestId::Number).as_ref(), "{text}");
+            assert_eq!(error.is_response(), response, "{text}");
+            assert_eq!(error.is_answerable(), !response, "{text}");
+        }
+    }
+}
