@@ -13,7 +13,8 @@ Exit codes: 0 success, 1 usage, 2 no connection, 3 protocol error, 4 error of th
 
 /// Inspects and calls MCP servers, and records their definitions in a lock file.
 ///
-/// A server is either a URL, the first word after the command, or a program and its arguments, after `--`.
+/// A server is a URL or the name of a configured server, as the first word after the command, or a program and its
+/// arguments, after `--`.
 #[derive(Debug, Parser)]
 #[command(name = "mcp", version, after_help = EXIT_CODES, max_term_width = 100)]
 pub(crate) struct Cli {
@@ -45,6 +46,9 @@ pub(crate) struct Options {
     /// A JSON file with answers to elicitations, instead of the terminal: an object, or a list of objects.
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) answer: Option<PathBuf>,
+    /// The file that configures servers by name. Default: mcp.json and the other files of this folder, and those of known hosts.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
     /// An environment variable for the program, NAME=VALUE or NAME; repeatable.
     #[arg(long, global = true, value_name = "NAME=VALUE")]
     pub(crate) env: Vec<String>,
@@ -96,7 +100,7 @@ impl FromStr for EraChoice {
 /// The words of a command, and the program of the server.
 #[derive(Debug, Args)]
 pub(crate) struct Words {
-    /// The URL of the server, unless a program follows `--`, and the words shown under Usage.
+    /// The URL or configured name of the server, unless a program follows `--`, and the words shown under Usage.
     #[arg(value_name = "WORD")]
     pub(crate) words: Vec<String>,
     /// The program of the server and its arguments.
@@ -107,7 +111,7 @@ pub(crate) struct Words {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Show what a server offers, with warnings.
-    #[command(override_usage = "mcp inspect URL\n       mcp inspect -- PROGRAM [ARG]...")]
+    #[command(override_usage = "mcp inspect SERVER\n       mcp inspect -- PROGRAM [ARG]...")]
     Inspect {
         #[command(flatten)]
         words: Words,
@@ -117,7 +121,7 @@ pub(crate) enum Command {
     },
     /// List tools, prompts, resources or templates; tools by default.
     #[command(
-        override_usage = "mcp list URL [tools|prompts|resources|templates]\n       mcp list [KIND] -- PROGRAM [ARG]..."
+        override_usage = "mcp list SERVER [tools|prompts|resources|templates]\n       mcp list [KIND] -- PROGRAM [ARG]..."
     )]
     List {
         #[command(flatten)]
@@ -128,7 +132,7 @@ pub(crate) enum Command {
     },
     /// Call a tool.
     #[command(
-        override_usage = "mcp call URL TOOL [ARGUMENT]...\n       mcp call TOOL [ARGUMENT]... -- PROGRAM [ARG]...",
+        override_usage = "mcp call SERVER TOOL [ARGUMENT]...\n       mcp call TOOL [ARGUMENT]... -- PROGRAM [ARG]...",
         after_help = "Arguments: name=text, converted to the type in the tool's schema; name=@FILE, the text of a file; name:=JSON; \
                       @FILE, an object with all arguments; - reads it from stdin."
     )]
@@ -141,7 +145,7 @@ pub(crate) enum Command {
     },
     /// Read a resource. Binary content is written as it is, unless stdout is a terminal.
     #[command(
-        override_usage = "mcp read URL RESOURCE\n       mcp read RESOURCE -- PROGRAM [ARG]..."
+        override_usage = "mcp read SERVER RESOURCE\n       mcp read RESOURCE -- PROGRAM [ARG]..."
     )]
     Read {
         #[command(flatten)]
@@ -149,7 +153,7 @@ pub(crate) enum Command {
     },
     /// Get a prompt.
     #[command(
-        override_usage = "mcp get URL PROMPT [name=text]...\n       mcp get PROMPT [name=text]... -- PROGRAM [ARG]..."
+        override_usage = "mcp get SERVER PROMPT [name=text]...\n       mcp get PROMPT [name=text]... -- PROGRAM [ARG]..."
     )]
     Get {
         #[command(flatten)]
@@ -157,7 +161,7 @@ pub(crate) enum Command {
     },
     /// Complete an argument of a prompt, or a variable of a resource template.
     #[command(
-        override_usage = "mcp complete URL REFERENCE ARGUMENT=START [name=text]...\n       mcp complete REFERENCE ARGUMENT=START [name=text]... -- PROGRAM [ARG]...",
+        override_usage = "mcp complete SERVER REFERENCE ARGUMENT=START [name=text]...\n       mcp complete REFERENCE ARGUMENT=START [name=text]... -- PROGRAM [ARG]...",
         after_help = "REFERENCE is the name of a prompt or the URI template of a resource. The arguments after the first one are \
                       those that are already known."
     )]
@@ -167,7 +171,7 @@ pub(crate) enum Command {
     },
     /// Print changes as lines of JSON until Ctrl-C: lists, the named resources, and log messages.
     #[command(
-        override_usage = "mcp watch URL [RESOURCE]...\n       mcp watch [RESOURCE]... -- PROGRAM [ARG]..."
+        override_usage = "mcp watch SERVER [RESOURCE]...\n       mcp watch [RESOURCE]... -- PROGRAM [ARG]..."
     )]
     Watch {
         #[command(flatten)]
@@ -175,7 +179,7 @@ pub(crate) enum Command {
     },
     /// Make a server available over HTTP or stdio, in all revisions.
     #[command(
-        override_usage = "mcp bridge URL [--listen ADDRESS | --stdio]\n       mcp bridge [--listen ADDRESS | --stdio] -- PROGRAM [ARG]...",
+        override_usage = "mcp bridge SERVER [--listen ADDRESS | --stdio]\n       mcp bridge [--listen ADDRESS | --stdio] -- PROGRAM [ARG]...",
         after_help = "The bridge translates between revisions: a program of 2025 can be used by clients of 2026-07-28, and the \
                       reverse. It prints its URL. With --public-url, clients need a bearer token: that of the variable \
                       MCP_BRIDGE_TOKEN, or a new one, which it prints."
@@ -206,14 +210,14 @@ pub(crate) enum Command {
         isolated: bool,
     },
     /// Find out why a server does not work.
-    #[command(override_usage = "mcp doctor URL\n       mcp doctor -- PROGRAM [ARG]...")]
+    #[command(override_usage = "mcp doctor SERVER\n       mcp doctor -- PROGRAM [ARG]...")]
     Doctor {
         #[command(flatten)]
         words: Words,
     },
     /// Write the definitions of a server to a lock file, or compare them with it.
     #[command(
-        override_usage = "mcp lock URL [--check]\n       mcp lock [--check] -- PROGRAM [ARG]..."
+        override_usage = "mcp lock SERVER [--check]\n       mcp lock [--check] -- PROGRAM [ARG]..."
     )]
     Lock {
         #[command(flatten)]
@@ -230,16 +234,16 @@ pub(crate) enum Command {
     },
     /// Sign in to a server with the browser, and store the tokens.
     Login {
-        /// The URL of the server.
-        url: String,
+        /// The URL or configured name of the server.
+        server: String,
         /// Print the address instead of opening the browser.
         #[arg(long)]
         no_browser: bool,
     },
     /// Remove the stored tokens of a server, and revoke them if the authorization server supports it.
     Logout {
-        /// The URL of the server.
-        url: String,
+        /// The URL or configured name of the server.
+        server: String,
     },
     /// Print the completions of a shell.
     Completions {

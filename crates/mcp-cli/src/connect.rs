@@ -13,7 +13,7 @@ use crate::args::Options;
 use crate::failure::{Code, Failure};
 use crate::login;
 use crate::output::say;
-use crate::target::Target;
+use crate::target::{HttpServer, Program, Server, Target};
 
 /// The longest time of a whole call, regardless of progress.
 const TOTAL: Duration = Duration::from_secs(24 * 3_600);
@@ -58,9 +58,9 @@ impl Connection {
             });
         }
         let builder = more(builder);
-        let client = match target {
-            Target::Program(words) => builder.connect(child(words, options)?).await,
-            Target::Url(url) => builder.connect(http(url.as_str(), options)?).await,
+        let client = match &target.server {
+            Server::Program(program) => builder.connect(child(program, options)?).await,
+            Server::Http(server) => builder.connect(http(server, options)?).await,
         };
         Ok(Self {
             client: client.map_err(|error| login::explain(target, error))?,
@@ -76,7 +76,7 @@ impl Connection {
     }
 }
 
-pub(crate) fn child(words: &[String], options: &Options) -> Result<ChildProcess, Failure> {
+pub(crate) fn child(program: &Program, options: &Options) -> Result<ChildProcess, Failure> {
     if !options.header.is_empty() {
         return Err(Failure::usage(
             "--header is only for URLs; use --env for a program",
@@ -86,9 +86,15 @@ pub(crate) fn child(words: &[String], options: &Options) -> Result<ChildProcess,
         true => Stderr::Inherit,
         false => Stderr::Capture,
     };
-    let mut child = ChildProcess::new(&words[0])
-        .args(&words[1..])
+    let mut child = ChildProcess::new(&program.command)
+        .args(&program.args)
         .stderr(stderr);
+    if let Some(folder) = &program.folder {
+        child = child.current_dir(folder);
+    }
+    for (name, value) in &program.env {
+        child = child.env(name, value);
+    }
     for variable in &options.env {
         child = match variable.split_once('=') {
             Some((name, value)) if !name.is_empty() => child.env(name, value),
@@ -104,26 +110,30 @@ pub(crate) fn child(words: &[String], options: &Options) -> Result<ChildProcess,
     Ok(child)
 }
 
-pub(crate) fn http(url: &str, options: &Options) -> Result<HttpTransport, Failure> {
+pub(crate) fn http(server: &HttpServer, options: &Options) -> Result<HttpTransport, Failure> {
     if !options.env.is_empty() {
         return Err(Failure::usage(
             "--env is only for programs; use --header for a URL",
         ));
     }
     let invalid = |error: mcp_client::TransportError| Failure::usage(error.to_string());
-    let mut transport = HttpTransport::new(url).map_err(invalid)?;
-    let mut has_authorization = false;
+    let mut transport = HttpTransport::new(server.url.as_str()).map_err(invalid)?;
+    let mut headers: Vec<(&str, &str)> = { server.headers.iter() }
+        .map(|(name, value)| (&**name, &**value))
+        .collect();
     for header in &options.header {
         let (name, value) = header.split_once(':').ok_or_else(|| {
             Failure::usage(format!("--header {header:?}: expected \"Name: value\""))
         })?;
-        has_authorization |= name.eq_ignore_ascii_case("authorization");
-        transport = transport
-            .header(name.trim(), value.trim())
-            .map_err(invalid)?;
+        headers.retain(|(other, _)| !other.eq_ignore_ascii_case(name.trim()));
+        headers.push((name.trim(), value.trim()));
     }
-    if !has_authorization {
-        transport = transport.authorize(login::stored(url)?);
+    let is_authorization = |(name, _): &(&str, &str)| name.eq_ignore_ascii_case("authorization");
+    if !headers.iter().any(is_authorization) {
+        transport = transport.authorize(login::stored(server.url.as_str())?);
+    }
+    for (name, value) in headers {
+        transport = transport.header(name, value).map_err(invalid)?;
     }
     Ok(transport)
 }

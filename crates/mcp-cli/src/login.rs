@@ -7,10 +7,12 @@ use mcp_auth::OAuth;
 use mcp_auth::client::{AuthorizationSession, Error, FileTokenStore, Loopback, UserAgent};
 use mcp_client::Error as ClientError;
 use mcp_protocol::BoxFuture;
+use url::Url;
 
+use crate::args::Options;
 use crate::failure::{Code, Failure};
 use crate::output::say;
-use crate::target::Target;
+use crate::target::{Server, Target};
 
 /// Overrides the file of the tokens.
 const TOKENS: &str = "MCP_TOKENS";
@@ -65,10 +67,12 @@ fn tokens() -> Result<PathBuf, Failure> {
 }
 
 /// Signs in and stores the tokens.
-pub(crate) async fn login(url: &str, opens_browser: bool) -> Result<Code, Failure> {
-    let Target::Url(url) = Target::url(url)? else {
-        return Err(Failure::usage("a program needs no sign-in"));
-    };
+pub(crate) async fn login(
+    server: &str,
+    opens_browser: bool,
+    options: &Options,
+) -> Result<Code, Failure> {
+    let url = url_of(server, options)?;
     let agent = Loopback::new(move |page| {
         let is_open = opens_browser && open(page);
         let what = if is_open {
@@ -84,11 +88,18 @@ pub(crate) async fn login(url: &str, opens_browser: bool) -> Result<Code, Failur
     Ok(Code::Success)
 }
 
+fn url_of(server: &str, options: &Options) -> Result<Url, Failure> {
+    match Target::named(server, options)?.server {
+        Server::Http(server) => Ok(server.url),
+        Server::Program(_) => Err(Failure::usage(format!(
+            "{server:?} is a program, which needs no sign-in"
+        ))),
+    }
+}
+
 /// Removes the tokens.
-pub(crate) async fn logout(url: &str) -> Result<Code, Failure> {
-    let Target::Url(url) = Target::url(url)? else {
-        return Err(Failure::usage("a program has no sign-in"));
-    };
+pub(crate) async fn logout(server: &str, options: &Options) -> Result<Code, Failure> {
+    let url = url_of(server, options)?;
     let auth = stored(url.as_str())?;
     let was_signed_in = auth.is_signed_in().await.map_err(|error| failed(&error))?;
     auth.sign_out().await.map_err(|error| failed(&error))?;
@@ -123,9 +134,9 @@ fn open(page: &str) -> bool {
 /// The failure to connect, with what to do about a missing sign-in.
 pub(crate) fn explain(target: &Target, error: ClientError) -> Failure {
     let failure = Failure::from(error);
-    match (failure.code, target) {
-        (Code::ActionRequired, Target::Url(url)) => {
-            failure.hint(format!("sign in with `mcp login {url}`"))
+    match (failure.code, &target.server) {
+        (Code::ActionRequired, Server::Http(server)) => {
+            failure.hint(format!("sign in with `mcp login {}`", server.url))
         }
         _ => failure,
     }

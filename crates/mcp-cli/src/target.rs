@@ -1,46 +1,104 @@
-//! The server of a command: a URL or a program.
+//! The server of a command: a URL, a program, or the name of a configured server.
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 
+use mcp_host::{Config, ConfigFormat, Launch, ServerConfig, Variables};
 use url::Url;
 
-use crate::args::Words;
+use crate::args::{Options, Words};
 use crate::failure::Failure;
+use crate::output::say;
 
 /// The server of a command.
 #[derive(Debug, Clone)]
-pub(crate) enum Target {
-    Url(Url),
-    /// A program and its arguments.
-    Program(Vec<String>),
+pub(crate) struct Target {
+    /// The name in lock files and messages: the configured one, the URL without user, password and query, or the command line.
+    pub(crate) name: String,
+    pub(crate) server: Server,
+}
+
+/// How to reach a server.
+#[derive(Debug, Clone)]
+pub(crate) enum Server {
+    Http(HttpServer),
+    Program(Program),
+}
+
+/// A server over HTTP.
+#[derive(Debug, Clone)]
+pub(crate) struct HttpServer {
+    pub(crate) url: Url,
+    /// The headers of the configuration.
+    pub(crate) headers: BTreeMap<String, String>,
+}
+
+/// A server that is started as a child process.
+#[derive(Debug, Clone)]
+pub(crate) struct Program {
+    pub(crate) command: String,
+    pub(crate) args: Vec<String>,
+    /// The environment variables of the configuration.
+    pub(crate) env: BTreeMap<String, String>,
+    /// The working directory of the configuration.
+    pub(crate) folder: Option<PathBuf>,
 }
 
 impl Target {
     /// Takes the server out of the words: the program if there is one, else the first word.
-    pub(crate) fn take(words: Words) -> Result<(Self, Vec<String>), Failure> {
+    pub(crate) fn take(words: Words, options: &Options) -> Result<(Self, Vec<String>), Failure> {
         let Words { mut words, program } = words;
-        if !program.is_empty() {
-            return Ok((Self::Program(program), words));
+        if let [command, args @ ..] = &program[..] {
+            let server = Server::Program(Program {
+                command: command.clone(),
+                args: args.to_vec(),
+                env: BTreeMap::new(),
+                folder: None,
+            });
+            let name = program.join(" ");
+            return Ok((Self { name, server }, words));
         }
         if words.is_empty() {
             return Err(Failure::usage(
-                "no server: give a URL first, or a program after `--`",
+                "no server: give a URL or the name of a configured server first, or a program after `--`",
             ));
         }
-        Ok((Self::url(&words.remove(0))?, words))
+        let target = Self::named(&words.remove(0), options)?;
+        Ok((target, words))
     }
 
-    pub(crate) fn url(text: &str) -> Result<Self, Failure> {
-        if !is_url(text) {
-            return Err(Failure::usage(format!(
-                "{text:?} is not the URL of a server, such as https://example.com/mcp; a program follows `--`, as in \
-                 `mcp list -- {text}`"
-            )));
+    /// Reads a URL or finds a configured server.
+    pub(crate) fn named(word: &str, options: &Options) -> Result<Self, Failure> {
+        if !is_url(word) {
+            return configured(word, options);
         }
-        let url =
-            Url::parse(text).map_err(|error| Failure::usage(format!("URL {text:?}: {error}")))?;
-        Ok(Self::Url(url))
+        let url = url(word)?;
+        let (name, headers) = (shown(&url), BTreeMap::new());
+        let server = Server::Http(HttpServer { url, headers });
+        Ok(Self { name, server })
     }
+}
+
+/// The URL without user, password, query and fragment.
+fn shown(url: &Url) -> String {
+    let mut url = url.clone();
+    // These fail only for URLs that cannot have a user.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.set_query(None);
+    url.set_fragment(None);
+    url.into()
+}
+
+/// Reads a URL with scheme `http` or `https`.
+fn url(text: &str) -> Result<Url, Failure> {
+    if !is_url(text) {
+        return Err(Failure::usage(format!(
+            "{text:?} is not the URL of a server, such as https://example.com/mcp"
+        )));
+    }
+    Url::parse(text).map_err(|error| Failure::usage(format!("URL {text:?}: {error}")))
 }
 
 fn is_url(word: &str) -> bool {
@@ -48,20 +106,73 @@ fn is_url(word: &str) -> bool {
     lower.starts_with("http://") || lower.starts_with("https://")
 }
 
-/// The URL without user, password and query, or the program with its arguments: the name in lock files and messages.
+/// Finds a server in the file of `--config`, else in the files of this folder and of known hosts.
+fn configured(name: &str, options: &Options) -> Result<Target, Failure> {
+    let folder = std::env::current_dir().unwrap_or_default();
+    let config = match &options.config {
+        Some(file) => Config::read(file, ConfigFormat::of_path(file))
+            .map_err(|error| Failure::usage(error.to_string()))?,
+        None => Config::discover(&folder),
+    };
+    if let Some((_, error)) = config.errors().find(|(other, _)| *other == name) {
+        return Err(Failure::usage(error.to_string()));
+    }
+    let Some((_, server)) = config.servers().find(|(other, _)| *other == name) else {
+        let names: Vec<&str> = config.servers().map(|(name, _)| name).collect();
+        let known = match &names[..] {
+            [] => "there are none".to_owned(),
+            names => names.join(", "),
+        };
+        for warning in config.warnings() {
+            say(&format!("note: {warning}"));
+        }
+        return Err(Failure::usage(format!(
+            "{name:?} is neither a URL nor a configured server ({known}); a program follows `--`, as in `mcp list -- {name}`"
+        )));
+    };
+    let variables = Variables::new().with_workspace(folder);
+    let server = read(server, &variables)
+        .map_err(|failure| Failure::usage(format!("server {name:?}: {failure}")))?;
+    let name = name.to_owned();
+    Ok(Target { name, server })
+}
+
+/// Reads the configuration of a server, and shows what it is: a folder from elsewhere can name any program.
+fn read(config: &ServerConfig, variables: &Variables) -> Result<Server, Failure> {
+    if let Launch::Stdio { command, args, .. } = &config.launch {
+        // Before variables are replaced, which may be secrets.
+        say(&format!("starts {command} {}", args.join(" ")));
+    }
+    let resolved = config.resolve(variables);
+    match resolved
+        .map_err(|error| Failure::usage(error.to_string()))?
+        .launch
+    {
+        Launch::Stdio {
+            command,
+            args,
+            env,
+            cwd,
+            ..
+        } => Ok(Server::Program(Program {
+            command,
+            args,
+            env,
+            folder: cwd.map(PathBuf::from),
+        })),
+        Launch::Http {
+            url: text, headers, ..
+        } => {
+            let url = url(&text)?;
+            say(&format!("connects to {}", shown(&url)));
+            Ok(Server::Http(HttpServer { url, headers }))
+        }
+        _ => Err(Failure::usage("this kind of server is not supported")),
+    }
+}
+
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Url(url) => {
-                let mut url = url.clone();
-                // These fail only for URLs that cannot have a user.
-                let _ = url.set_username("");
-                let _ = url.set_password(None);
-                url.set_query(None);
-                url.set_fragment(None);
-                f.write_str(url.as_str())
-            }
-            Self::Program(words) => f.write_str(&words.join(" ")),
-        }
+        f.write_str(&self.name)
     }
 }

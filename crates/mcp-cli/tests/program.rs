@@ -128,6 +128,88 @@ fn exit_codes_and_outputs_say_what_happened() {
 }
 
 #[test]
+fn a_configured_server_is_used_by_its_name() {
+    let folder = folder("configured");
+    let write = |file: &str, value: Value| {
+        std::fs::write(folder.join(file), value.to_string()).unwrap();
+    };
+    let server =
+        json!({ "command": "${CALC}", "args": ["--key", "${KEY:-secret}"], "env": { "A": "b" } });
+    let servers = json!({
+        "calc": server, "unset": { "command": "${NO_SUCH_VARIABLE}" }, "web": { "type": "http", "url": "http://127.0.0.1:1/mcp?key=x" }
+    });
+    write("mcp.json", json!({ "mcpServers": servers }));
+    write(
+        "other.json",
+        json!({ "mcpServers": { "calc": { "command": "no-such-program" } } }),
+    );
+    for (words, code, out, err) in [
+        (
+            &["call", "calc", "add", "a=2", "b=3"][..],
+            0,
+            "5\n",
+            "starts ${CALC} --key ${KEY:-secret}\n",
+        ),
+        (
+            &["list", "calc", "tools"],
+            0,
+            "add  Adds two numbers.\n",
+            "",
+        ),
+        (
+            &["lock", "calc", "--check", "--file", "none.lock"],
+            1,
+            "",
+            "none.lock",
+        ),
+        (
+            &["list", "clac"],
+            1,
+            "",
+            "neither a URL nor a configured server (calc, unset, web)",
+        ),
+        (&["list", "unset"], 1, "", "NO_SUCH_VARIABLE"),
+        (
+            &["list", "web"],
+            2,
+            "",
+            "connects to http://127.0.0.1:1/mcp\n",
+        ),
+        (&["login", "calc"], 1, "", "needs no sign-in"),
+        (
+            &["list", "calc", "--config", "other.json"],
+            2,
+            "",
+            "no-such-program",
+        ),
+        (
+            &["list", "calc", "--config", "missing.json"],
+            1,
+            "",
+            "missing.json",
+        ),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_mcp"))
+            .args(words)
+            .current_dir(&folder)
+            .env("HOME", &folder)
+            .env("CALC", calc())
+            .env("MCP_TOKENS", folder.join("tokens.json"))
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let (found, problem) = (stdout(&output), stderr(&output));
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{words:?}: {found}{problem}"
+        );
+        assert!(found.contains(out), "{words:?}: {found}");
+        assert!(problem.contains(err), "{words:?}: {problem}");
+    }
+}
+
+#[test]
 fn json_is_the_whole_result() {
     let calc = calc();
     let read = |words: &[&str]| -> Value {

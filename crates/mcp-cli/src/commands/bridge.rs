@@ -14,7 +14,7 @@ use crate::connect;
 use crate::failure::{Code, Failure};
 use crate::login;
 use crate::output::{self, say};
-use crate::target::Target;
+use crate::target::{Server, Target};
 
 /// The variable with the bearer token.
 const TOKEN: &str = "MCP_BRIDGE_TOKEN";
@@ -33,7 +33,7 @@ pub(super) async fn run(
     settings: Settings,
     options: &Options,
 ) -> Result<Code, Failure> {
-    let (target, rest) = Target::take(words)?;
+    let (target, rest) = Target::take(words, options)?;
     if let Some(word) = rest.first() {
         return Err(Failure::usage(format!("unexpected word {word:?}")));
     }
@@ -70,21 +70,21 @@ async fn connect(
 ) -> Result<Proxy, Failure> {
     let (revision, negotiation) = options.era.policy();
     let name = target.to_string();
-    let upstream = match target {
-        Target::Program(words) => {
+    let upstream = match &target.server {
+        Server::Program(program) => {
             // Wrong options are reported before the first connection; each one has its own process.
-            drop(connect::child(words, options)?);
-            let (words, options) = (words.clone(), options.clone());
+            drop(connect::child(program, options)?);
+            let (program, options) = (program.clone(), options.clone());
             Upstream::new(name, move |_: &StderrLog| {
-                connect::child(&words, &options)
+                connect::child(&program, &options)
                     .map_err(|failure| mcp_client::TransportError::new(failure.to_string()))
             })
         }
-        Target::Url(url) => {
-            drop(connect::http(url.as_str(), options)?);
-            let (url, options) = (url.clone(), options.clone());
+        Server::Http(server) => {
+            drop(connect::http(server, options)?);
+            let (server, options) = (server.clone(), options.clone());
             Upstream::new(name, move |_: &StderrLog| {
-                connect::http(url.as_str(), &options)
+                connect::http(&server, &options)
                     .map_err(|failure| mcp_client::TransportError::new(failure.to_string()))
             })
         }

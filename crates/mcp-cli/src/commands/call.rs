@@ -13,7 +13,7 @@ use crate::output::{self, clean};
 use crate::target::Target;
 
 pub(super) async fn run(words: Words, as_task: bool, options: &Options) -> Result<Code, Failure> {
-    let (target, words) = Target::take(words)?;
+    let (target, words) = Target::take(words, options)?;
     let Some((name, words)) = words.split_first() else {
         return Err(Failure::usage(
             "no tool: give its name, and its arguments after it",

@@ -15,7 +15,7 @@ use crate::output;
 use crate::target::Target;
 
 pub(super) async fn read(words: Words, options: &Options) -> Result<Code, Failure> {
-    let (target, words) = Target::take(words)?;
+    let (target, words) = Target::take(words, options)?;
     let [uri] = &words[..] else {
         return Err(Failure::usage("expected the URI of one resource"));
     };
@@ -52,7 +52,7 @@ pub(super) async fn read(words: Words, options: &Options) -> Result<Code, Failur
 }
 
 pub(super) async fn get(words: Words, options: &Options) -> Result<Code, Failure> {
-    let (target, words) = Target::take(words)?;
+    let (target, words) = Target::take(words, options)?;
     let Some((name, words)) = words.split_first() else {
         return Err(Failure::usage(
             "no prompt: give its name, and its arguments after it",
@@ -70,7 +70,7 @@ pub(super) async fn get(words: Words, options: &Options) -> Result<Code, Failure
 }
 
 pub(super) async fn complete(words: Words, options: &Options) -> Result<Code, Failure> {
-    let (target, words) = Target::take(words)?;
+    let (target, words) = Target::take(words, options)?;
     let [reference, argument, known @ ..] = &words[..] else {
         return Err(Failure::usage(
             "expected a prompt or URI template, and argument=start",

@@ -11,29 +11,29 @@ use crate::args::{Options, Words};
 use crate::connect::Connection;
 use crate::failure::{Code, Failure};
 use crate::output;
-use crate::target::Target;
+use crate::target::{Server, Target};
 
 /// Timeout of the DNS lookup, and of the TCP connection.
 const NETWORK: Duration = Duration::from_secs(10);
 
 pub(super) async fn run(words: Words, options: &Options) -> Result<Code, Failure> {
-    let (target, rest) = Target::take(words)?;
+    let (target, rest) = Target::take(words, options)?;
     if let Some(word) = rest.first() {
         return Err(Failure::usage(format!(
             "unexpected argument {word:?}; this command takes only a server"
         )));
     }
-    match &target {
-        Target::Url(url) => network(url).await?,
-        Target::Program(words) => program(&words[0])?,
+    match &target.server {
+        Server::Http(server) => network(&server.url).await?,
+        Server::Program(child) => program(&child.command)?,
     }
     let start = Instant::now();
     let connection = match Connection::open(&target, options).await {
         Ok(connection) => connection,
         Err(failure) => {
             report(false, "connection", &failure.to_string())?;
-            if let Target::Url(url) = &target {
-                authorization(url).await?;
+            if let Server::Http(server) = &target.server {
+                authorization(&server.url).await?;
             }
             return Err(failure);
         }

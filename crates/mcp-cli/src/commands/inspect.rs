@@ -72,7 +72,7 @@ impl Offer {
 }
 
 pub(super) async fn run(words: Words, revisions: bool, options: &Options) -> Result<Code, Failure> {
-    let (target, rest) = Target::take(words)?;
+    let (target, rest) = Target::take(words, options)?;
     if let Some(word) = rest.first() {
         return Err(Failure::usage(format!(
             "unexpected argument {word:?}; this command takes only a server"

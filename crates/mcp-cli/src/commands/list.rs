@@ -23,7 +23,7 @@ pub(super) async fn run(
     let kind = at
         .map(|at| words.words.remove(at))
         .and_then(|word| ListKind::from_str(&word, false).ok());
-    let (target, rest) = Target::take(words)?;
+    let (target, rest) = Target::take(words, options)?;
     if let Some(word) = rest.first() {
         let text = format!(
             "{word:?}: unexpected argument; this command takes tools, prompts, resources or templates, and a server"

@@ -53,8 +53,8 @@ pub(crate) async fn run(cli: Cli) -> Result<Code, Failure> {
             let mode = lock::Mode { check, github };
             lock::run(words, mode, &file, &options).await
         }
-        Command::Login { url, no_browser } => login::login(&url, !no_browser).await,
-        Command::Logout { url } => login::logout(&url).await,
+        Command::Login { server, no_browser } => login::login(&server, !no_browser, &options).await,
+        Command::Logout { server } => login::logout(&server, &options).await,
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "mcp", &mut text);

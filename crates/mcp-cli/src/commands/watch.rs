@@ -14,7 +14,7 @@ use crate::target::Target;
 const WAITING: usize = 1_024;
 
 pub(super) async fn run(words: Words, options: &Options) -> Result<Code, Failure> {
-    let (target, uris) = Target::take(words)?;
+    let (target, uris) = Target::take(words, options)?;
     let (events, mut waiting) = mpsc::channel::<Value>(WAITING);
     let (changes, logs) = (events.clone(), events.clone());
     let send = |events: &mpsc::Sender<Value>, event: Value| {

@@ -107,7 +107,7 @@ pub(crate) async fn run(
     path: &Path,
     options: &Options,
 ) -> Result<Code, Failure> {
-    let (target, rest) = Target::take(words)?;
+    let (target, rest) = Target::take(words, options)?;
     if let Some(word) = rest.first() {
         return Err(Failure::usage(format!(
             "unexpected argument {word:?}; this command takes only a server"

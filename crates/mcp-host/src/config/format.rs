@@ -1,6 +1,7 @@
 //! The file formats of other hosts, translated to one shape.
 
 use std::fmt::Display;
+use std::path::Path;
 
 use serde_json::{Map, Value};
 
@@ -23,6 +24,19 @@ pub enum ConfigFormat {
 }
 
 impl ConfigFormat {
+    /// Returns the format of a file with this path: that of Codex for `.toml`, of VS Code for a file in `.vscode`, of Gemini CLI
+    /// for a file in `.gemini`, else [`Standard`](Self::Standard).
+    pub fn of_path(path: impl AsRef<Path>) -> Self {
+        let path = path.as_ref();
+        let folder = path.parent().and_then(Path::file_name);
+        match (path.extension(), folder) {
+            (Some(extension), _) if extension == "toml" => Self::Codex,
+            (_, Some(folder)) if folder == ".vscode" => Self::VsCode,
+            (_, Some(folder)) if folder == ".gemini" => Self::Gemini,
+            _ => Self::Standard,
+        }
+    }
+
     /// Returns the servers of a file in their common shape; `None` if the file has no such list.
     pub(super) fn servers(self, text: &str) -> Result<Option<Map<String, Value>>, ConfigError> {
         let root = match self {
