@@ -249,7 +249,7 @@ async fn a_response_above_a_limit_ends_its_call_at_once() {
     let call = calling(&client, "echo");
     let id = wire.expect("tools/call").await["id"].clone();
     let deep = format!("{}{}", "[".repeat(600), "]".repeat(600));
-    let start = Instant::now();
+    let start = tokio::time::Instant::now();
     wire.raw(format!(
         r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":{deep}}}}}"#
     ))

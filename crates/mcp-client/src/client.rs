@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use mcp_jsonrpc::ErrorCode;
-use mcp_protocol::{Closed, Connection, Delivery, Deviation, Revision, Tolerance, downgrade};
+use mcp_jsonrpc::{ErrorCode, RawJson};
+use mcp_protocol::{
+    Closed, Connection, Delivery, Deviation, MethodName, Revision, Tolerance, downgrade,
+};
 use mcp_types::v2026_07_28::SubscriptionFilter;
 use mcp_types::{
     CompleteRequest, CompleteRequestParams, CompletionArgument, CompletionContext,
@@ -20,11 +22,12 @@ use serde_json::Value;
 
 use crate::builder::ClientBuilder;
 use crate::call::tool::{ToolCall, ToolRoundTrip};
-use crate::call::{Call, lists};
+use crate::call::{Call, exchange, lists};
 use crate::connect::keep_alive::{self, KeepAlive};
 use crate::connect::negotiation::KnownVersion;
 use crate::error::Error;
 use crate::inbound::roots;
+use crate::request;
 use crate::shared::Shared;
 use crate::subscriptions::Subscription;
 use crate::tasks::{TaskHandle, TaskRef};
@@ -101,16 +104,48 @@ impl Client {
         Call::new(&self.0, params)
     }
 
+    /// Sends a request whose method is known only at run time, and returns the result as the server wrote it: unknown members
+    /// and the text of numbers are kept. The timeouts of the client apply, and input requests of the server are answered
+    /// by the handlers.
+    ///
+    /// # Errors
+    /// The errors of every call; and [`Error::Invalid`] if `params` are neither an object nor null.
+    ///
+    /// # Cancel safety
+    /// Dropping the future cancels the request.
+    pub async fn request_raw(
+        &self,
+        method: impl Into<MethodName>,
+        params: Value,
+    ) -> Result<RawJson, Error> {
+        let method = method.into();
+        let params = match params {
+            Value::Null => None,
+            Value::Object(_) => Some(params),
+            _ => return Err(not_an_object(&method)),
+        };
+        let mut request = request::Request::new(method, params);
+        Ok(exchange::run(&self.0, &mut request).await?.raw)
+    }
+
     /// Sends a notification, usually one that is not part of the protocol.
     ///
     /// # Errors
     /// The connection has ended, or the params cannot be written as a JSON object.
     pub fn notify<N: Notification>(&self, params: &N::Params) -> Result<(), Error> {
+        let params = serde_json::to_value(params)
+            .map_err(|error| Error::invalid(format!("{}: {error}", N::METHOD)))?;
+        self.notify_raw(N::METHOD, params)
+    }
+
+    /// Sends a notification whose method is known only at run time.
+    ///
+    /// # Errors
+    /// The connection has ended, or the params are not a JSON object.
+    pub fn notify_raw(&self, method: &str, params: Value) -> Result<(), Error> {
         let shared = &self.0;
-        let invalid = |problem: String| Error::invalid(format!("{}: {problem}", N::METHOD));
-        let params = serde_json::to_value(params).map_err(|error| invalid(error.to_string()))?;
         let Value::Object(params) = params else {
-            return Err(invalid("the params must be a JSON object".to_owned()));
+            return Err(not_an_object(method));
         };
         let params = match &shared.agreed.meta {
             Some(meta) => meta.write(&params, None, &[]),
@@ -118,7 +153,7 @@ impl Client {
         };
         shared
             .link
-            .notify(N::METHOD, Some(&params), Delivery::Always)
+            .notify(method, Some(&params), Delivery::Always)
             .map_err(Error::Closed)
     }
 
@@ -335,6 +370,10 @@ impl Client {
     pub async fn closed(&self) -> Closed {
         self.0.connection.closed().await
     }
+}
+
+fn not_an_object(method: &str) -> Error {
+    Error::invalid(format!("{method}: the params must be a JSON object"))
 }
 
 impl fmt::Debug for Client {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mcp_jsonrpc::{DecodeError, ErrorCode, ErrorObject, ParseError, ParseErrorKind};
 use mcp_protocol::gate::Unsupported;
-use mcp_protocol::{CallError, Closed, TransportError};
+use mcp_protocol::{CallError, Closed, MethodName, TransportError};
 use mcp_schema::Violation;
 use mcp_types::{ElicitRequestUrlParams, UrlElicitationRequired};
 
@@ -41,7 +41,7 @@ pub enum Error {
     #[non_exhaustive]
     Timeout {
         /// The method of the call.
-        method: &'static str,
+        method: MethodName,
         /// The setting that was exceeded, as in `Timeouts::idle`.
         setting: &'static str,
         /// The value of the setting.
@@ -51,7 +51,7 @@ pub enum Error {
     #[non_exhaustive]
     Unsupported {
         /// The method of the call.
-        method: &'static str,
+        method: MethodName,
         /// The missing capability or revision.
         missing: Unsupported,
     },
@@ -67,7 +67,7 @@ pub enum Error {
     #[non_exhaustive]
     InvalidResult {
         /// The method of the call.
-        method: &'static str,
+        method: MethodName,
         /// Where and how it does not match.
         problem: DecodeError,
     },
@@ -75,7 +75,7 @@ pub enum Error {
     #[non_exhaustive]
     UnknownResult {
         /// The method of the call.
-        method: &'static str,
+        method: MethodName,
         /// The type of the result.
         kind: String,
     },
@@ -84,7 +84,7 @@ pub enum Error {
     #[non_exhaustive]
     InputFailed {
         /// The method of the call.
-        method: &'static str,
+        method: MethodName,
         /// The key of the input request.
         request: String,
         /// The reason.
@@ -94,7 +94,7 @@ pub enum Error {
     #[non_exhaustive]
     TooManyRoundTrips {
         /// The method of the call.
-        method: &'static str,
+        method: MethodName,
         /// The number of round trips, the limit of
         /// [`ClientBuilder::max_round_trips`](crate::ClientBuilder::max_round_trips).
         limit: u32,
@@ -339,7 +339,7 @@ mod tests {
     #[test]
     fn only_failures_that_may_end_are_retryable() {
         let timeout = || Error::Timeout {
-            method: "tools/call",
+            method: "tools/call".into(),
             setting: "Timeouts::idle",
             after: Duration::from_secs(60),
         };

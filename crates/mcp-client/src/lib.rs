@@ -55,11 +55,11 @@ pub use error::Error;
 pub use inbound::handlers::{ChangedList, ElicitForm, ElicitUrl, Sample};
 pub use inbound::roots::InvalidRoot;
 pub use inbound::tasks::TaskLimits;
-pub use mcp_jsonrpc::{DecodeError, ErrorCode, ErrorObject, ParseError};
+pub use mcp_jsonrpc::{DecodeError, ErrorCode, ErrorObject, ParseError, RawJson};
 pub use mcp_protocol::gate::Unsupported;
 pub use mcp_protocol::{
-    Closed, Deviation, Revision, Strictness, Timeouts, Tolerance, Transport, TransportError,
-    middleware,
+    Closed, Deviation, MethodName, Revision, Strictness, Timeouts, Tolerance, Transport,
+    TransportError, middleware,
 };
 pub use mcp_schema::Violation;
 /// The types of the protocol: crate `mcp-types`.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_jsonrpc::{ErrorObject, RawJson, members};
-use mcp_protocol::Timeouts;
+use mcp_protocol::{MethodName, Timeouts};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use crate::call::progress::{Callback, ProgressEntry};
 
 /// A request: method, params and options.
 pub(crate) struct Request {
-    pub(crate) method: &'static str,
+    pub(crate) method: MethodName,
     pub(crate) params: Option<Value>,
     pub(crate) options: RequestOptions,
     /// HTTP headers that repeat arguments.
@@ -40,9 +40,9 @@ pub(crate) struct Outcome {
 }
 
 impl Request {
-    pub(crate) fn new(method: &'static str, params: Option<Value>) -> Self {
+    pub(crate) fn new(method: impl Into<MethodName>, params: Option<Value>) -> Self {
         Self {
-            method,
+            method: method.into(),
             params,
             options: RequestOptions::default(),
             headers: Vec::new(),
@@ -79,14 +79,14 @@ pub(crate) fn decode_params<T: DeserializeOwned>(params: Option<&str>) -> Result
 
 /// Waits for a response, up to `limit`, which is the idle timeout of the client or less.
 pub(crate) async fn within_idle<T>(
-    method: &'static str,
+    method: &str,
     limit: Duration,
     response: impl Future<Output = T>,
 ) -> Result<T, Error> {
     let setting = "Timeouts::idle";
     let response = tokio::time::timeout(limit, response).await;
     response.map_err(|_| Error::Timeout {
-        method,
+        method: method.to_owned().into(),
         setting,
         after: limit,
     })
@@ -96,7 +96,9 @@ pub(crate) async fn within_idle<T>(
 ///
 /// # Errors
 /// [`Error::InvalidResult`] if the text does not have the shape of `T`.
-pub(crate) fn decode<T: DeserializeOwned>(method: &'static str, raw: &RawJson) -> Result<T, Error> {
-    raw.decode()
-        .map_err(|problem| Error::InvalidResult { method, problem })
+pub(crate) fn decode<T: DeserializeOwned>(method: &str, raw: &RawJson) -> Result<T, Error> {
+    raw.decode().map_err(|problem| Error::InvalidResult {
+        method: method.to_owned().into(),
+        problem,
+    })
 }

@@ -49,7 +49,7 @@ impl OpenStream for Shared {
         extras.id = Some(id);
         let params = meta.write(&params, None, &[]);
         let method = method::SUBSCRIPTIONS_LISTEN;
-        let call = self.link.request_with(method, Some(params), extras);
+        let call = self.link.request_with(method.into(), Some(params), extras);
         Some((call, self.timeouts.idle))
     }
 }

@@ -20,14 +20,17 @@ const DECORATIONS: [&str; 5] = ["icons", "annotations", "title", "websiteUrl", "
 /// # Errors
 /// [`Error::InvalidResult`] with the problem of the result as it was received.
 pub(crate) fn decode<T: DeserializeOwned>(
-    method: &'static str,
+    method: &str,
     raw: &RawJson,
     tolerance: &Tolerance,
 ) -> Result<T, Error> {
     raw.decode().or_else(|problem| {
         let repaired = repair(method, raw, &problem, tolerance);
         let result = repaired.and_then(|value| serde_json::from_value(value).ok());
-        result.ok_or(Error::InvalidResult { method, problem })
+        result.ok_or_else(|| Error::InvalidResult {
+            method: method.to_owned().into(),
+            problem,
+        })
     })
 }
 

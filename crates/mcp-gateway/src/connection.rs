@@ -9,8 +9,8 @@ use mcp_jsonrpc::{ErrorObject, Notification, ParseError, Request};
 use mcp_protocol::http_headers;
 use mcp_protocol::middleware::Discarded;
 use mcp_protocol::{
-    BoxFuture, Call, CallError, Closed, Connection, Exchange, Extras, Inbound, Link, Reply,
-    StatelessRequest, Transport, gate,
+    BoxFuture, Call, CallError, Closed, Connection, Exchange, Extras, Inbound, Link, MethodName,
+    Reply, StatelessRequest, Transport, gate,
 };
 use mcp_types::{ClientCapabilities, Implementation, LoggingLevel, method};
 use tokio::sync::{OwnedSemaphorePermit, watch};
@@ -104,7 +104,7 @@ impl UpstreamConnection {
     /// Creates a request, which is sent when it is first polled. Dropping it cancels it at the server.
     pub(crate) fn send(
         &self,
-        method: &'static str,
+        method: &MethodName,
         params: Option<String>,
         name: Option<String>,
         headers: Vec<(String, String)>,
@@ -115,7 +115,7 @@ impl UpstreamConnection {
             extras.stateless = Some(StatelessRequest::new(revision, name));
         }
         self.link
-            .request_with(method, params.map(String::into_bytes), extras)
+            .request_with(method.clone(), params.map(String::into_bytes), extras)
     }
 
     /// Returns the value of the `Mcp-Name` header for a request with these params.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_jsonrpc::{ErrorObject, RawJson, decode, members};
-use mcp_protocol::{BoxFuture, Outcome, Principal};
+use mcp_protocol::{BoxFuture, MethodName, Outcome, Principal};
 use mcp_types::method;
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
@@ -46,7 +46,7 @@ impl Drop for ParkedCall {
 
 /// A running call of a stateless client.
 pub(crate) struct ParkableCall {
-    pub(crate) method: &'static str,
+    pub(crate) method: MethodName,
     /// The params of the request that started the call.
     pub(crate) params: Option<RawJson>,
     pub(crate) caller: Arc<Caller>,
@@ -175,7 +175,7 @@ impl ParkedCalls {
         }
         let mut found = parked.remove(state).ok_or_else(unknown_state)?;
         let empty = ParkableCall {
-            method: found.call.method,
+            method: found.call.method.clone(),
             params: None,
             caller: Arc::clone(&found.call.caller),
             server_requests: ParkableCall::channel().1,

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use mcp_client::Error;
 use mcp_jsonrpc::{ErrorObject, Notification, RawJson, Request, decode};
 use mcp_protocol::http_headers::HeaderParams;
-use mcp_protocol::{Payload, Reply, RequestContext, ServerFacts, Service, Session, gate};
+use mcp_protocol::{
+    MethodName, Payload, Reply, RequestContext, ServerFacts, Service, Session, gate,
+};
 use mcp_types::{SetLevelRequestParams, SubscribeRequestParams, method, v2026_07_28};
 use serde::de::DeserializeOwned;
 
@@ -51,6 +53,9 @@ impl Proxy {
     }
 }
 
+/// Maximum length of the name of a method that is not part of the protocol, in bytes.
+const MAX_METHOD_NAME: usize = 256;
+
 impl fmt::Debug for Proxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Proxy").field(&self.0.upstream).finish()
@@ -68,20 +73,21 @@ impl Service for Proxy {
 
     fn request(&self, request: &Request<'_>, context: RequestContext) -> Reply {
         let core = &self.0;
-        let Some(name) = gate::core_method(&request.method) else {
-            return Reply::error(ErrorObject::method_not_found(&request.method));
+        let name = match gate::core_method(&request.method) {
+            Some(name) => MethodName::Borrowed(name),
+            None => MethodName::Owned((*request.method).to_owned()),
         };
         let params = request.params;
-        let served = match name {
+        let served = match &*name {
             method::SUBSCRIPTIONS_LISTEN => self.start_listening(params, context),
             method::LOGGING_SET_LEVEL
             | method::RESOURCES_SUBSCRIBE
             | method::RESOURCES_UNSUBSCRIBE
                 if core.shared.known().revision.is_stateless() =>
             {
-                self.set_in_session(name, params, &context)
+                self.set_in_session(&name, params, &context)
             }
-            name => {
+            _ => {
                 let params = params.map(RawJson::copy);
                 let core = Arc::clone(core);
                 Ok(Reply::Pending(Box::pin(
@@ -90,6 +96,11 @@ impl Service for Proxy {
             }
         };
         served.unwrap_or_else(Reply::error)
+    }
+
+    /// Methods that the protocol does not have are passed on; the server knows which ones it has.
+    fn has_method(&self, name: &str) -> bool {
+        name.len() <= MAX_METHOD_NAME && !gate::is_core_method(name)
     }
 
     fn notification(&self, notification: &Notification<'_>, session: &Arc<Session>) {

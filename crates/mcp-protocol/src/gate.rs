@@ -3,6 +3,7 @@
 //! Both sides check before they send, and a server checks again before it handles a request.
 //! Specification: lifecycle, capability negotiation and operation.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use mcp_types::v2026_07_28::TASKS_EXTENSION;
@@ -19,7 +20,7 @@ pub enum Unsupported {
     /// The negotiated revision does not have the feature.
     Revision {
         /// The feature.
-        what: &'static str,
+        what: Cow<'static, str>,
         /// The negotiated revision.
         revision: &'static str,
     },
@@ -47,7 +48,7 @@ pub(crate) fn known(
         return Ok(());
     }
     Err(Unsupported::Revision {
-        what,
+        what: what.into(),
         revision: rules.name,
     })
 }

@@ -54,8 +54,8 @@ pub use origin::{Caller, Grant, Network, Principal, RequestOrigin, TransportFact
 pub use revision::{Revision, Rules, UnknownRevision};
 pub use seam::{
     Answer, BoxFuture, Call, CallError, Closed, Connection, Delivery, Extras, Inbound, IntoService,
-    InvalidServer, Link, Outcome, Payload, Reply, SentId, ServerFacts, Service, SharedText,
-    StatelessRequest, Transport, TransportError, WriteJson,
+    InvalidServer, Link, MethodName, Outcome, Payload, Reply, SentId, ServerFacts, Service,
+    SharedText, StatelessRequest, Transport, TransportError, WriteJson,
 };
 pub use session::{ServerSession, Session};
 pub use tolerance::{Deviation, Strictness, Tolerance};

@@ -42,8 +42,8 @@ use mcp_jsonrpc::{
     write_notification, write_request,
 };
 use mcp_protocol::{
-    Call, Closed, Delivery, Exchange, Extras, Inbound as _, IntoService, Link, Principal, Reply,
-    RequestOrigin, Revision, Running, ServerSession, guarded,
+    Call, Closed, Delivery, Exchange, Extras, Inbound as _, IntoService, Link, MethodName,
+    Principal, Reply, RequestOrigin, Revision, Running, ServerSession, guarded,
 };
 use mcp_types::{
     CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, CallToolResult, CompleteResult, GetPromptResult,
@@ -416,9 +416,9 @@ impl Link for TestLink {
         Ok(())
     }
 
-    fn request_with(&self, method: &'static str, params: Option<Vec<u8>>, _: Extras) -> Call {
+    fn request_with(&self, method: MethodName, params: Option<Vec<u8>>, _: Extras) -> Call {
         let params = params.and_then(|text| serde_json::from_slice(&text).ok());
-        let answer = (self.answers)(method, &params.unwrap_or_default());
+        let answer = (self.answers)(&method, &params.unwrap_or_default());
         Call::new(async move { Ok(answer.map(|answer| RawJson::copy(&answer.to_string()))) })
     }
 

@@ -38,7 +38,7 @@ impl Link for NoLink {
         Ok(())
     }
 
-    fn request_with(&self, _: &'static str, _: Option<Vec<u8>>, _: Extras) -> Call {
+    fn request_with(&self, _: MethodName, _: Option<Vec<u8>>, _: Extras) -> Call {
         unreachable!("no test sends a request")
     }
 }

@@ -105,6 +105,28 @@ async fn old_clients_get_results_of_their_revision() {
     }
 }
 
+#[tokio::test]
+async fn methods_that_the_protocol_does_not_have_are_passed_on() {
+    for server_is_stateless in BOTH {
+        let proxy = proxy(everything::server(), server_is_stateless).await;
+        for client_is_stateless in BOTH {
+            let client = connect_to(proxy.clone(), client(), client_is_stateless).await;
+            let call = |method: &'static str, params| client.request_raw(method, params);
+            let text = json!({ "text": "abc" });
+            let reversed = call("com.example/reverse", text).await.unwrap();
+            let reversed: Value = reversed.decode().unwrap();
+            assert_eq!(reversed["text"], "cba");
+            let unknown = call("com.example/unknown", json!({})).await;
+            let rejection = unknown.unwrap_err().rejection().cloned().unwrap();
+            assert_eq!(rejection.code, mcp_client::ErrorCode::METHOD_NOT_FOUND);
+            let long = client.request_raw("x".repeat(300), json!({})).await;
+            assert!(long.unwrap_err().rejection().is_some());
+            let invalid = call("com.example/reverse", json!([1])).await.unwrap_err();
+            assert!(invalid.to_string().contains("must be a JSON object"));
+        }
+    }
+}
+
 /// The members and numbers of a request and its result reach the other side as they were written.
 #[tokio::test]
 async fn unknown_members_and_numbers_are_kept() {

@@ -18,8 +18,8 @@ use crate::tasks::state::nested_task;
 
 /// Sends `request` and waits for its result, within its timeouts.
 pub(crate) async fn run(shared: &Shared, request: &mut Request) -> Result<Outcome, Error> {
-    shared.has(request.method)?;
-    shared.offers(request.method)?;
+    shared.has(&request.method)?;
+    shared.offers(&request.method)?;
     let timeouts = request.options.timeouts.unwrap_or(shared.timeouts);
     match &shared.agreed.meta {
         Some(meta) => run_stateless(shared, meta, request, timeouts).await,
@@ -33,7 +33,7 @@ async fn run_in_session(
     request: &mut Request,
     timeouts: Timeouts,
 ) -> Result<Outcome, Error> {
-    let method = request.method;
+    let method = &*request.method;
     let callback = request.options.on_progress.take();
     let entry = reports_progress(method).then(|| shared.progress.open(callback));
     if let (Some(entry), Some(Value::Object(params))) = (&entry, &mut request.params) {
@@ -45,9 +45,10 @@ async fn run_in_session(
         }
     }
     let params = request.params.as_ref();
-    let call = shared
-        .link
-        .request(method, params.map(|params| params.to_string().into_bytes()));
+    let call = shared.link.request(
+        request.method.clone(),
+        params.map(|params| params.to_string().into_bytes()),
+    );
     let mut deadline = timeouts.start(Instant::now().into_std());
     let answer = wait(method, call, entry.as_ref(), &mut deadline).await?;
     let raw = answer.map_err(Error::Rejected)?;
@@ -68,7 +69,7 @@ async fn run_stateless(
     request: &mut Request,
     timeouts: Timeouts,
 ) -> Result<Outcome, Error> {
-    let method = request.method;
+    let method = &*request.method;
     let empty = JsonObject::new();
     let params = match &request.params {
         Some(Value::Object(params)) => params,
@@ -92,7 +93,9 @@ async fn run_stateless(
         let sent = meta.write(params, token.as_ref(), retry.members());
         let mut extras = meta.extras(name_header(shared, method, params));
         extras.headers.clone_from(&request.headers);
-        let call = shared.link.request_with(method, Some(sent), extras);
+        let call = shared
+            .link
+            .request_with(request.method.clone(), Some(sent), extras);
         let answer = wait(method, call, entry.as_ref(), &mut deadline).await?;
         request.options.on_progress = entry.as_mut().and_then(ProgressEntry::take_callback);
         let result = match answer {
@@ -114,7 +117,10 @@ async fn run_stateless(
             // The client did not declare the tasks extension.
             ResultKind::Task if !shared.has_tasks() => {
                 let kind = "task".to_owned();
-                return Err(Error::UnknownResult { method, kind });
+                return Err(Error::UnknownResult {
+                    method: request.method.clone(),
+                    kind,
+                });
             }
             ResultKind::Task => {
                 return Ok(Outcome {
@@ -126,7 +132,7 @@ async fn run_stateless(
             ResultKind::InputRequired if request.is_single => return Ok(done(result)),
             ResultKind::InputRequired if round_trips == shared.max_round_trips => {
                 return Err(Error::TooManyRoundTrips {
-                    method,
+                    method: request.method.clone(),
                     limit: round_trips,
                 });
             }
@@ -145,7 +151,7 @@ async fn run_stateless(
             required.answered_by(&*shared.inbound).await
         });
         retry = answered.await.map_err(|_| Error::Timeout {
-            method,
+            method: request.method.clone(),
             setting: "Timeouts::total",
             after: timeouts.total,
         })??;
@@ -172,7 +178,7 @@ fn name_header(shared: &Shared, method: &str, params: &JsonObject) -> Option<Str
 
 /// Waits for the response until the deadline, which progress extends.
 async fn wait(
-    method: &'static str,
+    method: &str,
     call: Call,
     entry: Option<&ProgressEntry>,
     deadline: &mut Deadline,
@@ -187,7 +193,7 @@ async fn wait(
         }
         if let Some((setting, after)) = deadline.expired(Instant::now().into_std()) {
             return Err(Error::Timeout {
-                method,
+                method: method.to_owned().into(),
                 setting,
                 after,
             });

@@ -20,22 +20,24 @@ impl Shared {
     ///
     /// # Errors
     /// [`Error::Unsupported`] names the missing capability.
-    pub(crate) fn offers(&self, method: &'static str) -> Result<(), Error> {
+    pub(crate) fn offers(&self, method: &str) -> Result<(), Error> {
         let offered = match self.offers_tasks(method) {
             Some(offered) => offered,
             None => gate::server_offers(method, &self.agreed.capabilities, self.rules()),
         };
-        offered.map_err(|missing| Error::Unsupported { method, missing })
+        offered.map_err(|missing| unsupported(method, missing))
     }
 
     /// Checks that the negotiated revision has `method`.
-    pub(crate) fn has(&self, method: &'static str) -> Result<(), Error> {
+    pub(crate) fn has(&self, method: &str) -> Result<(), Error> {
         if !self.rules().stateless || !is_removed(method) || is_of_tasks_extension(method) {
             return Ok(());
         }
-        let (what, revision) = (method, self.rules().name);
-        let missing = Unsupported::Revision { what, revision };
-        Err(Error::Unsupported { method, missing })
+        let (what, revision) = (method.to_owned().into(), self.rules().name);
+        Err(unsupported(
+            method,
+            Unsupported::Revision { what, revision },
+        ))
     }
 
     /// Checks the capability of a method about tasks. Returns `None` for other methods, and if only
@@ -58,6 +60,11 @@ impl Shared {
             _ => None,
         }
     }
+}
+
+fn unsupported(method: &str, missing: Unsupported) -> Error {
+    let method = method.to_owned().into();
+    Error::Unsupported { method, missing }
 }
 
 /// Returns whether session-based revisions have the method and the stateless revision does not.

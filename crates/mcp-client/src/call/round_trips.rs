@@ -40,12 +40,12 @@ impl ResultKind {
     ///
     /// # Errors
     /// The method does not allow this type.
-    pub(crate) fn of(method: &'static str, result: &RawJson) -> Result<Self, Error> {
+    pub(crate) fn of(method: &str, result: &RawJson) -> Result<Self, Error> {
         let Some(text) = member(result, "resultType") else {
             return Ok(Self::Complete);
         };
         let kind: String = decode(text).map_err(|problem| Error::InvalidResult {
-            method,
+            method: method.to_owned().into(),
             problem: DecodeError::new("/resultType", problem.message()),
         })?;
         match kind.as_str() {
@@ -59,7 +59,7 @@ impl ResultKind {
                 "{method} was answered with a task, which it does not allow"
             ))),
             other => Err(Error::UnknownResult {
-                method,
+                method: method.to_owned().into(),
                 kind: other.chars().take(64).collect(),
             }),
         }
@@ -74,14 +74,14 @@ fn may_require_input(method: &str) -> bool {
 }
 
 pub(crate) struct InputRequired<'a> {
-    method: &'static str,
+    method: &'a str,
     requests: Option<&'a str>,
     /// JSON text, returned unchanged.
     state: Option<&'a str>,
 }
 
 impl<'a> InputRequired<'a> {
-    pub(crate) fn read(method: &'static str, result: &'a RawJson) -> Result<Self, Error> {
+    pub(crate) fn read(method: &'a str, result: &'a RawJson) -> Result<Self, Error> {
         let present = |name| member(result, name).filter(|text| *text != "null");
         let this = Self {
             method,
@@ -135,7 +135,7 @@ impl<'a> InputRequired<'a> {
 /// # Errors
 /// Returns an error if there is no such handler.
 pub(crate) fn start_handler(
-    method: &'static str,
+    method: &str,
     handlers: &dyn AnswerInput,
     key: &str,
     request: &str,
@@ -152,9 +152,9 @@ pub(crate) fn start_handler(
 }
 
 /// Creates the error of a call whose input request has no result.
-pub(crate) fn input_failed(method: &'static str, key: &str, reason: ErrorObject) -> Error {
+pub(crate) fn input_failed(method: &str, key: &str, reason: ErrorObject) -> Error {
     Error::InputFailed {
-        method,
+        method: method.to_owned().into(),
         request: key.chars().take(64).collect(),
         reason: reason.message.into_owned(),
     }

@@ -129,7 +129,7 @@ impl ToolCall {
         mcp_jsonrpc::decode(&text).map_err(|problem| {
             let pointer = format!("/structuredContent{}", problem.pointer());
             Error::InvalidResult {
-                method: method::TOOLS_CALL,
+                method: method::TOOLS_CALL.into(),
                 problem: DecodeError::new(pointer, problem.message()),
             }
         })

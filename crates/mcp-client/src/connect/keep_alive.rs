@@ -46,7 +46,7 @@ async fn run(shared: Weak<Shared>, keep_alive: KeepAlive) {
                 let method = method::SERVER_DISCOVER;
                 shared
                     .link
-                    .request_with(method, Some(params), meta.extras(None))
+                    .request_with(method.into(), Some(params), meta.extras(None))
             }
         };
         match tokio::time::timeout(keep_alive.interval, ping).await {

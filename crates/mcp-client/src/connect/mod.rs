@@ -106,7 +106,7 @@ impl ConnectOptions {
 
     fn too_slow(&self) -> Error {
         Error::Timeout {
-            method: "connect",
+            method: "connect".into(),
             setting: "ClientBuilder::connect_timeout",
             after: self.connect_timeout,
         }
@@ -230,7 +230,7 @@ impl Connector<'_> {
         ) {
             extras.response_timeout = Some(options.policy.probe_timeout);
         }
-        let call = link.request_with(method, Some(params), extras);
+        let call = link.request_with(method.into(), Some(params), extras);
         self.is_probed = true;
         let limit = options.probe_timeout(is_pipe);
         let Ok(answer) = timeout(limit, call).await else {
@@ -240,7 +240,7 @@ impl Connector<'_> {
                 "Timeouts::idle"
             };
             return Ok(DiscoverReply::TimedOut(Error::Timeout {
-                method: method::SERVER_DISCOVER,
+                method: method::SERVER_DISCOVER.into(),
                 setting,
                 after: limit,
             }));

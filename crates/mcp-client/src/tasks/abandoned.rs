@@ -32,7 +32,7 @@ pub(crate) async fn send(shared: &Arc<Shared>, request: &mut Request) -> Result<
     if !request.has_task() {
         return run(shared, request).await;
     }
-    let placeholder = Request::new(request.method, None);
+    let placeholder = Request::new(request.method.clone(), None);
     let mut owned = std::mem::replace(request, placeholder);
     let sender = Arc::clone(shared);
     let sending: BoxFuture<'static, Sent> = Box::pin(async move {

@@ -192,7 +192,7 @@ impl TaskHandle {
         let mut guard = CancelOnDrop(Some(&self));
         let result = timeout_at(began + after, self.wait()).await;
         let result = result.unwrap_or(Err(Error::Timeout {
-            method: method::TOOLS_CALL,
+            method: method::TOOLS_CALL.into(),
             setting: "Timeouts::total",
             after,
         }));

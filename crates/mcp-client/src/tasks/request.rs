@@ -28,7 +28,7 @@ pub(super) fn request(
             let params = meta.write(&params, None, more);
             shared
                 .link
-                .request_with(method, Some(params), meta.extras(name))
+                .request_with(method.into(), Some(params), meta.extras(name))
         }
         None => {
             let params = Value::Object(params).to_string().into_bytes();

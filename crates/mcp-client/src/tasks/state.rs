@@ -76,7 +76,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// The text is not a task.
-    pub(super) fn read(method: &'static str, text: RawJson) -> Result<Self, Error> {
+    pub(super) fn read(method: &str, text: RawJson) -> Result<Self, Error> {
         let wire: WireTask = decode(method, &text)?;
         Ok(Self {
             id: wire.task_id,
@@ -96,7 +96,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// The text is not a task.
-    pub(super) fn created(method: &'static str, result: &RawJson) -> Result<Self, Error> {
+    pub(super) fn created(method: &str, result: &RawJson) -> Result<Self, Error> {
         let nested = nested_task(result).map(RawJson::copy);
         Self::read(method, nested.unwrap_or_else(|| result.clone()))
     }

@@ -29,7 +29,7 @@ impl StatusWatchers {
     }
 
     /// Passes a status notification to the callers that wait for its task.
-    pub(crate) fn notify(&self, method: &'static str, text: &str) {
+    pub(crate) fn notify(&self, method: &str, text: &str) {
         let text = RawJson::copy(text);
         match Snapshot::read(method, text.clone()) {
             Ok(snapshot) => {

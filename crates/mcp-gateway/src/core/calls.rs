@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject, RawJson, decode, members};
-use mcp_protocol::{Answer, Outcome, Payload, RequestContext, Session, downgrade, gate};
+use mcp_protocol::{
+    Answer, MethodName, Outcome, Payload, RequestContext, Session, downgrade, gate,
+};
 use mcp_types::{
     CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, LOG_LEVEL_KEY, PROGRESS_TOKEN_KEY,
     PROTOCOL_VERSION_KEY, method, v2026_07_28,
@@ -88,24 +90,24 @@ impl Core {
     /// Sends a request of a client to the server and returns the response.
     pub(crate) async fn forward(
         self: Arc<Self>,
-        method: &'static str,
+        method: MethodName,
         params: Option<RawJson>,
         context: RequestContext,
     ) -> Outcome {
         let is_stateless_client = context.rules().stateless;
         let is_stateless_server = self.shared.known().revision.is_stateless();
         match (is_stateless_client, is_stateless_server) {
-            (false, false) => self.in_session(method, params.as_deref(), &context).await,
-            (true, true) => self.pass(method, params.as_deref(), &context).await,
-            (false, true) => self.round_trips(method, params.as_deref(), &context).await,
-            (true, false) => self.parkable(method, params, &context).await,
+            (false, false) => self.in_session(&method, params.as_deref(), &context).await,
+            (true, true) => self.pass(&method, params.as_deref(), &context).await,
+            (false, true) => self.round_trips(&method, params.as_deref(), &context).await,
+            (true, false) => self.parkable(&method, params, &context).await,
         }
     }
 
     /// A session-based client and server.
     async fn in_session(
         &self,
-        method: &'static str,
+        method: &MethodName,
         params: Option<&str>,
         context: &RequestContext,
     ) -> Outcome {
@@ -129,7 +131,7 @@ impl Core {
     /// A stateless client and server: the request keeps its metadata.
     async fn pass(
         self: &Arc<Self>,
-        method: &'static str,
+        method: &MethodName,
         params: Option<&str>,
         context: &RequestContext,
     ) -> Outcome {
@@ -147,7 +149,7 @@ impl Core {
     /// A session-based client and a stateless server: the gateway makes the round trips.
     async fn round_trips(
         self: &Arc<Self>,
-        method: &'static str,
+        method: &MethodName,
         params: Option<&str>,
         context: &RequestContext,
     ) -> Outcome {
@@ -193,7 +195,7 @@ impl Core {
     /// A stateless client and a session-based server: a server request parks the call.
     async fn parkable(
         self: &Arc<Self>,
-        method: &'static str,
+        method: &MethodName,
         params: Option<RawJson>,
         context: &RequestContext,
     ) -> Outcome {
@@ -229,15 +231,16 @@ impl Core {
             .connection
             .send(method, change.apply(text), None, Vec::new());
         let (server, rules) = (Arc::clone(&self.upstream.name), context.rules());
+        let name = method.clone();
         let response = Box::pin(async move {
             let answer = sent.await;
             drop((running, lease));
             let answer = answer.map_err(|error| no_response(&server, &error))?;
             let result = answer.map_err(|error| downgrade::handler_error(error, rules))?;
-            Ok(results::for_stateless(method, result))
+            Ok(results::for_stateless(&name, result))
         });
         let call = ParkableCall {
-            method,
+            method: method.clone(),
             params,
             caller,
             server_requests,
@@ -252,7 +255,7 @@ impl Core {
     async fn send(
         &self,
         connection: &Arc<UpstreamConnection>,
-        method: &'static str,
+        method: &MethodName,
         params: Option<String>,
     ) -> Answer {
         let answer = self.send_once(connection, method, params.clone()).await;
@@ -271,7 +274,7 @@ impl Core {
     async fn send_once(
         &self,
         connection: &UpstreamConnection,
-        method: &'static str,
+        method: &MethodName,
         params: Option<String>,
     ) -> Answer {
         let server = &*self.upstream.name;

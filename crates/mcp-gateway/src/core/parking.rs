@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use data_encoding::BASE64URL_NOPAD;
 use mcp_jsonrpc::{ErrorObject, decode};
-use mcp_protocol::{Outcome, Payload, RequestContext};
+use mcp_protocol::{MethodName, Outcome, Payload, RequestContext};
 use tokio::time::sleep;
 
 use super::Core;
@@ -57,7 +57,7 @@ impl Core {
     pub(crate) async fn continue_call(
         self: &Arc<Self>,
         state: &str,
-        method: &'static str,
+        method: &MethodName,
         params: Option<&str>,
         context: &RequestContext,
     ) -> Outcome {

@@ -49,7 +49,7 @@ impl RequestContext {
         let (pending, key) = (Arc::clone(pending), self.key().map(str::to_owned));
         let params = params.map(|params| RawJson::copy(&text_of(&params)));
         let revision = self.session().revision();
-        let request = middleware::Request::outbound(method, params, Some(revision));
+        let request = middleware::Request::outbound(method.into(), params, Some(revision));
         // A response has no place for the errors of this function.
         let failure = Arc::new(Mutex::new(None));
         let failed = Arc::clone(&failure);

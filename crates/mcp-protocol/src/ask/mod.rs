@@ -225,7 +225,7 @@ impl RequestContext {
         if rules.stateless {
             let what = "input requests outside of tools, prompts and resources";
             let pending = self.pending_input().ok_or(Unsupported::Revision {
-                what,
+                what: what.into(),
                 revision: rules.name,
             })?;
             return self.ask_for_input(pending, method, params, fits).await;

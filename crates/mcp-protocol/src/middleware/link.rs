@@ -13,7 +13,8 @@ use super::response::Response;
 use crate::http_headers::name_member;
 use crate::sync::lock;
 use crate::{
-    Call, CallError, Closed, Delivery, Extras, Link, RequestOrigin, Revision, StatelessRequest,
+    Call, CallError, Closed, Delivery, Extras, Link, MethodName, RequestOrigin, Revision,
+    StatelessRequest,
 };
 
 impl Layers {
@@ -96,7 +97,7 @@ impl Link for LayeredLink {
 
     fn request_with(
         &self,
-        method: &'static str,
+        method: MethodName,
         params: Option<Vec<u8>>,
         mut extras: Extras,
     ) -> Call {
@@ -107,16 +108,15 @@ impl Link for LayeredLink {
         let layers = self.layers.clone();
         let sent = extras.id.get_or_insert_default().clone();
         let revision = self.revision.get().copied();
-        let request = Request::outbound(method, params, revision).sent_on(Arc::clone(&inner), sent);
+        let request =
+            Request::outbound(method.clone(), params, revision).sent_on(Arc::clone(&inner), sent);
         Call::new(async move {
             let extras = Mutex::new(extras);
             let response = layers.outbound(request, move |request| {
                 let extras = std::mem::take(&mut *lock(&extras));
-                let call = inner.request_with(
-                    method,
-                    request.params().map(|params| params.as_bytes().to_vec()),
-                    with_name(extras, method, request.params()),
-                );
+                let extras = with_name(extras, &method, request.params());
+                let params = request.params().map(|params| params.as_bytes().to_vec());
+                let call = inner.request_with(method, params, extras);
                 Box::pin(async move { Response::of_answer(call.await) })
             });
             response.await.into_answer()

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::chain::ChainRest;
-use crate::{Link, RequestOrigin, Revision, SentId};
+use crate::{Link, MethodName, RequestOrigin, Revision, SentId};
 
 /// Where a message goes, seen from the side that has the middleware.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -32,7 +32,7 @@ struct RequestParts {
     id: Option<RequestId>,
     /// The id of an outbound request, after it was sent.
     sent: Option<SentId>,
-    method: Cow<'static, str>,
+    method: MethodName,
     params: Option<RawJson>,
     /// Where the members of `params` are, until they are replaced.
     positions: Option<MemberPositions>,
@@ -81,7 +81,7 @@ impl Request {
     }
 
     pub(crate) fn outbound(
-        method: &'static str,
+        method: MethodName,
         params: Option<RawJson>,
         revision: Option<Revision>,
     ) -> Self {
@@ -89,7 +89,7 @@ impl Request {
             direction: Direction::Outbound,
             id: None,
             sent: None,
-            method: Cow::Borrowed(method),
+            method,
             params,
             positions: None,
             revision,

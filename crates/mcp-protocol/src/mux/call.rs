@@ -8,13 +8,13 @@ use mcp_jsonrpc::{RequestId, write_notification, write_request};
 use mcp_types::method;
 
 use super::Mux;
-use crate::{Answer, CallError, Closed, SentId};
+use crate::{Answer, CallError, Closed, MethodName, SentId};
 
 /// A call over a pipe: waits for room in the output queue, queues the request, waits for the
 /// response.
 pub(super) struct MuxCall {
     mux: Arc<Mux>,
-    method: &'static str,
+    method: MethodName,
     /// Receives the id of the request.
     sent_id: Option<SentId>,
     stage: Stage,
@@ -29,7 +29,7 @@ enum Stage {
 impl MuxCall {
     pub(super) fn new(
         mux: Arc<Mux>,
-        method: &'static str,
+        method: MethodName,
         params: Option<Vec<u8>>,
         sent_id: Option<SentId>,
     ) -> Self {
@@ -48,7 +48,7 @@ impl MuxCall {
         }
         self.mux
             .outbox
-            .push(|out| write_request(out, &RequestId::Number(id), self.method, params));
+            .push(|out| write_request(out, &RequestId::Number(id), &self.method, params));
         Ok(id)
     }
 }
@@ -87,7 +87,7 @@ impl Drop for MuxCall {
         let Stage::Sent(id) = self.stage else {
             return;
         };
-        let is_opening = matches!(self.method, method::INITIALIZE | method::SERVER_DISCOVER);
+        let is_opening = matches!(&*self.method, method::INITIALIZE | method::SERVER_DISCOVER);
         if !self.mux.outgoing.withdraw(id) || is_opening {
             return;
         }

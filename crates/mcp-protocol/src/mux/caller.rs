@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Call, Caller, Closed, Delivery, Extras, Link, RequestOrigin};
+use crate::{Call, Caller, Closed, Delivery, Extras, Link, MethodName, RequestOrigin};
 
 /// The link of requests that arrived on behalf of another caller than the connection.
 pub(super) struct CallerLink {
@@ -21,7 +21,7 @@ impl Link for CallerLink {
         self.connection.notify(method, params, delivery)
     }
 
-    fn request_with(&self, method: &'static str, params: Option<Vec<u8>>, extras: Extras) -> Call {
+    fn request_with(&self, method: MethodName, params: Option<Vec<u8>>, extras: Extras) -> Call {
         self.connection.request_with(method, params, extras)
     }
 

@@ -23,7 +23,7 @@ use crate::guarded;
 use crate::middleware::Discarded;
 use crate::{
     AdmissionError, Call, Caller, Closed, Delivery, Exchange, Extras, Inbound, Incoming, Link,
-    Outgoing, Reply, RequestOrigin,
+    MethodName, Outgoing, Reply, RequestOrigin,
 };
 use outbox::{BatchState, Outbox};
 use work::Ticket;
@@ -376,7 +376,7 @@ impl Link for Mux {
         Ok(())
     }
 
-    fn request_with(&self, method: &'static str, params: Option<Vec<u8>>, extras: Extras) -> Call {
+    fn request_with(&self, method: MethodName, params: Option<Vec<u8>>, extras: Extras) -> Call {
         match self.this.upgrade() {
             Some(mux) => Call::new(call::MuxCall::new(mux, method, params, extras.id)),
             None => Call::failed(crate::CallError::Closed(Closed::local())),

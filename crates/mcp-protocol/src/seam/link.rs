@@ -1,5 +1,6 @@
 //! The trait that sends messages to the peer.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,6 +11,9 @@ use std::time::Duration;
 use mcp_jsonrpc::{ErrorObject, ParseError, RawJson, RequestId};
 
 use crate::{BoxFuture, Closed, RequestOrigin, TransportError};
+
+/// The name of a method. Those of the protocol are constants.
+pub type MethodName = Cow<'static, str>;
 
 /// Sends notifications and requests to the peer: over the whole pipe, or over the stream of one
 /// request.
@@ -24,7 +28,7 @@ pub trait Link: fmt::Debug + Send + Sync + 'static {
     /// Creates a request with extra data beside the params; `params` are JSON text. A transport
     /// ignores extra data that it does not support. The request is sent when the call is first
     /// polled. Dropping the call sends a cancellation.
-    fn request_with(&self, method: &'static str, params: Option<Vec<u8>>, extras: Extras) -> Call;
+    fn request_with(&self, method: MethodName, params: Option<Vec<u8>>, extras: Extras) -> Call;
 
     /// Returns the origin of the request that this link belongs to. Default: a remote peer about
     /// which nothing is known.
@@ -41,8 +45,8 @@ pub trait Link: fmt::Debug + Send + Sync + 'static {
 
 impl dyn Link {
     /// Creates a request without extra data; see [`request_with`](Link::request_with).
-    pub fn request(&self, method: &'static str, params: Option<Vec<u8>>) -> Call {
-        self.request_with(method, params, Extras::default())
+    pub fn request(&self, method: impl Into<MethodName>, params: Option<Vec<u8>>) -> Call {
+        self.request_with(method.into(), params, Extras::default())
     }
 }
 

@@ -11,7 +11,9 @@ mod transport;
 pub use closed::Closed;
 pub use error::TransportError;
 pub use inbound::{Inbound, Reply};
-pub use link::{Answer, Call, CallError, Delivery, Extras, Link, SentId, StatelessRequest};
+pub use link::{
+    Answer, Call, CallError, Delivery, Extras, Link, MethodName, SentId, StatelessRequest,
+};
 pub use payload::{Outcome, Payload, SharedText, WriteJson};
 pub use service::{IntoService, InvalidServer, ServerFacts, Service};
 pub use transport::{Connection, Transport};

@@ -7,7 +7,8 @@ use std::time::Duration;
 use mcp_jsonrpc::text_of;
 use mcp_protocol::task::Task;
 use mcp_protocol::{
-    Call, CallError, Caller, Closed, Delivery, Extras, Grant, Link, RequestOrigin, Session,
+    Call, CallError, Caller, Closed, Delivery, Extras, Grant, Link, MethodName, RequestOrigin,
+    Session,
 };
 use serde_json::Value;
 
@@ -91,7 +92,7 @@ impl Link for TaskLink {
         sent.then_some(()).ok_or_else(Closed::local)
     }
 
-    fn request_with(&self, method: &'static str, params: Option<Vec<u8>>, extras: Extras) -> Call {
+    fn request_with(&self, method: MethodName, params: Option<Vec<u8>>, extras: Extras) -> Call {
         match (&self.request, self.task.get()) {
             (Some(request), None) => request.request_with(method, params, extras),
             _ => Call::failed(CallError::Closed(Closed::local())),

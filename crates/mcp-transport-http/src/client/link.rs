@@ -7,8 +7,8 @@ use crate::client::outbox::{self, QueuedMessage};
 use crate::client::state::ClientState;
 use mcp_jsonrpc::write_notification;
 use mcp_protocol::{
-    BoxFuture, Call, CallError, Closed, Connection, Delivery, Extras, Link, RequestOrigin,
-    TransportError,
+    BoxFuture, Call, CallError, Closed, Connection, Delivery, Extras, Link, MethodName,
+    RequestOrigin, TransportError,
 };
 use mcp_types::method;
 
@@ -86,7 +86,7 @@ impl Link for ClientState {
         Ok(())
     }
 
-    fn request_with(&self, method: &'static str, params: Option<Vec<u8>>, extras: Extras) -> Call {
+    fn request_with(&self, method: MethodName, params: Option<Vec<u8>>, extras: Extras) -> Call {
         #[cfg(feature = "legacy")]
         if let Some(mux) = self.legacy.get() {
             return mux.request_with(method, params, extras);

@@ -20,7 +20,7 @@ fn call(pair: &Pair, method: &'static str, name: Option<&str>, mut extras: Extra
     let name = name.map(str::to_owned);
     extras.stateless = Some(StatelessRequest::new("2026-07-28", name));
     let params = format!("{{{META}{more}}}").into_bytes();
-    spawn(pair.link.request_with(method, Some(params), extras))
+    spawn(pair.link.request_with(method.into(), Some(params), extras))
 }
 
 fn tool(pair: &Pair) -> Calling {

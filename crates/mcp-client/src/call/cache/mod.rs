@@ -74,7 +74,7 @@ struct Inner {
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Key {
-    method: &'static str,
+    method: String,
     params: String,
 }
 
@@ -110,7 +110,7 @@ impl Cache {
     /// Looks up the result of a request. `fresh` ignores a cached result.
     pub(crate) fn find(
         &self,
-        method: &'static str,
+        method: &str,
         params: &JsonObject,
         fresh: bool,
         now: Instant,
@@ -158,7 +158,7 @@ impl Cache {
 
     /// Removes all results of some methods.
     pub(crate) fn forget(&self, methods: &[&str]) {
-        self.forget_where(|key| methods.contains(&key.method));
+        self.forget_where(|key| methods.contains(&&*key.method));
     }
 
     /// Removes the results that a change of this resource affects.
@@ -214,11 +214,11 @@ impl Inner {
 }
 
 impl Key {
-    fn of(method: &'static str, params: &JsonObject) -> Self {
+    fn of(method: &str, params: &JsonObject) -> Self {
         let mut params = params.clone();
         params.remove("_meta");
         Self {
-            method,
+            method: method.to_owned(),
             params: Value::Object(params).to_string(),
         }
     }

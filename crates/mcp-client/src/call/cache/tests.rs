@@ -19,13 +19,7 @@ fn result(members: Value) -> RawJson {
 }
 
 /// Looks up a result that is not cached.
-fn missing(
-    cache: &Cache,
-    method: &'static str,
-    params: Value,
-    fresh: bool,
-    now: Instant,
-) -> EmptySlot {
+fn missing(cache: &Cache, method: &str, params: Value, fresh: bool, now: Instant) -> EmptySlot {
     match cache.find(method, &object(params), fresh, now) {
         Lookup::Miss(slot) => slot,
         _ => panic!("a result of {method} is cached"),
@@ -33,12 +27,12 @@ fn missing(
 }
 
 /// Keeps `text` for a minute.
-fn put(cache: &Cache, method: &'static str, params: Value, text: &str, now: Instant) {
+fn put(cache: &Cache, method: &str, params: Value, text: &str, now: Instant) {
     let slot = missing(cache, method, params, false, now);
     cache.keep(slot, &result(json!({ "ttlMs": 60_000, "text": text })), now);
 }
 
-fn get(cache: &Cache, method: &'static str, params: Value, now: Instant) -> Option<String> {
+fn get(cache: &Cache, method: &str, params: Value, now: Instant) -> Option<String> {
     match cache.find(method, &object(params), false, now) {
         Lookup::Hit(result) => {
             let result: Value = result.decode().unwrap();

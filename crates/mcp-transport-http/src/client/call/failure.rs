@@ -74,7 +74,7 @@ pub(crate) fn may_have_run(error: TransportError, method: &str) -> TransportErro
 pub(crate) struct ResponseContext<'a> {
     pub(crate) state: &'a Arc<ClientState>,
     pub(crate) session: &'a Arc<Session>,
-    pub(crate) method: &'static str,
+    pub(crate) method: &'a str,
     pub(crate) id: i64,
 }
 

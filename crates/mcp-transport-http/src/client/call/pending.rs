@@ -19,7 +19,7 @@ use mcp_types::method;
 pub(crate) async fn attempt(
     state: &Arc<ClientState>,
     session: &Arc<Session>,
-    method: &'static str,
+    method: &str,
     params: Option<&[u8]>,
 ) -> Result<Answer, CallFailure> {
     let pending = PendingRequest::open(state, session, method)?;
@@ -42,7 +42,7 @@ impl<'a> PendingRequest<'a> {
     pub(crate) fn open(
         state: &'a Arc<ClientState>,
         session: &'a Arc<Session>,
-        method: &'static str,
+        method: &'a str,
     ) -> Result<Self, CallFailure> {
         let context = ResponseContext {
             state,

@@ -8,14 +8,14 @@ use crate::client::call::repeat::is_repeatable;
 use crate::client::call::stateless;
 use crate::client::session::initialize;
 use crate::client::state::ClientState;
-use mcp_protocol::{Answer, Call, CallError, Extras, TransportError};
+use mcp_protocol::{Answer, Call, CallError, Extras, MethodName, TransportError};
 use mcp_types::method;
 use tokio::time::sleep;
 
 /// Creates a call that is sent when it is first polled.
 pub(crate) fn start(
     state: Arc<ClientState>,
-    method: &'static str,
+    method: MethodName,
     params: Option<Vec<u8>>,
     extras: Extras,
 ) -> Call {
@@ -29,11 +29,11 @@ pub(crate) fn start(
         state.until_closed(state.outbox.sent_up_to(after)).await?;
         match extras.stateless {
             Some(request) => {
-                let headers = stateless::headers(method, request, extras.headers);
+                let headers = stateless::headers(&method, request, extras.headers);
                 let headers = headers.map_err(failed)?;
                 stateless::run(
                     &state,
-                    method,
+                    &method,
                     params,
                     headers,
                     extras.response_timeout,
@@ -41,14 +41,14 @@ pub(crate) fn start(
                 )
                 .await
             }
-            None => run(&state, method, params).await,
+            None => run(&state, &method, params).await,
         }
     })
 }
 
 async fn run(
     state: &Arc<ClientState>,
-    method: &'static str,
+    method: &str,
     params: Option<Vec<u8>>,
 ) -> Result<Answer, CallError> {
     let mut may_repeat = is_repeatable(method);

@@ -7,11 +7,16 @@
 //!
 //! [spec]: https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#request-metadata
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+use http::header::InvalidHeaderValue;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use mcp_protocol::{Answer, CallError, SentId, StatelessRequest, TransportError, http_headers};
+use mcp_protocol::{
+    Answer, CallError, MethodName, SentId, StatelessRequest, TransportError, http_headers,
+};
 use mcp_types::method;
 use tokio::time::{sleep, timeout};
 
@@ -33,7 +38,7 @@ const NO_SESSION: &str = "the server reports a lost session, but the request has
 /// Returns the headers of a request of the stateless revision. `params` are the headers for its
 /// arguments.
 pub(crate) fn headers(
-    method: &'static str,
+    method: &MethodName,
     request: StatelessRequest,
     params: Vec<(String, String)>,
 ) -> Result<HeaderMap, TransportError> {
@@ -42,7 +47,12 @@ pub(crate) fn headers(
         PROTOCOL_VERSION,
         value(http_headers::PROTOCOL_VERSION, request.revision)?,
     );
-    headers.insert(METHOD, HeaderValue::from_static(method));
+    let shown = match method {
+        Cow::Borrowed(name) => HeaderValue::from_maybe_shared(Bytes::from_static(name.as_bytes())),
+        Cow::Owned(name) => HeaderValue::from_str(name),
+    };
+    let shown = shown.map_err(|error| invalid(http_headers::METHOD, error))?;
+    headers.insert(METHOD, shown);
     if let Some(name) = request.name {
         let name = http_headers::encode(&name);
         headers.insert(NAME, value(http_headers::NAME, &name)?);
@@ -57,17 +67,19 @@ pub(crate) fn headers(
 }
 
 fn value(header: &str, text: &str) -> Result<HeaderValue, TransportError> {
-    HeaderValue::from_str(text).map_err(|error| {
-        TransportError::new(format!("the value of {header} is not valid in a header"))
-            .with_source(error)
-    })
+    HeaderValue::from_str(text).map_err(|error| invalid(header, error))
+}
+
+fn invalid(header: &str, error: InvalidHeaderValue) -> TransportError {
+    TransportError::new(format!("the value of {header} is not valid in a header"))
+        .with_source(error)
 }
 
 /// Sends a request and waits for its response. The request is repeated only if the server was too
 /// busy and the request has no side effects.
 pub(crate) async fn run(
     state: &Arc<ClientState>,
-    method: &'static str,
+    method: &str,
     params: Option<Vec<u8>>,
     headers: HeaderMap,
     response_timeout: Option<Duration>,
@@ -154,7 +166,7 @@ mod tests {
             ),
             (None, None),
         ] {
-            let headers = headers(method::TOOLS_CALL, request(name), Vec::new()).unwrap();
+            let headers = headers(&method::TOOLS_CALL.into(), request(name), Vec::new()).unwrap();
             assert_eq!(headers["mcp-protocol-version"], "2026-07-28");
             assert_eq!(headers["mcp-method"], method::TOOLS_CALL);
             let sent = headers.get("mcp-name").map(|name| name.to_str().unwrap());
@@ -167,7 +179,7 @@ mod tests {
     fn invalid_header_names_and_values_are_rejected() {
         let with = |name: &str, value: &str| {
             let params = vec![(name.to_owned(), value.to_owned())];
-            headers(method::TOOLS_CALL, request(None), params)
+            headers(&method::TOOLS_CALL.into(), request(None), params)
         };
         assert_eq!(with("Mcp-Param-A", "b").unwrap()["mcp-param-a"], "b");
         assert!(with("Mcp-Param-A", "b\r\nc").is_err());

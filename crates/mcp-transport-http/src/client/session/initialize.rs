@@ -69,7 +69,7 @@ async fn connect_legacy(
             if let Some(reason) = state.closed() {
                 mux.close(reason.clone());
             }
-            mux.request_with(method::INITIALIZE, params, Extras::default())
+            mux.request_with(method::INITIALIZE.into(), params, Extras::default())
                 .await
         }
         Err(error) => {

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use mcp_jsonrpc::{RequestId, write_notification, write_request};
 use mcp_protocol::{
-    Answer, Call, CallError, Closed, Delivery, Extras, Link, RequestOrigin, TransportError,
+    Answer, Call, CallError, Closed, Delivery, Extras, Link, MethodName, RequestOrigin,
+    TransportError,
 };
 use mcp_types::method;
 
@@ -23,7 +24,7 @@ impl Link for Stream {
         self.send(delivery, |out| write_notification(out, method, params))
     }
 
-    fn request_with(&self, method: &'static str, params: Option<Vec<u8>>, _: Extras) -> Call {
+    fn request_with(&self, method: MethodName, params: Option<Vec<u8>>, _: Extras) -> Call {
         if self.streams.identity.is_none() {
             let error = TransportError::new("server requests are not possible without a session");
             return Call::failed(CallError::Failed(Arc::new(error)));
@@ -54,13 +55,13 @@ impl Link for Stream {
 /// A request to the client, sent on the stream of the call that it belongs to.
 pub(crate) struct ServerRequest {
     stream: Arc<Stream>,
-    method: &'static str,
+    method: MethodName,
     params: Option<Vec<u8>>,
     progress: Progress,
 }
 
 impl ServerRequest {
-    pub(crate) fn new(stream: Arc<Stream>, method: &'static str, params: Option<Vec<u8>>) -> Self {
+    pub(crate) fn new(stream: Arc<Stream>, method: MethodName, params: Option<Vec<u8>>) -> Self {
         Self {
             stream,
             method,
@@ -91,7 +92,7 @@ impl Future for ServerRequest {
                 let params = self.params.take();
                 let sent = self.stream.send(Delivery::Always, |out| {
                     let id = RequestId::Number(id);
-                    write_request(out, &id, self.method, params.as_deref());
+                    write_request(out, &id, &self.method, params.as_deref());
                 });
                 sent.map_err(CallError::Closed)?;
                 id
