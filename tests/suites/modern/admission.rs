@@ -150,6 +150,8 @@ async fn which_revisions_are_served_is_a_setting() {
 
     let mut peer = Peer::new(Server::builder("s", "1").revisions(Revision::WITH_SESSIONS));
     let answer = peer.answer("server/discover", json!({})).await;
+    assert_eq!(answer["error"]["code"], -32601);
+    let answer = peer.answer("tools/list", json!({})).await;
     assert_eq!(answer["error"]["code"], -32022);
     let supported = answer["error"]["data"]["supported"].as_array().unwrap();
     assert!(!supported.contains(&json!("2026-07-28")), "{answer}");

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use mcp_jsonrpc::{ErrorCode, ErrorObject, Request, decode, members, quote, read_string};
 use mcp_types::{
     CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, LOG_LEVEL_KEY, LoggingLevel, PROTOCOL_VERSION_KEY,
+    method,
 };
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -138,7 +139,7 @@ impl<'a> RawRequestMeta<'a> {
             .iter()
             .copied()
             .find(|revision| revision.is_stateless() && revision.as_str() == version)
-            .ok_or_else(|| unsupported_version(&version, served))?;
+            .ok_or_else(|| not_served(request, &version, served))?;
         let meta = self.decode_members(revision, cache)?;
         if let Some(headers) = headers {
             http_headers::check(http_headers::METHOD, headers.method, Some(&*request.method))?;
@@ -200,6 +201,16 @@ pub fn missing_request_meta(served: &[Revision]) -> ErrorObject {
         CLIENT_CAPABILITIES_KEY,
         names.join(", ")
     ))
+}
+
+/// Returns the error for a request in a stateless revision that is not served. A server that has only session-based revisions
+/// does not know `server/discover`: every client then sends `initialize`, and some do not after another error.
+fn not_served(request: &Request<'_>, version: &str, served: &[Revision]) -> ErrorObject {
+    let has_stateless = served.iter().any(|revision| revision.is_stateless());
+    match &*request.method {
+        method::SERVER_DISCOVER if !has_stateless => ErrorObject::method_not_found(&request.method),
+        _ => unsupported_version(version, served),
+    }
 }
 
 /// Returns the error for a protocol version that is not supported.

@@ -20,7 +20,10 @@ fn a_call_receives_its_response() {
 #[test]
 fn dropping_a_call_before_it_was_sent_sends_nothing() {
     let pair = Pair::new(MuxLimits::default());
-    drop(pair.near.request_with("now".into(), None, Extras::default()));
+    drop(
+        pair.near
+            .request_with("now".into(), None, Extras::default()),
+    );
     assert!(take(&pair.near).is_empty());
 }
 

@@ -96,7 +96,9 @@ impl Pair {
     }
 
     pub(crate) fn call(&mut self, key: u32, method: &'static str) {
-        let call: Call = self.near.request_with(method.into(), None, Extras::default());
+        let call: Call = self
+            .near
+            .request_with(method.into(), None, Extras::default());
         self.calls.insert(key, Box::pin(call));
         self.poll_calls();
     }
