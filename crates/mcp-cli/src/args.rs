@@ -177,6 +177,12 @@ pub(crate) enum Command {
         #[command(flatten)]
         words: Words,
     },
+    /// Send requests and notifications by hand, and show what the server sends.
+    #[command(override_usage = "mcp repl SERVER\n       mcp repl -- PROGRAM [ARG]...")]
+    Repl {
+        #[command(flatten)]
+        words: Words,
+    },
     /// Make a server available over HTTP or stdio, in all revisions.
     #[command(
         override_usage = "mcp bridge SERVER [--listen ADDRESS | --stdio]\n       mcp bridge [--listen ADDRESS | --stdio] -- PROGRAM [ARG]...",

@@ -1,7 +1,7 @@
 //! The program, as a user runs it: against a server on a pipe and over HTTP.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
@@ -207,6 +207,37 @@ fn a_configured_server_is_used_by_its_name() {
         assert!(found.contains(out), "{words:?}: {found}");
         assert!(problem.contains(err), "{words:?}: {problem}");
     }
+}
+
+#[test]
+fn lines_of_stdin_are_sent_one_after_the_other() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_mcp"))
+        .args(["repl", "--json", "--", &calc()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = concat!(
+        "tools/call {\"name\":\"add\",\"arguments\":{\"a\":2,\"b\":3}}\n",
+        "\n",
+        "{\"method\":\"notifications/x\"}\n",
+        "no/such {}\n",
+        "tools/list {\n",
+    );
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(lines.as_bytes())
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
+    let (found, problem) = (stdout(&output), stderr(&output));
+    let result: Value = serde_json::from_str(&found).unwrap();
+    assert_eq!(result["content"][0]["text"], "5");
+    assert!(problem.contains("code -32601"), "{problem}");
+    assert!(problem.contains("is not JSON"), "{problem}");
+    assert_eq!(output.status.code(), Some(1), "the last line is no message");
 }
 
 #[test]

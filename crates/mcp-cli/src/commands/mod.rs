@@ -6,6 +6,7 @@ mod contents;
 mod doctor;
 pub(crate) mod inspect;
 mod list;
+mod repl;
 mod watch;
 
 use std::path::Path;
@@ -26,6 +27,7 @@ pub(crate) async fn run(cli: Cli) -> Result<Code, Failure> {
         Command::Read { words } => contents::read(words, &options).await,
         Command::Get { words } => contents::get(words, &options).await,
         Command::Complete { words } => contents::complete(words, &options).await,
+        Command::Repl { words } => repl::run(words, &options).await,
         Command::Watch { words } => watch::run(words, &options).await,
         Command::Bridge {
             words,
