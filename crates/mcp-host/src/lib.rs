@@ -40,14 +40,18 @@
 //!
 //! With [`HostBuilder::consent`], a person is asked before the host connects and before it calls a tool;
 //! a [`Policy`] answers before the person. Otherwise the crate asks nothing, and the application decides
-//! which servers of a configuration it starts and which calls it sends. The handlers for sampling, forms and roots
-//! are those of the [`ClientBuilder`](mcp_client::ClientBuilder).
+//! which servers of a configuration it starts and which calls it sends.
+//!
+//! [`HostBuilder::model`], [`forms`](HostBuilder::forms), [`roots`](HostBuilder::roots) and
+//! [`logs`](HostBuilder::logs) answer the requests of servers, within [`CoordinationLimits`]. Other handlers are those of the
+//! [`ClientBuilder`](mcp_client::ClientBuilder).
 //!
 //! Specification:
 //! [architecture](https://modelcontextprotocol.io/specification/2025-11-25/architecture).
 
 mod config;
 mod consent;
+mod coordinate;
 mod error;
 mod host;
 mod model;
@@ -58,7 +62,11 @@ pub use config::{
 };
 pub use consent::{
     ActionKind, Approval, ApprovalFile, ApprovalKey, ApprovalStore, AuditLog, Consent, Decision,
-    Effect, Policy, PolicyRule, Question, Subject,
+    Effect, Policy, PolicyRule, Question, Subject, printable,
+};
+pub use coordinate::{
+    CoordinationLimits, ElicitationContent, ElicitationRequest, Forms, LogMessage, LogStream,
+    Model, SamplingRequest,
 };
 pub use error::HostError;
 pub use host::{Host, HostBuilder, HostTool, model_name};

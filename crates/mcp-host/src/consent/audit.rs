@@ -15,7 +15,9 @@ use super::redact::SecretNames;
 /// Decisions and calls as lines of JSON. An action whose decision cannot be written is denied.
 ///
 /// Every line has `time` (ms since 1970), `event` and `server`. A `decision` has `kind`, `name`, `sha256` of the
-/// definition, `arguments`, `isAllowed` and `by` (`rule`, `default`, `session`, `stored`, `person`, `noPerson`).
+/// definition, `arguments`, `isAllowed` and `by` (`rule`, `default`, `session`, `stored`, `person`, `noPerson`, `limit`,
+/// `isolation`). For sampling and elicitation there is the hash of the request instead of its text, and `reason` if it
+/// was denied without a question.
 /// A `result` has `name`, `outcome` (`ok`, `toolError`, `failed`) and `elapsed` in ms.
 ///
 /// Arguments are without secrets: values whose schema has `format: password`, `x-secret: true` or

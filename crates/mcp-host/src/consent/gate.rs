@@ -15,6 +15,7 @@ use super::approvals::{Approval, ApprovalKey, ApprovalStore};
 use super::audit::AuditLog;
 use super::policy::{Action, Effect, Policy};
 use super::question::{Question, Subject};
+use super::text::plain_url;
 use super::{ActionKind, Consent, Decision};
 use crate::config::{Launch, ServerConfig};
 use crate::supervise::Permission;
@@ -55,13 +56,17 @@ pub(crate) struct ServerGate {
 /// What decided.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
-enum Basis {
+pub(crate) enum Basis {
     Rule,
     Default,
     Session,
     Stored,
     Person,
     NoPerson,
+    /// A limit of what servers may request.
+    Limit,
+    /// Servers are kept apart.
+    Isolation,
 }
 
 /// An action to decide about.
@@ -97,6 +102,76 @@ impl ServerGate {
             .unwrap_or_default()
     }
 
+    pub(crate) fn server(&self) -> &str {
+        &self.server
+    }
+
+    pub(crate) fn is_trusted(&self) -> bool {
+        self.is_trusted
+    }
+
+    /// Decides about a request of the server. `details` are for the audit log.
+    ///
+    /// # Errors
+    /// It is denied for this reason.
+    pub(crate) async fn request(
+        &self,
+        kind: ActionKind,
+        details: Value,
+        subject: Subject,
+    ) -> Result<(), String> {
+        let pending = Pending {
+            kind,
+            name: "",
+            tool: None,
+            definition: String::new(),
+            details,
+        };
+        self.decide(pending, |_| subject, || {}).await
+    }
+
+    /// Returns whether a rule denies requests of this kind.
+    pub(crate) fn is_denied_by_rule(&self, kind: ActionKind) -> bool {
+        self.gate.policy.effect(self.action(kind, None)).0 == Effect::Deny
+    }
+
+    /// Writes a decision about a request of the server.
+    ///
+    /// # Errors
+    /// It cannot be written, so nothing is allowed.
+    pub(crate) fn record(
+        &self,
+        kind: ActionKind,
+        is_allowed: bool,
+        basis: Basis,
+        details: Value,
+    ) -> Result<(), String> {
+        let mut line = json!({ "kind": kind, "isAllowed": is_allowed, "by": basis });
+        if let (Value::Object(line), Value::Object(details)) = (&mut line, details) {
+            line.extend(details);
+        }
+        match self.write("decision", line) {
+            Some(Err(error)) => Err(format!("the audit log cannot be written: {error}")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes that a request of the server was denied without a question.
+    pub(crate) fn refuse(&self, kind: ActionKind, basis: Basis, details: Value) {
+        if let Err(error) = self.record(kind, false, basis, details) {
+            tracing::warn!(server = self.server, %kind, error, "a denial is missing in the audit log");
+        }
+    }
+
+    fn action<'a>(&'a self, kind: ActionKind, tool: Option<&'a Tool>) -> Action<'a> {
+        Action {
+            kind,
+            server: &self.server,
+            is_trusted: self.is_trusted,
+            tool,
+        }
+    }
+
     async fn connect(&self, before_ask: impl FnOnce()) -> Result<(), String> {
         let Some(config) = &self.config else {
             return Ok(()); // The application has made the transport itself.
@@ -104,14 +179,7 @@ impl ServerGate {
         // Arguments and the query of a URL may contain secrets; the hash identifies them.
         let target = match &config.launch {
             Launch::Stdio { command, .. } => command.as_str(),
-            Launch::Http { url, .. } => {
-                let plain = url.split(['?', '#']).next().unwrap_or_default();
-                if plain.contains('@') {
-                    "[redacted]"
-                } else {
-                    plain
-                }
-            }
+            Launch::Http { url, .. } => plain_url(url),
         };
         let pending = Pending {
             kind: ActionKind::Connect,
@@ -153,19 +221,16 @@ impl ServerGate {
         before_ask: impl FnOnce(),
     ) -> Result<(), String> {
         let (is_allowed, basis) = self.answer(&pending, subject, before_ask).await;
-        let mut details = json!({
-            "kind": pending.kind, "name": pending.name, "sha256": pending.definition,
-            "isAllowed": is_allowed, "by": basis
-        });
+        let mut details = json!({ "name": pending.name, "sha256": pending.definition });
         if let (Value::Object(all), Value::Object(own)) = (&mut details, pending.details) {
             all.extend(own);
         }
-        Err(match (self.write("decision", details), is_allowed, basis) {
-            (Some(Err(error)), ..) => format!("the audit log cannot be written: {error}"),
-            (_, true, _) => return Ok(()),
-            (_, false, Basis::Rule) => "a rule of the policy denies it".to_owned(),
-            (_, false, Basis::Person) => "the user declined".to_owned(),
-            (_, false, _) => "no rule allows it, and the host has no person to ask \
+        self.record(pending.kind, is_allowed, basis, details)?;
+        Err(match (is_allowed, basis) {
+            (true, _) => return Ok(()),
+            (false, Basis::Rule) => "a rule of the policy denies it".to_owned(),
+            (false, Basis::Person) => "the user declined".to_owned(),
+            (false, _) => "no rule allows it, and the host has no person to ask \
                               (HostBuilder::policy, HostBuilder::consent)"
                 .to_owned(),
         })
@@ -177,12 +242,7 @@ impl ServerGate {
         subject: impl FnOnce(bool) -> Subject,
         before_ask: impl FnOnce(),
     ) -> (bool, Basis) {
-        let action = Action {
-            kind: pending.kind,
-            server: &self.server,
-            is_trusted: self.is_trusted,
-            tool: pending.tool,
-        };
+        let action = self.action(pending.kind, pending.tool);
         match self.gate.policy.effect(action) {
             (Effect::Allow, true) => return (true, Basis::Rule),
             (Effect::Allow, false) => return (true, Basis::Default),

@@ -6,6 +6,7 @@ mod gate;
 mod policy;
 mod question;
 mod redact;
+mod text;
 
 use std::fmt;
 
@@ -13,9 +14,11 @@ use serde::{Deserialize, Serialize};
 
 pub use approvals::{Approval, ApprovalFile, ApprovalKey, ApprovalStore};
 pub use audit::AuditLog;
-pub(crate) use gate::{Gate, ServerGate};
+pub(crate) use gate::{Basis, Gate, ServerGate};
 pub use policy::{Effect, Policy, PolicyRule};
 pub use question::{Question, Subject};
+pub use text::printable;
+pub(crate) use text::{plain_url, quote_lines};
 
 /// Asks a person. A closure from [`Question`] to a future with a [`Decision`] implements it.
 ///
@@ -77,6 +80,16 @@ pub enum ActionKind {
     Connect,
     /// A call of a tool.
     CallTool,
+    /// A sampling request of a server, before the model gets it. An answer for longer than once is for all
+    /// later requests of the server.
+    SamplingRequest,
+    /// The result of a sampling request, before the server gets it. An answer for longer than once is for all
+    /// later results for the server.
+    SamplingResult,
+    /// A form of a server. It is shown if no rule denies it: the form is the question.
+    ElicitForm,
+    /// A URL that a server asks the user to open. It is shown if no rule denies it.
+    ElicitUrl,
 }
 
 impl fmt::Display for ActionKind {
@@ -84,6 +97,10 @@ impl fmt::Display for ActionKind {
         f.write_str(match self {
             Self::Connect => "connect",
             Self::CallTool => "callTool",
+            Self::SamplingRequest => "samplingRequest",
+            Self::SamplingResult => "samplingResult",
+            Self::ElicitForm => "elicitForm",
+            Self::ElicitUrl => "elicitUrl",
         })
     }
 }

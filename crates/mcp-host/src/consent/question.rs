@@ -5,9 +5,11 @@ use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use mcp_client::types::Tool;
+use mcp_client::CreateMessageResult;
+use mcp_client::types::{CreateMessageRequestParams, OneOrMany, SamplingMessageContentBlock, Tool};
 use serde_json::Value;
 
+use super::text::{printable, quote_lines, quoted};
 use crate::config::{Launch, ServerConfig};
 
 /// A question to a person. [`fmt::Display`] is its text for a terminal, without control characters
@@ -54,6 +56,20 @@ pub enum Subject {
         tool: Arc<Tool>,
         /// The arguments, as they are sent.
         arguments: Value,
+    },
+    /// The server sends a request to the model.
+    #[non_exhaustive]
+    SamplingRequest {
+        /// The messages and settings, as the model gets them.
+        params: Box<CreateMessageRequestParams>,
+        /// How deeply the request is nested ([`SamplingRequest::depth`](crate::SamplingRequest::depth)).
+        depth: u32,
+    },
+    /// The server gets the result of the model.
+    #[non_exhaustive]
+    SamplingResult {
+        /// The result, as the server gets it.
+        result: Box<CreateMessageResult>,
     },
 }
 
@@ -132,36 +148,57 @@ impl fmt::Display for Question {
                     )?;
                 }
             }
+            Subject::SamplingRequest { params, depth } => {
+                write!(
+                    text,
+                    "send a request of the server {server:?} to the model, for at most {} tokens",
+                    params.max_tokens
+                )?;
+                if *depth > 1 {
+                    write!(text, ", inside of {} other requests", depth - 1)?;
+                }
+                if let Some(context) = &params.include_context {
+                    write!(text, "\ncontext: {:?}", context.as_str())?;
+                }
+                if let Some(prompt) = &params.system_prompt {
+                    write!(text, "\nsystem prompt:{}", quote_lines(prompt))?;
+                }
+                for message in &params.messages {
+                    let content = content_text(&message.content);
+                    write!(text, "\n{:?}:{content}", message.role.as_str())?;
+                }
+                for tool in params.tools.iter().flatten() {
+                    let definition = serde_json::to_string(tool).unwrap_or_default();
+                    write!(text, "\ntool:{}", quote_lines(&definition))?;
+                }
+            }
+            Subject::SamplingResult { result } => {
+                let content = content_text(&result.content);
+                write!(
+                    text,
+                    "send this result of the model {:?} to the server {server:?}:{content}",
+                    result.model
+                )?;
+            }
         }
         f.write_str(&printable(&text))
     }
 }
 
-/// Replaces control characters except line ends, and invisible and direction characters, with escapes.
-fn printable(text: &str) -> String {
-    let mut printed = String::with_capacity(text.len());
-    for c in text.chars() {
-        let is_hidden = matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}');
-        match c {
-            '\n' => printed.push(c),
-            _ if c.is_control() || is_hidden => printed.extend(c.escape_unicode()),
-            _ => printed.push(c),
-        }
-    }
-    printed
+/// Returns the quoted blocks of a message. Blocks other than text are JSON, images and audio without their data.
+fn content_text(content: &OneOrMany<SamplingMessageContentBlock>) -> String {
+    let block = |block: &SamplingMessageContentBlock| match block {
+        SamplingMessageContentBlock::Text(text) => quote_lines(&text.text),
+        SamplingMessageContentBlock::Image(image) => media("image", &image.mime_type, &image.data),
+        SamplingMessageContentBlock::Audio(audio) => media("audio", &audio.mime_type, &audio.data),
+        other => quote_lines(&serde_json::to_string(other).unwrap_or_default()),
+    };
+    content.iter().map(block).collect()
 }
 
-/// Quotes a word for a POSIX shell. A line end becomes `\u{a}`, so that a word cannot imitate a line of the
-/// question.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    let escaped = word.replace('\'', "'\\''").replace('\n', "\\u{a}");
-    format!("'{escaped}'")
+fn media(kind: &str, mime_type: &str, data: impl AsRef<[u8]>) -> String {
+    let bytes = data.as_ref().len();
+    format!("\n  [{kind} {mime_type:?}, {bytes} bytes]")
 }
 
 /// Finds a program as the system does: in `PATH`, or relative to the folder.

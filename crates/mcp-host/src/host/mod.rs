@@ -4,6 +4,7 @@ mod names;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use mcp_client::types::Tool;
@@ -15,7 +16,11 @@ pub use names::model_name;
 
 use crate::config::{Config, ServerConfig, Variables};
 use crate::consent::{ApprovalStore, AuditLog, Consent, Gate, Policy, ServerGate};
+use crate::coordinate::{
+    Coordination, CoordinationLimits, Forms, LogStream, Model, RootPaths, Roots,
+};
 use crate::error::HostError;
+use crate::supervise::nesting::RunningCalls;
 use crate::supervise::{
     CatalogCache, Connector, RestartPolicy, ServerState, StderrLog, SupervisedClient,
 };
@@ -30,6 +35,8 @@ pub struct Host(Arc<Servers>);
 
 struct Servers {
     by_name: BTreeMap<String, Server>,
+    logs: LogStream,
+    roots: Option<Arc<Roots>>,
 }
 
 struct Server {
@@ -63,6 +70,7 @@ pub struct HostBuilder {
     cache: Option<CatalogCache>,
     restart: RestartPolicy,
     gate: Option<Gate>,
+    coordination: Coordination,
 }
 
 impl HostBuilder {
@@ -132,26 +140,88 @@ impl HostBuilder {
         self
     }
 
+    /// Answers the sampling requests of servers with this model. A person, a rule of the [policy](Self::policy) or an
+    /// earlier answer approves each request and each result; without [`consent`](Self::consent), requests
+    /// that no rule allows are denied. A request for the context of other servers is always denied. It replaces
+    /// `on_sample` of the client.
+    pub fn model(mut self, model: impl Model) -> Self {
+        self.coordination.set_model(model);
+        self
+    }
+
+    /// Shows the forms and URLs of servers to the user. It replaces `on_elicit` and `on_elicit_url` of the client.
+    pub fn forms(mut self, forms: impl Forms) -> Self {
+        self.coordination.set_forms(forms);
+        self
+    }
+
+    /// Sets the folders and files that servers may use, for all servers without a choice of
+    /// [their own](Self::server_roots). A path that does not exist is left out while that is so: the paths are checked
+    /// every 5 s, and servers are notified of changes. It replaces `roots` of the client.
+    pub fn roots(mut self, paths: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
+        let roots = self.coordination.roots.get_or_insert_default();
+        roots.all = paths.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets the folders and files that one server may use. See [`roots`](Self::roots).
+    pub fn server_roots(
+        mut self,
+        server: impl Into<String>,
+        paths: impl IntoIterator<Item = impl Into<PathBuf>>,
+    ) -> Self {
+        let roots = self.coordination.roots.get_or_insert_default();
+        let paths = paths.into_iter().map(Into::into).collect();
+        roots.by_server.insert(server.into(), paths);
+        self
+    }
+
+    /// Collects the log messages of all servers for [`Host::logs`]. It replaces `on_log` of the client.
+    pub fn logs(mut self) -> Self {
+        self.coordination.has_logs = true;
+        self
+    }
+
+    /// Sets the limits of what each server may request.
+    pub fn limits(mut self, limits: CoordinationLimits) -> Self {
+        self.coordination.limits = limits;
+        self
+    }
+
     /// Starts all enabled servers in the background, eight at a time, and returns at once. A server
     /// with an invalid configuration is in state `Failed`, and the others are not affected. Must be
     /// called within a tokio runtime.
-    pub fn start(self) -> Host {
+    pub fn start(mut self) -> Host {
         let starts = Arc::new(Semaphore::new(MAX_STARTS));
         let (mut connectors, mut by_name) = (self.connectors, BTreeMap::new());
-        let gate = self.gate.map(Arc::new);
+        let has_permission = self.gate.is_some();
+        let gate = Arc::new(self.gate.unwrap_or_default());
+        let servers = self.config.into_servers();
+        let roots = self.coordination.roots.take().map(|paths| {
+            let names = servers.keys().chain(connectors.keys());
+            Roots::new(paths, names.cloned())
+        });
+        let logs = self.coordination.log_stream();
+        let handlers = self.coordination.into_handlers(&logs);
         // `resolved` has the values of variables, `config` does not.
         let mut start = |name: String,
                          connector: AnyConnector,
                          config: Option<ServerConfig>,
                          resolved: Option<ServerConfig>| {
             let is_trusted = self.trusted.contains(&name);
-            let mut builder = SupervisedClient::builder(&name, self.client.clone(), connector)
+            let gate = ServerGate::new(Arc::clone(&gate), name.clone(), is_trusted, resolved);
+            let (gate, calls) = (Arc::new(gate), Arc::<RunningCalls>::default());
+            let client = handlers.add(self.client.clone(), &gate, &calls);
+            let mut builder = SupervisedClient::builder(&name, client, connector)
                 .restart(self.restart.clone())
                 .trusted(is_trusted)
+                .calls(calls)
                 .starts(Arc::clone(&starts));
-            if let Some(gate) = &gate {
-                let gate = ServerGate::new(Arc::clone(gate), name.clone(), is_trusted, resolved);
-                builder = builder.permission(Arc::new(gate));
+            if has_permission {
+                builder = builder.permission(gate);
+            }
+            if let Some(list) = roots.as_ref().and_then(|roots| roots.subscribe(&name)) {
+                builder = builder.roots(list);
             }
             if let Some(cache) = &self.cache {
                 let fingerprint = config.as_ref().map(ServerConfig::fingerprint);
@@ -169,7 +239,7 @@ impl HostBuilder {
             let client = builder.start();
             by_name.insert(name, Server { client, config });
         };
-        for (name, config) in self.config.into_servers() {
+        for (name, config) in servers {
             if connectors.contains_key(&name) {
                 continue;
             }
@@ -189,7 +259,14 @@ impl HostBuilder {
         while let Some((name, connector)) = connectors.pop_first() {
             start(name, AnyConnector(Ok(connector)), None, None);
         }
-        Host(Arc::new(Servers { by_name }))
+        if let Some(roots) = &roots {
+            tokio::spawn(Arc::clone(roots).watch());
+        }
+        Host(Arc::new(Servers {
+            by_name,
+            logs,
+            roots,
+        }))
     }
 }
 
@@ -226,6 +303,7 @@ impl Host {
             cache: None,
             restart: RestartPolicy::default(),
             gate: None,
+            coordination: Coordination::default(),
         }
     }
 
@@ -281,6 +359,35 @@ impl Host {
             return Err(HostError::Unknown { name });
         };
         server.call_tool(&tool.name, arguments).await
+    }
+
+    /// Returns the log messages of all servers, if the host collects them ([`HostBuilder::logs`]).
+    pub fn logs(&self) -> LogStream {
+        self.0.logs.clone()
+    }
+
+    /// Replaces the roots of all servers without a choice of their own, and notifies them. Reads the file system.
+    /// Returns `false` if the host was started without [`HostBuilder::roots`], also without paths.
+    pub fn set_roots(&self, paths: impl IntoIterator<Item = impl Into<PathBuf>>) -> bool {
+        let paths = paths.into_iter().map(Into::into).collect();
+        self.change_roots(|roots| roots.all = paths)
+    }
+
+    /// Replaces the roots of one server, as [`set_roots`](Self::set_roots).
+    pub fn set_server_roots(
+        &self,
+        server: &str,
+        paths: impl IntoIterator<Item = impl Into<PathBuf>>,
+    ) -> bool {
+        let paths = paths.into_iter().map(Into::into).collect();
+        self.change_roots(|roots| {
+            roots.by_server.insert(server.to_owned(), paths);
+        })
+    }
+
+    fn change_roots(&self, change: impl FnOnce(&mut RootPaths)) -> bool {
+        let roots = self.0.roots.as_ref();
+        roots.map(|roots| roots.change(change)).is_some()
     }
 
     /// Completes when no server is starting or needs consent: each one is connected, off, failed, or

@@ -2,6 +2,7 @@
 
 mod catalog;
 mod connector;
+pub(crate) mod nesting;
 pub(crate) mod orphans;
 mod permission;
 mod restart;
@@ -14,13 +15,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mcp_client::types::{JsonObject, Tool};
-use mcp_client::{CallToolResult, Client, ClientBuilder, ContentBlock, Timeouts, tool_hash};
+use mcp_client::{CallToolResult, Client, ClientBuilder, ContentBlock, Root, Timeouts, tool_hash};
 use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
 pub use catalog::{CatalogCache, ToolList};
 pub use connector::Connector;
+use nesting::RunningCalls;
 pub(crate) use permission::Permission;
 pub use restart::RestartPolicy;
 pub use state::ServerState;
@@ -55,6 +57,7 @@ struct Handle {
     call_timeout: Option<Duration>,
     is_trusted: bool,
     permission: Option<Arc<dyn Permission>>,
+    calls: Arc<RunningCalls>,
 }
 
 /// The settings of a [`SupervisedClient`].
@@ -68,6 +71,7 @@ pub struct SupervisedBuilder {
     call_timeout: Option<Duration>,
     is_trusted: bool,
     is_enabled: bool,
+    calls: Arc<RunningCalls>,
 }
 
 impl SupervisedBuilder {
@@ -122,6 +126,18 @@ impl SupervisedBuilder {
         self
     }
 
+    /// Counts the running calls.
+    pub(crate) fn calls(mut self, calls: Arc<RunningCalls>) -> Self {
+        self.calls = calls;
+        self
+    }
+
+    /// Declares roots, and notifies the server of changes.
+    pub(crate) fn roots(mut self, roots: watch::Receiver<Vec<Root>>) -> Self {
+        self.settings.roots = Some(roots);
+        self
+    }
+
     /// Counts starts against a limit that several servers share.
     pub(crate) fn starts(mut self, permits: Arc<Semaphore>) -> Self {
         self.settings.starts = Some(permits);
@@ -157,6 +173,7 @@ impl SupervisedBuilder {
             call_timeout: self.call_timeout,
             is_trusted: self.is_trusted,
             permission,
+            calls: self.calls,
         }))
     }
 }
@@ -187,6 +204,7 @@ impl SupervisedClient {
                 cache: None,
                 permission: None,
                 starts: None,
+                roots: None,
             },
             cache: None,
             fingerprint: String::new(),
@@ -194,6 +212,7 @@ impl SupervisedClient {
             call_timeout: None,
             is_trusted: false,
             is_enabled: true,
+            calls: Arc::default(),
         }
     }
 
@@ -319,7 +338,9 @@ impl SupervisedClient {
                 let total = Timeouts::default().total.max(idle);
                 call = call.timeouts(Timeouts::new(idle, total));
             }
+            let running = self.0.calls.start();
             let called = call.await;
+            drop(running);
             if let Some(permission) = &self.0.permission {
                 permission.called(name, started, called.as_ref());
             }

@@ -1,10 +1,11 @@
 //! The task that keeps one server connected.
 
+use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_client::{Client, ClientBuilder, Error};
+use mcp_client::{Client, ClientBuilder, Error, Root};
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
@@ -48,6 +49,8 @@ pub(super) struct Settings {
     pub(super) permission: Option<Arc<dyn Permission>>,
     /// Permits of simultaneous starts.
     pub(super) starts: Option<Arc<Semaphore>>,
+    /// The roots of the server, if the host has roots.
+    pub(super) roots: Option<watch::Receiver<Vec<Root>>>,
 }
 
 /// Why a connection ended or failed.
@@ -161,7 +164,8 @@ async fn permit(
 async fn connected(published: &Published, settings: &Settings) -> Ended {
     published.state.send_replace(ServerState::Starting);
     let changed = Arc::new(Notify::new());
-    let client = match connect(published, settings, &changed).await {
+    let mut roots = settings.roots.clone();
+    let client = match connect(published, settings, &changed, &mut roots).await {
         Ok(client) => client,
         Err(ended) => return ended,
     };
@@ -175,23 +179,46 @@ async fn connected(published: &Published, settings: &Settings) -> Ended {
             is_final: false,
         }
     };
-    let mut closed = pin!(closed);
+    tokio::select! {
+        ended = closed => ended,
+        never = keep_listed(published, settings, &client, &changed) => match never {},
+        never = announce(&client, roots) => match never {},
+    }
+}
+
+/// Lists the tools now and after each change.
+async fn keep_listed(
+    published: &Published,
+    settings: &Settings,
+    client: &Client,
+    changed: &Notify,
+) -> Infallible {
     loop {
-        tokio::select! {
-            ended = &mut closed => return ended,
-            state = list(published, settings, &client) => published.state.send_replace(state),
-        };
-        tokio::select! {
-            ended = &mut closed => return ended,
-            () = changed.notified() => sleep(CHANGE_DELAY).await,
+        let state = list(published, settings, client).await;
+        published.state.send_replace(state);
+        changed.notified().await;
+        sleep(CHANGE_DELAY).await;
+    }
+}
+
+/// Notifies the server of changes of its roots.
+async fn announce(client: &Client, roots: Option<watch::Receiver<Vec<Root>>>) -> Infallible {
+    if let Some(mut roots) = roots {
+        while roots.changed().await.is_ok() {
+            let list = roots.borrow_and_update().clone();
+            if let Err(error) = client.set_roots(list) {
+                tracing::warn!(%error, "the roots of a server cannot be changed");
+            }
         }
     }
+    std::future::pending().await
 }
 
 async fn connect(
     published: &Published,
     settings: &Settings,
     changed: &Arc<Notify>,
+    roots: &mut Option<watch::Receiver<Vec<Root>>>,
 ) -> Result<Client, Ended> {
     let permit = match &settings.starts {
         Some(starts) => Arc::clone(starts).acquire_owned().await.ok(),
@@ -203,9 +230,11 @@ async fn connect(
         ..Ended::failed(error.to_string())
     })?;
     let changed = Arc::clone(changed);
-    let client = settings
-        .client
-        .clone()
+    let mut client = settings.client.clone();
+    if let Some(roots) = roots {
+        client = client.roots(roots.borrow_and_update().clone());
+    }
+    let client = client
         .connect_timeout(settings.start_timeout)
         .max_list_bytes(MAX_CATALOG_BYTES)
         .on_change(move |_| changed.notify_one());

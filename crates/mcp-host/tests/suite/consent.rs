@@ -1,6 +1,5 @@
 //! Consent: attacks, rules, answers that are stored, and the audit log.
 
-use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +11,7 @@ use mcp_server::{Server, ServerBuilder, Tool};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::support::{Folder, Killable, client};
+use crate::support::{Folder, Killable, Log, client};
 
 /// Answers all questions in the same way, and keeps them.
 #[derive(Clone, Default)]
@@ -287,38 +286,6 @@ async fn a_server_that_was_denied_is_asked_again_after_a_restart() {
             .await;
         assert!(state.to_string().contains("the user declined"), "{state}");
         server.restart();
-    }
-}
-
-/// A writer that others can read, or that fails.
-#[derive(Clone, Default)]
-struct Log {
-    text: Arc<Mutex<Vec<u8>>>,
-    is_full: bool,
-}
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self.is_full {
-            true => Err(io::ErrorKind::StorageFull.into()),
-            false => self.text.lock().unwrap().write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Log {
-    fn lines(&self) -> Vec<Value> {
-        let text = self.text.lock().unwrap();
-        let lines = text
-            .split(|byte| *byte == b'\n')
-            .filter(|line| !line.is_empty());
-        lines
-            .map(|line| serde_json::from_slice(line).unwrap())
-            .collect()
     }
 }
 

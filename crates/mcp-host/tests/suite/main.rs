@@ -3,9 +3,11 @@
 
 mod config;
 mod consent;
+mod coordinate;
 mod model;
 #[cfg(target_os = "linux")]
 mod orphans;
+mod roots_and_logs;
 mod supervise;
 mod support;
 #[cfg(unix)]

@@ -1,13 +1,15 @@
 //! Servers in memory that can be killed.
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use mcp_client::{Client, ClientBuilder};
-use mcp_host::{Connector, StderrLog};
+use mcp_host::{Connector, Host, StderrLog};
 use mcp_server::{Server, ServerBuilder, Tool};
 use mcp_transport_stdio::duplex;
+use serde_json::{Value, json};
 use tokio::task::AbortHandle;
 
 pub(crate) fn client() -> ClientBuilder {
@@ -23,6 +25,16 @@ pub(crate) fn server(tools: impl IntoIterator<Item = String>) -> ServerBuilder {
     Server::builder("fixture", "1.0.0")
         .page_size(1_000)
         .tools(tools)
+}
+
+/// Calls a tool without arguments, and returns its text or the error.
+pub(crate) async fn call(host: &Host, tool: &str) -> String {
+    host.settled().await;
+    match host.call_tool(tool, json!({})).await {
+        Ok(result) => result.joined_text(),
+        // Without a session, a call whose input request fails is not repeated.
+        Err(error) => format!("error: {error}"),
+    }
 }
 
 /// A server that is started for each connection and can be killed.
@@ -59,6 +71,38 @@ impl Killable {
 
     pub(crate) fn starts(&self) -> usize {
         self.starts.load(Ordering::SeqCst)
+    }
+}
+
+/// A writer that others can read, or that fails.
+#[derive(Clone, Default)]
+pub(crate) struct Log {
+    pub(crate) text: Arc<Mutex<Vec<u8>>>,
+    pub(crate) is_full: bool,
+}
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.is_full {
+            true => Err(io::ErrorKind::StorageFull.into()),
+            false => self.text.lock().unwrap().write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Log {
+    pub(crate) fn lines(&self) -> Vec<Value> {
+        let text = self.text.lock().unwrap();
+        let lines = text
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty());
+        lines
+            .map(|line| serde_json::from_slice(line).unwrap())
+            .collect()
     }
 }
 

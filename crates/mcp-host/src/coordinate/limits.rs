@@ -1,0 +1,154 @@
+//! Limits of what servers may request.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// Limits of what each server may request from the host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CoordinationLimits {
+    /// Maximum number of sampling requests per minute, denied ones included. Default: 10.
+    pub sampling_per_minute: u32,
+    /// Maximum depth of sampling requests that are sent by tools that a model calls for another sampling
+    /// request. Default: 3; 1 allows none inside of another.
+    pub max_sampling_depth: u32,
+    /// Maximum number of tokens of a sampling result. A request for more is reduced. Default: 4,096.
+    pub max_sampling_tokens: u64,
+    /// Maximum number of forms and URLs that wait for the user. Further ones are cancelled. Default: 2.
+    pub max_open_forms: usize,
+    /// Maximum number of forms and URLs per minute, denied ones included. Default: 20.
+    pub forms_per_minute: u32,
+    /// Maximum number of log messages per second. Further ones are dropped and counted. Default: 30.
+    pub logs_per_second: u32,
+    /// Maximum size of the log messages of all servers that were not read yet, in bytes of JSON. Further ones are
+    /// dropped and counted. Default: 1 MiB.
+    pub max_log_bytes: usize,
+}
+
+impl Default for CoordinationLimits {
+    fn default() -> Self {
+        Self {
+            sampling_per_minute: 10,
+            max_sampling_depth: 3,
+            max_sampling_tokens: 4_096,
+            max_open_forms: 2,
+            forms_per_minute: 20,
+            logs_per_second: 30,
+            max_log_bytes: 1 << 20,
+        }
+    }
+}
+
+impl CoordinationLimits {
+    /// Sets [`sampling_per_minute`](Self::sampling_per_minute).
+    #[must_use]
+    pub fn with_sampling_per_minute(mut self, requests: u32) -> Self {
+        self.sampling_per_minute = requests;
+        self
+    }
+
+    /// Sets [`max_sampling_depth`](Self::max_sampling_depth).
+    #[must_use]
+    pub fn with_max_sampling_depth(mut self, depth: u32) -> Self {
+        self.max_sampling_depth = depth;
+        self
+    }
+
+    /// Sets [`max_sampling_tokens`](Self::max_sampling_tokens).
+    #[must_use]
+    pub fn with_max_sampling_tokens(mut self, tokens: u64) -> Self {
+        self.max_sampling_tokens = tokens;
+        self
+    }
+
+    /// Sets [`max_open_forms`](Self::max_open_forms).
+    #[must_use]
+    pub fn with_max_open_forms(mut self, forms: usize) -> Self {
+        self.max_open_forms = forms;
+        self
+    }
+
+    /// Sets [`forms_per_minute`](Self::forms_per_minute).
+    #[must_use]
+    pub fn with_forms_per_minute(mut self, forms: u32) -> Self {
+        self.forms_per_minute = forms;
+        self
+    }
+
+    /// Sets [`logs_per_second`](Self::logs_per_second).
+    #[must_use]
+    pub fn with_logs_per_second(mut self, messages: u32) -> Self {
+        self.logs_per_second = messages;
+        self
+    }
+
+    /// Sets [`max_log_bytes`](Self::max_log_bytes).
+    #[must_use]
+    pub fn with_max_log_bytes(mut self, bytes: usize) -> Self {
+        self.max_log_bytes = bytes;
+        self
+    }
+}
+
+/// A token bucket: `capacity` requests at once, and `capacity` in each `period` after that.
+#[derive(Debug)]
+pub(super) struct TokenBucket {
+    capacity: u32,
+    period: Duration,
+    tokens: f64,
+    updated: Instant,
+    is_empty: bool,
+}
+
+impl TokenBucket {
+    pub(super) fn new(capacity: u32, period: Duration) -> Self {
+        Self {
+            capacity,
+            period,
+            tokens: f64::from(capacity),
+            updated: Instant::now(),
+            is_empty: false,
+        }
+    }
+
+    /// Takes a token.
+    ///
+    /// # Errors
+    /// The bucket is empty. The value is `true` if the request before this one got a token, so that a flood
+    /// is reported once.
+    pub(super) fn take(&mut self) -> Result<(), bool> {
+        let now = Instant::now();
+        let periods = (now - self.updated).as_secs_f64() / self.period.as_secs_f64();
+        let capacity = f64::from(self.capacity);
+        self.tokens = (self.tokens + periods * capacity).min(capacity);
+        self.updated = now;
+        if self.tokens < 1.0 {
+            return Err(!std::mem::replace(&mut self.is_empty, true));
+        }
+        self.tokens -= 1.0;
+        self.is_empty = false;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_bucket_refills_with_time() {
+        let mut bucket = TokenBucket::new(2, Duration::from_secs(60));
+        let mut taken = || bucket.take();
+        assert_eq!([taken(), taken(), taken()], [Ok(()), Ok(()), Err(true)]);
+        assert_eq!(taken(), Err(false), "the same flood");
+        tokio::time::advance(Duration::from_secs(31)).await;
+        assert_eq!([taken(), taken()], [Ok(()), Err(true)]);
+        tokio::time::advance(Duration::from_secs(3_600)).await;
+        assert_eq!([taken(), taken(), taken()], [Ok(()), Ok(()), Err(true)]);
+        assert_eq!(
+            TokenBucket::new(0, Duration::from_secs(1)).take(),
+            Err(true)
+        );
+    }
+}

@@ -1,0 +1,206 @@
+//! The log messages of all servers as one stream.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use mcp_client::LoggingLevel;
+use mcp_client::types::LoggingMessageNotificationParams;
+use serde_json::Value;
+use tokio::sync::Notify;
+
+use super::limits::{CoordinationLimits, TokenBucket};
+use crate::consent::printable;
+
+/// Memory of a message without its text.
+const MESSAGE_BYTES: usize = 128;
+
+/// A log message of a server. [`fmt::Display`] is its text for a terminal, on one line and without control
+/// characters.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct LogMessage {
+    /// The name that the configuration gives the server. The server does not choose it.
+    pub server: String,
+    /// The severity.
+    pub level: LoggingLevel,
+    /// The name of the logger in the server.
+    pub logger: Option<String>,
+    /// The content: any JSON value.
+    pub data: Value,
+    /// Number of messages of this server that were dropped before this one.
+    pub dropped: u64,
+}
+
+impl fmt::Display for LogMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match &self.data {
+            Value::String(text) => text.clone(),
+            data => data.to_string(),
+        };
+        let logger = self.logger.as_deref().unwrap_or_default();
+        let line = format!("{} {} {logger}: {text}", self.server, self.level.as_str());
+        f.write_str(&printable(&line.replace('\n', "\\u{a}")))
+    }
+}
+
+/// The log messages of all servers of a [`Host`](crate::Host), oldest first. Cloning returns another handle; each
+/// message is received by one of them.
+#[derive(Debug, Clone)]
+pub struct LogStream(pub(super) Arc<LogQueue>);
+
+impl LogStream {
+    /// Waits for a message. Returns `None` when the host has ended, and at once if it was started without
+    /// [`HostBuilder::logs`](crate::HostBuilder::logs).
+    ///
+    /// # Cancel safety
+    /// Cancel safe.
+    pub async fn next(&self) -> Option<LogMessage> {
+        loop {
+            let changed = self.0.changed.notified();
+            {
+                let mut state = self.0.lock();
+                if let Some(message) = state.pop() {
+                    if !state.messages.is_empty() {
+                        self.0.changed.notify_one();
+                    }
+                    return Some(message);
+                }
+                if state.is_closed {
+                    self.0.changed.notify_one();
+                    return None;
+                }
+            }
+            changed.await;
+        }
+    }
+
+    /// Returns the number of messages of all servers that were dropped.
+    pub fn dropped(&self) -> u64 {
+        self.0.lock().dropped
+    }
+}
+
+/// The messages that were not read yet.
+#[derive(Debug)]
+pub(crate) struct LogQueue {
+    state: Mutex<QueueState>,
+    changed: Notify,
+    max_bytes: usize,
+}
+
+#[derive(Debug, Default)]
+struct QueueState {
+    messages: VecDeque<StoredMessage>,
+    bytes: usize,
+    dropped: u64,
+    is_closed: bool,
+}
+
+/// A message whose data is JSON text, so that its size is known.
+#[derive(Debug)]
+struct StoredMessage {
+    message: LogMessage,
+    data: Box<str>,
+}
+
+impl StoredMessage {
+    fn bytes(&self) -> usize {
+        let logger = self.message.logger.as_ref().map_or(0, String::len);
+        MESSAGE_BYTES + self.message.server.len() + logger + self.data.len()
+    }
+}
+
+impl QueueState {
+    fn pop(&mut self) -> Option<LogMessage> {
+        let stored = self.messages.pop_front()?;
+        self.bytes -= stored.bytes();
+        let data = serde_json::from_str(&stored.data).unwrap_or_default();
+        Some(LogMessage {
+            data,
+            ..stored.message
+        })
+    }
+}
+
+impl LogQueue {
+    /// Creates a queue. Without logs it is closed.
+    pub(super) fn new(limits: &CoordinationLimits, is_closed: bool) -> Arc<Self> {
+        let state = QueueState {
+            is_closed,
+            ..QueueState::default()
+        };
+        Arc::new(Self {
+            state: Mutex::new(state),
+            changed: Notify::new(),
+            max_bytes: limits.max_log_bytes,
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The end of the queue for one server. The queue is closed when the last one is dropped.
+pub(super) struct ServerLog {
+    pub(super) server: String,
+    pub(super) queue: Arc<OpenQueue>,
+    /// The bucket, and the number of messages that were dropped since the last one that was not.
+    state: Mutex<(TokenBucket, u64)>,
+}
+
+/// A queue that is closed on drop.
+pub(super) struct OpenQueue(pub(super) Arc<LogQueue>);
+
+impl Drop for OpenQueue {
+    fn drop(&mut self) {
+        self.0.lock().is_closed = true;
+        self.0.changed.notify_one();
+    }
+}
+
+impl ServerLog {
+    pub(super) fn new(server: String, queue: Arc<OpenQueue>, limits: &CoordinationLimits) -> Self {
+        let bucket = TokenBucket::new(limits.logs_per_second, Duration::from_secs(1));
+        Self {
+            server,
+            queue,
+            state: Mutex::new((bucket, 0)),
+        }
+    }
+
+    /// Adds a message, or drops it. Does not block.
+    pub(super) fn push(&self, params: LoggingMessageNotificationParams) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let (bucket, dropped) = &mut *state;
+        let is_within_rate = bucket.take().is_ok();
+        let queue = &self.queue.0;
+        if !is_within_rate {
+            *dropped += 1;
+            queue.lock().dropped += 1;
+            return;
+        }
+        let stored = StoredMessage {
+            message: LogMessage {
+                server: self.server.clone(),
+                level: params.level,
+                logger: params.logger,
+                data: Value::Null,
+                dropped: *dropped,
+            },
+            data: params.data.to_string().into(),
+        };
+        let mut queued = queue.lock();
+        if queued.bytes + stored.bytes() > queue.max_bytes {
+            *dropped += 1;
+            queued.dropped += 1;
+            return;
+        }
+        *dropped = 0;
+        queued.bytes += stored.bytes();
+        queued.messages.push_back(stored);
+        queue.changed.notify_one();
+    }
+}

@@ -1,0 +1,222 @@
+//! Sampling: requests of servers to the model of the host.
+//!
+//! Specification: [sampling](https://modelcontextprotocol.io/specification/2025-11-25/client/sampling).
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use mcp_client::types::{CreateMessageRequestParams, IncludeContext};
+use mcp_client::{CreateMessageResult, ErrorCode, ErrorObject, Sample, json_hash};
+use mcp_protocol::BoxFuture;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::limits::{CoordinationLimits, TokenBucket};
+use crate::consent::{ActionKind, Basis, ServerGate, Subject};
+use crate::supervise::nesting::{RunningCalls, within};
+
+/// Asks a language model. A closure from [`SamplingRequest`] to a future with a result implements it.
+pub trait Model: Send + Sync + 'static {
+    /// Asks the model. The request was approved, and the result is approved before the server gets it.
+    ///
+    /// The request has everything that the model may see: neither the conversation of the host nor the results
+    /// of other servers belong to it.
+    ///
+    /// # Errors
+    /// The server gets the error. It must not contain secrets.
+    ///
+    /// # Cancel safety
+    /// The host drops the future when the server cancels its request or the connection ends.
+    fn sample(
+        &self,
+        request: SamplingRequest,
+    ) -> impl Future<Output = Result<CreateMessageResult, ErrorObject>> + Send;
+}
+
+impl<F, A> Model for F
+where
+    F: Fn(SamplingRequest) -> A + Send + Sync + 'static,
+    A: Future<Output = Result<CreateMessageResult, ErrorObject>> + Send,
+{
+    fn sample(
+        &self,
+        request: SamplingRequest,
+    ) -> impl Future<Output = Result<CreateMessageResult, ErrorObject>> + Send {
+        self(request)
+    }
+}
+
+/// A sampling request that was approved.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct SamplingRequest {
+    /// The name that the configuration gives the server. The server does not choose it.
+    pub server: String,
+    /// The messages, and what the server says about itself. `max_tokens` is within the limit of the host.
+    pub sample: Sample,
+    /// How deeply the request is nested: 1, or one more than the sampling request whose model called the tool.
+    pub depth: u32,
+}
+
+impl SamplingRequest {
+    /// Runs a future as part of this request. Tool calls in [`Model::sample`] are part of it anyway, unless the model
+    /// makes them in another task. Calls outside count as calls of the application, with depth 0.
+    pub async fn run<F: Future>(&self, future: F) -> F::Output {
+        within(self.depth, future).await
+    }
+}
+
+pub(super) type AskModel = Arc<
+    dyn Fn(SamplingRequest) -> BoxFuture<'static, Result<CreateMessageResult, ErrorObject>>
+        + Send
+        + Sync,
+>;
+
+/// Returns a model as a closure.
+pub(super) fn ask_model(model: impl Model) -> AskModel {
+    let model = Arc::new(model);
+    Arc::new(move |request| {
+        let model = Arc::clone(&model);
+        Box::pin(async move { model.sample(request).await })
+    })
+}
+
+/// The sampling requests of one server.
+pub(super) struct Sampling {
+    pub(super) model: AskModel,
+    pub(super) gate: Arc<ServerGate>,
+    pub(super) calls: Arc<RunningCalls>,
+    pub(super) limits: CoordinationLimits,
+    pub(super) bucket: Mutex<TokenBucket>,
+}
+
+impl Sampling {
+    pub(super) fn new(
+        model: AskModel,
+        gate: Arc<ServerGate>,
+        calls: Arc<RunningCalls>,
+        limits: &CoordinationLimits,
+    ) -> Self {
+        let bucket = TokenBucket::new(limits.sampling_per_minute, Duration::from_secs(60));
+        Self {
+            model,
+            gate,
+            calls,
+            limits: limits.clone(),
+            bucket: Mutex::new(bucket),
+        }
+    }
+
+    /// Answers a request. The depth is that of the calls that run now, before the future is polled.
+    pub(super) fn answer(
+        self: Arc<Self>,
+        mut sample: Sample,
+    ) -> impl Future<Output = Result<CreateMessageResult, ErrorObject>> + Send {
+        let depth = self.calls.max_depth().saturating_add(1);
+        async move {
+            sample.params.max_tokens = sample
+                .params
+                .max_tokens
+                .min(self.limits.max_sampling_tokens);
+            self.check(&sample.params, depth)?;
+            let details = request_details(&sample.params, depth);
+            let subject = Subject::SamplingRequest {
+                params: Box::new(sample.params.clone()),
+                depth,
+            };
+            self.approve(ActionKind::SamplingRequest, details, subject)
+                .await?;
+            let request = SamplingRequest {
+                server: self.gate.server().to_owned(),
+                sample,
+                depth,
+            };
+            let result = within(depth, (self.model)(request)).await?;
+            let details = json!({
+                "sha256": hash(&result), "model": result.model, "stopReason": result.stop_reason
+            });
+            let subject = Subject::SamplingResult {
+                result: Box::new(result.clone()),
+            };
+            self.approve(ActionKind::SamplingResult, details, subject)
+                .await?;
+            Ok(result)
+        }
+    }
+
+    /// Checks the limits, and that the request is not for the context of other servers.
+    fn check(&self, params: &CreateMessageRequestParams, depth: u32) -> Result<(), ErrorObject> {
+        let limits = &self.limits;
+        let denied = |basis, error: ErrorObject| {
+            let mut details = request_details(params, depth);
+            details["reason"] = error.message.as_ref().into();
+            self.gate
+                .refuse(ActionKind::SamplingRequest, basis, details);
+            error
+        };
+        let taken = self
+            .bucket
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Err(is_first) = taken {
+            let error = ErrorObject::internal(format!(
+                "this host answers {} sampling requests per minute of a server; repeat the request later",
+                limits.sampling_per_minute
+            ));
+            return Err(match is_first {
+                true => denied(Basis::Limit, error),
+                false => error,
+            });
+        }
+        if depth > limits.max_sampling_depth {
+            let error = format!(
+                "a sampling request in {} others is not answered; this host allows a depth of {}",
+                depth - 1,
+                limits.max_sampling_depth
+            );
+            return Err(denied(Basis::Limit, ErrorObject::internal(error)));
+        }
+        match &params.include_context {
+            None | Some(IncludeContext::None | IncludeContext::ThisServer) => Ok(()),
+            Some(foreign) => {
+                let error = format!(
+                    "includeContext {:?} is not available: this host keeps servers apart; use \"none\" or \
+                     \"thisServer\"",
+                    foreign.as_str().chars().take(64).collect::<String>()
+                );
+                Err(denied(Basis::Isolation, ErrorObject::invalid_params(error)))
+            }
+        }
+    }
+
+    async fn approve(
+        &self,
+        kind: ActionKind,
+        details: Value,
+        subject: Subject,
+    ) -> Result<(), ErrorObject> {
+        let approved = self.gate.request(kind, details, subject).await;
+        approved.map_err(|reason| {
+            tracing::info!(server = self.gate.server(), %kind, reason, "sampling was denied");
+            // The server does not learn the rules of the host.
+            ErrorObject::new(ErrorCode::USER_REJECTED, "user rejected sampling request")
+        })
+    }
+}
+
+/// What the audit log has of a request: no text, which may be private.
+fn request_details(params: &CreateMessageRequestParams, depth: u32) -> Value {
+    let context = params.include_context.as_ref().map(|context| {
+        let context = context.as_str().chars().take(64);
+        context.collect::<String>()
+    });
+    json!({
+        "sha256": hash(params), "messages": params.messages.len(), "maxTokens": params.max_tokens,
+        "includeContext": context, "depth": depth
+    })
+}
+
+fn hash(value: &impl Serialize) -> String {
+    json_hash(&serde_json::to_value(value).unwrap_or_default())
+}
