@@ -293,10 +293,17 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets a callback for list changes of the server. On the stateless revision this keeps a
-    /// stream open, if the server announces such notifications.
+    /// Adds a callback for list changes of the server. All callbacks are called, in the order in which
+    /// they were added. On the stateless revision this keeps a stream open, if the server announces such
+    /// notifications.
     pub fn on_change(mut self, handler: impl Fn(ChangedList) + Send + Sync + 'static) -> Self {
-        self.handlers.changed = Some(Arc::new(handler));
+        self.handlers.changed = Some(match self.handlers.changed.take() {
+            None => Arc::new(handler),
+            Some(earlier) => Arc::new(move |list| {
+                earlier(list);
+                handler(list);
+            }),
+        });
         self
     }
 

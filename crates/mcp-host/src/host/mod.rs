@@ -1,5 +1,6 @@
 //! Many supervised servers as one value.
 
+mod builder;
 mod names;
 
 use std::collections::{BTreeMap, HashSet};
@@ -8,25 +9,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use mcp_client::types::Tool;
-use mcp_client::{CallToolResult, ClientBuilder, Transport, TransportError};
+use mcp_client::{CallToolResult, ClientBuilder};
 use serde_json::Value;
-use tokio::sync::Semaphore;
 
+pub use builder::HostBuilder;
 pub use names::model_name;
 
-use crate::config::{Config, ServerConfig, Variables};
-use crate::consent::{ApprovalStore, AuditLog, Consent, Gate, Policy, ServerGate};
-use crate::coordinate::{
-    Coordination, CoordinationLimits, Forms, LogStream, Model, RootPaths, Roots,
-};
+use crate::config::ServerConfig;
+use crate::coordinate::{LogStream, RootPaths, Roots};
 use crate::error::HostError;
-use crate::supervise::nesting::RunningCalls;
-use crate::supervise::{
-    CatalogCache, Connector, RestartPolicy, ServerState, StderrLog, SupervisedClient,
-};
-
-/// Number of servers that start at the same time.
-const MAX_STARTS: usize = 8;
+use crate::supervise::{ServerState, SupervisedClient};
 
 /// Many servers, supervised. Cloning returns another handle. When the last handle is dropped, all
 /// connections are closed in the background.
@@ -59,252 +51,10 @@ pub struct HostTool {
     pub is_stale: bool,
 }
 
-/// The settings of a [`Host`].
-#[must_use = "a builder does nothing before `start`"]
-pub struct HostBuilder {
-    client: ClientBuilder,
-    config: Config,
-    variables: Variables,
-    connectors: BTreeMap<String, Box<dyn Connector>>,
-    trusted: HashSet<String>,
-    cache: Option<CatalogCache>,
-    restart: RestartPolicy,
-    gate: Option<Gate>,
-    coordination: Coordination,
-}
-
-impl HostBuilder {
-    /// Adds the servers of a configuration. A server whose name exists is left out.
-    pub fn servers(mut self, config: Config) -> Self {
-        self.config.merge(config);
-        self
-    }
-
-    /// Sets the values of variables in the configuration. Default: the environment of this process.
-    pub fn variables(mut self, variables: Variables) -> Self {
-        self.variables = variables;
-        self
-    }
-
-    /// Adds a server with a custom transport, for example in this process or with OAuth. It replaces
-    /// a server of the configuration with the same name.
-    pub fn connector(mut self, name: impl Into<String>, connector: impl Connector) -> Self {
-        self.connectors.insert(name.into(), Box::new(connector));
-        self
-    }
-
-    /// Believes the annotations of the tools of this server: for the [policy](Self::policy), and for the
-    /// repetition of calls that may have run.
-    pub fn trust(mut self, server: impl Into<String>) -> Self {
-        self.trusted.insert(server.into());
-        self
-    }
-
-    /// Sets the cache of tool lists. Default: none.
-    pub fn catalog(mut self, cache: CatalogCache) -> Self {
-        self.cache = Some(cache);
-        self
-    }
-
-    /// Sets when servers are started again.
-    pub fn restart(mut self, policy: RestartPolicy) -> Self {
-        self.restart = policy;
-        self
-    }
-
-    /// Asks a person before the host connects to a server of the configuration and before it calls
-    /// a tool, unless a rule of the [policy](Self::policy) or an earlier answer decides. Without this setting, a
-    /// host with a policy, approvals or an audit log denies what needs a question; a host without
-    /// any of them allows everything, and the application decides which calls it sends.
-    pub fn consent(mut self, consent: impl Consent) -> Self {
-        self.gate.get_or_insert_default().consent(consent);
-        self
-    }
-
-    /// Sets the rules that decide before a person is asked. Default: calls of read-only tools of
-    /// [trusted](Self::trust) servers are allowed, and everything else is asked.
-    pub fn policy(mut self, policy: Policy) -> Self {
-        self.gate.get_or_insert_default().policy = policy;
-        self
-    }
-
-    /// Sets where answers with [`Decision::Always`](crate::Decision::Always) are stored. Default: they end with the host.
-    pub fn approvals(mut self, store: impl ApprovalStore) -> Self {
-        self.gate.get_or_insert_default().store = Some(Arc::new(store));
-        self
-    }
-
-    /// Sets the log of all decisions and calls. Default: none.
-    pub fn audit(mut self, log: AuditLog) -> Self {
-        self.gate.get_or_insert_default().audit = Some(log);
-        self
-    }
-
-    /// Answers the sampling requests of servers with this model. A person, a rule of the [policy](Self::policy) or an
-    /// earlier answer approves each request and each result; without [`consent`](Self::consent), requests
-    /// that no rule allows are denied. A request for the context of other servers is always denied. It replaces
-    /// `on_sample` of the client.
-    pub fn model(mut self, model: impl Model) -> Self {
-        self.coordination.set_model(model);
-        self
-    }
-
-    /// Shows the forms and URLs of servers to the user. It replaces `on_elicit` and `on_elicit_url` of the client.
-    pub fn forms(mut self, forms: impl Forms) -> Self {
-        self.coordination.set_forms(forms);
-        self
-    }
-
-    /// Sets the folders and files that servers may use, for all servers without a choice of
-    /// [their own](Self::server_roots). A path that does not exist is left out while that is so: the paths are checked
-    /// every 5 s, and servers are notified of changes. It replaces `roots` of the client.
-    pub fn roots(mut self, paths: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
-        let roots = self.coordination.roots.get_or_insert_default();
-        roots.all = paths.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// Sets the folders and files that one server may use. See [`roots`](Self::roots).
-    pub fn server_roots(
-        mut self,
-        server: impl Into<String>,
-        paths: impl IntoIterator<Item = impl Into<PathBuf>>,
-    ) -> Self {
-        let roots = self.coordination.roots.get_or_insert_default();
-        let paths = paths.into_iter().map(Into::into).collect();
-        roots.by_server.insert(server.into(), paths);
-        self
-    }
-
-    /// Collects the log messages of all servers for [`Host::logs`]. It replaces `on_log` of the client.
-    pub fn logs(mut self) -> Self {
-        self.coordination.has_logs = true;
-        self
-    }
-
-    /// Sets the limits of what each server may request.
-    pub fn limits(mut self, limits: CoordinationLimits) -> Self {
-        self.coordination.limits = limits;
-        self
-    }
-
-    /// Starts all enabled servers in the background, eight at a time, and returns at once. A server
-    /// with an invalid configuration is in state `Failed`, and the others are not affected. Must be
-    /// called within a tokio runtime.
-    pub fn start(mut self) -> Host {
-        let starts = Arc::new(Semaphore::new(MAX_STARTS));
-        let (mut connectors, mut by_name) = (self.connectors, BTreeMap::new());
-        let has_permission = self.gate.is_some();
-        let gate = Arc::new(self.gate.unwrap_or_default());
-        let servers = self.config.into_servers();
-        let roots = self.coordination.roots.take().map(|paths| {
-            let names = servers.keys().chain(connectors.keys());
-            Roots::new(paths, names.cloned())
-        });
-        let logs = self.coordination.log_stream();
-        let handlers = self.coordination.into_handlers(&logs);
-        // `resolved` has the values of variables, `config` does not.
-        let mut start = |name: String,
-                         connector: AnyConnector,
-                         config: Option<ServerConfig>,
-                         resolved: Option<ServerConfig>| {
-            let is_trusted = self.trusted.contains(&name);
-            let gate = ServerGate::new(Arc::clone(&gate), name.clone(), is_trusted, resolved);
-            let (gate, calls) = (Arc::new(gate), Arc::<RunningCalls>::default());
-            let client = handlers.add(self.client.clone(), &gate, &calls);
-            let mut builder = SupervisedClient::builder(&name, client, connector)
-                .restart(self.restart.clone())
-                .trusted(is_trusted)
-                .calls(calls)
-                .starts(Arc::clone(&starts));
-            if has_permission {
-                builder = builder.permission(gate);
-            }
-            if let Some(list) = roots.as_ref().and_then(|roots| roots.subscribe(&name)) {
-                builder = builder.roots(list);
-            }
-            if let Some(cache) = &self.cache {
-                let fingerprint = config.as_ref().map(ServerConfig::fingerprint);
-                builder = builder.catalog(cache.clone(), fingerprint.unwrap_or_default());
-            }
-            if let Some(config) = &config {
-                builder = builder.enabled(config.is_enabled);
-                if let Some(timeout) = config.start_timeout {
-                    builder = builder.start_timeout(timeout);
-                }
-                if let Some(timeout) = config.call_timeout {
-                    builder = builder.call_timeout(timeout);
-                }
-            }
-            let client = builder.start();
-            by_name.insert(name, Server { client, config });
-        };
-        for (name, config) in servers {
-            if connectors.contains_key(&name) {
-                continue;
-            }
-            let resolved = config.and_then(|config| {
-                let resolved = config.resolve(&self.variables)?;
-                Ok((config, resolved))
-            });
-            match resolved {
-                // The unresolved configuration has no secrets.
-                Ok((config, resolved)) => {
-                    let connector = AnyConnector(Ok(Box::new(resolved.clone())));
-                    start(name, connector, Some(config), Some(resolved));
-                }
-                Err(error) => start(name, AnyConnector(Err(error.to_string())), None, None),
-            }
-        }
-        while let Some((name, connector)) = connectors.pop_first() {
-            start(name, AnyConnector(Ok(connector)), None, None);
-        }
-        if let Some(roots) = &roots {
-            tokio::spawn(Arc::clone(roots).watch());
-        }
-        Host(Arc::new(Servers {
-            by_name,
-            logs,
-            roots,
-        }))
-    }
-}
-
-/// A connector, or why the configuration has no valid one.
-struct AnyConnector(Result<Box<dyn Connector>, String>);
-
-impl Connector for AnyConnector {
-    fn transport(&self, stderr: &StderrLog) -> Result<Box<dyn Transport>, TransportError> {
-        match &self.0 {
-            Ok(connector) => connector.transport(stderr),
-            Err(reason) => Err(TransportError::new(reason.clone())),
-        }
-    }
-}
-
-impl fmt::Debug for HostBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HostBuilder")
-            .field("config", &self.config)
-            .field("connectors", &self.connectors.keys())
-            .finish_non_exhaustive()
-    }
-}
-
 impl Host {
     /// Creates the builder. Each server gets a connection with the handlers and settings of `client`.
     pub fn builder(client: ClientBuilder) -> HostBuilder {
-        HostBuilder {
-            client,
-            config: Config::new(),
-            variables: Variables::new(),
-            connectors: BTreeMap::new(),
-            trusted: HashSet::new(),
-            cache: None,
-            restart: RestartPolicy::default(),
-            gate: None,
-            coordination: Coordination::default(),
-        }
+        HostBuilder::new(client)
     }
 
     /// Returns the servers in the order of their names.

@@ -1,5 +1,6 @@
 //! A client that is kept connected: started, restarted after failures, and closed with its host.
 
+mod builder;
 mod catalog;
 mod connector;
 pub(crate) mod nesting;
@@ -15,11 +16,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mcp_client::types::{JsonObject, Tool};
-use mcp_client::{CallToolResult, Client, ClientBuilder, ContentBlock, Root, Timeouts, tool_hash};
+use mcp_client::{CallToolResult, Client, ClientBuilder, ContentBlock, Timeouts, tool_hash};
 use serde_json::Value;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::timeout;
 
+pub use builder::SupervisedBuilder;
 pub use catalog::{CatalogCache, ToolList};
 pub use connector::Connector;
 use nesting::RunningCalls;
@@ -27,7 +29,7 @@ pub(crate) use permission::Permission;
 pub use restart::RestartPolicy;
 pub use state::ServerState;
 pub use stderr::StderrLog;
-use task::{Goal, Published, Settings};
+use task::{Goal, Published};
 
 use crate::error::HostError;
 
@@ -60,160 +62,15 @@ struct Handle {
     calls: Arc<RunningCalls>,
 }
 
-/// The settings of a [`SupervisedClient`].
-#[must_use = "a builder does nothing before `start`"]
-pub struct SupervisedBuilder {
-    name: String,
-    settings: Settings,
-    cache: Option<CatalogCache>,
-    fingerprint: String,
-    wait_timeout: Duration,
-    call_timeout: Option<Duration>,
-    is_trusted: bool,
-    is_enabled: bool,
-    calls: Arc<RunningCalls>,
-}
-
-impl SupervisedBuilder {
-    /// Sets when the server is started again. Default: [`RestartPolicy::default`].
-    pub fn restart(mut self, policy: RestartPolicy) -> Self {
-        self.settings.restart = policy;
-        self
-    }
-
-    /// Sets the maximum time of a start, and of listing the tools. Default 30 s.
-    pub fn start_timeout(mut self, timeout: Duration) -> Self {
-        self.settings.start_timeout = timeout;
-        self
-    }
-
-    /// Sets how long a call waits for a server that is starting. Default 30 s.
-    pub fn wait_timeout(mut self, timeout: Duration) -> Self {
-        self.wait_timeout = timeout;
-        self
-    }
-
-    /// Sets the idle timeout of calls. Default: the timeout of the client.
-    pub fn call_timeout(mut self, timeout: Duration) -> Self {
-        self.call_timeout = Some(timeout);
-        self
-    }
-
-    /// Sets the cache of the tool list. `fingerprint` tells servers with the same name apart, as
-    /// [`ServerConfig::fingerprint`](crate::ServerConfig::fingerprint).
-    pub fn catalog(mut self, cache: CatalogCache, fingerprint: impl Into<String>) -> Self {
-        self.cache = Some(cache);
-        self.fingerprint = fingerprint.into();
-        self
-    }
-
-    /// Believes the annotations of the server's tools: a call that may have run is repeated once on
-    /// a new connection if its tool is read-only or idempotent. Default: `false`.
-    pub fn trusted(mut self, is_trusted: bool) -> Self {
-        self.is_trusted = is_trusted;
-        self
-    }
-
-    /// Sets whether the server is started at once. Default: `true`.
-    pub fn enabled(mut self, is_enabled: bool) -> Self {
-        self.is_enabled = is_enabled;
-        self
-    }
-
-    /// Asks before connecting and before calls.
-    pub(crate) fn permission(mut self, permission: Arc<dyn Permission>) -> Self {
-        self.settings.permission = Some(permission);
-        self
-    }
-
-    /// Counts the running calls.
-    pub(crate) fn calls(mut self, calls: Arc<RunningCalls>) -> Self {
-        self.calls = calls;
-        self
-    }
-
-    /// Declares roots, and notifies the server of changes.
-    pub(crate) fn roots(mut self, roots: watch::Receiver<Vec<Root>>) -> Self {
-        self.settings.roots = Some(roots);
-        self
-    }
-
-    /// Counts starts against a limit that several servers share.
-    pub(crate) fn starts(mut self, permits: Arc<Semaphore>) -> Self {
-        self.settings.starts = Some(permits);
-        self
-    }
-
-    /// Starts the server in the background and returns at once. Must be called within a tokio
-    /// runtime. Only the file of the [cache](Self::catalog) is read before.
-    pub fn start(mut self) -> SupervisedClient {
-        let key = format!("{}\0{}", self.name, self.fingerprint);
-        self.settings.cache = self.cache.map(|cache| (cache, key));
-        let cached = self.settings.cache.as_ref();
-        let cached = cached.and_then(|(cache, key)| cache.load(key));
-        let published = Arc::new(Published {
-            state: watch::Sender::new(match self.is_enabled {
-                true => ServerState::Starting,
-                false => ServerState::Off,
-            }),
-            client: watch::Sender::new(None),
-            tools: watch::Sender::new(ToolList::stale(cached.unwrap_or_default())),
-            stderr: StderrLog::default(),
-        });
-        let (goal, receiver) = watch::channel(Goal {
-            is_running: self.is_enabled,
-        });
-        let permission = self.settings.permission.clone();
-        tokio::spawn(task::run(Arc::clone(&published), self.settings, receiver));
-        SupervisedClient(Arc::new(Handle {
-            name: self.name.into(),
-            published,
-            goal,
-            wait_timeout: self.wait_timeout,
-            call_timeout: self.call_timeout,
-            is_trusted: self.is_trusted,
-            permission,
-            calls: self.calls,
-        }))
-    }
-}
-
-impl fmt::Debug for SupervisedBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SupervisedBuilder")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
-    }
-}
-
 impl SupervisedClient {
     /// Creates the builder. `client` has the handlers and settings of each connection; its
-    /// `on_change`, `connect_timeout` and `max_list_bytes` are replaced.
+    /// `connect_timeout` and `max_list_bytes` are replaced.
     pub fn builder(
         name: impl Into<String>,
         client: ClientBuilder,
         connector: impl Connector,
     ) -> SupervisedBuilder {
-        SupervisedBuilder {
-            name: name.into(),
-            settings: Settings {
-                connector: Arc::new(connector),
-                client,
-                restart: RestartPolicy::default(),
-                start_timeout: Duration::from_secs(30),
-                cache: None,
-                permission: None,
-                starts: None,
-                roots: None,
-            },
-            cache: None,
-            fingerprint: String::new(),
-            wait_timeout: Duration::from_secs(30),
-            call_timeout: None,
-            is_trusted: false,
-            is_enabled: true,
-            calls: Arc::default(),
-        }
+        SupervisedBuilder::new(name.into(), client, Arc::new(connector))
     }
 
     /// Returns the name that the application gave the server.

@@ -7,6 +7,9 @@ use tokio::time::Instant;
 
 /// When a server that has failed is started again.
 ///
+/// A server that is connected, but cannot list its tools, is asked again after the same waits, without a
+/// limit on their number.
+///
 /// The first restart waits 0.25 s, and each further one twice as long, up to 60 s, with a jitter that
 /// shortens the wait by up to a quarter. A connection that lasted 60 s resets the wait. After 10
 /// failures in 10 min the server is not started again by itself.
@@ -51,6 +54,14 @@ impl RestartPolicy {
         (self.max_failures, self.failure_window) = (failures, window);
         self
     }
+
+    /// Returns the wait after failures in a row, of which there were `earlier` before this one. `random` is a
+    /// number from 0 to 255 for the jitter.
+    pub(super) fn wait(&self, earlier: u32, random: u8) -> Duration {
+        let wait = self.first.saturating_mul(1 << earlier.min(20));
+        let wait = wait.min(self.max);
+        wait - wait / 4 * u32::from(random) / 255
+    }
 }
 
 /// The failures of one server.
@@ -87,10 +98,9 @@ impl Failures {
             self.in_row = 0;
             return None;
         }
-        let wait = policy.first.saturating_mul(1 << self.in_row.min(20));
+        let wait = policy.wait(self.in_row, random);
         self.in_row += 1;
-        let wait = wait.min(policy.max);
-        Some(wait - wait / 4 * u32::from(random) / 255)
+        Some(wait)
     }
 }
 

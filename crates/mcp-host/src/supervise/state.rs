@@ -16,7 +16,8 @@ pub enum ServerState {
     NeedsConsent,
     /// Connected, and its tools are known.
     Ready,
-    /// Connected, but its tools could not be listed. Tools of an earlier list are marked as stale.
+    /// Connected, but its tools could not be listed. Tools of an earlier list are marked as stale. The list is
+    /// requested again after the waits of the [`RestartPolicy`](crate::RestartPolicy).
     #[non_exhaustive]
     Degraded {
         /// The reason.

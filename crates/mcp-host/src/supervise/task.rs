@@ -186,18 +186,32 @@ async fn connected(published: &Published, settings: &Settings) -> Ended {
     }
 }
 
-/// Lists the tools now and after each change.
+/// Lists the tools now, after each change, and again after a failure.
 async fn keep_listed(
     published: &Published,
     settings: &Settings,
     client: &Client,
     changed: &Notify,
 ) -> Infallible {
+    let mut failures = 0_u32;
     loop {
         let state = list(published, settings, client).await;
+        let is_listed = state == ServerState::Ready;
         published.state.send_replace(state);
-        changed.notified().await;
-        sleep(CHANGE_DELAY).await;
+        let retry = async {
+            match is_listed {
+                true => std::future::pending().await,
+                false => sleep(settings.restart.wait(failures, random())).await,
+            }
+        };
+        tokio::select! {
+            () = changed.notified() => sleep(CHANGE_DELAY).await,
+            () = retry => {}
+        }
+        failures = match is_listed {
+            true => 0,
+            false => failures.saturating_add(1),
+        };
     }
 }
 

@@ -1,13 +1,15 @@
 //! Supervision of one server. Time is paused.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_client::types::ToolAnnotations;
+use mcp_client::{ErrorObject, Revision};
 use mcp_host::{
     CatalogCache, Config, ConfigFormat, Host, HostError, ServerState, SupervisedClient, Variables,
 };
+use mcp_server::middleware::{Next, Request};
 use mcp_server::{Server, Tool};
 use serde_json::json;
 use tokio::sync::Notify;
@@ -108,6 +110,78 @@ async fn a_call_that_may_have_run_is_repeated_only_if_that_has_no_effect() {
         let error = result.unwrap_err();
         assert!(matches!(error, HostError::MayHaveRun { .. }), "{error}");
         assert_eq!(calls, 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_failed_is_requested_again() {
+    let requests = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&requests);
+    let layer = move |request: Request, next: Next| {
+        let is_list = request.method() == "tools/list";
+        let fails = is_list && counted.fetch_add(1, Ordering::SeqCst) < 3;
+        async move {
+            match fails {
+                true => Err(ErrorObject::internal("not yet")).into(),
+                false => next.run(request).await,
+            }
+        }
+    };
+    let connector = Killable::default()
+        .connector(move |_| Some(server(["tool".to_owned()]).layer(layer.clone())));
+    let supervised = SupervisedClient::builder("one", client(), connector).start();
+    let start = tokio::time::Instant::now();
+    let state = supervised
+        .wait_for(|state| *state != ServerState::Starting)
+        .await;
+    assert!(state.to_string().contains("not yet"), "{state}");
+    supervised
+        .wait_for(|state| *state == ServerState::Ready)
+        .await;
+    assert_eq!(names(&supervised.tools()), ["tool"]);
+    assert_eq!(requests.load(Ordering::SeqCst), 4);
+    // 0.25 s, 0.5 s and 1 s, each up to a quarter shorter.
+    let elapsed = start.elapsed().as_millis();
+    assert!((1_312..=1_760).contains(&elapsed), "{elapsed}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn list_changes_reach_all_callbacks_and_the_supervisor() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let running = server(["first".to_owned()]).build().unwrap();
+        let shared = running.clone();
+        let connector = move |_: &mcp_host::StderrLog| {
+            let (transport, end) = mcp_transport_stdio::duplex(64 << 10);
+            let server = shared.clone();
+            tokio::spawn(async move { end.serve(server).await });
+            Ok::<_, mcp_client::TransportError>(transport)
+        };
+        let (received, notified) = (
+            Arc::<Mutex<Vec<String>>>::default(),
+            Arc::new(Notify::new()),
+        );
+        let (of_client, of_host) = (Arc::clone(&received), Arc::clone(&received));
+        let client = client().revision(revision).on_change(move |list| {
+            of_client.lock().unwrap().push(format!("{list:?}"));
+        });
+        let wake = Arc::clone(&notified);
+        let host = Host::builder(client)
+            .on_change(move |server, list| {
+                of_host.lock().unwrap().push(format!("{server} {list:?}"));
+                wake.notify_one();
+            })
+            .connector("one", connector)
+            .start();
+        host.settled().await;
+        let supervised = host.server("one").unwrap();
+        let changed = supervised.tools_changed();
+        running
+            .tools()
+            .add(Tool::new("second", || "second"))
+            .unwrap();
+        notified.notified().await;
+        assert_eq!(*received.lock().unwrap(), ["Tools", "one Tools"]);
+        assert_eq!(names(&changed.await), ["first", "second"]);
     }
 }
 
