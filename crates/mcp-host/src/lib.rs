@@ -70,7 +70,7 @@ pub use coordinate::{
 };
 pub use error::HostError;
 pub use host::{Host, HostBuilder, HostTool, model_name};
-pub use model::{DroppedKeyword, Format, ModelTools, ToolUse};
+pub use model::{DroppedKeyword, Format, ModelTools, ToolBudget, ToolUse};
 pub use supervise::{
     CatalogCache, Connector, RestartPolicy, ServerState, StderrLog, SupervisedBuilder,
     SupervisedClient, ToolList,

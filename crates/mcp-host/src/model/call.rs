@@ -4,6 +4,7 @@ use mcp_client::CallToolResult;
 use serde_json::Value;
 
 use super::Format;
+use super::search::{CALL_TOOL, SEARCH_TOOLS};
 use crate::error::HostError;
 use crate::host::Host;
 
@@ -81,7 +82,8 @@ impl Format {
 }
 
 impl Host {
-    /// Calls a tool for a model: [`call_tool`](Self::call_tool).
+    /// Calls a tool for a model: [`call_tool`](Self::call_tool). `search_tools` and `call_tool`
+    /// ([`Format::tools_within`]) are tools of the host itself.
     ///
     /// # Errors
     /// As [`call_tool`](Self::call_tool), and [`HostError::Arguments`] if the arguments are not a JSON object.
@@ -92,9 +94,14 @@ impl Host {
             let name = name.clone();
             return Err(HostError::Arguments { name });
         }
-        let is_named = |tool: &str| tool == name || Format::Gemini.name(tool) == *name;
+        let (name, arguments) = match name.as_str() {
+            SEARCH_TOOLS => return Ok(self.search_tools(&tool_use.input).await),
+            CALL_TOOL => Self::called_tool(&tool_use.input)?,
+            name => (name.to_owned(), tool_use.input.clone()),
+        };
+        let is_named = |tool: &str| tool == name || Format::Gemini.name(tool) == name;
         let tool = self.tools().into_iter().find(|tool| is_named(&tool.name));
-        let name = tool.map_or_else(|| name.clone(), |tool| tool.name);
-        self.call_tool(&name, tool_use.input.clone()).await
+        let name = tool.map_or(name.clone(), |tool| tool.name);
+        self.call_tool(&name, arguments).await
     }
 }

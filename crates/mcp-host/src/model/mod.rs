@@ -3,10 +3,13 @@
 mod call;
 mod gemini;
 mod narrow;
+mod rank;
 mod result;
+mod search;
 mod tools;
 
 pub use call::ToolUse;
+pub use search::ToolBudget;
 pub use tools::{DroppedKeyword, ModelTools};
 
 /// The format of a model API.

@@ -19,6 +19,9 @@ pub struct ModelTools {
     pub tools: Value,
     /// What the schemas have lost, because the API rejects a request that has it.
     pub dropped: Vec<DroppedKeyword>,
+    /// Whether the list was over its budget, so that it has tools for search instead
+    /// ([`Format::tools_within`]).
+    pub is_search: bool,
 }
 
 /// A part of an input schema that a model API does not accept. The server still checks it.
@@ -64,7 +67,11 @@ impl Format {
             Self::Gemini => json!([{ "functionDeclarations": list }]),
             _ => list.into(),
         };
-        ModelTools { tools, dropped }
+        ModelTools {
+            tools,
+            dropped,
+            is_search: false,
+        }
     }
 
     fn tool(self, name: &str, tool: &HostTool, schema: Value) -> Value {

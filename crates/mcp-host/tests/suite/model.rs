@@ -2,7 +2,7 @@
 
 use mcp_client::CallToolResult;
 use mcp_client::types::{ContentBlock, JsonObject};
-use mcp_host::{Format, Host, HostError, ToolUse};
+use mcp_host::{Format, Host, HostError, ToolBudget, ToolUse};
 use mcp_server::{Args, Server, Tool};
 use serde_json::{Value, json};
 
@@ -209,4 +209,112 @@ fn each_kind_of_content_reaches_the_model() {
         let is_marked = ["\"is_error\":true", "\"error\":", "Error: "];
         assert!(is_marked.iter().any(|mark| text.contains(mark)), "{text}");
     }
+}
+
+/// A host with two servers, of which one has many tools.
+async fn large_host() -> Host {
+    let many = Killable::default().connector(|_| {
+        let tools = (0..300).map(|number| {
+            let text = format!("Reads sensor {number} of a building");
+            Tool::new(format!("sensor{number}"), move || number.to_string()).description(text)
+        });
+        let tools: Vec<_> = tools.collect();
+        Some(Server::builder("many", "1.0.0").tools(tools))
+    });
+    let mail = Killable::default().connector(|_| {
+        let run = |Args(arguments): Args<JsonObject>| Value::Object(arguments).to_string();
+        let schema = json!({ "type": "object", "properties": { "to": { "type": "string" } } });
+        let send = Tool::dynamic("sendMessage", schema, run).description("Sends an e-mail");
+        Some(Server::builder("mail", "1.0.0").tool(send))
+    });
+    let host = Host::builder(client())
+        .connector("many", many)
+        .connector("9mail", mail)
+        .start();
+    host.settled().await;
+    host
+}
+
+fn names(format: Format, tools: &Value) -> Vec<&str> {
+    let list = match format {
+        Format::Gemini => &tools[0]["functionDeclarations"],
+        _ => tools,
+    };
+    let all = list.as_array().unwrap().iter();
+    all.map(|tool| match format {
+        Format::OpenAiChat => tool["function"]["name"].as_str().unwrap(),
+        _ => tool["name"].as_str().unwrap(),
+    })
+    .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_over_the_budget_is_replaced_by_search() {
+    let host = large_host().await;
+    let tools = host.tools();
+    for format in FORMATS {
+        let all = format.tools(&tools);
+        let tokens = all.tools.to_string().len().div_ceil(3);
+        let within = format.tools_within(&tools, &ToolBudget::tokens(tokens));
+        assert_eq!(within, all, "exactly the budget");
+
+        let budget = ToolBudget::tokens(tokens - 1).with_pinned("many__sensor7");
+        let over = format.tools_within(&tools, &budget);
+        assert!(over.is_search);
+        let is_pinned = |lost: &mcp_host::DroppedKeyword| lost.tool == "many__sensor7";
+        assert!(over.dropped.iter().all(is_pinned), "{:?}", over.dropped);
+        let expected = ["many__sensor7", "search_tools", "call_tool"];
+        assert_eq!(names(format, &over.tools), expected);
+        let text = over.tools.to_string();
+        assert!(text.contains("9mail (1), many (300)"), "{text}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_finds_tools_and_calls_them() {
+    let host = large_host().await;
+    let run = async |name: &str, input: Value| {
+        let result = host.call(&ToolUse::new("1", name, input)).await;
+        result.map(|result| result.joined_text())
+    };
+    let found = run("search_tools", json!({ "query": "send an email message" }))
+        .await
+        .unwrap();
+    let first: Value = serde_json::from_str(found.lines().next().unwrap()).unwrap();
+    assert_eq!(first["inputSchema"]["properties"]["to"]["type"], "string");
+    let name = first["name"].as_str().unwrap();
+    assert_eq!(name, "9mail__sendMessage");
+    for arguments in [json!({ "to": "a" }), json!("{\"to\":\"a\"}")] {
+        let input = json!({ "name": name, "arguments": arguments });
+        assert_eq!(run("call_tool", input).await.unwrap(), r#"{"to":"a"}"#);
+    }
+
+    let sensor = |limit: u64| json!({ "query": "building sensors", "limit": limit });
+    let found = run("search_tools", sensor(1_000_000)).await.unwrap();
+    assert_eq!(found.lines().count(), 20, "the maximum");
+    assert_eq!(run("search_tools", sensor(1_000_000)).await.unwrap(), found);
+    assert_eq!(
+        run("search_tools", sensor(0))
+            .await
+            .unwrap()
+            .lines()
+            .count(),
+        1
+    );
+    let nothing = run("search_tools", json!({ "query": "weather" }))
+        .await
+        .unwrap();
+    assert!(nothing.contains("No tool"), "{nothing}");
+
+    for input in [
+        json!({}),
+        json!({ "name": name, "arguments": "{" }),
+        json!({ "name": name, "arguments": [1] }),
+    ] {
+        let error = run("call_tool", input).await.unwrap_err();
+        assert!(matches!(error, HostError::Arguments { .. }), "{error}");
+    }
+    let input = json!({ "name": "call_tool", "arguments": { "name": name } });
+    let error = run("call_tool", input).await.unwrap_err();
+    assert!(matches!(error, HostError::Unknown { .. }), "{error}");
 }
