@@ -23,7 +23,7 @@ use crate::connect::ConnectOptions;
 use crate::connect::keep_alive::KeepAlive;
 use crate::connect::negotiation::{Negotiation, Policy};
 use crate::inbound::ClientInbound;
-use crate::inbound::handlers::{ChangedList, ElicitForm, ElicitUrl, Handlers, Sample};
+use crate::inbound::handlers::{Callback, ChangedList, ElicitForm, ElicitUrl, Handlers, Sample};
 use crate::inbound::roots::{self, InvalidRoot};
 use crate::inbound::tasks::TaskLimits;
 use crate::shared::Shared;
@@ -283,13 +283,14 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets a callback for log messages of the server. On the stateless revision, where a server sends
+    /// Adds a callback for log messages of the server. All callbacks are called, in the order in which they
+    /// were added. On the stateless revision, where a server sends
     /// none without a level, requests ask for level `info`; [`Client::set_log_level`] changes it.
     pub fn on_log(
         mut self,
         handler: impl Fn(LoggingMessageNotificationParams) + Send + Sync + 'static,
     ) -> Self {
-        self.handlers.log = Some(Arc::new(handler));
+        add_callback(&mut self.handlers.log, handler);
         self
     }
 
@@ -297,13 +298,7 @@ impl ClientBuilder {
     /// they were added. On the stateless revision this keeps a stream open, if the server announces such
     /// notifications.
     pub fn on_change(mut self, handler: impl Fn(ChangedList) + Send + Sync + 'static) -> Self {
-        self.handlers.changed = Some(match self.handlers.changed.take() {
-            None => Arc::new(handler),
-            Some(earlier) => Arc::new(move |list| {
-                earlier(list);
-                handler(list);
-            }),
-        });
+        add_callback(&mut self.handlers.changed, handler);
         self
     }
 
@@ -444,4 +439,18 @@ impl ClientBuilder {
         };
         Ok(Client::start(shared, self.keep_alive))
     }
+}
+
+/// Adds a callback that is called after the earlier ones.
+fn add_callback<T: Clone + 'static>(
+    callbacks: &mut Option<Callback<T>>,
+    handler: impl Fn(T) + Send + Sync + 'static,
+) {
+    *callbacks = Some(match callbacks.take() {
+        None => Arc::new(handler),
+        Some(earlier) => Arc::new(move |value: T| {
+            earlier(value.clone());
+            handler(value);
+        }),
+    });
 }

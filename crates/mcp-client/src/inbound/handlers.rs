@@ -127,7 +127,7 @@ type RequestHandler<Q, A> =
 /// A callback that approves a tool call, by name and arguments.
 pub(crate) type Approve = Arc<dyn Fn(&str, &Value) -> bool + Send + Sync>;
 
-type Callback<T> = Arc<dyn Fn(T) + Send + Sync>;
+pub(crate) type Callback<T> = Arc<dyn Fn(T) + Send + Sync>;
 
 /// All callbacks of the host.
 #[derive(Default, Clone)]

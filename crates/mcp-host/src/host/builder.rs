@@ -120,7 +120,8 @@ impl HostBuilder {
     /// Answers the sampling requests of servers with this model. A person, a rule of the [policy](Self::policy) or an
     /// earlier answer approves each request and each result; without [`consent`](Self::consent), requests
     /// that no rule allows are denied. A request for the context of other servers is always denied. It replaces
-    /// `on_sample` of the client.
+    /// `on_sample` of the client, which declares support of tools with
+    /// [`sampling_tools`](ClientBuilder::sampling_tools).
     pub fn model(mut self, model: impl Model) -> Self {
         self.coordination.set_model(model);
         self
@@ -153,7 +154,7 @@ impl HostBuilder {
         self
     }
 
-    /// Collects the log messages of all servers for [`Host::logs`]. It replaces `on_log` of the client.
+    /// Collects the log messages of all servers for [`Host::logs`].
     pub fn logs(mut self) -> Self {
         self.coordination.has_logs = true;
         self

@@ -153,6 +153,28 @@ async fn a_denied_request_does_not_reach_the_model_and_a_denied_result_not_the_s
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_answer_for_the_session_is_for_all_requests_of_that_server() {
+    let person = Person::default();
+    let mut builder = Host::builder(client())
+        .model(echo)
+        .consent(person.says(|_| Decision::Session));
+    for name in ["one", "two"] {
+        let connector = Killable::default().connector(|_| Some(sampling(params("x"))));
+        builder = builder.connector(name, connector);
+    }
+    let host = builder.start();
+    for (tool, questions) in [
+        ("one__sample", 3),
+        ("one__sample", 0),
+        ("two__sample", 3),
+        ("two__sample", 0),
+    ] {
+        assert!(call(&host, tool).await.ends_with("4096"));
+        assert_eq!(person.questions().len(), questions, "{tool}");
+    }
+}
+
 /// Rules that allow everything.
 fn allow_all() -> Policy {
     let rules = r#"[{ "effect": "allow" }, { "kind": "samplingRequest", "effect": "allow" },

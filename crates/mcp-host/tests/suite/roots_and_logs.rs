@@ -1,5 +1,7 @@
 //! Roots for servers, and their log messages.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_client::{LoggingLevel, Revision};
@@ -75,9 +77,14 @@ fn logging() -> ServerBuilder {
 
 #[tokio::test(start_paused = true)]
 async fn log_messages_of_all_servers_are_one_bounded_stream() {
+    let of_client = Arc::new(AtomicUsize::new(0));
     let builder = |limits| {
         let connector = || Killable::default().connector(|_| Some(logging()));
-        Host::builder(client().revision(Revision::V2025_11_25))
+        let counted = Arc::clone(&of_client);
+        let client = client().revision(Revision::V2025_11_25).on_log(move |_| {
+            counted.fetch_add(1, Ordering::SeqCst);
+        });
+        Host::builder(client)
             .connector("one", connector())
             .connector("two", connector())
             .logs()
@@ -103,6 +110,7 @@ async fn log_messages_of_all_servers_are_one_bounded_stream() {
     assert_eq!(received[3], ("two".to_owned(), 0));
     assert_eq!(received[6..], [one(2), one(0), one(0)]);
     assert_eq!(logs.dropped(), 6);
+    assert_eq!(of_client.load(Ordering::SeqCst), 15, "without the limits");
     host.close().await;
     drop(host);
     assert_eq!(logs.next().await, None, "the host has ended");
