@@ -122,11 +122,15 @@ impl Ours {
                 let words = ["drive", era, &program.scenario];
                 driver.args(words).arg(installed.work(peer));
             }
-            (Role::Visited | Role::Host, _) => {
+            (role @ (Role::Visited | Role::Hosted | Role::Host), _) => {
                 let work = installed.work(peer);
                 fs::create_dir_all(&work).at(work.display())?;
                 command.env("HOME", &work).current_dir(&work);
-                driver.current_dir(&work).arg("visit").args(call);
+                let mode = match role {
+                    Role::Hosted => "hosted",
+                    _ => "visit",
+                };
+                driver.current_dir(&work).arg(mode).args(call);
             }
         }
         if program.role == Role::Host {

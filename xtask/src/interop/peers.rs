@@ -43,6 +43,8 @@ pub(super) struct Section {
     /// Whether the peers take part only with `--all`.
     #[serde(default)]
     pub(super) wide: bool,
+    /// Replaces the role of the programs.
+    role: Option<Role>,
     features: Vec<String>,
     peers: Vec<String>,
 }
@@ -95,6 +97,8 @@ pub(super) enum Role {
     Issuer,
     /// A server that our client visits with default settings, or a proxy in front of our server.
     Visited,
+    /// A server that our host keeps connected.
+    Hosted,
     /// A program or framework that visits our server with default settings.
     Host,
 }
@@ -134,10 +138,12 @@ pub(super) fn all() -> Result<Vec<Peer>, String> {
                     outcome: None,
                 }
             });
+            let mut program = known.clone();
+            program.role = section.role.unwrap_or(known.role);
             peers.push(Peer {
                 features: features.collect(),
                 section: section.clone(),
-                program: known.clone(),
+                program,
                 name,
                 faults: Vec::new(),
             });

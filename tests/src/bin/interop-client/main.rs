@@ -8,6 +8,7 @@ mod app;
 mod arguments;
 mod content;
 mod host;
+mod hosted;
 mod lifecycle;
 mod profile;
 mod report;
@@ -40,6 +41,8 @@ usage: interop-client drive ERA SCENARIO FOLDER PROGRAM ARGS...
        interop-client drive ERA SCENARIO FOLDER --http URL | --sse URL
        interop-client visit TOOL ARGUMENTS EXPECTED PROGRAM ARGS...
        interop-client visit TOOL ARGUMENTS EXPECTED --http URL
+       interop-client hosted TOOL ARGUMENTS EXPECTED PROGRAM ARGS...
+       interop-client format openai-chat|openai-responses|anthropic|gemini PROGRAM ARGS...
        interop-client witness STATUS-FILE PROGRAM ARGS...
        interop-client overhear STATUS-FILE PROGRAM ARGS...
        interop-client app --http ADDRESS
@@ -53,14 +56,27 @@ fn main() -> ExitCode {
         ["drive", era, scenario, folder, server @ ..] if !server.is_empty() => {
             block_on(drive(era, scenario, folder, server)).map(|()| 0)
         }
-        ["visit", tool, arguments, expected, server @ ..] => {
-            let visit = DefaultCall {
+        [
+            mode @ ("visit" | "hosted"),
+            tool,
+            arguments,
+            expected,
+            server @ ..,
+        ] => {
+            let call = DefaultCall {
                 tool,
                 arguments,
                 expected,
             };
-            block_on(visit.run(server)).map(|()| 0)
+            let run = async {
+                match *mode {
+                    "visit" => call.run(server).await,
+                    _ => call.run_hosted(server).await,
+                }
+            };
+            block_on(run).map(|()| 0)
         }
+        ["format", name, program @ ..] => block_on(hosted::print_format(name, program)).map(|()| 0),
         ["witness", status, ..] => witness::watch(Path::new(status), &args[2..]),
         ["overhear", status, ..] => witness::overhear(Path::new(status), &args[2..]),
         ["app", "--http", address] => {
