@@ -1,8 +1,26 @@
-//! Locking without poisoning.
+//! Locking without poisoning, and waiting for one of two futures.
 
+use std::future::poll_fn;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
+
+use mcp_protocol::BoxFuture;
 
 /// Locks `mutex`. A panic of an earlier holder is ignored.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Completes with the future that is ready first.
+pub(crate) async fn race<T>(
+    first: impl Future<Output = T> + Send,
+    second: impl Future<Output = T> + Send,
+) -> T {
+    let mut first: BoxFuture<'_, T> = Box::pin(first);
+    let mut second: BoxFuture<'_, T> = Box::pin(second);
+    poll_fn(|cx| match first.as_mut().poll(cx) {
+        Poll::Pending => second.as_mut().poll(cx),
+        done => done,
+    })
+    .await
 }

@@ -14,6 +14,7 @@ use crate::call::round_trips::{InputRequired, ResultKind, RetryParams, retry_del
 use crate::connect::request_meta::MetaTemplate;
 use crate::request::{Outcome, Request};
 use crate::shared::Shared;
+use crate::sync::race;
 use crate::tasks::state::nested_task;
 
 /// Sends `request` and waits for its result, within its timeouts.
@@ -145,11 +146,13 @@ async fn run_stateless(
             without_input + 1
         };
         // A user may need longer than the idle timeout of the server; the total timeout includes
-        // both.
-        let answered = timeout_at(end, async {
+        // both. Without the connection the answer is of no use.
+        let answer = async {
             tokio::time::sleep(retry_delay(without_input)).await;
             required.answered_by(&*shared.inbound).await
-        });
+        };
+        let closed = async { Err(Error::Closed(shared.connection.closed().await)) };
+        let answered = timeout_at(end, race(answer, closed));
         retry = answered.await.map_err(|_| Error::Timeout {
             method: request.method.clone(),
             setting: "Timeouts::total",

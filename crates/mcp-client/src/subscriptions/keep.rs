@@ -1,13 +1,12 @@
 //! The task that keeps one stream open for all wanted changes.
 
-use std::future::{pending, poll_fn};
+use std::future::pending;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
-use std::task::Poll;
 use std::time::Duration;
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{BoxFuture, Call, CallError, SentId};
+use mcp_protocol::{Call, CallError, SentId};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
@@ -15,7 +14,7 @@ use super::listener::{
     ListenError, ListenStatus, OpenEntry, OpenStream, Stage, SubscriptionListener, WantedChanges,
     is_empty,
 };
-use crate::sync::lock;
+use crate::sync::{lock, race};
 
 /// Maximum number of consecutive streams that fail before they are acknowledged.
 const MAX_FAILURES: u32 = 16;
@@ -223,20 +222,6 @@ impl Drop for Stream {
     fn drop(&mut self) {
         lock(&self.listener.open).retain(|entry| entry.key != self.key);
     }
-}
-
-/// Completes with the future that is ready first.
-async fn race<T>(
-    first: impl Future<Output = T> + Send,
-    second: impl Future<Output = T> + Send,
-) -> T {
-    let mut first: BoxFuture<'_, T> = Box::pin(first);
-    let mut second: BoxFuture<'_, T> = Box::pin(second);
-    poll_fn(|cx| match first.as_mut().poll(cx) {
-        Poll::Pending => second.as_mut().poll(cx),
-        done => done,
-    })
-    .await
 }
 
 /// Returns a random delay below a bound that doubles (full jitter), so that clients of the same

@@ -425,6 +425,55 @@ async fn open_questions_of_a_server_are_limited() {
     }
 }
 
+/// Notifies on drop.
+struct NotifyOnDrop(Arc<Notify>);
+
+impl Drop for NotifyOnDrop {
+    fn drop(&mut self) {
+        self.0.notify_one();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_form_of_a_server_that_ends_is_withdrawn() {
+    let form = json!({ "message": "m", "requestedSchema": { "type": "object", "properties": {} } });
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let (killable, form) = (Killable::default(), form.clone());
+        let connector = killable.connector(move |_| Some(asking(form.clone())));
+        let (opened, dropped) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let (is_open, is_dropped) = (Arc::clone(&opened), Arc::clone(&dropped));
+        let forms = move |_: ElicitationRequest| {
+            is_open.notify_one();
+            let shown = NotifyOnDrop(Arc::clone(&is_dropped));
+            async move {
+                let _shown = shown;
+                std::future::pending().await
+            }
+        };
+        let limits = CoordinationLimits::default().with_max_open_forms(1);
+        let host = Host::builder(client().revision(revision))
+            .connector("one", connector)
+            .forms(forms)
+            .limits(limits)
+            .start();
+        host.settled().await;
+        for _ in 0..2 {
+            let asked = tokio::spawn({
+                let host = host.clone();
+                async move { call(&host, "one__ask").await }
+            });
+            opened.notified().await;
+            killable.kill();
+            dropped.notified().await;
+            let answer = asked.await.unwrap();
+            assert!(answer.contains("the connection"), "{answer}");
+            let server = host.server("one").unwrap();
+            server.wait_for(|state| !state.is_connected()).await;
+            server.wait_for(|state| state.is_connected()).await;
+        }
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_rule_denies_the_forms_of_a_server() {
     let form = json!({ "message": "m", "requestedSchema": { "type": "object", "properties": {} } });
