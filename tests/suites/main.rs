@@ -6,6 +6,7 @@
     reason = "a test may panic, and hands over what it has written"
 )]
 
+mod agent;
 mod auth;
 mod calls;
 mod chaos;

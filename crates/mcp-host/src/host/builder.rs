@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use mcp_client::{ChangedList, ClientBuilder, Transport, TransportError};
+use mcp_client::{ChangedList, ClientBuilder, Progress, Transport, TransportError};
 use tokio::sync::Semaphore;
 
 use super::{Host, Server, Servers};
@@ -13,7 +13,9 @@ use crate::config::{Config, ServerConfig, Variables};
 use crate::consent::{ApprovalStore, AuditLog, Consent, Gate, Policy, ServerGate};
 use crate::coordinate::{Coordination, CoordinationLimits, Forms, Model, Roots};
 use crate::supervise::nesting::RunningCalls;
-use crate::supervise::{CatalogCache, Connector, RestartPolicy, StderrLog, SupervisedClient};
+use crate::supervise::{
+    CatalogCache, Connector, ProgressHandler, RestartPolicy, StderrLog, SupervisedClient,
+};
 
 /// Number of servers that start at the same time.
 const MAX_STARTS: usize = 8;
@@ -31,6 +33,7 @@ pub struct HostBuilder {
     gate: Option<Gate>,
     coordination: Coordination,
     changed: Vec<OnChange>,
+    progress: Option<ProgressHandler>,
 }
 
 type OnChange = Arc<dyn Fn(&str, ChangedList) + Send + Sync>;
@@ -48,6 +51,7 @@ impl HostBuilder {
             gate: None,
             coordination: Coordination::default(),
             changed: Vec::new(),
+            progress: None,
         }
     }
 
@@ -169,6 +173,16 @@ impl HostBuilder {
         self
     }
 
+    /// Calls `handler` with the name of the server, the name of the tool and each progress notification of a call. It must not
+    /// block. Default: progress is not requested.
+    pub fn on_progress(
+        mut self,
+        handler: impl Fn(&str, &str, &Progress) + Send + Sync + 'static,
+    ) -> Self {
+        self.progress = Some(Arc::new(handler));
+        self
+    }
+
     /// Sets the limits of what each server may request.
     pub fn limits(mut self, limits: CoordinationLimits) -> Self {
         self.coordination.limits = limits;
@@ -210,6 +224,10 @@ impl HostBuilder {
                 .starts(Arc::clone(&starts));
             if has_permission {
                 builder = builder.permission(gate);
+            }
+            if let Some(handler) = self.progress.clone() {
+                builder = builder
+                    .on_progress(move |server, tool, progress| handler(server, tool, progress));
             }
             if let Some(list) = roots.as_ref().and_then(|roots| roots.subscribe(&name)) {
                 builder = builder.roots(list);

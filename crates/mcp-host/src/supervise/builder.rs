@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_client::{ClientBuilder, Root};
+use mcp_client::{ClientBuilder, Progress, Root};
 use tokio::sync::{Semaphore, watch};
 
 use super::catalog::{CatalogCache, ToolList};
@@ -15,7 +15,7 @@ use super::restart::RestartPolicy;
 use super::state::ServerState;
 use super::stderr::StderrLog;
 use super::task::{self, Goal, Published, Settings};
-use super::{Handle, SupervisedClient};
+use super::{Handle, ProgressHandler, SupervisedClient};
 
 /// The settings of a [`SupervisedClient`].
 #[must_use = "a builder does nothing before `start`"]
@@ -29,6 +29,7 @@ pub struct SupervisedBuilder {
     is_trusted: bool,
     is_enabled: bool,
     calls: Arc<RunningCalls>,
+    on_progress: Option<ProgressHandler>,
 }
 
 impl SupervisedBuilder {
@@ -52,6 +53,7 @@ impl SupervisedBuilder {
             is_trusted: false,
             is_enabled: true,
             calls: Arc::default(),
+            on_progress: None,
         }
     }
 
@@ -100,6 +102,16 @@ impl SupervisedBuilder {
         self
     }
 
+    /// Calls `handler` with the name of the server, the name of the tool and each progress notification of its calls. It must
+    /// not block. Default: progress is not requested.
+    pub fn on_progress(
+        mut self,
+        handler: impl Fn(&str, &str, &Progress) + Send + Sync + 'static,
+    ) -> Self {
+        self.on_progress = Some(Arc::new(handler));
+        self
+    }
+
     /// Asks before connecting and before calls.
     pub(crate) fn permission(mut self, permission: Arc<dyn Permission>) -> Self {
         self.settings.permission = Some(permission);
@@ -137,6 +149,7 @@ impl SupervisedBuilder {
                 false => ServerState::Off,
             }),
             client: watch::Sender::new(None),
+            closing: watch::Sender::new(None),
             tools: watch::Sender::new(ToolList::stale(cached.unwrap_or_default())),
             stderr: StderrLog::default(),
         });
@@ -154,6 +167,7 @@ impl SupervisedBuilder {
             is_trusted: self.is_trusted,
             permission,
             calls: self.calls,
+            on_progress: self.on_progress,
         }))
     }
 }

@@ -16,7 +16,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mcp_client::types::{JsonObject, Tool};
-use mcp_client::{CallToolResult, Client, ClientBuilder, ContentBlock, Timeouts, tool_hash};
+use mcp_client::{
+    CallToolResult, Client, ClientBuilder, ContentBlock, Progress, Timeouts, tool_hash,
+};
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -60,7 +62,11 @@ struct Handle {
     is_trusted: bool,
     permission: Option<Arc<dyn Permission>>,
     calls: Arc<RunningCalls>,
+    on_progress: Option<ProgressHandler>,
 }
+
+/// Receives the names of the server and of the tool.
+pub(crate) type ProgressHandler = Arc<dyn Fn(&str, &str, &Progress) + Send + Sync>;
 
 impl SupervisedClient {
     /// Creates the builder. `client` has the handlers and settings of each connection; its
@@ -195,6 +201,10 @@ impl SupervisedClient {
                 let total = Timeouts::default().total.max(idle);
                 call = call.timeouts(Timeouts::new(idle, total));
             }
+            if let Some(handler) = self.0.on_progress.clone() {
+                let (server, tool) = (Arc::clone(&self.0.name), name.to_owned());
+                call = call.on_progress(move |progress| handler(&server, &tool, &progress));
+            }
             let running = self.0.calls.start();
             let called = call.await;
             drop(running);
@@ -244,15 +254,18 @@ impl SupervisedClient {
 
     /// Starts the server again, also if it has failed or is off. A connection is closed before.
     pub fn restart(&self) {
-        self.0.goal.send_replace(Goal { is_running: true });
-        // At once, so that a call that follows waits for the server.
-        self.0.published.state.send_if_modified(|state| {
-            let is_down = !state.is_connected();
-            if is_down {
-                *state = ServerState::Starting;
+        // At once, so that a call that follows waits for the new connection.
+        let published = &self.0.published;
+        published.closing.send_if_modified(|closing| {
+            let client = published.client.send_replace(None);
+            let is_connected = client.is_some();
+            if is_connected {
+                *closing = client;
             }
-            is_down
+            is_connected
         });
+        published.state.send_replace(ServerState::Starting);
+        self.0.goal.send_replace(Goal { is_running: true });
     }
 
     /// Closes the connection, and does not start the server again. Completes when the server is off.

@@ -34,6 +34,8 @@ pub(super) struct Goal {
 pub(super) struct Published {
     pub(super) state: watch::Sender<ServerState>,
     pub(super) client: watch::Sender<Option<Client>>,
+    /// The connection before a restart.
+    pub(super) closing: watch::Sender<Option<Client>>,
     pub(super) tools: watch::Sender<ToolList>,
     pub(super) stderr: StderrLog,
 }
@@ -102,6 +104,7 @@ pub(super) async fn run(
             changed = goal.changed() => changed,
         };
         let client = published.client.send_replace(None);
+        let client = published.closing.send_replace(None).or(client);
         published.tools.send_modify(|list| list.is_stale = true);
         failures = Failures::default();
         is_permitted = false;

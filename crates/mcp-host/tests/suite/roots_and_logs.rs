@@ -1,7 +1,7 @@
-//! Roots for servers, and their log messages.
+//! Roots for servers, their log messages, and the progress of calls.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_client::{LoggingLevel, Revision};
@@ -129,4 +129,27 @@ async fn log_messages_of_all_servers_are_one_bounded_stream() {
 
     let host = Host::builder(client()).start();
     assert_eq!(host.logs().next().await, None, "without HostBuilder::logs");
+}
+
+#[tokio::test]
+async fn progress_has_the_names_of_its_server_and_tool() {
+    let updates = Arc::<Mutex<Vec<String>>>::default();
+    let seen = Arc::clone(&updates);
+    let work = |cx: Ctx| async move {
+        cx.progress(1.0, 2.0);
+        "done"
+    };
+    let server = move || Server::builder("fixture", "1.0.0").tool(Tool::new("work", work));
+    let host = Host::builder(client())
+        .connector(
+            "one",
+            Killable::default().connector(move |_| Some(server())),
+        )
+        .on_progress(move |server, tool, progress| {
+            let text = format!("{server} {tool} {} {:?}", progress.progress, progress.total);
+            seen.lock().unwrap().push(text);
+        })
+        .start();
+    assert_eq!(call(&host, "one__work").await, "done");
+    assert_eq!(*updates.lock().unwrap(), ["one work 1 Some(2.0)"]);
 }

@@ -58,6 +58,15 @@ async fn a_server_that_was_killed_is_started_again() {
     supervised.restart();
     let result = supervised.call_tool("tool2", json!({})).await.unwrap();
     assert_eq!(result.joined_text(), "tool2");
+
+    // A call does not use the connection that a restart closes.
+    supervised
+        .wait_for(|state| *state == ServerState::Ready)
+        .await;
+    supervised.restart();
+    assert_eq!(supervised.state(), ServerState::Starting);
+    let result = supervised.call_tool("tool3", json!({})).await.unwrap();
+    assert_eq!(result.joined_text(), "tool3");
 }
 
 /// Calls a tool whose first call ends with its server. Returns the result and the number of calls.

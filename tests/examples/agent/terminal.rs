@@ -1,0 +1,113 @@
+//! Questions and answers on the terminal.
+
+use std::io::{self, Write as _};
+use std::sync::Arc;
+
+use mcp_client::Progress;
+use mcp_client::types::ElicitResult;
+use mcp_host::{Decision, ElicitationContent, ElicitationRequest, Question, printable};
+use serde_json::{Map, Value};
+use tokio::io::{AsyncBufReadExt as _, BufReader, Lines, Stdin, stdin};
+use tokio::sync::Mutex;
+
+/// The terminal. One question is open at a time; the others wait.
+#[derive(Clone)]
+pub(crate) struct Terminal(Arc<Mutex<Lines<BufReader<Stdin>>>>);
+
+impl Terminal {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(Mutex::new(BufReader::new(stdin()).lines())))
+    }
+
+    /// Prints the answer of the model. Its text is not trusted, like that of a server.
+    pub(crate) fn say(&self, text: &str) {
+        // If the terminal is closed, nobody reads it.
+        let _ = writeln!(io::stdout(), "{}", printable(text));
+    }
+
+    /// Prints a line beside the conversation.
+    pub(crate) fn note(&self, text: &str) {
+        let _ = writeln!(io::stderr(), "[{}]", printable(text));
+    }
+
+    pub(crate) fn progress(&self, tool: &str, progress: &Progress) {
+        let total = progress.total.map(|total| format!(" of {total}"));
+        let message = progress.message.as_deref().unwrap_or_default();
+        let text = format!(
+            "{tool}: {}{} {message}",
+            progress.progress,
+            total.unwrap_or_default()
+        );
+        self.note(text.trim_end());
+    }
+
+    /// Reads a line; `None` at the end of stdin.
+    pub(crate) async fn line(&self, prompt: &str) -> io::Result<Option<String>> {
+        let mut lines = self.0.lock().await;
+        let mut out = io::stdout();
+        write!(out, "{prompt}").and_then(|()| out.flush())?;
+        lines.next_line().await
+    }
+
+    pub(crate) async fn decide(&self, question: &Question) -> Decision {
+        let prompt = format!("{question}\n[y]es, for this [s]ession, [a]lways, [N]o? ");
+        match self
+            .line(&prompt)
+            .await
+            .ok()
+            .flatten()
+            .as_deref()
+            .map(str::trim)
+        {
+            Some("y") => Decision::Once,
+            Some("s") => Decision::Session,
+            Some("a") => Decision::Always,
+            _ => Decision::No,
+        }
+    }
+
+    /// Asks for each field of a form, or shows a URL. The text of the request names the server.
+    pub(crate) async fn fill(&self, request: &ElicitationRequest) -> ElicitResult {
+        let ElicitationContent::Form(form) = &request.content else {
+            let prompt = format!("{request}\nOpened it? [y]es, [N]o: ");
+            return match self.line(&prompt).await {
+                Ok(Some(line)) if line.trim() == "y" => request.accept(Value::Null),
+                Ok(Some(_)) => request.decline(),
+                _ => request.cancel(),
+            };
+        };
+        let schema = serde_json::to_value(&form.params.requested_schema).unwrap_or_default();
+        let fields = schema["properties"]
+            .as_object()
+            .cloned()
+            .unwrap_or_default();
+        self.say(&request.to_string());
+        let mut content = Map::new();
+        for (name, field) in fields {
+            let prompt = format!("{}, empty for none: ", printable(&name));
+            match self.line(&prompt).await {
+                Ok(Some(line)) if line.trim().is_empty() => {}
+                Ok(Some(line)) => {
+                    content.insert(name, value(line.trim(), &field));
+                }
+                _ => return request.cancel(),
+            }
+        }
+        match self.line("send it? [Y]es, [n]o: ").await {
+            Ok(Some(line)) if line.trim() == "n" => request.decline(),
+            Ok(Some(_)) => request.accept(content),
+            _ => request.cancel(),
+        }
+    }
+}
+
+/// Converts text to the type of a field. The server reports what does not fit.
+fn value(text: &str, field: &Value) -> Value {
+    match field["type"].as_str() {
+        Some("boolean" | "integer" | "number") => {
+            serde_json::from_str(text).unwrap_or_else(|_| text.into())
+        }
+        Some("array") => text.split(',').map(str::trim).collect(),
+        _ => text.into(),
+    }
+}
