@@ -81,6 +81,15 @@ impl Peer {
         peer
     }
 
+    /// Returns the client with the same session at another endpoint.
+    #[must_use]
+    pub fn at(&self, endpoint: &Endpoint) -> Self {
+        Self {
+            endpoint: endpoint.clone(),
+            ..self.clone()
+        }
+    }
+
     /// The session id, if there is one.
     pub fn session(&self) -> Option<&str> {
         self.headers.get("mcp-session-id")?.to_str().ok()

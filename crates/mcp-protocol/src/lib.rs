@@ -57,5 +57,7 @@ pub use seam::{
     InvalidServer, Link, MethodName, Outcome, Payload, Reply, SentId, ServerFacts, Service,
     SharedText, StatelessRequest, Transport, TransportError, WriteJson,
 };
+#[doc(hidden)]
+pub use session::SessionState;
 pub use session::{ServerSession, Session};
 pub use tolerance::{Deviation, Strictness, Tolerance};

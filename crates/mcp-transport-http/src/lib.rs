@@ -45,7 +45,9 @@ pub use http_service::RequestBody;
 pub use legacy::server::LegacyEndpoint;
 #[cfg(feature = "server")]
 pub use server::{
-    Body, CORS_METHODS, CORS_REQUEST_HEADERS, CORS_RESPONSE_HEADERS, Durability, Endpoint, Error,
-    ErrorKind, EventStore, EventStoreError, McpRoute, MemoryEventStore, PeerAddr, Replay,
-    ServerOptions, SessionId, StreamKey, serve, serve_layered, serve_with, shutdown_signal,
+    Body, CORS_METHODS, CORS_REQUEST_HEADERS, CORS_RESPONSE_HEADERS, Durability, Endpoint,
+    EndpointId, Error, ErrorKind, EventStore, EventStoreError, McpRoute, MemoryEventStore,
+    MemorySessions, PeerAddr, Replay, ServerOptions, SessionId, SessionLease, SessionRecord,
+    SessionStore, SessionStoreError, SessionStoreErrorKind, StreamKey, serve, serve_layered,
+    serve_with, shutdown_signal,
 };

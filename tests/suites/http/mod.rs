@@ -8,6 +8,7 @@ mod modern;
 mod post;
 mod proxy;
 mod resume;
+mod session_store;
 mod sessions;
 #[cfg(unix)]
 mod shutdown;

@@ -10,7 +10,7 @@ use mcp_types::{Implementation, ServerCapabilities};
 use crate::http_headers::HeaderParams;
 use crate::middleware::Layers;
 use crate::modern::CacheHint;
-use crate::{Reply, RequestContext, Revision, Session, Tolerance};
+use crate::{Budget, Reply, RequestContext, Revision, Session, Tolerance};
 
 /// A whole server, built by `mcp-server` and driven by a transport.
 ///
@@ -58,6 +58,13 @@ pub trait Service: Send + Sync + 'static {
     /// Returns whether the service handles a method that is not part of the protocol. Default: none.
     fn has_method(&self, _method: &str) -> bool {
         false
+    }
+
+    /// Returns the limit on the URIs of the subscriptions of all sessions, for sessions that another
+    /// process opened. Default: a separate limit for each session.
+    #[doc(hidden)]
+    fn subscription_budget(&self) -> Budget {
+        Budget::new("subscriptions", 64 << 10)
     }
 
     /// Returns the middleware around all messages of the server. Called once per session. Default:
@@ -110,6 +117,10 @@ impl<S: Service + ?Sized> Service for Arc<S> {
 
     fn has_method(&self, method: &str) -> bool {
         (**self).has_method(method)
+    }
+
+    fn subscription_budget(&self) -> Budget {
+        (**self).subscription_budget()
     }
 
     fn layers(&self) -> Option<Layers> {

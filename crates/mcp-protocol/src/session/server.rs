@@ -9,6 +9,7 @@ use mcp_jsonrpc::{ErrorObject, Notification, ParseError, Request, decode, quote}
 use mcp_types::{InitializeRequestParams, InitializeResult, method};
 
 use super::layered::Layered;
+use super::saved::SessionState;
 use super::state::{ANSWERED, Agreed, ENDED, NEW, OPEN, Session};
 use crate::gate::Offers;
 use crate::middleware::{Discarded, LayeredLink, Receive, Role};
@@ -17,8 +18,8 @@ use crate::modern::{
 };
 use crate::sync::lock;
 use crate::{
-    Closed, Deviation, Exchange, Inbound, Link, Payload, Reply, RequestContext, Revision,
-    ServerFacts, Service, downgrade, gate,
+    Closed, Deviation, Exchange, Inbound, Link, Payload, Principal, Reply, RequestContext,
+    Revision, ServerFacts, Service, downgrade, gate,
 };
 
 /// The server side of one connection: the handshake and the capability checks before a [`Service`].
@@ -86,6 +87,54 @@ impl ServerSession {
             this.set_layered_revision(revision);
         }
         this
+    }
+
+    /// Creates a session that was initialized in another process. The transport connects it with
+    /// [`Inbound::opened`] and then calls [`reopen`](Self::reopen).
+    ///
+    /// # Errors
+    /// The server does not serve the revision, or has no room for the subscriptions.
+    #[doc(hidden)]
+    pub fn restore(
+        service: Arc<dyn Service>,
+        state: &SessionState,
+        principal: Option<Principal>,
+    ) -> Result<Arc<Self>, ErrorObject> {
+        let this = Self::create(service, false);
+        let mut facts = this.facts();
+        if !facts.revisions.contains(&state.revision) {
+            return Err(modern::unsupported_version(
+                state.revision.as_str(),
+                &facts.revisions,
+            ));
+        }
+        let budget = this.service.subscription_budget();
+        this.session.restore(state, &budget)?;
+        hide_task_list(&mut facts, principal.is_some());
+        let agreed = Agreed {
+            revision: state.revision,
+            client: Some(Arc::clone(&state.client)),
+            principal,
+            offers: Offers::of(&facts.capabilities),
+            tolerance: facts.tolerance,
+        };
+        let fresh = this.session.agreed.set(agreed);
+        debug_assert!(fresh.is_ok(), "a new session has no negotiated revision");
+        this.session.phase.store(ANSWERED, Ordering::Release);
+        this.set_layered_revision(state.revision);
+        Ok(this)
+    }
+
+    /// Continues a [restored](Self::restore) session: reports it to the middleware, and opens it if
+    /// `state` is open.
+    #[doc(hidden)]
+    pub fn reopen(&self, state: &SessionState) {
+        if let Some(layered) = &self.layered {
+            layered.open(state.revision);
+        }
+        if state.is_open {
+            self.open();
+        }
     }
 
     fn set_layered_revision(&self, revision: Revision) {
@@ -202,14 +251,11 @@ impl ServerSession {
         };
         let mut facts = self.facts();
         let link = self.session.link();
-        // basic/utilities/tasks#isolation: without identities, tasks of other clients would be listed.
         let has_identity = link.as_ref().is_some_and(|link| {
             let origin = link.origin();
             origin.is_local() || origin.principal.is_some()
         });
-        if let (false, Some(tasks)) = (has_identity, &mut facts.capabilities.tasks) {
-            tasks.list = None;
-        }
+        hide_task_list(&mut facts, has_identity);
         let requested = &params.protocol_version;
         let Some(revision) = Revision::negotiate(requested, &facts.revisions) else {
             return Reply::error(modern::unsupported_version(requested, &facts.revisions));
@@ -268,6 +314,7 @@ impl ServerSession {
         let phase = &self.session.phase;
         let opened = phase.compare_exchange(ANSWERED, OPEN, Ordering::AcqRel, Ordering::Acquire);
         if opened.is_ok() {
+            self.session.changed();
             self.service.opened(&self.session);
         }
     }
@@ -302,6 +349,14 @@ impl ServerSession {
                 service.notification(notification, &session);
             }
         }
+    }
+}
+
+/// Removes the list of tasks from the capabilities, unless the client has an identity.
+fn hide_task_list(facts: &mut ServerFacts, has_identity: bool) {
+    // basic/utilities/tasks#isolation: without identities, tasks of other clients would be listed.
+    if let (false, Some(tasks)) = (has_identity, &mut facts.capabilities.tasks) {
+        tasks.list = None;
     }
 }
 

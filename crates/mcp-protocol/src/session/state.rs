@@ -3,7 +3,7 @@
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, Weak};
 use std::time::Instant;
 
@@ -12,6 +12,7 @@ use mcp_types::{
     ClientCapabilities, Implementation, ListRootsResult, LoggingLevel, ServerCapabilities,
 };
 
+use super::saved::SessionState;
 use crate::exchange::RateLimit;
 use crate::gate::Offers;
 use crate::modern::{ClientIdentity, RequestMeta};
@@ -52,6 +53,8 @@ pub struct Session {
     /// The resource subscriptions: URIs, each with the permit for its text.
     pub(super) subscriptions: Mutex<HashMap<String, BudgetPermit>>,
     values: OnceLock<Box<Mutex<Values>>>,
+    /// The number of changes of the state that [`SessionState`] contains.
+    changes: AtomicU64,
 }
 
 /// Values of handlers, at most one of each type.
@@ -86,6 +89,7 @@ impl Session {
             roots: Mutex::default(),
             subscriptions: Mutex::default(),
             values: OnceLock::new(),
+            changes: AtomicU64::new(0),
         }
     }
 
@@ -180,6 +184,42 @@ impl Session {
         self.phase.load(Ordering::Acquire) == OPEN
     }
 
+    /// Counts a change of the state that [`SessionState`] contains.
+    pub(super) fn changed(&self) {
+        self.changes.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Returns a number that grows with every change of the [state](Self::state).
+    #[doc(hidden)]
+    pub fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Acquire)
+    }
+
+    /// Returns the state with which another process can continue the session; `None` before
+    /// `initialize`.
+    #[doc(hidden)]
+    pub fn state(&self) -> Option<SessionState> {
+        let agreed = self.agreed.get()?;
+        let mut subscriptions: Vec<String> = lock(&self.subscriptions).keys().cloned().collect();
+        subscriptions.sort_unstable();
+        Some(SessionState {
+            revision: agreed.revision,
+            client: agreed.client.clone().unwrap_or_default(),
+            log_level: self.log_level(),
+            subscriptions,
+            is_open: self.is_open(),
+        })
+    }
+
+    /// Takes the log level and the subscriptions from `state`.
+    pub(super) fn restore(&self, state: &SessionState, budget: &Budget) -> Result<(), ErrorObject> {
+        *lock(&self.log_level) = state.log_level;
+        for uri in &state.subscriptions {
+            self.subscribe(uri, budget)?;
+        }
+        Ok(())
+    }
+
     /// Returns whether the server declared this list-changed notification.
     pub fn announces(&self, method: &str) -> bool {
         let agreed = self.agreed.get();
@@ -227,6 +267,7 @@ impl Session {
     /// Sets the lowest level of log messages that the client wants.
     pub fn set_log_level(&self, level: LoggingLevel) {
         *lock(&self.log_level) = Some(level);
+        self.changed();
     }
 
     /// Subscribes to updates of a resource. The text of the URI is charged to `budget` until the
@@ -254,12 +295,15 @@ impl Session {
         let permit = budget.acquire(uri.len());
         let permit = permit.map_err(|error| ErrorObject::internal(error.to_string()))?;
         subscriptions.insert(uri.to_owned(), permit);
+        self.changed();
         Ok(())
     }
 
     /// Removes a subscription, if it exists.
     pub fn unsubscribe(&self, uri: &str) {
-        lock(&self.subscriptions).remove(uri);
+        if lock(&self.subscriptions).remove(uri).is_some() {
+            self.changed();
+        }
     }
 
     /// Returns whether the client has subscribed to this resource.

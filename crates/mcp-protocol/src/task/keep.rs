@@ -1,13 +1,13 @@
 //! Serialization of the parts of a record that do not implement serde.
 
 /// Raw JSON text, serialized as JSON.
-pub(super) mod raw {
+pub(crate) mod raw {
     use mcp_jsonrpc::RawJson;
     use serde::ser::Error as _;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use serde_json::value::RawValue;
 
-    pub(in super::super) fn serialize<S: Serializer>(
+    pub(crate) fn serialize<S: Serializer>(
         text: &RawJson,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
@@ -15,7 +15,7 @@ pub(super) mod raw {
         raw.serialize(serializer)
     }
 
-    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<RawJson, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
@@ -24,19 +24,19 @@ pub(super) mod raw {
 }
 
 /// A shared value, serialized as the value.
-pub(super) mod shared {
+pub(crate) mod shared {
     use std::sync::Arc;
 
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    pub(in super::super) fn serialize<T: Serialize, S: Serializer>(
+    pub(crate) fn serialize<T: Serialize, S: Serializer>(
         value: &Arc<T>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         T::serialize(value, serializer)
     }
 
-    pub(in super::super) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Arc<T>, D::Error> {
         T::deserialize(deserializer).map(Arc::new)
@@ -44,7 +44,7 @@ pub(super) mod shared {
 }
 
 /// A revision, serialized as its name.
-pub(super) mod revision {
+pub(crate) mod revision {
     use std::borrow::Cow;
 
     use serde::de::Error as _;
@@ -56,14 +56,14 @@ pub(super) mod revision {
         clippy::trivially_copy_pass_by_ref,
         reason = "serde requires this signature"
     )]
-    pub(in super::super) fn serialize<S: Serializer>(
+    pub(crate) fn serialize<S: Serializer>(
         revision: &Revision,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(revision.as_str())
     }
 
-    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Revision, D::Error> {
         let name = Cow::<'de, str>::deserialize(deserializer)?;
@@ -72,20 +72,20 @@ pub(super) mod revision {
 }
 
 /// A principal, serialized as its key.
-pub(super) mod owner {
+pub(crate) mod owner {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     use crate::Principal;
 
     #[expect(clippy::ref_option, reason = "serde requires this signature")]
-    pub(in super::super) fn serialize<S: Serializer>(
+    pub(crate) fn serialize<S: Serializer>(
         owner: &Option<Principal>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         owner.as_ref().map(Principal::as_str).serialize(serializer)
     }
 
-    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<Principal>, D::Error> {
         let name = Option::<String>::deserialize(deserializer)?;

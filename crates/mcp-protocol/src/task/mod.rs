@@ -13,7 +13,7 @@
 
 #[cfg(any(test, feature = "testing"))]
 pub mod contract;
-mod keep;
+pub(crate) mod keep;
 mod memory;
 mod record;
 mod store;

@@ -21,7 +21,7 @@ use std::time::Duration;
 use mcp_jsonrpc::{Notification, Request};
 use mcp_protocol::http_headers::HeaderParams;
 use mcp_protocol::middleware::Layers;
-use mcp_protocol::{Reply, RequestContext, ServerFacts, Service, Session, Tolerance};
+use mcp_protocol::{Budget, Reply, RequestContext, ServerFacts, Service, Session, Tolerance};
 
 use self::builder::ServerBuilder;
 use self::core::Core;
@@ -131,6 +131,10 @@ impl<S: Clone + Send + Sync + 'static> Service for Server<S> {
 
     fn has_method(&self, method: &str) -> bool {
         self.core.methods.get(method).is_some()
+    }
+
+    fn subscription_budget(&self) -> Budget {
+        self.core.subscriptions.budget().clone()
     }
 
     fn layers(&self) -> Option<Layers> {

@@ -19,6 +19,7 @@ use crate::server::request::post;
 use crate::server::response::body::Body;
 use crate::server::response::refusal::Refusal;
 use crate::server::running::table::StatelessRequests;
+use crate::server::session::store_client::StoreClient;
 use crate::server::session::table::SessionTable;
 use crate::server::state::EndpointState;
 use crate::sync::lock;
@@ -60,6 +61,9 @@ impl Endpoint {
         }
         service.start();
         let options = Arc::new(options);
+        let session_store = StoreClient::of(&options).map_err(|error| {
+            Error::invalid_options(format!("the endpoint cannot create its random id: {error}"))
+        })?;
         let revisions = service.facts().revisions;
         let shared = |limit| Capacity::with_shares(limit, options.client_share_percent);
         let responses = shared(options.max_total_response_bytes);
@@ -69,6 +73,7 @@ impl Endpoint {
             has_handshake: revisions.iter().any(|revision| !revision.is_stateless()),
             revisions,
             sessions: Arc::new(SessionTable::new()),
+            session_store,
             in_flight: shared(options.max_in_flight),
             receiving: shared(options.max_receiving),
             subscriptions: shared(options.max_subscriptions),
@@ -204,9 +209,13 @@ where
     state.admit(&parts, &mcp_headers)?;
     let has_sessions =
         state.options.sessions && state.has_handshake && !mcp_headers.names_stateless_revision;
+    if let (true, Some(client)) = (has_sessions, &state.session_store) {
+        let owner = parts.owner();
+        Box::pin(state.prepare_session(client, &parts, &mcp_headers, owner)).await?;
+    }
     match parts.method {
         Method::GET if has_sessions => state.listen(&parts, &mcp_headers).await,
-        Method::DELETE if has_sessions => state.end(&parts, &mcp_headers),
+        Method::DELETE if has_sessions => state.end(&parts, &mcp_headers).await,
         Method::GET | Method::DELETE => Err(Refusal::method_not_allowed(
             "POST",
             "this server has no sessions; send POST",

@@ -32,6 +32,10 @@ pub use options::ServerOptions;
 pub use request::head::PeerAddr;
 pub use response::body::Body;
 pub use session::id::SessionId;
+pub use session::store::{
+    EndpointId, MemorySessions, SessionLease, SessionRecord, SessionStore, SessionStoreError,
+    SessionStoreErrorKind,
+};
 pub use stream::store::{
     Durability, EventStore, EventStoreError, MemoryEventStore, Replay, StreamKey,
 };

@@ -6,6 +6,7 @@ use std::time::Duration;
 use mcp_jsonrpc::Limits;
 
 use crate::server::request::allowed::{AllowList, SourceHeader};
+use crate::server::session::store_options::StoreOptions;
 use crate::server::stream::store::{EventStore, MemoryEventStore};
 
 /// Settings of an [`Endpoint`](crate::Endpoint): which clients may reach it, and limits on memory
@@ -15,6 +16,7 @@ pub struct ServerOptions {
     pub(crate) hosts: AllowList,
     pub(crate) origins: AllowList,
     pub(crate) sessions: bool,
+    pub(crate) stored: StoreOptions,
     pub(crate) event_store: Option<Arc<dyn EventStore>>,
     pub(crate) message_limits: Limits,
     pub(crate) max_body_bytes: usize,
@@ -55,6 +57,7 @@ impl Default for ServerOptions {
             hosts: AllowList::loopback(),
             origins: AllowList::loopback(),
             sessions: true,
+            stored: StoreOptions::default(),
             event_store: Some(Arc::new(MemoryEventStore::new())),
             message_limits: Limits::default(),
             max_body_bytes: 4 << 20,

@@ -16,6 +16,7 @@ use crate::server::response::refusal::{Refusal, unsupported};
 use crate::server::running::table::StatelessRequests;
 use crate::server::session::HttpSession;
 use crate::server::session::id::SessionId;
+use crate::server::session::store_client::StoreClient;
 use crate::server::session::table::{SessionReservation, SessionTable};
 use crate::server::share::Owner;
 use crate::sync::lock;
@@ -24,6 +25,7 @@ pub(crate) struct EndpointState {
     pub(crate) service: Arc<dyn Service>,
     pub(crate) options: Arc<ServerOptions>,
     pub(crate) sessions: Arc<SessionTable>,
+    pub(crate) session_store: Option<Arc<StoreClient>>,
     /// With [`ServerOptions::without_sessions`]: the session object that serves each revision,
     /// shared by all clients.
     pub(crate) sessionless: Mutex<Vec<(Revision, Arc<HttpSession>)>>,

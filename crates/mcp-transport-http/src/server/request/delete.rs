@@ -11,12 +11,15 @@ use crate::server::state::EndpointState;
 
 impl EndpointState {
     /// Ends the session that the request names.
-    pub(crate) fn end(
+    pub(crate) async fn end(
         &self,
         parts: &Parts,
         mcp_headers: &McpHeaders<'_>,
     ) -> Result<Response<Body>, Refusal> {
         let session = self.session(parts, mcp_headers)?;
+        if let Some(client) = &self.session_store {
+            self.remove_stored(client, &session).await?;
+        }
         if let Some(identity) = session.streams.identity
             && self.sessions.remove(&identity.id).is_some()
         {

@@ -12,6 +12,7 @@ use crate::server::response::body::{Body, event_stream};
 use crate::server::response::refusal::Refusal;
 use crate::server::session::HttpSession;
 use crate::server::state::EndpointState;
+use crate::server::stream::SessionIdentity;
 use crate::server::stream::event_id::EventId;
 use crate::server::stream::events::StreamBody;
 use crate::server::stream::store::Replay;
@@ -38,14 +39,10 @@ impl EndpointState {
         let last = SingleHeader::of(&parts.headers, &LAST_EVENT_ID);
         let last = last.text(&LAST_EVENT_ID)?.filter(|id| !id.is_empty());
         let events = match (last, session.streams.identity) {
-            (Some(last), Some(identity)) => {
-                let id = EventId::parse(last.as_bytes(), identity.tag).ok_or_else(|| {
-                    Refusal::bad_request(
-                        "Last-Event-ID is not an event of this session; open a new stream without it",
-                    )
-                })?;
-                self.resume(&session, id).await?
-            }
+            (Some(last), Some(identity)) => match EventId::parse(last.as_bytes(), identity.tag) {
+                Some(id) => self.resume(&session, id).await?,
+                None => self.resume_earlier(&session, &identity, last).await?,
+            },
             _ => self.open_standalone(&session, None).await?,
         };
         let mut events = events;
@@ -79,11 +76,6 @@ impl EndpointState {
         if id.stream == 0 {
             return self.open_standalone(session, Some(id.sequence)).await;
         }
-        let gone = || {
-            Refusal::bad_request(
-                "the events after Last-Event-ID are no longer stored; send the request again",
-            )
-        };
         let Some(stream) = session.streams.find(id.stream) else {
             // The call has ended, so the store has all its events.
             let Replay::Events(kept) = self.replay(session, id.stream, id.sequence).await? else {
@@ -105,6 +97,23 @@ impl EndpointState {
         Ok(events)
     }
 
+    /// Resumes a stream of an endpoint that served the session before. The events of its calls are
+    /// not available here.
+    async fn resume_earlier(
+        &self,
+        session: &Arc<HttpSession>,
+        identity: &SessionIdentity,
+        last: &str,
+    ) -> Result<StreamBody, Refusal> {
+        match identity.parse_earlier(last.as_bytes()) {
+            Some(id) if id.stream == 0 => self.open_standalone(session, Some(0)).await,
+            Some(_) => Err(gone()),
+            None => Err(Refusal::bad_request(
+                "Last-Event-ID is not an event of this session; open a new stream without it",
+            )),
+        }
+    }
+
     async fn replay(
         &self,
         session: &HttpSession,
@@ -121,4 +130,10 @@ impl EndpointState {
             Refusal::busy("the event store cannot be read; resume again later")
         })
     }
+}
+
+fn gone() -> Refusal {
+    Refusal::bad_request(
+        "the events after Last-Event-ID are no longer stored; send the request again",
+    )
 }

@@ -8,3 +8,4 @@ pub(crate) mod get;
 pub(crate) mod head;
 pub(crate) mod post;
 pub(crate) mod revision;
+pub(crate) mod stored;

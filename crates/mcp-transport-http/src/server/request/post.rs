@@ -20,13 +20,13 @@ use crate::server::request::admission::{self, BOTH};
 use crate::server::request::body::read_body;
 use crate::server::request::head::{McpHeaders, RequestHead};
 use crate::server::request::revision::{MessageClass, classify};
+use crate::server::request::stored::PendingSave;
 use crate::server::response::body::{Body, JsonText, json};
 use crate::server::response::refusal::{Refusal, unsupported};
 use crate::server::running::items::BatchItem;
 use crate::server::running::pending::{PendingCall, respond};
 use crate::server::running::start::{Progress, admit_stateless, start, start_stateless};
 use crate::server::session::HttpSession;
-use crate::server::session::id::SessionId;
 use crate::server::state::EndpointState;
 use crate::server::stream::{SessionIdentity, Stream};
 
@@ -45,6 +45,10 @@ where
     admission::check_accept(&head.headers, &mcp_headers, BOTH)?;
     let mut request_body = read_body(body, &head, &mcp_headers, state).await?;
     request_body.charge_tree(&head, &state.bodies)?;
+    if let Some(client) = &state.session_store {
+        let owner = head.owner();
+        Box::pin(state.prepare_session(client, &head, &mcp_headers, owner)).await?;
+    }
     let frame = match parse(&request_body.bytes, &state.options.message_limits) {
         Ok(frame) => frame,
         Err(error) => {
@@ -56,6 +60,7 @@ where
         }
     };
     let class = classify(state, &frame, &mcp_headers)?;
+    let mut save = None;
     // Borrowed, because a parsed request is large and moving it costs more than most checks.
     let progress = match (&frame, class) {
         (_, MessageClass::Ignored) => Progress::Done(accepted()),
@@ -65,7 +70,7 @@ where
         }
         (Frame::Single(Message::Request(request)), _) if request.method == method::INITIALIZE => {
             check_initialize(state, request, &head, &mcp_headers)?;
-            return initialize(state, request, head);
+            Progress::Done(initialize(state, request, head, &mut save)?)
         }
         (Frame::Single(message), _) => {
             let session = state.session(&head, &mcp_headers);
@@ -73,6 +78,7 @@ where
                 Message::Request(request) => refusal.with_id(Some(request.id.clone())),
                 _ => refusal,
             })?;
+            save = PendingSave::after(&session, message);
             single_message(state, &session, message, head)?
         }
         (Frame::Batch(batch), _) => {
@@ -83,18 +89,27 @@ where
                     "batches are not part of the negotiated revision; send one message per POST",
                 ));
             }
+            save = PendingSave::after_batch(&session);
             batch_of_messages(state, &session, batch, head)?
         }
     };
-    match progress {
-        Progress::Done(response) => Ok(response),
+    let response = match progress {
+        Progress::Done(response) if save.is_none() => return Ok(response),
+        Progress::Done(response) => {
+            drop(frame);
+            response
+        }
         Progress::Running(mut call) => {
             // Frees the memory of the body before waiting.
             drop(frame);
             call.hold(request_body.into_memory());
-            Ok(call.respond().await)
+            call.respond().await
         }
+    };
+    if let (Some(save), Some(client)) = (save, &state.session_store) {
+        Box::pin(state.save(client, *save)).await?;
     }
+    Ok(response)
 }
 
 fn accepted() -> Response<Body> {
@@ -267,6 +282,7 @@ fn initialize(
     state: &Arc<EndpointState>,
     request: &Request<'_>,
     head: Box<RequestHead>,
+    save: &mut Option<Box<PendingSave>>,
 ) -> Result<Response<Body>, Refusal> {
     let _permit = state.request_permit(&head)?;
     if !state.options.sessions {
@@ -284,17 +300,13 @@ fn initialize(
     let reservation = state
         .reserve_session(owner.clone())
         .map_err(|refusal| refusal.with_id(Some(request.id.clone())))?;
-    let identity = (|| {
-        Ok::<_, getrandom::Error>(SessionIdentity {
-            id: SessionId::random()?,
-            tag: getrandom::u64()?,
-        })
-    })()
-    .map_err(|error| {
+    let identity = SessionIdentity::random().map_err(|error| {
         tracing::error!(%error, "the operating system has no random numbers");
         Refusal::busy("the server cannot create a session id; send again later")
     })?;
     let inbound = ServerSession::new(Arc::clone(&state.service));
+    let client = state.session_store.as_ref();
+    let stored = client.map(|client| Box::new(client.new_session(identity.id, identity.tag)));
     let session = HttpSession::new(
         inbound,
         &state.options,
@@ -302,6 +314,7 @@ fn initialize(
         Some(identity),
         principal,
         owner,
+        stored,
     );
     let stream = new_stream(&session, head);
     let answer = match run(state, &session, &stream, request)? {
@@ -311,11 +324,12 @@ fn initialize(
     let mut response = json(answer);
     if session.inbound.is_agreed() {
         reservation.commit();
+        *save = PendingSave::created(&session, &request.id);
         state.sessions.insert(identity.id, session);
         response
             .headers_mut()
             .insert(SESSION_ID, identity.id.header());
-        state.sessions.ensure_sweeper(&state.options);
+        state.sessions.ensure_sweeper(&state.options, client);
     }
     Ok(response)
 }

@@ -1,6 +1,10 @@
 //! Sessions of an endpoint.
 
 pub(crate) mod id;
+pub(crate) mod store;
+pub(crate) mod store_client;
+pub(crate) mod store_options;
+pub(crate) mod stored;
 pub(crate) mod table;
 
 use std::fmt;
@@ -15,6 +19,7 @@ use tokio::time::Instant;
 
 use crate::permit::Capacity;
 use crate::server::options::ServerOptions;
+use crate::server::session::stored::StoredSession;
 use crate::server::share::Owner;
 use crate::server::stream::{SessionIdentity, SessionStreams, Stream};
 
@@ -33,6 +38,8 @@ pub(crate) struct HttpSession {
     created: Instant,
     /// When the session was last used, in milliseconds after its creation.
     last_used: AtomicU64,
+    /// With [`ServerOptions::with_session_store`].
+    pub(crate) stored: Option<Box<StoredSession>>,
 }
 
 impl HttpSession {
@@ -45,11 +52,17 @@ impl HttpSession {
         identity: Option<SessionIdentity>,
         principal: Option<Principal>,
         owner: Option<Owner>,
+        stored: Option<Box<StoredSession>>,
     ) -> Arc<Self> {
         let streams = SessionStreams::new(Arc::clone(options), responses.clone(), identity, owner);
         let standalone = Stream::for_session(&streams, principal.clone());
         let link: Arc<dyn Link> = Arc::<Stream>::clone(&standalone);
         inbound.opened(Arc::downgrade(&link));
+        let now = Instant::now();
+        let age = stored
+            .as_ref()
+            .map_or(Duration::ZERO, |stored| stored.initial_age);
+        let created = now.checked_sub(age).unwrap_or(now);
         Arc::new(Self {
             inbound,
             incoming: Incoming::new(options.max_in_flight_per_session),
@@ -58,8 +71,9 @@ impl HttpSession {
             principal,
             open_streams: Capacity::new(options.max_streams_per_session),
             active: AtomicUsize::new(0),
-            created: Instant::now(),
-            last_used: AtomicU64::new(0),
+            created,
+            last_used: AtomicU64::new(as_millis(now.duration_since(created))),
+            stored,
         })
     }
 
@@ -72,7 +86,7 @@ impl HttpSession {
         revision: Option<mcp_protocol::Revision>,
     ) -> Arc<Self> {
         let inbound = ServerSession::stateless(Arc::clone(service), revision);
-        Self::new(inbound, options, responses, None, None, None)
+        Self::new(inbound, options, responses, None, None, None, None)
     }
 
     /// The client that opened the session.
@@ -88,10 +102,7 @@ impl HttpSession {
     /// Records that the session is used. Returns its age.
     pub(crate) fn touch(&self) -> Duration {
         let age = self.created.elapsed();
-        self.last_used.store(
-            u64::try_from(age.as_millis()).unwrap_or(u64::MAX),
-            Ordering::Relaxed,
-        );
+        self.last_used.store(as_millis(age), Ordering::Relaxed);
         age
     }
 
@@ -105,7 +116,7 @@ impl HttpSession {
 
     /// Keeps the session from expiring until the guard is dropped.
     pub(crate) fn activity_guard(self: &Arc<Self>) -> ActivityGuard {
-        self.active.fetch_add(1, Ordering::AcqRel);
+        self.active.fetch_add(1, Ordering::SeqCst);
         self.touch();
         ActivityGuard(Arc::clone(self))
     }
@@ -133,6 +144,30 @@ impl HttpSession {
         }
     }
 
+    /// Stops serving a session that another endpoint has claimed: the standalone stream ends, and
+    /// running requests finish. The caller has removed the session from the table.
+    pub(crate) fn let_go(&self) {
+        tracing::debug!("another endpoint has claimed the session");
+        if let Some(stored) = &self.stored {
+            stored.release();
+        }
+        self.standalone.finish(None);
+        if self.active.load(Ordering::SeqCst) == 0 {
+            self.close_released();
+        }
+    }
+
+    fn close_released(&self) {
+        self.close(&Closed::protocol(
+            "another endpoint has claimed the session",
+        ));
+    }
+
+    /// Whether a request or a connection uses the session.
+    pub(crate) fn is_active(&self) -> bool {
+        self.active.load(Ordering::Acquire) > 0
+    }
+
     /// Ends the session: server requests fail, handlers are cancelled, and streams end.
     pub(crate) fn close(&self, reason: &Closed) {
         if !self.streams.close(reason) {
@@ -143,7 +178,7 @@ impl HttpSession {
         if let (Some(identity), Some(store)) =
             (self.streams.identity, &self.streams.options.event_store)
         {
-            store.forget_session(identity.id);
+            store.forget_session(identity.event_key);
         }
         if guarded(|| self.inbound.closed(reason)).is_err() {
             tracing::error!("a handler panicked at the end of its session");
@@ -160,12 +195,20 @@ impl fmt::Debug for HttpSession {
     }
 }
 
+fn as_millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}
+
 /// Keeps a session from expiring.
 pub(crate) struct ActivityGuard(Arc<HttpSession>);
 
 impl Drop for ActivityGuard {
     fn drop(&mut self) {
         self.0.touch();
-        self.0.active.fetch_sub(1, Ordering::AcqRel);
+        let others = self.0.active.fetch_sub(1, Ordering::SeqCst) - 1;
+        let stored = self.0.stored.as_ref();
+        if others == 0 && stored.is_some_and(|stored| stored.is_released()) {
+            self.0.close_released();
+        }
     }
 }

@@ -13,6 +13,8 @@ use crate::server::options::ServerOptions;
 use crate::server::response::refusal::Refusal;
 use crate::server::session::HttpSession;
 use crate::server::session::id::SessionId;
+use crate::server::session::store::{SessionStoreError, SessionStoreErrorKind};
+use crate::server::session::store_client::StoreClient;
 use crate::server::share::{Owner, share};
 use crate::sync::lock;
 
@@ -164,6 +166,20 @@ impl SessionTable {
         removed
     }
 
+    /// Removes a session, unless another one has taken its id.
+    pub(crate) fn remove_same(&self, id: &SessionId, session: &Arc<HttpSession>) -> bool {
+        let shard = self.shard(id).write();
+        let mut shard = shard.unwrap_or_else(std::sync::PoisonError::into_inner);
+        let is_same = shard
+            .get(id)
+            .is_some_and(|known| Arc::ptr_eq(known, session));
+        if is_same {
+            shard.remove(id);
+            self.release(session.owner());
+        }
+        is_same
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.len.load(Ordering::Acquire)
     }
@@ -195,6 +211,57 @@ impl SessionTable {
         }
         if let Some(store) = &options.event_store {
             store.expire(Instant::now());
+        }
+    }
+
+    /// Checks in the session store that this endpoint may serve a session. If not, the session is
+    /// removed.
+    ///
+    /// # Errors
+    /// The store failed, and the session continues.
+    pub(crate) async fn renew(
+        &self,
+        client: &StoreClient,
+        id: &SessionId,
+        session: &Arc<HttpSession>,
+    ) -> Result<bool, SessionStoreError> {
+        let Some(stored) = &session.stored else {
+            return Ok(true);
+        };
+        match client.renew(session, stored).await {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == SessionStoreErrorKind::LeaseLost => {
+                if self.remove_same(id, session) {
+                    session.let_go();
+                }
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Renews the leases of sessions that are in use without sending requests, so that they do not
+    /// expire in the store, and ends those that another endpoint has claimed.
+    async fn renew_active(&self, client: &StoreClient) {
+        let mut due = Vec::new();
+        for shard in &self.shards {
+            let shard = shard
+                .read()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            let sessions = shard
+                .iter()
+                .filter(|(_, session)| client.is_due(session))
+                .map(|(id, session)| (*id, Arc::downgrade(session)));
+            due.extend(sessions);
+        }
+        for (id, session) in due {
+            let Some(session) = session.upgrade() else {
+                continue;
+            };
+            if let Err(error) = self.renew(client, &id, &session).await {
+                tracing::warn!(%error, "failed to renew the lease of a session");
+                return;
+            }
         }
     }
 
@@ -231,13 +298,19 @@ impl SessionTable {
     }
 
     /// Starts the task that closes expired sessions, unless it is running. It ends with the table.
-    pub(crate) fn ensure_sweeper(self: &Arc<Self>, options: &Arc<ServerOptions>) {
+    pub(crate) fn ensure_sweeper(
+        self: &Arc<Self>,
+        options: &Arc<ServerOptions>,
+        client: Option<&Arc<StoreClient>>,
+    ) {
         let task = &mut lock(&self.sweeper).task;
         if task.as_ref().is_some_and(|task| !task.is_finished()) {
             return;
         }
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            let sweeps = runtime.spawn(sweep_regularly(Arc::downgrade(self), Arc::clone(options)));
+            let table = Arc::downgrade(self);
+            let sweeps = sweep_regularly(table, Arc::clone(options), client.cloned());
+            let sweeps = runtime.spawn(sweeps);
             *task = Some(sweeps.abort_handle());
         }
     }
@@ -252,7 +325,11 @@ impl Drop for SessionTable {
     }
 }
 
-async fn sweep_regularly(table: Weak<SessionTable>, options: Arc<ServerOptions>) {
+async fn sweep_regularly(
+    table: Weak<SessionTable>,
+    options: Arc<ServerOptions>,
+    client: Option<Arc<StoreClient>>,
+) {
     let shortest = options
         .session_idle_timeout
         .min(options.handshake_timeout)
@@ -264,6 +341,9 @@ async fn sweep_regularly(table: Weak<SessionTable>, options: Arc<ServerOptions>)
             return;
         };
         table.sweep(&options);
+        if let Some(client) = &client {
+            table.renew_active(client).await;
+        }
     }
 }
 

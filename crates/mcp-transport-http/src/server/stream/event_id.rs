@@ -30,17 +30,24 @@ impl EventId {
     /// Parses the id of an event of the session with this secret number. Each id has exactly one
     /// spelling.
     pub(crate) fn parse(text: &[u8], tag: u64) -> Option<Self> {
+        let (id, found) = Self::parse_tagged(text)?;
+        (found == tag).then_some(id)
+    }
+
+    /// Parses an id, and the secret number of its session.
+    pub(super) fn parse_tagged(text: &[u8]) -> Option<(Self, u64)> {
         let mut parts = text.split(|byte| *byte == b'-');
         let stream = parse_canonical_hex(parts.next()?)?;
         let sequence = parse_canonical_hex(parts.next()?)?;
         let secret = parts.next().filter(|secret| secret.len() == TAG_DIGITS)?;
-        if parts.next().is_some() || parse_hex(secret)? != tag {
+        if parts.next().is_some() {
             return None;
         }
-        Some(Self {
+        let id = Self {
             stream: stream.try_into().ok()?,
             sequence,
-        })
+        };
+        Some((id, parse_hex(secret)?))
     }
 }
 

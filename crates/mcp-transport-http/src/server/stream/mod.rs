@@ -47,11 +47,49 @@ pub(crate) struct SessionStreams {
     closed: OnceLock<Closed>,
 }
 
-/// The id of a session, and the secret number in its event ids.
+/// The id of a session, and the numbers of its events.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SessionIdentity {
     pub(crate) id: SessionId,
+    /// The secret number in event ids.
     pub(crate) tag: u64,
+    /// The key of the session in the event store. A session that was continued at another endpoint
+    /// begins with new streams, so it has another key.
+    pub(crate) event_key: SessionId,
+    /// How many endpoints served the session before. Their secret numbers are the ones before `tag`.
+    earlier: u64,
+}
+
+impl SessionIdentity {
+    /// The identity of a new session.
+    pub(crate) fn random() -> Result<Self, getrandom::Error> {
+        let id = SessionId::random()?;
+        Ok(Self {
+            id,
+            tag: getrandom::u64()?,
+            event_key: id,
+            earlier: 0,
+        })
+    }
+
+    /// The identity of a session under its lease number `fence`, if the first lease had the secret
+    /// number `tag`.
+    pub(crate) fn continued(id: SessionId, tag: u64, fence: u64) -> Result<Self, getrandom::Error> {
+        let earlier = fence.saturating_sub(1);
+        Ok(Self {
+            id,
+            tag: tag.wrapping_add(earlier),
+            event_key: SessionId::random()?,
+            earlier,
+        })
+    }
+
+    /// Parses the id of an event that another endpoint sent, which served the session before.
+    pub(crate) fn parse_earlier(&self, text: &[u8]) -> Option<EventId> {
+        let (id, tag) = EventId::parse_tagged(text)?;
+        let age = self.tag.wrapping_sub(tag);
+        (1..=self.earlier).contains(&age).then_some(id)
+    }
 }
 
 impl SessionStreams {
@@ -81,7 +119,7 @@ impl SessionStreams {
     /// The key of a stream in the event store, if events are stored.
     pub(crate) fn store_key(&self, stream: u32) -> Option<StreamKey> {
         self.options.event_store.as_ref()?;
-        let session = self.identity?.id;
+        let session = self.identity?.event_key;
         Some(StreamKey { session, stream })
     }
 

@@ -1,0 +1,252 @@
+//! Sessions in a session store: continued at this endpoint, saved, removed.
+
+use std::sync::Arc;
+
+use http::request::Parts;
+use mcp_jsonrpc::{Message, RequestId};
+use mcp_protocol::{Principal, ServerSession};
+use mcp_types::method;
+
+use crate::server::request::head::McpHeaders;
+use crate::server::response::refusal::Refusal;
+use crate::server::session::HttpSession;
+use crate::server::session::id::SessionId;
+use crate::server::session::store::{SessionStoreError, SessionStoreErrorKind as Kind};
+use crate::server::session::store_client::{StoreClient, is_changed};
+use crate::server::session::stored::StoredSession;
+use crate::server::share::Owner;
+use crate::server::state::EndpointState;
+use crate::server::stream::SessionIdentity;
+
+/// What has to be stored before a response is sent.
+pub(crate) struct PendingSave {
+    session: Arc<HttpSession>,
+    kind: SaveKind,
+    id: Option<RequestId>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SaveKind {
+    /// A new session.
+    Create,
+    /// A message that exists to change the session: it fails if the change cannot be stored.
+    Change,
+    /// Any other message, whose handler may have had effects: it succeeds, and the next request
+    /// stores the change.
+    Other,
+}
+
+impl PendingSave {
+    /// The save of a session that was opened; `None` without a session store.
+    pub(crate) fn created(session: &Arc<HttpSession>, id: &RequestId) -> Option<Box<Self>> {
+        session.stored.as_ref()?;
+        Some(Box::new(Self {
+            session: Arc::clone(session),
+            kind: SaveKind::Create,
+            id: Some(id.clone()),
+        }))
+    }
+
+    /// The save after a message; `None` without a session store.
+    pub(crate) fn after(session: &Arc<HttpSession>, message: &Message<'_>) -> Option<Box<Self>> {
+        session.stored.as_ref()?;
+        let (name, id) = match message {
+            Message::Request(request) => (&*request.method, Some(request.id.clone())),
+            Message::Notification(notification) => (&*notification.method, None),
+            Message::Response(_) => return None,
+        };
+        let kind = match name {
+            method::LOGGING_SET_LEVEL
+            | method::RESOURCES_SUBSCRIBE
+            | method::RESOURCES_UNSUBSCRIBE
+            | method::NOTIFICATIONS_INITIALIZED => SaveKind::Change,
+            _ => SaveKind::Other,
+        };
+        Some(Box::new(Self {
+            session: Arc::clone(session),
+            kind,
+            id,
+        }))
+    }
+
+    /// The save after a batch; `None` without a session store.
+    pub(crate) fn after_batch(session: &Arc<HttpSession>) -> Option<Box<Self>> {
+        session.stored.as_ref()?;
+        Some(Box::new(Self {
+            session: Arc::clone(session),
+            kind: SaveKind::Other,
+            id: None,
+        }))
+    }
+}
+
+impl EndpointState {
+    /// Makes the session that a request names available at this endpoint. The session may then
+    /// still be unknown, or belong to another principal.
+    ///
+    /// # Errors
+    /// The session store failed, or there is no room for the session.
+    pub(crate) async fn prepare_session(
+        &self,
+        client: &StoreClient,
+        parts: &Parts,
+        mcp_headers: &McpHeaders<'_>,
+        owner: Option<Owner>,
+    ) -> Result<(), Refusal> {
+        if mcp_headers.names_stateless_revision || !self.has_handshake {
+            return Ok(());
+        }
+        let id = mcp_headers.session.single().ok().flatten();
+        let Some(id) = id.and_then(SessionId::parse) else {
+            return Ok(());
+        };
+        let principal = parts.extensions.get::<Principal>();
+        if let Some(session) = self.sessions.find(&id) {
+            if session.principal.as_ref() != principal {
+                return Ok(());
+            }
+            // The guard keeps the session from expiring while the store answers.
+            let _activity = session.activity_guard();
+            if self
+                .sessions
+                .renew(client, &id, &session)
+                .await
+                .map_err(|error| unavailable(&error))?
+            {
+                return Ok(());
+            }
+        }
+        self.continue_session(client, id, principal, owner).await
+    }
+
+    /// Claims a session, if it exists and belongs to the principal.
+    async fn continue_session(
+        &self,
+        client: &StoreClient,
+        id: SessionId,
+        principal: Option<&Principal>,
+        owner: Option<Owner>,
+    ) -> Result<(), Refusal> {
+        let Some(record) = client.load(id).await.map_err(|error| unavailable(&error))? else {
+            return Ok(());
+        };
+        if !record.belongs_to(principal) {
+            tracing::warn!("rejected a session id that belongs to another principal");
+            return Ok(());
+        }
+        if !self.revisions.contains(&record.state().revision()) {
+            tracing::debug!("a stored session has a revision that this server does not support");
+            return Ok(());
+        }
+        let _claiming = client.claim_lock(&id).lock().await;
+        if let Some(session) = self.sessions.find(&id) {
+            // A concurrent request has claimed it.
+            session.touch();
+            return Ok(());
+        }
+        let reservation = self.reserve_session(owner.clone())?;
+        let claimed = client
+            .claim(id)
+            .await
+            .map_err(|error| unavailable(&error))?;
+        let Some((lease, record)) = claimed.filter(|(_, record)| record.belongs_to(principal))
+        else {
+            return Ok(());
+        };
+        let inbound = ServerSession::restore(
+            Arc::clone(&self.service),
+            record.state(),
+            principal.cloned(),
+        )
+        .map_err(|error| Refusal::busy(error.message))?;
+        let identity =
+            SessionIdentity::continued(id, record.event_tag(), lease.fence).map_err(|error| {
+                tracing::error!(%error, "the operating system has no random numbers");
+                Refusal::busy("the server cannot continue the session; send again later")
+            })?;
+        let session = HttpSession::new(
+            inbound,
+            &self.options,
+            &self.responses,
+            Some(identity),
+            principal.cloned(),
+            owner,
+            Some(Box::new(client.claimed_session(lease, &record))),
+        );
+        session.inbound.reopen(record.state());
+        if let Some(stored) = &session.stored {
+            // The stored state is the state of the session.
+            let changes = session.inbound.session().changes();
+            stored
+                .saved
+                .store(changes, std::sync::atomic::Ordering::Release);
+        }
+        reservation.commit();
+        self.sessions.insert(id, session);
+        self.sessions
+            .ensure_sweeper(&self.options, self.session_store.as_ref());
+        tracing::debug!(fence = lease.fence, "continued a stored session");
+        Ok(())
+    }
+
+    /// Stores the changes of a session after a message.
+    ///
+    /// # Errors
+    /// The state could not be stored, and the client has to send the message again.
+    pub(crate) async fn save(
+        &self,
+        client: &StoreClient,
+        save: PendingSave,
+    ) -> Result<(), Refusal> {
+        let PendingSave { session, kind, id } = save;
+        let Some(stored) = session.stored.as_deref() else {
+            return Ok(());
+        };
+        let saved = match kind {
+            SaveKind::Create => client.create(&session, stored).await,
+            _ if !is_changed(&session, stored) => return Ok(()),
+            _ => client.renew(&session, stored).await,
+        };
+        let Err(error) = saved else {
+            return Ok(());
+        };
+        if kind == SaveKind::Create || error.kind() == Kind::LeaseLost {
+            self.let_go(&session, stored);
+        }
+        if kind == SaveKind::Other {
+            tracing::warn!(%error, "the state of a session was not stored; the next request stores it");
+            return Ok(());
+        }
+        Err(unavailable(&error).with_id(id))
+    }
+
+    /// Removes a session that the client ended.
+    ///
+    /// # Errors
+    /// The store failed, and the session continues.
+    pub(crate) async fn remove_stored(
+        &self,
+        client: &StoreClient,
+        session: &HttpSession,
+    ) -> Result<(), Refusal> {
+        match &session.stored {
+            Some(stored) => client
+                .remove(stored)
+                .await
+                .map_err(|error| unavailable(&error)),
+            None => Ok(()),
+        }
+    }
+
+    fn let_go(&self, session: &Arc<HttpSession>, stored: &StoredSession) {
+        if self.sessions.remove_same(&stored.lease.session, session) {
+            session.let_go();
+        }
+    }
+}
+
+/// The response to a request whose session cannot be loaded or stored.
+fn unavailable(error: &SessionStoreError) -> Refusal {
+    tracing::error!(%error, "the session store failed");
+    Refusal::busy("the session cannot be loaded or stored; send again later")
+}

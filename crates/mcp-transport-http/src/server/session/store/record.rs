@@ -1,0 +1,169 @@
+//! The stored form of a session.
+
+use mcp_protocol::task::Timestamp;
+use mcp_protocol::{Principal, SessionState};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::error::{SessionStoreError, SessionStoreErrorKind};
+
+/// A session as data: revision, client with its capabilities, log level, subscriptions and
+/// principal.
+///
+/// The content is opaque to stores. [`encode`](Self::encode) writes it as JSON with a format
+/// number. Every later version of this crate can read it; an earlier version fails with
+/// [`Unreadable`](SessionStoreErrorKind::Unreadable).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SessionRecord {
+    format: Format,
+    created: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    principal: Option<Box<str>>,
+    /// The secret number in the event ids of the first lease.
+    event_tag: u64,
+    state: SessionState,
+}
+
+/// The number of the format.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Format;
+
+impl Format {
+    const NUMBER: u32 = 1;
+}
+
+impl Serialize for Format {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u32(Self::NUMBER)
+    }
+}
+
+impl<'de> Deserialize<'de> for Format {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match u32::deserialize(deserializer)? {
+            Self::NUMBER => Ok(Self),
+            other => Err(D::Error::custom(format!(
+                "the session has format {other}; this version reads format {}",
+                Self::NUMBER
+            ))),
+        }
+    }
+}
+
+impl SessionRecord {
+    /// The maximum size of an encoded record, in bytes: 512 KiB. An endpoint limits what a client
+    /// says about itself to 16 KiB and the URIs of its subscriptions to 64 KiB; in JSON they can
+    /// take several times as much.
+    pub const MAX_BYTES: usize = 512 << 10;
+
+    pub(crate) fn new(
+        created: Timestamp,
+        principal: Option<&Principal>,
+        event_tag: u64,
+        state: SessionState,
+    ) -> Self {
+        Self {
+            format: Format,
+            created,
+            principal: principal.map(|principal| principal.as_str().into()),
+            event_tag,
+            state,
+        }
+    }
+
+    /// Returns when the session was opened.
+    pub fn created(&self) -> Timestamp {
+        self.created
+    }
+
+    /// Returns the key of the principal that opened the session. `None` is a client without
+    /// authentication, which differs from a principal with an empty key.
+    pub fn principal(&self) -> Option<&str> {
+        self.principal.as_deref()
+    }
+
+    pub(crate) fn event_tag(&self) -> u64 {
+        self.event_tag
+    }
+
+    pub(crate) fn state(&self) -> &SessionState {
+        &self.state
+    }
+
+    /// Whether the session belongs to this principal.
+    pub(crate) fn belongs_to(&self, principal: Option<&Principal>) -> bool {
+        self.principal() == principal.map(Principal::as_str)
+    }
+
+    /// Writes the record as JSON.
+    ///
+    /// # Errors
+    /// [`Full`](SessionStoreErrorKind::Full) if the record exceeds [`MAX_BYTES`](Self::MAX_BYTES).
+    pub fn encode(&self) -> Result<Vec<u8>, SessionStoreError> {
+        let json = serde_json::to_vec(self).map_err(|error| {
+            SessionStoreError::new(
+                SessionStoreErrorKind::Unavailable,
+                "the session cannot be written as JSON",
+            )
+            .with_source(error)
+        })?;
+        if json.len() > Self::MAX_BYTES {
+            return Err(SessionStoreError::new(
+                SessionStoreErrorKind::Full,
+                format!(
+                    "the session has {} bytes; the limit is {}",
+                    json.len(),
+                    Self::MAX_BYTES
+                ),
+            ));
+        }
+        Ok(json)
+    }
+
+    /// Reads a record that [`encode`](Self::encode) has written.
+    ///
+    /// # Errors
+    /// [`Unreadable`](SessionStoreErrorKind::Unreadable).
+    pub fn decode(json: &[u8]) -> Result<Self, SessionStoreError> {
+        serde_json::from_slice(json).map_err(|error| {
+            let message = format!("the stored session cannot be read: {error}");
+            SessionStoreError::new(SessionStoreErrorKind::Unreadable, message)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RECORD: &str = r#"{"format":1,"created":5,"principal":"","event_tag":7,"state":{"revision":"2025-11-25",
+        "client":{"capabilities":{"roots":{}}},"log_level":"error","subscriptions":["x:1"],"is_open":true}}"#;
+
+    #[test]
+    fn a_record_is_read_as_it_was_written() {
+        let record = SessionRecord::decode(RECORD.as_bytes()).unwrap();
+        let again = SessionRecord::decode(&record.encode().unwrap()).unwrap();
+        assert_eq!(again, record);
+        assert_eq!(record.created(), Timestamp::from_millis(5));
+        assert!(record.belongs_to(Some(&Principal::new(""))));
+        assert!(!record.belongs_to(None));
+    }
+
+    #[test]
+    fn damaged_and_later_records_are_unreadable() {
+        let later = RECORD.replace(r#""format":1"#, r#""format":2"#);
+        for text in ["", "{}", &later, &RECORD[1..]] {
+            let error = SessionRecord::decode(text.as_bytes()).unwrap_err();
+            assert_eq!(error.kind(), SessionStoreErrorKind::Unreadable, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_record_has_a_limit() {
+        let long = "x".repeat(SessionRecord::MAX_BYTES);
+        let record = RECORD.replace("x:1", &long);
+        let record = SessionRecord::decode(record.as_bytes()).unwrap();
+        let error = record.encode().unwrap_err();
+        assert_eq!(error.kind(), SessionStoreErrorKind::Full);
+    }
+}

@@ -1,0 +1,213 @@
+//! Calls of the session store, within limits on time and number.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use mcp_protocol::BoxFuture;
+use mcp_protocol::task::Timestamp;
+use tokio::time::timeout;
+
+use crate::permit::Capacity;
+use crate::server::options::ServerOptions;
+use crate::server::session::HttpSession;
+use crate::server::session::id::SessionId;
+use crate::server::session::store::{
+    EndpointId, SessionLease, SessionRecord, SessionStore, SessionStoreError,
+    SessionStoreErrorKind as Kind,
+};
+use crate::server::session::stored::StoredSession;
+
+/// Locks for claims, so that concurrent requests of a session claim it once.
+const CLAIM_LOCKS: usize = 64;
+
+/// The expiry of an idle session moves in steps of this part of the idle timeout, so that most
+/// renewals do not change it.
+const EXPIRY_STEPS: u32 = 8;
+
+/// How often the lease of a session with an open stream or a running request is renewed.
+const RENEWAL_INTERVAL: Duration = Duration::from_secs(10);
+
+/// The session store of an endpoint.
+pub(crate) struct StoreClient {
+    store: Arc<dyn SessionStore>,
+    owner: EndpointId,
+    options: Arc<ServerOptions>,
+    calls: Capacity,
+    claims: [tokio::sync::Mutex<()>; CLAIM_LOCKS],
+}
+
+type Result<T> = std::result::Result<T, SessionStoreError>;
+
+impl StoreClient {
+    /// Creates the client of an endpoint with a session store.
+    ///
+    /// # Errors
+    /// The operating system has no random numbers.
+    pub(crate) fn of(
+        options: &Arc<ServerOptions>,
+    ) -> std::result::Result<Option<Arc<Self>>, getrandom::Error> {
+        let Some(store) = options.stored.store.as_ref().filter(|_| options.sessions) else {
+            return Ok(None);
+        };
+        Ok(Some(Arc::new(Self {
+            store: Arc::clone(store),
+            owner: EndpointId::random()?,
+            options: Arc::clone(options),
+            calls: Capacity::new(options.stored.max_calls),
+            claims: std::array::from_fn(|_| tokio::sync::Mutex::new(())),
+        })))
+    }
+
+    /// What a new session keeps for the store.
+    pub(crate) fn new_session(&self, id: SessionId, event_tag: u64) -> StoredSession {
+        let lease = SessionLease::first(id, self.owner);
+        StoredSession::new(lease, now(), event_tag, Duration::ZERO)
+    }
+
+    /// What a session keeps that this endpoint has claimed.
+    pub(crate) fn claimed_session(
+        &self,
+        lease: SessionLease,
+        record: &SessionRecord,
+    ) -> StoredSession {
+        let age = now().since(record.created());
+        StoredSession::new(lease, record.created(), record.event_tag(), age)
+    }
+
+    /// The lock of the claims of a session.
+    pub(crate) fn claim_lock(&self, id: &SessionId) -> &tokio::sync::Mutex<()> {
+        &self.claims[usize::from(id.shard_byte()) % CLAIM_LOCKS]
+    }
+
+    /// Returns a session without claiming it. A session at the end of its lifetime is not returned.
+    pub(crate) async fn load(&self, id: SessionId) -> Result<Option<SessionRecord>> {
+        let record = self.call(|store| store.load(id, now())).await?;
+        let max_age = self.options.max_session_lifetime;
+        Ok(record.filter(|record| now().since(record.created()) < max_age))
+    }
+
+    /// Claims a session.
+    pub(crate) async fn claim(
+        &self,
+        id: SessionId,
+    ) -> Result<Option<(SessionLease, SessionRecord)>> {
+        self.call(|store| store.claim(id, self.owner, now())).await
+    }
+
+    /// Stores a new session.
+    pub(crate) async fn create(&self, session: &HttpSession, stored: &StoredSession) -> Result<()> {
+        let _saving = stored.saving.lock().await;
+        let changes = session.inbound.session().changes();
+        let Some(record) = record(session, stored) else {
+            return Err(SessionStoreError::lease_lost());
+        };
+        let expires = self.expiry(session, stored);
+        self.call(|store| store.create(stored.lease, record, expires, now()))
+            .await?;
+        stored.saved.store(changes, Ordering::Release);
+        stored.confirm();
+        Ok(())
+    }
+
+    /// Checks that this endpoint has the lease of a session, and stores its state if it has changed.
+    pub(crate) async fn renew(&self, session: &HttpSession, stored: &StoredSession) -> Result<()> {
+        if !is_changed(session, stored) {
+            let expires = self.expiry(session, stored);
+            self.call(|store| store.renew(stored.lease, expires, now()))
+                .await?;
+            stored.confirm();
+            return Ok(());
+        }
+        let _saving = stored.saving.lock().await;
+        let changes = session.inbound.session().changes();
+        let Some(record) = record(session, stored) else {
+            return Err(SessionStoreError::lease_lost());
+        };
+        let expires = self.expiry(session, stored);
+        self.call(|store| store.update(stored.lease, record, expires, now()))
+            .await?;
+        stored.saved.store(changes, Ordering::Release);
+        stored.confirm();
+        Ok(())
+    }
+
+    /// Whether a session is in use, or has unsaved changes, and its lease was not confirmed recently.
+    pub(crate) fn is_due(&self, session: &HttpSession) -> bool {
+        let Some(stored) = &session.stored else {
+            return false;
+        };
+        let interval = RENEWAL_INTERVAL.min(self.options.session_idle_timeout / 4);
+        (session.is_active() || is_changed(session, stored)) && stored.unconfirmed() >= interval
+    }
+
+    /// Removes a session.
+    pub(crate) async fn remove(&self, stored: &StoredSession) -> Result<()> {
+        self.call(|store| store.remove(stored.lease, now())).await
+    }
+
+    /// When a session expires that is not used again.
+    fn expiry(&self, session: &HttpSession, stored: &StoredSession) -> Timestamp {
+        let options = &self.options;
+        let idle = if session.inbound.session().is_open() {
+            options.session_idle_timeout
+        } else {
+            options.handshake_timeout.min(options.session_idle_timeout)
+        };
+        let step = (idle / EXPIRY_STEPS).as_millis().max(1);
+        let step = u64::try_from(step).unwrap_or(u64::MAX);
+        let expires = now().after(idle).as_millis();
+        let expires = expires.checked_next_multiple_of(step).unwrap_or(u64::MAX);
+        Timestamp::from_millis(expires).min(stored.created.after(options.max_session_lifetime))
+    }
+
+    async fn call<'a, T>(
+        &'a self,
+        start: impl FnOnce(&'a dyn SessionStore) -> BoxFuture<'a, Result<T>>,
+    ) -> Result<T> {
+        let limits = &self.options.stored;
+        let Some(_permit) = self.calls.try_acquire() else {
+            return Err(SessionStoreError::new(
+                Kind::Unavailable,
+                format!(
+                    "{} calls of the session store are running, the limit of \
+                     ServerOptions::with_max_session_store_calls",
+                    limits.max_calls
+                ),
+            ));
+        };
+        timeout(limits.timeout, start(&*self.store))
+            .await
+            .unwrap_or_else(|_| {
+                let message = format!(
+                    "the session store did not answer within {:?} \
+                     (ServerOptions::with_session_store_timeout)",
+                    limits.timeout
+                );
+                Err(SessionStoreError::new(Kind::Unavailable, message))
+            })
+    }
+}
+
+/// Whether the state of a session has changed since it was stored.
+pub(crate) fn is_changed(session: &HttpSession, stored: &StoredSession) -> bool {
+    session.inbound.session().changes() != stored.saved.load(Ordering::Acquire)
+}
+
+/// The record of a session; `None` if the session has ended.
+fn record(session: &HttpSession, stored: &StoredSession) -> Option<SessionRecord> {
+    let state = session.inbound.session().state()?;
+    session.streams.closed().is_none().then(|| {
+        SessionRecord::new(
+            stored.created,
+            session.principal.as_ref(),
+            stored.event_tag,
+            state,
+        )
+    })
+}
+
+fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    Timestamp::default().after(since.unwrap_or_default())
+}

@@ -1,0 +1,67 @@
+//! What a session of an endpoint with a session store keeps in addition.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use mcp_protocol::task::Timestamp;
+use tokio::time::Instant;
+
+use crate::server::session::store::SessionLease;
+use crate::sync::lock;
+
+/// The lease of a session, and how much of its state is stored.
+pub(crate) struct StoredSession {
+    pub(crate) lease: SessionLease,
+    pub(crate) created: Timestamp,
+    /// The secret number in the event ids of the first lease.
+    pub(crate) event_tag: u64,
+    /// The age of the session when this endpoint began to serve it.
+    pub(crate) initial_age: Duration,
+    /// `Session::changes` of the state that is stored.
+    pub(crate) saved: AtomicU64,
+    /// Held while the state is written, so that an older state does not replace a newer one.
+    pub(crate) saving: tokio::sync::Mutex<()>,
+    /// When the store last confirmed the lease.
+    confirmed: Mutex<Instant>,
+    is_released: AtomicBool,
+}
+
+impl StoredSession {
+    pub(crate) fn new(
+        lease: SessionLease,
+        created: Timestamp,
+        event_tag: u64,
+        initial_age: Duration,
+    ) -> Self {
+        Self {
+            lease,
+            created,
+            event_tag,
+            initial_age,
+            saved: AtomicU64::new(0),
+            saving: tokio::sync::Mutex::new(()),
+            confirmed: Mutex::new(Instant::now()),
+            is_released: AtomicBool::new(false),
+        }
+    }
+
+    /// Records that the store confirmed the lease.
+    pub(crate) fn confirm(&self) {
+        *lock(&self.confirmed) = Instant::now();
+    }
+
+    /// The time since the store last confirmed the lease.
+    pub(crate) fn unconfirmed(&self) -> Duration {
+        lock(&self.confirmed).elapsed()
+    }
+
+    /// Records that another endpoint serves the session.
+    pub(crate) fn release(&self) {
+        self.is_released.store(true, Ordering::SeqCst);
+    }
+
+    pub(crate) fn is_released(&self) -> bool {
+        self.is_released.load(Ordering::SeqCst)
+    }
+}
