@@ -164,6 +164,39 @@ async fn a_session_survives_the_shutdown_of_its_endpoint() {
 }
 
 #[tokio::test]
+async fn a_handshake_can_be_completed_at_another_endpoint() {
+    let (_store, one, two) = nodes();
+    let mut peer = Peer::new(&one);
+    peer.initialize("2025-06-18", json!({})).await;
+    let moved = peer
+        .at(&two)
+        .with("mcp-protocol-version", Some("2025-06-18"));
+    assert_eq!(ping(&moved).await, 200);
+    let opened = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    assert_eq!(moved.post(opened).await.status, 202);
+    let reply = peer.tool(1, "state", json!({})).await;
+    assert_eq!(reply.said().await, "peer, roots: false");
+    // The session exists, so it cannot be initialized again at any endpoint.
+    assert_eq!(peer.initialize("2025-06-18", json!({})).await.status, 400);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_ends_the_calls_of_sessions_that_were_let_go() {
+    let (gate, store) = (Gate::new(), MemorySessions::new());
+    let (_, one) = node(&gate, store.clone());
+    let (_, two) = node(&gate, store);
+    let peer = Peer::open(&one).await;
+    let mut call = peer.tool(1, "wait", json!({"message": "done"})).await;
+    gate.started(1).await;
+    assert_eq!(ping(&peer.at(&two)).await, 200);
+    assert_eq!(ping(&peer).await, 200);
+    one.close().await;
+    while call.event().await.is_some() {}
+    assert_eq!(one.in_flight(), 0);
+    assert_eq!(ping(&peer.at(&two)).await, 200);
+}
+
+#[tokio::test]
 async fn concurrent_requests_claim_a_session_once() {
     let (_store, one, two) = nodes();
     let peer = Peer::open(&one).await.at(&two);

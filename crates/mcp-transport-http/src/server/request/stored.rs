@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::request::Parts;
 use mcp_jsonrpc::{Message, RequestId};
-use mcp_protocol::{Principal, ServerSession};
+use mcp_protocol::{Closed, Principal, ServerSession};
 use mcp_types::method;
 
 use crate::server::request::head::McpHeaders;
@@ -13,7 +13,6 @@ use crate::server::session::HttpSession;
 use crate::server::session::id::SessionId;
 use crate::server::session::store::{SessionStoreError, SessionStoreErrorKind as Kind};
 use crate::server::session::store_client::{StoreClient, is_changed};
-use crate::server::session::stored::StoredSession;
 use crate::server::share::Owner;
 use crate::server::state::EndpointState;
 use crate::server::stream::SessionIdentity;
@@ -127,7 +126,8 @@ impl EndpointState {
         principal: Option<&Principal>,
         owner: Option<Owner>,
     ) -> Result<(), Refusal> {
-        let Some(record) = client.load(id).await.map_err(|error| unavailable(&error))? else {
+        let record = client.load(id, owner.as_ref()).await;
+        let Some(record) = record.map_err(|error| unavailable(&error))? else {
             return Ok(());
         };
         if !record.belongs_to(principal) {
@@ -138,7 +138,8 @@ impl EndpointState {
             tracing::debug!("a stored session has a revision that this server does not support");
             return Ok(());
         }
-        let _claiming = client.claim_lock(&id).lock().await;
+        let claiming = client.claim_lock(&id).await;
+        let _claiming = claiming.map_err(|error| unavailable(&error))?;
         if let Some(session) = self.sessions.find(&id) {
             // A concurrent request has claimed it.
             session.touch();
@@ -146,7 +147,7 @@ impl EndpointState {
         }
         let reservation = self.reserve_session(owner.clone())?;
         let claimed = client
-            .claim(id)
+            .claim(id, owner.as_ref())
             .await
             .map_err(|error| unavailable(&error))?;
         let Some((lease, record)) = claimed.filter(|(_, record)| record.belongs_to(principal))
@@ -210,8 +211,13 @@ impl EndpointState {
         let Err(error) = saved else {
             return Ok(());
         };
-        if kind == SaveKind::Create || error.kind() == Kind::LeaseLost {
-            self.let_go(&session, stored);
+        let id_in_table = &stored.lease.session;
+        if kind == SaveKind::Create {
+            if self.sessions.remove_same(id_in_table, &session) {
+                session.close(&Closed::protocol("the session could not be stored"));
+            }
+        } else if error.kind() == Kind::LeaseLost {
+            self.sessions.let_go(id_in_table, &session);
         }
         if kind == SaveKind::Other {
             tracing::warn!(%error, "the state of a session was not stored; the next request stores it");
@@ -231,16 +237,10 @@ impl EndpointState {
     ) -> Result<(), Refusal> {
         match &session.stored {
             Some(stored) => client
-                .remove(stored)
+                .remove(session, stored)
                 .await
                 .map_err(|error| unavailable(&error)),
             None => Ok(()),
-        }
-    }
-
-    fn let_go(&self, session: &Arc<HttpSession>, stored: &StoredSession) {
-        if self.sessions.remove_same(&stored.lease.session, session) {
-            session.let_go();
         }
     }
 }

@@ -145,7 +145,7 @@ impl HttpSession {
     }
 
     /// Stops serving a session that another endpoint has claimed: the standalone stream ends, and
-    /// running requests finish. The caller has removed the session from the table.
+    /// running requests finish. [`SessionTable`](table::SessionTable) calls it.
     pub(crate) fn let_go(&self) {
         tracing::debug!("another endpoint has claimed the session");
         if let Some(stored) = &self.stored {

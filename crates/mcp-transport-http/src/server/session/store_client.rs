@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use mcp_protocol::BoxFuture;
 use mcp_protocol::task::Timestamp;
+use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::timeout;
 
 use crate::permit::Capacity;
@@ -17,6 +18,7 @@ use crate::server::session::store::{
     SessionStoreErrorKind as Kind,
 };
 use crate::server::session::stored::StoredSession;
+use crate::server::share::Owner;
 
 /// Locks for claims, so that concurrent requests of a session claim it once.
 const CLAIM_LOCKS: usize = 64;
@@ -34,7 +36,7 @@ pub(crate) struct StoreClient {
     owner: EndpointId,
     options: Arc<ServerOptions>,
     calls: Capacity,
-    claims: [tokio::sync::Mutex<()>; CLAIM_LOCKS],
+    claims: [Mutex<()>; CLAIM_LOCKS],
 }
 
 type Result<T> = std::result::Result<T, SessionStoreError>;
@@ -54,8 +56,8 @@ impl StoreClient {
             store: Arc::clone(store),
             owner: EndpointId::random()?,
             options: Arc::clone(options),
-            calls: Capacity::new(options.stored.max_calls),
-            claims: std::array::from_fn(|_| tokio::sync::Mutex::new(())),
+            calls: Capacity::with_shares(options.stored.max_calls, options.client_share_percent),
+            claims: std::array::from_fn(|_| Mutex::new(())),
         })))
     }
 
@@ -75,14 +77,26 @@ impl StoreClient {
         StoredSession::new(lease, record.created(), record.event_tag(), age)
     }
 
-    /// The lock of the claims of a session.
-    pub(crate) fn claim_lock(&self, id: &SessionId) -> &tokio::sync::Mutex<()> {
-        &self.claims[usize::from(id.shard_byte()) % CLAIM_LOCKS]
+    /// Waits until no other request claims the session.
+    pub(crate) async fn claim_lock(&self, id: &SessionId) -> Result<MutexGuard<'_, ()>> {
+        self.lock(&self.claims[usize::from(id.shard_byte()) % CLAIM_LOCKS])
+            .await
+    }
+
+    async fn lock<'a>(&self, lock: &'a Mutex<()>) -> Result<MutexGuard<'a, ()>> {
+        let limit = self.options.stored.timeout;
+        timeout(limit, lock.lock())
+            .await
+            .map_err(|_| timed_out(limit))
     }
 
     /// Returns a session without claiming it. A session at the end of its lifetime is not returned.
-    pub(crate) async fn load(&self, id: SessionId) -> Result<Option<SessionRecord>> {
-        let record = self.call(|store| store.load(id, now())).await?;
+    pub(crate) async fn load(
+        &self,
+        id: SessionId,
+        client: Option<&Owner>,
+    ) -> Result<Option<SessionRecord>> {
+        let record = self.call(client, |store| store.load(id, now())).await?;
         let max_age = self.options.max_session_lifetime;
         Ok(record.filter(|record| now().since(record.created()) < max_age))
     }
@@ -91,20 +105,24 @@ impl StoreClient {
     pub(crate) async fn claim(
         &self,
         id: SessionId,
+        client: Option<&Owner>,
     ) -> Result<Option<(SessionLease, SessionRecord)>> {
-        self.call(|store| store.claim(id, self.owner, now())).await
+        self.call(client, |store| store.claim(id, self.owner, now()))
+            .await
     }
 
     /// Stores a new session.
     pub(crate) async fn create(&self, session: &HttpSession, stored: &StoredSession) -> Result<()> {
-        let _saving = stored.saving.lock().await;
+        let _saving = self.lock(&stored.saving).await?;
         let changes = session.inbound.session().changes();
         let Some(record) = record(session, stored) else {
             return Err(SessionStoreError::lease_lost());
         };
         let expires = self.expiry(session, stored);
-        self.call(|store| store.create(stored.lease, record, expires, now()))
-            .await?;
+        self.call(session.owner(), |store| {
+            store.create(stored.lease, record, expires, now())
+        })
+        .await?;
         stored.saved.store(changes, Ordering::Release);
         stored.confirm();
         Ok(())
@@ -114,19 +132,23 @@ impl StoreClient {
     pub(crate) async fn renew(&self, session: &HttpSession, stored: &StoredSession) -> Result<()> {
         if !is_changed(session, stored) {
             let expires = self.expiry(session, stored);
-            self.call(|store| store.renew(stored.lease, expires, now()))
-                .await?;
+            self.call(session.owner(), |store| {
+                store.renew(stored.lease, expires, now())
+            })
+            .await?;
             stored.confirm();
             return Ok(());
         }
-        let _saving = stored.saving.lock().await;
+        let _saving = self.lock(&stored.saving).await?;
         let changes = session.inbound.session().changes();
         let Some(record) = record(session, stored) else {
             return Err(SessionStoreError::lease_lost());
         };
         let expires = self.expiry(session, stored);
-        self.call(|store| store.update(stored.lease, record, expires, now()))
-            .await?;
+        self.call(session.owner(), |store| {
+            store.update(stored.lease, record, expires, now())
+        })
+        .await?;
         stored.saved.store(changes, Ordering::Release);
         stored.confirm();
         Ok(())
@@ -142,8 +164,9 @@ impl StoreClient {
     }
 
     /// Removes a session.
-    pub(crate) async fn remove(&self, stored: &StoredSession) -> Result<()> {
-        self.call(|store| store.remove(stored.lease, now())).await
+    pub(crate) async fn remove(&self, session: &HttpSession, stored: &StoredSession) -> Result<()> {
+        self.call(session.owner(), |store| store.remove(stored.lease, now()))
+            .await
     }
 
     /// When a session expires that is not used again.
@@ -161,32 +184,35 @@ impl StoreClient {
         Timestamp::from_millis(expires).min(stored.created.after(options.max_session_lifetime))
     }
 
+    /// Calls the store for a client.
     async fn call<'a, T>(
         &'a self,
+        client: Option<&Owner>,
         start: impl FnOnce(&'a dyn SessionStore) -> BoxFuture<'a, Result<T>>,
     ) -> Result<T> {
         let limits = &self.options.stored;
-        let Some(_permit) = self.calls.try_acquire() else {
+        let Ok(_permit) = self.calls.try_acquire_for(|| client.cloned()) else {
             return Err(SessionStoreError::new(
                 Kind::Unavailable,
                 format!(
-                    "{} calls of the session store are running, the limit of \
-                     ServerOptions::with_max_session_store_calls",
+                    "the client has its share of the calls of the session store, or {} are running, \
+                     the limit of ServerOptions::with_max_session_store_calls",
                     limits.max_calls
                 ),
             ));
         };
         timeout(limits.timeout, start(&*self.store))
             .await
-            .unwrap_or_else(|_| {
-                let message = format!(
-                    "the session store did not answer within {:?} \
-                     (ServerOptions::with_session_store_timeout)",
-                    limits.timeout
-                );
-                Err(SessionStoreError::new(Kind::Unavailable, message))
-            })
+            .unwrap_or_else(|_| Err(timed_out(limits.timeout)))
     }
+}
+
+fn timed_out(limit: Duration) -> SessionStoreError {
+    let message = format!(
+        "the session store did not answer within {limit:?} \
+         (ServerOptions::with_session_store_timeout)"
+    );
+    SessionStoreError::new(Kind::Unavailable, message)
 }
 
 /// Whether the state of a session has changed since it was stored.

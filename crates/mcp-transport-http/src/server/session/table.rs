@@ -36,6 +36,8 @@ pub(crate) struct SessionTable {
     len: AtomicUsize,
     /// The number of sessions of each client.
     owners: Mutex<HashMap<Owner, usize>>,
+    /// Sessions that another endpoint has claimed. Those whose requests have finished are dropped.
+    released: Mutex<Vec<Weak<HttpSession>>>,
     sweeper: Mutex<Sweeper>,
 }
 
@@ -59,6 +61,7 @@ impl SessionTable {
             shards: std::array::from_fn(|_| RwLock::default()),
             len: AtomicUsize::new(0),
             owners: Mutex::default(),
+            released: Mutex::default(),
             sweeper: Mutex::default(),
         }
     }
@@ -214,6 +217,19 @@ impl SessionTable {
         }
     }
 
+    /// Stops serving a session that another endpoint has claimed; its running requests finish.
+    pub(crate) fn let_go(&self, id: &SessionId, session: &Arc<HttpSession>) {
+        if !self.remove_same(id, session) {
+            return;
+        }
+        {
+            let mut released = lock(&self.released);
+            released.retain(|session| session.strong_count() > 0);
+            released.push(Arc::downgrade(session));
+        }
+        session.let_go();
+    }
+
     /// Checks in the session store that this endpoint may serve a session. If not, the session is
     /// removed.
     ///
@@ -231,9 +247,7 @@ impl SessionTable {
         match client.renew(session, stored).await {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == SessionStoreErrorKind::LeaseLost => {
-                if self.remove_same(id, session) {
-                    session.let_go();
-                }
+                self.let_go(id, session);
                 Ok(false)
             }
             Err(error) => Err(error),
@@ -279,6 +293,10 @@ impl SessionTable {
                     session.close(reason);
                 }
             }
+        }
+        let released = std::mem::take(&mut *lock(&self.released));
+        for session in released.iter().filter_map(Weak::upgrade) {
+            session.close(reason);
         }
     }
 
