@@ -7,6 +7,7 @@
 mod browser;
 mod door;
 mod machine;
+mod processes;
 mod program;
 mod refused;
 #[path = "../interop-client/report.rs"]
@@ -25,8 +26,9 @@ use report::{Fault, row};
 async fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match &*args {
+        [mode, url, tokens, ahead] if mode == "host" => processes::host(url, tokens, ahead).await,
         [issuer] => run(issuer).await,
-        _ => Err("usage: interop-auth ISSUER".into()),
+        _ => Err("usage: interop-auth ISSUER | host URL TOKENS SECONDS".into()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -50,6 +52,7 @@ async fn run(issuer: &str) -> Result<(), Fault> {
     row("renewal", tokens::renewal(world)).await;
     row("rotation", tokens::rotation(world)).await;
     row("reuse", tokens::reuse(world)).await;
+    row("processes", processes::one_refresh(world)).await;
     row("introspection", tokens::introspection(world)).await;
     row("revoked", tokens::revoked(world)).await;
     row("client-secret", machine::secret(world)).await;

@@ -9,7 +9,7 @@ use crate::report::{Outcome, ensure, same, says, worked};
 use crate::web;
 
 /// Seconds after which a token with a lifetime of one minute is refreshed.
-const SOON: u64 = 31;
+pub(crate) const SOON: u64 = 31;
 
 /// The next run of a program needs no sign-in.
 pub(crate) async fn kept(world: &World) -> Outcome {
