@@ -125,6 +125,7 @@ fn host(config: Config, endpoint: &Arc<Endpoint>, terminal: &Terminal) -> Host {
             async move { model.sample(&request).await }
         })
         .on_progress(move |_, tool, update| progress.progress(tool, update))
+        .max_result_bytes(64 << 10)
         .roots(["."])
         .logs()
         .start()

@@ -13,6 +13,7 @@ use tokio::sync::Mutex as AsyncMutex;
 
 use super::approvals::{Approval, ApprovalKey, ApprovalStore};
 use super::audit::AuditLog;
+use super::flow::{FlowLabels, may_be_destructive};
 use super::policy::{Action, Effect, Policy};
 use super::question::{Question, Subject};
 use super::text::plain_url;
@@ -30,6 +31,7 @@ pub(crate) struct Gate {
     pub(crate) audit: Option<AuditLog>,
     ask: Option<Ask>,
     session: Mutex<HashMap<ApprovalKey, Approval>>,
+    pub(crate) labels: Option<FlowLabels>,
 }
 
 impl Gate {
@@ -67,6 +69,8 @@ pub(crate) enum Basis {
     Limit,
     /// Servers are kept apart.
     Isolation,
+    /// The conversation has results of untrusted servers, and there is no person.
+    FlowLabel,
 }
 
 /// An action to decide about.
@@ -230,6 +234,9 @@ impl ServerGate {
             (true, _) => return Ok(()),
             (false, Basis::Rule) => "a rule of the policy denies it".to_owned(),
             (false, Basis::Person) => "the user declined".to_owned(),
+            (false, Basis::FlowLabel) => "the conversation has results of untrusted servers \
+                              (HostBuilder::flow_labels), and the host has no person to ask"
+                .to_owned(),
             (false, _) => "no rule allows it, and the host has no person to ask \
                               (HostBuilder::policy, HostBuilder::consent)"
                 .to_owned(),
@@ -243,7 +250,9 @@ impl ServerGate {
         before_ask: impl FnOnce(),
     ) -> (bool, Basis) {
         let action = self.action(pending.kind, pending.tool);
+        let untrusted_sources = self.untrusted_sources(pending.tool);
         match self.gate.policy.effect(action) {
+            (Effect::Allow, _) if !untrusted_sources.is_empty() => {}
             (Effect::Allow, true) => return (true, Basis::Rule),
             (Effect::Allow, false) => return (true, Basis::Default),
             (Effect::Deny, _) => return (false, Basis::Rule),
@@ -260,23 +269,35 @@ impl ServerGate {
         };
         let _question = self.question.lock().await;
         let in_session = self.session().get(&key).cloned();
-        if in_session.as_ref() == Some(&wanted) {
+        let is_labelled = !untrusted_sources.is_empty();
+        if in_session.as_ref() == Some(&wanted) && !is_labelled {
             return (true, Basis::Session);
         }
         let stored = self.stored(&key).await;
-        if stored.as_ref() == Some(&wanted) {
+        if stored.as_ref() == Some(&wanted) && !is_labelled {
             return (true, Basis::Stored);
         }
         let Some(ask) = &self.gate.ask else {
-            return (false, Basis::NoPerson);
+            let basis = match is_labelled {
+                true => Basis::FlowLabel,
+                false => Basis::NoPerson,
+            };
+            return (false, basis);
         };
+        let is_other = |approved: &Approval| *approved != wanted;
+        let is_changed = in_session.or(stored).as_ref().is_some_and(is_other);
         before_ask();
         let question = Question {
             server: self.server.clone(),
             is_trusted: self.is_trusted,
-            subject: subject(in_session.or(stored).is_some()),
+            subject: subject(is_changed),
+            untrusted_sources,
         };
         let decision = ask(question).await;
+        if is_labelled {
+            // The answer is for this conversation.
+            return (decision != Decision::No, Basis::Person);
+        }
         if decision == Decision::Always {
             self.save(&key, &wanted).await;
         }
@@ -284,6 +305,16 @@ impl ServerGate {
             self.session().insert(key, wanted);
         }
         (decision != Decision::No, Basis::Person)
+    }
+
+    /// Returns the other servers whose results could have caused a call.
+    fn untrusted_sources(&self, tool: Option<&Tool>) -> Vec<String> {
+        match (&self.gate.labels, tool) {
+            (Some(labels), Some(tool)) if may_be_destructive(tool, self.is_trusted) => {
+                labels.except(&self.server)
+            }
+            _ => Vec::new(),
+        }
     }
 
     fn session(&self) -> std::sync::MutexGuard<'_, HashMap<ApprovalKey, Approval>> {
@@ -340,6 +371,10 @@ impl Permission for ServerGate {
         started: Instant,
         result: Result<&CallToolResult, &mcp_client::Error>,
     ) {
+        if let (false, Some(labels)) = (self.is_trusted, &self.gate.labels) {
+            // Errors have text of the server as well.
+            labels.add(&self.server);
+        }
         let outcome = match result {
             Ok(result) if result.is_error == Some(true) => "toolError",
             Ok(_) => "ok",

@@ -2,6 +2,7 @@
 
 mod approvals;
 mod audit;
+mod flow;
 mod gate;
 mod policy;
 mod question;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use approvals::{Approval, ApprovalFile, ApprovalKey, ApprovalStore};
 pub use audit::AuditLog;
+pub(crate) use flow::FlowLabels;
 pub(crate) use gate::{Basis, Gate, ServerGate};
 pub use policy::{Effect, Policy, PolicyRule};
 pub use question::{Question, Subject};

@@ -23,6 +23,9 @@ pub struct Question {
     pub is_trusted: bool,
     /// The action.
     pub subject: Subject,
+    /// The other, untrusted servers whose results the conversation has ([`HostBuilder::flow_labels`](crate::HostBuilder::flow_labels)).
+    /// One of them could have caused the call.
+    pub untrusted_sources: Vec<String>,
 }
 
 /// What a [`Question`] is about.
@@ -181,6 +184,13 @@ impl fmt::Display for Question {
                 )?;
             }
         }
+        if !self.untrusted_sources.is_empty() {
+            let names = self.untrusted_sources.join(", ");
+            write!(
+                text,
+                "\nThe conversation has results of servers that are not trusted: {names}"
+            )?;
+        }
         f.write_str(&printable(&text))
     }
 }
@@ -226,6 +236,7 @@ mod tests {
             server: "evil\u{202e}".to_owned(),
             is_trusted: false,
             subject: Subject::connect(&config, true),
+            untrusted_sources: Vec::new(),
         };
         let text = question.to_string();
         assert!(

@@ -10,8 +10,9 @@ use tokio::sync::Semaphore;
 
 use super::{Host, Server, Servers};
 use crate::config::{Config, ServerConfig, Variables};
-use crate::consent::{ApprovalStore, AuditLog, Consent, Gate, Policy, ServerGate};
+use crate::consent::{ApprovalStore, AuditLog, Consent, FlowLabels, Gate, Policy, ServerGate};
 use crate::coordinate::{Coordination, CoordinationLimits, Forms, Model, Roots};
+use crate::model::LongResults;
 use crate::supervise::nesting::RunningCalls;
 use crate::supervise::{
     CatalogCache, Connector, ProgressHandler, RestartPolicy, StderrLog, SupervisedClient,
@@ -34,6 +35,7 @@ pub struct HostBuilder {
     coordination: Coordination,
     changed: Vec<OnChange>,
     progress: Option<ProgressHandler>,
+    max_result_bytes: Option<usize>,
 }
 
 type OnChange = Arc<dyn Fn(&str, ChangedList) + Send + Sync>;
@@ -52,6 +54,7 @@ impl HostBuilder {
             coordination: Coordination::default(),
             changed: Vec::new(),
             progress: None,
+            max_result_bytes: None,
         }
     }
 
@@ -183,6 +186,23 @@ impl HostBuilder {
         self
     }
 
+    /// Cuts the text of results for the model ([`Host::call`]) to this size, at least 1,024 bytes. The model reads the rest in
+    /// parts with the tool `read_result`, which [`Host::tools`] then has. The last 32 long results are kept, up to 32 MiB.
+    /// Default: no limit.
+    pub fn max_result_bytes(mut self, bytes: usize) -> Self {
+        self.max_result_bytes = Some(bytes);
+        self
+    }
+
+    /// Marks the conversation with the servers whose results it has, except [trusted](Self::trust) ones. While it is marked,
+    /// a call of a tool of another server is asked about even if a rule or an earlier answer allows it, unless the other server is
+    /// trusted and its annotations say that the tool is not destructive: the text of an untrusted server could have caused the call. Default:
+    /// no marks.
+    pub fn flow_labels(mut self) -> Self {
+        self.gate.get_or_insert_default().labels = Some(FlowLabels::default());
+        self
+    }
+
     /// Sets the limits of what each server may request.
     pub fn limits(mut self, limits: CoordinationLimits) -> Self {
         self.coordination.limits = limits;
@@ -275,6 +295,8 @@ impl HostBuilder {
             by_name,
             logs,
             roots,
+            gate,
+            long_results: self.max_result_bytes.map(LongResults::new),
         }))
     }
 }

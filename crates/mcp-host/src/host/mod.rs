@@ -16,8 +16,10 @@ pub use builder::HostBuilder;
 pub use names::model_name;
 
 use crate::config::ServerConfig;
+use crate::consent::Gate;
 use crate::coordinate::{LogStream, RootPaths, Roots};
 use crate::error::HostError;
+use crate::model::LongResults;
 use crate::supervise::{ServerState, SupervisedClient};
 
 /// Many servers, supervised. Cloning returns another handle. When the last handle is dropped, all
@@ -29,6 +31,8 @@ struct Servers {
     by_name: BTreeMap<String, Server>,
     logs: LogStream,
     roots: Option<Arc<Roots>>,
+    gate: Arc<Gate>,
+    long_results: Option<LongResults>,
 }
 
 struct Server {
@@ -43,7 +47,7 @@ struct Server {
 pub struct HostTool {
     /// The name for the model, unique in the host: [`model_name`].
     pub name: String,
-    /// The name of the server.
+    /// The name of the server; empty for a tool of the host itself.
     pub server: String,
     /// The tool as the server describes it.
     pub tool: Arc<Tool>,
@@ -67,7 +71,7 @@ impl Host {
         self.0.by_name.get(name).map(|server| &server.client)
     }
 
-    /// Returns the tools of all servers that are known now, without waiting.
+    /// Returns the tools of all servers that are known now, without waiting, and those of the host itself.
     pub fn tools(&self) -> Vec<HostTool> {
         let (mut tools, mut names) = (Vec::new(), HashSet::new());
         for (server_name, server) in &self.0.by_name {
@@ -90,7 +94,20 @@ impl Host {
                 });
             }
         }
+        tools.extend(self.long_results().map(LongResults::tool));
         tools
+    }
+
+    pub(crate) fn long_results(&self) -> Option<&LongResults> {
+        self.0.long_results.as_ref()
+    }
+
+    /// Forgets which untrusted servers have given results ([`HostBuilder::flow_labels`]). Call it when the model gets a new
+    /// conversation without those results.
+    pub fn begin_conversation(&self) {
+        if let Some(labels) = &self.0.gate.labels {
+            labels.clear();
+        }
     }
 
     /// Calls a tool by its name for the model: [`SupervisedClient::call_tool`].

@@ -4,6 +4,7 @@ use mcp_client::CallToolResult;
 use serde_json::Value;
 
 use super::Format;
+use super::oversize::READ_RESULT;
 use super::search::{CALL_TOOL, SEARCH_TOOLS};
 use crate::error::HostError;
 use crate::host::Host;
@@ -83,7 +84,8 @@ impl Format {
 
 impl Host {
     /// Calls a tool for a model: [`call_tool`](Self::call_tool). `search_tools` and `call_tool`
-    /// ([`Format::tools_within`]) are tools of the host itself.
+    /// ([`Format::tools_within`]) and `read_result` ([`HostBuilder::max_result_bytes`](crate::HostBuilder::max_result_bytes)) are
+    /// tools of the host itself.
     ///
     /// # Errors
     /// As [`call_tool`](Self::call_tool), and [`HostError::Arguments`] if the arguments are not a JSON object.
@@ -94,6 +96,9 @@ impl Host {
             let name = name.clone();
             return Err(HostError::Arguments { name });
         }
+        if let (READ_RESULT, Some(results)) = (name.as_str(), self.long_results()) {
+            return Ok(results.read(&tool_use.input));
+        }
         let (name, arguments) = match name.as_str() {
             SEARCH_TOOLS => return Ok(self.search_tools(&tool_use.input).await),
             CALL_TOOL => Self::called_tool(&tool_use.input)?,
@@ -102,6 +107,10 @@ impl Host {
         let is_named = |tool: &str| tool == name || Format::Gemini.name(tool) == name;
         let tool = self.tools().into_iter().find(|tool| is_named(&tool.name));
         let name = tool.map_or(name.clone(), |tool| tool.name);
-        self.call_tool(&name, arguments).await
+        let result = self.call_tool(&name, arguments).await?;
+        Ok(match self.long_results() {
+            Some(results) => results.cut(result),
+            None => result,
+        })
     }
 }

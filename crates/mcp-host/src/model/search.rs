@@ -75,7 +75,8 @@ impl Format {
                 return all;
             }
         }
-        let is_pinned = |tool: &&HostTool| budget.pinned.contains(&tool.name);
+        let is_pinned =
+            |tool: &&HostTool| tool.server.is_empty() || budget.pinned.contains(&tool.name);
         let mut offered: Vec<HostTool> = tools.iter().filter(is_pinned).cloned().collect();
         offered.extend(self.search_tools(tools));
         ModelTools {
@@ -87,7 +88,7 @@ impl Format {
     /// Returns the definitions of the two tools.
     fn search_tools(self, tools: &[HostTool]) -> [HostTool; 2] {
         let mut counts = BTreeMap::<&str, usize>::new();
-        for tool in tools {
+        for tool in tools.iter().filter(|tool| !tool.server.is_empty()) {
             *counts.entry(&tool.server).or_default() += 1;
         }
         let mut description = "Finds tools by words of their names and descriptions, with the schema of their \
@@ -139,7 +140,7 @@ impl Format {
 }
 
 /// Returns a tool that the host itself answers.
-fn local_tool(name: &str, description: impl Into<String>, schema: Value) -> HostTool {
+pub(super) fn local_tool(name: &str, description: impl Into<String>, schema: Value) -> HostTool {
     let schema: JsonObject = match schema {
         Value::Object(schema) => schema.into_iter().collect(),
         _ => JsonObject::new(),
@@ -161,7 +162,8 @@ impl Host {
         let limit = input["limit"].as_u64().map_or(RESULTS, |limit| {
             usize::try_from(limit).unwrap_or(MAX_RESULTS)
         });
-        let (tools, limit) = (self.tools(), limit.clamp(1, MAX_RESULTS));
+        let (mut tools, limit) = (self.tools(), limit.clamp(1, MAX_RESULTS));
+        tools.retain(|tool| !tool.server.is_empty());
         let found = tokio::task::spawn_blocking(move || search(&query, &tools, limit));
         found
             .await
@@ -217,7 +219,7 @@ fn search(query: &str, tools: &[HostTool], limit: usize) -> CallToolResult {
     }
 }
 
-fn failed(text: String) -> CallToolResult {
+pub(super) fn failed(text: String) -> CallToolResult {
     let mut result = CallToolResult::new(vec![ContentBlock::text(text)]);
     result.is_error = Some(true);
     result

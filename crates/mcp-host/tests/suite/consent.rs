@@ -349,3 +349,72 @@ async fn decisions_and_calls_are_logged_without_secrets() {
     assert_eq!(lines[0]["arguments"], redacted);
     assert_eq!(lines[0]["sha256"].as_str().unwrap().len(), 64);
 }
+
+/// A rule allows every call, but the text of an untrusted server could have caused one.
+#[tokio::test(start_paused = true)]
+async fn results_of_untrusted_servers_make_destructive_calls_ask() {
+    let rules = r#"[{ "kind": "connect", "effect": "allow" }, { "effect": "allow" }]"#;
+    let server = |tool: &'static str, annotations: Value| {
+        let annotations = serde_json::from_value(annotations).unwrap();
+        let tool = Tool::new(tool, || "text").annotations(annotations);
+        Server::builder("fixture", "1.0.0").tool(tool)
+    };
+    let start = |answers: Option<(&Answers, Decision)>| {
+        let connector = |tool: &'static str, annotations: Value| {
+            Killable::default().connector(move |_| Some(server(tool, annotations.clone())))
+        };
+        let mut host = Host::builder(client())
+            .connector("mail", connector("read", json!({ "readOnlyHint": true })))
+            .connector("files", connector("delete", json!({})))
+            .connector("claims", connector("look", json!({ "readOnlyHint": true })))
+            .connector("notes", connector("list", json!({ "readOnlyHint": true })))
+            .trust("notes")
+            .trust("files")
+            .policy(Policy::parse(rules).unwrap())
+            .flow_labels();
+        if let Some((answers, decision)) = answers {
+            host = host.consent(answers.always(decision));
+        }
+        host.start()
+    };
+    let answers = Answers::default();
+    let host = start(Some((&answers, Decision::Always)));
+    host.settled().await;
+    let call = async |host: &Host, tool: &str| host.call_tool(tool, json!({})).await.is_ok();
+
+    // Nothing untrusted has been read, so the rule decides.
+    assert!(call(&host, "files__delete").await && call(&host, "notes__list").await);
+    assert!(answers.take().is_empty());
+    // An untrusted server can be read, and again.
+    assert!(call(&host, "mail__read").await && call(&host, "mail__read").await);
+    assert!(answers.take().is_empty());
+    // Then a destructive tool of another server asks, each time, and its question names the source.
+    for _ in 0..2 {
+        assert!(call(&host, "files__delete").await);
+        let questions = answers.take();
+        assert_eq!(questions[0].untrusted_sources, ["mail"]);
+        let text = questions[0].to_string();
+        assert!(text.contains("not trusted: mail"), "{text}");
+    }
+    // The annotations of an untrusted server are not believed, those of a trusted one are.
+    assert!(call(&host, "claims__look").await);
+    assert_eq!(answers.take().len(), 1);
+    assert!(call(&host, "notes__list").await);
+    assert!(answers.take().is_empty());
+    // A new conversation has no marks.
+    host.begin_conversation();
+    assert!(call(&host, "files__delete").await);
+    assert!(answers.take().is_empty());
+    host.close().await;
+
+    // Without a person, the call is denied.
+    let host = start(None);
+    host.settled().await;
+    assert!(call(&host, "mail__read").await);
+    let error = host
+        .call_tool("files__delete", json!({}))
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("flow_labels"), "{error}");
+    host.close().await;
+}

@@ -318,3 +318,76 @@ async fn a_model_finds_tools_and_calls_them() {
     let error = run("call_tool", input).await.unwrap_err();
     assert!(matches!(error, HostError::Unknown { .. }), "{error}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_model_reads_a_long_result_in_parts() {
+    let long = "ä".repeat(2_000);
+    let texts = long.clone();
+    let server = move || {
+        let (text, structured) = (texts.clone(), json!({ "rows": vec![7; 2_000] }));
+        Server::builder("fixture", "1.0.0")
+            .tool(Tool::new("text", move || text.clone()))
+            .tool(Tool::new("rows", move || {
+                mcp_server::Json(structured.clone())
+            }))
+            .tool(Tool::new("short", || "short"))
+    };
+    let connector = Killable::default().connector(move |_| Some(server()));
+    let host = Host::builder(client())
+        .connector("one", connector)
+        .max_result_bytes(1_024)
+        .start();
+    host.settled().await;
+    let call = async |name: &str, input: Value| {
+        let result = host.call(&ToolUse::new("1", name, input)).await.unwrap();
+        (result.joined_text(), result)
+    };
+    assert_eq!(call("one__short", json!({})).await.0, "short");
+    let (start, _) = call("one__text", json!({})).await;
+    assert!(start.len() < 1_200, "{start}");
+    assert!(start.starts_with(&"ä".repeat(512)), "{start}");
+    assert!(start.contains("1024 of 4000 bytes"), "{start}");
+
+    // The parts are the whole text.
+    let mut read = start.split('\n').next().unwrap().to_owned();
+    while read.len() < long.len() {
+        let input = json!({ "handle": 1, "offset": read.len() });
+        let (part, _) = call("read_result", input).await;
+        read += part.split('\n').next().unwrap();
+    }
+    assert_eq!(read, long);
+
+    // Structured content is text for the model, so it is cut as text.
+    let (rows, result) = call("one__rows", json!({})).await;
+    assert!(
+        rows.contains("Read on with read_result: {\"handle\":2"),
+        "{rows}"
+    );
+    assert!(result.structured_content.is_none());
+
+    for (input, problem) in [
+        (json!({ "handle": 9, "offset": 0 }), "no longer stored"),
+        (json!({ "handle": 1, "offset": 9_999 }), "at most 4000"),
+        (
+            json!({ "handle": 1, "offset": 1 }),
+            "beginning of a character",
+        ),
+        (json!({ "handle": 1 }), "must be integers"),
+    ] {
+        let (text, result) = call("read_result", input).await;
+        assert!(result.is_error() && text.contains(problem), "{text}");
+    }
+    // The oldest results are removed first.
+    for _ in 0..32 {
+        call("one__text", json!({})).await;
+    }
+    let (text, _) = call("read_result", json!({ "handle": 1, "offset": 0 })).await;
+    assert!(text.contains("no longer stored"), "{text}");
+
+    // The model is offered the tool, also when it has to search for others.
+    let offered = |tools: Value| tools.to_string().contains("read_result");
+    assert!(offered(Format::OpenAiChat.tools(&host.tools()).tools));
+    let within = Format::Gemini.tools_within(&host.tools(), &ToolBudget::tokens(1));
+    assert!(within.is_search && offered(within.tools));
+    host.close().await;
+}

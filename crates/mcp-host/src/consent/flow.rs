@@ -1,0 +1,42 @@
+//! Flow labels: which untrusted servers have contributed to the conversation.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use mcp_client::types::Tool;
+
+/// The untrusted servers whose results the model has got in this turn.
+#[derive(Debug, Default)]
+pub(crate) struct FlowLabels(Mutex<BTreeSet<String>>);
+
+impl FlowLabels {
+    pub(crate) fn add(&self, server: &str) {
+        self.lock().insert(server.to_owned());
+    }
+
+    pub(crate) fn clear(&self) {
+        self.lock().clear();
+    }
+
+    /// Returns the servers other than this one.
+    pub(crate) fn except(&self, server: &str) -> Vec<String> {
+        let labels = self.lock();
+        labels
+            .iter()
+            .filter(|label| *label != server)
+            .cloned()
+            .collect()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns whether a tool may be destructive. Only the annotations of trusted servers can deny it.
+pub(crate) fn may_be_destructive(tool: &Tool, is_trusted: bool) -> bool {
+    let annotations = tool.annotations.as_ref().filter(|_| is_trusted);
+    !annotations.is_some_and(|annotations| {
+        annotations.read_only_hint == Some(true) || annotations.destructive_hint == Some(false)
+    })
+}

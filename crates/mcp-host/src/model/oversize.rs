@@ -1,0 +1,167 @@
+//! Results that are too long for the model: it gets the beginning, and reads the rest in parts.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mcp_client::types::{ResourceContents, TextContent};
+use mcp_client::{CallToolResult, ContentBlock};
+use serde_json::{Value, json};
+
+use super::search::{failed, local_tool};
+use crate::host::HostTool;
+
+/// Name of the tool of the host. No tool of a server has it: its name has `__` or ends with a hash.
+pub(crate) const READ_RESULT: &str = "read_result";
+
+/// Limits of the stored texts. The oldest ones are removed first.
+const MAX_TEXTS: usize = 32;
+const MAX_BYTES: usize = 32 << 20;
+
+/// The texts that were cut.
+#[derive(Debug)]
+pub(crate) struct LongResults {
+    /// Maximum size of the text that the model gets at once, in bytes.
+    limit: usize,
+    stored: Mutex<Stored>,
+}
+
+#[derive(Debug, Default)]
+struct Stored {
+    texts: VecDeque<(u64, Arc<str>)>,
+    bytes: usize,
+    last: u64,
+}
+
+impl LongResults {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            limit: limit.max(1_024),
+            stored: Mutex::default(),
+        }
+    }
+
+    /// Returns the definition of the tool that reads the rest.
+    pub(crate) fn tool(&self) -> HostTool {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "handle": { "type": "integer", "description": "The handle of the result" },
+                "offset": { "type": "integer", "minimum": 0, "description": "Where to go on, in bytes" }
+            },
+            "required": ["handle", "offset"]
+        });
+        local_tool(
+            READ_RESULT,
+            "Returns more of a result that was cut.",
+            schema,
+        )
+    }
+
+    /// Cuts the texts of a result to the limit in total, and keeps the whole ones. Structured content is left out of a result
+    /// that was cut, because the model gets it as text.
+    pub(crate) fn cut(&self, mut result: CallToolResult) -> CallToolResult {
+        let structured = structured_text(&result);
+        let texts = result.content.iter().filter_map(text_of).map(str::len);
+        if texts.sum::<usize>() + structured.as_ref().map_or(0, String::len) <= self.limit {
+            return result;
+        }
+        result.structured_content = None;
+        result.content.extend(structured.map(ContentBlock::text));
+        let mut room = self.limit;
+        for block in &mut result.content {
+            let Some(text) = text_of(block) else { continue };
+            if text.len() <= room {
+                room -= text.len();
+                continue;
+            }
+            let whole: Arc<str> = text.into();
+            let end = boundary(&whole, room);
+            room = 0;
+            let handle = self.keep(Arc::clone(&whole));
+            *block = ContentBlock::text(format!(
+                "{}\n[{end} of {} bytes. Read on with {READ_RESULT}: {}]",
+                &whole[..end],
+                whole.len(),
+                json!({ "handle": handle, "offset": end })
+            ));
+        }
+        result
+    }
+
+    fn keep(&self, text: Arc<str>) -> u64 {
+        let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        stored.last += 1;
+        stored.bytes += text.len();
+        let handle = stored.last;
+        stored.texts.push_back((handle, text));
+        while stored.texts.len() > 1 && (stored.texts.len() > MAX_TEXTS || stored.bytes > MAX_BYTES)
+        {
+            if let Some((_, removed)) = stored.texts.pop_front() {
+                stored.bytes -= removed.len();
+            }
+        }
+        handle
+    }
+
+    /// Answers a call of the tool.
+    pub(crate) fn read(&self, input: &Value) -> CallToolResult {
+        let number = |name: &str| input[name].as_u64();
+        let (Some(handle), Some(offset)) = (number("handle"), number("offset")) else {
+            return failed("handle and offset must be integers".to_owned());
+        };
+        let stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = stored.texts.iter().find(|(known, _)| *known == handle);
+        let Some(text) = found.map(|(_, text)| Arc::clone(text)) else {
+            let text = "this result is no longer stored; call its tool again";
+            return failed(text.to_owned());
+        };
+        drop(stored);
+        let start = usize::try_from(offset).unwrap_or(usize::MAX);
+        let Some(rest) = text.get(start..) else {
+            return failed(format!(
+                "offset must be at most {}, and at the beginning of a character",
+                text.len()
+            ));
+        };
+        let length = boundary(rest, self.limit);
+        let mut part = rest[..length].to_owned();
+        let end = start + length;
+        if end < text.len() {
+            part += &format!(
+                "\n[{end} of {} bytes. Read on with {READ_RESULT}: {}]",
+                text.len(),
+                json!({ "handle": handle, "offset": end })
+            );
+        }
+        CallToolResult::new(vec![ContentBlock::text(part)])
+    }
+}
+
+/// Returns the structured content as text, unless a text block has it already.
+fn structured_text(result: &CallToolResult) -> Option<String> {
+    let structured = result.structured_content.as_ref()?;
+    let is_same = |text: &str| serde_json::from_str::<Value>(text).is_ok_and(|v| v == *structured);
+    let mut texts = result.content.iter().filter_map(text_of);
+    (!texts.any(is_same)).then(|| structured.to_string())
+}
+
+/// The text that the model gets of a block.
+fn text_of(block: &ContentBlock) -> Option<&str> {
+    match block {
+        ContentBlock::Text(TextContent { text, .. }) => Some(text),
+        ContentBlock::Resource(resource) => match &resource.resource {
+            ResourceContents::Text(text) => Some(&text.text),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Returns the largest length of at most `limit` bytes that ends with a whole character.
+fn boundary(text: &str, limit: usize) -> usize {
+    let mut end = limit.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    end
+}
