@@ -69,7 +69,7 @@ pub use coordinate::{
     Model, SamplingRequest,
 };
 pub use error::HostError;
-pub use host::{Host, HostBuilder, HostTool, model_name};
+pub use host::{ConfigChanges, Host, HostBuilder, HostTool, model_name};
 pub use model::{DroppedKeyword, Format, ModelTools, ToolBudget, ToolUse};
 pub use supervise::{
     CatalogCache, Connector, RestartPolicy, ServerState, StderrLog, SupervisedBuilder,

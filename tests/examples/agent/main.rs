@@ -107,6 +107,7 @@ fn settings() -> Result<(Arc<Endpoint>, Config), Failure> {
 
 fn host(config: Config, endpoint: &Arc<Endpoint>, terminal: &Terminal) -> Host {
     let (consent, forms, progress) = (terminal.clone(), terminal.clone(), terminal.clone());
+    let watching = terminal.clone();
     let model = Arc::clone(endpoint);
     Host::builder(Client::builder("agent", env!("CARGO_PKG_VERSION")))
         .servers(config)
@@ -125,6 +126,10 @@ fn host(config: Config, endpoint: &Arc<Endpoint>, terminal: &Terminal) -> Host {
             async move { model.sample(&request).await }
         })
         .on_progress(move |_, tool, update| progress.progress(tool, update))
+        .watch(move |reload| match reload {
+            Ok(changes) => watching.note(&format!("the configuration has changed: {changes:?}")),
+            Err(error) => watching.note(&error.to_string()),
+        })
         .max_result_bytes(64 << 10)
         .roots(["."])
         .logs()

@@ -12,10 +12,11 @@ mod jsonc;
 mod server;
 mod variables;
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use error::{ConfigError, ConfigErrorKind};
 pub use format::ConfigFormat;
@@ -30,6 +31,10 @@ const MAX_FILE_BYTES: u64 = 4 << 20;
 pub struct Config {
     servers: BTreeMap<String, Result<ServerConfig, ConfigError>>,
     warnings: Vec<String>,
+    /// The files that were read or looked for.
+    files: Vec<(PathBuf, ConfigFormat)>,
+    /// The servers that do not come from a file.
+    without_file: BTreeSet<String>,
 }
 
 impl Config {
@@ -41,7 +46,9 @@ impl Config {
     /// Adds or replaces a server.
     #[must_use]
     pub fn with_server(mut self, name: impl Into<String>, server: ServerConfig) -> Self {
-        self.servers.insert(name.into(), Ok(server));
+        let name = name.into();
+        self.without_file.insert(name.clone());
+        self.servers.insert(name, Ok(server));
         self
     }
 
@@ -60,6 +67,7 @@ impl Config {
                 server
             });
             let server = server.map_err(|error| error.within(format_args!("server {name:?}")));
+            config.without_file.insert(name.clone());
             config.servers.insert(name, server);
         }
         Ok(config)
@@ -86,6 +94,8 @@ impl Config {
         }
         let mut config =
             Self::parse(&text, format).map_err(|error| error.within(path.display()))?;
+        config.files.push((path.to_owned(), format));
+        config.without_file.clear();
         for warning in &mut config.warnings {
             *warning = format!("{}: {warning}", path.display());
         }
@@ -119,11 +129,15 @@ impl Config {
         });
         let mut config = Self::new();
         for (path, format) in local.chain(global) {
+            config.files.push((path.clone(), format));
             if !path.is_file() {
                 continue;
             }
             match Self::read(&path, format) {
-                Ok(found) => config.merge(found),
+                Ok(mut found) => {
+                    found.files.clear();
+                    config.merge(found);
+                }
                 Err(error) => config.warnings.push(error.to_string()),
             }
         }
@@ -133,9 +147,40 @@ impl Config {
     /// Adds the servers of another configuration, except those whose name exists.
     pub fn merge(&mut self, other: Self) {
         for (name, server) in other.servers {
-            self.servers.entry(name).or_insert(server);
+            if let Entry::Vacant(entry) = self.servers.entry(name) {
+                if other.without_file.contains(entry.key()) {
+                    self.without_file.insert(entry.key().clone());
+                }
+                entry.insert(server);
+            }
         }
         self.warnings.extend(other.warnings);
+        self.files.extend(other.files);
+    }
+
+    pub(crate) fn files(&self) -> &[(PathBuf, ConfigFormat)] {
+        &self.files
+    }
+
+    /// Reads the files again. Servers that do not come from a file stay.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub(crate) fn reload(&self) -> Result<Self, ConfigError> {
+        let mut config = Self {
+            servers: self.servers.clone(),
+            without_file: self.without_file.clone(),
+            ..Self::default()
+        };
+        config
+            .servers
+            .retain(|name, _| self.without_file.contains(name));
+        for (path, format) in &self.files {
+            if path.is_file() {
+                config.merge(Self::read(path, *format)?);
+            }
+        }
+        Ok(config)
     }
 
     /// Returns the valid servers.

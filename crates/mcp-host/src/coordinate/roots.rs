@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use mcp_client::Root;
@@ -28,44 +28,44 @@ pub(crate) struct RootPaths {
 pub(crate) struct Roots {
     /// Locked while the lists are updated, so that an older choice does not replace a newer one.
     paths: Mutex<RootPaths>,
-    lists: BTreeMap<String, watch::Sender<Vec<Root>>>,
+    lists: Mutex<BTreeMap<String, watch::Sender<Vec<Root>>>>,
 }
 
 impl Roots {
-    /// Creates the lists of these servers. Reads the file system.
-    pub(crate) fn new(paths: RootPaths, servers: impl IntoIterator<Item = String>) -> Arc<Self> {
-        let lists = servers
-            .into_iter()
-            .map(|server| (server, watch::Sender::default()));
-        let roots = Self {
+    pub(crate) fn new(paths: RootPaths) -> Arc<Self> {
+        Arc::new(Self {
             paths: Mutex::new(paths),
-            lists: lists.collect(),
-        };
-        roots.check();
-        Arc::new(roots)
+            lists: Mutex::default(),
+        })
     }
 
-    /// Returns the list of a server.
-    pub(crate) fn subscribe(&self, server: &str) -> Option<watch::Receiver<Vec<Root>>> {
-        self.lists.get(server).map(watch::Sender::subscribe)
+    /// Returns the list of a server. Reads the file system.
+    pub(crate) fn subscribe(&self, server: &str) -> watch::Receiver<Vec<Root>> {
+        let paths = lock(&self.paths);
+        let roots = paths.of(server);
+        let mut lists = lock(&self.lists);
+        // Lists of servers that were removed are not needed.
+        lists.retain(|_, list| !list.is_closed());
+        let list = lists.entry(server.to_owned()).or_default();
+        list.send_replace(roots);
+        list.subscribe()
     }
 
     /// Changes the choice, and the lists.
     pub(crate) fn change(&self, change: impl FnOnce(&mut RootPaths)) {
-        let mut paths = self.lock();
+        let mut paths = lock(&self.paths);
         change(&mut paths);
         self.update(&paths);
     }
 
     /// Checks which paths exist, and updates the lists.
     fn check(&self) {
-        self.update(&self.lock());
+        self.update(&lock(&self.paths));
     }
 
     fn update(&self, paths: &RootPaths) {
-        for (server, list) in &self.lists {
-            let chosen = paths.by_server.get(server).unwrap_or(&paths.all);
-            let roots: Vec<Root> = chosen.iter().filter_map(|path| root(path)).collect();
+        for (server, list) in &*lock(&self.lists) {
+            let roots = paths.of(server);
             list.send_if_modified(|current| {
                 let is_changed = *current != roots;
                 *current = roots;
@@ -74,30 +74,27 @@ impl Roots {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, RootPaths> {
-        self.paths.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Checks the roots until no server needs them.
-    pub(crate) async fn watch(self: Arc<Self>) {
-        let ended = async {
-            for list in self.lists.values() {
-                list.closed().await;
-            }
-        };
-        let checks = async {
-            loop {
-                sleep(CHECK_INTERVAL).await;
-                let roots = Arc::clone(&self);
-                // A check that panics is reported by the runtime.
-                let _ = tokio::task::spawn_blocking(move || roots.check()).await;
-            }
-        };
-        tokio::select! {
-            () = ended => {}
-            () = checks => {}
+    /// Checks the roots until the host is dropped.
+    pub(crate) async fn watch(roots: Weak<Self>) {
+        loop {
+            sleep(CHECK_INTERVAL).await;
+            let Some(roots) = roots.upgrade() else { return };
+            // A check that panics is reported by the runtime.
+            let _ = tokio::task::spawn_blocking(move || roots.check()).await;
         }
     }
+}
+
+impl RootPaths {
+    /// Returns the roots of a server: the paths that exist.
+    fn of(&self, server: &str) -> Vec<Root> {
+        let chosen = self.by_server.get(server).unwrap_or(&self.all);
+        chosen.iter().filter_map(|path| root(path)).collect()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the root of a path; `None` if it does not exist.

@@ -3,20 +3,19 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 
-use mcp_client::{ChangedList, ClientBuilder, Progress, Transport, TransportError};
+use mcp_client::{ChangedList, ClientBuilder, Progress};
 use tokio::sync::Semaphore;
 
-use super::{Host, Server, Servers};
-use crate::config::{Config, ServerConfig, Variables};
-use crate::consent::{ApprovalStore, AuditLog, Consent, FlowLabels, Gate, Policy, ServerGate};
+use super::reload::{self, ConfigChanges, OnReload};
+use super::starter::Starter;
+use super::{Host, Servers};
+use crate::config::{Config, ConfigError, Variables};
+use crate::consent::{ApprovalStore, AuditLog, Consent, FlowLabels, Gate, Policy};
 use crate::coordinate::{Coordination, CoordinationLimits, Forms, Model, Roots};
 use crate::model::LongResults;
-use crate::supervise::nesting::RunningCalls;
-use crate::supervise::{
-    CatalogCache, Connector, ProgressHandler, RestartPolicy, StderrLog, SupervisedClient,
-};
+use crate::supervise::{CatalogCache, Connector, ProgressHandler, RestartPolicy};
 
 /// Number of servers that start at the same time.
 const MAX_STARTS: usize = 8;
@@ -36,9 +35,10 @@ pub struct HostBuilder {
     changed: Vec<OnChange>,
     progress: Option<ProgressHandler>,
     max_result_bytes: Option<usize>,
+    on_reload: Option<OnReload>,
 }
 
-type OnChange = Arc<dyn Fn(&str, ChangedList) + Send + Sync>;
+pub(super) type OnChange = Arc<dyn Fn(&str, ChangedList) + Send + Sync>;
 
 impl HostBuilder {
     pub(super) fn new(client: ClientBuilder) -> Self {
@@ -55,6 +55,7 @@ impl HostBuilder {
             changed: Vec::new(),
             progress: None,
             max_result_bytes: None,
+            on_reload: None,
         }
     }
 
@@ -203,6 +204,17 @@ impl HostBuilder {
         self
     }
 
+    /// Reads the files of the [configuration](Self::servers) again when they change, and [applies](Host::apply) them. A file
+    /// counts as changed when it was written and then left alone for a second. `handler` gets what has changed, or why the files
+    /// were not read, in which case the servers stay as they are. It must not block. Default: the files are read once.
+    pub fn watch(
+        mut self,
+        handler: impl Fn(Result<&ConfigChanges, &ConfigError>) + Send + Sync + 'static,
+    ) -> Self {
+        self.on_reload = Some(Arc::new(handler));
+        self
+    }
+
     /// Sets the limits of what each server may request.
     pub fn limits(mut self, limits: CoordinationLimits) -> Self {
         self.coordination.limits = limits;
@@ -213,103 +225,50 @@ impl HostBuilder {
     /// with an invalid configuration is in state `Failed`, and the others are not affected. Must be
     /// called within a tokio runtime.
     pub fn start(mut self) -> Host {
-        let starts = Arc::new(Semaphore::new(MAX_STARTS));
-        let (mut connectors, mut by_name) = (self.connectors, BTreeMap::new());
         let has_permission = self.gate.is_some();
         let gate = Arc::new(self.gate.unwrap_or_default());
-        let servers = self.config.into_servers();
-        let roots = self.coordination.roots.take().map(|paths| {
-            let names = servers.keys().chain(connectors.keys());
-            Roots::new(paths, names.cloned())
-        });
+        let roots = self.coordination.roots.take().map(Roots::new);
         let logs = self.coordination.log_stream();
-        let handlers = self.coordination.into_handlers(&logs);
-        // `resolved` has the values of variables, `config` does not.
-        let mut start = |name: String,
-                         connector: AnyConnector,
-                         config: Option<ServerConfig>,
-                         resolved: Option<ServerConfig>| {
-            let is_trusted = self.trusted.contains(&name);
-            let gate = ServerGate::new(Arc::clone(&gate), name.clone(), is_trusted, resolved);
-            let (gate, calls) = (Arc::new(gate), Arc::<RunningCalls>::default());
-            let mut client = handlers.add(self.client.clone(), &gate, &calls);
-            for handler in &self.changed {
-                let (handler, name) = (Arc::clone(handler), name.clone());
-                client = client.on_change(move |list| handler(&name, list));
-            }
-            let mut builder = SupervisedClient::builder(&name, client, connector)
-                .restart(self.restart.clone())
-                .trusted(is_trusted)
-                .calls(calls)
-                .starts(Arc::clone(&starts));
-            if has_permission {
-                builder = builder.permission(gate);
-            }
-            if let Some(handler) = self.progress.clone() {
-                builder = builder
-                    .on_progress(move |server, tool, progress| handler(server, tool, progress));
-            }
-            if let Some(list) = roots.as_ref().and_then(|roots| roots.subscribe(&name)) {
-                builder = builder.roots(list);
-            }
-            if let Some(cache) = &self.cache {
-                let fingerprint = config.as_ref().map(ServerConfig::fingerprint);
-                builder = builder.catalog(cache.clone(), fingerprint.unwrap_or_default());
-            }
-            if let Some(config) = &config {
-                builder = builder.enabled(config.is_enabled);
-                if let Some(timeout) = config.start_timeout {
-                    builder = builder.start_timeout(timeout);
-                }
-                if let Some(timeout) = config.call_timeout {
-                    builder = builder.call_timeout(timeout);
-                }
-            }
-            let client = builder.start();
-            by_name.insert(name, Server { client, config });
-        };
-        for (name, config) in servers {
-            if connectors.contains_key(&name) {
-                continue;
-            }
-            let resolved = config.and_then(|config| {
-                let resolved = config.resolve(&self.variables)?;
-                Ok((config, resolved))
-            });
-            match resolved {
-                // The unresolved configuration has no secrets.
-                Ok((config, resolved)) => {
-                    let connector = AnyConnector(Ok(Box::new(resolved.clone())));
-                    start(name, connector, Some(config), Some(resolved));
-                }
-                Err(error) => start(name, AnyConnector(Err(error.to_string())), None, None),
-            }
-        }
-        while let Some((name, connector)) = connectors.pop_first() {
-            start(name, AnyConnector(Ok(connector)), None, None);
-        }
-        if let Some(roots) = &roots {
-            tokio::spawn(Arc::clone(roots).watch());
-        }
-        Host(Arc::new(Servers {
-            by_name,
-            logs,
-            roots,
+        let starter = Starter {
+            client: self.client,
+            variables: self.variables,
+            trusted: self.trusted,
+            cache: self.cache,
+            restart: self.restart,
             gate,
-            long_results: self.max_result_bytes.map(LongResults::new),
-        }))
-    }
-}
-
-/// A connector, or why the configuration has no valid one.
-struct AnyConnector(Result<Box<dyn Connector>, String>);
-
-impl Connector for AnyConnector {
-    fn transport(&self, stderr: &StderrLog) -> Result<Box<dyn Transport>, TransportError> {
-        match &self.0 {
-            Ok(connector) => connector.transport(stderr),
-            Err(reason) => Err(TransportError::new(reason.clone())),
+            has_permission,
+            handlers: self.coordination.into_handlers(&logs),
+            changed: self.changed,
+            progress: self.progress,
+            roots,
+            starts: Arc::new(Semaphore::new(MAX_STARTS)),
+        };
+        let watched = self.on_reload.map(|handler| (self.config.clone(), handler));
+        let mut by_name = BTreeMap::new();
+        for (name, config) in self.config.into_servers() {
+            if !self.connectors.contains_key(&name) {
+                let server = starter.start_configured(&name, config);
+                by_name.insert(name, server);
+            }
         }
+        for (name, connector) in self.connectors {
+            let server = starter.start_connector(&name, connector);
+            by_name.insert(name, server);
+        }
+        if let Some(roots) = &starter.roots {
+            tokio::spawn(Roots::watch(Arc::downgrade(roots)));
+        }
+        let host = Host(Arc::new(Servers {
+            by_name: RwLock::new(by_name),
+            logs,
+            starter,
+            applying: tokio::sync::Mutex::new(()),
+            long_results: self.max_result_bytes.map(LongResults::new),
+        }));
+        if let Some((config, handler)) = watched {
+            tokio::spawn(reload::watch(Arc::downgrade(&host.0), config, handler));
+        }
+        host
     }
 }
 

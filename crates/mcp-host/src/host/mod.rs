@@ -2,11 +2,13 @@
 
 mod builder;
 mod names;
+mod reload;
+mod starter;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use mcp_client::types::Tool;
 use mcp_client::{CallToolResult, ClientBuilder};
@@ -14,13 +16,14 @@ use serde_json::Value;
 
 pub use builder::HostBuilder;
 pub use names::model_name;
+pub use reload::ConfigChanges;
 
 use crate::config::ServerConfig;
-use crate::consent::Gate;
-use crate::coordinate::{LogStream, RootPaths, Roots};
+use crate::coordinate::{LogStream, RootPaths};
 use crate::error::HostError;
 use crate::model::LongResults;
 use crate::supervise::{ServerState, SupervisedClient};
+use starter::Starter;
 
 /// Many servers, supervised. Cloning returns another handle. When the last handle is dropped, all
 /// connections are closed in the background.
@@ -28,17 +31,36 @@ use crate::supervise::{ServerState, SupervisedClient};
 pub struct Host(Arc<Servers>);
 
 struct Servers {
-    by_name: BTreeMap<String, Server>,
+    by_name: RwLock<BTreeMap<String, Server>>,
     logs: LogStream,
-    roots: Option<Arc<Roots>>,
-    gate: Arc<Gate>,
+    starter: Starter,
+    /// Held while a configuration is applied.
+    applying: tokio::sync::Mutex<()>,
     long_results: Option<LongResults>,
+}
+
+impl Servers {
+    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<String, Server>> {
+        self.by_name.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<String, Server>> {
+        self.by_name.write().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 struct Server {
     client: SupervisedClient,
-    /// The configuration, unless the application gave a connector.
-    config: Option<ServerConfig>,
+    origin: Origin,
+}
+
+/// Where a server comes from.
+enum Origin {
+    /// A connector of the application.
+    Connector,
+    Config(Box<ServerConfig>),
+    /// A configuration with this error.
+    Invalid(String),
 }
 
 /// A tool of one of the servers.
@@ -62,23 +84,28 @@ impl Host {
     }
 
     /// Returns the servers in the order of their names.
-    pub fn servers(&self) -> impl Iterator<Item = &SupervisedClient> {
-        self.0.by_name.values().map(|server| &server.client)
+    pub fn servers(&self) -> Vec<SupervisedClient> {
+        let servers = self.0.read();
+        servers
+            .values()
+            .map(|server| server.client.clone())
+            .collect()
     }
 
     /// Returns the server with this name.
-    pub fn server(&self, name: &str) -> Option<&SupervisedClient> {
-        self.0.by_name.get(name).map(|server| &server.client)
+    pub fn server(&self, name: &str) -> Option<SupervisedClient> {
+        self.0.read().get(name).map(|server| server.client.clone())
     }
 
     /// Returns the tools of all servers that are known now, without waiting, and those of the host itself.
     pub fn tools(&self) -> Vec<HostTool> {
         let (mut tools, mut names) = (Vec::new(), HashSet::new());
-        for (server_name, server) in &self.0.by_name {
+        for (server_name, server) in &*self.0.read() {
             let list = server.client.tools();
             for tool in list.tools.iter() {
-                let config = server.config.as_ref();
-                if config.is_some_and(|config| !config.shows_tool(&tool.name)) {
+                if let Origin::Config(config) = &server.origin
+                    && !config.shows_tool(&tool.name)
+                {
                     continue;
                 }
                 let name = model_name(server_name, &tool.name);
@@ -105,7 +132,7 @@ impl Host {
     /// Forgets which untrusted servers have given results ([`HostBuilder::flow_labels`]). Call it when the model gets a new
     /// conversation without those results.
     pub fn begin_conversation(&self) {
-        if let Some(labels) = &self.0.gate.labels {
+        if let Some(labels) = &self.0.starter.gate.labels {
             labels.clear();
         }
     }
@@ -153,7 +180,7 @@ impl Host {
     }
 
     fn change_roots(&self, change: impl FnOnce(&mut RootPaths)) -> bool {
-        let roots = self.0.roots.as_ref();
+        let roots = self.0.starter.roots.as_ref();
         roots.map(|roots| roots.change(change)).is_some()
     }
 
@@ -171,17 +198,17 @@ impl Host {
 
     /// Closes all connections at the same time. Completes when all servers are off.
     pub async fn close(&self) {
-        let stops: Vec<_> = self
-            .servers()
-            .map(|server| {
-                let server = server.clone();
-                tokio::spawn(async move { server.stop().await })
-            })
-            .collect();
-        for stop in stops {
-            // A stop that panics is reported by the runtime.
-            let _ = stop.await;
-        }
+        stop_all(self.servers()).await;
+    }
+}
+
+/// Closes connections at the same time.
+async fn stop_all(servers: Vec<SupervisedClient>) {
+    let stop = |server: SupervisedClient| tokio::spawn(async move { server.stop().await });
+    let stops: Vec<_> = servers.into_iter().map(stop).collect();
+    for stop in stops {
+        // A stop that panics is reported by the runtime.
+        let _ = stop.await;
     }
 }
 

@@ -7,6 +7,7 @@ mod coordinate;
 mod model;
 #[cfg(target_os = "linux")]
 mod orphans;
+mod reload;
 mod roots_and_logs;
 mod supervise;
 mod support;

@@ -119,7 +119,10 @@ async fn five_fine_servers_do_not_wait_for_the_others() {
         // sleep: the event is a file that is written in the background
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    let logs = host.servers().flat_map(|server| server.stderr());
+    let logs = host
+        .servers()
+        .into_iter()
+        .flat_map(|server| server.stderr());
     let logs: usize = logs.map(|line| line.len()).sum();
     let tools = host
         .tools()

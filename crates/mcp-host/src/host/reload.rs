@@ -1,0 +1,140 @@
+//! Changes of the configuration while the host runs.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, SystemTime};
+
+use tokio::time::sleep;
+
+use super::{Host, Origin, Server, Servers};
+use crate::config::{Config, ConfigError, ServerConfig};
+
+/// How often the files are looked at. A change is read when the files are the same twice.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// What [`Host::apply`] has changed: names of servers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ConfigChanges {
+    /// The servers that are new.
+    pub added: Vec<String>,
+    /// The servers that were closed.
+    pub removed: Vec<String>,
+    /// The servers that were closed and started with another configuration.
+    pub replaced: Vec<String>,
+}
+
+impl ConfigChanges {
+    /// Returns whether nothing has changed.
+    pub fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.removed.is_empty() && self.replaced.is_empty()
+    }
+}
+
+pub(super) type OnReload = Arc<dyn Fn(Result<&ConfigChanges, &ConfigError>) + Send + Sync>;
+
+impl Host {
+    /// Replaces the servers of the configuration: closes those that are missing or different in `config`, and starts those
+    /// that are new or different. The others, and the servers with a
+    /// [connector](crate::HostBuilder::connector), are not interrupted. Completes when the closed servers are off; new ones
+    /// start in the background.
+    ///
+    /// # Cancel safety
+    /// Not cancel safe: if the future is dropped, servers can be missing until the next call.
+    pub async fn apply(&self, config: Config) -> ConfigChanges {
+        let _applying = self.0.applying.lock().await;
+        let mut wanted = config.into_servers();
+        let (mut changes, mut closed) = (ConfigChanges::default(), Vec::new());
+        self.0.write().retain(|name, server| {
+            let is_kept = match (wanted.get(name), &server.origin) {
+                (_, Origin::Connector) => {
+                    wanted.remove(name);
+                    return true;
+                }
+                (Some(Ok(new)), Origin::Config(old)) => *new == **old,
+                (Some(Err(new)), Origin::Invalid(old)) => new.to_string() == *old,
+                _ => false,
+            };
+            if is_kept {
+                wanted.remove(name);
+                return true;
+            }
+            match wanted.contains_key(name) {
+                true => changes.replaced.push(name.clone()),
+                false => changes.removed.push(name.clone()),
+            }
+            closed.push(server.client.clone());
+            false
+        });
+        // A server may need a port or file of the one that it replaces.
+        super::stop_all(closed).await;
+        for (name, server) in wanted {
+            if !changes.replaced.contains(&name) {
+                changes.added.push(name.clone());
+            }
+            self.start_server(name, server);
+        }
+        changes
+    }
+
+    fn start_server(&self, name: String, server: Result<ServerConfig, ConfigError>) {
+        let server: Server = self.0.starter.start_configured(&name, server);
+        self.0.write().insert(name, server);
+    }
+}
+
+/// When a file was changed, and its length; `None` if it is missing.
+type Stamps = BTreeMap<PathBuf, Option<(SystemTime, u64)>>;
+
+fn stamps(config: &Config) -> Stamps {
+    let stamp = |path: &PathBuf| {
+        let metadata = std::fs::metadata(path).ok()?;
+        Some((metadata.modified().ok()?, metadata.len()))
+    };
+    let files = config.files().iter();
+    files.map(|(path, _)| (path.clone(), stamp(path))).collect()
+}
+
+/// Reads the files of a configuration again when they change, until the host is dropped.
+pub(super) async fn watch(host: Weak<Servers>, config: Config, on_reload: OnReload) {
+    let config = Arc::new(config);
+    let look = || {
+        let config = Arc::clone(&config);
+        tokio::task::spawn_blocking(move || stamps(&config))
+    };
+    let Ok(mut read) = look().await else { return };
+    let mut last = read.clone();
+    loop {
+        sleep(POLL_INTERVAL).await;
+        if host.strong_count() == 0 {
+            return;
+        }
+        let Ok(now) = look().await else { return };
+        let is_stable = now == last;
+        last = now;
+        if !is_stable || last == read {
+            continue;
+        }
+        read.clone_from(&last);
+        let again = Arc::clone(&config);
+        let Ok(reloaded) = tokio::task::spawn_blocking(move || again.reload()).await else {
+            return;
+        };
+        let Some(servers) = host.upgrade() else {
+            return;
+        };
+        match reloaded {
+            Ok(config) => {
+                let changes = Host(servers).apply(config).await;
+                if !changes.is_empty() {
+                    on_reload(Ok(&changes));
+                }
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the configuration was not read again; the servers are as before");
+                on_reload(Err(&error));
+            }
+        }
+    }
+}
