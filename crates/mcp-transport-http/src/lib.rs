@@ -17,6 +17,7 @@
 //!   related functions.
 //! - `client` (default): [`HttpTransport`].
 //! - `tls`: `https` for the client, with rustls and the certificates of the operating system.
+//! - `testing`: [`testing`], tests for implementations of [`SessionStore`].
 //! - `legacy`: the HTTP+SSE transport of revision 2024-11-05, for the enabled roles.
 //!
 //! [spec]:
@@ -37,6 +38,8 @@ mod server;
 #[cfg(feature = "client")]
 mod sse;
 mod sync;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 #[cfg(feature = "client")]
 pub use client::{AfterRefusal, Authorize, ClientOptions, HttpTransport};
