@@ -33,6 +33,11 @@ impl StoreFile {
         Ok(file)
     }
 
+    #[cfg(feature = "sessions")]
+    pub(crate) fn options(&self) -> RedbOptions {
+        self.options
+    }
+
     fn database(&mut self) -> Result<&Database, OpenError> {
         let opened = match self.database.take() {
             Some(database) => database,

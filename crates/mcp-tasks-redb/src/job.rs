@@ -11,6 +11,8 @@ pub(crate) type Reply<T> = oneshot::Sender<Result<T, TaskStoreError>>;
 pub(crate) enum Job {
     Write(Write, Reply<usize>),
     Read(Query, Reply<Vec<Task>>),
+    #[cfg(feature = "sessions")]
+    Session(crate::sessions::job::SessionJob),
 }
 
 /// A change; its result is the number of removed tasks.

@@ -7,6 +7,9 @@
 //! Only one process can open the file. Servers with several processes need a store that all of them
 //! reach over a network; [`TaskStore`] documents the contract.
 //!
+//! With the feature `sessions`, the sessions of an HTTP endpoint are kept in the same file and survive a
+//! restart: see `RedbTaskStore::sessions`.
+//!
 //! ```no_run
 //! use mcp_tasks_redb::RedbTaskStore;
 //!
@@ -22,11 +25,16 @@ mod error;
 mod file;
 mod job;
 mod options;
+#[cfg(feature = "sessions")]
+mod sessions;
 mod store;
 mod tables;
+mod thread;
 
 pub use error::OpenError;
 pub use options::RedbOptions;
+#[cfg(feature = "sessions")]
+pub use sessions::RedbSessions;
 pub use store::RedbTaskStore;
 
 #[cfg(doc)]

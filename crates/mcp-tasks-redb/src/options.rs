@@ -7,6 +7,10 @@ pub struct RedbOptions {
     pub(crate) max_tasks: usize,
     pub(crate) max_tasks_per_owner: usize,
     pub(crate) max_bytes: usize,
+    #[cfg(feature = "sessions")]
+    pub(crate) max_sessions: usize,
+    #[cfg(feature = "sessions")]
+    pub(crate) max_session_bytes: usize,
     pub(crate) cache: usize,
     pub(crate) queue: usize,
 }
@@ -19,6 +23,10 @@ impl RedbOptions {
             max_tasks: 10_000,
             max_tasks_per_owner: 1_000,
             max_bytes: 64 << 20,
+            #[cfg(feature = "sessions")]
+            max_sessions: 10_000,
+            #[cfg(feature = "sessions")]
+            max_session_bytes: 64 << 20,
             cache: 8 << 20,
             queue: 256,
         }
@@ -44,6 +52,22 @@ impl RedbOptions {
     #[must_use]
     pub fn with_max_bytes(mut self, bytes: usize) -> Self {
         self.max_bytes = bytes;
+        self
+    }
+
+    /// Sets the maximum number of sessions. Default: 10,000.
+    #[cfg(feature = "sessions")]
+    #[must_use]
+    pub fn with_max_sessions(mut self, sessions: usize) -> Self {
+        self.max_sessions = sessions;
+        self
+    }
+
+    /// Sets the maximum total size of all sessions in bytes. Default: 64 MiB.
+    #[cfg(feature = "sessions")]
+    #[must_use]
+    pub fn with_max_session_bytes(mut self, bytes: usize) -> Self {
+        self.max_session_bytes = bytes;
         self
     }
 

@@ -1,18 +1,14 @@
-//! The public store, and the thread that owns its file.
+//! The public task store.
 
-use std::path::{Path, PathBuf};
-use std::thread::{self, JoinHandle};
+use std::path::Path;
+use std::sync::Arc;
 
 use mcp_protocol::task::{Task, TaskStore, TaskStoreError, Timestamp};
 use mcp_protocol::{BoxFuture, Principal};
-use tokio::sync::{mpsc, oneshot};
 
-use crate::file::StoreFile;
 use crate::job::{Job, Query, Reply, TaskRow, Write};
+use crate::thread::StoreThread;
 use crate::{OpenError, RedbOptions};
-
-/// Maximum number of operations per transaction.
-const BATCH: usize = 64;
 
 /// A task store in a file.
 ///
@@ -24,10 +20,7 @@ const BATCH: usize = 64;
 /// milliseconds.
 #[derive(Debug)]
 pub struct RedbTaskStore {
-    path: PathBuf,
-    /// `None` while the store is being dropped.
-    jobs: Option<mpsc::Sender<Job>>,
-    thread: Option<JoinHandle<()>>,
+    thread: Arc<StoreThread>,
 }
 
 impl RedbTaskStore {
@@ -47,23 +40,20 @@ impl RedbTaskStore {
     /// # Errors
     /// See [`OpenError`].
     pub fn open_with(path: impl AsRef<Path>, options: RedbOptions) -> Result<Self, OpenError> {
-        let path = path.as_ref().to_owned();
-        let file = StoreFile::open(path.clone(), options)?;
-        let (jobs, queue) = mpsc::channel(options.queue);
-        let thread = thread::Builder::new()
-            .name("mcp-tasks".to_owned())
-            .spawn(move || serve(file, queue))
-            .map_err(|error| OpenError::io(&path, error))?;
-        Ok(Self {
-            path,
-            jobs: Some(jobs),
-            thread: Some(thread),
-        })
+        let thread = Arc::new(StoreThread::open(path.as_ref(), options)?);
+        Ok(Self { thread })
+    }
+
+    /// Returns a store of HTTP sessions in the same file.
+    #[cfg(feature = "sessions")]
+    #[must_use]
+    pub fn sessions(&self) -> crate::RedbSessions {
+        crate::RedbSessions::new(Arc::clone(&self.thread))
     }
 
     /// Returns the path of the file.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.thread.path()
     }
 
     async fn write(&self, write: Write) -> Result<usize, TaskStoreError> {
@@ -75,14 +65,8 @@ impl RedbTaskStore {
     }
 
     async fn send<T>(&self, job: impl FnOnce(Reply<T>) -> Job) -> Result<T, TaskStoreError> {
-        let gone = || {
-            let path = self.path.display();
-            TaskStoreError::Unavailable(format!("{path}: the thread of the store has ended"))
-        };
-        let jobs = self.jobs.as_ref().ok_or_else(gone)?;
-        let (reply, answer) = oneshot::channel();
-        jobs.send(job(reply)).await.map_err(|_| gone())?;
-        answer.await.map_err(|_| gone())?
+        let done = self.thread.send(job).await;
+        done.map_err(TaskStoreError::Unavailable)?
     }
 }
 
@@ -137,58 +121,5 @@ impl TaskStore for RedbTaskStore {
 
     fn sweep(&self, now: Timestamp) -> BoxFuture<'_, Result<usize, TaskStoreError>> {
         Box::pin(self.write(Write::Sweep(now)))
-    }
-}
-
-impl Drop for RedbTaskStore {
-    fn drop(&mut self) {
-        self.jobs = None;
-        if let Some(thread) = self.thread.take() {
-            // The thread catches panics.
-            let _ = thread.join();
-        }
-    }
-}
-
-/// Runs jobs until the store is dropped.
-fn serve(mut file: StoreFile, mut jobs: mpsc::Receiver<Job>) {
-    let mut batch = Vec::with_capacity(BATCH);
-    while jobs.blocking_recv_many(&mut batch, BATCH) > 0 {
-        let (mut writes, mut replies, mut queries) = (Vec::new(), Vec::new(), Vec::new());
-        for job in batch.drain(..) {
-            match job {
-                Job::Write(write, reply) => {
-                    writes.push(write);
-                    replies.push(reply);
-                }
-                Job::Read(query, reply) => queries.push((query, reply)),
-            }
-        }
-        if !writes.is_empty() {
-            answer(replies, file.write(&writes));
-        }
-        // Reads run after the writes, so that a caller finds what it has written.
-        for (query, reply) in queries {
-            // The caller may be gone.
-            let _ = reply.send(file.read(&query));
-        }
-    }
-}
-
-fn answer(
-    replies: Vec<Reply<usize>>,
-    written: Result<Vec<Result<usize, TaskStoreError>>, TaskStoreError>,
-) {
-    match written {
-        Ok(done) => {
-            for (reply, done) in replies.into_iter().zip(done) {
-                let _ = reply.send(done);
-            }
-        }
-        Err(error) => {
-            for reply in replies {
-                let _ = reply.send(Err(error.clone()));
-            }
-        }
     }
 }

@@ -244,6 +244,33 @@ async fn an_event_id_of_another_endpoint_resumes_the_standalone_stream() {
     assert!(gone.text().await.contains("no longer stored"));
 }
 
+#[tokio::test]
+async fn a_session_in_a_file_survives_a_restart() {
+    let name = format!("sessions-{}.redb", std::process::id());
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let open = || {
+        let store = mcp_tasks_redb::RedbTaskStore::open(&path).unwrap();
+        node(&Gate::new(), store.sessions())
+    };
+    let (server, endpoint) = open();
+    let peer = Peer::open(&endpoint).await;
+    peer.ask("resources/subscribe", json!({"uri": WATCHED}))
+        .await;
+    endpoint.close().await;
+    let headers = peer.headers.clone();
+    drop((server, endpoint, peer));
+    // The last handle of the file belongs to a task that was aborted.
+    tokio::task::yield_now().await;
+    let (server, endpoint) = open();
+    let mut peer = Peer::new(&endpoint);
+    peer.headers = headers;
+    let mut stream = peer.get(None).await;
+    server.resources().updated(WATCHED);
+    let update = stream.message().await.unwrap();
+    assert_eq!(update["params"]["uri"], WATCHED);
+    std::fs::remove_file(&path).unwrap();
+}
+
 /// What a [`Switchable`] store does.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Mode {

@@ -20,7 +20,7 @@ mcp-transport-http: mcp-jsonrpc mcp-types mcp-protocol
 mcp-auth: mcp-jsonrpc mcp-types mcp-protocol mcp-server mcp-transport-http
 mcp-server: mcp-jsonrpc mcp-types mcp-schema mcp-protocol mcp-macros
 mcp-client: mcp-jsonrpc mcp-types mcp-schema mcp-protocol
-mcp-tasks-redb: mcp-jsonrpc mcp-types mcp-protocol
+mcp-tasks-redb: mcp-jsonrpc mcp-types mcp-protocol mcp-transport-http
 mcp-otel: mcp-jsonrpc mcp-types mcp-protocol
 mcp-skills: mcp-types mcp-client mcp-server
 mcp-apps: mcp-types mcp-client mcp-server
