@@ -2,6 +2,7 @@
 
 use mcp_protocol::BoxFuture;
 use mcp_protocol::task::Timestamp;
+use mcp_server::ServerBuilder;
 use mcp_tests::http::Peer;
 use mcp_transport_http::{
     EndpointId, MemorySessions, SessionId, SessionLease, SessionRecord, SessionStore,
@@ -13,13 +14,22 @@ use crate::prelude::*;
 
 const WATCHED: &str = "test://watched";
 
+/// The number of clients that change one session at the same time.
+const CLIENTS: usize = 16;
+
+fn watched(client: usize) -> String {
+    format!("test://watched/{client}")
+}
+
 /// A server that shows the state of its session, and an endpoint of it with `store`.
 fn node(gate: &Gate, store: impl SessionStore) -> (Server, Endpoint) {
     node_with(gate, ServerOptions::new().with_session_store(store))
 }
 
 fn node_with(gate: &Gate, options: ServerOptions) -> (Server, Endpoint) {
-    let server = super::server(gate)
+    let resources = (0..CLIENTS).map(|client| Resource::new(watched(client), "watched", || "text"));
+    let server = resources.fold(super::server(gate), ServerBuilder::resource);
+    let server = server
         .logging(true)
         .subscriptions(true)
         .resource(Resource::new(WATCHED, "watched", || "text"))
@@ -29,6 +39,10 @@ fn node_with(gate: &Gate, options: ServerOptions) -> (Server, Endpoint) {
             let client = cx.client().expect("a client").name.clone();
             let capabilities = cx.client_capabilities().expect("capabilities");
             format!("{client}, roots: {}", capabilities.roots.is_some())
+        }))
+        .tool(Tool::new("roots", async |cx: Ctx| {
+            let roots = cx.roots().await?;
+            Ok::<_, HandlerError>(roots[0].uri.clone())
         }))
         .build()
         .unwrap();
@@ -216,6 +230,42 @@ async fn concurrent_requests_claim_a_session_once() {
     assert_eq!(two.sessions(), 1);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_change_is_lost_while_endpoints_take_the_lease_from_each_other() {
+    let (gate, store) = (Gate::new(), MemorySessions::new());
+    let (_, one) = node(&gate, store.clone());
+    let (server, two) = node(&gate, store);
+    let peer = Peer::open(&one).await;
+    let mut clients = Vec::new();
+    for client in 0..CLIENTS {
+        let peers = [peer.clone(), peer.at(&two)];
+        clients.push(tokio::spawn(async move {
+            for attempt in 0..1_000 {
+                let params = json!({"uri": watched(client)});
+                let peer = &peers[(client + attempt) % 2];
+                let id = client * 1_000 + attempt;
+                let reply = peer.call(id, "resources/subscribe", params).await;
+                if reply.status == 200 {
+                    assert_eq!(reply.json().await["result"], json!({}));
+                    return;
+                }
+                assert_eq!(reply.status, 503);
+                tokio::task::yield_now().await;
+            }
+            panic!("the client never had the lease for long enough");
+        }));
+    }
+    for client in clients {
+        client.await.unwrap();
+    }
+    let mut stream = peer.at(&two).get(None).await;
+    for client in 0..CLIENTS {
+        server.resources().updated(&watched(client));
+        let update = stream.message().await.unwrap();
+        assert_eq!(update["params"]["uri"], watched(client));
+    }
+}
+
 #[tokio::test]
 async fn an_event_id_of_another_endpoint_resumes_the_standalone_stream() {
     let (gate, store) = (Gate::new(), MemorySessions::new());
@@ -242,6 +292,50 @@ async fn an_event_id_of_another_endpoint_resumes_the_standalone_stream() {
     let gone = moved.get(Some(&of_call)).await;
     assert_eq!(gone.status, 400);
     assert!(gone.text().await.contains("no longer stored"));
+}
+
+#[tokio::test]
+async fn messages_for_a_running_call_reach_it_after_the_lease_was_lost() {
+    let (gate, store) = (Gate::new(), MemorySessions::new());
+    let (_, one) = node(&gate, store.clone());
+    let (_, two) = node(&gate, store);
+    let peer = Peer::open(&one).await;
+    let moved = peer.at(&two);
+    let mut first = peer.tool(1, "roots", json!({})).await;
+    let first_request = first.message().await.unwrap();
+    let mut second = moved.tool(2, "roots", json!({})).await;
+    let second_request = second.message().await.unwrap();
+    assert_eq!(second_request["method"], "roots/list");
+    assert_ne!(first_request["id"], second_request["id"]);
+    // Each response takes the lease to the endpoint of its call.
+    for (peer, request, uri) in [
+        (&peer, first_request, "file:///one"),
+        (&moved, second_request, "file:///two"),
+    ] {
+        let result = json!({"roots": [{"uri": uri}]});
+        let response = json!({"jsonrpc": "2.0", "id": request["id"], "result": result});
+        assert_eq!(peer.post(response).await.status, 202);
+    }
+    assert_eq!(first.said().await, "file:///one");
+    assert_eq!(second.said().await, "file:///two");
+
+    // A stream of the call can be resumed, and the call cancelled.
+    let params = json!({
+        "name": "steps", "arguments": {"message": "x"}, "_meta": {"progressToken": 1},
+    });
+    let mut call = peer.call(3, "tools/call", params).await;
+    let last = call.event().await.unwrap().id.unwrap();
+    drop(call);
+    assert_eq!(ping(&moved).await, 200);
+    let mut resumed = peer.get(Some(&last)).await;
+    assert_eq!(resumed.status, 200);
+    let progress = resumed.message().await.unwrap();
+    assert_eq!(progress["method"], "notifications/progress");
+    let cancelled = json!({
+        "jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 3},
+    });
+    assert_eq!(peer.post(cancelled).await.status, 202);
+    assert_eq!(resumed.message().await, None);
 }
 
 #[tokio::test]

@@ -37,6 +37,14 @@ impl Outgoing {
         }
     }
 
+    /// Creates a table whose first id follows `last`, for a session that another process continues.
+    #[doc(hidden)]
+    pub fn starting_after(limit: usize, last: i64) -> Self {
+        let this = Self::new(limit);
+        lock(&this.table).last = last;
+        this
+    }
+
     /// Adds a request and returns its id, for [`poll`](Self::poll) and [`withdraw`](Self::withdraw).
     ///
     /// # Errors

@@ -97,14 +97,21 @@ impl EndpointState {
         Ok(events)
     }
 
-    /// Resumes a stream of an endpoint that served the session before. The events of its calls are
-    /// not available here.
+    /// Resumes a stream of an earlier lease. A stream of a call is available only at the endpoint that
+    /// runs the call.
     async fn resume_earlier(
         &self,
         session: &Arc<HttpSession>,
         identity: &SessionIdentity,
         last: &str,
     ) -> Result<StreamBody, Refusal> {
+        for earlier in self.released(session) {
+            let tag = earlier.streams.identity.map(|identity| identity.tag);
+            let id = tag.and_then(|tag| EventId::parse(last.as_bytes(), tag));
+            if let Some(id) = id.filter(|id| id.stream != 0) {
+                return self.resume(&earlier, id).await;
+            }
+        }
         match identity.parse_earlier(last.as_bytes()) {
             Some(id) if id.stream == 0 => self.open_standalone(session, Some(0)).await,
             Some(_) => Err(gone()),

@@ -127,11 +127,11 @@ fn single_message(
     let request = match message {
         Message::Request(request) => request,
         Message::Notification(notification) => {
-            notify(session, notification);
+            notify(state, session, notification);
             return Ok(Progress::Done(accepted()));
         }
         Message::Response(answer) => {
-            complete(session, answer);
+            complete(state, session, answer);
             return Ok(Progress::Done(accepted()));
         }
     };
@@ -187,8 +187,8 @@ fn batch_of_messages(
                     }
                 });
             }
-            Ok(Message::Notification(notification)) => notify(session, &notification),
-            Ok(Message::Response(answer)) => complete(session, &answer),
+            Ok(Message::Notification(notification)) => notify(state, session, &notification),
+            Ok(Message::Response(answer)) => complete(state, session, &answer),
             Err(error) if error.is_response() => {
                 session.inbound.discarded(Discarded::Malformed(&error));
                 tracing::warn!(%error, "the client sent a malformed response");
@@ -230,23 +230,31 @@ fn run(
     })
 }
 
-fn notify(session: &Arc<HttpSession>, notification: &Notification<'_>) {
+fn notify(state: &EndpointState, session: &Arc<HttpSession>, notification: &Notification<'_>) {
     if notification.method == method::NOTIFICATIONS_CANCELLED {
         session.incoming.cancelled(notification.params);
+        for earlier in state.released(session) {
+            earlier.incoming.cancelled(notification.params);
+        }
     } else if session.has_id() && guarded(|| session.inbound.notification(notification)).is_err() {
         tracing::error!("a notification handler panicked");
     }
 }
 
 /// Delivers the client's response to a server request. A late response is dropped without an error.
-fn complete(session: &Arc<HttpSession>, answer: &Answer<'_>) {
+fn complete(state: &EndpointState, session: &Arc<HttpSession>, answer: &Answer<'_>) {
     let Some(id) = &answer.id else {
         let error = answer.outcome.as_ref().err();
         tracing::warn!(?error, "the client sent an error without an id");
         return;
     };
-    let outcome = answer.outcome.clone().map(mcp_jsonrpc::RawJson::copy);
-    if !session.streams.outgoing.complete(id, Ok(outcome)) {
+    let outcome = || Ok(answer.outcome.clone().map(mcp_jsonrpc::RawJson::copy));
+    let is_known = session.streams.outgoing.complete(id, outcome())
+        || state
+            .released(session)
+            .iter()
+            .any(|earlier| earlier.streams.outgoing.complete(id, outcome()));
+    if !is_known {
         tracing::debug!(%id, "dropped a late or unknown response");
         session.inbound.discarded(Discarded::UnknownResponse(id));
     }

@@ -190,6 +190,14 @@ impl EndpointState {
         Ok(())
     }
 
+    /// Returns what is left of a session under earlier leases of this endpoint.
+    pub(crate) fn released(&self, session: &HttpSession) -> Vec<Arc<HttpSession>> {
+        match &session.stored {
+            Some(stored) => self.sessions.released(&stored.lease.session),
+            None => Vec::new(),
+        }
+    }
+
     /// Stores the changes of a session after a message.
     ///
     /// # Errors

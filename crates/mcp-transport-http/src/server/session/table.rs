@@ -37,7 +37,7 @@ pub(crate) struct SessionTable {
     /// The number of sessions of each client.
     owners: Mutex<HashMap<Owner, usize>>,
     /// Sessions that another endpoint has claimed. Those whose requests have finished are dropped.
-    released: Mutex<Vec<Weak<HttpSession>>>,
+    released: Mutex<Vec<(SessionId, Weak<HttpSession>)>>,
     sweeper: Mutex<Sweeper>,
 }
 
@@ -224,10 +224,17 @@ impl SessionTable {
         }
         {
             let mut released = lock(&self.released);
-            released.retain(|session| session.strong_count() > 0);
-            released.push(Arc::downgrade(session));
+            released.retain(|(_, session)| session.strong_count() > 0);
+            released.push((*id, Arc::downgrade(session)));
         }
         session.let_go();
+    }
+
+    /// Returns what is left of a session under earlier leases of this endpoint: its running requests.
+    pub(crate) fn released(&self, id: &SessionId) -> Vec<Arc<HttpSession>> {
+        let released = lock(&self.released);
+        let same = released.iter().filter(|(released, _)| released == id);
+        same.filter_map(|(_, session)| session.upgrade()).collect()
     }
 
     /// Checks in the session store that this endpoint may serve a session. If not, the session is
@@ -295,7 +302,7 @@ impl SessionTable {
             }
         }
         let released = std::mem::take(&mut *lock(&self.released));
-        for session in released.iter().filter_map(Weak::upgrade) {
+        for session in released.iter().filter_map(|(_, session)| session.upgrade()) {
             session.close(reason);
         }
     }

@@ -84,6 +84,15 @@ impl SessionIdentity {
         })
     }
 
+    /// The number before the ids of the session's server requests. Under each lease they are
+    /// different, so that a response to an earlier one is not mistaken for a response to a new one.
+    /// They are exact in JSON numbers.
+    fn last_request_id(&self) -> i64 {
+        /// How many leases have different ids.
+        const LEASES: u64 = 1 << 20;
+        i64::try_from((self.earlier % LEASES) << 32).unwrap_or(0)
+    }
+
     /// Parses the id of an event that another endpoint sent, which served the session before.
     pub(crate) fn parse_earlier(&self, text: &[u8]) -> Option<EventId> {
         let (id, tag) = EventId::parse_tagged(text)?;
@@ -100,7 +109,10 @@ impl SessionStreams {
         owner: Option<Owner>,
     ) -> Arc<Self> {
         Arc::new(Self {
-            outgoing: Outgoing::new(options.max_in_flight_per_session),
+            outgoing: Outgoing::starting_after(
+                options.max_in_flight_per_session,
+                identity.map_or(0, |identity| identity.last_request_id()),
+            ),
             options,
             responses,
             identity,
