@@ -21,7 +21,7 @@ impl Terminal {
 
     /// Prints the answer of the model. Its text is not trusted, like that of a server.
     pub(crate) fn say(&self, text: &str) {
-        // If the terminal is closed, nobody reads it.
+        // If the terminal is closed, the text is lost.
         let _ = writeln!(io::stdout(), "{}", printable(text));
     }
 

@@ -8,13 +8,13 @@ use std::sync::{Arc, RwLock};
 use mcp_client::{ChangedList, ClientBuilder, Progress};
 use tokio::sync::Semaphore;
 
+use super::long_results::LongResults;
 use super::reload::{self, ConfigChanges, OnReload};
-use super::starter::Starter;
+use super::starter::{OnChange, Starter};
 use super::{Host, Servers};
 use crate::config::{Config, ConfigError, Variables};
 use crate::consent::{ApprovalStore, AuditLog, Consent, FlowLabels, Gate, Policy};
 use crate::coordinate::{Coordination, CoordinationLimits, Forms, Model, Roots};
-use crate::model::LongResults;
 use crate::supervise::{CatalogCache, Connector, ProgressHandler, RestartPolicy};
 
 /// Number of servers that start at the same time.
@@ -37,8 +37,6 @@ pub struct HostBuilder {
     max_result_bytes: Option<usize>,
     on_reload: Option<OnReload>,
 }
-
-pub(super) type OnChange = Arc<dyn Fn(&str, ChangedList) + Send + Sync>;
 
 impl HostBuilder {
     pub(super) fn new(client: ClientBuilder) -> Self {

@@ -1,6 +1,7 @@
 //! Many supervised servers as one value.
 
 mod builder;
+mod long_results;
 mod names;
 mod reload;
 mod starter;
@@ -15,15 +16,15 @@ use mcp_client::{CallToolResult, ClientBuilder};
 use serde_json::Value;
 
 pub use builder::HostBuilder;
+use long_results::LongResults;
+pub(crate) use long_results::READ_RESULT;
 pub use names::model_name;
 pub use reload::ConfigChanges;
 
-use crate::config::ServerConfig;
 use crate::coordinate::{LogStream, RootPaths};
 use crate::error::HostError;
-use crate::model::LongResults;
 use crate::supervise::{ServerState, SupervisedClient};
-use starter::Starter;
+use starter::{Origin, Server, Starter};
 
 /// Many servers, supervised. Cloning returns another handle. When the last handle is dropped, all
 /// connections are closed in the background.
@@ -47,20 +48,6 @@ impl Servers {
     fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<String, Server>> {
         self.by_name.write().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-struct Server {
-    client: SupervisedClient,
-    origin: Origin,
-}
-
-/// Where a server comes from.
-enum Origin {
-    /// A connector of the application.
-    Connector,
-    Config(Box<ServerConfig>),
-    /// A configuration with this error.
-    Invalid(String),
 }
 
 /// A tool of one of the servers.
@@ -121,7 +108,14 @@ impl Host {
                 });
             }
         }
-        tools.extend(self.long_results().map(LongResults::tool));
+        if self.long_results().is_some() {
+            tools.push(HostTool {
+                name: READ_RESULT.to_owned(),
+                server: String::new(),
+                tool: Arc::new(LongResults::tool()),
+                is_stale: false,
+            });
+        }
         tools
     }
 

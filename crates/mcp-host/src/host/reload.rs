@@ -7,7 +7,8 @@ use std::time::{Duration, SystemTime};
 
 use tokio::time::sleep;
 
-use super::{Host, Origin, Server, Servers};
+use super::starter::{Origin, Server};
+use super::{Host, Servers};
 use crate::config::{Config, ConfigError, ServerConfig};
 
 /// How often the files are looked at. A change is read when the files are the same twice.

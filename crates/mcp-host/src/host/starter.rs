@@ -3,11 +3,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use mcp_client::{ClientBuilder, Transport, TransportError};
+use mcp_client::{ChangedList, ClientBuilder, Transport, TransportError};
 use tokio::sync::Semaphore;
 
-use super::builder::OnChange;
-use super::{Origin, Server};
 use crate::config::{ConfigError, ServerConfig, Variables};
 use crate::consent::{Gate, ServerGate};
 use crate::coordinate::{Handlers, Roots};
@@ -15,6 +13,23 @@ use crate::supervise::nesting::RunningCalls;
 use crate::supervise::{
     CatalogCache, Connector, ProgressHandler, RestartPolicy, StderrLog, SupervisedClient,
 };
+
+/// A started server.
+pub(super) struct Server {
+    pub(super) client: SupervisedClient,
+    pub(super) origin: Origin,
+}
+
+/// Where a server comes from.
+pub(super) enum Origin {
+    /// A connector of the application.
+    Connector,
+    Config(Box<ServerConfig>),
+    /// A configuration with this error.
+    Invalid(String),
+}
+
+pub(super) type OnChange = Arc<dyn Fn(&str, ChangedList) + Send + Sync>;
 
 /// What all servers of a host have in common.
 pub(super) struct Starter {

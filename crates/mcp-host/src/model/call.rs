@@ -4,10 +4,9 @@ use mcp_client::CallToolResult;
 use serde_json::Value;
 
 use super::Format;
-use super::oversize::READ_RESULT;
 use super::search::{CALL_TOOL, SEARCH_TOOLS};
 use crate::error::HostError;
-use crate::host::Host;
+use crate::host::{Host, READ_RESULT};
 
 /// A call of a tool that a model asks for.
 #[derive(Debug, Clone, PartialEq)]

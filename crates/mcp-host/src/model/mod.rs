@@ -3,14 +3,12 @@
 mod call;
 mod gemini;
 mod narrow;
-mod oversize;
 mod rank;
 mod result;
 mod search;
 mod tools;
 
 pub use call::ToolUse;
-pub(crate) use oversize::LongResults;
 pub use search::ToolBudget;
 pub use tools::{DroppedKeyword, ModelTools};
 

@@ -140,7 +140,7 @@ impl Format {
 }
 
 /// Returns a tool that the host itself answers.
-pub(super) fn local_tool(name: &str, description: impl Into<String>, schema: Value) -> HostTool {
+fn local_tool(name: &str, description: impl Into<String>, schema: Value) -> HostTool {
     let schema: JsonObject = match schema {
         Value::Object(schema) => schema.into_iter().collect(),
         _ => JsonObject::new(),
@@ -219,7 +219,7 @@ fn search(query: &str, tools: &[HostTool], limit: usize) -> CallToolResult {
     }
 }
 
-pub(super) fn failed(text: String) -> CallToolResult {
+fn failed(text: String) -> CallToolResult {
     let mut result = CallToolResult::new(vec![ContentBlock::text(text)]);
     result.is_error = Some(true);
     result

@@ -3,12 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mcp_client::types::{ResourceContents, TextContent};
+use mcp_client::types::{ResourceContents, TextContent, Tool};
 use mcp_client::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
-
-use super::search::{failed, local_tool};
-use crate::host::HostTool;
 
 /// Name of the tool of the host. No tool of a server has it: its name has `__` or ends with a hash.
 pub(crate) const READ_RESULT: &str = "read_result";
@@ -41,7 +38,7 @@ impl LongResults {
     }
 
     /// Returns the definition of the tool that reads the rest.
-    pub(crate) fn tool(&self) -> HostTool {
+    pub(crate) fn tool() -> Tool {
         let schema = json!({
             "type": "object",
             "properties": {
@@ -50,11 +47,8 @@ impl LongResults {
             },
             "required": ["handle", "offset"]
         });
-        local_tool(
-            READ_RESULT,
-            "Returns more of a result that was cut.",
-            schema,
-        )
+        let schema = serde_json::from_value(schema).unwrap_or_default();
+        Tool::new(READ_RESULT, schema).with_description("Returns more of a result that was cut.")
     }
 
     /// Cuts the texts of a result to the limit in total, and keeps the whole ones. Structured content is left out of a result
@@ -164,4 +158,10 @@ fn boundary(text: &str, limit: usize) -> usize {
         end -= 1;
     }
     end
+}
+
+fn failed(text: String) -> CallToolResult {
+    let mut result = CallToolResult::new(vec![ContentBlock::text(text)]);
+    result.is_error = Some(true);
+    result
 }
