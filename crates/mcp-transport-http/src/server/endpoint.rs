@@ -209,13 +209,15 @@ where
     state.admit(&parts, &mcp_headers)?;
     let has_sessions =
         state.options.sessions && state.has_handshake && !mcp_headers.names_stateless_revision;
+    let mut claimed = None;
     if let (true, Some(client)) = (has_sessions, &state.session_store) {
         let owner = parts.owner();
-        Box::pin(state.prepare_session(client, &parts, &mcp_headers, owner)).await?;
+        claimed = Box::pin(state.claimed_session(client, &parts, &mcp_headers, owner)).await?;
     }
+    let claimed = claimed.as_ref();
     match parts.method {
-        Method::GET if has_sessions => state.listen(&parts, &mcp_headers).await,
-        Method::DELETE if has_sessions => state.end(&parts, &mcp_headers).await,
+        Method::GET if has_sessions => state.listen(&parts, &mcp_headers, claimed).await,
+        Method::DELETE if has_sessions => state.end(&parts, &mcp_headers, claimed).await,
         Method::GET | Method::DELETE => Err(Refusal::method_not_allowed(
             "POST",
             "this server has no sessions; send POST",

@@ -14,10 +14,10 @@ use crate::server::request::admission;
 use crate::server::request::head::{DuplicateHeader, McpHeaders, RequestHead};
 use crate::server::response::refusal::{Refusal, unsupported};
 use crate::server::running::table::StatelessRequests;
-use crate::server::session::HttpSession;
 use crate::server::session::id::SessionId;
 use crate::server::session::store_client::StoreClient;
 use crate::server::session::table::{SessionReservation, SessionTable};
+use crate::server::session::{ActivityGuard, HttpSession};
 use crate::server::share::Owner;
 use crate::sync::lock;
 
@@ -112,11 +112,13 @@ impl EndpointState {
         })
     }
 
-    /// Finds the session that a request names, and checks that the request may use it.
+    /// Finds the session that a request names, and checks that the request may use it. With a session
+    /// store, it is the session of `claimed`.
     pub(crate) fn session(
         &self,
         parts: &Parts,
         mcp_headers: &McpHeaders<'_>,
+        claimed: Option<&ActivityGuard>,
     ) -> Result<Arc<HttpSession>, Refusal> {
         if !self.options.sessions {
             return self.sessionless(mcp_headers);
@@ -135,9 +137,12 @@ impl EndpointState {
                 ));
             }
         };
-        let session = self
-            .find_session(parts, value)
-            .ok_or_else(unknown_session)?;
+        let session = match claimed {
+            Some(claimed) => Some(Arc::clone(claimed.session())),
+            None if self.session_store.is_some() => None,
+            None => self.find_session(parts, value),
+        };
+        let session = session.ok_or_else(unknown_session)?;
         if session.touch() >= self.options.max_session_lifetime {
             // Its running requests finish, and no others prolong it.
             return Err(unknown_session());

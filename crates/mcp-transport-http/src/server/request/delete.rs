@@ -7,6 +7,7 @@ use mcp_protocol::Closed;
 use crate::server::request::head::McpHeaders;
 use crate::server::response::body::Body;
 use crate::server::response::refusal::Refusal;
+use crate::server::session::ActivityGuard;
 use crate::server::state::EndpointState;
 
 impl EndpointState {
@@ -15,15 +16,16 @@ impl EndpointState {
         &self,
         parts: &Parts,
         mcp_headers: &McpHeaders<'_>,
+        claimed: Option<&ActivityGuard>,
     ) -> Result<Response<Body>, Refusal> {
-        let session = self.session(parts, mcp_headers)?;
+        let session = self.session(parts, mcp_headers, claimed)?;
         if let Some(client) = &self.session_store {
             self.remove_stored(client, &session).await?;
         }
         if let Some(identity) = session.streams.identity
-            && self.sessions.remove(&identity.id).is_some()
+            && let Some(removed) = self.sessions.remove(&identity.id)
         {
-            session.close(&Closed::protocol("the client ended the session"));
+            removed.close(&Closed::protocol("the client ended the session"));
         }
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::NO_CONTENT;

@@ -10,7 +10,7 @@ use crate::server::request::admission::{self, EVENTS};
 use crate::server::request::head::{McpHeaders, SingleHeader};
 use crate::server::response::body::{Body, event_stream};
 use crate::server::response::refusal::Refusal;
-use crate::server::session::HttpSession;
+use crate::server::session::{ActivityGuard, HttpSession};
 use crate::server::state::EndpointState;
 use crate::server::stream::SessionIdentity;
 use crate::server::stream::event_id::EventId;
@@ -23,9 +23,10 @@ impl EndpointState {
         self: &Arc<Self>,
         parts: &Parts,
         mcp_headers: &McpHeaders<'_>,
+        claimed: Option<&ActivityGuard>,
     ) -> Result<Response<Body>, Refusal> {
         admission::check_accept(&parts.headers, mcp_headers, EVENTS)?;
-        let session = self.session(parts, mcp_headers)?;
+        let session = self.session(parts, mcp_headers, claimed)?;
         let limit = session.open_streams.limit();
         let permit = session.open_streams.try_acquire().ok_or_else(|| {
             Refusal::new(

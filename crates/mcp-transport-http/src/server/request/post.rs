@@ -45,9 +45,10 @@ where
     admission::check_accept(&head.headers, &mcp_headers, BOTH)?;
     let mut request_body = read_body(body, &head, &mcp_headers, state).await?;
     request_body.charge_tree(&head, &state.bodies)?;
+    let mut claimed = None;
     if let Some(client) = &state.session_store {
         let owner = head.owner();
-        Box::pin(state.prepare_session(client, &head, &mcp_headers, owner)).await?;
+        claimed = Box::pin(state.claimed_session(client, &head, &mcp_headers, owner)).await?;
     }
     let frame = match parse(&request_body.bytes, &state.options.message_limits) {
         Ok(frame) => frame,
@@ -69,11 +70,11 @@ where
             start_stateless(state, request, request_meta, head)?
         }
         (Frame::Single(Message::Request(request)), _) if request.method == method::INITIALIZE => {
-            check_initialize(state, request, &head, &mcp_headers)?;
+            check_initialize(state, request, &head, &mcp_headers, claimed.is_some())?;
             Progress::Done(initialize(state, request, head, &mut save)?)
         }
         (Frame::Single(message), _) => {
-            let session = state.session(&head, &mcp_headers);
+            let session = state.session(&head, &mcp_headers, claimed.as_ref());
             let session = session.map_err(|refusal| match message {
                 Message::Request(request) => refusal.with_id(Some(request.id.clone())),
                 _ => refusal,
@@ -82,7 +83,7 @@ where
             single_message(state, &session, message, head)?
         }
         (Frame::Batch(batch), _) => {
-            let session = state.session(&head, &mcp_headers)?;
+            let session = state.session(&head, &mcp_headers, claimed.as_ref())?;
             if !session.inbound.accepts_batches() {
                 session.inbound.discarded(Discarded::Batch);
                 return Err(Refusal::bad_request(
@@ -267,6 +268,7 @@ fn check_initialize(
     request: &Request<'_>,
     head: &RequestHead,
     mcp_headers: &McpHeaders<'_>,
+    is_claimed: bool,
 ) -> Result<(), Refusal> {
     if let Some(text) = mcp_headers.version.text(&PROTOCOL_VERSION)? {
         let is_served = state.revisions.iter().any(|served| served.as_str() == text);
@@ -275,7 +277,7 @@ fn check_initialize(
             return Err(refusal.with_id(Some(request.id.clone())));
         }
     }
-    if state.names_session(head, mcp_headers) {
+    if is_claimed || state.names_session(head, mcp_headers) {
         let refusal = Refusal::bad_request(
             "the session is initialized already; send initialize without Mcp-Session-Id to open \
              another one",

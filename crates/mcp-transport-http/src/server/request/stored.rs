@@ -9,10 +9,10 @@ use mcp_types::method;
 
 use crate::server::request::head::McpHeaders;
 use crate::server::response::refusal::Refusal;
-use crate::server::session::HttpSession;
 use crate::server::session::id::SessionId;
 use crate::server::session::store::{SessionStoreError, SessionStoreErrorKind as Kind};
 use crate::server::session::store_client::{StoreClient, is_changed};
+use crate::server::session::{ActivityGuard, HttpSession};
 use crate::server::share::Owner;
 use crate::server::state::EndpointState;
 use crate::server::stream::SessionIdentity;
@@ -79,71 +79,89 @@ impl PendingSave {
     }
 }
 
+/// How often a request tries to claim its session.
+const CLAIM_ATTEMPTS: usize = 3;
+
+/// The result of an attempt to claim a session.
+enum Claim {
+    Claimed(ActivityGuard),
+    /// The session does not exist, or belongs to another principal.
+    Unknown,
+    /// A concurrent request has claimed it for this endpoint.
+    Concurrent,
+}
+
 impl EndpointState {
-    /// Makes the session that a request names available at this endpoint. The session may then
-    /// still be unknown, or belong to another principal.
+    /// Finds the session that a request names, and claims it if another endpoint has its lease.
+    /// Returns `None` if the session is unknown or belongs to another principal. The caller keeps
+    /// the guard until the request is served, and uses its session: the one in the table can be
+    /// another one by then.
     ///
     /// # Errors
     /// The session store failed, or there is no room for the session.
-    pub(crate) async fn prepare_session(
+    pub(crate) async fn claimed_session(
         &self,
         client: &StoreClient,
         parts: &Parts,
         mcp_headers: &McpHeaders<'_>,
         owner: Option<Owner>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<Option<ActivityGuard>, Refusal> {
         if mcp_headers.names_stateless_revision || !self.has_handshake {
-            return Ok(());
+            return Ok(None);
         }
         let id = mcp_headers.session.single().ok().flatten();
         let Some(id) = id.and_then(SessionId::parse) else {
-            return Ok(());
+            return Ok(None);
         };
         let principal = parts.extensions.get::<Principal>();
-        if let Some(session) = self.sessions.find(&id) {
-            if session.principal.as_ref() != principal {
-                return Ok(());
+        for _ in 0..CLAIM_ATTEMPTS {
+            if let Some(session) = self.sessions.find(&id) {
+                if session.principal.as_ref() != principal {
+                    tracing::warn!("rejected a session id that belongs to another principal");
+                    return Ok(None);
+                }
+                let guard = session.activity_guard();
+                let renewed = self.sessions.renew(client, &id, &session).await;
+                if renewed.map_err(|error| unavailable(&error))? {
+                    return Ok(Some(guard));
+                }
             }
-            // The guard keeps the session from expiring while the store answers.
-            let _activity = session.activity_guard();
-            if self
-                .sessions
-                .renew(client, &id, &session)
-                .await
-                .map_err(|error| unavailable(&error))?
-            {
-                return Ok(());
+            let claim = self.claim_session(client, id, principal, owner.clone());
+            match claim.await? {
+                Claim::Claimed(guard) => return Ok(Some(guard)),
+                Claim::Unknown => return Ok(None),
+                Claim::Concurrent => {}
             }
         }
-        self.continue_session(client, id, principal, owner).await
+        Err(Refusal::busy(
+            "other endpoints claim the session again and again; send again later",
+        ))
     }
 
     /// Claims a session, if it exists and belongs to the principal.
-    async fn continue_session(
+    async fn claim_session(
         &self,
         client: &StoreClient,
         id: SessionId,
         principal: Option<&Principal>,
         owner: Option<Owner>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<Claim, Refusal> {
         let record = client.load(id, owner.as_ref()).await;
         let Some(record) = record.map_err(|error| unavailable(&error))? else {
-            return Ok(());
+            return Ok(Claim::Unknown);
         };
         if !record.belongs_to(principal) {
             tracing::warn!("rejected a session id that belongs to another principal");
-            return Ok(());
+            return Ok(Claim::Unknown);
         }
         if !self.revisions.contains(&record.state().revision()) {
             tracing::debug!("a stored session has a revision that this server does not support");
-            return Ok(());
+            return Ok(Claim::Unknown);
         }
         let claiming = client.claim_lock(&id).await;
         let _claiming = claiming.map_err(|error| unavailable(&error))?;
-        if let Some(session) = self.sessions.find(&id) {
-            // A concurrent request has claimed it.
-            session.touch();
-            return Ok(());
+        if self.sessions.find(&id).is_some() {
+            return Ok(Claim::Concurrent);
         }
         let reservation = self.reserve_session(owner.clone())?;
         let claimed = client
@@ -152,7 +170,7 @@ impl EndpointState {
             .map_err(|error| unavailable(&error))?;
         let Some((lease, record)) = claimed.filter(|(_, record)| record.belongs_to(principal))
         else {
-            return Ok(());
+            return Ok(Claim::Unknown);
         };
         let inbound = ServerSession::restore(
             Arc::clone(&self.service),
@@ -182,12 +200,13 @@ impl EndpointState {
                 .saved
                 .store(changes, std::sync::atomic::Ordering::Release);
         }
+        let guard = session.activity_guard();
         reservation.commit();
         self.sessions.insert(id, session);
         self.sessions
             .ensure_sweeper(&self.options, self.session_store.as_ref());
         tracing::debug!(fence = lease.fence, "continued a stored session");
-        Ok(())
+        Ok(Claim::Claimed(guard))
     }
 
     /// Returns what is left of a session under earlier leases of this endpoint.

@@ -202,6 +202,12 @@ fn as_millis(span: Duration) -> u64 {
 /// Keeps a session from expiring.
 pub(crate) struct ActivityGuard(Arc<HttpSession>);
 
+impl ActivityGuard {
+    pub(crate) fn session(&self) -> &Arc<HttpSession> {
+        &self.0
+    }
+}
+
 impl Drop for ActivityGuard {
     fn drop(&mut self) {
         self.0.touch();
