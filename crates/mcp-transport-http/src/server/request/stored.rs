@@ -83,7 +83,7 @@ impl PendingSave {
 const CLAIM_ATTEMPTS: usize = 3;
 
 /// The result of an attempt to claim a session.
-enum Claim {
+enum ClaimOutcome {
     Claimed(ActivityGuard),
     /// The session does not exist, or belongs to another principal.
     Unknown,
@@ -128,9 +128,9 @@ impl EndpointState {
             }
             let claim = self.claim_session(client, id, principal, owner.clone());
             match claim.await? {
-                Claim::Claimed(guard) => return Ok(Some(guard)),
-                Claim::Unknown => return Ok(None),
-                Claim::Concurrent => {}
+                ClaimOutcome::Claimed(guard) => return Ok(Some(guard)),
+                ClaimOutcome::Unknown => return Ok(None),
+                ClaimOutcome::Concurrent => {}
             }
         }
         Err(Refusal::busy(
@@ -145,23 +145,23 @@ impl EndpointState {
         id: SessionId,
         principal: Option<&Principal>,
         owner: Option<Owner>,
-    ) -> Result<Claim, Refusal> {
+    ) -> Result<ClaimOutcome, Refusal> {
         let record = client.load(id, owner.as_ref()).await;
         let Some(record) = record.map_err(|error| unavailable(&error))? else {
-            return Ok(Claim::Unknown);
+            return Ok(ClaimOutcome::Unknown);
         };
         if !record.belongs_to(principal) {
             tracing::warn!("rejected a session id that belongs to another principal");
-            return Ok(Claim::Unknown);
+            return Ok(ClaimOutcome::Unknown);
         }
         if !self.revisions.contains(&record.state().revision()) {
             tracing::debug!("a stored session has a revision that this server does not support");
-            return Ok(Claim::Unknown);
+            return Ok(ClaimOutcome::Unknown);
         }
         let claiming = client.claim_lock(&id).await;
         let _claiming = claiming.map_err(|error| unavailable(&error))?;
         if self.sessions.find(&id).is_some() {
-            return Ok(Claim::Concurrent);
+            return Ok(ClaimOutcome::Concurrent);
         }
         let reservation = self.reserve_session(owner.clone())?;
         let claimed = client
@@ -170,7 +170,7 @@ impl EndpointState {
             .map_err(|error| unavailable(&error))?;
         let Some((lease, record)) = claimed.filter(|(_, record)| record.belongs_to(principal))
         else {
-            return Ok(Claim::Unknown);
+            return Ok(ClaimOutcome::Unknown);
         };
         let inbound = ServerSession::restore(
             Arc::clone(&self.service),
@@ -206,7 +206,7 @@ impl EndpointState {
         self.sessions
             .ensure_sweeper(&self.options, self.session_store.as_ref());
         tracing::debug!(fence = lease.fence, "continued a stored session");
-        Ok(Claim::Claimed(guard))
+        Ok(ClaimOutcome::Claimed(guard))
     }
 
     /// Returns what is left of a session under earlier leases of this endpoint.

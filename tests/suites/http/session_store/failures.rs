@@ -1,0 +1,188 @@
+//! A store that fails, and limits.
+
+use mcp_protocol::BoxFuture;
+use mcp_protocol::task::Timestamp;
+use mcp_tests::http::Peer;
+use mcp_transport_http::{
+    EndpointId, MemorySessions, SessionId, SessionLease, SessionRecord, SessionStore,
+    SessionStoreError, SessionStoreErrorKind,
+};
+
+use super::{Gate, node, node_with, ping, with};
+use crate::prelude::*;
+
+/// What a [`Switchable`] store does.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Mode {
+    Works,
+    Fails,
+    Hangs,
+}
+
+/// A store that can be switched off.
+#[derive(Debug, Clone)]
+struct Switchable {
+    store: MemorySessions,
+    mode: Arc<Mutex<Mode>>,
+}
+
+impl Switchable {
+    fn new() -> Self {
+        Self {
+            store: MemorySessions::new(),
+            mode: Arc::new(Mutex::new(Mode::Works)),
+        }
+    }
+
+    fn set(&self, mode: Mode) {
+        *self.mode.lock().unwrap() = mode;
+    }
+
+    fn run<'a, T: Send + 'a>(
+        &self,
+        call: BoxFuture<'a, Result<T, SessionStoreError>>,
+    ) -> BoxFuture<'a, Result<T, SessionStoreError>> {
+        match *self.mode.lock().unwrap() {
+            Mode::Works => call,
+            Mode::Fails => Box::pin(async {
+                let kind = SessionStoreErrorKind::Unavailable;
+                Err(SessionStoreError::new(kind, "a secret address"))
+            }),
+            Mode::Hangs => Box::pin(std::future::pending()),
+        }
+    }
+}
+
+impl SessionStore for Switchable {
+    fn create(
+        &self,
+        lease: SessionLease,
+        record: SessionRecord,
+        expires: Timestamp,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<(), SessionStoreError>> {
+        self.run(self.store.create(lease, record, expires, now))
+    }
+
+    fn load(
+        &self,
+        id: SessionId,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<Option<SessionRecord>, SessionStoreError>> {
+        self.run(self.store.load(id, now))
+    }
+
+    fn claim(
+        &self,
+        id: SessionId,
+        owner: EndpointId,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<Option<(SessionLease, SessionRecord)>, SessionStoreError>> {
+        self.run(self.store.claim(id, owner, now))
+    }
+
+    fn renew(
+        &self,
+        lease: SessionLease,
+        expires: Timestamp,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<(), SessionStoreError>> {
+        self.run(self.store.renew(lease, expires, now))
+    }
+
+    fn update(
+        &self,
+        lease: SessionLease,
+        record: SessionRecord,
+        expires: Timestamp,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<(), SessionStoreError>> {
+        self.run(self.store.update(lease, record, expires, now))
+    }
+
+    fn remove(
+        &self,
+        lease: SessionLease,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<(), SessionStoreError>> {
+        self.run(self.store.remove(lease, now))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_is_down_gives_503_until_it_recovers() {
+    let (gate, store) = (Gate::new(), Switchable::new());
+    let (_, one) = node(&gate, store.clone());
+    let (_, two) = node(&gate, store.clone());
+    let peer = Peer::open(&one).await;
+    for mode in [Mode::Fails, Mode::Hangs] {
+        store.set(mode);
+        for peer in [peer.clone(), peer.at(&two)] {
+            let level = peer.call(1, "logging/setLevel", json!({"level": "error"}));
+            for reply in [level.await, peer.get(None).await, peer.delete().await] {
+                assert_eq!(reply.status, 503, "{mode:?}");
+                assert_eq!(reply.headers["retry-after"], "1");
+                assert!(!reply.text().await.contains("secret"));
+            }
+        }
+        let mut new = Peer::new(&one);
+        let reply = new.initialize("2025-11-25", json!({})).await;
+        assert_eq!(reply.status, 503);
+        assert_eq!(reply.json().await["id"], 0);
+        assert_eq!(new.session(), None);
+        assert_eq!((one.sessions(), two.sessions()), (1, 0));
+    }
+    store.set(Mode::Works);
+    assert_eq!(ping(&peer).await, 200);
+    assert_eq!(ping(&peer.at(&two)).await, 200);
+    assert_eq!(peer.delete().await.status, 204);
+    assert!(store.store.is_empty());
+}
+
+#[tokio::test]
+async fn the_store_and_its_calls_have_limits() {
+    let gate = Gate::new();
+    let store = MemorySessions::new().with_max_sessions(1);
+    let (_, one) = node(&gate, store.clone());
+    let peer = Peer::open(&one).await;
+    assert_eq!(Peer::begin(&one).await.status, 503);
+    assert_eq!(one.sessions(), 1, "the session that was not stored is gone");
+    assert_eq!(peer.delete().await.status, 204);
+    assert_eq!(Peer::begin(&one).await.status, 200);
+
+    let store = Switchable::new();
+    let options = ServerOptions::new()
+        .with_session_store(store.clone())
+        .with_max_session_store_calls(1);
+    let (_, one) = node_with(&gate, options);
+    let peer = Peer::open(&one).await;
+    store.set(Mode::Hangs);
+    let waiting = peer.clone();
+    let waiting = tokio::spawn(async move { ping(&waiting).await });
+    tokio::task::yield_now().await;
+    assert_eq!(ping(&peer).await, 503);
+    waiting.abort();
+    assert!(waiting.await.unwrap_err().is_cancelled());
+    store.set(Mode::Works);
+    assert_eq!(ping(&peer).await, 200);
+}
+
+#[tokio::test]
+async fn a_full_endpoint_does_not_claim_a_session() {
+    let (gate, store) = (Gate::new(), MemorySessions::new());
+    let (_, one) = node(&gate, store.clone());
+    let options = ServerOptions::new()
+        .with_max_sessions_per_principal(1)
+        .with_session_store(store);
+    let two = with(&gate, options);
+    let mut peers = Vec::new();
+    for _ in 0..2 {
+        let mut peer = Peer::new(&one);
+        peer.principal = Some(Principal::new("alice"));
+        peer.handshake("2025-11-25", json!({})).await;
+        peers.push(peer);
+    }
+    assert_eq!(ping(&peers[0].at(&two)).await, 200);
+    assert_eq!(ping(&peers[1].at(&two)).await, 503);
+    assert_eq!(ping(&peers[1]).await, 200);
+}
