@@ -36,7 +36,7 @@ pub enum HostError {
         /// The name of the tool.
         tool: String,
         /// Why the connection ended.
-        source: mcp_client::Error,
+        source: Box<mcp_client::Error>,
     },
     /// The call was not allowed. Nothing was sent.
     #[non_exhaustive]
@@ -56,7 +56,7 @@ pub enum HostError {
         /// The name of the tool.
         tool: String,
         /// The reason.
-        source: mcp_client::Error,
+        source: Box<mcp_client::Error>,
     },
 }
 
@@ -105,7 +105,7 @@ impl fmt::Display for HostError {
 impl std::error::Error for HostError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::MayHaveRun { source, .. } | Self::Call { source, .. } => Some(source),
+            Self::MayHaveRun { source, .. } | Self::Call { source, .. } => Some(&**source),
             _ => None,
         }
     }

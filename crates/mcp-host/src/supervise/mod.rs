@@ -213,7 +213,7 @@ impl SupervisedClient {
             }
             let source = match called {
                 Ok(result) => return Ok(result),
-                Err(source) => source,
+                Err(source) => Box::new(source),
             };
             let (server, tool_name) = (self.name().to_owned(), name.to_owned());
             if !source.is_closed() {

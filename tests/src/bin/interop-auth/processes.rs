@@ -98,6 +98,7 @@ async fn ended(mut host: Child) -> Result<usize, Fault> {
 }
 
 /// A host of the protected server: waits for a line, calls a tool, and prints the number of refreshes and the result.
+#[expect(clippy::print_stdout, reason = "the other process reads it")]
 pub(crate) async fn host(url: &str, tokens: &str, ahead: &str) -> Result<(), Fault> {
     let refreshes = Arc::<AtomicUsize>::default();
     let counted = Arc::clone(&refreshes);

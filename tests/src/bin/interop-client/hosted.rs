@@ -101,7 +101,7 @@ async fn started(host: &Host) -> Outcome {
 async fn listed(host: &Host) -> Outcome {
     let mut names: Vec<String> = host.tools().into_iter().map(|tool| tool.name).collect();
     let count = names.len();
-    ensure(count > 0 && count % 2 == 0, || format!("{count} tools"))?;
+    ensure(count > 0 && count.is_multiple_of(2), || format!("{count} tools"))?;
     for name in &names {
         let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
         let is_valid = name.len() <= 64 && name.chars().all(is_allowed);
@@ -114,6 +114,7 @@ async fn listed(host: &Host) -> Outcome {
 }
 
 /// Prints the tools of a program in the format of a model API, and the messages with the results of some calls.
+#[expect(clippy::print_stdout, reason = "the script reads it")]
 pub(crate) async fn print_format(name: &str, program: &[&str]) -> Result<(), Fault> {
     let format = match name {
         "openai-chat" => Format::OpenAiChat,
