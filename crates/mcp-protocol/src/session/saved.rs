@@ -41,3 +41,106 @@ impl SessionState {
         self.is_open
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use mcp_jsonrpc::Request;
+    use mcp_types::{Implementation, ServerCapabilities};
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::{Budget, Reply, RequestContext, ServerFacts, ServerSession, Service};
+
+    /// A server with log levels and subscriptions, and 10 bytes for the URIs of all sessions.
+    struct Server(Budget);
+
+    impl Service for Server {
+        fn facts(&self) -> ServerFacts {
+            let capabilities = json!({"logging": {}, "resources": {"subscribe": true}});
+            let capabilities: ServerCapabilities = serde_json::from_value(capabilities).unwrap();
+            let mut facts = ServerFacts::new(Implementation::new("server", "1"), capabilities);
+            facts
+                .revisions
+                .retain(|revision| *revision != Revision::ASSUMED);
+            facts
+        }
+
+        fn request(&self, _: &Request<'_>, _: RequestContext) -> Reply {
+            Reply::error(mcp_jsonrpc::ErrorObject::internal("not called"))
+        }
+
+        fn subscription_budget(&self) -> Budget {
+            self.0.clone()
+        }
+    }
+
+    fn state(members: &Value) -> SessionState {
+        let mut state = json!({"revision": "2025-11-25", "is_open": true});
+        for (name, value) in members.as_object().unwrap() {
+            state[name] = value.clone();
+        }
+        serde_json::from_value(state).unwrap()
+    }
+
+    fn server() -> (Budget, Arc<dyn Service>) {
+        let budget = Budget::new("subscriptions", 10);
+        (budget.clone(), Arc::new(Server(budget)))
+    }
+
+    #[test]
+    fn a_restored_session_has_the_same_state() {
+        let (budget, server) = server();
+        let client = json!({
+            "info": {"name": "c", "version": "1"}, "capabilities": {"elicitation": {}},
+        });
+        for saved in [
+            state(
+                &json!({"client": client, "log_level": "error", "subscriptions": ["a:1", "b:2"]}),
+            ),
+            state(&json!({"is_open": false})),
+        ] {
+            let restored = ServerSession::restore(Arc::clone(&server), &saved, None).unwrap();
+            assert!(!restored.session().is_open(), "it is not connected yet");
+            restored.reopen(&saved);
+            assert_eq!(restored.session().state(), Some(saved.clone()));
+            assert_eq!(restored.session().is_open(), saved.is_open());
+        }
+        assert_eq!(budget.used(), 0, "the sessions are gone");
+    }
+
+    #[test]
+    fn each_change_is_counted() {
+        let (budget, server) = server();
+        let saved = state(&json!({"subscriptions": ["a:1"]}));
+        let restored = ServerSession::restore(server, &saved, None).unwrap();
+        let session = restored.session();
+        let mut changes = session.changes();
+        let mut is_changed = || std::mem::replace(&mut changes, session.changes()) != changes;
+        session.subscribe("a:1", &budget).unwrap();
+        assert!(!is_changed(), "it is subscribed already");
+        session.unsubscribe("b:2");
+        assert!(!is_changed(), "it is not subscribed");
+        session.subscribe("b:2", &budget).unwrap();
+        assert!(is_changed());
+        session.unsubscribe("a:1");
+        assert!(is_changed());
+        session.set_log_level(LoggingLevel::Alert);
+        assert!(is_changed());
+        restored.reopen(&saved);
+        assert!(is_changed());
+        let expected = json!({"log_level": "alert", "subscriptions": ["b:2"]});
+        assert_eq!(session.state(), Some(state(&expected)));
+    }
+
+    #[test]
+    fn a_session_beyond_the_limits_of_the_server_is_not_restored() {
+        let (budget, server) = server();
+        let revision = state(&json!({"revision": Revision::ASSUMED.as_str()}));
+        let error = ServerSession::restore(Arc::clone(&server), &revision, None).unwrap_err();
+        assert!(error.message.contains("2025-03-26"), "{error}");
+        let long = state(&json!({"subscriptions": ["a:1", "a:longer"]}));
+        let error = ServerSession::restore(server, &long, None).unwrap_err();
+        assert!(error.message.contains("subscriptions"), "{error}");
+        assert_eq!(budget.used(), 0);
+    }
+}

@@ -29,8 +29,8 @@ impl SessionId {
         Self(bytes)
     }
 
-    /// Returns the bytes of the id, for an [`EventStore`](crate::EventStore) outside this process.
-    /// They are as secret as the id.
+    /// Returns the bytes of the id, for an [`EventStore`](crate::EventStore) or a
+    /// [`SessionStore`](crate::SessionStore) outside this process. They are as secret as the id.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }

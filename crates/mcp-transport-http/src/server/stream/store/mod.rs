@@ -22,7 +22,8 @@ pub use memory::MemoryEventStore;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct StreamKey {
-    /// The session.
+    /// The session. A session that was continued from a session store has another id here under each
+    /// lease.
     pub session: SessionId,
     /// The number of the stream within the session. A session never uses a number twice.
     pub stream: u32,
