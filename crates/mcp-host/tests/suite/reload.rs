@@ -15,7 +15,7 @@ fn silent(seconds: u32) -> Value {
     json!({ "command": "/bin/sleep", "args": [seconds.to_string()] })
 }
 
-fn write(path: &Path, servers: Value) {
+fn write(path: &Path, servers: &Value) {
     std::fs::write(path, json!({ "mcpServers": servers }).to_string()).unwrap();
 }
 
@@ -66,7 +66,7 @@ async fn only_the_servers_that_differ_are_started_and_closed() {
 async fn files_are_read_again_when_they_change() {
     let folder = Folder::new("reload");
     let path = folder.0.join("mcp.json");
-    write(&path, json!({ "a": silent(1) }));
+    write(&path, &json!({ "a": silent(1) }));
     let seen = Arc::<Mutex<Vec<String>>>::default();
     let reloads = Arc::clone(&seen);
     let killable = Killable::default();
@@ -92,7 +92,7 @@ async fn files_are_read_again_when_they_change() {
     };
     assert!(reloaded().await.is_empty());
 
-    write(&path, json!({ "a": silent(1), "other": silent(10) }));
+    write(&path, &json!({ "a": silent(1), "other": silent(10) }));
     assert_eq!(reloaded().await, [r#"+["other"] -[] ~[]"#]);
     assert_eq!(names(&host), ["a", "inline", "other", "own"]);
 
@@ -105,7 +105,7 @@ async fn files_are_read_again_when_they_change() {
     );
     assert_eq!(names(&host), ["a", "inline", "other", "own"]);
 
-    write(&path, json!({ "other": silent(20) }));
+    write(&path, &json!({ "other": silent(20) }));
     assert_eq!(reloaded().await, [r#"+[] -["a"] ~["other"]"#]);
     std::fs::remove_file(&path).unwrap();
     assert_eq!(reloaded().await, [r#"+[] -["other"] ~[]"#]);

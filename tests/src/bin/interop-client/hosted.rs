@@ -101,7 +101,9 @@ async fn started(host: &Host) -> Outcome {
 async fn listed(host: &Host) -> Outcome {
     let mut names: Vec<String> = host.tools().into_iter().map(|tool| tool.name).collect();
     let count = names.len();
-    ensure(count > 0 && count.is_multiple_of(2), || format!("{count} tools"))?;
+    ensure(count > 0 && count.is_multiple_of(2), || {
+        format!("{count} tools")
+    })?;
     for name in &names {
         let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
         let is_valid = name.len() <= 64 && name.chars().all(is_allowed);
