@@ -9,7 +9,7 @@ use mcp_types::{LoggingLevel, method};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use crate::sync::lock;
+use crate::sync::{Debounce, lock};
 use crate::text::{ObjectText, RawResult, member};
 
 /// Maximum number of notifications that are kept for a call whose client is not connected.
@@ -197,6 +197,7 @@ pub(crate) struct Routes {
     /// The session whose requests alone use this connection.
     owner: Option<Weak<Session>>,
     calls: Mutex<Calls>,
+    debounce: Arc<Debounce>,
 }
 
 #[derive(Default)]
@@ -211,6 +212,7 @@ impl Routes {
         Arc::new(Self {
             owner: owner.map(Arc::downgrade),
             calls: Mutex::default(),
+            debounce: Arc::default(),
         })
     }
 
@@ -277,9 +279,17 @@ impl Routes {
             method::NOTIFICATIONS_TOOLS_LIST_CHANGED
             | method::NOTIFICATIONS_PROMPTS_LIST_CHANGED
             | method::NOTIFICATIONS_RESOURCES_LIST_CHANGED => {
-                if let Some(session) = self.session().filter(|session| session.announces(name)) {
-                    session.notify(name, None, Delivery::Always);
-                }
+                let (Some(name), Some(owner)) = (gate::core_method(name), &self.owner) else {
+                    return;
+                };
+                let owner = Weak::clone(owner);
+                self.debounce.run(name, move || {
+                    let session = owner.upgrade();
+                    if let Some(session) = session.filter(|session| session.announces(name)) {
+                        session.notify(name, None, Delivery::Always);
+                    }
+                    std::future::ready(())
+                });
             }
             _ => {
                 if let Some(session) = self.session() {

@@ -75,6 +75,12 @@ impl Changes {
         sessions.all.push(Arc::downgrade(session));
     }
 
+    /// Returns the sessions that have not ended.
+    pub(crate) fn sessions(&self) -> Vec<Arc<Session>> {
+        let sessions = lock(&self.sessions);
+        sessions.all.iter().filter_map(Weak::upgrade).collect()
+    }
+
     /// Adds a subscription, until the returned guard is dropped.
     ///
     /// # Errors
@@ -104,11 +110,7 @@ impl Changes {
         let Some(name) = notification(list) else {
             return;
         };
-        let sessions: Vec<_> = {
-            let sessions = lock(&self.sessions);
-            sessions.all.iter().filter_map(Weak::upgrade).collect()
-        };
-        for session in sessions {
+        for session in self.sessions() {
             if session.announces(name) {
                 session.notify(name, None, Delivery::Always);
             }

@@ -29,9 +29,11 @@
 //! credentials of a client never reach the server: connections have those of the [`Connector`](mcp_host::Connector).
 
 mod caller;
+mod catalog;
 mod changes;
 mod connection;
 mod core;
+mod gateway;
 mod parked;
 mod pool;
 mod proxy;
@@ -41,5 +43,7 @@ mod sync;
 mod text;
 mod upstream;
 
+pub use catalog::Transform;
+pub use gateway::{Gateway, GatewayBuilder, Mount, MountStatus};
 pub use proxy::Proxy;
 pub use upstream::{ParkingLimits, Sharing, Upstream};

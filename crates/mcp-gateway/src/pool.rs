@@ -1,12 +1,13 @@
 //! Connections to a session-based server: one for each session of a client, and others for the requests of
 //! stateless clients.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::mem;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_protocol::Principal;
+use mcp_types::LoggingLevel;
 use tokio::time::{Instant, sleep};
 
 use crate::connection::UpstreamConnection;
@@ -30,6 +31,39 @@ impl SessionConnection {
         if let Ok(mut connection) = self.0.try_lock() {
             *connection = None;
         }
+    }
+}
+
+/// The connections of one session, by the number of the proxy.
+#[derive(Default)]
+pub(crate) struct SessionConnections(Mutex<BTreeMap<u64, Arc<SessionConnection>>>);
+
+impl SessionConnections {
+    /// Returns the connection to the server of this proxy.
+    pub(crate) fn of(&self, proxy: u64) -> Arc<SessionConnection> {
+        Arc::clone(lock(&self.0).entry(proxy).or_default())
+    }
+
+    /// Removes the connection, which closes it when its calls have ended.
+    pub(crate) fn close(&self, proxy: u64) {
+        let removed = lock(&self.0).remove(&proxy);
+        if let Some(connection) = removed {
+            connection.close();
+        }
+    }
+}
+
+/// The log level that the client of a session has set at a gateway with several servers.
+#[derive(Default)]
+pub(crate) struct ChosenLevel(Mutex<Option<LoggingLevel>>);
+
+impl ChosenLevel {
+    pub(crate) fn get(&self) -> Option<LoggingLevel> {
+        *lock(&self.0)
+    }
+
+    pub(crate) fn set(&self, level: LoggingLevel) {
+        *lock(&self.0) = Some(level);
     }
 }
 

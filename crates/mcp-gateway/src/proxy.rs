@@ -13,14 +13,13 @@ use mcp_types::{SetLevelRequestParams, SubscribeRequestParams, method, v2026_07_
 use serde::de::DeserializeOwned;
 
 use crate::core::{self, Core};
-use crate::pool::SessionConnection;
 use crate::text::member;
 use crate::upstream::Upstream;
 
 /// A server behind the gateway. It is served like a server of this process, in all revisions, whatever
 /// the revision of the server is. Cloning returns another handle.
 #[derive(Clone)]
-pub struct Proxy(Arc<Core>);
+pub struct Proxy(pub(crate) Arc<Core>);
 
 impl Proxy {
     /// Connects to the server. Its name, capabilities and instructions are those of the proxy.
@@ -28,7 +27,8 @@ impl Proxy {
     /// # Errors
     /// The server cannot be started or reached, or no revision is supported by both sides.
     pub async fn connect(upstream: Upstream) -> Result<Self, Error> {
-        Core::connect(upstream).await.map(Self)
+        let (upstream, changes) = (Arc::new(upstream), Arc::default());
+        Core::connect(upstream, changes, None).await.map(Self)
     }
 
     /// Returns the settings.
@@ -72,30 +72,11 @@ impl Service for Proxy {
     }
 
     fn request(&self, request: &Request<'_>, context: RequestContext) -> Reply {
-        let core = &self.0;
         let name = match gate::core_method(&request.method) {
             Some(name) => MethodName::Borrowed(name),
             None => MethodName::Owned((*request.method).to_owned()),
         };
-        let params = request.params;
-        let served = match &*name {
-            method::SUBSCRIPTIONS_LISTEN => self.start_listening(params, context),
-            method::LOGGING_SET_LEVEL
-            | method::RESOURCES_SUBSCRIBE
-            | method::RESOURCES_UNSUBSCRIBE
-                if core.shared.known().revision.is_stateless() =>
-            {
-                self.set_in_session(&name, params, &context)
-            }
-            _ => {
-                let params = params.map(RawJson::copy);
-                let core = Arc::clone(core);
-                Ok(Reply::Pending(Box::pin(
-                    core.forward(name, params, context),
-                )))
-            }
-        };
-        served.unwrap_or_else(Reply::error)
+        self.serve(name, request.params, context)
     }
 
     /// Methods that the protocol does not have are passed on; the server knows which ones it has.
@@ -107,8 +88,7 @@ impl Service for Proxy {
         if session.revision().is_stateless() {
             return;
         }
-        let own = session.value(SessionConnection::default);
-        if let Some(connection) = own.current() {
+        if let Some(connection) = self.0.connection_of(session).current() {
             connection.notify(&notification.method, notification.params);
         }
     }
@@ -128,7 +108,37 @@ impl Service for Proxy {
     }
 
     fn closed(&self, session: &Arc<Session>) {
-        session.value(SessionConnection::default).close();
+        self.0.close_session(session);
+    }
+}
+
+impl Proxy {
+    /// Serves a request with these params.
+    pub(crate) fn serve(
+        &self,
+        name: impl Into<MethodName>,
+        params: Option<&str>,
+        context: RequestContext,
+    ) -> Reply {
+        let (core, name) = (&self.0, name.into());
+        let served = match &*name {
+            method::SUBSCRIPTIONS_LISTEN => self.start_listening(params, context),
+            method::LOGGING_SET_LEVEL
+            | method::RESOURCES_SUBSCRIBE
+            | method::RESOURCES_UNSUBSCRIBE
+                if core.shared.known().revision.is_stateless() =>
+            {
+                self.set_in_session(&name, params, &context)
+            }
+            _ => {
+                let params = params.map(RawJson::copy);
+                let core = Arc::clone(core);
+                Ok(Reply::Pending(Box::pin(
+                    core.forward(name, params, context),
+                )))
+            }
+        };
+        served.unwrap_or_else(Reply::error)
     }
 }
 
@@ -142,7 +152,9 @@ impl Proxy {
         let filter = params.and_then(|params| member(params, "notifications"));
         let filter: v2026_07_28::SubscriptionFilter = typed(filter)?;
         let core = Arc::clone(&self.0);
-        Ok(Reply::Pending(Box::pin(core.listen(filter, context))))
+        Ok(Reply::Pending(Box::pin(core::listen(
+            core, filter, context,
+        ))))
     }
 
     /// Handles the requests of a session-based client that a stateless server does not have.

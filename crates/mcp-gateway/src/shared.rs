@@ -1,7 +1,7 @@
 //! The connection that requests of several clients share, and what is known about the server.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use mcp_client::{Client, Revision};
@@ -10,6 +10,7 @@ use mcp_protocol::http_headers::HeaderParams;
 use mcp_types::v2026_07_28::TASKS_EXTENSION;
 use tokio::time::Instant;
 
+use crate::catalog::Catalog;
 use crate::connection::UpstreamConnection;
 use crate::sync::lock;
 
@@ -21,6 +22,8 @@ pub(crate) struct SharedConnection {
     known: Mutex<Arc<KnownServer>>,
     /// Number of changes of what is known.
     edition: AtomicU64,
+    /// Whether the last attempt to connect failed.
+    pub(crate) is_failing: AtomicBool,
 }
 
 /// The failed attempts to connect.
@@ -39,7 +42,7 @@ pub(crate) struct KnownServer {
 }
 
 impl KnownServer {
-    pub(crate) async fn of(client: &Client) -> Self {
+    pub(crate) async fn of(client: &Client, catalog: Option<&Catalog>) -> Self {
         let mut capabilities = client.capabilities().clone();
         // Tasks belong to one connection, so they are not passed on.
         capabilities.tasks = None;
@@ -48,23 +51,33 @@ impl KnownServer {
         }
         let mut facts = ServerFacts::new(client.server_info().clone(), capabilities);
         facts.instructions = client.instructions().map(str::to_owned);
+        if let Some(catalog) = catalog {
+            catalog.learn_prompts(client).await;
+            catalog.learn_resources(client).await;
+        }
         Self {
             facts,
             revision: client.revision(),
-            header_params: header_params(client).await,
+            header_params: header_params(client, catalog).await,
         }
     }
 }
 
 /// Lists the parameters that HTTP headers repeat. Only the stateless revision has them, but tools of session-based
 /// servers can be annotated too.
-pub(crate) async fn header_params(client: &Client) -> HashMap<String, Arc<HeaderParams>> {
+pub(crate) async fn header_params(
+    client: &Client,
+    catalog: Option<&Catalog>,
+) -> HashMap<String, Arc<HeaderParams>> {
     let mut all = HashMap::new();
     if client.capabilities().tools.is_none() {
         return all;
     }
     match client.list_tools().await {
         Ok(tools) => {
+            if let Some(catalog) = catalog {
+                catalog.learn_tools(&tools);
+            }
             for tool in tools {
                 if let Ok(params) = HeaderParams::of(&tool.input_schema)
                     && !params.is_empty()
@@ -80,13 +93,17 @@ pub(crate) async fn header_params(client: &Client) -> HashMap<String, Arc<Header
 
 impl SharedConnection {
     /// Wraps the first connection.
-    pub(crate) async fn new(connection: Arc<UpstreamConnection>) -> Self {
-        let known = KnownServer::of(&connection.client).await;
+    pub(crate) async fn new(
+        connection: Arc<UpstreamConnection>,
+        catalog: Option<&Catalog>,
+    ) -> Self {
+        let known = KnownServer::of(&connection.client, catalog).await;
         Self {
             current: Mutex::new(Some(connection)),
             connecting: tokio::sync::Mutex::default(),
             known: Mutex::new(Arc::new(known)),
             edition: AtomicU64::new(0),
+            is_failing: AtomicBool::new(false),
         }
     }
 

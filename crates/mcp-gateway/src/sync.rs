@@ -1,8 +1,83 @@
-//! Locks.
+//! Locks, and work that is repeated at most every 50 ms.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::sleep;
 
 /// Locks a mutex. The data is valid after a panic of another thread, because no change is left half done.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The wait before the work, for further requests of the same work.
+const DELAY: Duration = Duration::from_millis(50);
+
+/// Combines requests of the same work that follow each other. At most one task runs for each key.
+#[derive(Default)]
+pub(crate) struct Debounce(Mutex<BTreeMap<&'static str, State>>);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Waiting,
+    Running,
+    /// It was requested while it ran.
+    RunningAndRequested,
+}
+
+impl Debounce {
+    /// Does the work after a short wait; once, if it is requested several times until then.
+    pub(crate) fn run<F, W>(self: &Arc<Self>, key: &'static str, work: F)
+    where
+        F: Fn() -> W + Send + 'static,
+        W: Future<Output = ()> + Send,
+    {
+        match lock(&self.0).entry(key) {
+            std::collections::btree_map::Entry::Occupied(mut state) => {
+                if *state.get() == State::Running {
+                    state.insert(State::RunningAndRequested);
+                }
+                return;
+            }
+            std::collections::btree_map::Entry::Vacant(state) => state.insert(State::Waiting),
+        };
+        let debounce = Arc::clone(self);
+        tokio::spawn(async move {
+            loop {
+                sleep(DELAY).await;
+                lock(&debounce.0).insert(key, State::Running);
+                work().await;
+                let mut states = lock(&debounce.0);
+                if states.get(key) == Some(&State::Running) {
+                    states.remove(key);
+                    return;
+                }
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::mpsc;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_flood_is_one_task() {
+        let (sender, mut done) = mpsc::channel(64);
+        let debounce = Arc::new(Debounce::default());
+        for _ in 0..1_000 {
+            let sender = sender.clone();
+            debounce.run("list", move || {
+                let sender = sender.clone();
+                async move { sender.send(()).await.unwrap() }
+            });
+        }
+        done.recv().await.unwrap();
+        sleep(DELAY * 4).await;
+        assert!(done.try_recv().is_err());
+        assert!(lock(&debounce.0).is_empty());
+    }
 }

@@ -1,13 +1,21 @@
 //! Changes of JSON text that keep unknown members and the text of numbers.
 
-use mcp_jsonrpc::{RawJson, members, write_string};
+use std::borrow::Cow;
+
+use mcp_jsonrpc::{RawJson, decode, members, write_string};
 use mcp_protocol::WriteJson;
+use serde_json::value::RawValue;
 
 /// Returns the JSON text of a member of an object; `None` if it is missing or `null`.
 pub(crate) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
     let mut all = members(object).map_while(Result::ok);
-    let found = all.find_map(|(key, value)| (key == name).then_some(value));
+    let found = all.find_map(|(key, value)| (unescaped(key) == name).then_some(value));
     found.filter(|value| *value != "null")
+}
+
+/// Returns the elements of an array member as JSON text; `None` if it is not an array.
+pub(crate) fn elements<'a>(object: &'a str, name: &str) -> Option<Vec<&'a RawValue>> {
+    serde_json::from_str(member(object, name)?).ok()
 }
 
 /// Writes an object member by member.
@@ -38,7 +46,7 @@ impl ObjectText {
     /// Adds the members of another object, except those with these names.
     pub(crate) fn copy_all(&mut self, object: &str, except: &[&str]) {
         for (key, value) in members(object).map_while(Result::ok) {
-            if !except.contains(&key) {
+            if !except.contains(&&*unescaped(key)) {
                 self.copy(key, value);
             }
         }
@@ -75,7 +83,15 @@ pub(crate) fn without(object: &RawJson, names: &[&str]) -> RawJson {
 
 fn has(object: &str, name: &str) -> bool {
     let mut all = members(object).map_while(Result::ok);
-    all.any(|(key, _)| key == name)
+    all.any(|(key, _)| unescaped(key) == name)
+}
+
+/// Decodes a key, which is JSON text without quotes. A member must not pass a check because its key has an escape.
+pub(crate) fn unescaped(key: &str) -> Cow<'_, str> {
+    match key.contains('\\') {
+        false => Cow::Borrowed(key),
+        true => decode(&format!("\"{key}\"")).map_or(Cow::Borrowed(key), Cow::Owned),
+    }
 }
 
 /// A result as JSON text.
@@ -101,5 +117,10 @@ mod tests {
         );
         assert_eq!(member(&object, "c"), Some(r#"{"d":null}"#));
         assert_eq!(member(r#"{"c":null}"#, "c"), None);
+        assert_eq!(
+            without(&object, &["e"]).find("1e2"),
+            None,
+            "keys are compared decoded"
+        );
     }
 }

@@ -4,6 +4,7 @@ mod attacks;
 mod combinations;
 mod failures;
 mod notifications;
+mod several;
 
 use mcp_gateway::{Proxy, Sharing, Upstream};
 use mcp_host::StderrLog;

@@ -30,7 +30,7 @@ const MAX_INPUT_REQUESTS: usize = 32;
 const STATE_WAIT: Duration = Duration::from_millis(100);
 
 /// The members of `_meta` that describe a stateless request.
-const REQUEST_META: [&str; 4] = [
+pub(super) const REQUEST_META: [&str; 4] = [
     PROTOCOL_VERSION_KEY,
     CLIENT_INFO_KEY,
     CLIENT_CAPABILITIES_KEY,
@@ -39,17 +39,17 @@ const REQUEST_META: [&str; 4] = [
 
 /// The changes of the params of a request.
 #[derive(Default)]
-struct ParamsChange<'a> {
+pub(super) struct ParamsChange<'a> {
     /// The progress token for the server.
-    token: Option<i64>,
-    without_meta: &'a [&'a str],
-    meta: Vec<(&'static str, String)>,
-    without: &'a [&'a str],
-    with: &'a [(&'static str, String)],
+    pub(super) token: Option<i64>,
+    pub(super) without_meta: &'a [&'a str],
+    pub(super) meta: Vec<(&'static str, String)>,
+    pub(super) without: &'a [&'a str],
+    pub(super) with: &'a [(&'static str, String)],
 }
 
 impl ParamsChange<'_> {
-    fn apply(&self, params: Option<&str>) -> Option<String> {
+    pub(super) fn apply(&self, params: Option<&str>) -> Option<String> {
         let is_unchanged = self.token.is_none()
             && self.meta.is_empty()
             && self.with.is_empty()
@@ -252,7 +252,7 @@ impl Core {
     }
 
     /// Sends a request, once more if the header parameters of its tool have changed.
-    async fn send(
+    pub(super) async fn send(
         &self,
         connection: &Arc<UpstreamConnection>,
         method: &MethodName,
@@ -310,7 +310,10 @@ impl Core {
 }
 
 /// Returns the request metadata that tells a stateless server about the client of a session.
-fn request_meta(connection: &UpstreamConnection, session: &Session) -> Vec<(&'static str, String)> {
+pub(super) fn request_meta(
+    connection: &UpstreamConnection,
+    session: &Session,
+) -> Vec<(&'static str, String)> {
     let mut capabilities = session.client_capabilities().cloned().unwrap_or_default();
     capabilities.tasks = None;
     if let Some(extensions) = &mut capabilities.extensions {

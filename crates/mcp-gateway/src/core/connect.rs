@@ -1,5 +1,6 @@
 //! Opening, watching and closing the shared connection.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::Core;
 use crate::caller::Routes;
+use crate::changes::notification;
 use crate::connection::{OnChange, UpstreamConnection, unavailable};
 use crate::shared::{Failures, KnownServer, header_params};
 
@@ -65,7 +67,10 @@ impl Core {
                     // A server that ends at once is not started again without a wait.
                     not_before: Some(Instant::now() + FIRST_WAIT),
                 };
-                self.shared.learn(KnownServer::of(&connection.client).await);
+                self.shared.is_failing.store(false, Ordering::Release);
+                let catalog = self.catalog.as_deref();
+                self.shared
+                    .learn(KnownServer::of(&connection.client, catalog).await);
                 self.shared.set(&connection);
                 self.watch_shared(&connection);
                 Ok(connection)
@@ -73,6 +78,7 @@ impl Core {
             Err(error) => {
                 let wait = FIRST_WAIT.saturating_mul(1 << failures.in_row.min(16));
                 failures.in_row += 1;
+                self.shared.is_failing.store(true, Ordering::Release);
                 failures.not_before = Some(Instant::now() + wait.min(MAX_WAIT));
                 Err(unavailable(
                     server,
@@ -88,9 +94,20 @@ impl Core {
         (self.upstream.newest, Negotiation::Prior(known))
     }
 
+    /// Opens the shared connection, and tries again in the background as long as clients wait for changes.
+    pub(crate) async fn keep_shared(self: &Arc<Self>) {
+        if self.shared().await.is_err() {
+            self.reconnect_after(std::future::ready(()));
+        }
+    }
+
     /// Opens the connection again when it has ended, as long as clients wait for changes.
     pub(crate) fn watch_shared(self: &Arc<Self>, connection: &Arc<UpstreamConnection>) {
-        let (core, ended) = (Arc::downgrade(self), connection.ended());
+        self.reconnect_after(connection.ended());
+    }
+
+    fn reconnect_after(self: &Arc<Self>, ended: impl Future<Output = ()> + Send + 'static) {
+        let core = Arc::downgrade(self);
         tokio::spawn(async move {
             ended.await;
             while let Some(core) = core.upgrade() {
@@ -119,29 +136,44 @@ impl Core {
         }
     }
 
-    /// Returns the callback for changed lists.
+    /// Returns the callback for changed lists. Changes that follow each other are reported once.
     pub(crate) fn on_change(core: Weak<Self>) -> OnChange {
         Box::new(move |list| {
-            let Some(core) = core.upgrade() else { return };
-            if list == ChangedList::Tools {
-                tokio::spawn(async move { core.refresh_tools().await });
-            } else {
-                core.changes.deliver_list(list);
-            }
+            let (Some(name), Some(known)) = (notification(list), core.upgrade()) else {
+                return;
+            };
+            let core = Weak::clone(&core);
+            known.debounce.run(name, move || {
+                let core = core.upgrade();
+                async move {
+                    if let Some(core) = core {
+                        core.refresh(list).await;
+                    }
+                }
+            });
         })
     }
 
-    /// Reads the header parameters of the tools again, and reports the change to clients after that.
-    async fn refresh_tools(&self) {
+    /// Reads a changed list again as far as the gateway needs it, and reports the change to clients after that.
+    async fn refresh(&self, list: ChangedList) {
         if let Some(connection) = self.shared.current() {
-            self.learn_tools(&connection).await;
+            match (list, self.catalog.as_deref()) {
+                (ChangedList::Tools, _) => self.learn_tools(&connection).await,
+                (ChangedList::Prompts, Some(catalog)) => {
+                    catalog.learn_prompts(&connection.client).await;
+                }
+                (ChangedList::Resources, Some(catalog)) => {
+                    catalog.learn_resources(&connection.client).await;
+                }
+                _ => {}
+            }
         }
-        self.changes.deliver_list(ChangedList::Tools);
+        self.changes.deliver_list(list);
     }
 
     /// Lists the tools again.
     pub(crate) async fn learn_tools(&self, connection: &UpstreamConnection) {
-        let header_params = header_params(&connection.client).await;
+        let header_params = header_params(&connection.client, self.catalog.as_deref()).await;
         let known = self.shared.known();
         self.shared.learn(KnownServer {
             facts: known.facts.clone(),

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::Core;
 use crate::caller::Routes;
 use crate::connection::{Identity, UpstreamConnection, unavailable};
-use crate::pool::{Key, Lease, SessionConnection};
+use crate::pool::{ChosenLevel, Key, Lease};
 use crate::upstream::Sharing;
 
 /// Returns the client of a session as an upstream server gets to know it. Tasks belong to one connection, so
@@ -46,7 +46,7 @@ impl Core {
         &self,
         session: &Arc<Session>,
     ) -> Result<Arc<UpstreamConnection>, ErrorObject> {
-        let own = session.value(SessionConnection::default);
+        let own = self.connection_of(session);
         let mut connection = own.0.lock().await;
         if let Some(open) = connection.as_ref().filter(|open| open.is_open()) {
             return Ok(Arc::clone(open));
@@ -57,6 +57,9 @@ impl Core {
         let opened = self
             .open(Some(identity_of(session)), newest, routes)
             .await?;
+        if let Some(level) = session.value(ChosenLevel::default).get() {
+            opened.set_level(level).await;
+        }
         *connection = Some(Arc::clone(&opened));
         Ok(opened)
     }

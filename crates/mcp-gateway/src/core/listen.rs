@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use mcp_client::ChangedList;
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{Delivery, Outcome, Payload, RequestContext, Session};
+use mcp_protocol::{BoxFuture, Delivery, Outcome, Payload, RequestContext, Session};
 use mcp_types::v2026_07_28::{
     SubscriptionFilter, SubscriptionsListenResult, SubscriptionsListenResultMeta,
 };
@@ -14,7 +14,7 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::Core;
-use crate::changes::{ChangeSubscription, notification};
+use crate::changes::{ChangeSubscription, Changes, notification};
 use crate::sync::lock;
 
 /// Maximum number of resources of one subscription or session.
@@ -22,67 +22,106 @@ const MAX_RESOURCES: usize = 64;
 /// Maximum size of the URI of a resource, in bytes.
 const MAX_URI_BYTES: usize = 8 << 10;
 
-impl Core {
-    /// Serves `subscriptions/listen`: accepts what the server supports, and completes when the gateway closes.
-    pub(crate) async fn listen(
-        self: Arc<Self>,
-        requested: SubscriptionFilter,
-        context: RequestContext,
-    ) -> Outcome {
-        let session = context.session();
-        let mut accepted = SubscriptionFilter::new();
-        let mut lists = HashSet::new();
-        let mut accept = |requested: Option<bool>, list: ChangedList| -> Option<bool> {
-            let name = notification(list)?;
-            (requested == Some(true) && session.announces(name) && lists.insert(name))
-                .then_some(true)
-        };
-        accepted.tools_list_changed = accept(requested.tools_list_changed, ChangedList::Tools);
-        accepted.prompts_list_changed =
-            accept(requested.prompts_list_changed, ChangedList::Prompts);
-        accepted.resources_list_changed =
-            accept(requested.resources_list_changed, ChangedList::Resources);
-        let subscription = Arc::new(ChangeSubscription {
-            id: context.exchange().id().clone(),
-            link: context.link(),
-            lists,
-        });
-        let open = self.changes.open(&subscription)?;
-        // Changes of lists arrive on the shared connection.
-        self.shared().await?;
-        let (mut watches, mut watched) = (JoinSet::new(), Vec::new());
-        let uris = requested.resource_subscriptions.unwrap_or_default();
-        check_uris(&uris)?;
-        for uri in uris {
-            let target = Arc::clone(&subscription);
-            let deliver = move |uri: &str| {
-                let mut params = JsonObject::new();
-                params.insert("uri".to_owned(), json!(uri));
-                target.notify(method::NOTIFICATIONS_RESOURCES_UPDATED, params);
-            };
-            match self.watch(uri.clone(), deliver).await {
-                Ok(watch) => {
-                    watches.spawn(watch);
-                    watched.push(uri);
-                }
-                Err(error) => tracing::debug!(%error, uri, "a resource cannot be watched"),
-            }
-        }
-        if !watched.is_empty() {
-            accepted.resource_subscriptions = Some(watched);
-        }
-        context.exchange().set_endless();
-        let mut params = JsonObject::new();
-        params.insert("notifications".to_owned(), json!(accepted));
-        subscription.notify(method::NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED, params);
-        let mut closing = self.closing.subscribe();
-        // The sender is part of the gateway, which this future keeps.
-        let _ = closing.wait_for(|is_closing| *is_closing).await;
-        drop(open);
-        let meta = SubscriptionsListenResultMeta::new(context.exchange().id().clone());
-        Ok(Payload::of(SubscriptionsListenResult::new(meta)))
+/// Where changes come from: one server, or those of a gateway.
+pub(crate) trait ChangeSource: Send + Sync {
+    /// Returns the clients that receive changes.
+    fn changes(&self) -> &Changes;
+
+    /// Connects, so that changes of lists arrive.
+    fn prepare(&self) -> impl Future<Output = Result<(), ErrorObject>> + Send;
+
+    /// Subscribes to a resource. The returned future calls `deliver` with each change.
+    fn watch(
+        &self,
+        uri: String,
+        deliver: impl Fn(&str) + Send + Sync + 'static,
+    ) -> impl Future<Output = Result<BoxFuture<'static, ()>, ErrorObject>> + Send;
+
+    /// Completes when the gateway closes.
+    fn closed(&self) -> impl Future<Output = ()> + Send;
+}
+
+impl ChangeSource for Arc<Core> {
+    fn changes(&self) -> &Changes {
+        &self.changes
     }
 
+    async fn prepare(&self) -> Result<(), ErrorObject> {
+        self.shared().await.map(drop)
+    }
+
+    async fn watch(
+        &self,
+        uri: String,
+        deliver: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Result<BoxFuture<'static, ()>, ErrorObject> {
+        Ok(Box::pin(Core::watch(self, uri, deliver).await?))
+    }
+
+    async fn closed(&self) {
+        let mut closing = self.closing.subscribe();
+        // The sender is part of the gateway, which the caller keeps.
+        let _ = closing.wait_for(|is_closing| *is_closing).await;
+    }
+}
+
+/// Serves `subscriptions/listen`: accepts what the source supports, and completes when the gateway closes.
+pub(crate) async fn listen(
+    source: impl ChangeSource,
+    requested: SubscriptionFilter,
+    context: RequestContext,
+) -> Outcome {
+    let session = context.session();
+    let mut accepted = SubscriptionFilter::new();
+    let mut lists = HashSet::new();
+    let mut accept = |requested: Option<bool>, list: ChangedList| -> Option<bool> {
+        let name = notification(list)?;
+        (requested == Some(true) && session.announces(name) && lists.insert(name)).then_some(true)
+    };
+    accepted.tools_list_changed = accept(requested.tools_list_changed, ChangedList::Tools);
+    accepted.prompts_list_changed = accept(requested.prompts_list_changed, ChangedList::Prompts);
+    accepted.resources_list_changed =
+        accept(requested.resources_list_changed, ChangedList::Resources);
+    let subscription = Arc::new(ChangeSubscription {
+        id: context.exchange().id().clone(),
+        link: context.link(),
+        lists,
+    });
+    let open = source.changes().open(&subscription)?;
+    // Changes of lists arrive on the shared connection.
+    source.prepare().await?;
+    let (mut watches, mut watched) = (JoinSet::new(), Vec::new());
+    let uris = requested.resource_subscriptions.unwrap_or_default();
+    check_uris(&uris)?;
+    for uri in uris {
+        let target = Arc::clone(&subscription);
+        let deliver = move |uri: &str| {
+            let mut params = JsonObject::new();
+            params.insert("uri".to_owned(), json!(uri));
+            target.notify(method::NOTIFICATIONS_RESOURCES_UPDATED, params);
+        };
+        match source.watch(uri.clone(), deliver).await {
+            Ok(watch) => {
+                watches.spawn(watch);
+                watched.push(uri);
+            }
+            Err(error) => tracing::debug!(%error, uri, "a resource cannot be watched"),
+        }
+    }
+    if !watched.is_empty() {
+        accepted.resource_subscriptions = Some(watched);
+    }
+    context.exchange().set_endless();
+    let mut params = JsonObject::new();
+    params.insert("notifications".to_owned(), json!(accepted));
+    subscription.notify(method::NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED, params);
+    source.closed().await;
+    drop(open);
+    let meta = SubscriptionsListenResultMeta::new(context.exchange().id().clone());
+    Ok(Payload::of(SubscriptionsListenResult::new(meta)))
+}
+
+impl Core {
     /// Subscribes to a resource on the shared connection. The returned future calls `deliver` with each
     /// change, and subscribes again after the connection has ended.
     ///

@@ -4,31 +4,42 @@ mod calls;
 mod connect;
 mod lease;
 mod listen;
+mod lists;
 mod parking;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use mcp_client::Error;
 use mcp_jsonrpc::ErrorObject;
+use mcp_protocol::Session;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-pub(crate) use self::listen::unsubscribe;
+pub(crate) use self::listen::{ChangeSource, listen, unsubscribe};
+pub(crate) use self::lists::ListPage;
 use crate::caller::Routes;
+use crate::catalog::Catalog;
 use crate::changes::Changes;
 use crate::connection::UpstreamConnection;
 use crate::parked::ParkedCalls;
-use crate::pool::Pool;
+use crate::pool::{Pool, SessionConnection, SessionConnections};
 use crate::shared::SharedConnection;
+use crate::sync::Debounce;
 use crate::upstream::Upstream;
 
 /// The state of a proxy.
 pub(crate) struct Core {
-    pub(crate) upstream: Upstream,
+    /// Distinguishes the proxies of this process.
+    number: u64,
+    pub(crate) upstream: Arc<Upstream>,
     connections: Arc<Semaphore>,
     pub(crate) shared: SharedConnection,
     pub(crate) pool: Arc<Pool>,
     pub(crate) parked: ParkedCalls,
-    pub(crate) changes: Changes,
+    pub(crate) changes: Arc<Changes>,
+    debounce: Arc<Debounce>,
+    /// What the server lists, if a gateway with several servers needs to know.
+    catalog: Option<Arc<Catalog>>,
     pub(crate) closing: watch::Sender<bool>,
 }
 
@@ -55,8 +66,25 @@ fn permit(
 }
 
 impl Core {
+    /// Returns the place for the connection of a session.
+    pub(crate) fn connection_of(&self, session: &Session) -> Arc<SessionConnection> {
+        session.value(SessionConnections::default).of(self.number)
+    }
+
+    /// Closes the connection of a session when its calls have ended.
+    pub(crate) fn close_session(&self, session: &Session) {
+        session
+            .value(SessionConnections::default)
+            .close(self.number);
+    }
+
     /// Opens the first connection, which learns what the server offers.
-    pub(crate) async fn connect(upstream: Upstream) -> Result<Arc<Self>, Error> {
+    pub(crate) async fn connect(
+        upstream: Arc<Upstream>,
+        changes: Arc<Changes>,
+        catalog: Option<Arc<Catalog>>,
+    ) -> Result<Arc<Self>, Error> {
+        static NUMBERS: AtomicU64 = AtomicU64::new(0);
         // The callback needs the core, which needs the connection.
         let (core_of_callback, core_is_known) = watch::channel(Weak::<Self>::new());
         let on_change = Box::new(move |list| {
@@ -74,12 +102,15 @@ impl Core {
         )
         .await?;
         let core = Arc::new(Self {
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             upstream,
             connections,
-            shared: SharedConnection::new(Arc::clone(&first)).await,
+            shared: SharedConnection::new(Arc::clone(&first), catalog.as_deref()).await,
             pool: Arc::default(),
             parked: ParkedCalls::default(),
-            changes: Changes::default(),
+            changes,
+            debounce: Arc::default(),
+            catalog,
             closing: watch::Sender::new(false),
         });
         core_of_callback.send_replace(Arc::downgrade(&core));

@@ -1,0 +1,295 @@
+//! What the server of one mount lists, and under which names the gateway shows it.
+
+mod transform;
+mod uri;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex};
+
+use mcp_client::Client;
+use mcp_host::model_name;
+use mcp_types::Tool;
+
+pub use self::transform::Transform;
+pub(crate) use self::uri::scheme;
+use crate::sync::lock;
+
+/// Maximum number of items of one kind that are kept for a server.
+const MAX_ITEMS: usize = 10_000;
+/// Maximum size of their names or URIs in total.
+const MAX_BYTES: usize = 4 << 20;
+
+/// The names and URIs of one server.
+pub(crate) struct Catalog {
+    /// The prefix of names.
+    namespace: Arc<str>,
+    pub(crate) transform: Transform,
+    items: Mutex<Items>,
+}
+
+#[derive(Default)]
+struct Items {
+    tools: Names,
+    /// The names at the server of tools that only read, as far as it says so.
+    read_only: HashSet<String>,
+    prompts: Names,
+    resources: HashSet<String>,
+    templates: Vec<String>,
+}
+
+/// The items whose name at the server does not follow from the name at the gateway.
+#[derive(Default)]
+struct Names {
+    /// The names at the server, by the names at the gateway.
+    by_exposed: HashMap<String, String>,
+    bytes: usize,
+}
+
+impl Names {
+    fn add(&mut self, exposed: &str, name: &str) {
+        if self.by_exposed.contains_key(exposed) {
+            return;
+        }
+        let bytes = exposed.len() + name.len();
+        if self.by_exposed.len() >= MAX_ITEMS || self.bytes + bytes > MAX_BYTES {
+            // These names are learned again from the next lists.
+            *self = Self::default();
+        }
+        if bytes <= MAX_BYTES {
+            self.bytes += bytes;
+            self.by_exposed.insert(exposed.to_owned(), name.to_owned());
+        }
+    }
+}
+
+impl Catalog {
+    pub(crate) fn new(namespace: Arc<str>, transform: Transform) -> Self {
+        Self {
+            namespace,
+            transform,
+            items: Mutex::default(),
+        }
+    }
+
+    /// Replaces the tools.
+    pub(crate) fn learn_tools(&self, tools: &[Tool]) {
+        {
+            let mut items = lock(&self.items);
+            items.tools = Names::default();
+            items.read_only.clear();
+        }
+        for tool in within_limits(tools, |tool| &tool.name) {
+            let hint = tool.annotations.as_ref();
+            let is_read_only = hint.and_then(|hint| hint.read_only_hint) == Some(true);
+            self.see_tool(&tool.name, is_read_only);
+        }
+    }
+
+    /// Replaces the prompts.
+    pub(crate) async fn learn_prompts(&self, client: &Client) {
+        if client.capabilities().prompts.is_none() {
+            return;
+        }
+        match client.list_prompts().await {
+            Ok(prompts) => {
+                lock(&self.items).prompts = Names::default();
+                for prompt in within_limits(&prompts, |prompt| &prompt.name) {
+                    self.see_prompt(&prompt.name);
+                }
+            }
+            Err(error) => self.not_listed("prompts", &error),
+        }
+    }
+
+    /// Replaces the resources and templates.
+    pub(crate) async fn learn_resources(&self, client: &Client) {
+        if client.capabilities().resources.is_none() {
+            return;
+        }
+        match client.list_resources().await {
+            Ok(resources) => {
+                let uris = within_limits(&resources, |resource| &resource.uri);
+                let uris = uris.map(|resource| resource.uri.clone()).collect();
+                lock(&self.items).resources = uris;
+            }
+            Err(error) => self.not_listed("resources", &error),
+        }
+        match client.list_resource_templates().await {
+            Ok(templates) => {
+                let uris = within_limits(&templates, |template| &template.uri_template);
+                let uris = uris.map(|template| template.uri_template.clone()).collect();
+                lock(&self.items).templates = uris;
+            }
+            Err(error) => self.not_listed("resource templates", &error),
+        }
+    }
+
+    fn not_listed(&self, kind: &str, error: &mcp_client::Error) {
+        tracing::warn!(mount = %self.namespace, %error, "the {kind} of the server cannot be listed");
+    }
+
+    /// Adds or changes a tool of a list. Returns its name at the gateway; `None` if the gateway hides it.
+    pub(crate) fn see_tool(&self, name: &str, is_read_only: bool) -> Option<String> {
+        let mut items = lock(&self.items);
+        match is_read_only
+            && items.read_only.len() < MAX_ITEMS
+            && name.len() <= MAX_BYTES / MAX_ITEMS
+        {
+            true => _ = items.read_only.insert(name.to_owned()),
+            false => _ = items.read_only.remove(name),
+        }
+        let shown = self.transform.shown_name(name)?;
+        if self.transform.is_read_only && !items.read_only.contains(name) {
+            return None;
+        }
+        let exposed = model_name(&self.namespace, shown);
+        if self.plain(&exposed) != Some(name) {
+            items.tools.add(&exposed, name);
+        }
+        Some(exposed)
+    }
+
+    /// Adds a prompt of a list. Returns its name at the gateway.
+    pub(crate) fn see_prompt(&self, name: &str) -> String {
+        let exposed = model_name(&self.namespace, name);
+        if self.plain(&exposed) != Some(name) {
+            lock(&self.items).prompts.add(&exposed, name);
+        }
+        exposed
+    }
+
+    /// Returns the name at the server of the tool with this name at the gateway.
+    pub(crate) fn tool(&self, exposed: &str) -> Option<String> {
+        let items = lock(&self.items);
+        let known = items.tools.by_exposed.get(exposed).map(String::as_str);
+        let name = known.or_else(|| {
+            let shown = self.plain_exactly(exposed)?;
+            Some(self.transform.server_name(shown))
+        })?;
+        // A hidden tool cannot be called, nor a renamed one by its former name.
+        let shown = self.transform.shown_name(name)?;
+        let is_allowed = !self.transform.is_read_only || items.read_only.contains(name);
+        (is_allowed && model_name(&self.namespace, shown) == exposed).then(|| name.to_owned())
+    }
+
+    /// Returns the name at the server of the prompt with this name at the gateway.
+    pub(crate) fn prompt(&self, exposed: &str) -> Option<String> {
+        let items = lock(&self.items);
+        let known = items.prompts.by_exposed.get(exposed).map(String::as_str);
+        let name = known.or_else(|| self.plain_exactly(exposed))?;
+        Some(name.to_owned())
+    }
+
+    /// Returns what follows the prefix.
+    fn plain<'a>(&self, exposed: &'a str) -> Option<&'a str> {
+        exposed.strip_prefix(&*self.namespace)?.strip_prefix("__")
+    }
+
+    /// Returns what follows the prefix, if the name was not shortened or changed.
+    fn plain_exactly<'a>(&self, exposed: &'a str) -> Option<&'a str> {
+        self.plain(exposed)
+            .filter(|name| model_name(&self.namespace, name) == exposed)
+    }
+
+    /// Returns whether the server listed this resource or template.
+    pub(crate) fn lists_uri(&self, uri: &str) -> bool {
+        let items = lock(&self.items);
+        items.resources.contains(uri) || items.templates.iter().any(|template| template == uri)
+    }
+
+    /// Returns how much of the URI is literally in the best matching template.
+    pub(crate) fn template_match(&self, uri: &str) -> Option<usize> {
+        let items = lock(&self.items);
+        let templates = items.templates.iter();
+        templates
+            .filter_map(|template| uri::match_template(template, uri))
+            .max()
+    }
+
+    /// Returns whether a listed resource or template has this scheme.
+    pub(crate) fn has_scheme(&self, wanted: &str) -> bool {
+        let items = lock(&self.items);
+        let mut uris = items.resources.iter().chain(&items.templates);
+        uris.any(|uri| scheme(uri).is_some_and(|scheme| scheme.eq_ignore_ascii_case(wanted)))
+    }
+}
+
+/// Returns the first items, as many as the limits allow.
+fn within_limits<'a, T>(
+    items: &'a [T],
+    name: impl Fn(&T) -> &String + 'a,
+) -> impl Iterator<Item = &'a T> + 'a {
+    let mut bytes = 0;
+    items.iter().take(MAX_ITEMS).take_while(move |item| {
+        bytes += name(item).len();
+        bytes <= MAX_BYTES
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn catalog(transform: Transform) -> Catalog {
+        Catalog::new("git".into(), transform)
+    }
+
+    #[test]
+    fn names_lead_back_to_their_tools() {
+        let catalog = catalog(Transform::new());
+        let long = "x".repeat(100);
+        for name in ["status", "a.b", "fs__read", "_x", &long, "x_01234567", ""] {
+            let exposed = catalog.see_tool(name, false).unwrap();
+            assert!(
+                exposed.len() <= 64 && exposed.starts_with("git__"),
+                "{exposed}"
+            );
+            assert_eq!(catalog.tool(&exposed).as_deref(), Some(name), "{exposed}");
+        }
+        assert_eq!(
+            catalog.tool("git__never_listed").as_deref(),
+            Some("never_listed")
+        );
+        for unknown in ["git__a.b", "git_status", "fs__status", "git__y_01234567"] {
+            assert_eq!(catalog.tool(unknown), None, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn a_transform_decides_what_can_be_called() {
+        let transform = Transform::new().rename("status", "state").hide("push");
+        let catalog = catalog(transform);
+        assert_eq!(catalog.see_tool("push", false), None);
+        assert_eq!(
+            catalog.see_tool("state", false),
+            None,
+            "the new name is taken"
+        );
+        assert_eq!(
+            catalog.see_tool("status", false).as_deref(),
+            Some("git__state")
+        );
+        assert_eq!(catalog.tool("git__state").as_deref(), Some("status"));
+        assert_eq!(catalog.tool("git__status"), None);
+        assert_eq!(catalog.tool("git__push"), None);
+    }
+
+    #[test]
+    fn tools_that_do_not_say_that_they_only_read_are_hidden() {
+        let catalog = catalog(Transform::new().read_only());
+        assert_eq!(catalog.tool("git__log"), None);
+        assert!(catalog.see_tool("log", true).is_some());
+        assert_eq!(catalog.tool("git__log").as_deref(), Some("log"));
+        assert_eq!(catalog.see_tool("log", false), None);
+        assert_eq!(catalog.tool("git__log"), None);
+    }
+
+    #[test]
+    fn learned_names_are_limited() {
+        let mut names = Names::default();
+        for number in 0..3 * MAX_ITEMS {
+            names.add(&number.to_string(), "name");
+        }
+        assert!(names.by_exposed.len() <= MAX_ITEMS && names.bytes <= MAX_BYTES);
+    }
+}

@@ -1,0 +1,198 @@
+//! Changes of the tools of one mount.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use mcp_jsonrpc::members;
+use serde_json::Value;
+
+use crate::text::{ObjectText, string, unescaped};
+
+/// Changes of the tools of one server. Tools are named as the server names them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Transform {
+    names: BTreeMap<String, String>,
+    hidden: BTreeSet<String>,
+    descriptions: BTreeMap<String, String>,
+    arguments: BTreeMap<String, BTreeMap<String, Value>>,
+    pub(crate) is_read_only: bool,
+}
+
+impl Transform {
+    /// Creates a transform without changes.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Shows a tool under another name. The prefix of the mount is added to it. A tool of the server that has this
+    /// name already is hidden.
+    #[must_use]
+    pub fn rename(mut self, tool: impl Into<String>, name: impl Into<String>) -> Self {
+        self.names.insert(tool.into(), name.into());
+        self
+    }
+
+    /// Hides a tool: it is not listed and cannot be called.
+    #[must_use]
+    pub fn hide(mut self, tool: impl Into<String>) -> Self {
+        self.hidden.insert(tool.into());
+        self
+    }
+
+    /// Replaces the description of a tool.
+    #[must_use]
+    pub fn describe(mut self, tool: impl Into<String>, description: impl Into<String>) -> Self {
+        self.descriptions.insert(tool.into(), description.into());
+        self
+    }
+
+    /// Fixes an argument of a tool: it is removed from the input schema, and every call has this value.
+    #[must_use]
+    pub fn fix_argument(
+        mut self,
+        tool: impl Into<String>,
+        argument: impl Into<String>,
+        value: impl Into<Value>,
+    ) -> Self {
+        let arguments = self.arguments.entry(tool.into()).or_default();
+        arguments.insert(argument.into(), value.into());
+        self
+    }
+
+    /// Hides all tools whose annotations do not have `readOnlyHint: true`. The annotations are a statement of the server,
+    /// so this protects from mistakes, not from a malicious server.
+    #[must_use]
+    pub fn read_only(mut self) -> Self {
+        self.is_read_only = true;
+        self
+    }
+
+    /// Checks that no two tools get the same name.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let mut names = BTreeSet::new();
+        for (tool, name) in &self.names {
+            if name.is_empty() {
+                return Err(format!("the new name of tool {tool:?} is empty"));
+            }
+            if !names.insert(name) {
+                return Err(format!("two tools get the name {name:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the name of a tool at the gateway, without prefix; `None` if it is hidden.
+    pub(super) fn shown_name<'a>(&'a self, tool: &'a str) -> Option<&'a str> {
+        if self.hidden.contains(tool) {
+            return None;
+        }
+        match self.names.get(tool) {
+            Some(name) => Some(name),
+            None if self.names.values().any(|name| name == tool) => None,
+            None => Some(tool),
+        }
+    }
+
+    /// Returns the name at the server of a tool that is shown under this name.
+    pub(super) fn server_name<'a>(&'a self, shown: &'a str) -> &'a str {
+        let mut renamed = self.names.iter();
+        let found = renamed.find_map(|(tool, name)| (name == shown).then_some(tool));
+        found.map_or(shown, String::as_str)
+    }
+
+    /// Rewrites a tool of a list. `item` is JSON text, `tool` its name at the server.
+    pub(crate) fn tool_text(&self, item: &str, tool: &str, exposed: &str) -> String {
+        let mut text = ObjectText::new();
+        text.add("name", &string(exposed));
+        let description = self.descriptions.get(tool);
+        let fixed = self.arguments.get(tool);
+        for (key, value) in members(item).map_while(Result::ok) {
+            match (&*unescaped(key), fixed) {
+                ("name", _) => {}
+                ("description", _) if description.is_some() => {}
+                ("inputSchema", Some(fixed)) => {
+                    text.copy(key, &without_properties(value, fixed));
+                }
+                _ => text.copy(key, value),
+            }
+        }
+        if let Some(description) = description {
+            text.add("description", &string(description));
+        }
+        text.finish()
+    }
+
+    /// Returns the arguments of a call with the fixed ones, as JSON text; `None` if none is fixed.
+    pub(crate) fn arguments(&self, tool: &str, arguments: Option<&str>) -> Option<String> {
+        let fixed = self.arguments.get(tool)?;
+        let names: Vec<&str> = fixed.keys().map(String::as_str).collect();
+        let mut text = ObjectText::new();
+        text.copy_all(arguments.unwrap_or("{}"), &names);
+        for (name, value) in fixed {
+            text.add(name, &value.to_string());
+        }
+        Some(text.finish())
+    }
+}
+
+/// Removes properties from an input schema.
+fn without_properties(schema: &str, names: &BTreeMap<String, Value>) -> String {
+    let mut text = ObjectText::new();
+    for (key, value) in members(schema).map_while(Result::ok) {
+        match &*unescaped(key) {
+            "properties" => {
+                let names: Vec<&str> = names.keys().map(String::as_str).collect();
+                let mut properties = ObjectText::new();
+                properties.copy_all(value, &names);
+                text.copy(key, &properties.finish());
+            }
+            "required" => match serde_json::from_str::<Vec<Cow<'_, str>>>(value) {
+                Ok(mut required) => {
+                    required.retain(|name| !names.contains_key(&**name));
+                    let required: Vec<_> = required.iter().map(|name| string(name)).collect();
+                    text.copy(key, &format!("[{}]", required.join(",")));
+                }
+                Err(_) => text.copy(key, value),
+            },
+            _ => text.copy(key, value),
+        }
+    }
+    text.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_tool_is_described_without_its_fixed_arguments() {
+        let transform = Transform::new()
+            .describe("push", "Pushes to the fork.")
+            .fix_argument("push", "remote", "fork");
+        let item = r#"{"name":"push","description":"old","x":1.0,"inputSchema":{"type":"object",
+            "properties":{"remote":{},"branch":{"maximum":1.0}},"required":["remote","branch"]}}"#;
+        let text = transform.tool_text(item, "push", "git__push");
+        let tool: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(
+            tool,
+            json!({ "name": "git__push", "description": "Pushes to the fork.", "x": 1.0, "inputSchema": {
+                "type": "object", "properties": { "branch": { "maximum": 1.0 } }, "required": ["branch"]
+            } })
+        );
+    }
+
+    #[test]
+    fn a_client_cannot_change_a_fixed_argument() {
+        let transform = Transform::new().fix_argument("push", "remote", "fork");
+        let arguments = r#"{"remote":"other","r\u0065mote":"other","branch":"a"}"#;
+        let text = transform.arguments("push", Some(arguments)).unwrap();
+        assert_eq!(text, r#"{"branch":"a","remote":"fork"}"#);
+        assert_eq!(transform.arguments("pull", Some(arguments)), None);
+        assert_eq!(
+            transform.arguments("push", None).unwrap(),
+            r#"{"remote":"fork"}"#
+        );
+    }
+}

@@ -1,0 +1,55 @@
+//! Pages of lists, for a gateway that merges those of several servers.
+
+use std::sync::Arc;
+
+use mcp_jsonrpc::{ErrorObject, RawJson};
+use mcp_protocol::RequestContext;
+
+use super::Core;
+use super::calls::{ParamsChange, REQUEST_META, request_meta};
+use crate::text::string;
+
+/// One page of a list, as the server sent it.
+pub(crate) struct ListPage {
+    pub(crate) result: RawJson,
+    /// Whether the server uses a newer revision than the client.
+    pub(crate) is_newer: bool,
+}
+
+impl Core {
+    /// Requests one page of a list from the server.
+    pub(crate) async fn list(
+        self: &Arc<Self>,
+        method: &'static str,
+        params: Option<&str>,
+        cursor: Option<&str>,
+        context: &RequestContext,
+    ) -> Result<ListPage, ErrorObject> {
+        let (session, is_stateless_client) = (context.session(), context.rules().stateless);
+        let is_stateless_server = self.shared.known().revision.is_stateless();
+        let connection = match is_stateless_client || is_stateless_server {
+            true => self.shared().await?,
+            false => self.session_connection(session).await?,
+        };
+        let cursor = cursor.map(|cursor| ("cursor", string(cursor)));
+        let change = ParamsChange {
+            without_meta: match is_stateless_client == is_stateless_server {
+                true => &[],
+                false => &REQUEST_META,
+            },
+            meta: match !is_stateless_client && is_stateless_server {
+                true => request_meta(&connection, session),
+                false => Vec::new(),
+            },
+            without: &["cursor"],
+            with: cursor.as_slice(),
+            ..ParamsChange::default()
+        };
+        Ok(ListPage {
+            result: self
+                .send(&connection, &method.into(), change.apply(params))
+                .await?,
+            is_newer: connection.client.revision() > session.revision(),
+        })
+    }
+}

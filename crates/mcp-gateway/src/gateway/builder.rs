@@ -1,0 +1,110 @@
+//! The settings of a gateway.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
+
+use mcp_protocol::InvalidServer;
+use mcp_types::Implementation;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::Gateway;
+use super::mount::{Mount, MountedServer};
+use super::state::State;
+
+/// Maximum number of servers.
+const MAX_MOUNTS: usize = 64;
+
+/// Creates a [`Gateway`].
+#[derive(Debug)]
+pub struct GatewayBuilder {
+    info: Implementation,
+    instructions: Option<String>,
+    list_timeout: Duration,
+    mounts: Vec<(String, Mount)>,
+}
+
+impl GatewayBuilder {
+    pub(super) fn new() -> Self {
+        Self {
+            info: Implementation::new("mcp-gateway", env!("CARGO_PKG_VERSION")),
+            instructions: None,
+            list_timeout: Duration::from_secs(5),
+            mounts: Vec::new(),
+        }
+    }
+
+    /// Sets the name and version that clients see. Default: those of this crate.
+    #[must_use]
+    pub fn info(mut self, info: Implementation) -> Self {
+        self.info = info;
+        self
+    }
+
+    /// Sets instructions for the model, before those of the servers.
+    #[must_use]
+    pub fn instructions(mut self, text: impl Into<String>) -> Self {
+        self.instructions = Some(text.into());
+        self
+    }
+
+    /// Sets how long a server may take for a page of a list. Then it is left out. Default 5 s.
+    #[must_use]
+    pub fn list_timeout(mut self, timeout: Duration) -> Self {
+        self.list_timeout = timeout;
+        self
+    }
+
+    /// Adds a server: an [`Upstream`](crate::Upstream), or a [`Mount`] with further settings. `name` is the prefix of its
+    /// names: 1 to 32 of `A-Z`, `a-z`, `0-9`, `_` and `-`, without `__` and without `_` at the end. At most 64 servers.
+    #[must_use]
+    pub fn mount(mut self, name: impl Into<String>, mount: impl Into<Mount>) -> Self {
+        self.mounts.push((name.into(), mount.into()));
+        self
+    }
+
+    /// Connects to all servers at the same time. Returns when each is connected or its first attempt has failed. A server
+    /// that cannot be reached is left out of lists, and further attempts follow after 0.1 s to 30 s.
+    ///
+    /// # Errors
+    /// A name or a transform is not valid, or there are too many mounts.
+    pub async fn build(self) -> Result<Gateway, InvalidServer> {
+        check_count(self.mounts.len())?;
+        let mut mounts: Vec<Arc<MountedServer>> = Vec::new();
+        for (name, mount) in self.mounts {
+            if mounts.iter().any(|mount| *mount.name == *name) {
+                return Err(InvalidServer::new(format!(
+                    "two servers are mounted as {name:?}; choose another name for one of them"
+                )));
+            }
+            mounts.push(MountedServer::new(&name, mount)?);
+        }
+        let gateway = Gateway(Arc::new(State {
+            info: self.info,
+            instructions: self.instructions,
+            list_timeout: self.list_timeout,
+            mounts: RwLock::new(mounts.clone().into()),
+            changes: Arc::default(),
+            edition: AtomicU64::new(0),
+            closing: watch::Sender::new(false),
+            reported: Default::default(),
+        }));
+        let mut connecting = JoinSet::new();
+        for mount in mounts {
+            let state = Arc::clone(&gateway.0);
+            connecting.spawn(async move { mount.connect(&state).await });
+        }
+        connecting.join_all().await;
+        Ok(gateway)
+    }
+}
+
+pub(super) fn check_count(mounts: usize) -> Result<(), InvalidServer> {
+    match mounts > MAX_MOUNTS {
+        true => Err(InvalidServer::new(format!(
+            "a gateway has at most {MAX_MOUNTS} servers, not {mounts}"
+        ))),
+        false => Ok(()),
+    }
+}

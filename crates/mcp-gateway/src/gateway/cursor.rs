@@ -1,0 +1,51 @@
+//! Cursors of merged lists: the servers that have further pages, each with its own cursor.
+
+use std::collections::BTreeMap;
+
+use data_encoding::BASE64URL_NOPAD;
+use mcp_jsonrpc::ErrorObject;
+
+/// Maximum size of the cursor of one server, in bytes.
+pub(super) const MAX_CURSOR: usize = 4 << 10;
+/// Maximum size of a cursor of the gateway.
+const MAX_MERGED: usize = 512 << 10;
+
+/// The cursors of the servers, by mount.
+pub(super) type Cursors = BTreeMap<String, String>;
+
+/// Encodes the cursors; `None` if no server has a further page.
+pub(super) fn encode(cursors: &Cursors) -> Option<String> {
+    if cursors.is_empty() {
+        return None;
+    }
+    // Strings are always serializable.
+    let text = serde_json::to_vec(cursors).unwrap_or_default();
+    Some(BASE64URL_NOPAD.encode(&text))
+}
+
+/// # Errors
+/// The text is not a cursor of a gateway.
+pub(super) fn decode(text: &str) -> Result<Cursors, ErrorObject> {
+    let bytes = match text.len() > MAX_MERGED {
+        true => None,
+        false => BASE64URL_NOPAD.decode(text.as_bytes()).ok(),
+    };
+    bytes
+        .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+        .ok_or_else(|| ErrorObject::invalid_params("the cursor is not one of this gateway"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cursors_are_opaque_and_checked() {
+        assert_eq!(encode(&Cursors::new()), None);
+        let cursors = Cursors::from([("git".to_owned(), "a/+\"é".to_owned())]);
+        assert_eq!(decode(&encode(&cursors).unwrap()).unwrap(), cursors);
+        for wrong in ["", "AAAA", "git", "é", &"A".repeat(MAX_MERGED + 1)] {
+            assert!(decode(wrong).is_err());
+        }
+    }
+}

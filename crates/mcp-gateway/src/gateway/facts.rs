@@ -1,0 +1,67 @@
+//! What the gateway reports about itself: the union of its servers.
+
+use mcp_protocol::ServerFacts;
+use mcp_types::{PromptsCapability, ResourcesCapability, ServerCapabilities, ToolsCapability};
+
+use super::state::State;
+
+/// Maximum size of the instructions of one server, in bytes.
+const MAX_INSTRUCTIONS: usize = 8 << 10;
+
+impl State {
+    /// Returns the union of the capabilities. A server that was never connected counts as one with tools, prompts and
+    /// resources, so that a session that starts before it can use it later.
+    pub(super) fn facts(&self) -> ServerFacts {
+        let mut all = ServerCapabilities::new();
+        let tools = ToolsCapability::new().with_list_changed(true);
+        let prompts = PromptsCapability::new().with_list_changed(true);
+        let resources = ResourcesCapability::new().with_list_changed(true);
+        let mut instructions = self.instructions.clone().unwrap_or_default();
+        all.tools = Some(tools);
+        for mount in self.mounts().iter() {
+            let Some(proxy) = mount.proxy() else {
+                all.prompts.get_or_insert_with(|| prompts.clone());
+                all.resources.get_or_insert_with(|| resources.clone());
+                continue;
+            };
+            let known = proxy.0.shared.known();
+            let one = &known.facts.capabilities;
+            if one.prompts.is_some() {
+                all.prompts.get_or_insert_with(|| prompts.clone());
+            }
+            if let Some(offered) = &one.resources {
+                let merged = all.resources.get_or_insert_with(|| resources.clone());
+                if offered.subscribe == Some(true) {
+                    merged.subscribe = Some(true);
+                }
+            }
+            if one.completions.is_some() {
+                all.completions.get_or_insert_default();
+            }
+            if one.logging.is_some() {
+                all.logging.get_or_insert_default();
+            }
+            for (merged, offered) in [
+                (&mut all.experimental, &one.experimental),
+                (&mut all.extensions, &one.extensions),
+            ] {
+                for (name, settings) in offered.iter().flatten() {
+                    let merged = merged.get_or_insert_default();
+                    merged
+                        .entry(name.clone())
+                        .or_insert_with(|| settings.clone());
+                }
+            }
+            if let Some(text) = &known.facts.instructions {
+                let separator = if instructions.is_empty() { "" } else { "\n\n" };
+                let end = (0..=MAX_INSTRUCTIONS.min(text.len()))
+                    .rfind(|end| text.is_char_boundary(*end))
+                    .unwrap_or(0);
+                instructions += &format!("{separator}## {}\n\n{}", mount.name, &text[..end]);
+            }
+        }
+        let mut facts = ServerFacts::new(self.info.clone(), all);
+        facts.instructions = (!instructions.is_empty()).then_some(instructions);
+        facts
+    }
+}

@@ -1,0 +1,282 @@
+//! One server of a gateway, and its connection attempts.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+
+use mcp_jsonrpc::ErrorObject;
+use mcp_protocol::InvalidServer;
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+use tokio::time::sleep;
+
+use super::state::State;
+use crate::catalog::{Catalog, Transform};
+use crate::changes::Changes;
+use crate::connection::unavailable;
+use crate::core::Core;
+use crate::proxy::Proxy;
+use crate::sync::lock;
+use crate::upstream::Upstream;
+
+/// Maximum length of the name of a mount. The hash of a shortened name follows after the prefix.
+const MAX_NAME: usize = 32;
+/// The wait after the first failed attempt; doubled after each further one.
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+const MAX_WAIT: Duration = Duration::from_secs(30);
+
+/// A server for a [`Gateway`](super::Gateway), and its settings.
+#[derive(Debug)]
+pub struct Mount {
+    upstream: Upstream,
+    transform: Transform,
+    is_required: bool,
+}
+
+impl From<Upstream> for Mount {
+    fn from(upstream: Upstream) -> Self {
+        Self::new(upstream)
+    }
+}
+
+impl Mount {
+    /// Creates a mount without changes of the tools.
+    pub fn new(upstream: Upstream) -> Self {
+        Self {
+            upstream,
+            transform: Transform::new(),
+            is_required: false,
+        }
+    }
+
+    /// Sets the changes of the tools.
+    #[must_use]
+    pub fn transform(mut self, transform: Transform) -> Self {
+        self.transform = transform;
+        self
+    }
+
+    /// Makes the server necessary for [`Gateway::is_ready`](super::Gateway::is_ready).
+    #[must_use]
+    pub fn required(mut self) -> Self {
+        self.is_required = true;
+        self
+    }
+}
+
+/// The state of a mount.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct MountStatus {
+    /// The name.
+    pub name: String,
+    /// Whether the last attempt to connect succeeded. A connection that is not in use may be closed.
+    pub is_connected: bool,
+    /// Whether [`Gateway::is_ready`](super::Gateway::is_ready) needs it.
+    pub is_required: bool,
+    /// The error of the attempts so far, if none has succeeded.
+    pub error: Option<String>,
+}
+
+/// A mounted server.
+pub(super) struct MountedServer {
+    pub(super) name: Arc<str>,
+    pub(super) catalog: Arc<Catalog>,
+    upstream: Arc<Upstream>,
+    is_required: bool,
+    connected: Mutex<Connected>,
+    /// The task that connects.
+    connecting: Mutex<Option<AbortHandle>>,
+}
+
+/// The proxy after the first successful attempt, or the last error.
+#[derive(Default)]
+struct Connected {
+    proxy: Option<Proxy>,
+    error: Option<String>,
+}
+
+impl MountedServer {
+    /// # Errors
+    /// The name or the transform is not valid.
+    pub(super) fn new(name: &str, mount: Mount) -> Result<Arc<Self>, InvalidServer> {
+        check_name(name)?;
+        mount
+            .transform
+            .check()
+            .map_err(|problem| InvalidServer::new(format!("mount {name:?}: {problem}")))?;
+        let name: Arc<str> = name.into();
+        Ok(Arc::new(Self {
+            catalog: Arc::new(Catalog::new(Arc::clone(&name), mount.transform)),
+            name,
+            upstream: Arc::new(mount.upstream),
+            is_required: mount.is_required,
+            connected: Mutex::default(),
+            connecting: Mutex::default(),
+        }))
+    }
+
+    /// Returns the proxy, if an attempt has succeeded.
+    pub(super) fn proxy(&self) -> Option<Proxy> {
+        lock(&self.connected).proxy.clone()
+    }
+
+    /// Returns the proxy.
+    ///
+    /// # Errors
+    /// No attempt to connect has succeeded so far.
+    pub(super) fn connected(&self) -> Result<Proxy, ErrorObject> {
+        let connected = lock(&self.connected);
+        connected.proxy.clone().ok_or_else(|| {
+            let reason = connected.error.as_deref().unwrap_or("it is being started");
+            let name = &*self.name;
+            unavailable(
+                name,
+                format!("the server {name:?} cannot be reached: {reason}"),
+            )
+        })
+    }
+
+    pub(super) fn status(&self) -> MountStatus {
+        let connected = lock(&self.connected);
+        let is_connected = connected
+            .proxy
+            .as_ref()
+            .is_some_and(|proxy| !proxy.0.shared.is_failing.load(Ordering::Acquire));
+        MountStatus {
+            name: self.name.as_ref().to_owned(),
+            is_connected,
+            is_required: self.is_required,
+            error: connected.error.clone(),
+        }
+    }
+
+    pub(super) fn is_ready(&self) -> bool {
+        !self.is_required || self.status().is_connected
+    }
+
+    /// Connects. Completes after the first attempt; further ones follow in the background.
+    pub(super) async fn connect(self: &Arc<Self>, state: &Arc<State>) {
+        let (attempted, mut first) = watch::channel(false);
+        let attempts = Attempts {
+            server: Arc::downgrade(self),
+            state: Arc::downgrade(state),
+            changes: Arc::clone(&state.changes),
+            upstream: Arc::clone(&self.upstream),
+            catalog: Arc::clone(&self.catalog),
+        };
+        let task = tokio::spawn(attempts.run(attempted)).abort_handle();
+        if let Some(earlier) = lock(&self.connecting).replace(task) {
+            earlier.abort();
+        }
+        // The sender is dropped if the gateway closes meanwhile.
+        let _ = first.wait_for(|is_done| *is_done).await;
+    }
+
+    pub(super) fn stop_connecting(&self) {
+        if let Some(task) = lock(&self.connecting).take() {
+            task.abort();
+        }
+    }
+}
+
+impl Drop for MountedServer {
+    fn drop(&mut self) {
+        self.stop_connecting();
+    }
+}
+
+/// The attempts to connect until the first success. After that, the proxy connects again when a request needs it.
+struct Attempts {
+    server: Weak<MountedServer>,
+    state: Weak<State>,
+    changes: Arc<Changes>,
+    upstream: Arc<Upstream>,
+    catalog: Arc<Catalog>,
+}
+
+impl Attempts {
+    async fn run(self, attempted: watch::Sender<bool>) {
+        let mut wait = FIRST_WAIT;
+        loop {
+            let (upstream, changes) = (Arc::clone(&self.upstream), Arc::clone(&self.changes));
+            let catalog = Arc::clone(&self.catalog);
+            let opened = Core::connect(upstream, changes, Some(catalog)).await;
+            let (Some(server), Some(state)) = (self.server.upgrade(), self.state.upgrade()) else {
+                return;
+            };
+            let is_first = !attempted.send_replace(true);
+            match opened {
+                Ok(core) => {
+                    *lock(&server.connected) = Connected {
+                        proxy: Some(Proxy(core)),
+                        error: None,
+                    };
+                    if !is_first {
+                        tracing::info!(mount = %server.name, "the server is connected");
+                        state.mounts_changed();
+                    }
+                    return;
+                }
+                Err(error) => {
+                    tracing::warn!(mount = %server.name, %error, "the server cannot be reached");
+                    lock(&server.connected).error = Some(error.to_string());
+                }
+            }
+            drop((server, state));
+            sleep(with_jitter(wait)).await;
+            wait = MAX_WAIT.min(wait * 2);
+        }
+    }
+}
+
+/// Returns 75 % to 125 % of a wait, so that several gateways do not connect at the same moment.
+fn with_jitter(wait: Duration) -> Duration {
+    let mut random = [128];
+    // Without random bytes there is no jitter.
+    let _ = getrandom::fill(&mut random);
+    wait * (384 + u32::from(random[0])) / 512
+}
+
+fn check_name(name: &str) -> Result<(), InvalidServer> {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(is_allowed) {
+        return Err(InvalidServer::new(format!(
+            "the mount name {name:?} must have 1 to {MAX_NAME} letters, digits, '_' or '-'"
+        )));
+    }
+    if name.contains("__") || name.ends_with('_') {
+        return Err(InvalidServer::new(format!(
+            "the mount name {name:?} must not contain \"__\" or end with '_': \"__\" separates it from the names of tools"
+        )));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_mounts_are_separable() {
+        for valid in ["git", "a_b", "x-1", "_a"] {
+            assert!(check_name(valid).is_ok(), "{valid}");
+        }
+        let long = "x".repeat(33);
+        for invalid in ["", "a__b", "a_", "a.b", "é", "a b", &long] {
+            assert!(check_name(invalid).is_err(), "{invalid}");
+        }
+    }
+
+    #[test]
+    fn jitter_is_limited() {
+        let wait = Duration::from_secs(4);
+        for _ in 0..100 {
+            let random = with_jitter(wait);
+            assert!(
+                random >= wait * 3 / 4 && random <= wait * 5 / 4,
+                "{random:?}"
+            );
+        }
+    }
+}
