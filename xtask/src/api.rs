@@ -131,7 +131,7 @@ fn silent_changes(root: &Path) -> Result<Vec<String>, String> {
         let changed = git(&["show", "--name-only", "--format=", &commit])?;
         if !changed.iter().any(|path| path == "CHANGELOG.md") {
             silent.push(format!(
-                "commit {commit} changes the public API but not CHANGELOG.md: amend it, or describe the change now in a commit that touches both"
+                "commit {commit} changes the public API but not CHANGELOG.md: describe the change there, and amend the commit"
             ));
         }
     }
