@@ -215,6 +215,23 @@ pub(crate) enum Command {
         #[arg(long)]
         isolated: bool,
     },
+    /// Serve the servers of a configuration file as one, over HTTP or stdio, in all revisions.
+    #[command(
+        after_help = "The file has the servers under \"mcpServers\" and settings under \"gateway\". The URL is printed. /healthz and \
+                      /readyz are for health checks. SIGTERM ends the gateway after its running calls; SIGHUP reads the file again, and \
+                      a file with an error changes nothing. With \"publicUrl\", clients need a bearer token: that of the variable \
+                      MCP_GATEWAY_TOKEN, or a new one, which is printed."
+    )]
+    Serve {
+        /// The configuration file.
+        file: PathBuf,
+        /// Check the file, and start nothing.
+        #[arg(long)]
+        check: bool,
+        /// Serve stdin and stdout instead of HTTP.
+        #[arg(long)]
+        stdio: bool,
+    },
     /// Find out why a server does not work.
     #[command(override_usage = "mcp doctor SERVER\n       mcp doctor -- PROGRAM [ARG]...")]
     Doctor {

@@ -8,6 +8,7 @@ mod arguments;
 mod commands;
 mod connect;
 mod failure;
+mod health;
 mod lock;
 mod login;
 mod output;

@@ -31,6 +31,7 @@
 mod caller;
 mod catalog;
 mod changes;
+mod config;
 mod connection;
 mod core;
 mod gateway;
@@ -44,6 +45,7 @@ mod text;
 mod upstream;
 
 pub use catalog::Transform;
+pub use config::GatewayConfig;
 pub use gateway::{Gateway, GatewayBuilder, Mount, MountStatus};
 pub use proxy::Proxy;
 pub use upstream::{ParkingLimits, Sharing, Upstream};

@@ -5,6 +5,7 @@ mod combinations;
 mod failures;
 mod notifications;
 mod several;
+mod transforms;
 
 use mcp_gateway::{Proxy, Sharing, Upstream};
 use mcp_host::StderrLog;

@@ -1,19 +1,17 @@
 //! `mcp bridge`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use data_encoding::BASE64URL_NOPAD;
-use mcp_auth::server::{Identity, require_bearer, static_tokens};
 use mcp_gateway::{Proxy, Sharing, Upstream};
 use mcp_host::StderrLog;
-use mcp_transport_http::{Endpoint, ServerOptions, serve_layered, serve_with, shutdown_signal};
-use tokio::net::TcpListener;
 
+use super::http::{self, HttpSettings};
 use crate::args::{Options, Words};
 use crate::connect;
 use crate::failure::{Code, Failure};
 use crate::login;
-use crate::output::{self, say};
+use crate::output::say;
 use crate::target::{Server, Target};
 
 /// The variable with the bearer token.
@@ -38,7 +36,7 @@ pub(super) async fn run(
         return Err(Failure::usage(format!("unexpected word {word:?}")));
     }
     let listener = match &settings.listen {
-        Some(address) => Some(listen(address).await?),
+        Some(address) => Some(http::listen("--listen", address).await?),
         None => None,
     };
     let proxy = connect(&target, &settings, options).await?;
@@ -50,17 +48,16 @@ pub(super) async fn run(
             .map(|_| Code::Success)
             .map_err(|error| Failure::new(Code::Connection, format!("stdin or stdout: {error}")));
     };
-    serve(listener, &proxy, &settings).await?;
+    let http = HttpSettings {
+        public_url: settings.public_url.as_deref(),
+        public_url_setting: "--public-url",
+        allowed_origins: &settings.allow_origin,
+        token_variable: TOKEN,
+        is_ready: Arc::new(|| true),
+    };
+    http::serve(listener, proxy.clone(), http).await?;
     proxy.close().await;
     Ok(Code::Success)
-}
-
-async fn listen(address: &str) -> Result<TcpListener, Failure> {
-    TcpListener::bind(address).await.map_err(|error| {
-        Failure::usage(format!(
-            "--listen {address}: {error}; expected an address with a free port, such as 127.0.0.1:8000"
-        ))
-    })
 }
 
 async fn connect(
@@ -98,61 +95,4 @@ async fn connect(
         });
     let proxy = Proxy::connect(upstream).await;
     proxy.map_err(|error| login::explain(target, error))
-}
-
-/// Serves HTTP until Ctrl-C or a signal to end.
-async fn serve(listener: TcpListener, proxy: &Proxy, settings: &Settings) -> Result<(), Failure> {
-    let problem = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
-    let address = listener.local_addr().map_err(|error| problem(&error))?;
-    let mut options = ServerOptions::new();
-    for origin in &settings.allow_origin {
-        options = options.allow_origin(origin);
-    }
-    let Some(url) = &settings.public_url else {
-        if !address.ip().is_loopback() {
-            return Err(Failure::usage(format!(
-                "--listen {address}: other machines can reach this address; name the URL that they use with --public-url, \
-                 such as https://mcp.example.com/mcp"
-            )));
-        }
-        let endpoint = Endpoint::with_options(proxy.clone(), options);
-        let endpoint = endpoint.map_err(|error| problem(&error))?;
-        output::print(&format!("http://{address}/mcp"))?;
-        return serve_with(listener, endpoint, shutdown_signal())
-            .await
-            .map_err(|error| problem(&error));
-    };
-    // A request with the token is not one of a web page that was rebound to this address.
-    let endpoint = Endpoint::with_options(proxy.clone(), options.allow_any_host());
-    let endpoint = endpoint.map_err(|error| problem(&error))?;
-    let (token, is_new) = token()?;
-    let identity = Identity::new(url, "bridge");
-    let verifier = static_tokens([(token.clone(), identity)]).map_err(|error| problem(&error))?;
-    let layer = require_bearer(url, verifier)
-        .build()
-        .map_err(|error| problem(&error))?;
-    output::print(url)?;
-    if is_new {
-        output::print(&format!("Authorization: Bearer {token}"))?;
-    }
-    let layered = |route| tower_layer::Layer::layer(&layer, route);
-    serve_layered(listener, endpoint, layered, shutdown_signal())
-        .await
-        .map_err(|error| problem(&error))
-}
-
-/// The bearer token, and whether it is new.
-fn token() -> Result<(String, bool), Failure> {
-    match std::env::var(TOKEN) {
-        Ok(token) => Ok((token, false)),
-        Err(std::env::VarError::NotUnicode(_)) => {
-            Err(Failure::usage(format!("the value of {TOKEN} is not text")))
-        }
-        Err(std::env::VarError::NotPresent) => {
-            let mut random = [0; 32];
-            getrandom::fill(&mut random)
-                .map_err(|error| Failure::usage(format!("no random bytes: {error}")))?;
-            Ok((BASE64URL_NOPAD.encode(&random), true))
-        }
-    }
 }

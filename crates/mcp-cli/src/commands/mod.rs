@@ -4,9 +4,11 @@ mod bridge;
 mod call;
 mod contents;
 mod doctor;
+mod http;
 pub(crate) mod inspect;
 mod list;
 mod repl;
+mod serve;
 mod watch;
 
 use std::path::Path;
@@ -45,6 +47,10 @@ pub(crate) async fn run(cli: Cli) -> Result<Code, Failure> {
             };
             bridge::run(words, settings, &options).await
         }
+        Command::Serve {
+            file, check: true, ..
+        } => serve::check(&file),
+        Command::Serve { file, stdio, .. } => serve::run(&file, stdio).await,
         Command::Doctor { words } => doctor::run(words, &options).await,
         Command::Lock {
             words,

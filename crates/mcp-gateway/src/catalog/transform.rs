@@ -13,6 +13,8 @@ use crate::text::{ObjectText, string, unescaped};
 pub struct Transform {
     names: BTreeMap<String, String>,
     hidden: BTreeSet<String>,
+    /// If set, all other tools are hidden.
+    shown: Option<BTreeSet<String>>,
     descriptions: BTreeMap<String, String>,
     arguments: BTreeMap<String, BTreeMap<String, Value>>,
     pub(crate) is_read_only: bool,
@@ -36,6 +38,13 @@ impl Transform {
     #[must_use]
     pub fn hide(mut self, tool: impl Into<String>) -> Self {
         self.hidden.insert(tool.into());
+        self
+    }
+
+    /// Hides all tools except these.
+    #[must_use]
+    pub fn show_only(mut self, tools: impl IntoIterator<Item = String>) -> Self {
+        self.shown = Some(tools.into_iter().collect());
         self
     }
 
@@ -83,7 +92,8 @@ impl Transform {
 
     /// Returns the name of a tool at the gateway, without prefix; `None` if it is hidden.
     pub(super) fn shown_name<'a>(&'a self, tool: &'a str) -> Option<&'a str> {
-        if self.hidden.contains(tool) {
+        let is_shown = |shown: &BTreeSet<String>| shown.contains(tool);
+        if self.hidden.contains(tool) || !self.shown.as_ref().is_none_or(is_shown) {
             return None;
         }
         match self.names.get(tool) {

@@ -100,7 +100,7 @@ impl GatewayBuilder {
     }
 }
 
-pub(super) fn check_count(mounts: usize) -> Result<(), InvalidServer> {
+pub(crate) fn check_count(mounts: usize) -> Result<(), InvalidServer> {
     match mounts > MAX_MOUNTS {
         true => Err(InvalidServer::new(format!(
             "a gateway has at most {MAX_MOUNTS} servers, not {mounts}"

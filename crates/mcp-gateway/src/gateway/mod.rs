@@ -18,7 +18,9 @@ use mcp_protocol::http_headers::HeaderParams;
 use mcp_protocol::{InvalidServer, Reply, RequestContext, ServerFacts, Service, Session};
 
 pub use self::builder::GatewayBuilder;
+pub(crate) use self::builder::check_count;
 use self::mount::MountedServer;
+pub(crate) use self::mount::check_mount;
 pub use self::mount::{Mount, MountStatus};
 use self::state::State;
 
@@ -60,7 +62,7 @@ impl Gateway {
                     Arc::clone(&server),
                 ))),
                 None => {
-                    builder::check_count(mounts.len() + 1)?;
+                    check_count(mounts.len() + 1)?;
                     mounts.push(Arc::clone(&server));
                     Ok(None)
                 }

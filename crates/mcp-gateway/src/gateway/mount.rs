@@ -100,11 +100,7 @@ impl MountedServer {
     /// # Errors
     /// The name or the transform is not valid.
     pub(super) fn new(name: &str, mount: Mount) -> Result<Arc<Self>, InvalidServer> {
-        check_name(name)?;
-        mount
-            .transform
-            .check()
-            .map_err(|problem| InvalidServer::new(format!("mount {name:?}: {problem}")))?;
+        check_mount(name, &mount.transform)?;
         let name: Arc<str> = name.into();
         Ok(Arc::new(Self {
             catalog: Arc::new(Catalog::new(Arc::clone(&name), mount.transform)),
@@ -236,6 +232,14 @@ fn with_jitter(wait: Duration) -> Duration {
     // Without random bytes there is no jitter.
     let _ = getrandom::fill(&mut random);
     wait * (384 + u32::from(random[0])) / 512
+}
+
+/// Checks the name and the transform of a mount.
+pub(crate) fn check_mount(name: &str, transform: &Transform) -> Result<(), InvalidServer> {
+    check_name(name)?;
+    transform
+        .check()
+        .map_err(|problem| InvalidServer::new(format!("mount {name:?}: {problem}")))
 }
 
 fn check_name(name: &str) -> Result<(), InvalidServer> {

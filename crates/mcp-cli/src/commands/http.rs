@@ -1,0 +1,98 @@
+//! Serving a proxy or gateway over HTTP.
+
+use std::fmt::Display;
+
+use data_encoding::BASE64URL_NOPAD;
+use mcp_auth::server::{Identity, require_bearer, static_tokens};
+use mcp_protocol::Service;
+use mcp_transport_http::{Endpoint, ServerOptions, serve_layered, shutdown_signal};
+use tokio::net::TcpListener;
+
+use crate::failure::Failure;
+use crate::health::{Health, IsReady};
+use crate::output;
+
+/// How a command serves HTTP.
+pub(super) struct HttpSettings<'a> {
+    /// The URL that clients use, if they are not on this machine. They need a token then.
+    pub(super) public_url: Option<&'a str>,
+    /// The name of the setting of `public_url`, for errors.
+    pub(super) public_url_setting: &'a str,
+    pub(super) allowed_origins: &'a [String],
+    /// The variable with the bearer token.
+    pub(super) token_variable: &'a str,
+    pub(super) is_ready: IsReady,
+}
+
+/// Binds an address; `setting` names it in errors.
+pub(super) async fn listen(setting: &str, address: &str) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address).await.map_err(|error| {
+        Failure::usage(format!(
+            "{setting} {address}: {error}; expected an address with a free port, such as 127.0.0.1:8000"
+        ))
+    })
+}
+
+/// Serves HTTP until Ctrl-C or a signal to end.
+pub(super) async fn serve(
+    listener: TcpListener,
+    service: impl Service,
+    settings: HttpSettings<'_>,
+) -> Result<(), Failure> {
+    let problem = |error: &dyn Display| Failure::usage(error.to_string());
+    let address = listener.local_addr().map_err(|error| problem(&error))?;
+    let mut options = ServerOptions::new();
+    for origin in settings.allowed_origins {
+        options = options.allow_origin(origin);
+    }
+    let is_ready = settings.is_ready;
+    let Some(url) = settings.public_url else {
+        if !address.ip().is_loopback() {
+            return Err(Failure::usage(format!(
+                "{address}: other machines can reach this address; name the URL that they use with {}, \
+                 such as https://mcp.example.com/mcp",
+                settings.public_url_setting
+            )));
+        }
+        let endpoint = Endpoint::with_options(service, options);
+        let endpoint = endpoint.map_err(|error| problem(&error))?;
+        output::print(&format!("http://{address}/mcp"))?;
+        let layered = |route| Health::new(route, is_ready);
+        return serve_layered(listener, endpoint, layered, shutdown_signal())
+            .await
+            .map_err(|error| problem(&error));
+    };
+    // A request with the token is not one of a web page that was rebound to this address.
+    let endpoint = Endpoint::with_options(service, options.allow_any_host());
+    let endpoint = endpoint.map_err(|error| problem(&error))?;
+    let (token, is_new) = token(settings.token_variable)?;
+    let identity = Identity::new(url, "client");
+    let verifier = static_tokens([(token.clone(), identity)]).map_err(|error| problem(&error))?;
+    let layer = require_bearer(url, verifier)
+        .build()
+        .map_err(|error| problem(&error))?;
+    output::print(url)?;
+    if is_new {
+        output::print(&format!("Authorization: Bearer {token}"))?;
+    }
+    let layered = |route| Health::new(tower_layer::Layer::layer(&layer, route), is_ready);
+    serve_layered(listener, endpoint, layered, shutdown_signal())
+        .await
+        .map_err(|error| problem(&error))
+}
+
+/// The bearer token, and whether it is new.
+fn token(variable: &str) -> Result<(String, bool), Failure> {
+    match std::env::var(variable) {
+        Ok(token) => Ok((token, false)),
+        Err(std::env::VarError::NotUnicode(_)) => Err(Failure::usage(format!(
+            "the value of {variable} is not text"
+        ))),
+        Err(std::env::VarError::NotPresent) => {
+            let mut random = [0; 32];
+            getrandom::fill(&mut random)
+                .map_err(|error| Failure::usage(format!("no random bytes: {error}")))?;
+            Ok((BASE64URL_NOPAD.encode(&random), true))
+        }
+    }
+}

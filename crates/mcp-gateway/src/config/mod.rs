@@ -1,0 +1,371 @@
+//! The configuration file of a gateway.
+
+mod file;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Read as _;
+use std::path::Path;
+use std::time::Duration;
+
+use mcp_host::{Config, ConfigFormat, Connector as _, ServerConfig, StderrLog, Variables};
+use mcp_jsonrpc::decode;
+use mcp_protocol::InvalidServer;
+
+use self::file::{File, Section, ServerSection};
+use crate::catalog::Transform;
+use crate::gateway::{Gateway, GatewayBuilder, Mount};
+use crate::upstream::{Sharing, Upstream};
+
+/// Maximum size of a configuration file.
+const MAX_FILE_BYTES: u64 = 4 << 20;
+
+/// The configuration of a gateway: the servers under `mcpServers`, as in the files of hosts, and settings under `gateway`.
+///
+/// ```json
+/// {
+///   "mcpServers": {
+///     "git": { "command": "uvx", "args": ["mcp-server-git"] },
+///     "wiki": { "url": "https://wiki.example.com/mcp", "headers": { "authorization": "Bearer ${env:WIKI_TOKEN}" } }
+///   },
+///   "gateway": {
+///     "listen": "127.0.0.1:8000",
+///     "servers": {
+///       "git": {
+///         "namespace": "repo",
+///         "readOnly": true,
+///         "tools": { "git_log": { "rename": "log", "arguments": { "repo_path": "/srv/repo" } } }
+///       }
+///     }
+///   }
+/// }
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct GatewayConfig {
+    section: Section,
+    /// The enabled servers, by namespace.
+    servers: BTreeMap<String, ServerEntry>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct ServerEntry {
+    name: String,
+    server: ServerConfig,
+    settings: ServerSection,
+}
+
+fn invalid(text: impl Into<String>) -> InvalidServer {
+    InvalidServer::new(text)
+}
+
+impl GatewayConfig {
+    /// Reads JSON text. Starts nothing.
+    ///
+    /// # Errors
+    /// The text is not JSON, a key is unknown, a value has the wrong type, or two servers have the same namespace. The
+    /// error has the place as a JSON pointer, or the name of the server.
+    pub fn parse(text: &str) -> Result<Self, InvalidServer> {
+        let file: File = decode(text).map_err(|error| invalid(error.to_string()))?;
+        let mut section = file.gateway;
+        let read = Config::parse(text, ConfigFormat::Standard);
+        let read = read.map_err(|error| invalid(error.to_string()))?;
+        if let Some((_, error)) = read.errors().next() {
+            return Err(invalid(format!("/mcpServers: {error}")));
+        }
+        // A key that a host ignores may be a mistake that makes a gateway less strict.
+        if let Some(unknown) = read.warnings().first() {
+            return Err(invalid(format!("/mcpServers: {unknown}")));
+        }
+        let mut settings = std::mem::take(&mut section.servers);
+        let mut servers = BTreeMap::new();
+        for (name, server) in read.servers() {
+            let settings = settings.remove(name).unwrap_or_default();
+            if !server.is_enabled {
+                continue;
+            }
+            let namespace = settings.namespace.clone();
+            let namespace = namespace.unwrap_or_else(|| name.to_owned());
+            let entry = ServerEntry {
+                name: name.to_owned(),
+                server: server.clone(),
+                settings,
+            };
+            if let Some(earlier) = servers.insert(namespace.clone(), entry) {
+                return Err(invalid(format!(
+                    "/gateway/servers: the servers {:?} and {name:?} have the namespace {namespace:?}; set \"namespace\" of one of them",
+                    earlier.name
+                )));
+            }
+        }
+        if let Some(name) = settings.keys().next() {
+            return Err(invalid(format!(
+                "/gateway/servers/{name}: \"mcpServers\" has no server with this name"
+            )));
+        }
+        Ok(Self { section, servers })
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// The file cannot be read or is larger than 4 MiB; and as [`parse`](Self::parse).
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, InvalidServer> {
+        let path = path.as_ref();
+        let failed =
+            |error: &dyn std::fmt::Display| invalid(format!("{}: {error}", path.display()));
+        let file = fs::File::open(path).map_err(|error| failed(&error))?;
+        let mut text = String::new();
+        let read = file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text);
+        let read = read.map_err(|error| failed(&error))?;
+        if read as u64 > MAX_FILE_BYTES {
+            return Err(failed(&format_args!(
+                "the file is larger than {MAX_FILE_BYTES} bytes"
+            )));
+        }
+        Self::parse(&text).map_err(|error| failed(&error))
+    }
+
+    /// Replaces the variables of servers, and checks all programs, URLs, headers, names and transforms. Starts nothing.
+    ///
+    /// # Errors
+    /// The error names the server.
+    pub fn resolve(mut self, variables: &Variables) -> Result<Self, InvalidServer> {
+        for (namespace, entry) in &mut self.servers {
+            let name = &entry.name;
+            let failed = |error: &dyn std::fmt::Display| {
+                invalid(format!("/mcpServers/{name}: server {name:?}: {error}"))
+            };
+            entry.server = entry
+                .server
+                .resolve(variables)
+                .map_err(|error| failed(&error))?;
+            let transport = entry.server.transport(&StderrLog::default());
+            drop(transport.map_err(|error| failed(&error))?);
+            crate::gateway::check_mount(namespace, &entry.transform())
+                .map_err(|error| invalid(format!("/gateway/servers/{name}: {error}")))?;
+        }
+        crate::gateway::check_count(self.servers.len())?;
+        Ok(self)
+    }
+
+    /// Returns the address for HTTP. Default: `127.0.0.1:8000`.
+    pub fn listen(&self) -> &str {
+        self.section.listen.as_deref().unwrap_or("127.0.0.1:8000")
+    }
+
+    /// Returns the URL that clients use, if they are not on this machine.
+    pub fn public_url(&self) -> Option<&str> {
+        self.section.public_url.as_deref()
+    }
+
+    /// Returns the origins whose web pages may use the gateway.
+    pub fn allowed_origins(&self) -> &[String] {
+        &self.section.allowed_origins
+    }
+
+    /// Returns a builder with all enabled servers of a [resolved](Self::resolve) configuration, in the order of their namespaces.
+    pub fn builder(&self) -> GatewayBuilder {
+        let mut builder = Gateway::builder();
+        if let Some(instructions) = &self.section.instructions {
+            builder = builder.instructions(instructions);
+        }
+        if let Some(timeout) = self.section.list_timeout {
+            builder = builder.list_timeout(Duration::from_millis(timeout.get().into()));
+        }
+        for (namespace, entry) in &self.servers {
+            builder = builder.mount(namespace, entry.mount());
+        }
+        builder
+    }
+
+    /// Changes a running gateway from the configuration `former` to this one: removes, adds and replaces the servers that
+    /// differ. The others keep their connections. Returns the settings that differ, but only apply after a restart.
+    ///
+    /// # Errors
+    /// The gateway has too many servers.
+    pub async fn apply(
+        &self,
+        former: &Self,
+        gateway: &Gateway,
+    ) -> Result<Vec<&'static str>, InvalidServer> {
+        for namespace in former.servers.keys() {
+            if !self.servers.contains_key(namespace) {
+                gateway.unmount(namespace);
+            }
+        }
+        for (namespace, entry) in &self.servers {
+            if former.servers.get(namespace) != Some(entry) {
+                gateway.mount(namespace, entry.mount()).await?;
+            }
+        }
+        let (new, old) = (&self.section, &former.section);
+        let settings = [
+            ("listen", new.listen != old.listen),
+            ("publicUrl", new.public_url != old.public_url),
+            ("allowedOrigins", new.allowed_origins != old.allowed_origins),
+            ("instructions", new.instructions != old.instructions),
+            ("listTimeout", new.list_timeout != old.list_timeout),
+        ];
+        let changed = settings.into_iter().filter(|(_, is_changed)| *is_changed);
+        Ok(changed.map(|(name, _)| name).collect())
+    }
+}
+
+impl ServerEntry {
+    fn mount(&self) -> Mount {
+        let mut upstream = Upstream::new(&*self.name, self.server.clone());
+        if let Some(timeout) = self.server.start_timeout {
+            upstream = upstream.connect_timeout(timeout);
+        }
+        if let Some(timeout) = self.server.call_timeout {
+            upstream = upstream.call_timeout(timeout);
+        }
+        if self.settings.is_shared {
+            upstream = upstream.sharing(Sharing::All);
+        }
+        let mount = Mount::new(upstream).transform(self.transform());
+        match self.settings.is_required {
+            true => mount.required(),
+            false => mount,
+        }
+    }
+
+    fn transform(&self) -> Transform {
+        let mut transform = Transform::new();
+        let allowed: BTreeSet<_> = self.server.allowed_tools.iter().cloned().collect();
+        if !allowed.is_empty() {
+            transform = transform.show_only(allowed);
+        }
+        for tool in &self.server.denied_tools {
+            transform = transform.hide(tool);
+        }
+        for (tool, change) in &self.settings.tools {
+            if let Some(name) = &change.rename {
+                transform = transform.rename(tool, name);
+            }
+            if change.is_hidden {
+                transform = transform.hide(tool);
+            }
+            if let Some(description) = &change.description {
+                transform = transform.describe(tool, description);
+            }
+            for (argument, value) in &change.arguments {
+                transform = transform.fix_argument(tool, argument, value.clone());
+            }
+        }
+        match self.settings.is_read_only {
+            true => transform.read_only(),
+            false => transform,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        let checked = GatewayConfig::parse(text);
+        let checked = checked.and_then(|config| config.resolve(&Variables::new()));
+        checked.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn unknown_keys_are_errors_with_their_place() {
+        for (text, key, place) in [
+            (r#"{"mcpServer":{}}"#, "mcpServer", ""),
+            (
+                r#"{"mcpServers":{},"gateway":{"listn":""}}"#,
+                "listn",
+                "/gateway",
+            ),
+            (
+                r#"{"mcpServers":{"a":{"command":"a"}},"gateway":{"servers":{"a":{"read_only":true}}}}"#,
+                "read_only",
+                "/gateway/servers/a",
+            ),
+            (
+                r#"{"mcpServers":{"a":{"command":"a"}},"gateway":{"servers":{"a":{"tools":{"t":{"hidden":true}}}}}}"#,
+                "hidden",
+                "/gateway/servers/a/tools/t",
+            ),
+            (
+                r#"{"mcpServers":{"a":{"command":"a","deniedTool":["x"]}}}"#,
+                "deniedTool",
+                "\"a\"",
+            ),
+            (
+                r#"{"mcpServers":{"a":{"command":"a"}},"gateway":{"servers":{"b":{}}}}"#,
+                "b",
+                "/gateway/servers/b",
+            ),
+        ] {
+            let error = error(text);
+            assert!(error.contains(key) && error.contains(place), "{error}");
+        }
+    }
+
+    #[test]
+    fn wrong_values_are_errors_with_their_place() {
+        for (text, part) in [
+            (r#"{"mcpServers":{"a":{"command":7}}}"#, "server \"a\""),
+            (
+                r#"{"mcpServers":{"a":{"url":"file:///etc/passwd"}}}"#,
+                "server \"a\"",
+            ),
+            (
+                r#"{"mcpServers":{"a":{"command":"${env:MCP_UNSET_}"}}}"#,
+                "MCP_UNSET_",
+            ),
+            (r#"{"mcpServers":{"a b":{"command":"a"}}}"#, "\"a b\""),
+            (
+                r#"{"mcpServers":{"a":{"command":"a"},"b":{"command":"b"}},"gateway":{"servers":{"a":{"namespace":"b"}}}}"#,
+                "namespace \"b\"",
+            ),
+            (
+                r#"{"mcpServers":{},"gateway":{"listTimeout":0}}"#,
+                "/gateway/listTimeout",
+            ),
+            (
+                r#"{"mcpServers":{},"gateway":{"servers":{"a":7}}}"#,
+                "/gateway/servers/a",
+            ),
+            (
+                r#"{"mcpServers":{"a":{"command":"a"}},"gateway":{"servers":{"a":{"tools":{"x":{"rename":"z"},"y":{"rename":"z"}}}}}}"#,
+                "two tools get the name \"z\"",
+            ),
+            ("{", "EOF"),
+        ] {
+            let error = error(text);
+            assert!(error.contains(part), "{part}: {error}");
+        }
+    }
+
+    /// The operator chooses the servers, so addresses of the own network are not refused.
+    #[test]
+    fn servers_of_the_own_network_are_valid() {
+        for url in [
+            "http://127.0.0.1:1/mcp",
+            "http://10.0.0.1/mcp",
+            "http://[::1]:1/mcp",
+        ] {
+            let text = format!(r#"{{"mcpServers":{{"a":{{"url":"{url}"}}}}}}"#);
+            let config = GatewayConfig::parse(&text).unwrap();
+            assert!(config.resolve(&Variables::new()).is_ok(), "{url}");
+        }
+    }
+
+    #[test]
+    fn settings_have_defaults_and_disabled_servers_are_left_out() {
+        let text = r#"{"mcpServers":{"a":{"command":"a","disabled":true},"b":{"command":"b","allowedTools":["x"]}},
+            "gateway":{"servers":{"a":{},"b":{"namespace":"c","tools":{"x":{"rename":"y"}}}}}}"#;
+        let config = GatewayConfig::parse(text).unwrap();
+        assert_eq!(config.listen(), "127.0.0.1:8000");
+        let names: Vec<_> = config.servers.keys().collect();
+        assert_eq!(names, ["c"]);
+        let expected = Transform::new()
+            .show_only(["x".to_owned()])
+            .rename("x", "y");
+        assert_eq!(config.servers["c"].transform(), expected);
+    }
+}
