@@ -35,6 +35,12 @@ pub(crate) fn run() -> Result<(), String> {
     for build in BUILDS {
         steps.cargo_tests(&format!("cargo {runner} {build}"));
     }
+    // Loom runs every interleaving of three operations. A workspace of its own, in a folder of its own.
+    let folder = target().join("interleavings");
+    steps.cargo_tests(&format!(
+        "cargo test --manifest-path tests/interleavings/Cargo.toml --target-dir {}",
+        folder.display()
+    ));
     // nextest does not run these.
     steps.cargo_tests(&format!("cargo test --doc --no-fail-fast {ALL}"));
     steps.cargo(&format!("cargo build --examples {ALL}"));

@@ -36,7 +36,7 @@ async fn use_client(client: &Client) {
 
 /// Lines of a server: each is sent after the client wrote a line. A line that begins with `=` is the result of the request
 /// that the client sent last. The handshake succeeds if the first byte of the input is odd.
-pub(crate) fn pipe(data: &[u8]) {
+pub fn pipe(data: &[u8]) {
     let (first, data) = data.split_first().unwrap_or((&0, data));
     let (client_end, mut server_end) = duplex(1 << 16);
     let mut lines: Vec<Vec<u8>> = Vec::new();
@@ -93,7 +93,7 @@ fn response(id: &[u8], result: &[u8]) -> Vec<u8> {
 }
 
 /// The response of each POST after the handshake: the first line is the content type, the rest the body.
-pub(crate) fn sse(data: &[u8]) {
+pub fn sse(data: &[u8]) {
     let end = data.iter().position(|byte| *byte == b'\n');
     let (kind, body) = data.split_at(end.unwrap_or(0));
     let hostile = Hostile {

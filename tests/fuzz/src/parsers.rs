@@ -12,7 +12,7 @@ use mcp_server::UriTemplate;
 use serde_json::{Map, Value};
 
 /// A message that is accepted is JSON, and is parsed to the same message again after it was written.
-pub(crate) fn envelope(data: &[u8]) {
+pub fn envelope(data: &[u8]) {
     let Ok(frame) = parse(data, &Limits::default()) else {
         return;
     };
@@ -55,7 +55,7 @@ fn again(message: &Message<'_>) {
 }
 
 /// The first line is a template, the second a URI.
-pub(crate) fn uri_template(data: &[u8]) {
+pub fn uri_template(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let (template, uri) = text.split_once('\n').unwrap_or((&text, ""));
     let Ok(template) = UriTemplate::parse(template) else {
@@ -73,7 +73,7 @@ pub(crate) fn uri_template(data: &[u8]) {
 }
 
 /// The first line is a schema, the rest a value.
-pub(crate) fn schema(data: &[u8]) {
+pub fn schema(data: &[u8]) {
     let end = data.iter().position(|byte| *byte == b'\n');
     let (schema, value) = data.split_at(end.unwrap_or(data.len()));
     let Ok(schema) = serde_json::from_slice::<Map<String, Value>>(schema) else {
@@ -88,7 +88,7 @@ pub(crate) fn schema(data: &[u8]) {
 }
 
 /// Each line is a header.
-pub(crate) fn www_authenticate(data: &[u8]) {
+pub fn www_authenticate(data: &[u8]) {
     let mut headers = HeaderMap::new();
     for line in data.split(|byte| *byte == b'\n').take(8) {
         if let Ok(value) = HeaderValue::from_bytes(line) {
@@ -102,7 +102,7 @@ pub(crate) fn www_authenticate(data: &[u8]) {
 }
 
 /// An access token. None is valid, because none is signed with the key, which is an example of RFC 7517.
-pub(crate) fn token(data: &[u8]) {
+pub fn token(data: &[u8]) {
     static VERIFIER: LazyLock<(Jwt, Audience)> = LazyLock::new(|| {
         let keys = r#"{"keys":[{"kty":"EC","crv":"P-256","alg":"ES256","kid":"1",
             "x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4",

@@ -58,7 +58,7 @@ const MODERN: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026
 
 /// Lines of a client. A line that begins with `-` is a request of 2026-07-28, with `+` one of a session, each as a method
 /// and its params; other lines are sent unchanged. The session is open if the first byte of the input is odd.
-pub(crate) fn pipe(data: &[u8]) {
+pub fn pipe(data: &[u8]) {
     let (first, data) = data.split_first().unwrap_or((&0, data));
     let mut input = Vec::new();
     if first % 2 == 1 {
@@ -100,7 +100,7 @@ fn expanded(id: usize, line: &[u8]) -> Vec<u8> {
 }
 
 /// The `requestState` of a call. It is not encrypted with the key of the server, so the tool asks again or the call fails.
-pub(crate) fn request_state(data: &[u8]) {
+pub fn request_state(data: &[u8]) {
     static CLIENT: LazyLock<TestClient> = LazyLock::new(|| {
         TestClient::new(server()).answer(json!({ "elicitation": {} }), |_, _| {
             Ok(json!({ "action": "decline" }))
@@ -119,7 +119,7 @@ pub(crate) fn request_state(data: &[u8]) {
 }
 
 /// Values of `Mcp-*` headers of a correct call: one line each, in this order.
-pub(crate) fn http_headers(data: &[u8]) {
+pub fn http_headers(data: &[u8]) {
     const NAMES: [&str; 5] = [
         "mcp-param-region",
         "mcp-name",
@@ -153,7 +153,7 @@ pub(crate) fn http_headers(data: &[u8]) {
 
 /// Several requests to one endpoint, which are separated by a zero byte. The first line of each is a method, the next ones
 /// are headers until an empty line, and the rest is the body.
-pub(crate) fn http_endpoint(data: &[u8]) {
+pub fn http_endpoint(data: &[u8]) {
     crate::run(async {
         let mut endpoint = endpoint();
         let mut session = None;

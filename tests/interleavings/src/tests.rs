@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 use loom::future::block_on;
 use loom::thread;
 use mcp_jsonrpc::RequestId;
+use mcp_protocol::MethodName;
 
 use crate::exchange::incoming::Incoming;
 use crate::exchange::outgoing::Outgoing;

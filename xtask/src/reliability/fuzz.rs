@@ -14,7 +14,7 @@ use crate::programs::{BUILD, SHORT, executable, output_of, run, target, watch};
 use crate::steps::{cargo, say};
 use crate::workspace::{Args, At as _, none_of, root};
 
-/// The targets of `tests/fuzz/src/main.rs`, and what each receives.
+/// The programs of `tests/fuzz/src/bin`, and what each receives.
 const TARGETS: &[(&str, &str)] = &[
     ("envelope", "JSON-RPC messages and batches"),
     ("uri-template", "a URI template and a URI"),
@@ -63,13 +63,13 @@ pub(crate) fn run_targets(mut args: Args) -> Result<(), String> {
     };
     let only = args.values("--target")?;
     args.end()?;
-    let program = build()?;
+    let programs = build()?;
     let stored = super::stored("fuzz")?.map(serde_json::from_value);
     let mut figures: Figures = stored.transpose().at("fuzz.json")?.unwrap_or_default();
     let mut failures = Vec::new();
     let is_chosen = |name: &str| only.is_empty() || only.iter().any(|chosen| chosen == name);
     for (name, input) in TARGETS.iter().filter(|(name, _)| is_chosen(name)) {
-        match fuzz(&program, name, seconds) {
+        match fuzz(&programs, name, seconds) {
             Ok(run) => add(
                 &mut figures,
                 Row {
@@ -98,7 +98,7 @@ fn add(figures: &mut Figures, run: Row) {
     }
 }
 
-/// Builds the targets and returns their program.
+/// Builds the targets and returns the folder of their programs.
 fn build() -> Result<std::path::PathBuf, String> {
     let version = output_of(Command::new("rustc").arg("--print=host-tuple"), SHORT)?;
     let folder = target().join("fuzz");
@@ -109,10 +109,10 @@ fn build() -> Result<std::path::PathBuf, String> {
         .env("RUSTFLAGS", FLAGS)
         .current_dir(root().join("tests/fuzz"));
     run(&mut command, BUILD, say).at("cargo build in tests/fuzz")?;
-    Ok(executable(&folder.join(version).join("debug"), "fuzz"))
+    Ok(folder.join(version).join("debug"))
 }
 
-fn fuzz(program: &Path, name: &str, seconds: u64) -> Result<Row, String> {
+fn fuzz(programs: &Path, name: &str, seconds: u64) -> Result<Row, String> {
     let found = target().join("fuzz/corpus").join(name);
     let seeds = root().join("tests/fuzz/corpus").join(name);
     for folder in [&found, &seeds] {
@@ -120,9 +120,8 @@ fn fuzz(program: &Path, name: &str, seconds: u64) -> Result<Row, String> {
     }
     say(&format!("\n== {name}, {seconds} s"));
     let artifacts = target().join("fuzz").join(format!("{name}-"));
-    let mut command = Command::new(program);
+    let mut command = Command::new(executable(programs, name));
     command
-        .env("TARGET", name)
         .arg(format!("-max_total_time={seconds}"))
         .args(["-timeout=10", "-rss_limit_mb=1024", "-max_len=4096"])
         .args(["-print_final_stats=1", "-print_funcs=0", "-verbosity=0"])
