@@ -1,3 +1,4 @@
+//! A client on a pipe.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::client::pipe(data));

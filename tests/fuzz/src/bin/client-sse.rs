@@ -1,3 +1,4 @@
+//! A client, with HTTP responses and event streams.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::client::sse(data));

@@ -1,3 +1,4 @@
+//! A JSON Schema and a value.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::parsers::schema(data));
