@@ -16,7 +16,7 @@ use tokio::time::sleep;
 
 use crate::caller::{Caller, MAX_SERVER_REQUESTS, ServerRequest};
 use crate::sync::lock;
-use crate::text::{ObjectText, string};
+use crate::text::{ObjectText, string, without};
 use crate::upstream::ParkingLimits;
 
 /// How long a call waits for further server requests after the first one.
@@ -116,7 +116,8 @@ impl ParkableCall {
             let mut request = ObjectText::new();
             request.add("method", &string(server_request.method));
             if let Some(params) = &server_request.params {
-                request.add("params", params);
+                // The stateless revision has no id of elicitations by URL.
+                request.add("params", &without(params, &["elicitationId"]));
             }
             requests.add(key, &request.finish());
         }

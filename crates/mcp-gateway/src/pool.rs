@@ -141,6 +141,19 @@ impl Pool {
         pooled.is_swept
     }
 
+    /// Returns the open connections for requests of this principal.
+    pub(crate) fn open_of(&self, principal: Option<&Principal>) -> Vec<Arc<UpstreamConnection>> {
+        let pooled = lock(&self.0);
+        let entries = pooled.by_key.iter();
+        let entries = entries.filter(|(key, _)| key.principal.as_ref() == principal);
+        let connections = entries.flat_map(|(_, entries)| entries);
+        let connections = connections.map(|entry| &entry.connection);
+        connections
+            .filter(|connection| connection.is_open())
+            .cloned()
+            .collect()
+    }
+
     /// Takes an open connection with this key. One that can ask its client is used by one call at a time.
     pub(crate) fn take(&self, key: &Key, is_exclusive: bool) -> Option<Arc<UpstreamConnection>> {
         let mut pooled = lock(&self.0);

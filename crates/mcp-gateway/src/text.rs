@@ -71,6 +71,24 @@ pub(crate) fn string(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
+/// Returns the params of an elicitation by URL with an `elicitationId`, which revisions with sessions require; others are
+/// returned unchanged.
+pub(crate) fn with_elicitation_id(params: &str) -> String {
+    if member(params, "mode") != Some("\"url\"") || has(params, "elicitationId") {
+        return params.to_owned();
+    }
+    let mut id = [0; 16];
+    // Without random bytes, ids repeat. Nothing refers to them, because stateless servers do not report the end.
+    let _ = getrandom::fill(&mut id);
+    let mut text = ObjectText::new();
+    text.copy_all(params, &[]);
+    text.add(
+        "elicitationId",
+        &string(&format!("{:032x}", u128::from_ne_bytes(id))),
+    );
+    text.finish()
+}
+
 /// Returns an object without the members with these names.
 pub(crate) fn without(object: &RawJson, names: &[&str]) -> RawJson {
     if !names.iter().any(|name| has(object, name)) {

@@ -53,6 +53,34 @@ async fn a_server_asks_the_client_in_every_combination() {
     }
 }
 
+/// Some servers list a tool only for a client that it can ask.
+#[tokio::test]
+async fn a_list_depends_on_the_capabilities_of_the_client() {
+    let (upstream, mut servers) = Scripted::upstream();
+    let (proxy, mut shared) = servers.proxy(upstream).await;
+    let mut plain = Peer::new(proxy.clone());
+    plain.request("tools/list", json!({})).await;
+    shared.respond("tools/list", json!({ "tools": [] })).await;
+    let listed = plain.wire.recv().await;
+    assert_eq!(listed["result"]["tools"], json!([]));
+
+    let mut capable = Peer::with(proxy, json!({ "elicitation": {} }));
+    let tool = json!({ "name": "ask", "inputSchema": { "type": "object" } });
+    capable.request("tools/list", json!({})).await;
+    let (mut own, params) = servers.accept().await;
+    assert_eq!(params["capabilities"], json!({ "elicitation": {} }));
+    own.respond("tools/list", json!({ "tools": [tool] })).await;
+    let listed = capable.wire.recv().await;
+    assert_eq!(listed["result"]["tools"][0]["name"], "ask");
+    // A call uses the same connection.
+    capable
+        .request("tools/call", json!({ "name": "ask" }))
+        .await;
+    own.respond("tools/call", json!({ "content": [] })).await;
+    let called = capable.wire.recv().await;
+    assert_eq!(called["result"]["content"], json!([]));
+}
+
 #[tokio::test]
 async fn a_client_without_capabilities_is_not_asked() {
     for server_is_stateless in BOTH {

@@ -1,5 +1,6 @@
 //! Progress, log messages, changes and cancellation through the gateway.
 
+use mcp_server::Change;
 use mcp_types::ResourceContents;
 use tokio::sync::mpsc;
 
@@ -72,6 +73,43 @@ async fn changes_reach_sessions_and_subscriptions() {
             assert!(tools.iter().any(|tool| tool.name == name));
         }
     }
+}
+
+/// Each connection to a program is a process of its own. A client that can be asked has another one than its subscriptions.
+#[tokio::test]
+async fn changes_by_calls_reach_the_subscriptions_of_their_client() {
+    let connector = |_: &mcp_host::StderrLog| {
+        let server = Server::builder("process", "1")
+            .tool(Tool::new("touch", async |cx: Ctx| {
+                cx.resource_updated("test://a")
+            }))
+            .tool(Tool::new("grow", async |cx: Ctx| cx.changed(Change::Tools)))
+            .resource(Resource::new("test://a", "a", async || {
+                ResourceContents::text("test://a", "text")
+            }));
+        Ok(mcp_transport_stdio::in_memory(server.build().unwrap()))
+    };
+    let upstream = mcp_gateway::Upstream::new("process", connector)
+        .sharing(mcp_gateway::Sharing::All)
+        .negotiation(Revision::LATEST_WITH_SESSIONS, Negotiation::Legacy);
+    let proxy = mcp_gateway::Proxy::connect(upstream).await.unwrap();
+    let (sender, mut changed) = mpsc::channel(64);
+    let builder = client()
+        .on_elicit(async |form| form.accept(json!({})))
+        .on_change(move |list| sender.try_send(list).unwrap());
+    let client = connect_to(proxy, builder, true).await;
+    let mut subscription = client.subscribe("test://a").await.unwrap();
+    for _ in 0..2 {
+        // The first call opens a connection, the second one uses it again.
+        called(&client, "touch", json!({})).await;
+        assert_eq!(subscription.next().await.as_deref(), Some("test://a"));
+    }
+    let mut second = client.subscribe("test://a").await.unwrap();
+    drop(subscription);
+    called(&client, "touch", json!({})).await;
+    assert_eq!(second.next().await.as_deref(), Some("test://a"));
+    called(&client, "grow", json!({})).await;
+    assert_eq!(changed.recv().await, Some(mcp_client::ChangedList::Tools));
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ use crate::caller::Caller;
 use crate::connection::{UpstreamConnection, no_response, within};
 use crate::parked::{CONTINUATION, ParkableCall, may_ask};
 use crate::results;
-use crate::text::{ObjectText, RawResult, member, string};
+use crate::text::{ObjectText, RawResult, member, string, with_elicitation_id};
 
 use super::Core;
 
@@ -201,12 +201,13 @@ impl Core {
     ) -> Outcome {
         let text = params.as_deref();
         if !may_ask(method) {
-            let connection = self.shared().await?;
+            let lease = self.lease(context, false).await?;
             let change = ParamsChange {
                 without_meta: &REQUEST_META,
                 ..ParamsChange::default()
             };
-            let result = self.send(&connection, method, change.apply(text)).await;
+            let sent = self.send(&lease.connection, method, change.apply(text));
+            let result = sent.await;
             let result =
                 result.map_err(|error| downgrade::handler_error(error, context.rules()))?;
             return Ok(results::for_stateless(method, result));
@@ -214,7 +215,7 @@ impl Core {
         if let Some(state) = text.and_then(|params| member(params, "requestState")) {
             return self.continue_call(state, method, text, context).await;
         }
-        let lease = self.lease(context).await?;
+        let lease = self.lease(context, true).await?;
         if let Some(level) = context.session().log_level() {
             lease.connection.set_level(level).await;
         }
@@ -367,7 +368,10 @@ async fn ask_client(requests: &str, context: &RequestContext) -> Result<String, 
         gate::client_offers(name, &capabilities, context.rules()).map_err(|missing| {
             ErrorObject::internal(format!("the server needs {name}, and {missing}"))
         })?;
-        let params = member(request, "params").map(|params| params.as_bytes().to_vec());
+        let params = member(request, "params").map(|params| match name {
+            method::ELICITATION_CREATE => with_elicitation_id(params).into_bytes(),
+            _ => params.as_bytes().to_vec(),
+        });
         let (key, call) = (key.to_owned(), link.request(name, params));
         asked.spawn(async move {
             let answer = match call.await {

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::Core;
 use crate::caller::Routes;
-use crate::connection::{Identity, UpstreamConnection, unavailable};
+use crate::connection::{Identity, OnChange, UpstreamConnection, unavailable};
 use crate::pool::{ChosenLevel, Key, Lease};
 use crate::upstream::Sharing;
 
@@ -55,7 +55,7 @@ impl Core {
         let routes = Routes::new(Some(session));
         let newest = session.revision();
         let opened = self
-            .open(Some(identity_of(session)), newest, routes)
+            .open(Some(identity_of(session)), newest, routes, None)
             .await?;
         if let Some(level) = session.value(ChosenLevel::default).get() {
             opened.set_level(level).await;
@@ -64,48 +64,51 @@ impl Core {
         Ok(opened)
     }
 
-    /// Returns a connection for one call of a stateless client.
+    /// Returns a connection for one request of a stateless client. The server sees the capabilities of the client, because some
+    /// list other tools for other capabilities. `may_ask` is whether the server may send requests before it responds.
     ///
     /// # Errors
     /// The server cannot be reached, or there are too many connections.
     pub(crate) async fn lease(
         self: &Arc<Self>,
         context: &RequestContext,
+        may_ask: bool,
     ) -> Result<Lease, ErrorObject> {
         let (info, mut capabilities) = identity_of(context.session());
         // A stateless client does not announce changes, so the server must ask for the roots each time.
         if let Some(roots) = &mut capabilities.roots {
             roots.list_changed = None;
         }
-        let is_exclusive = can_be_asked(&capabilities);
+        let can_be_asked = can_be_asked(&capabilities);
         let is_shared = self.upstream.sharing == Sharing::All;
-        if is_shared && !is_exclusive {
+        let principal = self.pool_principal(context.principal().cloned());
+        let key = (is_shared || principal.is_some()).then(|| Key {
+            principal,
+            identity: serde_json::json!([info, capabilities]).to_string(),
+        });
+        // A list is not worth a connection that no other request can use.
+        if (is_shared && !can_be_asked) || (key.is_none() && !may_ask) {
             let connection = self.shared().await?;
             return Ok(Lease {
                 connection,
                 home: None,
             });
         }
-        let principal = match is_shared {
-            true => None,
-            false => context.principal().cloned(),
-        };
-        let key = (is_shared || principal.is_some()).then(|| Key {
-            principal,
-            identity: serde_json::json!([info, capabilities]).to_string(),
-        });
         let known = key
             .as_ref()
-            .and_then(|key| self.pool.take(key, is_exclusive));
+            .and_then(|key| self.pool.take(key, can_be_asked && may_ask));
         let connection = match known {
             Some(connection) => connection,
             None => {
                 self.release_shared().await;
                 let newest = Revision::LATEST_WITH_SESSIONS;
                 let client = Some((info, capabilities));
-                let connection = self.open(client, newest, Routes::new(None)).await?;
+                let on_change = Self::on_change(Arc::downgrade(self));
+                let routes = Routes::new(None);
+                let connection = self.open(client, newest, routes, Some(on_change)).await?;
                 if let Some(key) = &key {
                     self.pool.add(key.clone(), &connection);
+                    self.watch_on(&connection, key.principal.as_ref()).await;
                 }
                 connection
             }
@@ -119,11 +122,12 @@ impl Core {
         client: Option<Identity>,
         newest: Revision,
         routes: Arc<Routes>,
+        on_change: Option<OnChange>,
     ) -> Result<Arc<UpstreamConnection>, ErrorObject> {
         let permit = self.permit_after_sweep()?;
         let upstream = &self.upstream;
         let version = (newest.min(upstream.newest), self.known_version().1);
-        let opened = UpstreamConnection::open(upstream, client, version, routes, None, permit);
+        let opened = UpstreamConnection::open(upstream, client, version, routes, on_change, permit);
         opened.await.map_err(|error| {
             let server = &*upstream.name;
             let text = format!("the server {server:?} cannot be reached: {error}");

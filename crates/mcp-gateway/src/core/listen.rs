@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use mcp_client::ChangedList;
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{BoxFuture, Delivery, Outcome, Payload, RequestContext, Session};
+use mcp_protocol::{BoxFuture, Delivery, Outcome, Payload, Principal, RequestContext, Session};
 use mcp_types::v2026_07_28::{
     SubscriptionFilter, SubscriptionsListenResult, SubscriptionsListenResultMeta,
 };
@@ -30,10 +30,11 @@ pub(crate) trait ChangeSource: Send + Sync {
     /// Connects, so that changes of lists arrive.
     fn prepare(&self) -> impl Future<Output = Result<(), ErrorObject>> + Send;
 
-    /// Subscribes to a resource. The returned future calls `deliver` with each change.
+    /// Subscribes to a resource for a client with this principal. The returned future calls `deliver` with each change.
     fn watch(
         &self,
         uri: String,
+        principal: Option<Principal>,
         deliver: impl Fn(&str) + Send + Sync + 'static,
     ) -> impl Future<Output = Result<BoxFuture<'static, ()>, ErrorObject>> + Send;
 
@@ -53,9 +54,11 @@ impl ChangeSource for Arc<Core> {
     async fn watch(
         &self,
         uri: String,
+        principal: Option<Principal>,
         deliver: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<BoxFuture<'static, ()>, ErrorObject> {
-        Ok(Box::pin(Core::watch(self, uri, deliver).await?))
+        let watch = Core::watch(self, uri, principal, deliver).await?;
+        Ok(Box::pin(watch))
     }
 
     async fn closed(&self) {
@@ -92,6 +95,7 @@ pub(crate) async fn listen(
     source.prepare().await?;
     let (mut watches, mut watched) = (JoinSet::new(), Vec::new());
     let uris = requested.resource_subscriptions.unwrap_or_default();
+    let principal = context.principal().cloned();
     check_uris(&uris)?;
     for uri in uris {
         let target = Arc::clone(&subscription);
@@ -100,7 +104,7 @@ pub(crate) async fn listen(
             params.insert("uri".to_owned(), json!(uri));
             target.notify(method::NOTIFICATIONS_RESOURCES_UPDATED, params);
         };
-        match source.watch(uri.clone(), deliver).await {
+        match source.watch(uri.clone(), principal.clone(), deliver).await {
             Ok(watch) => {
                 watches.spawn(watch);
                 watched.push(uri);
@@ -119,46 +123,6 @@ pub(crate) async fn listen(
     drop(open);
     let meta = SubscriptionsListenResultMeta::new(context.exchange().id().clone());
     Ok(Payload::of(SubscriptionsListenResult::new(meta)))
-}
-
-impl Core {
-    /// Subscribes to a resource on the shared connection. The returned future calls `deliver` with each
-    /// change, and subscribes again after the connection has ended.
-    ///
-    /// # Errors
-    /// The server rejects the subscription.
-    pub(crate) async fn watch(
-        self: &Arc<Self>,
-        uri: String,
-        deliver: impl Fn(&str) + Send + Sync + 'static,
-    ) -> Result<impl Future<Output = ()> + Send + 'static, ErrorObject> {
-        let first = self.shared().await?.client.subscribe(&*uri).await;
-        let mut subscription = first.map_err(|error| match error.rejection() {
-            Some(rejection) => rejection.clone(),
-            None => ErrorObject::internal(error.to_string()),
-        })?;
-        let core = Arc::downgrade(self);
-        Ok(async move {
-            loop {
-                while let Some(changed) = subscription.next().await {
-                    deliver(&changed);
-                }
-                let Some(core) = core.upgrade() else { return };
-                let Ok(connection) = core.shared().await else {
-                    return;
-                };
-                match connection.client.subscribe(&*uri).await {
-                    Ok(again) => subscription = again,
-                    Err(error) => {
-                        tracing::debug!(%error, uri, "a resource cannot be watched again");
-                        return;
-                    }
-                }
-                // It may have changed while it was not watched.
-                deliver(&uri);
-            }
-        })
-    }
 }
 
 fn check_uris(uris: &[String]) -> Result<(), ErrorObject> {
@@ -221,7 +185,7 @@ impl Core {
                 session.notify(name, Some(params.as_bytes()), Delivery::Always);
             }
         };
-        let watch = self.watch(uri.clone(), deliver).await?;
+        let watch = self.watch(uri.clone(), None, deliver).await?;
         let watch = tokio::spawn(watch).abort_handle();
         if let Some(earlier) = lock(&watches.0).insert(uri, watch) {
             earlier.abort();

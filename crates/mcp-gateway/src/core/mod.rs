@@ -6,6 +6,7 @@ mod lease;
 mod listen;
 mod lists;
 mod parking;
+mod watches;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -17,6 +18,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 pub(crate) use self::listen::{ChangeSource, listen, unsubscribe};
 pub(crate) use self::lists::ListPage;
+use self::watches::Watches;
 use crate::caller::Routes;
 use crate::catalog::Catalog;
 use crate::changes::Changes;
@@ -37,6 +39,7 @@ pub(crate) struct Core {
     pub(crate) pool: Arc<Pool>,
     pub(crate) parked: ParkedCalls,
     pub(crate) changes: Arc<Changes>,
+    watches: Watches,
     debounce: Arc<Debounce>,
     /// What the server lists, if a gateway with several servers needs to know.
     catalog: Option<Arc<Catalog>>,
@@ -109,6 +112,7 @@ impl Core {
             pool: Arc::default(),
             parked: ParkedCalls::default(),
             changes,
+            watches: Watches::default(),
             debounce: Arc::default(),
             catalog,
             closing: watch::Sender::new(false),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::BoxFuture;
+use mcp_protocol::{BoxFuture, Principal};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -31,10 +31,12 @@ impl ChangeSource for Arc<State> {
     async fn watch(
         &self,
         uri: String,
+        principal: Option<Principal>,
         deliver: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<BoxFuture<'static, ()>, ErrorObject> {
         let core = self.resource(&uri)?.connected()?.0;
-        Ok(Box::pin(Core::watch(&core, uri, deliver).await?))
+        let watch = Core::watch(&core, uri, principal, deliver).await?;
+        Ok(Box::pin(watch))
     }
 
     async fn closed(&self) {

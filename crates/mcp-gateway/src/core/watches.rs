@@ -1,0 +1,171 @@
+//! Subscriptions to resources, on the shared connection and on those of the pool.
+//!
+//! Each connection to a program on stdio is a process of its own. A client that subscribes and then makes calls also learns what
+//! its calls change, although they run on other connections.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, Weak};
+
+use mcp_client::Subscription;
+use mcp_jsonrpc::ErrorObject;
+use mcp_protocol::Principal;
+use tokio::task::JoinSet;
+
+use super::Core;
+use crate::connection::UpstreamConnection;
+use crate::sync::lock;
+use crate::upstream::Sharing;
+
+/// Maximum number of resources to which a connection of the pool subscribes when it is opened.
+const MAX_POOLED: usize = 256;
+
+/// The resources that clients watch.
+#[derive(Default)]
+pub(super) struct Watches(Mutex<Watched>);
+
+#[derive(Default)]
+struct Watched {
+    last: u64,
+    by_number: BTreeMap<u64, Arc<Watch>>,
+}
+
+/// A resource that a client watches.
+struct Watch {
+    uri: String,
+    /// The principal of the client, if connections of the pool belong to principals.
+    principal: Option<Principal>,
+    deliver: Box<dyn Fn(&str) + Send + Sync>,
+    /// The subscriptions on connections of the pool.
+    pooled: Mutex<JoinSet<()>>,
+}
+
+impl Watch {
+    /// Delivers the changes of another subscription.
+    fn add(self: &Arc<Self>, mut subscription: Subscription) {
+        let watch = Arc::downgrade(self);
+        let mut pooled = lock(&self.pooled);
+        // Subscriptions whose connection has ended.
+        while pooled.try_join_next().is_some() {}
+        pooled.spawn(async move {
+            while let Some(changed) = subscription.next().await {
+                let Some(watch) = watch.upgrade() else { return };
+                (watch.deliver)(&changed);
+            }
+        });
+    }
+}
+
+/// The entry of a watched resource; removed when dropped, which ends its subscriptions.
+struct WatchEntry {
+    core: Weak<Core>,
+    number: u64,
+}
+
+impl Drop for WatchEntry {
+    fn drop(&mut self) {
+        if let Some(core) = self.core.upgrade() {
+            lock(&core.watches.0).by_number.remove(&self.number);
+        }
+    }
+}
+
+impl Core {
+    /// Subscribes to a resource for a client with this principal. The returned future calls `deliver` with each change, and
+    /// subscribes again after the connection has ended.
+    ///
+    /// # Errors
+    /// The server rejects the subscription.
+    pub(crate) async fn watch(
+        self: &Arc<Self>,
+        uri: String,
+        principal: Option<Principal>,
+        deliver: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Result<impl Future<Output = ()> + Send + 'static, ErrorObject> {
+        let first = self.shared().await?.client.subscribe(&*uri).await;
+        let mut subscription = first.map_err(|error| match error.rejection() {
+            Some(rejection) => rejection.clone(),
+            None => ErrorObject::internal(error.to_string()),
+        })?;
+        let watch = Arc::new(Watch {
+            uri,
+            principal: self.pool_principal(principal),
+            deliver: Box::new(deliver),
+            pooled: Mutex::default(),
+        });
+        let entry = self.add_watch(&watch).await;
+        let core = Arc::downgrade(self);
+        Ok(async move {
+            let _entry = entry;
+            loop {
+                while let Some(changed) = subscription.next().await {
+                    (watch.deliver)(&changed);
+                }
+                let Some(core) = core.upgrade() else { return };
+                let Ok(connection) = core.shared().await else {
+                    return;
+                };
+                match connection.client.subscribe(&*watch.uri).await {
+                    Ok(again) => subscription = again,
+                    Err(error) => {
+                        tracing::debug!(%error, uri = watch.uri, "a resource cannot be watched again");
+                        return;
+                    }
+                }
+                // It may have changed while it was not watched.
+                (watch.deliver)(&watch.uri);
+            }
+        })
+    }
+
+    /// Returns the principal whose connections of the pool serve a client: `None` if clients share them.
+    pub(super) fn pool_principal(&self, principal: Option<Principal>) -> Option<Principal> {
+        principal.filter(|_| self.upstream.sharing != Sharing::All)
+    }
+
+    /// Registers a watched resource, and subscribes to it on the open connections of the pool.
+    async fn add_watch(self: &Arc<Self>, watch: &Arc<Watch>) -> WatchEntry {
+        let number = {
+            let mut watches = lock(&self.watches.0);
+            watches.last += 1;
+            let number = watches.last;
+            watches.by_number.insert(number, Arc::clone(watch));
+            number
+        };
+        let mut subscribing = JoinSet::new();
+        for connection in self.pool.open_of(watch.principal.as_ref()) {
+            subscribing.spawn(subscribe(connection, Arc::clone(watch)));
+        }
+        subscribing.join_all().await;
+        WatchEntry {
+            core: Arc::downgrade(self),
+            number,
+        }
+    }
+
+    /// Subscribes to what the clients of a new connection of the pool watch.
+    pub(super) async fn watch_on(
+        &self,
+        connection: &Arc<UpstreamConnection>,
+        principal: Option<&Principal>,
+    ) {
+        let mut subscribing = JoinSet::new();
+        {
+            let watches = lock(&self.watches.0);
+            let watches = watches.by_number.values();
+            for watch in watches
+                .filter(|watch| watch.principal.as_ref() == principal)
+                .take(MAX_POOLED)
+            {
+                subscribing.spawn(subscribe(Arc::clone(connection), Arc::clone(watch)));
+            }
+        }
+        subscribing.join_all().await;
+    }
+}
+
+async fn subscribe(connection: Arc<UpstreamConnection>, watch: Arc<Watch>) {
+    match connection.client.subscribe(&*watch.uri).await {
+        Ok(subscription) => watch.add(subscription),
+        Err(error) => tracing::debug!(%error, uri = watch.uri, "a resource cannot be watched"),
+    }
+}
