@@ -33,7 +33,7 @@ const ANY_PORT: &str = "127.0.0.1:0";
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let start = Instant::now();
     let mut peers = peers::chosen(args)?;
-    let bins = "-p mcp-tests --bin interop-client --bin interop-auth --bin everything-server";
+    let bins = "-p mcp-tests -p mcp-cli --bin interop-client --bin interop-auth --bin everything-server --bin mcp";
     build(root(), &target(), bins)?;
     let folder = target().join("interop");
     let copy = |name| copy_program(name, &folder.join("bin"));
@@ -41,6 +41,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         client: copy("interop-client")?,
         server: copy("everything-server")?,
         auth: copy("interop-auth")?,
+        mcp: copy("mcp")?,
     };
     let installed = Installed::new(folder, &peers)?;
     for peer in &mut peers {
@@ -86,6 +87,7 @@ struct Ours {
     client: PathBuf,
     server: PathBuf,
     auth: PathBuf,
+    mcp: PathBuf,
 }
 
 impl Ours {
@@ -96,7 +98,13 @@ impl Ours {
         let program = &peer.program;
         let mut servers = Vec::new();
         if program.command.contains("{url}") {
-            servers.push(self.everything(era, path)?);
+            servers.push(match (&peer.behind, &peer.section.bridge) {
+                (Some(behind), Some(era)) => {
+                    let (server, _) = installed.command_of(behind, peer, "", &self.server);
+                    self.bridge(era, &server)?
+                }
+                _ => self.everything(&peer.section, path)?,
+            });
         }
         let url = servers.first().map_or("", Server::url);
         let (mut command, call) = installed.command(peer, url, &self.server);
@@ -114,7 +122,10 @@ impl Ours {
                 return Ok((command, servers));
             }
             (Role::Client, _) => {
-                let servers = vec![self.everything(era, path)?, self.pages(era, path)?];
+                let servers = vec![
+                    self.everything(&peer.section, path)?,
+                    self.pages(&peer.section, path)?,
+                ];
                 command.args(servers.iter().map(Server::url));
                 return Ok((command, servers));
             }
@@ -141,7 +152,10 @@ impl Ours {
             driver.arg(command.get_program()).args(command.get_args());
             driver.envs(command.get_envs().filter_map(set));
         } else {
-            let server = Server::start(&mut command, path)?;
+            let server = match &peer.section.bridge {
+                Some(era) => self.bridge(era, &command)?,
+                None => Server::start(&mut command, path)?,
+            };
             driver.args([&format!("--{transport}"), server.url()]);
             servers.push(server);
         }
@@ -149,17 +163,36 @@ impl Ours {
     }
 
     /// The everything server over HTTP.
-    fn everything(&self, era: &str, path: &str) -> Result<Server, String> {
+    fn everything(&self, section: &Section, path: &str) -> Result<Server, String> {
         let mut command = Command::new(&self.server);
-        let sessions = (era == "legacy").then_some("--sessions");
+        if let Some(era) = &section.bridge {
+            return self.bridge(era, command.arg("--stdio"));
+        }
+        let sessions = (section.era == "legacy").then_some("--sessions");
         serve(command.args(["--http", ANY_PORT]), path, sessions)
     }
 
     /// The same in small pages.
-    fn pages(&self, era: &str, path: &str) -> Result<Server, String> {
+    fn pages(&self, section: &Section, path: &str) -> Result<Server, String> {
         let mut command = Command::new(&self.client);
-        command.args(["pages", era, "5", "--http", ANY_PORT]);
+        if let Some(era) = &section.bridge {
+            return self.bridge(era, command.args(["pages", era, "5"]));
+        }
+        command.args(["pages", &section.era, "5", "--http", ANY_PORT]);
         serve(&mut command, path, None)
+    }
+
+    /// `mcp bridge` in front of a server on stdio, with which it uses the revisions of an era.
+    fn bridge(&self, era: &str, server: &Command) -> Result<Server, String> {
+        let mut command = Command::new(&self.mcp);
+        command.args(["bridge", "--listen", ANY_PORT, "--era", era]);
+        for (name, value) in server.get_envs() {
+            let value = value.unwrap_or_default().to_string_lossy();
+            command.arg("--env");
+            command.arg(format!("{}={value}", name.to_string_lossy()));
+        }
+        command.arg("--").arg(server.get_program());
+        Server::start(command.args(server.get_args()), "/mcp")
     }
 }
 

@@ -40,6 +40,10 @@ pub(super) struct Section {
     pub(super) transport: String,
     pub(super) era: String,
     suffix: String,
+    /// The era of the server, if `mcp bridge` is between it and the client.
+    pub(super) bridge: Option<String>,
+    /// The program behind the bridge, instead of our server.
+    server: Option<String>,
     /// Whether the peers take part only with `--all`.
     #[serde(default)]
     pub(super) wide: bool,
@@ -110,6 +114,8 @@ pub(super) struct Peer {
     pub(super) name: String,
     pub(super) section: Section,
     pub(super) program: Program,
+    /// The program behind the bridge.
+    pub(super) behind: Option<Program>,
     pub(super) features: Vec<Feature>,
     /// Failures of the driver and of servers.
     pub(super) faults: Vec<String>,
@@ -123,10 +129,14 @@ pub(super) fn all() -> Result<Vec<Peer>, String> {
     }
     let mut peers = Vec::new();
     for section in &file.section {
-        for program in &section.peers {
-            let known = file.program.iter().find(|known| known.name == *program);
-            let known = known.ok_or_else(|| format!("{FILE}: no program {program}"))?;
-            let name = format!("{program}{}", section.suffix);
+        let program = |name: &String| {
+            let known = file.program.iter().find(|known| known.name == *name);
+            known.ok_or_else(|| format!("{FILE}: no program {name}"))
+        };
+        let behind = section.server.as_ref().map(program).transpose()?;
+        for name in &section.peers {
+            let known = program(name)?;
+            let name = format!("{name}{}", section.suffix);
             let lists = section.features.iter().map(|list| &file.features[list]);
             let features = lists.flatten().map(|[feature, title]| {
                 let absent = file.absent(&name, feature);
@@ -144,6 +154,7 @@ pub(super) fn all() -> Result<Vec<Peer>, String> {
                 features: features.collect(),
                 section: section.clone(),
                 program,
+                behind: behind.cloned(),
                 name,
                 faults: Vec::new(),
             });
@@ -258,8 +269,22 @@ impl Installed {
     /// The command that starts a peer, with the address and the path of our server for those who need them, and the words of
     /// its call.
     pub(super) fn command(&self, peer: &Peer, url: &str, server: &Path) -> (Command, Vec<String>) {
-        let Section { transport, era, .. } = &peer.section;
-        let program = &peer.program;
+        self.command_of(&peer.program, peer, url, server)
+    }
+
+    /// The same for another program than that of the peer.
+    pub(super) fn command_of(
+        &self,
+        program: &Program,
+        peer: &Peer,
+        url: &str,
+        server: &Path,
+    ) -> (Command, Vec<String>) {
+        let Section { era, bridge, .. } = &peer.section;
+        let transport = match (bridge, program.role) {
+            (Some(_), Role::Server) => "stdio",
+            _ => &peer.section.transport,
+        };
         let path = |path: PathBuf| path.to_string_lossy().into_owned();
         let own = self.folder.join(&program.packages);
         let programs = match program.packages.split('-').next() {
@@ -282,7 +307,7 @@ impl Installed {
             ("{python}", path(venv_python(&self.folder.join("venv")))),
             ("{work}", path(self.work(peer))),
             ("{era}", era.clone()),
-            ("{transport}", transport.clone()),
+            ("{transport}", transport.to_owned()),
         ];
         let filled = |word: &str| {
             let fill = |word: String, (name, value): &(&str, String)| word.replace(name, value);
@@ -308,7 +333,7 @@ mod tests {
     #[test]
     fn peers_are_chosen_by_name_or_by_transport() {
         let chosen = |word: &str| chosen(&[word.to_owned()]);
-        assert_eq!(super::chosen(&[]).unwrap().len(), 42);
+        assert_eq!(super::chosen(&[]).unwrap().len(), 46);
         assert_eq!(chosen("memory").unwrap().len(), 1);
         for (word, with, without) in [
             ("http", "fastmcp-http", "memory"),

@@ -18,7 +18,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 pub(crate) use self::listen::{ChangeSource, listen, unsubscribe};
 pub(crate) use self::lists::ListPage;
-use self::watches::Watches;
+use self::watches::ResourceSubscriptions;
 use crate::caller::Routes;
 use crate::catalog::Catalog;
 use crate::changes::Changes;
@@ -39,7 +39,7 @@ pub(crate) struct Core {
     pub(crate) pool: Arc<Pool>,
     pub(crate) parked: ParkedCalls,
     pub(crate) changes: Arc<Changes>,
-    watches: Watches,
+    watches: ResourceSubscriptions,
     debounce: Arc<Debounce>,
     /// What the server lists, if a gateway with several servers needs to know.
     catalog: Option<Arc<Catalog>>,
@@ -112,7 +112,7 @@ impl Core {
             pool: Arc::default(),
             parked: ParkedCalls::default(),
             changes,
-            watches: Watches::default(),
+            watches: ResourceSubscriptions::default(),
             debounce: Arc::default(),
             catalog,
             closing: watch::Sender::new(false),

@@ -21,16 +21,16 @@ const MAX_POOLED: usize = 256;
 
 /// The resources that clients watch.
 #[derive(Default)]
-pub(super) struct Watches(Mutex<Watched>);
+pub(super) struct ResourceSubscriptions(Mutex<SubscriptionTable>);
 
 #[derive(Default)]
-struct Watched {
+struct SubscriptionTable {
     last: u64,
-    by_number: BTreeMap<u64, Arc<Watch>>,
+    by_number: BTreeMap<u64, Arc<ResourceSubscription>>,
 }
 
 /// A resource that a client watches.
-struct Watch {
+struct ResourceSubscription {
     uri: String,
     /// The principal of the client, if connections of the pool belong to principals.
     principal: Option<Principal>,
@@ -39,7 +39,7 @@ struct Watch {
     pooled: Mutex<JoinSet<()>>,
 }
 
-impl Watch {
+impl ResourceSubscription {
     /// Delivers the changes of another subscription.
     fn add(self: &Arc<Self>, mut subscription: Subscription) {
         let watch = Arc::downgrade(self);
@@ -56,12 +56,12 @@ impl Watch {
 }
 
 /// The entry of a watched resource; removed when dropped, which ends its subscriptions.
-struct WatchEntry {
+struct SubscriptionEntry {
     core: Weak<Core>,
     number: u64,
 }
 
-impl Drop for WatchEntry {
+impl Drop for SubscriptionEntry {
     fn drop(&mut self) {
         if let Some(core) = self.core.upgrade() {
             lock(&core.watches.0).by_number.remove(&self.number);
@@ -86,7 +86,7 @@ impl Core {
             Some(rejection) => rejection.clone(),
             None => ErrorObject::internal(error.to_string()),
         })?;
-        let watch = Arc::new(Watch {
+        let watch = Arc::new(ResourceSubscription {
             uri,
             principal: self.pool_principal(principal),
             deliver: Box::new(deliver),
@@ -123,7 +123,7 @@ impl Core {
     }
 
     /// Registers a watched resource, and subscribes to it on the open connections of the pool.
-    async fn add_watch(self: &Arc<Self>, watch: &Arc<Watch>) -> WatchEntry {
+    async fn add_watch(self: &Arc<Self>, watch: &Arc<ResourceSubscription>) -> SubscriptionEntry {
         let number = {
             let mut watches = lock(&self.watches.0);
             watches.last += 1;
@@ -136,7 +136,7 @@ impl Core {
             subscribing.spawn(subscribe(connection, Arc::clone(watch)));
         }
         subscribing.join_all().await;
-        WatchEntry {
+        SubscriptionEntry {
             core: Arc::downgrade(self),
             number,
         }
@@ -163,7 +163,7 @@ impl Core {
     }
 }
 
-async fn subscribe(connection: Arc<UpstreamConnection>, watch: Arc<Watch>) {
+async fn subscribe(connection: Arc<UpstreamConnection>, watch: Arc<ResourceSubscription>) {
     match connection.client.subscribe(&*watch.uri).await {
         Ok(subscription) => watch.add(subscription),
         Err(error) => tracing::debug!(%error, uri = watch.uri, "a resource cannot be watched"),

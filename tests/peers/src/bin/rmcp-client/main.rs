@@ -3,6 +3,7 @@
 //! ```text
 //! rmcp-client ERA stdio FOLDER INTEROP-CLIENT EVERYTHING-SERVER
 //! rmcp-client ERA http URL URL-OF-PAGES
+//! rmcp-client visit URL
 //! ```
 //!
 //! ERA is legacy or modern. Prints one JSON line per feature. INTEROP-CLIENT records how a server ends, and serves
@@ -20,6 +21,7 @@ mod place;
 #[allow(dead_code, reason = "other programs use the rest")]
 mod report;
 mod server_requests;
+mod visit;
 
 use std::path::PathBuf;
 
@@ -196,6 +198,11 @@ async fn sessions(place: &Target) -> Result<(), Fault> {
 #[tokio::main]
 async fn main() -> Result<(), Fault> {
     let args: Vec<String> = std::env::args().skip(1).collect();
+    if let [mode, url] = &args[..]
+        && mode == "visit"
+    {
+        return visit::conversation(url).await;
+    }
     let place = Target::new(&args)?;
     if place.is_modern {
         modern::conversation(&place).await

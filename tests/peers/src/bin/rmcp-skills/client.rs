@@ -64,7 +64,11 @@ async fn review(client: &Client) -> Result<(Skill, Vec<SkillResource>), Fault> {
 async fn found(client: &Client) -> Outcome {
     let (skill, files) = review(client).await?;
     let metadata = &skill.frontmatter.extra["metadata"];
-    same("the metadata", metadata, &json!({ "com.example/version": "1" }))?;
+    same(
+        "the metadata",
+        metadata,
+        &json!({ "com.example/version": "1" }),
+    )?;
     same("the number of files", files.len(), 2)?;
     worked(skill.frontmatter.description)
 }

@@ -98,6 +98,9 @@ impl ServerHandler for Peer {
 
 pub(crate) async fn serve(folder: &str) -> Result<(), Fault> {
     let peer = Peer::new(folder)?;
-    peer.serve(rmcp::transport::stdio()).await?.waiting().await?;
+    peer.serve(rmcp::transport::stdio())
+        .await?
+        .waiting()
+        .await?;
     Ok(())
 }
