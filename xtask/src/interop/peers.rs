@@ -293,6 +293,7 @@ impl Installed {
             _ => "venv/bin",
         };
         let places = [
+            ("{bridge}", "{mcp} bridge --stdio -- {stdio}".to_owned()),
             ("{npm}", path(self.folder.join("npm"))),
             ("{py}", path(self.folder.join("python"))),
             ("{rust}", path(self.folder.join("rust/debug"))),
@@ -303,6 +304,7 @@ impl Installed {
             ("{server}", path(server.to_owned())),
             ("{client}", path(server.with_file_name("interop-client"))),
             ("{stdio}", format!("{} --stdio", server.display())),
+            ("{mcp}", path(server.with_file_name("mcp"))),
             ("{skills}", path(root().join(SCRIPTS).join("skills"))),
             ("{python}", path(venv_python(&self.folder.join("venv")))),
             ("{work}", path(self.work(peer))),
