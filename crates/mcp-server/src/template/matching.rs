@@ -8,8 +8,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::expand::encode_char;
-use super::syntax::{Modifier, Operator, Part, is_triplet};
+use super::encoding::{canonical, climbs, climbs_anywhere, decode};
+use super::syntax::{Modifier, Operator, Part};
 
 /// Maximum length of a URI, in bytes.
 const BYTES: usize = 8 * 1024;
@@ -210,6 +210,7 @@ impl Matcher {
 
     fn read(&self, table: &Table, uri: &str) -> Option<BTreeMap<String, String>> {
         let mut found = BTreeMap::new();
+        let mut absent = Vec::new();
         let (mut step, mut at) = (0, 0);
         while let Some(current) = self.steps.get(step) {
             let score = table.at(step, at);
@@ -223,8 +224,12 @@ impl Matcher {
                     let present = table.at(step + 1, at);
                     if present == 0 || present + 1 < score {
                         next = *end;
-                        if let Some(MatchStep::Named { name, .. }) = self.steps[..step].last() {
-                            bind(&mut found, name, String::new())?;
+                        match (self.steps[..step].last(), &self.steps[step + 1]) {
+                            (Some(MatchStep::Named { name, .. }), _) => {
+                                bind(&mut found, name, String::new())?;
+                            }
+                            (_, MatchStep::Named { .. }) => {}
+                            _ => absent.extend(&self.steps[step..next]),
                         }
                     }
                 }
@@ -242,7 +247,12 @@ impl Matcher {
             }
             step = next;
         }
-        (at == uri.len()).then_some(found)
+        // A variable of a list that has a value elsewhere cannot be absent.
+        let is_absent = |step: &&MatchStep| match step {
+            MatchStep::Value { name, .. } => !found.contains_key(name),
+            _ => true,
+        };
+        (at == uri.len() && absent.iter().all(is_absent)).then_some(found)
     }
 }
 
@@ -326,55 +336,6 @@ impl Table {
 fn is_inside_character(uri: &[u8], at: usize) -> bool {
     uri[at.saturating_sub(2)..at].contains(&b'%')
         || matches!(uri[at..], [b'%', b'8' | b'9' | b'A' | b'B', ..])
-}
-
-/// Normalizes the percent-encoding of a URI. Returns `None` for invalid URIs.
-fn canonical(uri: &str) -> Option<String> {
-    let mut text = String::with_capacity(uri.len());
-    let mut hex = 0;
-    for (offset, character) in uri.char_indices() {
-        match character {
-            '%' if is_triplet(&uri[offset..]) => hex = 3,
-            '%' | '"' | '<' | '>' | '\\' | '^' | '`' | '{' | '|' | '}' => return None,
-            _ if character.is_control() || character.is_whitespace() => return None,
-            _ => {}
-        }
-        if hex > 0 {
-            hex -= 1;
-            text.push(character.to_ascii_uppercase());
-        } else if character.is_ascii() {
-            text.push(character);
-        } else {
-            encode_char(&mut text, character);
-        }
-    }
-    Some(text)
-}
-
-/// Decodes percent-encoding once.
-fn decode(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        let mut digit = || char::from(rest.next()?).to_digit(16);
-        bytes.push(match byte {
-            b'%' => u8::try_from(digit()? * 16 + digit()?).ok()?,
-            _ => byte,
-        });
-    }
-    String::from_utf8(bytes).ok()
-}
-
-/// Whether a segment of the path is `..`, independent of the variables.
-fn climbs_anywhere(uri: &str) -> bool {
-    let path = uri.split(['?', '#']).next().unwrap_or_default();
-    decode(path).is_none_or(|path| climbs(&path))
-}
-
-fn climbs(path: &str) -> bool {
-    path.split(['/', '\\'])
-        // Windows removes spaces at the end of a name.
-        .any(|segment| segment.trim_end_matches(' ') == "..")
 }
 
 /// Whether a decoded value is safe for a handler.

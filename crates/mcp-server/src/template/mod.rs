@@ -1,5 +1,6 @@
 //! URI templates of RFC 6570: parsed, expanded, and matched against the URIs of requests.
 
+mod encoding;
 mod expand;
 mod matching;
 mod parse;

@@ -251,6 +251,8 @@ fn uris_are_split_into_components() {
 fn uris_that_do_not_fit_do_not_match() {
     for (template, uri) in [
         ("note://{name}", "note://"),
+        // Without the second value of `a`, no values of the variables give this URI.
+        ("note://{a,b,a}", "note://1,2"),
         ("note://{name}", "note://a/b"),
         ("note://{name}", "note://a?b"),
         ("note://{name}", "note://a#b"),
