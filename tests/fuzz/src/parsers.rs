@@ -68,7 +68,10 @@ pub fn uri_template(data: &[u8]) {
     let operators = ['+', '#', '.', '/', ';', '?', '&'];
     if !template.as_str().contains(operators) {
         let expanded = template.expand(&values);
-        assert_eq!(template.matches(&expanded), Some(values), "{expanded}");
+        // Percent-encoding can exceed the maximum length of a URI.
+        if expanded.len() <= 8 << 10 {
+            assert_eq!(template.matches(&expanded), Some(values), "{expanded}");
+        }
     }
 }
 
