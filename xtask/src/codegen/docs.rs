@@ -3,8 +3,6 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use proc_macro2::TokenStream;
-use quote::quote;
 use toml::{Table, Value};
 
 use crate::workspace::{At as _, none_in};
@@ -91,24 +89,23 @@ impl Lines<'_> {
         self.docs.get(&self.keys("modules.", area, ".line"))
     }
 
-    /// The doc attributes of a type.
-    pub(super) fn item(&self, name: &str, area: &str) -> TokenStream {
+    /// The doc comment of a type.
+    pub(super) fn item(&self, name: &str, area: &str) -> String {
         let line = self.member(name, "self");
         let pages = [
             self.keys("pages.", name, ""),
             self.keys("modules.", area, ".page"),
         ];
         let page = self.docs.get(&pages.concat());
-        let link = format!(" Specification: <{SITE}/{}/{page}>", self.revision);
-        quote!(#line #[doc = ""] #[doc = #link])
+        let revision = self.revision;
+        format!("{line}\n///\n/// Specification: <{SITE}/{revision}/{page}>")
     }
 
-    /// The doc attribute of a member or an enum value.
-    pub(super) fn member(&self, owner: &str, wire: &str) -> TokenStream {
+    /// The doc comment of a member or an enum value.
+    pub(super) fn member(&self, owner: &str, wire: &str) -> String {
         let own = self.keys("types.", owner, &format!(".{wire}"));
         let keys = [own, self.keys("common.", wire, "")].concat();
-        let line = format!(" {}", self.docs.get(&keys));
-        quote!(#[doc = #line])
+        format!("/// {}", self.docs.get(&keys))
     }
 
     /// The key for this revision, and the one for all revisions.

@@ -87,7 +87,7 @@ fn generate(root: &Path, schemas: &Path) -> Result<Files, String> {
             &later,
             Some((module.clone(), &split)),
         );
-        files.insert(format!("{TABLE}_{date}.rs"), emit::table(&later, &scope));
+        files.insert(format!("{TABLE}_{date}.rs"), emit::table(&later, &scope)?);
         let own = split.own.items.iter();
         let bridged = own.filter(|item| overrides.has("bridge", &item.name));
         let bridged =
@@ -99,7 +99,7 @@ fn generate(root: &Path, schemas: &Path) -> Result<Files, String> {
         }
         root.later.insert(module, split.novel);
     }
-    files.insert(format!("{TABLE}.rs"), emit::table(&canonical, &root));
+    files.insert(format!("{TABLE}.rs"), emit::table(&canonical, &root)?);
     for (name, text) in emit::files(&canonical, &root)? {
         files.insert(format!("{FOLDER}/{name}.rs"), text);
     }

@@ -1,6 +1,6 @@
 //! What will be emitted: the types and methods of a revision, already with Rust names and types.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Everything that one revision generates.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub(super) struct Struct {
     pub(super) extra: bool,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Tag {
     pub(super) wire: String,
     pub(super) value: String,
@@ -78,30 +78,49 @@ pub(super) struct StringEnum {
     pub(super) ranked: bool,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Union {
     pub(super) rule: Rule,
     pub(super) arms: Vec<Arm>,
 }
 
-#[derive(Debug, Clone, Default, Deserialize, PartialEq)]
+#[derive(Debug, Clone, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Arm {
     pub(super) name: String,
     #[serde(rename = "type")]
     pub(super) ty: String,
     /// The value of the tag, or the method of an embedded message.
-    #[serde(skip)]
+    #[serde(skip_deserializing)]
     pub(super) value: String,
     /// Whether an embedded message may have no params.
-    #[serde(skip)]
+    #[serde(skip_deserializing)]
     pub(super) optional: bool,
-    /// The arm is chosen if all conditions of one of these lists hold: `member`, `member.member` or `member=value`.
-    pub(super) when: Vec<Vec<String>>,
+    /// The arm is chosen if all conditions of one of these lists hold.
+    pub(super) when: Vec<Vec<Condition>>,
+}
+
+/// `member`, `member.member` or `member=value`.
+#[derive(Debug, Clone, Deserialize, PartialEq, Serialize)]
+#[serde(from = "String")]
+pub(super) struct Condition {
+    member: String,
+    value: Option<String>,
+}
+
+impl From<String> for Condition {
+    fn from(text: String) -> Self {
+        let (member, value) = text.split_once('=').unzip();
+        Self {
+            member: member.unwrap_or(&text).to_owned(),
+            value: value.map(str::to_owned),
+        }
+    }
 }
 
 /// What names the arm of a union.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
 pub(super) enum Rule {
     /// The value of one member; the index of the arm without it.
     Tagged { tag: String, default: Option<usize> },
@@ -112,7 +131,7 @@ pub(super) enum Rule {
 }
 
 /// One request or notification.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub(super) struct Method {
     /// The definition, which is also the name of the marker.
     pub(super) name: String,
@@ -121,13 +140,20 @@ pub(super) struct Method {
     pub(super) params_optional: bool,
     /// The result type of a request; none for a notification.
     pub(super) result: Option<String>,
-    /// Whether the client sends it, and whether the server does.
-    pub(super) sides: [bool; 2],
+    /// A variant of `Direction`; none if neither side sends it.
+    pub(super) direction: Option<&'static str>,
     /// The definition of the whole response, where the schema has one.
     pub(super) response: Option<String>,
 }
 
 impl Method {
+    pub(super) fn kind(&self) -> &'static str {
+        match self.result {
+            Some(_) => "request",
+            None => "notification",
+        }
+    }
+
     /// The types of params and result.
     pub(super) fn types(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&*self.params).chain(self.result.as_deref())
@@ -142,6 +168,11 @@ impl Method {
 }
 
 impl Struct {
+    /// A constant that input is checked for.
+    pub(super) fn constant(&self) -> Option<&Tag> {
+        self.tag.as_ref().filter(|tag| tag.checked)
+    }
+
     /// The member with a name in JSON.
     pub(super) fn field(&self, wire: &str) -> Option<&Property> {
         self.fields.iter().find(|field| field.wire == wire)

@@ -155,7 +155,12 @@ impl<'a> Builder<'a> {
             params: params_type,
             params_optional: !schema.requires("params"),
             result: is_request.then_some(result),
-            sides: ["Client", "Server"].map(|side| self.sends(side, name, method)),
+            direction: match ["Client", "Server"].map(|side| self.sends(side, name, method)) {
+                [true, true] => Some("Both"),
+                [true, false] => Some("ClientToServer"),
+                [false, true] => Some("ServerToClient"),
+                [false, false] => None,
+            },
             response,
         });
         Ok(())

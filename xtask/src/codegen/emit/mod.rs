@@ -1,22 +1,19 @@
-//! From the [`Model`] to Rust source: one file per area, `methods.rs`, `mod.rs` and `bridges.rs`.
+//! From the [`Model`] to Rust source: one file per area, `methods.rs`, `mod.rs` and `bridges.rs`. The templates beside this
+//! file have the text.
 
 mod bridges;
-mod enums;
-mod file;
-mod methods;
+mod scope;
 mod structs;
-mod unions;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proc_macro2::TokenStream;
-use quote::quote;
+use minijinja::{Value, context};
 
-use super::model::{Item, Kind, Model};
-use file::{ident, ty};
+use super::model::{Item, Kind, Method, Model};
 
 pub(super) use bridges::emit as bridges;
-pub(super) use file::Scope;
+pub(super) use scope::Scope;
+use scope::render;
 
 /// The files of one revision, except `bridges.rs`, by name.
 pub(super) fn files(model: &Model, scope: &Scope<'_>) -> Result<BTreeMap<String, String>, String> {
@@ -24,100 +21,90 @@ pub(super) fn files(model: &Model, scope: &Scope<'_>) -> Result<BTreeMap<String,
     for item in &model.items {
         areas.entry(&item.area).or_default().push(item);
     }
-    let (revision, header) = (scope.docs.revision, &scope.header);
-    let mut root = match &scope.module {
-        None => format!("{header}\n//! Types of revision {revision}, one module per area.\n\n"),
-        Some((_, split)) => format!(
-            "{header}\n//! Types that are specific to revision {revision}, and the types that it shares with other revisions.\n\n\
-             pub use crate::{{{}}};\n\n",
-            Vec::from_iter(split.shared.iter().map(String::as_str)).join(", ")
-        ),
+    let module = scope.module.as_ref();
+    let root = context! {
+        header => scope.header,
+        revision => scope.docs.revision,
+        areas => Vec::from_iter(areas.keys()),
+        module => module.is_some(),
+        shared => module.map(|(_, split)| &split.shared),
+        later => Vec::from_iter(scope.later.keys()),
     };
-    let mut files = BTreeMap::new();
+    let mut files = BTreeMap::from([
+        ("methods".to_owned(), methods(model, scope)?),
+        (
+            "mod".to_owned(),
+            render(include_str!("mod.rs.jinja"), root)?,
+        ),
+    ]);
     for (area, items) in areas {
-        root += &format!("mod {area};\npub use {area}::*;\n");
-        let tokens = items.iter().map(|item| emit_item(item, scope));
-        let text = scope.file(area, &items, &Vec::from_iter(tokens))?;
-        files.insert(area.to_owned(), text);
+        let texts = items.iter().map(|item| emit_item(item, scope));
+        let texts = texts.collect::<Result<Vec<_>, _>>()?;
+        files.insert(area.to_owned(), scope.file(area, &items, &texts)?);
     }
-    if scope.module.is_none() {
-        root += "pub(crate) mod methods;\npub use methods::*;\n";
-        for module in scope.later.keys() {
-            root += &format!("pub(crate) mod {module};\n");
-        }
-    } else {
-        root += "mod bridges;\nmod methods;\npub use methods::*;\n";
-    }
-    files.insert("methods".to_owned(), methods::emit(model, scope)?);
-    files.insert("mod".to_owned(), root);
     Ok(files)
 }
 
-fn emit_item(item: &Item, scope: &Scope<'_>) -> TokenStream {
-    let doc = scope.docs.item(&item.name, &item.area);
-    let name = ident(&item.name);
+fn emit_item(item: &Item, scope: &Scope<'_>) -> Result<String, String> {
+    let Item { name, area, .. } = item;
     let definition = match &item.kind {
-        Kind::Struct(structure) => structs::emit(&item.name, structure, scope),
-        Kind::Enum(string_enum) => enums::emit(&item.name, string_enum, scope.docs),
-        Kind::Union(union) => unions::emit(&item.name, union),
-        Kind::Alias(alias) => {
-            let alias = ty(alias);
-            quote!(pub type #name = #alias;)
+        Kind::Struct(structure) => structs::emit(name, structure, scope)?,
+        Kind::Enum(string_enum) => {
+            let values = string_enum.values.iter();
+            let values = values.map(|value| (value, scope.docs.member(name, value)));
+            let values = Vec::from_iter(values);
+            let (closed, ranked) = (string_enum.closed, string_enum.ranked);
+            let values = context!(name, values, closed, ranked);
+            render(include_str!("enum.rs.jinja"), values)?
         }
-        Kind::Open => emit_open(&item.name),
+        Kind::Union(union) => {
+            let values = context!(name, ..Value::from_serialize(union));
+            render(include_str!("union.rs.jinja"), values)?
+        }
+        Kind::Alias(alias) => format!("pub type {name} = {alias};\n"),
+        Kind::Open => render(include_str!("open.rs.jinja"), context!(name))?,
     };
-    quote!(#doc #definition)
+    Ok(format!("{}\n{definition}", scope.docs.item(name, area)))
 }
 
-fn emit_open(name: &str) -> TokenStream {
-    let name = ident(name);
-    quote! {
-        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-        #[serde(transparent)]
-        pub struct #name(JsonObject);
-
-        impl #name {
-            /// Creates a value without members.
-            pub fn new() -> Self {
-                Self::default()
-            }
-
-            /// Returns the members as a map.
-            pub fn into_inner(self) -> JsonObject {
-                self.0
-            }
-        }
-
-        impl Deref for #name {
-            type Target = JsonObject;
-
-            fn deref(&self) -> &JsonObject {
-                &self.0
-            }
-        }
-
-        impl DerefMut for #name {
-            fn deref_mut(&mut self) -> &mut JsonObject {
-                &mut self.0
-            }
-        }
-
-        impl From<JsonObject> for #name {
-            fn from(members: JsonObject) -> Self {
-                Self(members)
-            }
-        }
-
-        impl From<#name> for JsonObject {
-            fn from(open: #name) -> Self {
-                open.0
-            }
-        }
+/// `methods.rs`: names, markers and directions of the methods of the canonical revision, or what a later one does not share
+/// with it.
+fn methods(model: &Model, scope: &Scope<'_>) -> Result<String, String> {
+    let by_method = |method: &&Method| method.method.clone();
+    let mut methods: Vec<&Method> = model.methods.iter().collect();
+    methods.sort_by_key(by_method);
+    // Every name of every revision, each once, and the module of its marker.
+    let mut constants = Vec::from_iter(methods.iter().map(|method| (*method, "super".to_owned())));
+    for (module, novel) in &scope.later {
+        let place = format!("crate::{module}");
+        constants.extend(novel.iter().map(|method| (method, place.clone())));
     }
+    constants.sort_by_key(|(method, _)| by_method(method));
+    let own = methods.iter();
+    let own = own.filter(|method| !scope.is_shared(&method.name));
+    let markers = own.map(|method| {
+        context! {
+            doc => scope.docs.item(&method.name, "methods"),
+            kind => method.kind(),
+            params => scope.path(&method.params),
+            result => method.result.as_ref().map(|result| scope.path(result)),
+            ..Value::from_serialize(method)
+        }
+    });
+    let kinds = methods.iter();
+    let kinds =
+        kinds.map(|method| context!(kind => method.kind(), ..Value::from_serialize(method)));
+    let values = context! {
+        markers => Vec::from_iter(markers),
+        methods => Vec::from_iter(kinds),
+        constants => scope.module.is_none().then_some(constants),
+        ..scope.head("methods")
+    };
+    render(include_str!("methods.rs.jinja"), values)
 }
 
 /// The table of the round-trip tests of the types: the name of each definition, and a function that decodes a value and encodes it again.
-pub(super) fn table(model: &Model, scope: &Scope<'_>) -> String {
+pub(super) fn table(model: &Model, scope: &Scope<'_>) -> Result<String, String> {
     let module = scope.module.iter().map(|(module, _)| format!("::{module}"));
     let path = format!("mcp_types{}", module.collect::<String>());
     let mut rows = Vec::new();
@@ -126,26 +113,12 @@ pub(super) fn table(model: &Model, scope: &Scope<'_>) -> String {
         rows.extend(definition.map(|name| (name, "round_trip", &item.name)));
     }
     for method in model.methods.iter().filter(|_| scope.module.is_some()) {
-        let kind = match method.result {
-            Some(_) => "request",
-            None => "notification",
-        };
-        rows.push((&method.name, kind, &method.name));
+        rows.push((&method.name, method.kind(), &method.name));
         let response = method.response.as_ref();
         rows.extend(response.map(|name| (name, "response", &method.name)));
     }
     rows.sort_unstable();
     let helpers: BTreeSet<&str> = rows.iter().map(|(_, helper, _)| *helper).collect();
-    let rows = rows
-        .iter()
-        .map(|(definition, helper, ty)| format!("(\"{definition}\", {helper}::<{path}::{ty}>),\n"));
-    let rows: String = rows.collect();
-    format!(
-        "{}\n//! Every definition with a Rust type, and its round trip.\n\n\
-         use crate::support::{{RoundTrip, {}}};\n\n\
-         /// The name of each definition, and a function that decodes a value and encodes it again.\n\
-         pub(crate) const TABLE: &[(&str, RoundTrip)] = &[\n{rows}];\n",
-        scope.header,
-        Vec::from_iter(helpers).join(", ")
-    )
+    let values = context!(header => scope.header, helpers, path, rows);
+    render(include_str!("table.rs.jinja"), values)
 }

@@ -1,14 +1,15 @@
-//! The text of generated files, and what the files of one revision have in common.
+//! Templates, and what the files of one revision have in common.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proc_macro2::{Ident, TokenStream};
-use quote::{format_ident, quote};
+use heck::{ToShoutySnakeCase as _, ToSnakeCase as _, ToUpperCamelCase as _};
+use minijinja::{Environment, UndefinedBehavior, Value, context};
 use syn::visit::{self, Visit};
 
 use crate::codegen::compare::{Split, find};
 use crate::codegen::docs::Lines;
-use crate::codegen::model::{Item, Kind, Method, Model};
+use crate::codegen::model::{Item, Kind, Method, Model, Presence, Property};
+use crate::workspace::At as _;
 
 /// Modules and names of them that generated code uses.
 const IMPORTS: &[(&str, &str)] = &[
@@ -44,10 +45,6 @@ impl<'a> Scope<'a> {
         model: &Model,
         module: Option<(String, &'a Split)>,
     ) -> Self {
-        let header = format!(
-            "// Generated from the official schema of {} at commit {commit}: do not edit. Run `cargo xtask codegen`.\n",
-            docs.revision
-        );
         let is_plain = |kind: &Kind| match kind {
             Kind::Struct(_) | Kind::Open => true,
             Kind::Alias(ty) => ty != "String",
@@ -57,8 +54,11 @@ impl<'a> Scope<'a> {
         let plain = plain.map(|item| item.name.clone());
         let basic = ["bool", "i64", "u64", "f64", "JsonObject", "Meta"];
         Self {
+            header: format!(
+                "// Generated from the official schema of {} at commit {commit}: do not edit. Run `cargo xtask codegen`.",
+                docs.revision
+            ),
             docs,
-            header,
             plain: plain.chain(basic.map(str::to_owned)).collect(),
             module,
             later: BTreeMap::new(),
@@ -80,18 +80,20 @@ impl<'a> Scope<'a> {
     }
 
     /// The whole path of a type.
-    pub(super) fn path(&self, name: &str) -> TokenStream {
-        ty(&format!("{}::{name}", self.root(name)))
+    pub(super) fn path(&self, name: &str) -> String {
+        format!("{}::{name}", self.root(name))
     }
 
-    /// The parameter type and the conversion of an argument.
-    pub(super) fn argument(&self, name: &Ident, text: &str) -> (TokenStream, TokenStream) {
-        let target = ty(text);
-        let is_container = text.starts_with("Vec<") || text.starts_with("BTreeMap<");
-        if is_container || self.plain.contains(text) {
-            (target, quote!(#name))
+    /// The parameter type and the conversion of an argument for a member.
+    pub(super) fn argument(&self, field: &Property) -> (String, String) {
+        let Property { rust, ty, .. } = field;
+        let is_container = ty.starts_with("Vec<") || ty.starts_with("BTreeMap<");
+        if field.presence == Presence::Nullable {
+            (field.held(), rust.clone())
+        } else if is_container || self.plain.contains(ty) {
+            (ty.clone(), rust.clone())
         } else {
-            (quote!(impl Into<#target>), quote!(#name.into()))
+            (format!("impl Into<{ty}>"), format!("{rust}.into()"))
         }
     }
 
@@ -100,10 +102,11 @@ impl<'a> Scope<'a> {
         &self,
         area: &str,
         items: &[&Item],
-        tokens: &[TokenStream],
+        texts: &[String],
     ) -> Result<String, String> {
         let mut names = Names::default();
-        names.visit_file(&parse(quote!(#(#tokens)*))?);
+        let code = syn::parse_file(&texts.concat());
+        names.visit_file(&code.at("generated code does not parse")?);
         let has = |list: &str, name: &str| list.split(' ').any(|known| known == name);
         let mut imports: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for name in &names.0 {
@@ -116,17 +119,29 @@ impl<'a> Scope<'a> {
                 imports.entry(module).or_default().push(name);
             }
         }
-        let mut text = self.head(area);
-        for (module, names) in imports {
-            text += &format!("use {module}::{{{}}};\n", names.join(", "));
-        }
-        Ok(text + "\n" + &print(tokens)?)
+        let imports: Vec<_> = imports.into_iter().collect();
+        let values = context!(imports, items => texts, ..self.head(area));
+        render(include_str!("area.rs.jinja"), values)
     }
 
-    /// The first lines of the file of an area.
-    pub(super) fn head(&self, area: &str) -> String {
-        format!("{}\n//! {}\n\n", self.header, self.docs.module(area))
+    /// The values of the first lines of the file of an area.
+    pub(super) fn head(&self, area: &str) -> Value {
+        context!(header => self.header, line => self.docs.module(area))
     }
+}
+
+/// Renders a template. The filter `constant` turns a method into the name of its constant: `SAMPLING_CREATE_MESSAGE` for
+/// `sampling/createMessage`.
+pub(super) fn render(template: &str, values: Value) -> Result<String, String> {
+    let mut environment = Environment::new();
+    environment.set_trim_blocks(true);
+    environment.set_lstrip_blocks(true);
+    environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
+    environment.add_filter("constant", |text: &str| text.to_shouty_snake_case());
+    environment.add_filter("snake", |text: &str| text.to_snake_case());
+    environment.add_filter("upper_camel", |text: &str| text.to_upper_camel_case());
+    let text = environment.render_str(template, values);
+    text.map_err(|error| format!("{error:#}"))
 }
 
 /// The first segment of each path.
@@ -149,42 +164,4 @@ impl Visit<'_> for Names {
             });
         }
     }
-}
-
-pub(super) fn ident(name: &str) -> Ident {
-    format_ident!("{name}")
-}
-
-/// A type or a path; a malformed one is an error of the compiler at its place.
-pub(super) fn ty(text: &str) -> TokenStream {
-    text.parse().unwrap_or_else(|error| {
-        let error = format!("{text}: {error}");
-        quote!(compile_error!(#error))
-    })
-}
-
-fn parse(tokens: TokenStream) -> Result<syn::File, String> {
-    syn::parse2(tokens).map_err(|error| format!("generated code does not parse: {error}"))
-}
-
-/// Prints items, with a blank line between them and between functions.
-pub(super) fn print(items: &[TokenStream]) -> Result<String, String> {
-    let mut spaced = String::new();
-    for item in items {
-        let text = prettyplease::unparse(&parse(item.clone())?);
-        let mut lines = text.lines().peekable();
-        while let Some(line) = lines.next() {
-            spaced.push_str(line);
-            spaced.push('\n');
-            let next = lines.peek().copied().unwrap_or_default();
-            let is_last = next.is_empty() && line.ends_with(';');
-            let is_function =
-                line == "    }" && next.starts_with("    ") && !next.starts_with("    }");
-            let is_constant = line.ends_with(';') && next.starts_with("    fn ");
-            if line == "}" || is_last || is_function || is_constant {
-                spaced.push('\n');
-            }
-        }
-    }
-    Ok(spaced)
 }
