@@ -10,9 +10,9 @@ use std::process::{Command, ExitCode};
 use public_api::Builder;
 
 use crate::files;
-use crate::programs::{BUILD, SHORT, output_of, run as run_program, target};
-use crate::steps::{cargo, say};
-use crate::workspace::{At as _, none_in, none_of, root};
+use crate::programs::{BUILD, SHORT, lines_of, output_of, run as run_program, target};
+use crate::steps::cargo;
+use crate::workspace::{At as _, Result, none_in, none_of, root, say};
 
 const FOLDER: &str = "docs/api";
 
@@ -31,39 +31,28 @@ pub(crate) fn as_rustdoc() -> Option<ExitCode> {
         .args(std::env::args_os().skip(1))
         .env("RUSTC_BOOTSTRAP", "1");
     let is_success = rustdoc.status().is_ok_and(|status| status.success());
-    Some(if is_success {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Some(ExitCode::from(u8::from(!is_success)))
 }
 
 /// Runs the command: writes the lists, or compares them and the commits that changed them.
-pub(crate) fn run(check: bool) -> Result<(), String> {
+pub(crate) fn run(check: bool) -> Result {
     let rustc = output_of(Command::new("rustc").arg("--version"), SHORT)?;
     if !rustc.starts_with(RUSTC) {
-        let rustc = rustc.trim();
         let problem = format!("the lists need {RUSTC}x, found {rustc}");
-        return match check {
-            true => {
-                say(&format!("SKIPPED: public API: {problem}"));
-                Ok(())
-            }
-            false => Err(problem),
-        };
+        if !check {
+            return Err(problem);
+        }
+        say(&format!("SKIPPED: public API: {problem}"));
+        return Ok(());
     }
     let mut changed = BTreeSet::new();
     for folder in fs::read_dir(root().join("crates")).at("crates")? {
         let name = folder.at("crates")?.file_name();
         let name = name.to_string_lossy().into_owned();
         let path = root().join(FOLDER).join(format!("{name}.txt"));
+        let library = root().join("crates").join(&name).join("src/lib.rs");
         // A program has no public API.
-        if !root()
-            .join("crates")
-            .join(&name)
-            .join("src/lib.rs")
-            .is_file()
-        {
+        if !library.is_file() {
             continue;
         }
         let list = list(&name)?;
@@ -86,16 +75,20 @@ pub(crate) fn run(check: bool) -> Result<(), String> {
 }
 
 /// The public items of a crate, one a line.
-fn list(name: &str) -> Result<String, String> {
+fn list(name: &str) -> Result<String> {
     let mut rustdoc = Command::new(cargo());
+    let options = "-Zunstable-options --output-format=json --cap-lints=allow";
     rustdoc
-        .args(["rustdoc", "--quiet", "--lib", "--all-features", "-p", name])
         .args([
+            "rustdoc",
+            "--quiet",
+            "--lib",
+            "--all-features",
+            "-p",
+            name,
             "--",
-            "-Zunstable-options",
-            "--output-format=json",
-            "--cap-lints=allow",
         ])
+        .args(options.split(' '))
         .env("RUSTDOC", std::env::current_exe().at("xtask")?)
         .env(AS_RUSTDOC, "1")
         .current_dir(root());
@@ -113,13 +106,10 @@ fn list(name: &str) -> Result<String, String> {
 }
 
 /// The commits that changed a list without changing `CHANGELOG.md`.
-fn silent_changes(root: &Path) -> Result<Vec<String>, String> {
+fn silent_changes(root: &Path) -> Result<Vec<String>> {
     let git = |words: &[&str]| {
-        let (mut git, mut lines) = (Command::new("git"), Vec::new());
-        let ended = run_program(git.args(words).current_dir(root), SHORT, |line| {
-            lines.push(line.to_owned())
-        });
-        ended.map(|()| lines)
+        let mut git = Command::new("git");
+        lines_of(git.args(words).current_dir(root), SHORT)
     };
     let Ok(mut commits) = git(&["log", "--format=%h", "--", FOLDER]) else {
         say("SKIPPED: commits that changed the public API, because git does not have the history");

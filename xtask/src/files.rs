@@ -5,7 +5,7 @@ use std::path::Path;
 
 use walkdir::{DirEntry, WalkDir};
 
-use crate::workspace::At as _;
+use crate::workspace::{At as _, Result};
 
 /// One text file.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub(crate) fn read(
     root: &Path,
     folders: &[&str],
     wanted: impl Fn(&str) -> bool,
-) -> Result<Vec<File>, String> {
+) -> Result<Vec<File>> {
     let is_source = |entry: &DirEntry| {
         let name = entry.file_name().to_string_lossy();
         let is_output = matches!(&*name, "target" | "node_modules") || name.starts_with('.');
@@ -57,13 +57,21 @@ pub(crate) fn read(
 }
 
 /// One file by its path.
-pub(crate) fn load(root: &Path, path: &str) -> Result<File, String> {
+pub(crate) fn load(root: &Path, path: &str) -> Result<File> {
     let text = fs::read_to_string(root.join(path)).at(path)?;
     Ok(File::new(path, &text))
 }
 
+/// The module of a Rust file, as the names of its path from the root of the crate.
+pub(crate) fn module(path: &str) -> Vec<String> {
+    let path = path.trim_end_matches(".rs").split('/');
+    let mut path: Vec<String> = path.map(str::to_owned).collect();
+    path.pop_if(|last| matches!(last.as_str(), "mod" | "lib" | "main"));
+    path
+}
+
 /// Writes a file, and creates its folder if that is missing.
-pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
+pub(crate) fn write(path: &Path, text: &str) -> Result {
     path.parent()
         .map_or(Ok(()), fs::create_dir_all)
         .and_then(|()| fs::write(path, text))

@@ -1,7 +1,8 @@
 //! `cargo xtask lint`: formatting, clippy, the rules of `tidy`, generated files, and documentation.
 
 use crate::codegen::schema_folder;
-use crate::steps::{Steps, say};
+use crate::steps::Steps;
+use crate::workspace::{Result, say};
 
 /// The arguments of each clippy run: the combinations of features that compile different code.
 const CLIPPY: &[&str] = &[
@@ -14,7 +15,7 @@ const CLIPPY: &[&str] = &[
 ];
 
 /// Runs the command. All steps run, also after a failure.
-pub(crate) fn run() -> Result<(), String> {
+pub(crate) fn run() -> Result {
     let mut steps = Steps::default();
     steps.cargo("cargo fmt --all --check");
     steps.cargo("cargo xtask tidy");

@@ -18,47 +18,65 @@ mod workspace;
 
 use std::process::ExitCode;
 
-use workspace::Args;
+use crate::workspace::Result;
+use clap::Parser;
 
-const USAGE: &str = "\
-usage: cargo xtask <command>
+/// Maintenance commands of the workspace. CI and developers run the same commands.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+enum Command {
+    /// Runs all tests; no Node or Python needed.
+    Test,
+    /// Checks formatting, clippy, tidy, generated files, documentation.
+    Lint,
+    /// Checks project rules that the compiler does not check.
+    Tidy,
+    /// Writes docs/api: the public items of each crate, from rustdoc of Rust 1.95.
+    Api(Check),
+    /// Writes docs/support.md: the requirements and the tests that prove them.
+    Support(Check),
+    /// Writes the types of mcp-types from the official schema, which it reads from MCP_SCHEMA_DIR or downloads.
+    Codegen(Check),
+    /// Runs both lines of the official suite against the server and the client.
+    Conformance(conformance::Options),
+    /// Runs real peers from npm and PyPI in both directions.
+    Interop(interop::Options),
+    /// Writes docs/reliability.md again, from the stored figures.
+    Reliability,
+    /// Runs the targets of tests/fuzz with libFuzzer; adds the figures to docs/reliability.md.
+    Fuzz(reliability::fuzz::Options),
+    /// Runs 1,000 sessions with calls, streams, cancellations, kills and reconnects; writes docs/reliability.md.
+    #[command(override_usage = "cargo xtask soak [--minutes N] [--sessions N] [--seed N]")]
+    Soak(Passed),
+    /// Cuts connections and kills servers and clients, 1,000 each; writes docs/reliability.md.
+    #[command(override_usage = "cargo xtask chaos [--cuts N] [--kills N] [--seed N]")]
+    Chaos(Passed),
+    /// Offers ten times the capacity of a server for 60 s, and fills its memory; writes docs/reliability.md.
+    #[command(override_usage = "cargo xtask overload [--seconds N]")]
+    Overload(Passed),
+    /// Measures calls beside a server without an SDK and beside peers; writes docs/benchmarks.md.
+    Bench(bench::Options),
+}
 
-  test                                  runs all tests; no Node or Python needed
-  lint                                  formatting, clippy, tidy, generated files, documentation
-  tidy                                  project rules that the compiler does not check
-  api [--check]                         writes docs/api: the public items of each crate, from rustdoc of Rust 1.95
-  support [--check]                     writes docs/support.md: the requirements and the tests that prove them
-  codegen [--check]                     writes the types of mcp-types from the official schema, which it reads from
-                                        MCP_SCHEMA_DIR or downloads
-  conformance [server|client] [--revision R] [--bless]
-                                        runs both lines of the official suite against the server and the client
-  reliability                           writes docs/reliability.md again, from the stored figures
-  interop [--all | PEER...]             runs real peers from npm and PyPI in both directions; --all runs more, and writes docs/interop.md
-  fuzz [--seconds N] [--target NAME]
-                                        runs the targets of tests/fuzz with libFuzzer, 60 s each; adds the
-                                        figures to docs/reliability.md, unless N is smaller
-  soak [--minutes N] [--sessions N] [--seed N]
-                                        1,000 sessions with calls, streams, cancellations, kills and reconnects
-  chaos [--cuts N] [--kills N] [--seed N]
-                                        cuts connections and kills servers and clients, 1,000 each
-  overload [--seconds N]                offers ten times the capacity of a server for 60 s, and fills its memory; the
-                                        three commands write their figures to docs/reliability.md
-  bench [--quick]                       measures calls beside a server without an SDK and beside peers; writes
-                                        docs/benchmarks.md, or after short runs only prints it
-  bench --gate [--bless] [--only NAME] [--keep DIR]
-                                        counts instructions per call with valgrind and compares them with
-                                        tests/budgets/gates.toml, for all gates or for those that --only names.
-                                        --bless writes the counts to that file, without --only also the
-                                        allocations; --keep keeps the output for callgrind_annotate
-";
+#[derive(Debug, clap::Args)]
+struct Check {
+    /// Compares instead of writing.
+    #[arg(long)]
+    check: bool,
+}
+
+/// Arguments that the program of the command reads.
+#[derive(Debug, clap::Args)]
+struct Passed {
+    #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    args: Vec<String>,
+}
 
 fn main() -> ExitCode {
     if let Some(code) = api::as_rustdoc() {
         return code;
     }
-    let mut args = std::env::args().skip(1);
-    let command = args.next().unwrap_or_default();
-    match run(&command, Args(args.collect())) {
+    match run(Command::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             // The message is empty if the failure is already printed.
@@ -70,26 +88,46 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(command: &str, args: Args) -> Result<(), String> {
+fn run(command: Command) -> Result {
     match command {
-        "api" => api::run(args.check()?),
-        "bench" => bench::run(args),
-        "chaos" => reliability::chaos(&args),
-        "codegen" => codegen::run(args.check()?),
-        "conformance" => conformance::run(args),
-        "fuzz" => reliability::fuzz::run_targets(args),
-        "interop" => interop::run(&args.0),
-        "lint" => args.end().and_then(|()| lint::run()),
-        "overload" => reliability::overload(&args),
-        "reliability" => args.end().and_then(|()| reliability::page()),
-        "soak" => reliability::soak(&args),
-        "support" => support::run(args.check()?),
-        "test" => args.end().and_then(|()| test::run()),
-        "tidy" => args.end().and_then(|()| tidy::run()),
-        "help" | "-h" | "--help" => {
-            steps::say(USAGE.trim_end());
-            Ok(())
-        }
-        other => Err(format!("unknown command {other:?}\n\n{USAGE}")),
+        Command::Api(Check { check }) => api::run(check),
+        Command::Bench(options) => bench::run(options),
+        Command::Chaos(Passed { args }) => reliability::run("chaos", &args),
+        Command::Codegen(Check { check }) => codegen::run(check),
+        Command::Conformance(options) => conformance::run(options),
+        Command::Fuzz(options) => reliability::fuzz::run_targets(&options),
+        Command::Interop(options) => interop::run(&options),
+        Command::Lint => lint::run(),
+        Command::Overload(Passed { args }) => reliability::run("overload", &args),
+        Command::Reliability => reliability::page(),
+        Command::Soak(Passed { args }) => reliability::run("soak", &args),
+        Command::Support(Check { check }) => support::run(check),
+        Command::Test => test::run(),
+        Command::Tidy => tidy::run(),
+    }
+}
+
+#[test]
+fn commands_are_parsed_and_wrong_arguments_rejected() {
+    let parse = |words: &str| Command::try_parse_from(format!("xtask {words}").split(' '));
+    for words in [
+        "api --check",
+        "bench --gate --bless --only stdio --only http --keep x",
+        "conformance client --revision 2025-06-18 --bless",
+        "interop --all",
+        "interop memory http",
+        "soak --minutes 20 --seed 1",
+    ] {
+        parse(words).unwrap();
+    }
+    for (words, part) in [
+        ("tidy --check", "'--check'"),
+        ("bench --bless", "--gate"),
+        ("bench --gate --onyl", "'--onyl'"),
+        ("conformance host", "'host'"),
+        ("conformance --revision 1999-01-01", "2025-11-25"),
+    ] {
+        let error = parse(words).unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::workspace::Result;
 use minijinja::{AutoEscape, Environment};
 use serde::Serialize;
 
@@ -12,7 +13,7 @@ use serde::Serialize;
 ///
 /// # Errors
 /// The template is malformed, or `values` lacks what it refers to.
-pub(crate) fn render(template: &str, values: impl Serialize) -> Result<String, String> {
+pub(crate) fn render(template: &str, values: impl Serialize) -> Result<String> {
     let mut environment = Environment::new();
     environment.set_trim_blocks(true);
     environment.set_keep_trailing_newline(true);

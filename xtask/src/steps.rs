@@ -1,21 +1,14 @@
 //! A sequence of commands. Each prints itself and its duration.
 
 use std::ffi::OsString;
-use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::programs::watch;
-use crate::workspace::{At as _, root};
+use crate::workspace::{At as _, Result, root, say};
 
 /// How long a command that runs tests may print nothing. libtest prints a line after each test.
 const SILENCE: Duration = Duration::from_secs(5 * 60);
-
-/// Prints text to stdout.
-pub(crate) fn say(text: &str) {
-    // If stdout is closed, nothing can be reported.
-    let _ = writeln!(std::io::stdout(), "{text}");
-}
 
 /// The cargo that started xtask, else the one on the path.
 pub(crate) fn cargo() -> OsString {
@@ -63,7 +56,7 @@ pub(crate) struct Steps {
 
 impl Steps {
     /// Runs one step, which is named for the command that repeats it.
-    fn step(&mut self, name: &str, body: impl FnOnce() -> Result<(), String>) {
+    fn step(&mut self, name: &str, body: impl FnOnce() -> Result) {
         say(&format!("\n== {name}"));
         let start = Instant::now();
         let outcome = body();
@@ -117,7 +110,7 @@ impl Steps {
     ///
     /// # Errors
     /// A step failed. The message is empty because the failures are already printed.
-    pub(crate) fn finish(&self) -> Result<(), String> {
+    pub(crate) fn finish(&self) -> Result {
         say("");
         for (name, took) in &self.done {
             say(&format!("{:>8.1} s  {name}", took.as_secs_f64()));

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::results::{CPU, Results, value};
 use super::subject::Subject;
-use crate::workspace::At as _;
+use crate::workspace::{At as _, Result};
 
 /// One budget.
 #[derive(Debug, Default, Deserialize, Serialize)]
@@ -26,7 +26,7 @@ pub(super) struct Budget {
 }
 
 /// Reads the budgets and adds the measured values.
-pub(super) fn budgets(results: &Results) -> Result<Vec<Budget>, String> {
+pub(super) fn budgets(results: &Results) -> Result<Vec<Budget>> {
     #[derive(Deserialize)]
     struct File {
         budget: Vec<Budget>,

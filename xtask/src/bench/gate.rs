@@ -14,8 +14,8 @@ use super::valgrind::{self, CALLGRIND, Valgrind, span};
 use super::workloads::Workloads;
 use crate::files;
 use crate::programs::{BUILD, run_to_end};
-use crate::steps::{cargo, say};
-use crate::workspace::{Args, At as _, none_of, root};
+use crate::steps::cargo;
+use crate::workspace::{At as _, Result, none_of, root, say};
 
 /// The recorded counts and the budgets.
 pub(super) const FILE: &str = "tests/budgets/gates.toml";
@@ -48,12 +48,22 @@ impl Entry {
     }
 }
 
+#[derive(Debug, clap::Args)]
+pub(crate) struct Counting {
+    /// Writes the counts to that file, without --only also the allocations.
+    #[arg(long, requires = "gate")]
+    bless: bool,
+    /// A gate to count instead of all.
+    #[arg(long, value_name = "NAME", requires = "gate")]
+    only: Vec<String>,
+    /// Keeps the output, for callgrind_annotate, in this folder.
+    #[arg(long, value_name = "DIR", requires = "gate")]
+    keep: Option<String>,
+}
+
 /// Counts, compares, and with `--bless` writes the counts.
-pub(super) fn run(mut args: Args) -> Result<(), String> {
-    let is_blessed = args.flag("--bless");
-    let only = args.values("--only")?;
-    let keep = args.values("--keep")?.pop();
-    args.end()?;
+pub(super) fn run(options: Counting) -> Result {
+    let Counting { bless, only, keep } = options;
     let mut gates = Workloads::load().gates;
     let names: Vec<String> = gates.iter().map(|gate| gate.name.clone()).collect();
     if let Some(unknown) = only.iter().find(|name| !names.contains(name)) {
@@ -67,7 +77,7 @@ pub(super) fn run(mut args: Args) -> Result<(), String> {
     let text = files::load(root(), FILE)?.text;
     let mut entries: Entries = toml::from_str(&text).at(FILE)?;
     let mut document: DocumentMut = text.parse().at(FILE)?;
-    if is_blessed && only.is_empty() {
+    if bless && only.is_empty() {
         for (name, count) in allocations()? {
             entries.entry(name.clone()).or_default().allocations = Some(count);
             document[&name]["allocations"] = toml_edit::value(count);
@@ -76,7 +86,7 @@ pub(super) fn run(mut args: Args) -> Result<(), String> {
     let mut problems = Vec::new();
     for gate in gates {
         let name = &gate.name;
-        let count = |subject| -> Result<u64, String> {
+        let count = |subject| -> Result<u64> {
             let counts = valgrind.per_call(&CALLGRIND, subject, &gate, span(&gate))?;
             Ok(counts[0].round() as u64)
         };
@@ -93,7 +103,7 @@ pub(super) fn run(mut args: Args) -> Result<(), String> {
             "{name:24} {instructions} instructions per call; before {}, baseline {baseline}, ratio {ratio:.2}, budget {budget}",
             before.instructions
         ));
-        if !is_blessed {
+        if !bless {
             problems.extend(changes(name, &now, &before));
         }
         problems.extend(excesses(name, &now));
@@ -101,7 +111,7 @@ pub(super) fn run(mut args: Args) -> Result<(), String> {
             document[name][key] = toml_edit::value(count as i64);
         }
     }
-    if is_blessed {
+    if bless {
         files::write(&root().join(FILE), &document.to_string())?;
     }
     none_of(&problems)
@@ -109,24 +119,19 @@ pub(super) fn run(mut args: Args) -> Result<(), String> {
 
 /// The counts that differ from the recorded ones.
 pub(super) fn changes(name: &str, now: &Entry, before: &Entry) -> Vec<String> {
-    let figures = [
-        (name.to_owned(), now.instructions, before.instructions),
-        (
-            format!("{name}, the baseline"),
-            now.baseline,
-            before.baseline,
-        ),
-    ];
-    let figures = figures.into_iter();
-    let changed =
-        figures.filter(|(_, now, before)| now.abs_diff(*before) * 100 > before * TOLERANCE);
-    let problem = |(what, now, before)| {
-        let way = if now > before { "more" } else { "less" };
-        format!(
-            "{what}: {now} instructions per call, {way} than the {before} in {FILE}; if this is intended, run `cargo xtask bench --gate --bless --only {name}`"
-        )
-    };
-    changed.map(problem).collect()
+    let mut problems = Vec::new();
+    for (what, now, before) in [
+        ("", now.instructions, before.instructions),
+        (", the baseline", now.baseline, before.baseline),
+    ] {
+        if now.abs_diff(before) * 100 > before * TOLERANCE {
+            let way = if now > before { "more" } else { "less" };
+            problems.push(format!(
+                "{name}{what}: {now} instructions per call, {way} than the {before} in {FILE}; if this is intended, run `cargo xtask bench --gate --bless --only {name}`"
+            ));
+        }
+    }
+    problems
 }
 
 /// The counts that exceed a budget.
@@ -149,7 +154,7 @@ pub(super) fn excesses(name: &str, now: &Entry) -> Vec<String> {
 
 /// Runs the tests of the budgets and returns the allocations that they count. A failure of the tests is ignored: the
 /// counts are about to be written.
-fn allocations() -> Result<Vec<(String, f64)>, String> {
+fn allocations() -> Result<Vec<(String, f64)>> {
     let words = "test -p mcp-tests --test budgets -- --nocapture --test-threads 1";
     let mut command = Command::new(cargo());
     command.args(words.split(' ')).current_dir(root());

@@ -17,9 +17,8 @@ use super::valgrind::{self, BRIEF, CALLGRIND, MEMCHECK, Valgrind};
 use super::workloads::{Weight, Workload, Workloads};
 use crate::page::{short, thousands};
 use crate::programs::{Server, output_of};
-use crate::steps::say;
 use crate::tidy;
-use crate::workspace::{At as _, root};
+use crate::workspace::{At as _, Result, root, say};
 
 /// Time limit of `bench-load` and of clients, which have shorter limits for their parts.
 const LIMIT: Duration = Duration::from_secs(300);
@@ -55,7 +54,7 @@ pub(super) struct Measurement<'a> {
 
 impl Measurement<'_> {
     /// Measures everything.
-    pub(super) fn all(&self) -> Result<Results, String> {
+    pub(super) fn all(&self) -> Result<Results> {
         let workloads = Workloads::load();
         let mut tables = self.counts(workloads.gates)?;
         for group in workloads.groups {
@@ -84,8 +83,8 @@ impl Measurement<'_> {
     fn rows<T: Debug>(
         &self,
         rows: Vec<Workload>,
-        once: impl Fn(Subject, &Workload) -> Result<T, String>,
-    ) -> Result<Vec<Row<T>>, String> {
+        once: impl Fn(Subject, &Workload) -> Result<T>,
+    ) -> Result<Vec<Row<T>>> {
         let mut measured = Vec::new();
         for row in rows {
             let mut cells = ALL.map(|_| Ok(Vec::new()));
@@ -109,7 +108,7 @@ impl Measurement<'_> {
     }
 
     /// One round of calls to a server.
-    fn call(&self, subject: Subject, row: &Workload) -> Result<Round, String> {
+    fn call(&self, subject: Subject, row: &Workload) -> Result<Round> {
         let [warm, time] = self.seconds();
         let (calls, sessions) = (row.calls, row.sessions);
         let options =
@@ -122,7 +121,7 @@ impl Measurement<'_> {
     }
 
     /// One round of calls of a client to the baseline. The client of the baseline is the load itself.
-    fn client(&self, subject: Subject, row: &Workload) -> Result<Round, String> {
+    fn client(&self, subject: Subject, row: &Workload) -> Result<Round> {
         let client = match subject {
             Subject::Baseline => return self.call(subject, row),
             Subject::Ours => "bench-client",
@@ -144,7 +143,7 @@ impl Measurement<'_> {
     }
 
     /// Memory, start time and size of all subjects.
-    fn weights(&self, weights: Vec<Weight>) -> Result<Figures, String> {
+    fn weights(&self, weights: Vec<Weight>) -> Result<Figures> {
         let mut values = Vec::new();
         for subject in ALL {
             let found = self.weigh(subject).at(subject.name())?;
@@ -152,35 +151,28 @@ impl Measurement<'_> {
             values.push(found);
         }
         let mut rows = Vec::new();
-        for Weight {
-            name,
-            member,
-            missing,
-        } in weights
-        {
+        for weight in weights {
             let cells = ALL.map(|subject| {
-                let value = values[subject as usize].pointer(&member);
-                value.and_then(Value::as_f64).ok_or(missing.clone())
+                let value = values[subject as usize].pointer(&weight.member);
+                value.and_then(Value::as_f64).ok_or(weight.missing.clone())
             });
             if cells.contains(&Err(None)) {
-                return Err(format!("a subject has no value of {member}"));
+                return Err(format!("a subject has no value of {}", weight.member));
             }
             let cells = cells.map(|cell| cell.map_err(Option::unwrap_or_default));
-            rows.push((Workload::new(&name, ""), cells));
+            rows.push((Workload::new(&weight.name, ""), cells));
         }
-        Ok(Figures::costs("Memory, start, size", "", &rows, |value| {
-            let show = if value.fract() == 0.0 {
-                thousands
-            } else {
-                short
-            };
-            (*value, show(*value))
-        }))
+        let text = |value: f64| match value.fract() == 0.0 {
+            true => thousands(value),
+            false => short(value),
+        };
+        let figure = |value: &f64| (*value, text(*value));
+        Ok(Figures::costs("Memory, start, size", "", &rows, figure))
     }
 
     /// The values of the rows, most of them as `bench-load` prints them.
-    fn weigh(&self, subject: Subject) -> Result<Value, String> {
-        let load = |wire: &str, options: &str| -> Result<Value, String> {
+    fn weigh(&self, subject: Subject) -> Result<Value> {
+        let load = |wire: &str, options: &str| -> Result<Value> {
             let workload = Workload::new("", wire);
             json(&mut self.programs.load(subject, &workload, options, &[])?)
         };
@@ -199,7 +191,7 @@ impl Measurement<'_> {
     }
 
     /// Instructions and allocations of all subjects, if valgrind is installed. Lists take peers too long.
-    fn counts(&self, mut gates: Vec<Workload>) -> Result<Vec<Figures>, String> {
+    fn counts(&self, mut gates: Vec<Workload>) -> Result<Vec<Figures>> {
         if let Err(why) = valgrind::check_installed() {
             say(&why);
             return Ok(Vec::new());
@@ -254,7 +246,7 @@ fn speed(section: &str, rows: &[Row<Round>]) -> Figures {
 }
 
 /// Runs a program that prints one line of JSON.
-fn json<T: DeserializeOwned>(command: &mut Command) -> Result<T, String> {
+fn json<T: DeserializeOwned>(command: &mut Command) -> Result<T> {
     let output = output_of(command, LIMIT)?;
     serde_json::from_str(&output).at(output)
 }

@@ -22,20 +22,30 @@ use minijinja::context;
 use crate::files;
 use crate::page::render;
 use crate::programs::target;
-use crate::steps::say;
-use crate::workspace::{Args, At as _, root};
+use crate::workspace::{At as _, Result, root, say};
 use budgets::Budget;
 use measure::Measurement;
 use results::Results;
 use subject::{ALL, Programs, Subject};
 
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// Only prints the page, after short runs.
+    #[arg(long)]
+    quick: bool,
+    /// Counts instructions per call with valgrind and compares them with tests/budgets/gates.toml.
+    #[arg(long, conflicts_with = "quick")]
+    gate: bool,
+    #[command(flatten)]
+    counting: gate::Counting,
+}
+
 /// Runs the command: measures everything and writes the page with its pictures.
-pub(crate) fn run(mut args: Args) -> Result<(), String> {
-    if args.flag("--gate") {
-        return gate::run(args);
+pub(crate) fn run(options: Options) -> Result {
+    if options.gate {
+        return gate::run(options.counting);
     }
-    let is_quick = args.flag("--quick");
-    args.end()?;
+    let is_quick = options.quick;
     if !cfg!(target_os = "linux") {
         return Err(
             "the benchmark reads the CPU time of processes from /proc; run it on Linux".to_owned(),
@@ -56,11 +66,8 @@ pub(crate) fn run(mut args: Args) -> Result<(), String> {
         false => root().join("docs"),
     };
     files::write(&docs.join("benchmarks.md"), &page)?;
-    let pictures = [
-        ("cost", plots::cost(&results)),
-        ("scaling", plots::scaling(&results)),
-    ];
-    for (name, picture) in pictures {
+    let (cost, scaling) = (plots::cost(&results), plots::scaling(&results));
+    for (name, picture) in [("cost", cost), ("scaling", scaling)] {
         let picture = picture.at("the plots")?;
         files::write(&docs.join(format!("plots/{name}.svg")), &picture)?;
     }
@@ -77,13 +84,11 @@ pub(crate) fn run(mut args: Args) -> Result<(), String> {
 
 /// The whole page. Costs are preceded by the multiple of the baseline, and followed by the cost of each peer divided by that
 /// of this SDK.
-fn page(results: &Results, budgets: &[Budget]) -> Result<String, String> {
+fn page(results: &Results, budgets: &[Budget]) -> Result<String> {
     let machine = &results.machine;
     let sections = results.tables.chunk_by(|a, b| a.section == b.section);
     let sections: Vec<_> = sections.collect();
     let subjects = ALL.map(Subject::name);
-    render(
-        include_str!("page.md.jinja"),
-        context!(machine, budgets, sections, subjects),
-    )
+    let values = context!(machine, budgets, sections, subjects);
+    render(include_str!("page.md.jinja"), values)
 }

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::subject::{ALL, Subject};
 use super::workloads::Workload;
+use crate::workspace::Result;
 
 /// A measured value and its text on the page.
 #[derive(Clone, Debug, Serialize)]
@@ -13,7 +14,7 @@ pub(super) struct Figure {
 }
 
 /// The values of one row, of each subject in the order of [`ALL`], or the reason why it has none.
-pub(super) type Each<T> = [Result<T, String>; ALL.len()];
+pub(super) type Each<T> = [Result<T>; ALL.len()];
 
 /// The figures of one row.
 pub(super) type Cells = Each<Figure>;
@@ -37,7 +38,7 @@ impl Figures {
         rows: &[(Workload, Each<T>)],
         figure: impl Fn(&T) -> (f64, String),
     ) -> Self {
-        let cell = |cell: &Result<T, String>| {
+        let cell = |cell: &Result<T>| {
             let (value, text) = figure(cell.as_ref().map_err(String::clone)?);
             Ok(Figure { value, text })
         };

@@ -7,14 +7,14 @@ use std::process::Command;
 use super::subject::{PEERS, Subject};
 use crate::programs::{SHORT, output_of, target};
 use crate::tidy::tree;
-use crate::workspace::{At as _, root};
+use crate::workspace::{At as _, Result, root};
 
 /// A server of this SDK over both transports, for cargo.
 const OURS: &str = "-p mcp-server -p mcp-transport-http -p mcp-transport-stdio --no-default-features \
      --features mcp-server/macros,mcp-server/seal,mcp-server/tasks,mcp-transport-http/server";
 
 /// The size of a program without its symbols, in bytes.
-pub(super) fn stripped_size(program: &Path) -> Result<u64, String> {
+pub(super) fn stripped_size(program: &Path) -> Result<u64> {
     let stripped = target().join("bench/stripped");
     let mut strip = Command::new("strip");
     strip.arg("-o").arg(&stripped).arg(program);
@@ -24,12 +24,10 @@ pub(super) fn stripped_size(program: &Path) -> Result<u64, String> {
 }
 
 /// The number of crates of a server over both transports, without those of the benchmark.
-pub(super) fn crates(subject: Subject) -> Result<usize, String> {
+pub(super) fn crates(subject: Subject) -> Result<usize> {
+    let package = format!("--locked -p {}", subject.program());
     let crates = match subject.is_peer() {
-        true => {
-            let words = format!("--locked -p {}", subject.program());
-            tree(&root().join(PEERS), &words)?
-        }
+        true => tree(&root().join(PEERS), &package)?,
         false => tree(root(), OURS)?,
     };
     let names = crates.iter().map(|(name, _)| name);

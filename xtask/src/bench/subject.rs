@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::workloads::Workload;
 use crate::programs::{build, executable, target};
-use crate::workspace::root;
+use crate::workspace::{Result, root};
 
 /// A measured server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,7 +101,7 @@ pub(super) struct Programs {
 
 impl Programs {
     /// Builds the programs that the gates need.
-    pub(super) fn for_gates() -> Result<Self, String> {
+    pub(super) fn for_gates() -> Result<Self> {
         // A separate folder: a build with other features at the same time does not replace these programs.
         let this = Self {
             own: target().join("bench"),
@@ -113,7 +113,7 @@ impl Programs {
     }
 
     /// Builds all programs.
-    pub(super) fn all() -> Result<Self, String> {
+    pub(super) fn all() -> Result<Self> {
         let this = Self::for_gates()?;
         let words = "--release --features client --bin bench-client";
         build(root(), &this.own, &format!("{OWN} {words}"))?;

@@ -37,19 +37,15 @@ fn example() -> Results {
 #[test]
 fn the_page_and_its_pictures_have_every_row() {
     let mut results = example();
+    let rates = ["100\u{202f}000", "50\u{202f}000", "25\u{202f}000", "n/a"];
     for (picture, labels) in [
         (plots::cost(&results), ["1.00×", "2.00×", "4.00×", "n/a"]),
-        (
-            plots::scaling(&results),
-            ["100\u{202f}000", "50\u{202f}000", "25\u{202f}000", "n/a"],
-        ),
+        (plots::scaling(&results), rates),
     ] {
         let picture = picture.unwrap();
         for label in labels {
-            assert!(
-                picture.contains(&format!("\n{label}\n")),
-                "{label} in {picture}"
-            );
+            let line = format!("\n{label}\n");
+            assert!(picture.contains(&line), "{label} in {picture}");
         }
     }
     // A peer that is cheaper in one row.
@@ -153,13 +149,9 @@ fn names_are_different_gates_are_recorded_and_runs_end_with_a_whole_batch() {
 #[test]
 fn servers_are_started_in_their_best_form_or_not_at_all() {
     let args = |subject: Subject, wire, ask: &str| {
-        let (tools, ask) = (5, ask.to_owned());
-        let workload = Workload::new("", wire);
-        subject.args(&Workload {
-            tools,
-            ask,
-            ..workload
-        })
+        let mut workload = Workload::new("", wire);
+        (workload.tools, workload.ask) = (5, ask.to_owned());
+        subject.args(&workload)
     };
     for (subject, wire, ask, flags) in [
         (Subject::Rmcp, "http-modern", "echo:64", "--stateless "),

@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::subject::{Programs, Subject};
 use super::workloads::Workload;
 use crate::programs::{SHORT, output_of, run, target};
-use crate::workspace::{At as _, root};
+use crate::workspace::{At as _, Result, root};
 
 /// Time limit of one run; programs are some fifty times slower than without valgrind.
 const LIMIT: Duration = Duration::from_secs(300);
@@ -64,7 +64,7 @@ pub(super) struct Valgrind<'a> {
 }
 
 /// Returns an error if valgrind is not installed.
-pub(super) fn check_installed() -> Result<(), String> {
+pub(super) fn check_installed() -> Result {
     let version = output_of(Command::new("valgrind").arg("--version"), SHORT);
     version.map(drop).at(
         "valgrind counts the instructions, but it is not installed; install the package `valgrind`",
@@ -73,7 +73,7 @@ pub(super) fn check_installed() -> Result<(), String> {
 
 impl<'a> Valgrind<'a> {
     /// Leaves its files in the folder `keep`, or else removes them at the end.
-    pub(super) fn new(programs: &'a Programs, keep: Option<String>) -> Result<Self, String> {
+    pub(super) fn new(programs: &'a Programs, keep: Option<String>) -> Result<Self> {
         let is_kept = keep.is_some();
         let folder = keep.map_or_else(|| target().join("bench/valgrind"), |keep| root().join(keep));
         fs::create_dir_all(&folder).at(folder.display())?;
@@ -91,7 +91,7 @@ impl<'a> Valgrind<'a> {
         subject: Subject,
         gate: &Workload,
         [few, more]: Span,
-    ) -> Result<[f64; 2], String> {
+    ) -> Result<[f64; 2]> {
         let place = format!("{}, {}", subject.name(), gate.name);
         let mut totals = [[u64::MAX; 2]; 2];
         for (lowest, calls) in totals.iter_mut().zip([few, few + more]) {
@@ -109,13 +109,7 @@ impl<'a> Valgrind<'a> {
     }
 
     /// The totals of one run.
-    fn run(
-        &self,
-        tool: &Tool,
-        subject: Subject,
-        gate: &Workload,
-        calls: u32,
-    ) -> Result<[u64; 2], String> {
+    fn run(&self, tool: &Tool, subject: Subject, gate: &Workload, calls: u32) -> Result<[u64; 2]> {
         let (name, program, extension) = (&gate.name, subject.program(), tool.extension);
         let name = format!("{name}.{program}.{calls}.{extension}");
         let file = self.folder.join(name);

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::model::{Item, Method, Model};
+use crate::workspace::Result;
 
 /// A later revision, split into what is new in it and what it shares.
 #[derive(Debug)]
@@ -20,7 +21,7 @@ const WRAPPER: (&str, &str) = ("FormProperties", "PrimitiveSchemaDefinition");
 
 /// Compares member by member; a type also differs when one that it mentions does. A hand-written wrapper of a type that
 /// differs is an error.
-pub(super) fn split(later: &Model, canonical: &Model) -> Result<Split, String> {
+pub(super) fn split(later: &Model, canonical: &Model) -> Result<Split> {
     let mut own = BTreeSet::new();
     loop {
         let differs = |item: &&Item| {

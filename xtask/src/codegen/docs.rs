@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use toml::{Table, Value};
 
-use crate::workspace::{At as _, none_in};
+use crate::workspace::{At as _, Result, none_in};
 
 /// The specification; the revision and a page follow.
 const SITE: &str = "https://modelcontextprotocol.io/specification";
@@ -25,11 +25,11 @@ pub(super) struct Docs {
 
 impl Docs {
     /// Reads the file compiled into this command.
-    pub(super) fn load() -> Result<Self, String> {
+    pub(super) fn load() -> Result<Self> {
         Self::parse(include_str!("docs.toml"))
     }
 
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub(super) fn parse(text: &str) -> Result<Self> {
         let table: Table = toml::from_str(text).at("docs.toml")?;
         let mut docs = Self::default();
         flatten("", table, &mut docs.texts)?;
@@ -57,14 +57,14 @@ impl Docs {
     }
 
     /// Fails if an emitted item has no text, or a text no item. Call it after everything has been emitted.
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result {
         none_in(&self.missing.borrow(), "docs.toml lacks these lines:")?;
         let stale = "docs.toml describes items that the schema does not have:";
         none_in(&self.unused.borrow(), stale)
     }
 }
 
-fn flatten(prefix: &str, table: Table, texts: &mut BTreeMap<String, String>) -> Result<(), String> {
+fn flatten(prefix: &str, table: Table, texts: &mut BTreeMap<String, String>) -> Result {
     for (key, value) in table {
         let key = format!("{prefix}{key}");
         match value {

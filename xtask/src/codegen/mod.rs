@@ -21,8 +21,7 @@ use std::process::Command;
 
 use crate::files;
 use crate::programs::{SHORT, run as run_program};
-use crate::steps::say;
-use crate::workspace::{At as _, none_in, root};
+use crate::workspace::{At as _, Result, none_in, root, say};
 use docs::Docs;
 use emit::Scope;
 use overrides::Overrides;
@@ -44,7 +43,7 @@ const TABLE: &str = "crates/mcp-types/tests/generated_table";
 type Files = BTreeMap<String, String>;
 
 /// Runs the command: writes the generated files, or compares them.
-pub(crate) fn run(check: bool) -> Result<(), String> {
+pub(crate) fn run(check: bool) -> Result {
     let files = format(root(), generate(root(), &schema_folder())?)?;
     apply(root(), &files, check)
 }
@@ -60,7 +59,7 @@ pub(crate) fn schema_folder() -> PathBuf {
 }
 
 /// Every generated file, not yet formatted.
-fn generate(root: &Path, schemas: &Path) -> Result<Files, String> {
+fn generate(root: &Path, schemas: &Path) -> Result<Files> {
     let lock = Lock::load(root)?;
     let overrides = Overrides::load()?;
     let docs = Docs::load()?;
@@ -69,24 +68,16 @@ fn generate(root: &Path, schemas: &Path) -> Result<Files, String> {
         build::build(&schema, &overrides).at(revision)
     };
     let canonical = model(CANONICAL)?;
-    let mut root = Scope::new(
-        docs.of(CANONICAL),
-        lock.commit(CANONICAL)?,
-        &canonical,
-        None,
-    );
+    let commit = |revision| lock.commit(revision);
+    let mut root = Scope::new(docs.of(CANONICAL), commit(CANONICAL)?, &canonical, None);
     let mut files = Files::new();
     for revision in LATER {
         let later = model(revision)?;
         let split = compare::split(&later, &canonical)?;
         let date = revision.replace('-', "_");
         let module = format!("v{date}");
-        let scope = Scope::new(
-            docs.of(revision),
-            lock.commit(revision)?,
-            &later,
-            Some((module.clone(), &split)),
-        );
+        let split_module = Some((module.clone(), &split));
+        let scope = Scope::new(docs.of(revision), commit(revision)?, &later, split_module);
         files.insert(format!("{TABLE}_{date}.rs"), emit::table(&later, &scope)?);
         let own = split.own.items.iter();
         let bridged = own.filter(|item| overrides.has("bridge", &item.name));
@@ -109,7 +100,7 @@ fn generate(root: &Path, schemas: &Path) -> Result<Files, String> {
 }
 
 /// Formats as `cargo fmt` would, so that the two never disagree. rustfmt reads the files below `target/codegen`.
-fn format(root: &Path, files: Files) -> Result<Files, String> {
+fn format(root: &Path, files: Files) -> Result<Files> {
     let staged = root.join("target/codegen");
     // Files that are no longer generated would be formatted, too.
     let _ = fs::remove_dir_all(&staged);
@@ -117,15 +108,13 @@ fn format(root: &Path, files: Files) -> Result<Files, String> {
     let mut command = Command::new("rustfmt");
     command.args(["--edition", "2024"]).args(files.keys());
     run_program(command.current_dir(&staged), SHORT, say).at("rustfmt of the generated code")?;
-    let formatted = files.into_keys().map(|path| files::load(&staged, &path));
-    formatted
-        .map(|file| file.map(|file| (file.path, file.text)))
-        .collect()
+    let formatted = |path: String| files::load(&staged, &path).map(|file| (path, file.text));
+    files.into_keys().map(formatted).collect()
 }
 
 /// Writes the files that differ and removes files of the generated folder that nothing generates any more. A check only
 /// lists them.
-fn apply(root: &Path, files: &Files, check: bool) -> Result<(), String> {
+fn apply(root: &Path, files: &Files, check: bool) -> Result {
     let present = files::read(root, &[FOLDER], |path| path.ends_with(".rs"))?;
     let present = present.into_iter().map(|file| file.path);
     let mut stale: BTreeSet<String> = present.filter(|path| !files.contains_key(path)).collect();

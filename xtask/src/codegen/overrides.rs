@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use super::model::Arm;
-use crate::workspace::{At as _, none_in};
+use crate::workspace::{At as _, Result, none_in};
 
 /// The file, and which of its entries have not been used yet.
 #[derive(Debug, Deserialize)]
@@ -65,7 +65,7 @@ impl Entry {
 
 impl Overrides {
     /// Reads the file compiled into this command.
-    pub(super) fn load() -> Result<Self, String> {
+    pub(super) fn load() -> Result<Self> {
         let overrides = toml::from_str(include_str!("overrides.toml"));
         let mut overrides: Self = overrides.at("overrides.toml")?;
         let entries = overrides.entries.values().flatten();
@@ -146,7 +146,7 @@ impl Overrides {
     }
 
     /// Fails on entries that match nothing in any revision: misspelt, or the schemas changed.
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result {
         let problem = "overrides.toml: entries that match nothing:";
         none_in(&self.unused.borrow(), problem)
     }

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::files;
 use crate::programs::{SHORT, run};
-use crate::workspace::At as _;
+use crate::workspace::{At as _, Result};
 
 const LOCK: &str = "xtask/schema.lock";
 
@@ -33,18 +33,18 @@ struct LockEntry {
 
 impl Lock {
     /// Reads `xtask/schema.lock`.
-    pub(super) fn load(root: &Path) -> Result<Self, String> {
+    pub(super) fn load(root: &Path) -> Result<Self> {
         let file = files::load(root, LOCK)?;
         toml::from_str(&file.text).at(LOCK)
     }
 
-    fn pin(&self, revision: &str) -> Result<&LockEntry, String> {
+    fn pin(&self, revision: &str) -> Result<&LockEntry> {
         let pin = self.schema.iter().find(|pin| pin.revision == revision);
         pin.ok_or_else(|| format!("{LOCK} does not pin {revision}"))
     }
 
     /// Returns the commit in the URL of a revision.
-    pub(super) fn commit(&self, revision: &str) -> Result<&str, String> {
+    pub(super) fn commit(&self, revision: &str) -> Result<&str> {
         let url = &self.pin(revision)?.url;
         let is_commit =
             |part: &&str| part.len() == 40 && part.bytes().all(|b| b.is_ascii_hexdigit());
@@ -54,7 +54,7 @@ impl Lock {
 
     /// Reads the schema of a revision; downloads it first if the folder does not have it. Refuses a schema with another
     /// checksum than the pinned one.
-    pub(super) fn read(&self, folder: &Path, revision: &str) -> Result<Value, String> {
+    pub(super) fn read(&self, folder: &Path, revision: &str) -> Result<Value> {
         let pin = self.pin(revision)?;
         let file = folder.join(revision).join("schema.json");
         let (name, url) = (file.display(), &pin.url);

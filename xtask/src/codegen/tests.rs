@@ -1,6 +1,6 @@
 //! Files, schemas, overrides and texts that must not pass. `codegen --check` compares the output of those that pass.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 
@@ -30,33 +30,35 @@ fn a_stale_or_foreign_file_fails_the_check_with_the_command_that_fixes_it() {
     fs::remove_dir_all(root).unwrap();
 }
 
+/// A pin of the revision `r`.
+fn lock(url: &str, sha256: &str) -> Lock {
+    let pin = format!("[[schema]]\nrevision = \"r\"\nurl = {url:?}\nsha256 = {sha256:?}");
+    toml::from_str(&pin).unwrap()
+}
+
 #[test]
 fn a_schema_that_is_not_the_pinned_one_is_refused() {
     let folder = folder("lock");
     fs::create_dir_all(folder.join("r")).unwrap();
     fs::write(folder.join("r/schema.json"), "{}").unwrap();
-    let read = |sha256: &str, revision| {
-        let pin = format!("[[schema]]\nrevision = \"r\"\nurl = \"\"\nsha256 = \"{sha256}\"");
-        let lock: Lock = toml::from_str(&pin).unwrap();
-        lock.read(&folder, revision)
-    };
+    let read = |sha256: &str, revision| lock("", sha256).read(&folder, revision);
     let sha256 = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
     assert_eq!(read(sha256, "r"), Ok(json!({})));
     let error = read("00", "r").unwrap_err();
-    let expected = "but xtask/schema.lock pins 00 for r";
-    assert!(error.contains(expected), "{error}");
-    let error = read(sha256, "s").unwrap_err();
-    assert_eq!(error, "xtask/schema.lock does not pin s");
+    assert!(
+        error.contains("but xtask/schema.lock pins 00 for r"),
+        "{error}"
+    );
+    assert_eq!(
+        read(sha256, "s").unwrap_err(),
+        "xtask/schema.lock does not pin s"
+    );
     fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn generated_files_name_the_commit_of_their_schema() {
-    let commit = |url: &str| {
-        let pin = format!("[[schema]]\nrevision = \"r\"\nurl = \"{url}\"\nsha256 = \"\"");
-        let lock: Lock = toml::from_str(&pin).unwrap();
-        lock.commit("r").map(str::to_owned)
-    };
+    let commit = |url: &str| lock(url, "").commit("r").map(str::to_owned);
     let sha = "0123456789abcdef0123456789abcdef01234567";
     let found = commit(&format!("https://h/a/b/{sha}/schema/r/schema.json"));
     assert_eq!(found.as_deref(), Ok(sha));
@@ -64,61 +66,49 @@ fn generated_files_name_the_commit_of_their_schema() {
     for revision in ["2025-11-25", "2026-07-28"] {
         let lock = Lock::load(root()).unwrap();
         let commit = lock.commit(revision).unwrap();
-        let module = match revision == CANONICAL {
-            true => String::new(),
-            false => format!("/v{}", revision.replace('-', "_")),
-        };
-        let file = root().join(format!("{FOLDER}{module}/methods.rs"));
-        let text = fs::read_to_string(file).unwrap();
-        let first = text.lines().next().unwrap();
-        assert!(
-            first.contains(&format!("of {revision} at commit {commit}")),
-            "{first}"
-        );
+        let module = format!("v{}/", revision.replace('-', "_"));
+        let module = if revision == CANONICAL { "" } else { &module };
+        let file = files::load(root(), &format!("{FOLDER}/{module}methods.rs")).unwrap();
+        let (_, first) = file.lines().next().unwrap();
+        let source = format!("of {revision} at commit {commit}");
+        assert!(first.contains(&source), "{first}");
     }
+}
+
+/// The definition of an object with one member.
+fn object(name: &str, member: &str, schema: &Value) -> Value {
+    json!({name: {"type": "object", "properties": {member: schema}}})
 }
 
 #[test]
 fn a_schema_without_a_rule_and_a_rule_that_matches_nothing_are_errors() {
-    let tool = |member| json!({"Tool": {"type": "object", "properties": {"x": member}}});
-    let text = json!({"type": "string"});
-    let pattern = json!({"type": "object", "properties": {"pattern": text}});
-    let unused = "overrides.toml: entries that match nothing:\n";
-    let cases = [
-        (
-            json!({"Novel": {"type": "object", "properties": {"a": text}}}),
-            "Novel: Novel has no entry under [areas]",
-            "",
-        ),
-        (
-            tool(json!({"enum": ["a"]})),
-            "Tool: Tool.x needs a name under [[inline]]",
-            "",
-        ),
-        (
-            tool(json!({"type": ["string", "null"]})),
-            "Tool: Tool.x is optional and nullable, which no type here can tell apart",
-            "",
-        ),
-        (
-            tool(json!({"$ref": "#/$defs/Gone"})),
-            "Tool: no definition #/$defs/Gone",
-            "",
-        ),
-        (json!({}), unused, "\n  skip JSONRPCMessage"),
-        // An override adds a member that the schema has.
-        (
-            json!({"StringSchema": pattern}),
-            unused,
-            "\n  add StringSchema.pattern",
-        ),
-    ];
-    for (definitions, start, part) in cases {
+    let fails = |definitions, start: &str, part: &str| {
         let overrides = Overrides::load().unwrap();
         let model = build::build(&json!({ "$defs": definitions }), &overrides);
         let error = model.and_then(|_| overrides.check()).unwrap_err();
         assert!(error.starts_with(start) && error.contains(part), "{error}");
-    }
+    };
+    let novel = object("Novel", "a", &json!({"type": "string"}));
+    fails(novel, "Novel: Novel has no entry under [areas]", "");
+    let tool = |schema, start: &str| {
+        let start = format!("Tool: {start}");
+        fails(object("Tool", "x", &schema), &start, "");
+    };
+    let nullable = "Tool.x is optional and nullable, which no type here can tell apart";
+    tool(json!({"type": ["string", "null"]}), nullable);
+    tool(
+        json!({"enum": ["a"]}),
+        "Tool.x needs a name under [[inline]]",
+    );
+    tool(
+        json!({"$ref": "#/$defs/Gone"}),
+        "no definition #/$defs/Gone",
+    );
+    let unused = "overrides.toml: entries that match nothing:\n";
+    fails(json!({}), unused, "\n  skip JSONRPCMessage");
+    // An override adds a member that the schema has.
+    let added = object("StringSchema", "pattern", &json!({"type": "string"}));
+    fails(added, unused, "\n  add StringSchema.pattern");
 }
 
 #[test]

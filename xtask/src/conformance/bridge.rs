@@ -1,5 +1,6 @@
 //! The suite through `mcp bridge`: clients and servers of both kinds of revisions, programs and URLs.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
@@ -7,77 +8,50 @@ use super::checks::Outcome;
 use super::suite::{Role, Run, Suites, runs};
 use crate::files;
 use crate::programs::{Server, copy_program};
-use crate::steps::say;
-use crate::workspace::root;
+use crate::workspace::{Result, root, say};
 
 const FILE: &str = "tests/conformance/bridge.txt";
 const ERAS: [&str; 2] = ["legacy", "modern"];
 
-/// A scenario that differs through the bridge, for a kind of revision on the side of our fixture.
-struct Difference {
-    role: String,
-    era: String,
-    scenario: String,
-}
-
 /// Runs all combinations; returns what is wrong.
-pub(super) fn run(suites: &Suites, roles: &[Role], bin: &Path) -> Result<Vec<String>, String> {
+pub(super) fn run(suites: &Suites, roles: &[Role], bin: &Path) -> Result<Vec<String>> {
     let differences = differences()?;
     let bridge = copy_program("mcp", bin)?;
-    let mut outcomes: Vec<(Role, &str, Outcome)> = Vec::new();
-    for era in ERAS {
-        for role in roles {
-            let program = copy_program(role.program(), bin)?;
-            let ran = match role {
-                Role::Server => servers(suites, &bridge, &program, era)?,
-                Role::Client => clients(suites, &bridge, &program, era)?,
-            };
-            outcomes.extend(ran.into_iter().map(|outcome| (*role, era, outcome)));
-        }
-    }
     let mut failures = Vec::new();
-    let mut used = vec![false; differences.len()];
-    for (role, era, outcome) in &outcomes {
-        let known = differences.iter().position(|known| {
-            known.role == role.name()
-                && (known.era == *era || known.era == "any")
-                && known.scenario == outcome.scenario
-        });
-        let found = outcome.failures();
-        match known {
-            Some(known) => used[known] |= !found.is_empty(),
-            None => failures.extend(
-                found
-                    .iter()
-                    .map(|failure| format!("bridge, {era}: {failure}")),
-            ),
+    let mut used = BTreeSet::new();
+    for (era, role) in ERAS
+        .iter()
+        .flat_map(|era| roles.iter().map(move |role| (*era, role)))
+    {
+        let program = copy_program(role.program(), bin)?;
+        let outcomes = match role {
+            Role::Server => servers(suites, &bridge, &program, era)?,
+            Role::Client => clients(suites, &bridge, &program, era)?,
+        };
+        for outcome in outcomes {
+            let found = outcome.failures();
+            let keys =
+                [era, "any"].map(|era| format!("{} | {era} | {}", role.name(), outcome.scenario));
+            match differences.iter().find(|known| keys.contains(known)) {
+                Some(known) if !found.is_empty() => drop(used.insert(known)),
+                Some(_) => {}
+                None => failures.extend(
+                    found
+                        .iter()
+                        .map(|failure| format!("bridge, {era}: {failure}")),
+                ),
+            }
         }
     }
-    let all = roles.len() == Role::ALL.len();
-    for (known, _) in differences
-        .iter()
-        .zip(used)
-        .filter(|(_, used)| all && !used)
-    {
-        let Difference {
-            role,
-            era,
-            scenario,
-        } = known;
-        failures.push(format!(
-            "{FILE}: {role} | {era} | {scenario} does not differ: remove it"
-        ));
+    if roles.len() == Role::ALL.len() {
+        let unused = differences.iter().filter(|known| !used.contains(known));
+        failures.extend(unused.map(|known| format!("{FILE}: {known} does not differ: remove it")));
     }
     Ok(failures)
 }
 
 /// The suite as the client of a bridge to our server, which runs as a program and with a URL.
-fn servers(
-    suites: &Suites,
-    bridge: &Path,
-    program: &Path,
-    era: &str,
-) -> Result<Vec<Outcome>, String> {
+fn servers(suites: &Suites, bridge: &Path, program: &Path, era: &str) -> Result<Vec<Outcome>> {
     let mut direct = Command::new(program);
     let direct = Server::start(direct.args(["--http", "127.0.0.1:0", "--strict"]), "/mcp")?;
     let mut outcomes = Vec::new();
@@ -88,18 +62,16 @@ fn servers(
             true => command.arg("--").arg(program).args(["--stdio", "--strict"]),
             false => command.arg(direct.url()),
         };
+        let upstream = if is_program { "stdio" } else { "HTTP" };
         say(&format!(
-            "server through a bridge; upstream {era}, {}",
-            if is_program { "stdio" } else { "HTTP" }
+            "server through a bridge; upstream {era}, {upstream}"
         ));
         let server = Server::start(&mut command, "/mcp")?;
         if server.url() == direct.url() {
             return Err("the bridge printed the URL of its server instead of its own".to_owned());
         }
-        for run in runs(Role::Server, None)
-            .iter()
-            .filter(|run| !run.name.contains("required"))
-        {
+        let is_selected = |run: &&Run| !run.name.contains("required");
+        for run in runs(Role::Server, None).iter().filter(is_selected) {
             outcomes.extend(suites.run(run, server.url())?);
         }
         server.end()?;
@@ -110,12 +82,7 @@ fn servers(
 
 /// The suite as the server of a bridge, whose client is ours over stdio. Scenarios of authorization test the client that
 /// sends HTTP requests, which is the bridge here: it signs in with `mcp login` alone.
-fn clients(
-    suites: &Suites,
-    bridge: &Path,
-    program: &Path,
-    era: &str,
-) -> Result<Vec<Outcome>, String> {
+fn clients(suites: &Suites, bridge: &Path, program: &Path, era: &str) -> Result<Vec<Outcome>> {
     let mut suites = suites.clone();
     suites.variables = vec![
         ("CONFORMANCE_BRIDGE", bridge.display().to_string()),
@@ -125,31 +92,24 @@ fn clients(
     let mut outcomes = Vec::new();
     let is_of_suite = |run: &&Run| run.name.contains(" all 20");
     for run in runs(Role::Client, None).iter().filter(is_of_suite) {
-        let ran = suites.run(run, &program.display().to_string())?;
-        outcomes.extend(
-            ran.into_iter()
-                .filter(|outcome| !outcome.scenario.starts_with("auth/")),
-        );
+        outcomes.extend(suites.run(run, &program.display().to_string())?);
     }
+    outcomes.retain(|outcome| !outcome.scenario.starts_with("auth/"));
     Ok(outcomes)
 }
 
-/// Reads the file, whose lines are `role | era | scenario | reason`.
-fn differences() -> Result<Vec<Difference>, String> {
+/// The scenarios that differ through the bridge, as `role | era | scenario`; the era is that of the side of our fixture. A
+/// reason follows in each line of the file.
+fn differences() -> Result<Vec<String>> {
     let file = files::load(root(), FILE)?;
     let lines = file.lines().filter(|(_, line)| !line.starts_with('#'));
-    let entry = |(number, line): (usize, &str)| {
-        let parts: Vec<&str> = line.split(" | ").collect();
-        match parts[..] {
-            [role, era, scenario, reason] if !reason.is_empty() => Ok(Difference {
-                role: role.to_owned(),
-                era: era.to_owned(),
-                scenario: scenario.to_owned(),
-            }),
-            _ => Err(format!(
-                "{FILE}:{number}: not `role | era | scenario | reason`: {line}"
-            )),
+    let key = |(number, line): (usize, &str)| match line.rsplit_once(" | ") {
+        Some((key, reason)) if key.matches(" | ").count() == 2 && !reason.is_empty() => {
+            Ok(key.to_owned())
         }
+        _ => Err(format!(
+            "{FILE}:{number}: not `role | era | scenario | reason`: {line}"
+        )),
     };
-    lines.map(entry).collect()
+    lines.map(key).collect()
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::suite::{Role, Run};
 use crate::files;
-use crate::workspace::At as _;
+use crate::workspace::{At as _, Result};
 
 const FILE: &str = "/checks.json";
 /// The end of a folder's name, behind the name of the scenario: the time.
@@ -93,7 +93,7 @@ pub(super) fn summary(outcomes: &[Outcome]) -> String {
 }
 
 /// Reads the outcomes in the folder of a run, by scenario.
-pub(super) fn read(folder: &Path, run: &Run) -> Result<Vec<Outcome>, String> {
+pub(super) fn read(folder: &Path, run: &Run) -> Result<Vec<Outcome>> {
     let mut outcomes = Vec::new();
     for file in files::read(folder, &[""], |path| path.ends_with(FILE))? {
         let Some(scenario) = scenario(&file.path) else {

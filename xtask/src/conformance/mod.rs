@@ -14,38 +14,53 @@ mod suite;
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::process::Command;
 use std::time::Instant;
 
 use crate::programs::{Server, build, copy_program, target};
-use crate::steps::say;
-use crate::workspace::{Args, none_of, root};
+use crate::workspace::{Result, none_of, root, say};
 use checks::Outcome;
 use suite::{REVISIONS, Role, Suites, runs, unselected};
 
 const SCRIPTS: &str = "tests/conformance";
 
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// The tested sides instead of both.
+    roles: Vec<Role>,
+    /// One revision instead of all.
+    #[arg(long, value_parser = REVISIONS)]
+    revision: Option<String>,
+    /// Writes the number of checks that each scenario passes to tests/conformance/passed.txt.
+    #[arg(long)]
+    bless: bool,
+    /// Runs the scenarios through `mcp bridge`.
+    #[arg(long)]
+    bridge: bool,
+}
+
 /// Runs the command.
-pub(crate) fn run(args: Args) -> Result<(), String> {
+pub(crate) fn run(mut wanted: Options) -> Result {
     let start = Instant::now();
-    let wanted = Wanted::parse(args)?;
+    if wanted.roles.is_empty() {
+        wanted.roles = Role::ALL.to_vec();
+    }
     let folder = target().join("conformance");
-    let bins = wanted.roles.iter();
-    let bins = bins.map(|role| format!(" --bin {}", role.program()));
-    let bins: String = bins.collect();
-    build(root(), &target(), &format!("-p mcp-tests{bins}"))?;
+    let bins = Role::ALL.map(|role| format!("--bin {}", role.program()));
+    build(
+        root(),
+        &target(),
+        &format!("-p mcp-tests {}", bins.join(" ")),
+    )?;
+    let suites = Suites::install(&root().join(SCRIPTS), &folder)?;
     if wanted.bridge {
         build(root(), &target(), "-p mcp-cli")?;
-        let suites = Suites::install(&root().join(SCRIPTS), &folder)?;
         return none_of(&bridge::run(&suites, &wanted.roles, &folder.join("bin"))?);
     }
-    let suites = Suites::install(&root().join(SCRIPTS), &folder)?;
     let mut outcomes = Vec::new();
     for role in &wanted.roles {
         let program = copy_program(role.program(), &folder.join("bin"))?;
-        outcomes.extend(match role {
-            Role::Server => test_server(&suites, &program, wanted.revision.as_deref())?,
-            Role::Client => test_client(&suites, &program, wanted.revision.as_deref())?,
-        });
+        outcomes.extend(test(&suites, *role, &program, wanted.revision.as_deref())?);
     }
     let mut failures: Vec<String> = outcomes.iter().flat_map(Outcome::failures).collect();
     if wanted.roles.len() == Role::ALL.len() && wanted.revision.is_none() {
@@ -61,97 +76,52 @@ pub(crate) fn run(args: Args) -> Result<(), String> {
     none_of(&failures)
 }
 
-/// The arguments.
-#[derive(Debug)]
-struct Wanted {
-    roles: Vec<Role>,
-    revision: Option<String>,
-    bless: bool,
-    bridge: bool,
-}
-
-impl Wanted {
-    fn parse(mut args: Args) -> Result<Self, String> {
-        let bless = args.flag("--bless");
-        let bridge = args.flag("--bridge");
-        let revision = args.values("--revision")?.pop();
-        if let Some(unknown) = revision.iter().find(|name| !REVISIONS.contains(&&***name)) {
-            let known = REVISIONS.join(", ");
+/// All runs with one process of our server, which must not end early, or with the command of our client. Every scenario of
+/// a client also runs alone, once for each line and revision, where the exit status of the client counts.
+fn test(
+    suites: &Suites,
+    role: Role,
+    program: &Path,
+    revision: Option<&str>,
+) -> Result<Vec<Outcome>> {
+    let mut command = Command::new(program);
+    let (server, subject) = match (role, program.to_str()) {
+        (Role::Server, _) => {
+            let server =
+                Server::start(command.args(["--http", "127.0.0.1:0", "--strict"]), "/mcp")?;
+            let url = server.url().to_owned();
+            (Some(server), url)
+        }
+        (Role::Client, Some(path)) if !path.contains(' ') => (None, path.to_owned()),
+        (Role::Client, _) => {
             return Err(format!(
-                "--revision takes one of [{known}], not {unknown:?}"
+                "the suite cannot start {}, which contains a space; set CARGO_TARGET_DIR to a folder without one",
+                program.display()
             ));
         }
-        let mut roles = Role::ALL.to_vec();
-        let named = roles.extract_if(.., |role| args.flag(role.name()));
-        let named: Vec<Role> = named.collect();
-        if !named.is_empty() {
-            roles = named;
-        }
-        args.end()?;
-        Ok(Self {
-            roles,
-            revision,
-            bless,
-            bridge,
-        })
-    }
-}
-
-/// Runs the scenarios against one server process; fails if that process ends early.
-fn test_server(
-    suites: &Suites,
-    program: &Path,
-    revision: Option<&str>,
-) -> Result<Vec<Outcome>, String> {
-    let mut command = std::process::Command::new(program);
-    let server = Server::start(command.args(["--http", "127.0.0.1:0", "--strict"]), "/mcp")?;
-    let mut outcomes = Vec::new();
-    for run in runs(Role::Server, revision) {
-        outcomes.extend(suites.run(&run, server.url())?);
-    }
-    if revision.is_none() {
-        for run in unselected(suites, Role::Server, &outcomes)? {
-            outcomes.extend(suites.run(&run, server.url())?);
-        }
-    }
-    server.end()?;
-    Ok(outcomes)
-}
-
-/// All runs with one client, then every scenario alone, once for each line and revision, where the exit status of the
-/// client counts.
-fn test_client(
-    suites: &Suites,
-    program: &Path,
-    revision: Option<&str>,
-) -> Result<Vec<Outcome>, String> {
-    let path = program.display();
-    let command = program.to_str().filter(|path| !path.contains(' '));
-    let command = command.ok_or_else(|| {
-        format!("the suite cannot start {path}, which contains a space; set CARGO_TARGET_DIR to a folder without one")
-    })?;
-    let runs = runs(Role::Client, revision);
+    };
+    let runs = runs(role, revision);
     let mut outcomes = Vec::new();
     for run in &runs {
-        outcomes.extend(suites.run(run, command)?);
+        outcomes.extend(suites.run(run, &subject)?);
     }
-    let mut done = BTreeSet::new();
-    let mut alone = Vec::new();
-    for run in &runs {
+    let (mut done, mut alone) = (BTreeSet::new(), Vec::new());
+    for run in runs.iter().filter(|_| role == Role::Client) {
         let own = outcomes.iter().filter(|outcome| outcome.run == run.name);
         for Outcome { scenario, .. } in own.filter(|outcome| outcome.is_judged) {
             let run = run.alone(scenario);
             if done.insert((run.name.clone(), scenario)) {
-                alone.extend(suites.run(&run, command)?);
+                alone.push(run);
             }
         }
     }
-    outcomes.extend(alone);
     if revision.is_none() {
-        for run in unselected(suites, Role::Client, &outcomes)? {
-            outcomes.extend(suites.run(&run, command)?);
-        }
+        alone.extend(unselected(suites, role, &outcomes)?);
     }
+    for run in alone {
+        outcomes.extend(suites.run(&run, &subject)?);
+    }
+    server.map_or(Ok(()), Server::end)?;
     Ok(outcomes)
 }
 
@@ -159,22 +129,6 @@ fn test_client(
 mod tests {
     use super::suite::Run;
     use super::*;
-
-    #[test]
-    fn a_role_and_a_revision_may_be_named() {
-        let parsed = |words: &str| {
-            let words = words.split_whitespace().map(str::to_owned);
-            Wanted::parse(Args(words.collect()))
-        };
-        assert_eq!(parsed("").unwrap().roles, Role::ALL);
-        let client = parsed("client --revision 2025-06-18 --bless").unwrap();
-        assert_eq!(client.roles, [Role::Client]);
-        assert_eq!(client.revision.as_deref(), Some("2025-06-18"));
-        for (words, named) in [("host", "host"), ("--revision 1999-01-01", "2025-11-25")] {
-            let error = parsed(words).unwrap_err();
-            assert!(error.contains(named), "{error}");
-        }
-    }
 
     #[test]
     fn the_packages_are_pinned_and_no_registry_is_named() {

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::checks::Outcome;
 use crate::files;
+use crate::workspace::Result;
 
 const FILE: &str = "tests/conformance/passed.txt";
 const HEAD: &str = "\
@@ -16,7 +17,7 @@ const HEAD: &str = "\
 pub(super) type Counts = BTreeMap<String, usize>;
 
 /// Reads the file, whose lines are `run | scenario | count`.
-pub(super) fn load(root: &Path) -> Result<Counts, String> {
+pub(super) fn load(root: &Path) -> Result<Counts> {
     let file = files::load(root, FILE)?;
     let lines = file.lines().filter(|(_, line)| !line.starts_with('#'));
     let entry = |(number, line): (usize, &str)| {
@@ -28,14 +29,12 @@ pub(super) fn load(root: &Path) -> Result<Counts, String> {
 }
 
 /// Writes the file.
-pub(super) fn store(root: &Path, counts: &Counts) -> Result<(), String> {
+pub(super) fn store(root: &Path, counts: &Counts) -> Result {
     let lines = counts
         .iter()
         .map(|(key, count)| format!("{key} | {count}\n"));
-    files::write(
-        &root.join(FILE),
-        &(HEAD.to_owned() + &lines.collect::<String>()),
-    )
+    let text = HEAD.to_owned() + &lines.collect::<String>();
+    files::write(&root.join(FILE), &text)
 }
 
 /// Replaces the counts of the runs of these outcomes.
@@ -71,12 +70,13 @@ fn is_of(key: &str, outcomes: &[Outcome]) -> bool {
 
 fn counts(outcomes: &[Outcome]) -> Counts {
     let judged = outcomes.iter().filter(|outcome| outcome.is_judged);
-    judged
-        .map(|outcome| {
-            let key = format!("{} | {}", outcome.run, outcome.scenario);
-            (key, outcome.passed)
-        })
-        .collect()
+    let count = |outcome: &Outcome| {
+        (
+            format!("{} | {}", outcome.run, outcome.scenario),
+            outcome.passed,
+        )
+    };
+    judged.map(count).collect()
 }
 
 #[cfg(test)]
@@ -112,10 +112,7 @@ mod tests {
         store(&root, &updated(known, &outcomes("server all", &[("b", 3)]))).unwrap();
         let read = load(&root).unwrap();
         std::fs::remove_dir_all(&root).unwrap();
-        let expected = [("client all | z", 1), ("server all | b", 3)];
-        assert_eq!(
-            read,
-            expected.map(|(key, count)| (key.to_owned(), count)).into()
-        );
+        let read: Vec<_> = read.iter().map(|(key, count)| (&**key, *count)).collect();
+        assert_eq!(read, [("client all | z", 1), ("server all | b", 3)]);
     }
 }

@@ -1,15 +1,13 @@
 //! The official suite: what is run, and how it is installed and started.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use super::checks::{Outcome, read, summary};
-use crate::programs::{check_node, executable, npm_ci, run, run_to_end};
-use crate::steps::say;
-use crate::workspace::At as _;
+use crate::programs::{check_node, executable, lines_of, npm_ci, run_to_end};
+use crate::workspace::{At as _, Result, say};
 
 /// The dated revisions for which a line of the suite has scenarios. The suite knows none for 2024-11-05.
 pub(super) const REVISIONS: [&str; 4] = ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
@@ -27,7 +25,7 @@ const LIMIT: Duration = Duration::from_secs(240);
 const SCENARIO_LIMIT: &str = "60000";
 
 /// The tested side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Role {
     Server,
     Client,
@@ -87,62 +85,54 @@ impl Run {
 
 /// The runs of a role, for one revision or for all of them, from the oldest to the newest.
 pub(super) fn runs(role: Role, revision: Option<&str>) -> Vec<Run> {
-    let select = |line, revision, selection: &str, args| Run {
-        role,
-        line,
-        revision,
-        name: format!("{} {line} {selection}", role.name()),
-        scenario: "all".to_owned(),
-        args,
+    let mut runs = Vec::new();
+    let mut select = |line, revision, selection: &str, args| {
+        runs.push(Run {
+            role,
+            line,
+            revision,
+            name: format!("{} {line} {selection}", role.name()),
+            scenario: "all".to_owned(),
+            args,
+        });
     };
     // Without a revision, the stable line uses the newest one that it knows.
-    let mut runs = vec![select(
-        STABLE,
-        "2025-11-25",
-        "all",
-        "--suite all".to_owned(),
-    )];
+    select(STABLE, "2025-11-25", "all", "--suite all".to_owned());
     for revision in REVISIONS {
         let suite = match (role, revision) {
             (Role::Client, "2025-03-26") => "backcompat",
             _ => "all",
         };
         let args = format!("--suite {suite} --spec-version {revision}");
-        runs.push(select(NEXT, revision, &format!("{suite} {revision}"), args));
+        select(NEXT, revision, &format!("{suite} {revision}"), args);
     }
     // The scenarios that the suite requires of a revision, frozen at its release.
     for revision in ["2025-11-25", "2026-07-28"] {
         let args = format!("--requirements {revision}");
-        runs.push(select(
-            NEXT,
-            revision,
-            &format!("required {revision}"),
-            args,
-        ));
+        select(NEXT, revision, &format!("required {revision}"), args);
     }
     runs.retain(|run| revision.is_none_or(|revision| revision == run.revision));
     runs
 }
 
 /// The scenarios that the packages list and no run has selected, each alone at the newest revision of its line.
-pub(super) fn unselected(
-    suites: &Suites,
-    role: Role,
-    outcomes: &[Outcome],
-) -> Result<Vec<Run>, String> {
+pub(super) fn unselected(suites: &Suites, role: Role, outcomes: &[Outcome]) -> Result<Vec<Run>> {
     let mut rest = Vec::new();
     for line in [STABLE, NEXT] {
         let of_line = format!("{} {line} ", role.name());
-        let ran = outcomes
+        let mut listed = suites.listed(line, role)?;
+        for outcome in outcomes
             .iter()
-            .filter(|outcome| outcome.run.starts_with(&of_line));
-        let ran: BTreeSet<&str> = ran.map(|outcome| &*outcome.scenario).collect();
-        let newest = runs(role, None).into_iter().rfind(|run| run.line == line);
-        for scenario in suites.listed(line, role)? {
-            if let Some(run) = newest.as_ref().filter(|_| !ran.contains(&*scenario)) {
-                rest.push(run.alone(&scenario));
-            }
+            .filter(|outcome| outcome.run.starts_with(&of_line))
+        {
+            listed.retain(|scenario| *scenario != outcome.scenario);
         }
+        let newest = runs(role, None).into_iter().rfind(|run| run.line == line);
+        rest.extend(
+            newest
+                .iter()
+                .flat_map(|run| listed.iter().map(|scenario| run.alone(scenario))),
+        );
     }
     Ok(rest)
 }
@@ -159,7 +149,7 @@ pub(super) struct Suites {
 
 impl Suites {
     /// Installs what is missing. `lists` is the folder with the pinned packages.
-    pub(super) fn install(lists: &Path, folder: &Path) -> Result<Self, String> {
+    pub(super) fn install(lists: &Path, folder: &Path) -> Result<Self> {
         let npm = folder.join("npm");
         npm_ci(lists, &npm)?;
         let packages = npm.join("node_modules");
@@ -172,33 +162,32 @@ impl Suites {
     }
 
     /// The names of the scenarios that the package of a line lists.
-    fn listed(&self, line: &str, role: Role) -> Result<Vec<String>, String> {
+    fn listed(&self, line: &str, role: Role) -> Result<Vec<String>> {
         let mut command = Command::new(&self.node);
         let package = format!("conformance-{line}/dist/index.js");
         command.arg(self.packages.join(package)).arg("list");
         let (mut names, mut is_wanted) = (Vec::new(), false);
-        run(&mut command, LIMIT, |line| {
+        for line in lines_of(&mut command, LIMIT)? {
             match line.trim_start().strip_prefix("- ") {
                 Some(item) if is_wanted => names.extend(item.split(' ').next().map(str::to_owned)),
-                Some(_) => {}
                 None if line.contains("scenarios") => {
                     is_wanted = line.to_ascii_lowercase().starts_with(role.name());
                 }
-                None => {}
+                _ => {}
             }
-        })?;
-        match names.is_empty() {
-            true => Err(format!(
-                "the package {line} lists no scenarios for a {}",
-                role.name()
-            )),
-            false => Ok(names),
         }
+        if names.is_empty() {
+            let role = role.name();
+            return Err(format!(
+                "the package {line} lists no scenarios for a {role}"
+            ));
+        }
+        Ok(names)
     }
 
     /// Runs the suite and reads its results; `subject` is the URL of the server or the command of the client. If the suite
     /// fails though no check did, for example because of the exit status of a single client, a problem is added.
-    pub(super) fn run(&self, run: &Run, subject: &str) -> Result<Vec<Outcome>, String> {
+    pub(super) fn run(&self, run: &Run, subject: &str) -> Result<Vec<Outcome>> {
         let place = [&run.name, &run.scenario].map(|part| part.replace([' ', '/'], "-"));
         let results = self.results.join(place.join("/"));
         if results.exists() {
@@ -232,7 +221,7 @@ impl Suites {
 }
 
 /// The Node among the packages, which has one for each common machine; otherwise the one on the path.
-fn node(packages: &Path) -> Result<PathBuf, String> {
+fn node(packages: &Path) -> Result<PathBuf> {
     for entry in fs::read_dir(packages).at(packages.display())? {
         let folder = entry.at(packages.display())?.path();
         let program = executable(&folder.join("bin"), "node");
@@ -246,6 +235,8 @@ fn node(packages: &Path) -> Result<PathBuf, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]

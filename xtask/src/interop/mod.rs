@@ -17,8 +17,7 @@ use std::time::{Duration, Instant};
 use crate::files;
 use crate::page::render;
 use crate::programs::{self, Server, build, copy_program, target};
-use crate::steps::say;
-use crate::workspace::{At as _, none_of, root};
+use crate::workspace::{At as _, none_of, root, say};
 use peers::{Installed, Peer, Role, Section};
 
 const PAGE: &str = "docs/interop.md";
@@ -29,10 +28,22 @@ const LIMIT: Duration = Duration::from_secs(600);
 /// The address of our servers.
 const ANY_PORT: &str = "127.0.0.1:0";
 
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// All peers instead of the short set; writes docs/interop.md.
+    #[arg(long, conflicts_with = "peers")]
+    all: bool,
+    /// Names of peers; a transport or `modern` is all peers of that kind.
+    peers: Vec<String>,
+}
+
 /// Runs the command: with the short set of peers, with all, or with those that are named.
-pub(crate) fn run(args: &[String]) -> Result<(), String> {
+pub(crate) fn run(options: &Options) -> Result<(), String> {
     let start = Instant::now();
-    let mut peers = peers::chosen(args)?;
+    let mut peers = match options.all {
+        true => peers::all()?,
+        false => peers::chosen(&options.peers)?,
+    };
     let bins = "-p mcp-tests -p mcp-cli --bin interop-client --bin interop-auth --bin everything-server --bin mcp";
     build(root(), &target(), bins)?;
     let folder = target().join("interop");
@@ -51,7 +62,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     }
     let page = page(&peers)?;
     say(&format!("\n{page}"));
-    if args == [peers::ALL] {
+    if options.all {
         files::write(&root().join(PAGE), &page)?;
     }
     say(&format!("{} s in all", start.elapsed().as_secs()));

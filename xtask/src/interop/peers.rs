@@ -15,9 +15,6 @@ use crate::workspace::{At as _, root};
 const SCRIPTS: &str = "tests/interop";
 const CRATES: &str = "tests/peers";
 
-/// The word that selects all peers.
-pub(super) const ALL: &str = "--all";
-
 /// The file of the short set, whose comments explain the members, and the file of the other peers, which is appended.
 pub(super) const FILE: &str = "tests/interop/peers.toml";
 const WIDE: &str = "tests/interop/wide";
@@ -209,15 +206,15 @@ fn version(program: &Program) -> Result<String, String> {
     ))
 }
 
-/// The peers with these names; a transport or `modern` selects all peers of that kind, `--all` selects all, and no name
-/// selects the short set.
+/// The peers with these names; a transport or `modern` selects all peers of that kind, and no name selects the
+/// short set.
 pub(super) fn chosen(words: &[String]) -> Result<Vec<Peer>, String> {
     let mut peers = all()?;
     let is = |peer: &Peer, word: &String| {
         let Section { transport, era, .. } = &peer.section;
         peer.name == *word || transport == word || (era == "modern" && era == word)
     };
-    let is_unknown = |word: &&String| *word != ALL && !peers.iter().any(|peer| is(peer, word));
+    let is_unknown = |word: &&String| !peers.iter().any(|peer| is(peer, word));
     if let Some(unknown) = words.iter().find(is_unknown) {
         let known: Vec<&str> = peers.iter().map(|peer| &*peer.name).collect();
         let known = known.join(", ");
@@ -227,7 +224,7 @@ pub(super) fn chosen(words: &[String]) -> Result<Vec<Peer>, String> {
     }
     peers.retain(|peer| match words {
         [] => !peer.section.wide,
-        words => words.iter().any(|word| word == ALL || is(peer, word)),
+        words => words.iter().any(|word| is(peer, word)),
     });
     Ok(peers)
 }

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::steps::{cargo, say};
-use crate::workspace::{At as _, root};
+use crate::steps::cargo;
+use crate::workspace::{At as _, Result, root, say};
 
 pub(crate) use packages::{check_node, npm_ci, python_venv, venv_python};
-pub(crate) use process::{Server, output_of, run, run_to_end, watch};
+pub(crate) use process::{Server, lines_of, output_of, run, run_to_end, watch};
 
 /// Time limit of builds.
 pub(crate) const BUILD: Duration = Duration::from_secs(1_800);
@@ -29,7 +29,7 @@ pub(crate) fn target() -> PathBuf {
 }
 
 /// Runs `cargo build` with the arguments in `words`.
-pub(crate) fn build(workspace: &Path, target: &Path, words: &str) -> Result<(), String> {
+pub(crate) fn build(workspace: &Path, target: &Path, words: &str) -> Result {
     let mut command = Command::new(cargo());
     command
         .args(["build", "--target-dir"])
@@ -47,7 +47,7 @@ pub(crate) fn executable(folder: &Path, name: &str) -> PathBuf {
 
 /// Copies a program of this workspace out of cargo's folder, so that a later build does not replace it while it runs. A
 /// program that still runs from an earlier copy keeps its file: the new copy replaces only the name.
-pub(crate) fn copy_program(name: &str, folder: &Path) -> Result<PathBuf, String> {
+pub(crate) fn copy_program(name: &str, folder: &Path) -> Result<PathBuf> {
     let built = executable(&target().join("debug"), name);
     let copy = executable(folder, name);
     let fresh = folder.join(format!("{}-{name}", std::process::id()));

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use super::process::{output_of, run};
 use super::{SHORT, executable};
-use crate::steps::say;
-use crate::workspace::At as _;
+use crate::workspace::{At as _, Result, say};
 
 /// Time limit of a package manager: the network may be slow, and `cargo xtask interop --all` needs two thousand packages.
 const LIMIT: Duration = Duration::from_secs(1_800);
@@ -18,7 +17,7 @@ const MARKER: &str = "installed.txt";
 const NODE: u32 = 20;
 
 /// Returns the version of the Node on the path, which must have at least this major version.
-pub(crate) fn check_node(min: u32) -> Result<String, String> {
+pub(crate) fn check_node(min: u32) -> Result<String> {
     let version = output_of(Command::new("node").arg("--version"), SHORT);
     let version = version.at(format!("node is needed, version {min} or newer"))?;
     let major = version.trim_start_matches('v').split('.').next();
@@ -30,7 +29,7 @@ pub(crate) fn check_node(min: u32) -> Result<String, String> {
 
 /// Installs the npm packages that the lists in `from` name into `folder`, unless they are installed. Also copies the
 /// scripts (`.mjs`) of `from`.
-pub(crate) fn npm_ci(from: &Path, folder: &Path) -> Result<(), String> {
+pub(crate) fn npm_ci(from: &Path, folder: &Path) -> Result {
     let version = check_node(NODE)?;
     let lists = ["package.json", "package-lock.json"];
     copy(from, folder, ".mjs", &lists)?;
@@ -46,7 +45,7 @@ pub(crate) fn npm_ci(from: &Path, folder: &Path) -> Result<(), String> {
 
 /// Copies the Python scripts and `requirements.txt` of `from` to `folder` and installs the requirements into the virtual
 /// environment `venv`, unless they are installed.
-pub(crate) fn python_venv(from: &Path, folder: &Path, venv: &Path) -> Result<(), String> {
+pub(crate) fn python_venv(from: &Path, folder: &Path, venv: &Path) -> Result {
     let python = if cfg!(windows) { "python" } else { "python3" };
     let version = output_of(Command::new(python).arg("--version"), SHORT)
         .at(format!("{python} is needed, version 3.11 or newer"))?;
@@ -72,7 +71,7 @@ pub(crate) fn venv_python(venv: &Path) -> PathBuf {
 }
 
 /// Copies the package lists and the scripts with this ending into a folder, which is created if it is missing.
-fn copy(from: &Path, to: &Path, ending: &str, lists: &[&str]) -> Result<(), String> {
+fn copy(from: &Path, to: &Path, ending: &str, lists: &[&str]) -> Result {
     fs::create_dir_all(to).at(to.display())?;
     for entry in fs::read_dir(from).at(from.display())? {
         let entry = entry.at(from.display())?;
@@ -91,8 +90,8 @@ fn install_once(
     lists: &[&str],
     version: &str,
     is_present: bool,
-    install: impl FnOnce() -> Result<(), String>,
-) -> Result<(), String> {
+    install: impl FnOnce() -> Result,
+) -> Result {
     let mut wanted = version.to_owned();
     for list in lists {
         wanted += &fs::read_to_string(folder.join(list)).at(list)?;

@@ -6,8 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::steps::say;
-use crate::workspace::At as _;
+use crate::workspace::{At as _, Result, say};
 
 /// How many of the last lines of output an error repeats.
 const LAST_LINES: usize = 40;
@@ -19,23 +18,28 @@ const START: Duration = Duration::from_secs(60);
 ///
 /// # Errors
 /// The program does not start, fails, or exceeds the time limit; with the last lines of its output.
-pub(crate) fn run(
-    command: &mut Command,
-    limit: Duration,
-    watch: impl FnMut(&str),
-) -> Result<(), String> {
+pub(crate) fn run(command: &mut Command, limit: Duration, watch: impl FnMut(&str)) -> Result {
     let ended = run_to_end(command, limit, watch)?;
     ended.is_success.then_some(()).ok_or(ended.text)
 }
 
-/// Runs a program and returns its stdout, trimmed.
+/// Runs a program and returns the lines of its stdout.
 ///
 /// # Errors
 /// As [`run`].
-pub(crate) fn output_of(command: &mut Command, limit: Duration) -> Result<String, String> {
-    let mut output = String::new();
-    run(command, limit, |line| output += line)?;
-    Ok(output.trim().to_owned())
+pub(crate) fn lines_of(command: &mut Command, limit: Duration) -> Result<Vec<String>> {
+    let mut lines = Vec::new();
+    run(command, limit, |line| lines.push(line.to_owned()))?;
+    Ok(lines)
+}
+
+/// Runs a program that prints one line, and returns that line, trimmed.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn output_of(command: &mut Command, limit: Duration) -> Result<String> {
+    let lines = lines_of(command, limit)?;
+    Ok(lines.concat().trim().to_owned())
 }
 
 /// How a program ended.
@@ -54,7 +58,7 @@ pub(crate) fn run_to_end(
     command: &mut Command,
     limit: Duration,
     mut watch: impl FnMut(&str),
-) -> Result<Ended, String> {
+) -> Result<Ended> {
     let mut process = Process::start(command)?;
     let end = process.read::<()>(limit, |line| {
         if !line.is_stderr {
@@ -78,7 +82,7 @@ pub(crate) fn watch(
     command: &mut Command,
     silence: Duration,
     mut read: impl FnMut(&str),
-) -> Result<bool, String> {
+) -> Result<bool> {
     let mut process = Process::start(command)?;
     loop {
         match process.lines.recv_timeout(silence) {
@@ -101,7 +105,7 @@ pub(crate) fn watch(
 }
 
 /// Kills what a process has started; on Windows, the process, too. Returns whether there was something to kill.
-fn kill_children(process: u32) -> Result<bool, String> {
+fn kill_children(process: u32) -> Result<bool> {
     let (program, arguments) = match cfg!(windows) {
         true => ("taskkill", "/F /T /PID"),
         false => ("pkill", "-KILL -P"),
@@ -125,7 +129,7 @@ impl Server {
     ///
     /// # Errors
     /// The server does not start, ends, or prints no address in time; with the last lines of its output.
-    pub(crate) fn start(command: &mut Command, path: &str) -> Result<Self, String> {
+    pub(crate) fn start(command: &mut Command, path: &str) -> Result<Self> {
         let mut process = Process::start(command)?;
         let Ok(origin) = process.read(START, |line| origin(&line.text)) else {
             let limit = START.as_secs();
@@ -144,7 +148,7 @@ impl Server {
     ///
     /// # Errors
     /// The server has ended; with the last lines of its output.
-    pub(crate) fn end(mut self) -> Result<(), String> {
+    pub(crate) fn end(mut self) -> Result {
         let process = &mut self.process;
         let Some(status) = process.child.try_wait().at(&process.name)? else {
             return Ok(());
@@ -183,7 +187,7 @@ struct OutputLine {
 }
 
 impl Process {
-    fn start(command: &mut Command) -> Result<Self, String> {
+    fn start(command: &mut Command) -> Result<Self> {
         let name = command.get_program().to_string_lossy().into_owned();
         command
             .stdin(Stdio::null())
@@ -260,7 +264,7 @@ mod tests {
         for (line, expected) in [
             ("http://127.0.0.1:80/mcp", Some("http://127.0.0.1:80")),
             (
-                "INFO:  Uvicorn running on http://[::1]:8000 (Press CTRL+C to quit)",
+                "INFO: at http://[::1]:8000 (Press CTRL+C to quit)",
                 Some("http://[::1]:8000"),
             ),
             ("listening on port 3001", None),
@@ -317,10 +321,8 @@ mod tests {
         let silence = Duration::from_millis(200);
         let mut children = sh("sleep 60; echo status $?; exit 1");
         let success = watch(&mut children, silence, |line| output.push(line.to_owned()));
-        assert_eq!(
-            (success, output.concat().contains("status 137")),
-            (Ok(false), true)
-        );
+        assert_eq!(success, Ok(false));
+        assert!(output.concat().contains("status 137"), "{output:?}");
         assert_eq!(watch(&mut sh("exec sleep 60"), silence, |_| {}), Ok(false));
     }
 }

@@ -11,8 +11,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::programs::{BUILD, SHORT, executable, output_of, run, target, watch};
-use crate::steps::{cargo, say};
-use crate::workspace::{Args, At as _, none_of, root};
+use crate::steps::cargo;
+use crate::workspace::{At as _, none_of, root, say};
 
 /// The programs of `tests/fuzz/src/bin`, and what each receives.
 const TARGETS: &[(&str, &str)] = &[
@@ -56,13 +56,18 @@ struct Figures {
     targets: Vec<Row>,
 }
 
-pub(crate) fn run_targets(mut args: Args) -> Result<(), String> {
-    let seconds = match args.values("--seconds")?.pop() {
-        Some(text) => text.parse().at("--seconds")?,
-        None => SECONDS,
-    };
-    let only = args.values("--target")?;
-    args.end()?;
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// For each target; the figures of shorter runs than the default are not added.
+    #[arg(long, default_value_t = SECONDS)]
+    seconds: u64,
+    /// A target to run instead of all.
+    #[arg(long)]
+    target: Vec<String>,
+}
+
+pub(crate) fn run_targets(options: &Options) -> Result<(), String> {
+    let (seconds, only) = (options.seconds, &options.target);
     let programs = build()?;
     let stored = super::stored("fuzz")?.map(serde_json::from_value);
     let mut figures: Figures = stored.transpose().at("fuzz.json")?.unwrap_or_default();

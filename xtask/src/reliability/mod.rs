@@ -15,47 +15,38 @@ use serde_json::{Map, Value};
 use crate::files;
 use crate::page::render;
 use crate::programs::{build, executable, run_to_end, target};
-use crate::steps::say;
-use crate::workspace::{Args, At as _, root};
+use crate::workspace::{At as _, Result, root, say};
 
 const PAGE: &str = "docs/reliability.md";
 const FIGURES: &str = "tests/reliability";
 
-/// Runs clients against servers for a long time.
-pub(crate) fn soak(args: &Args) -> Result<(), String> {
-    let figures = Programs::build()?.run("soak", &args.0)?;
-    publish("soak", &figures)
-}
+/// The options of the servers whose memory `overload` fills.
+const BUDGETS: &[&[&str]] = &[
+    &["--addresses", "1"],
+    &[],
+    &["--memory", "134217728"],
+    &["--memory", "67108864"],
+];
 
-/// Cuts connections and kills processes.
-pub(crate) fn chaos(args: &Args) -> Result<(), String> {
-    let figures = Programs::build()?.run("chaos", &args.0)?;
-    publish("chaos", &figures)
-}
-
-/// Loads a server beyond its capacity, and fills the memory of servers.
-pub(crate) fn overload(args: &Args) -> Result<(), String> {
+/// Runs `soak`, `chaos` or `overload` with these arguments.
+pub(crate) fn run(command: &str, args: &[String]) -> Result {
     let programs = Programs::build()?;
-    let mut figures = programs.run("overload", &args.0)?;
-    let mut budgets = Vec::new();
-    for words in [
-        "--addresses 1",
-        "",
-        "--memory 134217728",
-        "--memory 67108864",
-    ] {
-        let words: Vec<_> = words.split_whitespace().map(str::to_owned).collect();
-        budgets.push(programs.run("budget", &words)?);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let mut figures = programs.run(command, &args)?;
+    if command == "overload" {
+        let budgets = BUDGETS
+            .iter()
+            .map(|options| programs.run("budget", options));
+        figures["budgets"] = budgets.collect::<Result<Vec<_>>>()?.into();
     }
-    figures["budgets"] = budgets.into();
-    publish("overload", &figures)
+    publish(command, &figures)
 }
 
 /// The built programs of the campaign.
 struct Programs(PathBuf);
 
 impl Programs {
-    fn build() -> Result<Self, String> {
+    fn build() -> Result<Self> {
         if !cfg!(target_os = "linux") {
             return Err(
                 "the campaign reads the memory of processes from /proc; run it on Linux".to_owned(),
@@ -71,7 +62,7 @@ impl Programs {
     }
 
     /// Runs a program with options and returns its figures.
-    fn run(&self, name: &str, options: &[String]) -> Result<Value, String> {
+    fn run(&self, name: &str, options: &[&str]) -> Result<Value> {
         let mut command = Command::new(&self.0);
         command.arg(name).args(options);
         say(&format!("\n== {name} {}", options.join(" ")));
@@ -91,7 +82,7 @@ fn path(command: &str) -> PathBuf {
 }
 
 /// The figures that the last run of a command has stored.
-fn stored(command: &str) -> Result<Option<Value>, String> {
+fn stored(command: &str) -> Result<Option<Value>> {
     let path = path(command);
     match fs::read_to_string(&path) {
         Ok(text) => serde_json::from_str(&text).at(path.display()).map(Some),
@@ -100,21 +91,21 @@ fn stored(command: &str) -> Result<Option<Value>, String> {
 }
 
 /// Stores the figures of a command and writes the page.
-fn publish(command: &str, figures: &Value) -> Result<(), String> {
+fn publish(command: &str, figures: &Value) -> Result {
     let text = serde_json::to_string(figures).at(command)?;
     files::write(&path(command), &format!("{text}\n"))?;
     page()
 }
 
 /// Writes the page with its plots from the stored figures.
-pub(crate) fn page() -> Result<(), String> {
+pub(crate) fn page() -> Result {
     let mut values = Map::new();
     for command in ["fuzz", "soak", "chaos", "overload"] {
         let Some(figures) = stored(command)? else {
             continue;
         };
-        if let Some((caption, lines)) = plots::lines(command, &figures) {
-            let plot = plots::draw(caption, &lines).at("the plots")?;
+        if !plots::lines(command).is_empty() {
+            let plot = plots::draw(command, &figures).at("the plots")?;
             files::write(&root().join(format!("docs/plots/{command}.svg")), &plot)?;
         }
         values.insert(command.to_owned(), figures);

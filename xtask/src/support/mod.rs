@@ -11,8 +11,7 @@ use toml::Spanned;
 
 use crate::files::{self, File};
 use crate::page::render;
-use crate::steps::say;
-use crate::workspace::{At as _, none_of, root};
+use crate::workspace::{At as _, Result, none_of, root, say};
 use proofs::Proof;
 use rows::Row;
 
@@ -20,7 +19,7 @@ const LEDGER: &str = "tests/ledger";
 const PAGE: &str = "docs/support.md";
 
 /// Runs the command: writes the page, or compares it.
-pub(crate) fn run(check: bool) -> Result<(), String> {
+pub(crate) fn run(check: bool) -> Result {
     let mut matrix = Matrix::load()?;
     let page = matrix.page()?;
     if !check {
@@ -59,7 +58,7 @@ struct Matrix {
 }
 
 impl Matrix {
-    fn load() -> Result<Self, String> {
+    fn load() -> Result<Self> {
         let mut rows = Vec::new();
         for file in files::read(root(), &[LEDGER], |path| path.ends_with(".txt"))? {
             rows.extend(rows::read(&file)?);
@@ -71,7 +70,7 @@ impl Matrix {
         Self::new(rows, &sources, &reasons)
     }
 
-    fn new(rows: Vec<Row>, sources: &[File], reasons: &File) -> Result<Self, String> {
+    fn new(rows: Vec<Row>, sources: &[File], reasons: &File) -> Result<Self> {
         let faults = Vec::new();
         let mut this = Self { rows, faults };
         for file in sources {
@@ -129,7 +128,7 @@ impl Matrix {
     }
 
     /// The whole page: for each revision a summary by area, then every row with its tests or its reason.
-    fn page(&self) -> Result<String, String> {
+    fn page(&self) -> Result<String> {
         let revisions = self.rows.chunk_by(|a, b| a.revision == b.revision);
         let revisions = revisions.map(|rows| {
             let areas = rows.chunk_by(|a, b| a.area() == b.area());
@@ -137,10 +136,8 @@ impl Matrix {
             (&rows[0].revision, rows, areas)
         });
         let revisions: Vec<_> = revisions.collect();
-        render(
-            include_str!("page.md.jinja"),
-            minijinja::context!(revisions),
-        )
+        let values = minijinja::context!(revisions);
+        render(include_str!("page.md.jinja"), values)
     }
 }
 
@@ -161,32 +158,24 @@ mod tests {
 
     #[test]
     fn gaps_contradictions_and_unknown_ids_are_faults_at_their_lines() {
-        for (reasons, claim, faults) in [
-            ("\"BASE-002\"", "/ proves: BASE-001", &[][..]),
-            (
-                "",
-                "/ proves: BASE-001",
-                &["rows-2025-11-25.txt:2: BASE-002 (a|b) has neither a test nor a reason"],
-            ),
-            (
-                "\n  \"BASE-002\",\n  \"BASE-002\",\n  \"BASE-001\",\n",
-                "/ proves: BASE-001",
-                &[
-                    "reasons.toml:4: BASE-002 occurs twice; remove one",
-                    "reasons.toml:5: BASE-001 is proven by mcp_a::b::it_holds, remove it from here",
-                ],
-            ),
-            (
-                "\"BASE-002\", \"BASE-009\"",
-                "/ proves: BASE-001, BASE-100",
-                &[
-                    "crates/mcp-a/src/b.rs:1: no row BASE-100 in tests/ledger, correct the id",
-                    "reasons.toml:2: no row BASE-009 in tests/ledger, correct the id",
-                ],
-            ),
-        ] {
-            assert_eq!(matrix(reasons, claim).faults, faults);
-        }
+        let check = |reasons: &str, claim: &str, faults: &[&str]| {
+            assert_eq!(
+                matrix(reasons, &format!("/ proves: {claim}")).faults,
+                faults
+            );
+        };
+        check("\"BASE-002\"", "BASE-001", &[]);
+        let gap = "rows-2025-11-25.txt:2: BASE-002 (a|b) has neither a test nor a reason";
+        check("", "BASE-001", &[gap]);
+        let twice = "reasons.toml:4: BASE-002 occurs twice; remove one";
+        let proven =
+            "reasons.toml:5: BASE-001 is proven by mcp_a::b::it_holds, remove it from here";
+        let reasons = "\n  \"BASE-002\",\n  \"BASE-002\",\n  \"BASE-001\",\n";
+        check(reasons, "BASE-001", &[twice, proven]);
+        let claimed = "crates/mcp-a/src/b.rs:1: no row BASE-100 in tests/ledger, correct the id";
+        let listed = "reasons.toml:2: no row BASE-009 in tests/ledger, correct the id";
+        let reasons = "\"BASE-002\", \"BASE-009\"";
+        check(reasons, "BASE-001, BASE-100", &[claimed, listed]);
         let extra = File::new("reasons.toml", "reason = []\nextra = 1\n");
         assert!(Matrix::new(Vec::new(), &[], &extra).is_err());
     }

@@ -1,7 +1,8 @@
 //! Claims: a comment of the form `proves: ROW, ROW` directly above a test, or `# proves:` in a wire transcript.
 
 use super::rows::is_id;
-use crate::files::File;
+use crate::files::{self, File};
+use crate::workspace::Result;
 
 /// One test and the rows it claims to prove.
 #[derive(Debug, PartialEq, Eq)]
@@ -15,7 +16,7 @@ pub(super) struct Proof {
 }
 
 /// Every claim of a file.
-pub(super) fn read(file: &File) -> Result<Vec<Proof>, String> {
+pub(super) fn read(file: &File) -> Result<Vec<Proof>> {
     let path = &file.path;
     let is_rust = path.ends_with(".rs");
     let mark = if is_rust { "// proves:" } else { "# proves:" };
@@ -28,17 +29,15 @@ pub(super) fn read(file: &File) -> Result<Vec<Proof>, String> {
         let place = format!("{path}:{}", index + 1);
         let rows: Vec<String> = claim.split(',').map(|id| id.trim().to_owned()).collect();
         if !rows.iter().all(|id| is_id(id)) {
-            return Err(format!(
-                "{place}: this is not a list of row ids; write AREA-NNN, separated by commas"
-            ));
+            let problem = "this is not a list of row ids; write AREA-NNN, separated by commas";
+            return Err(format!("{place}: {problem}"));
         }
         let test = match (is_rust, tested(&lines[index + 1..])) {
             (true, Some(test)) => format!("{}::{test}", module(path)),
             (false, _) => path.clone(),
             (true, None) => {
-                return Err(format!(
-                    "{place}: no test follows, move the claim directly above its #[test]"
-                ));
+                let problem = "no test follows, move the claim directly above its #[test]";
+                return Err(format!("{place}: {problem}"));
             }
         };
         proofs.push(Proof { place, test, rows });
@@ -70,12 +69,8 @@ fn tested<'a>(lines: &[&'a str]) -> Option<&'a str> {
 
 /// `crates/mcp-a/src/b/mod.rs` is `mcp_a::b`, `crates/mcp-a/tests/c.rs` is `mcp_a::tests::c`.
 fn module(path: &str) -> String {
-    let path = path.trim_end_matches(".rs").trim_start_matches("crates/");
-    let path = path.replace('-', "_");
-    let mut parts: Vec<&str> = path.split('/').filter(|part| *part != "src").collect();
-    if parts.len() > 1 && matches!(parts[parts.len() - 1], "mod" | "lib" | "main") {
-        parts.pop();
-    }
+    let mut parts = files::module(&path.trim_start_matches("crates/").replace('-', "_"));
+    parts.retain(|part| part != "src");
     parts.join("::")
 }
 
@@ -90,19 +85,11 @@ mod tests {
         let text = "    \x2f/ proves: A-001, M-B-002\n    // Why it matters.\n    #[tokio::test(\n        start_paused = true\n    )]\n    \
             async fn calls_end() {\n";
         let transcript = "tests/fixtures/wire/batch.txt";
+        let test = "mcp_a::tests::suite::b::calls_end";
+        let wire = "# proves: A-001\n> {}\n";
         for (path, text, test, rows) in [
-            (
-                PATH,
-                text,
-                "mcp_a::tests::suite::b::calls_end",
-                &["A-001", "M-B-002"][..],
-            ),
-            (
-                transcript,
-                "# proves: A-001\n> {}\n",
-                transcript,
-                &["A-001"],
-            ),
+            (PATH, text, test, &["A-001", "M-B-002"][..]),
+            (transcript, wire, transcript, &["A-001"]),
         ] {
             let proof = &read(&File::new(path, text)).unwrap()[0];
             assert_eq!((&*proof.test, &*proof.place), (test, &*format!("{path}:1")));

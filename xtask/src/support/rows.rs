@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::files::File;
+use crate::workspace::Result;
 
 /// One statement of the specification.
 #[derive(Debug, Serialize)]
@@ -38,7 +39,7 @@ const LEVELS: &str = "MUST, MUST NOT, SHOULD, SHOULD NOT, MAY, must, should";
 const ROLES: &str = "both, client, server, transport";
 
 /// Reads a file named `rows-<revision>.txt`.
-pub(super) fn read(file: &File) -> Result<Vec<Row>, String> {
+pub(super) fn read(file: &File) -> Result<Vec<Row>> {
     let path = &file.path;
     let name = path.rsplit_once("rows-");
     let revision = name.and_then(|(_, name)| name.strip_suffix(".txt"));
@@ -99,7 +100,8 @@ mod tests {
 
     #[test]
     fn rows_are_read_and_faults_named_by_line() {
-        let read = |text| read(&File::new("tests/ledger/rows-2025-11-25.txt", text));
+        let path = "tests/ledger/rows-2025-11-25.txt";
+        let read = |text| read(&File::new(path, text));
         let text = "# rows\nM-TOOL-001\tMUST NOT\tclient\ta title\nA-001\tmust\tboth\tone\n";
         let rows = read(text).unwrap();
         let (revision, area) = (&*rows[0].revision, rows[0].area());
@@ -114,10 +116,7 @@ mod tests {
             "A-001\tMUST\tboth\tt\nA-001\tMUST\tboth\tt\n",
         ] {
             let error = read(wrong).unwrap_err();
-            assert!(
-                error.starts_with("tests/ledger/rows-2025-11-25.txt:"),
-                "{error}"
-            );
+            assert!(error.starts_with(&format!("{path}:")), "{error}");
         }
         assert!(super::read(&File::new("tests/ledger/notes.txt", "")).is_err());
     }

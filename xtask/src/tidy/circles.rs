@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use syn::UseTree;
 
 use super::syntax::{Source, is_test};
+use crate::files::module;
 
 /// The largest circle that is allowed.
 const LIMIT: usize = 3;
@@ -45,14 +46,6 @@ pub(super) fn check(sources: &[Source]) -> Vec<String> {
         format!("{name}/src:1: {count} files import each other, limit {LIMIT}: {list}")
     };
     large.map(violation).collect()
-}
-
-/// The module of a file, whose path is relative to the folder of its crate's sources.
-pub(super) fn module(inner: &str) -> Path {
-    let path = inner.trim_end_matches(".rs").split('/');
-    let mut path: Path = path.map(str::to_owned).collect();
-    path.pop_if(|last| matches!(last.as_str(), "mod" | "lib" | "main"));
-    path
 }
 
 /// The largest set of files that import each other, directly or indirectly.
@@ -98,14 +91,11 @@ fn definer<'a>(
     let Some(name) = rest.first() else {
         return Some(path);
     };
-    if module.items.contains(name) || depth > 8 {
+    let has = |module: &Module| module.items.contains(name);
+    if has(module) || depth > 8 {
         return Some(path);
     }
-    let has_item = |glob| {
-        modules
-            .get(glob)
-            .is_some_and(|module| module.items.contains(name))
-    };
+    let has_item = |glob| modules.get(glob).is_some_and(has);
     let import = module.uses.iter().find_map(|(used, from)| match &**used {
         "*" if has_item(from) => Some([from, rest].concat()),
         used if used == name => Some([from, &rest[1..]].concat()),

@@ -1,56 +1,58 @@
 //! Trees of crates: what may be below the pure crates, and how many crates a user of the SDK builds.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
+use std::sync::LazyLock;
 
-use super::manifest::allowed;
-use crate::programs::{SHORT, run};
-use crate::steps::{cargo, say};
+use serde::Deserialize;
 
-/// Crates without a runtime, network or randomness, and what they may not depend on, directly or indirectly.
-pub(super) const PURE: &[&str] = &["mcp-jsonrpc", "mcp-types", "mcp-schema", "mcp-protocol"];
-const IMPURE: &[&str] = &["tokio", "http", "hyper", "mio", "rand"];
+use crate::programs::{SHORT, lines_of};
+use crate::steps::cargo;
+use crate::workspace::{Result, say};
 
 /// The crate of types may depend on these and what they depend on.
 const TYPES: &str = "mcp-types";
 const TYPES_BASE: &str = "-p serde -p serde_json";
 
-/// For each use of the SDK: its name, the packages and features for cargo, and how many crates it may depend on, the crates
-/// of the SDK included.
-const BUDGETS: &[(&str, &str, usize)] = &[
-    ("types", "-p mcp-types", 15),
-    (
-        "stdio server",
-        "-p mcp-server -p mcp-transport-stdio --features mcp-server/macros",
-        35,
-    ),
-    (
-        "HTTP server",
-        "-p mcp-server -p mcp-transport-http --features mcp-server/macros,mcp-transport-http/server",
-        60,
-    ),
-    (
-        "HTTP client with TLS",
-        "-p mcp-client -p mcp-transport-http --features mcp-transport-http/tls",
-        80,
-    ),
-];
+/// `crates.toml`, which explains the members.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) struct Rules {
+    pub(super) pure: Vec<String>,
+    impure: Vec<String>,
+    pub(super) edges: BTreeMap<String, Vec<String>>,
+    pub(super) test_edges: BTreeMap<String, Vec<String>>,
+    budget: Vec<Budget>,
+}
+
+/// How many crates a use of the SDK may depend on.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Budget {
+    name: String,
+    build: String,
+    limit: usize,
+}
+
+#[expect(clippy::expect_used, reason = "the file is part of the program")]
+pub(super) static RULES: LazyLock<Rules> =
+    LazyLock::new(|| toml::from_str(include_str!("crates.toml")).expect("crates.toml is valid"));
 
 /// For each use: its name, the number of crates, and the limit.
-pub(crate) fn counts(root: &Path) -> Result<Vec<(&'static str, usize, usize)>, String> {
-    let counted = |&(name, words, limit): &(&'static str, &str, usize)| {
-        let tree = tree(root, &format!("--no-default-features {words}"))?;
-        Ok((name, tree.len(), limit))
+pub(crate) fn counts(root: &Path) -> Result<Vec<(&'static str, usize, usize)>> {
+    let counted = |Budget { name, build, limit }: &'static Budget| {
+        let tree = tree(root, &format!("--no-default-features {build}"))?;
+        Ok((&**name, tree.len(), *limit))
     };
-    BUDGETS.iter().map(counted).collect()
+    RULES.budget.iter().map(counted).collect()
 }
 
 /// Checks the trees, and prints the number of crates of each use.
-pub(super) fn check(root: &Path) -> Result<Vec<String>, String> {
+pub(super) fn check(root: &Path) -> Result<Vec<String>> {
     let mut violations = Vec::new();
     let base = tree(root, TYPES_BASE)?;
-    for name in PURE {
+    for name in &RULES.pure {
         let tree = tree(root, &format!("-p {name} --all-features"))?;
         violations.extend(unwanted(name, &tree, &base));
     }
@@ -67,13 +69,13 @@ pub(super) fn check(root: &Path) -> Result<Vec<String>, String> {
 
 /// The crates in the tree of a pure crate that it may not depend on; `base` is what the crate of types may.
 pub(super) fn unwanted(name: &str, tree: &Crates, base: &Crates) -> Vec<String> {
-    let names = tree.iter().map(|(name, _)| &**name);
+    let names = tree.iter().map(|(name, _)| name);
     let mut violations = Vec::new();
     for found in BTreeSet::from_iter(names) {
-        let reason = if IMPURE.contains(&found) {
+        let reason = if RULES.impure.contains(found) {
             "runtime, network and randomness belong in a transport"
         } else if name == TYPES
-            && allowed(found).is_none()
+            && !RULES.edges.contains_key(found)
             && !base.iter().any(|(known, _)| known == found)
         {
             "it may only depend on serde and serde_json, remove it"
@@ -91,15 +93,12 @@ pub(super) fn unwanted(name: &str, tree: &Crates, base: &Crates) -> Vec<String> 
 pub(crate) type Crates = BTreeSet<(String, String)>;
 
 /// The crates that a build with these arguments of cargo links or runs.
-pub(crate) fn tree(root: &Path, words: &str) -> Result<Crates, String> {
+pub(crate) fn tree(root: &Path, words: &str) -> Result<Crates> {
     let mut command = Command::new(cargo());
     let options = "tree -e normal,build --prefix none --target x86_64-unknown-linux-gnu";
     let words = options.split(' ').chain(words.split(' '));
-    let mut crates = Crates::new();
-    run(command.args(words).current_dir(root), SHORT, |line| {
-        crates.extend(listed(line));
-    })?;
-    Ok(crates)
+    let lines = lines_of(command.args(words).current_dir(root), SHORT)?;
+    Ok(lines.iter().filter_map(|line| listed(line)).collect())
 }
 
 /// The crate in a line of `cargo tree`.

@@ -5,8 +5,8 @@ use std::process::Command;
 
 use super::syntax::{Source, Token};
 use crate::files::File;
-use crate::programs::{SHORT, run};
-use crate::steps::say;
+use crate::programs::{SHORT, lines_of};
+use crate::workspace::{Result, say};
 
 const PHRASES: &str = include_str!("phrases.txt");
 const TYPES: &str = include_str!("types.txt");
@@ -78,21 +78,17 @@ pub(super) fn type_names(source: &Source) -> Vec<String> {
 }
 
 /// Rejected phrases in the subjects of new commits.
-pub(super) fn commits(root: &Path) -> Result<Vec<String>, String> {
-    let base = PHRASES
-        .lines()
-        .find_map(|line| line.strip_prefix("since: "));
+pub(super) fn commits(root: &Path) -> Result<Vec<String>> {
+    let mut lines = PHRASES.lines();
+    let base = lines.find_map(|line| line.strip_prefix("since: "));
     let base = base.ok_or("phrases.txt has no line `since: COMMIT`")?;
     let mut git = Command::new("git");
     git.args(["log", "--format=%h %s", &format!("{base}..HEAD")]);
-    let mut violations = Vec::new();
-    let log = run(git.current_dir(root), SHORT, |line| {
-        violations.extend(subject(line))
-    });
-    if log.is_err() {
+    let Ok(log) = lines_of(git.current_dir(root), SHORT) else {
         say("SKIPPED: commit subjects, because git does not have the history");
-    }
-    Ok(violations)
+        return Ok(Vec::new());
+    };
+    Ok(log.iter().flat_map(|line| subject(line)).collect())
 }
 
 /// Rejected phrases in a line with a commit and its subject.

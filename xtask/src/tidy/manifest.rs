@@ -5,45 +5,9 @@ use std::path::Path;
 
 use toml::{Table, Value};
 
+use super::dependencies::RULES;
 use crate::files::{self, File};
-use crate::workspace::At as _;
-
-/// Each crate with the workspace crates that it may depend on; `*` is all of them.
-const EDGES: &str = "\
-mcp-jsonrpc:
-mcp-types: mcp-jsonrpc
-mcp-schema:
-mcp-protocol: mcp-jsonrpc mcp-types mcp-schema
-mcp-macros:
-mcp-transport-stdio: mcp-jsonrpc mcp-types mcp-protocol
-mcp-transport-http: mcp-jsonrpc mcp-types mcp-protocol
-mcp-auth: mcp-jsonrpc mcp-types mcp-protocol mcp-server mcp-transport-http
-mcp-server: mcp-jsonrpc mcp-types mcp-schema mcp-protocol mcp-macros
-mcp-client: mcp-jsonrpc mcp-types mcp-schema mcp-protocol
-mcp-tasks-redb: mcp-jsonrpc mcp-types mcp-protocol mcp-transport-http
-mcp-otel: mcp-jsonrpc mcp-types mcp-protocol
-mcp-skills: mcp-types mcp-client mcp-server
-mcp-apps: mcp-types mcp-client mcp-server
-mcp-cli: mcp-auth mcp-client mcp-gateway mcp-host mcp-protocol mcp-transport-http mcp-transport-stdio
-mcp-host: mcp-types mcp-protocol mcp-client mcp-transport-stdio mcp-transport-http
-mcp-gateway: mcp-jsonrpc mcp-types mcp-protocol mcp-client mcp-host
-mcp-tests: *
-xtask:
-";
-
-/// Dependencies that only tests have: `mcp-cli` and `mcp-host` need servers, `mcp-server` re-exports the attributes of
-/// `mcp-macros`, and `mcp-otel` is middleware of both roles.
-const TEST_EDGES: &[(&str, &str)] = &[
-    ("mcp-cli", "mcp-server"),
-    ("mcp-macros", "mcp-server"),
-    ("mcp-host", "mcp-server"),
-    ("mcp-otel", "mcp-client"),
-    ("mcp-otel", "mcp-server"),
-    ("mcp-otel", "mcp-transport-http"),
-    ("mcp-otel", "mcp-transport-stdio"),
-    ("mcp-apps", "mcp-transport-stdio"),
-    ("mcp-skills", "mcp-transport-stdio"),
-];
+use crate::workspace::{At as _, Result};
 
 const DEV: &str = "dev-dependencies";
 const KINDS: [&str; 3] = ["dependencies", DEV, "build-dependencies"];
@@ -55,7 +19,7 @@ pub(super) struct Manifest {
 }
 
 impl Manifest {
-    pub(super) fn parse(file: File) -> Result<Self, String> {
+    pub(super) fn parse(file: File) -> Result<Self> {
         let table = toml::from_str(&file.text).at(&file.path)?;
         let path = file.path;
         Ok(Self { path, table })
@@ -86,7 +50,7 @@ impl Manifest {
 }
 
 /// The manifests of all crates of the workspace.
-pub(super) fn load(root: &Path) -> Result<Vec<Manifest>, String> {
+pub(super) fn load(root: &Path) -> Result<Vec<Manifest>> {
     let is_member = |path: &str| {
         matches!(
             path.split('/').collect::<Vec<_>>()[..],
@@ -97,29 +61,26 @@ pub(super) fn load(root: &Path) -> Result<Vec<Manifest>, String> {
     files.into_iter().map(Manifest::parse).collect()
 }
 
-/// The workspace crates that a crate may depend on; none if the crate is unknown.
-pub(super) fn allowed(name: &str) -> Option<&str> {
-    let mut edges = EDGES.lines().filter_map(|edge| edge.split_once(':'));
-    edges.find_map(|(known, allowed)| (known == name).then_some(allowed))
-}
-
 /// Checks all manifests.
 pub(super) fn check(manifests: &[Manifest]) -> Vec<String> {
     let own: BTreeSet<&str> = manifests.iter().map(Manifest::name).collect();
     let mut violations = Vec::new();
     for manifest in manifests {
         let name = manifest.name();
-        let allowed = allowed(name);
+        let allowed = RULES.edges.get(name);
         let mut violation = |problem| violations.push(format!("{}:1: {problem}", manifest.path));
         if allowed.is_none() {
             violation(format!(
-                "{name} has no row in EDGES: add it to xtask/src/tidy/manifest.rs and write an ADR"
+                "{name} has no edges: add it to xtask/src/tidy/crates.toml and write an ADR"
             ));
         }
+        let has = |list: Option<&Vec<String>>, used: &str| {
+            list.is_some_and(|list| list.iter().any(|allowed| allowed == used || allowed == "*"))
+        };
         let is_edge = |kind, used| {
-            let mut allowed = allowed.unwrap_or("*").split_whitespace();
-            allowed.any(|allowed| allowed == used || allowed == "*")
-                || (kind == DEV && TEST_EDGES.contains(&(name, used)))
+            allowed.is_none()
+                || has(allowed, used)
+                || (kind == DEV && has(RULES.test_edges.get(name), used))
         };
         for (kind, used, value) in manifest.dependencies() {
             if own.contains(used) && !is_edge(kind, used) {

@@ -15,13 +15,13 @@ mod tests;
 use std::path::Path;
 
 use crate::files;
-use crate::workspace::{none_of, root};
+use crate::workspace::{Result, none_of, root};
 use syntax::Source;
 
 pub(crate) use dependencies::{counts as crates, tree};
 
 /// Runs the command.
-pub(crate) fn run() -> Result<(), String> {
+pub(crate) fn run() -> Result {
     let root = root();
     let mut violations = files_and_folders(root)?;
     violations.extend(manifest::check(&manifest::load(root)?));
@@ -31,7 +31,7 @@ pub(crate) fn run() -> Result<(), String> {
     none_of(&violations)
 }
 
-fn files_and_folders(root: &Path) -> Result<Vec<String>, String> {
+fn files_and_folders(root: &Path) -> Result<Vec<String>> {
     // The expected error messages of the compiler belong to wrong code.
     let is_rust = |path: &str| path.ends_with(".rs") && !path.contains("/ui/");
     let rust = files::read(root, &["crates", "tests", "xtask"], is_rust)?;

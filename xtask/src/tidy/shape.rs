@@ -5,8 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::files::File;
-use crate::steps::say;
-use crate::workspace::At as _;
+use crate::workspace::{At as _, Result, say};
 
 /// Files with more lines are printed.
 const LONG: usize = 500;
@@ -63,7 +62,7 @@ pub(super) fn folders<'a>(files: impl Iterator<Item = &'a File>) -> Vec<String> 
 }
 
 /// Checks that the root folder has no other files. Names with a dot at the beginning belong to tools.
-pub(super) fn root_folder(root: &Path) -> Result<Vec<String>, String> {
+pub(super) fn root_folder(root: &Path) -> Result<Vec<String>> {
     let mut violations = Vec::new();
     for entry in fs::read_dir(root).at(root.display())? {
         let name = entry.at(root.display())?.file_name();

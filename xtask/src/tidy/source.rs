@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use super::dependencies::PURE;
+use super::dependencies::RULES;
 use super::syntax::{Source, Token, is_test};
 use crate::files;
+use crate::workspace::Result;
 
 /// Tokens that the pure crates may not use, and the alternative.
 const IMPURE: &[(&str, &str)] = &[
@@ -25,7 +26,7 @@ const METHODS: &str = "crates/mcp-types/src/generated/methods.rs";
 const COMPARISONS: &[&str] = &["==", "!=", "<=", ">=", "<", ">"];
 
 /// The method names of the protocol, from the generated constants `const NAME: &str = "value";`.
-pub(super) fn methods(root: &Path) -> Result<Vec<String>, String> {
+pub(super) fn methods(root: &Path) -> Result<Vec<String>> {
     let source = Source::parse(files::load(root, METHODS)?)?;
     let constants = source.tokens.windows(3);
     let constants = constants.filter(|texts| follows(texts, "str ="));
@@ -70,7 +71,7 @@ pub(super) fn check(source: &Source, methods: &[String]) -> Vec<String> {
 fn in_library(library: &str, tokens: &[Token], at: usize, methods: &[String]) -> Option<String> {
     let here = &tokens[at..];
     let impure = IMPURE.iter().find(|(path, _)| follows(here, path));
-    if let Some((path, advice)) = impure.filter(|_| PURE.contains(&library)) {
+    if let Some((path, advice)) = impure.filter(|_| RULES.pure.iter().any(|pure| pure == library)) {
         let path = path.replace(' ', "");
         return Some(format!("{path} in {library}: {advice}"));
     }

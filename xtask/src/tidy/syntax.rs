@@ -3,7 +3,7 @@
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
 use crate::files::File;
-use crate::workspace::At as _;
+use crate::workspace::{At as _, Result};
 
 /// A Rust file.
 pub(super) struct Source {
@@ -12,7 +12,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    pub(super) fn parse(file: File) -> Result<Self, String> {
+    pub(super) fn parse(file: File) -> Result<Self> {
         let code: TokenStream = file.text.parse().at(&file.path)?;
         let mut tokens = Vec::new();
         append(code, Marks::default(), &mut tokens);

@@ -11,10 +11,10 @@ use serde_json::Value;
 use super::model::{Item, Kind, Method, Model, Presence, Property, Struct, Tag};
 use super::overrides::Overrides;
 use super::schema::Schema;
-use crate::workspace::At as _;
+use crate::workspace::{At as _, Result};
 
 /// Reads every definition; one that is neither generated nor skipped with a reason is an error.
-pub(super) fn build(schema: &Value, overrides: &Overrides) -> Result<Model, String> {
+pub(super) fn build(schema: &Value, overrides: &Overrides) -> Result<Model> {
     let definitions = schema.get("$defs").ok_or("the schema has no $defs")?;
     let mut builder = Builder {
         definitions: &parse(definitions)?,
@@ -28,9 +28,8 @@ pub(super) fn build(schema: &Value, overrides: &Overrides) -> Result<Model, Stri
         }
         let built = if let Some(lift) = overrides.find("lift", name) {
             let part = definitions.pointer(&format!("/{name}{}", lift.pointer));
-            let part = parse(
-                part.ok_or("the pointer of the lifted definition names nothing in the schema")?,
-            )?;
+            let problem = "the pointer of the lifted definition names nothing in the schema";
+            let part = parse(part.ok_or(problem)?)?;
             let rust = overrides.renamed("lift", name).unwrap_or(name);
             builder.composite(rust, None, &part)
         } else if let Some(method) = definition.method() {
@@ -46,7 +45,7 @@ pub(super) fn build(schema: &Value, overrides: &Overrides) -> Result<Model, Stri
     })
 }
 
-fn parse<T: DeserializeOwned>(schema: &Value) -> Result<T, String> {
+fn parse<T: DeserializeOwned>(schema: &Value) -> Result<T> {
     T::deserialize(schema).at("the schema")
 }
 
@@ -58,7 +57,7 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn definition(&mut self, name: &str, schema: &Schema) -> Result<(), String> {
+    fn definition(&mut self, name: &str, schema: &Schema) -> Result {
         let rust = self.rust_name(name);
         if schema.is_open() {
             return self.insert(&rust, Some(name), Kind::Open);
@@ -74,12 +73,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds a union, a string enum or a struct.
-    fn composite(
-        &mut self,
-        name: &str,
-        definition: Option<&str>,
-        schema: &Schema,
-    ) -> Result<(), String> {
+    fn composite(&mut self, name: &str, definition: Option<&str>, schema: &Schema) -> Result {
         let kind = if let Some(arms) = &schema.any_of {
             Kind::Union(self.union(name, arms)?)
         } else if schema.values.is_some() || self.overrides.has("enum", name) {
@@ -91,21 +85,20 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds the anonymous type of a member.
-    fn anonymous(&mut self, at: &str, schema: &Schema) -> Result<String, String> {
+    fn anonymous(&mut self, at: &str, schema: &Schema) -> Result<String> {
         let name = self.overrides.renamed("inline", at);
         let name = name.ok_or_else(|| format!("{at} needs a name under [[inline]]"))?;
         self.composite(name, None, schema)?;
         Ok(name.to_owned())
     }
 
-    fn insert(&mut self, name: &str, definition: Option<&str>, kind: Kind) -> Result<(), String> {
+    fn insert(&mut self, name: &str, definition: Option<&str>, kind: Kind) -> Result {
         let area = self.overrides.area(name);
+        let area = area.ok_or_else(|| format!("{name} has no entry under [areas]"))?;
         let item = Item {
             name: name.to_owned(),
             definition: definition.map(str::to_owned),
-            area: area
-                .ok_or_else(|| format!("{name} has no entry under [areas]"))?
-                .to_owned(),
+            area: area.to_owned(),
             kind,
         };
         match self.items.get(name) {
@@ -122,7 +115,7 @@ impl<'a> Builder<'a> {
         renamed.unwrap_or(definition).to_owned()
     }
 
-    fn resolve(&self, reference: &str) -> Result<(&'a str, &'a Schema), String> {
+    fn resolve(&self, reference: &str) -> Result<(&'a str, &'a Schema)> {
         let definition = reference
             .strip_prefix("#/$defs/")
             .and_then(|name| self.definitions.get_key_value(name));
@@ -130,7 +123,7 @@ impl<'a> Builder<'a> {
         Ok((name, schema))
     }
 
-    fn method(&mut self, name: &str, method: &str, schema: &Schema) -> Result<(), String> {
+    fn method(&mut self, name: &str, method: &str, schema: &Schema) -> Result {
         let params = schema.member("params").ok_or("a message without params")?;
         let params_type = self.params_type(name, params)?;
         if params.reference.is_none() {
@@ -167,7 +160,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The type of a message's params, named after the message where they have no name.
-    fn params_type(&self, name: &str, params: &Schema) -> Result<String, String> {
+    fn params_type(&self, name: &str, params: &Schema) -> Result<String> {
         match &params.reference {
             Some(reference) => Ok(self.rust_name(self.resolve(reference)?.0)),
             None => Ok(format!("{name}Params")),
@@ -189,7 +182,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The members and the required members of an object, merged over `$ref` and `allOf`.
-    fn members(&self, schema: &Schema) -> Result<(BTreeMap<String, Schema>, Vec<String>), String> {
+    fn members(&self, schema: &Schema) -> Result<(BTreeMap<String, Schema>, Vec<String>)> {
         let (mut properties, mut required) = (BTreeMap::new(), schema.required.clone());
         let reference = schema.reference.as_deref();
         let base = reference.map(|reference| self.resolve(reference));
@@ -203,7 +196,7 @@ impl<'a> Builder<'a> {
         Ok((properties, required))
     }
 
-    fn structure(&mut self, name: &str, schema: &Schema) -> Result<Struct, String> {
+    fn structure(&mut self, name: &str, schema: &Schema) -> Result<Struct> {
         let (properties, required) = self.members(schema)?;
         let mut structure = Struct::default();
         for (wire, property) in &properties {
@@ -214,24 +207,22 @@ impl<'a> Builder<'a> {
                     return Err("two constant members".to_owned());
                 }
                 Some((value, checked)) => {
+                    let (wire, value) = (wire.clone(), value.to_owned());
                     structure.tag = Some(Tag {
-                        wire: wire.clone(),
-                        value: value.to_owned(),
+                        wire,
+                        value,
                         checked,
                     });
                 }
                 None => {
-                    let required = required.contains(wire);
-                    structure
-                        .fields
-                        .push(self.field(&at, wire, property, required)?);
+                    let field = self.field(&at, wire, property, required.contains(wire))?;
+                    structure.fields.push(field);
                 }
             }
         }
         for (wire, ty) in self.overrides.added(name) {
-            if !properties.contains_key(wire)
-                && self.overrides.has("add", &format!("{name}.{wire}"))
-            {
+            let is_used = || self.overrides.has("add", &format!("{name}.{wire}"));
+            if !properties.contains_key(wire) && is_used() {
                 structure.fields.push(self.property(wire, ty.to_owned()));
             }
         }
@@ -262,13 +253,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn field(
-        &mut self,
-        at: &str,
-        wire: &str,
-        schema: &Schema,
-        required: bool,
-    ) -> Result<Property, String> {
+    fn field(&mut self, at: &str, wire: &str, schema: &Schema, required: bool) -> Result<Property> {
         let required = required && !self.overrides.has("optional", at);
         let presence = match (required, schema.is_nullable()) {
             (true, false) if self.overrides.has("default", at) => Presence::Defaulted,
@@ -276,9 +261,8 @@ impl<'a> Builder<'a> {
             (true, false) => Presence::Required,
             (false, false) => Presence::Optional,
             (false, true) => {
-                return Err(format!(
-                    "{at} is optional and nullable, which no type here can tell apart"
-                ));
+                let problem = "is optional and nullable, which no type here can tell apart";
+                return Err(format!("{at} {problem}"));
             }
         };
         let ty = if wire == "_meta" && schema.reference.is_none() {
@@ -296,7 +280,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The Rust type of a member.
-    fn ty(&mut self, at: &str, schema: &Schema) -> Result<String, String> {
+    fn ty(&mut self, at: &str, schema: &Schema) -> Result<String> {
         if let Some(entry) = self.overrides.find("field", at) {
             return Ok(entry.ty.clone());
         }
@@ -326,12 +310,7 @@ impl<'a> Builder<'a> {
                 }
                 None => "JsonObject",
             },
-            _ => {
-                return Err(format!(
-                    "{at}: codegen does not support the type {}",
-                    schema.ty
-                ));
-            }
+            _ => return Err(format!("{at}: codegen does not support {}", schema.ty)),
         };
         Ok(plain.to_owned())
     }

@@ -8,9 +8,10 @@ use super::Builder;
 use crate::codegen::model::{Arm, Rule, StringEnum, Union};
 use crate::codegen::overrides::Entry;
 use crate::codegen::schema::Schema;
+use crate::workspace::Result;
 
 impl Builder<'_> {
-    pub(super) fn string_enum(&self, name: &str, schema: &Schema) -> Result<StringEnum, String> {
+    pub(super) fn string_enum(&self, name: &str, schema: &Schema) -> Result<StringEnum> {
         let none = Entry::default();
         let rule = self.overrides.find("enum", name).unwrap_or(&none);
         let (listed, ordered) = (&schema.values, &rule.values);
@@ -29,7 +30,7 @@ impl Builder<'_> {
         })
     }
 
-    pub(super) fn union(&self, name: &str, arms: &[Schema]) -> Result<Union, String> {
+    pub(super) fn union(&self, name: &str, arms: &[Schema]) -> Result<Union> {
         let resolve = |arm: &Schema| {
             let reference = arm.reference.as_ref();
             let reference = reference.ok_or_else(|| format!("{name}: an arm without a name"))?;
@@ -45,29 +46,20 @@ impl Builder<'_> {
         }
     }
 
-    fn shaped(
-        &self,
-        name: &str,
-        rule: &Entry,
-        targets: &[(&str, &Schema)],
-    ) -> Result<Union, String> {
+    fn shaped(&self, name: &str, rule: &Entry, targets: &[(&str, &Schema)]) -> Result<Union> {
         let wanted = targets.iter().map(|(target, _)| self.rust_name(target));
         let wanted: BTreeSet<String> = wanted.collect();
         let listed: BTreeSet<String> = rule.arms.iter().map(|arm| arm.ty.clone()).collect();
         if wanted != listed {
-            return Err(format!(
-                "the rule of {name} lists {listed:?}, the schema {wanted:?}"
-            ));
+            let problem = format!("lists {listed:?}, the schema {wanted:?}");
+            return Err(format!("the rule of {name} {problem}"));
         }
-        Ok(Union {
-            rule: Rule::Shaped {
-                requires: rule.requires.clone(),
-            },
-            arms: rule.arms.clone(),
-        })
+        let (requires, arms) = (rule.requires.clone(), rule.arms.clone());
+        let rule = Rule::Shaped { requires };
+        Ok(Union { rule, arms })
     }
 
-    fn tagged(&self, name: &str, targets: &[(&str, &Schema)]) -> Result<Union, String> {
+    fn tagged(&self, name: &str, targets: &[(&str, &Schema)]) -> Result<Union> {
         let mut tags = Vec::new();
         let mut default = None;
         let mut arms = Vec::new();
@@ -84,13 +76,10 @@ impl Builder<'_> {
                 default = Some(index);
             }
             tags.push(wire);
+            // `Prompt` for `ref/prompt`.
+            let last = value.rsplit('/').next().unwrap_or(value);
             arms.push(Arm {
-                // `Prompt` for `ref/prompt`.
-                name: value
-                    .rsplit('/')
-                    .next()
-                    .unwrap_or(value)
-                    .to_upper_camel_case(),
+                name: last.to_upper_camel_case(),
                 ty,
                 value: value.to_owned(),
                 ..Arm::default()
@@ -105,7 +94,7 @@ impl Builder<'_> {
         Ok(Union { rule, arms })
     }
 
-    fn embedded(&self, name: &str, targets: &[(&str, &Schema)]) -> Result<Union, String> {
+    fn embedded(&self, name: &str, targets: &[(&str, &Schema)]) -> Result<Union> {
         let mut arms = Vec::new();
         for (target, definition) in targets {
             let (Some(method), Some(params)) = (definition.method(), definition.member("params"))

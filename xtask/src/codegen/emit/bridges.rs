@@ -2,20 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use heck::{ToSnakeCase as _, ToUpperCamelCase as _};
 use minijinja::{Value, context};
 
 use super::scope::{Scope, render};
-use crate::codegen::model::{Item, Kind, Presence, Property, Struct};
+use crate::codegen::model::{Item, Kind, Presence, Struct};
+use crate::workspace::Result;
 
 /// The text of the file, for pairs of a type and its canonical namesake.
-pub(crate) fn emit(pairs: &[(&Item, &Item)], scope: &Scope<'_>) -> Result<String, String> {
+pub(crate) fn emit(pairs: &[(&Item, &Item)], scope: &Scope<'_>) -> Result<String> {
     let bridged: BTreeSet<&str> = pairs.iter().map(|(item, _)| &*item.name).collect();
     let bridges = pairs.iter().filter_map(|(item, known)| {
         let values = match (&item.kind, &known.kind) {
             (Kind::Struct(own), Kind::Struct(known)) => context! {
-                narrow => members(own, own, &bridged),
-                widen => members(known, own, &bridged),
+                narrow => literal(own, own, &bridged),
+                widen => literal(known, own, &bridged),
                 lost => lost(own, known),
             },
             (Kind::Union(own), _) => context!(arms => own.arms),
@@ -35,32 +35,18 @@ fn lost<'a>(own: &Struct, known: &'a Struct) -> Vec<&'a str> {
     names.filter(|wire| own.field(wire).is_none()).collect()
 }
 
-/// The members of a literal of `target`, from a value that has the members of `own`.
-fn members(target: &Struct, own: &Struct, bridged: &BTreeSet<&str>) -> Vec<(String, String)> {
-    let constant = target.constant().map(|tag| {
-        let path = format!("crate::constant::{}", tag.value.to_upper_camel_case());
-        (tag.wire.to_snake_case(), path)
-    });
+/// A literal of `target` from a value that has the members of `own`.
+fn literal(target: &Struct, own: &Struct, bridged: &BTreeSet<&str>) -> Value {
     let fields = target.fields.iter().map(|field| {
-        let value = own.field(&field.wire).map(|field| convert(field, bridged));
-        (field.rust.clone(), value.unwrap_or("None".to_owned()))
-    });
-    let extra = target
-        .extra
-        .then(|| ("extra".to_owned(), "other.extra".to_owned()));
-    constant.into_iter().chain(fields).chain(extra).collect()
-}
-
-fn convert(field: &Property, bridged: &BTreeSet<&str>) -> String {
-    let member = format!("other.{}", field.rust);
-    let is_list = field.ty.starts_with("Vec<");
-    match field.presence {
-        _ if !bridged.contains(field.name()) => member,
-        Presence::Optional if is_list => {
-            format!("{member}.map(|all| all.into_iter().map(Into::into).collect())")
+        let own = own.field(&field.wire);
+        context! {
+            name => field.rust,
+            is_known => own.is_some(),
+            is_bridged => own.is_some_and(|own| bridged.contains(own.name())),
+            is_optional => own.is_some_and(|own| own.presence == Presence::Optional),
+            is_list => own.is_some_and(|own| own.ty.starts_with("Vec<")),
         }
-        Presence::Optional => format!("{member}.map(Into::into)"),
-        _ if is_list => format!("{member}.into_iter().map(Into::into).collect()"),
-        _ => format!("{member}.into()"),
-    }
+    });
+    let fields: Vec<Value> = fields.collect();
+    context!(fields, constant => target.constant(), extra => target.extra)
 }

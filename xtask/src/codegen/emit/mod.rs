@@ -11,12 +11,13 @@ use minijinja::{Value, context};
 
 use super::model::{Item, Kind, Method, Model};
 
+use crate::workspace::Result;
 pub(super) use bridges::emit as bridges;
 pub(super) use scope::Scope;
 use scope::render;
 
 /// The files of one revision, except `bridges.rs`, by name.
-pub(super) fn files(model: &Model, scope: &Scope<'_>) -> Result<BTreeMap<String, String>, String> {
+pub(super) fn files(model: &Model, scope: &Scope<'_>) -> Result<BTreeMap<String, String>> {
     let mut areas: BTreeMap<&str, Vec<&Item>> = BTreeMap::new();
     for item in &model.items {
         areas.entry(&item.area).or_default().push(item);
@@ -30,13 +31,9 @@ pub(super) fn files(model: &Model, scope: &Scope<'_>) -> Result<BTreeMap<String,
         shared => module.map(|(_, split)| &split.shared),
         later => Vec::from_iter(scope.later.keys()),
     };
-    let mut files = BTreeMap::from([
-        ("methods".to_owned(), methods(model, scope)?),
-        (
-            "mod".to_owned(),
-            render(include_str!("mod.rs.jinja"), root)?,
-        ),
-    ]);
+    let root = render(include_str!("mod.rs.jinja"), root)?;
+    let methods = methods(model, scope)?;
+    let mut files = BTreeMap::from([("methods".to_owned(), methods), ("mod".to_owned(), root)]);
     for (area, items) in areas {
         let texts = items.iter().map(|item| emit_item(item, scope));
         let texts = texts.collect::<Result<Vec<_>, _>>()?;
@@ -45,7 +42,7 @@ pub(super) fn files(model: &Model, scope: &Scope<'_>) -> Result<BTreeMap<String,
     Ok(files)
 }
 
-fn emit_item(item: &Item, scope: &Scope<'_>) -> Result<String, String> {
+fn emit_item(item: &Item, scope: &Scope<'_>) -> Result<String> {
     let Item { name, area, .. } = item;
     let definition = match &item.kind {
         Kind::Struct(structure) => structs::emit(name, structure, scope)?,
@@ -69,7 +66,7 @@ fn emit_item(item: &Item, scope: &Scope<'_>) -> Result<String, String> {
 
 /// `methods.rs`: names, markers and directions of the methods of the canonical revision, or what a later one does not share
 /// with it.
-fn methods(model: &Model, scope: &Scope<'_>) -> Result<String, String> {
+fn methods(model: &Model, scope: &Scope<'_>) -> Result<String> {
     let by_method = |method: &&Method| method.method.clone();
     let mut methods: Vec<&Method> = model.methods.iter().collect();
     methods.sort_by_key(by_method);
@@ -104,7 +101,7 @@ fn methods(model: &Model, scope: &Scope<'_>) -> Result<String, String> {
 }
 
 /// The table of the round-trip tests of the types: the name of each definition, and a function that decodes a value and encodes it again.
-pub(super) fn table(model: &Model, scope: &Scope<'_>) -> Result<String, String> {
+pub(super) fn table(model: &Model, scope: &Scope<'_>) -> Result<String> {
     let module = scope.module.iter().map(|(module, _)| format!("::{module}"));
     let path = format!("mcp_types{}", module.collect::<String>());
     let mut rows = Vec::new();

@@ -9,7 +9,7 @@ use syn::visit::{self, Visit};
 use crate::codegen::compare::{Split, find};
 use crate::codegen::docs::Lines;
 use crate::codegen::model::{Item, Kind, Method, Model, Presence, Property};
-use crate::workspace::At as _;
+use crate::workspace::{At as _, Result};
 
 /// Modules and names of them that generated code uses.
 const IMPORTS: &[(&str, &str)] = &[
@@ -98,12 +98,7 @@ impl<'a> Scope<'a> {
     }
 
     /// The text of the file of an area, with the imports that its items need.
-    pub(super) fn file(
-        &self,
-        area: &str,
-        items: &[&Item],
-        texts: &[String],
-    ) -> Result<String, String> {
+    pub(super) fn file(&self, area: &str, items: &[&Item], texts: &[String]) -> Result<String> {
         let mut names = Names::default();
         let code = syn::parse_file(&texts.concat());
         names.visit_file(&code.at("generated code does not parse")?);
@@ -132,7 +127,7 @@ impl<'a> Scope<'a> {
 
 /// Renders a template. The filter `constant` turns a method into the name of its constant: `SAMPLING_CREATE_MESSAGE` for
 /// `sampling/createMessage`.
-pub(super) fn render(template: &str, values: Value) -> Result<String, String> {
+pub(super) fn render(template: &str, values: Value) -> Result<String> {
     let mut environment = Environment::new();
     environment.set_trim_blocks(true);
     environment.set_lstrip_blocks(true);

@@ -5,9 +5,10 @@ use minijinja::{Value, context};
 
 use super::scope::{Scope, render};
 use crate::codegen::model::{Presence, Property, Struct};
+use crate::workspace::Result;
 
 /// The struct and its impl.
-pub(super) fn emit(name: &str, structure: &Struct, scope: &Scope<'_>) -> Result<String, String> {
+pub(super) fn emit(name: &str, structure: &Struct, scope: &Scope<'_>) -> Result<String> {
     let fields = structure.fields.iter();
     let is_optional = |field: &Property| field.presence == Presence::Optional;
     let views = fields.clone().map(|field| {
