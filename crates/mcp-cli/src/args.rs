@@ -13,8 +13,8 @@ Exit codes: 0 success, 1 usage, 2 no connection, 3 protocol error, 4 error of th
 
 /// Inspects and calls MCP servers, and records their definitions in a lock file.
 ///
-/// A server is a URL or the name of a configured server, as the first word after the command, or a program and its
-/// arguments, after `--`.
+/// SERVER is a URL or the name of a configured server. To start a server as a child process, omit SERVER and append
+/// `-- PROGRAM [ARG]...`.
 #[derive(Debug, Parser)]
 #[command(name = "mcp", version, after_help = EXIT_CODES, max_term_width = 100)]
 pub(crate) struct Cli {
@@ -31,9 +31,16 @@ pub(crate) struct Options {
     /// Print JSON.
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// The revision: auto, legacy (up to 2025-11-25), modern (since 2026-07-28), or a date.
-    #[arg(long, global = true, default_value = "auto", value_name = "ERA")]
-    pub(crate) era: EraChoice,
+    /// The protocol revision: auto, sessions (the newest up to 2025-11-25), stateless (since 2026-07-28), or a date such as
+    /// 2025-06-18.
+    #[arg(
+        long,
+        alias = "era",
+        global = true,
+        default_value = "auto",
+        value_name = "REVISION"
+    )]
+    pub(crate) revision: RevisionChoice,
     /// How long to wait for the connection and for each response, in seconds; each progress notification restarts it.
     #[arg(long, global = true, default_value_t = 60, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) timeout: u64,
@@ -43,7 +50,9 @@ pub(crate) struct Options {
     /// A directory to offer to the server as a root; repeatable.
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) root: Vec<PathBuf>,
-    /// A JSON file with answers to elicitations, instead of the terminal: an object, or a list of objects.
+    /// A JSON file that answers elicitation requests instead of the terminal. An object answers every request; a list answers
+    /// the requests in order. Each object has the values of the form's fields, or is {"action": "decline"} or
+    /// {"action": "cancel"}.
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) answer: Option<PathBuf>,
     /// The file that configures servers by name. Default: mcp.json and the other files of this folder, and those of known hosts.
@@ -59,39 +68,41 @@ pub(crate) struct Options {
 
 /// Which revisions to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EraChoice {
+pub(crate) enum RevisionChoice {
     Auto,
-    Legacy,
-    Modern,
+    SessionBased,
+    Stateless,
+
     Exactly(Revision),
 }
 
-impl EraChoice {
+impl RevisionChoice {
     /// The newest revision, and how to find it out.
     pub(crate) fn policy(self) -> (Revision, Negotiation) {
         match self {
             Self::Auto => (Revision::LATEST, Negotiation::Auto),
-            Self::Legacy => (Revision::LATEST_WITH_SESSIONS, Negotiation::Legacy),
-            Self::Modern => (Revision::LATEST, Negotiation::Modern),
+            Self::SessionBased => (Revision::LATEST_WITH_SESSIONS, Negotiation::Legacy),
+            Self::Stateless => (Revision::LATEST, Negotiation::Modern),
             Self::Exactly(revision) if revision.is_stateless() => (revision, Negotiation::Modern),
             Self::Exactly(revision) => (revision, Negotiation::Legacy),
         }
     }
 }
 
-impl FromStr for EraChoice {
+impl FromStr for RevisionChoice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "auto" => Ok(Self::Auto),
-            "legacy" => Ok(Self::Legacy),
-            "modern" => Ok(Self::Modern),
+            // The other words are those of earlier versions.
+            "sessions" | "legacy" => Ok(Self::SessionBased),
+            "stateless" | "modern" => Ok(Self::Stateless),
             date => date.parse().map(Self::Exactly).map_err(|_| {
                 let known = Revision::ALL
                     .map(|revision| revision.to_string())
                     .join(", ");
-                format!("expected auto, legacy, modern, or one of {known}")
+                format!("expected auto, sessions, stateless, or one of {known}")
             }),
         }
     }
@@ -100,10 +111,10 @@ impl FromStr for EraChoice {
 /// The words of a command, and the program of the server.
 #[derive(Debug, Args)]
 pub(crate) struct Words {
-    /// The URL or configured name of the server, unless a program follows `--`, and the words shown under Usage.
-    #[arg(value_name = "WORD")]
+    /// SERVER, followed by the arguments of the command as shown under Usage. Omit SERVER if a program follows `--`.
+    #[arg(value_name = "ARGUMENT")]
     pub(crate) words: Vec<String>,
-    /// The program of the server and its arguments.
+    /// The program of a stdio server, and its arguments.
     #[arg(last = true, value_name = "PROGRAM")]
     pub(crate) program: Vec<String>,
 }
@@ -115,7 +126,7 @@ pub(crate) enum Command {
     Inspect {
         #[command(flatten)]
         words: Words,
-        /// Try every revision and show which ones the server speaks.
+        /// Connect with every revision and show which ones the server supports.
         #[arg(long)]
         revisions: bool,
     },
@@ -162,14 +173,14 @@ pub(crate) enum Command {
     /// Complete an argument of a prompt, or a variable of a resource template.
     #[command(
         override_usage = "mcp complete SERVER REFERENCE ARGUMENT=START [name=text]...\n       mcp complete REFERENCE ARGUMENT=START [name=text]... -- PROGRAM [ARG]...",
-        after_help = "REFERENCE is the name of a prompt or the URI template of a resource. The arguments after the first one are \
-                      those that are already known."
+        after_help = "REFERENCE is the name of a prompt or the URI template of a resource. The first argument is completed. Further \
+                      arguments give values that the user has already entered."
     )]
     Complete {
         #[command(flatten)]
         words: Words,
     },
-    /// Print changes as lines of JSON until Ctrl-C: lists, the named resources, and log messages.
+    /// Watch for changed lists, changes of the given resources, and log messages. Prints one JSON object per line until Ctrl-C.
     #[command(
         override_usage = "mcp watch SERVER [RESOURCE]...\n       mcp watch [RESOURCE]... -- PROGRAM [ARG]..."
     )]
@@ -186,9 +197,9 @@ pub(crate) enum Command {
     /// Make a server available over HTTP or stdio, in all revisions.
     #[command(
         override_usage = "mcp bridge SERVER [--listen ADDRESS | --stdio]\n       mcp bridge [--listen ADDRESS | --stdio] -- PROGRAM [ARG]...",
-        after_help = "The bridge translates between revisions: a program of 2025 can be used by clients of 2026-07-28, and the \
-                      reverse. It prints its URL. With --public-url, clients need a bearer token: that of the variable \
-                      MCP_BRIDGE_TOKEN, or a new one, which it prints."
+        after_help = "The bridge translates between revisions: clients of 2026-07-28 can use a server of an earlier revision, and \
+                      vice versa. The URL is printed. With --public-url, clients must send a bearer token: the value of \
+                      MCP_BRIDGE_TOKEN if it is set, otherwise a random token that is printed."
     )]
     Bridge {
         #[command(flatten)]
@@ -204,23 +215,24 @@ pub(crate) enum Command {
         /// Serve stdin and stdout instead of HTTP.
         #[arg(long)]
         stdio: bool,
-        /// The URL that clients use, if they reach the bridge from beyond this machine or through a proxy: https, or an
-        /// address of this machine.
+        /// The URL under which clients reach the bridge; required if they are not on this machine or use a reverse proxy. Must be
+        /// https, or http with an address of this machine.
         #[arg(long, value_name = "URL", conflicts_with = "stdio")]
         public_url: Option<String>,
         /// An origin (scheme, host and port) whose web pages may use the bridge; repeatable.
         #[arg(long, value_name = "ORIGIN")]
         allow_origin: Vec<String>,
-        /// Open a connection to the server for each request of a stateless client, instead of one for all of them.
+        /// Use a separate connection for each request of a stateless client. By default, stateless clients share connections to the
+        /// server, and therefore its state.
         #[arg(long)]
         isolated: bool,
     },
     /// Serve the servers of a configuration file as one, over HTTP or stdio, in all revisions.
     #[command(
         after_help = "The file has the servers under \"mcpServers\" and settings under \"gateway\". The URL is printed. /healthz and \
-                      /readyz are for health checks. SIGTERM ends the gateway after its running calls; SIGHUP reads the file again, and \
-                      a file with an error changes nothing. With \"publicUrl\", clients need a bearer token: that of the variable \
-                      MCP_GATEWAY_TOKEN, or a new one, which is printed."
+                      /readyz are for health checks. SIGTERM stops accepting calls and waits for running ones. SIGHUP reloads the \
+                      file; if the file is invalid, the gateway keeps its configuration. With \"publicUrl\", clients must send a \
+                      bearer token: the value of MCP_GATEWAY_TOKEN if it is set, otherwise a random token that is printed."
     )]
     Serve {
         /// The configuration file.

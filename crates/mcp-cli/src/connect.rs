@@ -37,7 +37,7 @@ impl Connection {
         more: impl FnOnce(ClientBuilder) -> ClientBuilder,
     ) -> Result<Self, Failure> {
         let answers = Answers::load(options.answer.as_deref())?;
-        let (revision, negotiation) = options.era.policy();
+        let (revision, negotiation) = options.revision.policy();
         let limit = Duration::from_secs(options.timeout);
         let mut builder = Client::builder("mcp", env!("CARGO_PKG_VERSION"))
             .title("MCP command line")

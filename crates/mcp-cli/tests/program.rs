@@ -105,13 +105,13 @@ fn exit_codes_and_outputs_say_what_happened() {
         (&["read", "x://y"], 3, "", "resources"),
         (&["inspect"], 0, "add(a: integer, b: integer)", ""),
         (
-            &["inspect", "--era", "2024-11-05"],
+            &["inspect", "--revision", "2024-11-05"],
             0,
             "revision 2024-11-05",
             "",
         ),
         (&["inspect", "--revisions"], 0, "2026-07-28  yes", ""),
-        (&["inspect", "--era", "yesterday"], 1, "", "2025-11-25"),
+        (&["inspect", "--revision", "yesterday"], 1, "", "2025-11-25"),
         (&["doctor"], 0, "ok    connection    calc 1.0.0", ""),
     ] {
         let output = with(words);
@@ -348,12 +348,22 @@ async fn questions_are_answered_from_a_file_in_both_eras() {
         let words = [&["call", &url, "order"], more].concat();
         words.into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
-    for era in ["legacy", "modern"] {
-        let answered = words(&["--era", era, "--answer", answers.to_str().unwrap()]);
+    for revision in ["sessions", "stateless"] {
+        let answered = words(&[
+            "--revision",
+            revision,
+            "--answer",
+            answers.to_str().unwrap(),
+        ]);
         let output = mcp_beside(answered).await;
-        assert_eq!(stdout(&output), "3 spoons\n", "{era}: {}", stderr(&output));
-        let output = mcp_beside(words(&["--era", era])).await;
-        assert_eq!(output.status.code(), Some(5), "{era}");
+        assert_eq!(
+            stdout(&output),
+            "3 spoons\n",
+            "{revision}: {}",
+            stderr(&output)
+        );
+        let output = mcp_beside(words(&["--revision", revision])).await;
+        assert_eq!(output.status.code(), Some(5), "{revision}");
         assert!(
             stderr(&output).contains("How much sugar?"),
             "{}",
@@ -445,11 +455,11 @@ impl Drop for Bridge {
 fn a_bridge_joins_pipes_http_and_all_revisions() {
     let calc = calc();
     for server in ["legacy", "modern"] {
-        let listen = ["--era", server, "--listen", "127.0.0.1:0", "--", &calc];
+        let listen = ["--revision", server, "--listen", "127.0.0.1:0", "--", &calc];
         let mut over_http = Bridge::start(&listen);
         let url = over_http.line();
         for client in ["2024-11-05", "legacy", "modern"] {
-            let called = mcp(&["call", &url, "add", "a=2", "b=3", "--era", client]);
+            let called = mcp(&["call", &url, "add", "a=2", "b=3", "--revision", client]);
             assert_eq!(
                 stdout(&called),
                 "5\n",
@@ -459,7 +469,7 @@ fn a_bridge_joins_pipes_http_and_all_revisions() {
             // And the URL as a program.
             let bridge = [env!("CARGO_BIN_EXE_mcp"), "bridge", &url, "--stdio"];
             let words = [
-                &["call", "add", "a=2", "b=3", "--era", client, "--"][..],
+                &["call", "add", "a=2", "b=3", "--revision", client, "--"][..],
                 &bridge,
             ]
             .concat();

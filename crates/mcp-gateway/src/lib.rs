@@ -1,7 +1,8 @@
-//! Gateways of the Model Context Protocol.
+//! Gateways for the Model Context Protocol.
 //!
-//! A [`Proxy`] makes a server available on another transport and in all revisions: a program on
-//! stdio over HTTP, a session-based server to clients of the stateless revision, or the reverse.
+//! - [`Proxy`] makes one server available on another transport and in all revisions: a stdio program over HTTP, a
+//!   session-based server to clients of the stateless revision, or the reverse.
+//! - [`Gateway`] combines several servers into one, with a name prefix for each. [`GatewayConfig`] reads it from a file.
 //!
 //! ```no_run
 //! use mcp_gateway::{Proxy, Upstream};
@@ -25,7 +26,7 @@
 //! | session-based | stateless | A result that requires input becomes requests to the client, and the gateway repeats the call with the responses. |
 //! | stateless | session-based | A request of the server parks the call: the client receives a result that requires input, and its next request continues the call. |
 //!
-//! The text of params and results is kept, with unknown members and the text of numbers. Tasks are not passed on. The
+//! Params and results are forwarded as JSON text: unknown members and the notation of numbers are preserved. Tasks are not passed on. The
 //! credentials of a client never reach the server: connections have those of the [`Connector`](mcp_host::Connector).
 
 mod caller;

@@ -148,7 +148,7 @@ fn fingerprint(method: &str, params: Option<&str>) -> [u8; 32] {
 
 fn unknown_state() -> ErrorObject {
     ErrorObject::invalid_params(
-        "requestState is unknown: the input request is too old, was answered already, or belongs to another request",
+        "requestState is unknown: the input request is too old, was answered already, or belongs to another request; send the original request again without requestState",
     )
 }
 
@@ -212,9 +212,11 @@ impl ParkedCalls {
             || call.owner.is_some()
                 && parked.values().filter(of_owner).count() >= limits.max_calls_per_principal;
         if is_full {
-            return Err(ErrorObject::internal(
-                "too many calls wait for input of their clients; continue or cancel others first",
-            ));
+            return Err(ErrorObject::internal(format!(
+                "too many parked calls: the limit is {} calls ({} for one principal) and {} bytes (ParkingLimits); continue or \
+                 cancel another call first",
+                limits.max_calls, limits.max_calls_per_principal, limits.max_bytes
+            )));
         }
         parked.insert(state, call);
         Ok(())

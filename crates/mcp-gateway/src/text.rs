@@ -1,4 +1,4 @@
-//! Changes of JSON text that keep unknown members and the text of numbers.
+//! Edits JSON text without changing unknown members or the notation of numbers.
 
 use std::borrow::Cow;
 

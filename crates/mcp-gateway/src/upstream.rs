@@ -34,8 +34,7 @@ pub enum Sharing {
     All,
 }
 
-/// Limits for calls that wait for input of a stateless client while the session-based server waits
-/// for their answer.
+/// Limits on parked calls: calls on a session-based server that wait until their stateless client answers a server request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ParkingLimits {
@@ -118,8 +117,8 @@ impl Upstream {
         self
     }
 
-    /// Sets how long a request may take at the server, without the time for which it waits for its
-    /// client. Default 10 min.
+    /// Sets the maximum time of a request at the server. Time in which the request waits for its client is not counted. Default:
+    /// 10 min.
     #[must_use]
     pub fn call_timeout(mut self, timeout: Duration) -> Self {
         self.call_timeout = timeout;

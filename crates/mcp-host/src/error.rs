@@ -16,9 +16,9 @@ pub enum HostError {
         /// Its state.
         state: ServerState,
     },
-    /// There is no such server or tool in this host.
+    /// No tool of this host has this name. Nothing was sent.
     #[non_exhaustive]
-    Unknown {
+    UnknownTool {
         /// The name.
         name: String,
     },
@@ -45,7 +45,7 @@ pub enum HostError {
         server: String,
         /// The name of the tool.
         tool: String,
-        /// Who or what denied it.
+        /// The reason: a rule of the policy, the user's decision, or missing consent.
         reason: String,
     },
     /// The call failed for another reason.
@@ -66,8 +66,11 @@ impl fmt::Display for HostError {
             Self::Unavailable { server, state } => {
                 write!(f, "the server {server:?} is not available: {state}")
             }
-            Self::Unknown { name } => {
-                write!(f, "no server of this host has the name or tool {name:?}")
+            Self::UnknownTool { name } => {
+                write!(
+                    f,
+                    "this host has no tool named {name:?}; Host::tools returns the available names"
+                )
             }
             Self::Arguments { name } => write!(
                 f,

@@ -2,7 +2,7 @@
 //!
 //! ```no_run
 //! use mcp_client::Client;
-//! use mcp_host::{CatalogCache, Config, Host};
+//! use mcp_host::{ToolListCache, Config, Host};
 //!
 //! #[tokio::main(flavor = "current_thread")]
 //! async fn main() -> Result<(), mcp_host::HostError> {
@@ -12,7 +12,7 @@
 //!     }
 //!     let host = Host::builder(Client::builder("my-host", "1.0.0"))
 //!         .servers(config)
-//!         .catalog(CatalogCache::dir(".my-host/tools"))
+//!         .tool_list_cache(ToolListCache::dir(".my-host/tools"))
 //!         .start(); // returns at once; the tools of the last run are there, marked as stale
 //!     host.settled().await;
 //!     for server in host.servers() {
@@ -31,19 +31,19 @@
 //! - [`Config`] reads `mcp.json` and the files of VS Code, Claude, Codex, Cursor and Gemini. An error
 //!   in one server leaves the others usable.
 //! - [`SupervisedClient`] keeps one server connected: parallel start, restarts with backoff, a
-//!   catalogue from a cache, and the last stderr lines. It also serves programs with one server.
+//!   tool list from a cache, and the last stderr lines. It also serves programs with one server.
 //! - [`Host`] combines many of them, and gives each tool a unique name that model APIs accept.
-//! - [`Format`] has the tools, calls and results in the formats of model APIs.
+//! - [`ModelApi`] has the tools, calls and results in the formats of model APIs.
 //!
 //! Child processes end with the host, also if the host is killed, on Unix with the processes that
 //! they have started in their process group.
 //!
-//! With [`HostBuilder::consent`], a person is asked before the host connects and before it calls a tool;
-//! a [`Policy`] answers before the person. Otherwise the crate asks nothing, and the application decides
-//! which servers of a configuration it starts and which calls it sends.
+//! With [`HostBuilder::consent`], the host asks the user before it connects to a server and before it calls a tool, unless a
+//! rule of the [`Policy`] decides. Caution: with a policy, an [`ApprovalStore`] or an [`AuditLog`] but without `consent`, the
+//! host denies every action that no rule or stored approval allows. With none of them, the host allows everything.
 //!
-//! [`HostBuilder::model`], [`forms`](HostBuilder::forms), [`roots`](HostBuilder::roots) and
-//! [`logs`](HostBuilder::logs) answer the requests of servers, within [`CoordinationLimits`]. Other handlers are those of the
+//! [`HostBuilder::model`], [`elicitation`](HostBuilder::elicitation), [`roots`](HostBuilder::roots) and
+//! [`logs`](HostBuilder::logs) answer the requests of servers, within [`ServerLimits`]. Other handlers are those of the
 //! [`ClientBuilder`](mcp_client::ClientBuilder).
 //!
 //! Specification:
@@ -61,17 +61,17 @@ pub use config::{
     Config, ConfigError, ConfigErrorKind, ConfigFormat, Launch, ServerConfig, Variables,
 };
 pub use consent::{
-    ActionKind, Approval, ApprovalFile, ApprovalKey, ApprovalStore, AuditLog, Consent, Decision,
-    Effect, Policy, PolicyRule, Question, Subject, printable,
+    ActionKind, Approval, ApprovalFile, ApprovalKey, ApprovalStore, AuditLog, Consent,
+    ConsentAction, ConsentRequest, Decision, Effect, Policy, PolicyRule, printable,
 };
 pub use coordinate::{
-    CoordinationLimits, ElicitationContent, ElicitationRequest, Forms, LogMessage, LogStream,
-    Model, SamplingRequest,
+    ElicitationContent, ElicitationHandler, ElicitationRequest, LogMessage, LogStream, Model,
+    SamplingRequest, ServerLimits,
 };
 pub use error::HostError;
 pub use host::{ConfigChanges, Host, HostBuilder, HostTool, model_name};
-pub use model::{DroppedKeyword, Format, ModelTools, ToolBudget, ToolUse};
+pub use model::{DroppedKeyword, ModelApi, ModelTools, ToolBudget, ToolUse};
 pub use supervise::{
-    CatalogCache, Connector, RestartPolicy, ServerState, StderrLog, SupervisedBuilder,
-    SupervisedClient, ToolList,
+    Connector, RestartPolicy, ServerState, StderrLog, SupervisedBuilder, SupervisedClient,
+    ToolList, ToolListCache,
 };

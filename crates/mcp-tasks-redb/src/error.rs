@@ -74,7 +74,7 @@ impl fmt::Display for OpenError {
         match self {
             Self::InUse { path } => write!(
                 f,
-                "{}: another handle has this task store open; close it first",
+                "{}: this file is already open in another process or in another store of this process; stop that process or drop that store",
                 path.display()
             ),
             Self::NotAStore { path, reason } => {

@@ -66,7 +66,7 @@ impl StoreFile {
         let io = |error| OpenError::io(path, error);
         let file = open_options.open(path).map_err(io)?;
         #[cfg(unix)]
-        keep_private(&file).map_err(io)?;
+        restrict_permissions(&file).map_err(io)?;
         let is_new = file.metadata().map_err(io)?.len() == 0;
         let mut builder = Builder::new();
         builder.set_cache_size(self.options.cache);
@@ -74,7 +74,7 @@ impl StoreFile {
         let database = opened.map_err(|error| OpenError::of_database(path, error))?;
         self.check(&database)?;
         if is_new {
-            self.keep_entry().map_err(io)?;
+            self.sync_directory().map_err(io)?;
         }
         Ok(database)
     }
@@ -100,7 +100,7 @@ impl StoreFile {
 
     /// Syncs the directory, so that a new file survives a crash.
     #[cfg(unix)]
-    fn keep_entry(&self) -> std::io::Result<()> {
+    fn sync_directory(&self) -> std::io::Result<()> {
         let folder = self
             .path
             .parent()
@@ -111,7 +111,7 @@ impl StoreFile {
 
     #[cfg(not(unix))]
     #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "as on Unix")]
-    fn keep_entry(&self) -> std::io::Result<()> {
+    fn sync_directory(&self) -> std::io::Result<()> {
         Ok(())
     }
 
@@ -184,7 +184,7 @@ impl StoreFile {
 
 /// Makes the file readable only by its owner, also if it existed with another mode.
 #[cfg(unix)]
-fn keep_private(file: &std::fs::File) -> std::io::Result<()> {
+fn restrict_permissions(file: &std::fs::File) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     let mut permissions = file.metadata()?.permissions();
     if permissions.mode() & 0o077 != 0 {

@@ -8,7 +8,7 @@
 //! reach over a network; [`TaskStore`] documents the contract.
 //!
 //! With the feature `sessions`, the sessions of an HTTP endpoint are kept in the same file and survive a
-//! restart: see `RedbTaskStore::sessions`.
+//! restart: see `RedbTaskStore::session_store`.
 //!
 //! ```no_run
 //! use mcp_tasks_redb::RedbTaskStore;
@@ -34,7 +34,7 @@ mod thread;
 pub use error::OpenError;
 pub use options::RedbOptions;
 #[cfg(feature = "sessions")]
-pub use sessions::RedbSessions;
+pub use sessions::RedbSessionStore;
 pub use store::RedbTaskStore;
 
 #[cfg(doc)]

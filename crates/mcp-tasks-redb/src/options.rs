@@ -16,8 +16,8 @@ pub struct RedbOptions {
 }
 
 impl RedbOptions {
-    /// Creates the default limits: 10,000 tasks, 1,000 per owner, 64 MiB of records, a cache of 8
-    /// MiB and a queue of 256 operations.
+    /// Creates the default limits: 10,000 tasks, 1,000 per owner, 64 MiB of task records, 10,000 sessions, 64 MiB of session
+    /// records, a cache of 8 MiB and a queue of 256 operations.
     pub fn new() -> Self {
         Self {
             max_tasks: 10_000,
@@ -73,15 +73,14 @@ impl RedbOptions {
 
     /// Sets the size of the memory cache in bytes. Default: 8 MiB.
     #[must_use]
-    pub fn with_cache(mut self, bytes: usize) -> Self {
+    pub fn with_cache_bytes(mut self, bytes: usize) -> Self {
         self.cache = bytes;
         self
     }
 
-    /// Sets the queue length: how many operations wait for the disk before callers wait. Default:
-    /// 256, minimum: one.
+    /// Sets the maximum number of queued operations. Further callers wait until the queue has room. Default: 256; minimum: 1.
     #[must_use]
-    pub fn with_queue(mut self, operations: usize) -> Self {
+    pub fn with_max_queued_operations(mut self, operations: usize) -> Self {
         self.queue = operations.max(1);
         self
     }

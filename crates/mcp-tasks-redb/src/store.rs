@@ -35,7 +35,8 @@ impl RedbTaskStore {
         Self::open_with(path, RedbOptions::new())
     }
 
-    /// Like [`open`](Self::open), with other limits. Tasks beyond a limit stay until they expire.
+    /// Like [`open`](Self::open), with other limits. If the file already exceeds them, its tasks are kept until they expire, and
+    /// new tasks are rejected.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -47,8 +48,8 @@ impl RedbTaskStore {
     /// Returns a store of HTTP sessions in the same file.
     #[cfg(feature = "sessions")]
     #[must_use]
-    pub fn sessions(&self) -> crate::RedbSessions {
-        crate::RedbSessions::new(Arc::clone(&self.thread))
+    pub fn session_store(&self) -> crate::RedbSessionStore {
+        crate::RedbSessionStore::new(Arc::clone(&self.thread))
     }
 
     /// Returns the path of the file.

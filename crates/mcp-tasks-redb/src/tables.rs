@@ -169,12 +169,12 @@ impl<'t> Tables<'t> {
     }
 
     fn fits(&self, bytes: u64, more: u64) -> Result<(), TaskStoreError> {
-        let max_tasks = self.options.max_bytes;
-        if bytes.saturating_add(more) <= max_tasks as u64 {
+        let max_bytes = self.options.max_bytes;
+        if bytes.saturating_add(more) <= max_bytes as u64 {
             return Ok(());
         }
         Err(TaskStoreError::Full {
-            limit: format!("{max_tasks} bytes of tasks"),
+            limit: format!("{max_bytes} bytes of tasks"),
         })
     }
 

@@ -51,7 +51,7 @@ impl StoreThread {
     ) -> Result<T, String> {
         let gone = || {
             let path = self.path.display();
-            format!("{path}: the thread of the store has ended")
+            format!("{path}: the thread of the store has ended unexpectedly; restart the process")
         };
         let jobs = self.jobs.as_ref().ok_or_else(gone)?;
         let (reply, answer) = oneshot::channel();

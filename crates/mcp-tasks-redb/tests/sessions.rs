@@ -64,7 +64,9 @@ async fn the_contract_is_kept() {
         .with_max_sessions(20)
         .with_max_session_bytes(1 << 20);
     let store = RedbTaskStore::open_with(folder.file(), options).unwrap();
-    session_store_contract(&store.sessions()).await.unwrap();
+    session_store_contract(&store.session_store())
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
@@ -76,14 +78,14 @@ async fn sessions_survive_a_restart_beside_the_tasks() {
     tasks.create(task.clone()).await.unwrap();
     // The file was used without sessions before.
     drop(tasks);
-    let sessions = folder.open().sessions();
+    let sessions = folder.open().session_store();
     let first = record("a:1");
     let created = sessions.create(lease(1), first.clone(), LATER, NOW).await;
     created.unwrap();
     drop(sessions);
 
     let tasks = folder.open();
-    let sessions = tasks.sessions();
+    let sessions = tasks.session_store();
     assert_eq!(tasks.get("task").await.unwrap(), Some(task));
     let id = lease(1).session;
     assert_eq!(sessions.load(id, NOW).await.unwrap(), Some(first.clone()));
@@ -105,7 +107,7 @@ async fn sessions_have_limits_of_their_own() {
         .with_max_sessions(2)
         .with_max_session_bytes(2 * size + 1);
     let store = RedbTaskStore::open_with(folder.file(), options).unwrap();
-    let sessions = store.sessions();
+    let sessions = store.session_store();
     let full = SessionStoreErrorKind::Full;
     let long = sessions.create(lease(1), record(&"x".repeat(2 * size)), LATER, NOW);
     assert_eq!(long.await.unwrap_err().kind(), full);

@@ -50,7 +50,7 @@ pub use legacy::server::LegacyEndpoint;
 pub use server::{
     Body, CORS_METHODS, CORS_REQUEST_HEADERS, CORS_RESPONSE_HEADERS, Durability, Endpoint,
     EndpointId, Error, ErrorKind, EventStore, EventStoreError, McpRoute, MemoryEventStore,
-    MemorySessions, PeerAddr, Replay, ServerOptions, SessionId, SessionLease, SessionRecord,
+    MemorySessionStore, PeerAddr, Replay, ServerOptions, SessionId, SessionLease, SessionRecord,
     SessionStore, SessionStoreError, SessionStoreErrorKind, StreamKey, serve, serve_layered,
     serve_with, shutdown_signal,
 };

@@ -307,11 +307,11 @@ impl<S: SessionStore> Test<'_, S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::MemorySessions;
+    use crate::MemorySessionStore;
 
     #[tokio::test]
     async fn sessions_in_memory_follow_the_contract() {
-        let store = MemorySessions::new()
+        let store = MemorySessionStore::new()
             .with_max_sessions(20)
             .with_max_bytes(1 << 20);
         session_store_contract(&store).await.unwrap();

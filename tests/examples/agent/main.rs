@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use mcp_client::Client;
 use mcp_host::{
-    ApprovalFile, CatalogCache, Config, ConfigFormat, Format, Host, SamplingRequest, ToolBudget,
+    ApprovalFile, Config, ConfigFormat, Host, ModelApi, SamplingRequest, ToolBudget, ToolListCache,
 };
 use serde_json::{Value, json};
 
@@ -111,13 +111,13 @@ fn host(config: Config, endpoint: &Arc<Endpoint>, terminal: &Terminal) -> Host {
     let model = Arc::clone(endpoint);
     Host::builder(Client::builder("agent", env!("CARGO_PKG_VERSION")))
         .servers(config)
-        .catalog(CatalogCache::dir(FOLDER))
+        .tool_list_cache(ToolListCache::dir(FOLDER))
         .approvals(ApprovalFile::new(format!("{FOLDER}/approvals.json")))
-        .consent(move |question| {
+        .consent(move |request| {
             let terminal = consent.clone();
-            async move { terminal.decide(&question).await }
+            async move { terminal.decide(&request).await }
         })
-        .forms(move |request| {
+        .elicitation(move |request| {
             let terminal = forms.clone();
             async move { terminal.fill(&request).await }
         })
@@ -126,7 +126,7 @@ fn host(config: Config, endpoint: &Arc<Endpoint>, terminal: &Terminal) -> Host {
             async move { model.sample(&request).await }
         })
         .on_progress(move |_, tool, update| progress.progress(tool, update))
-        .watch(move |reload| match reload {
+        .watch_config(move |reload| match reload {
             Ok(changes) => watching.note(&format!("the configuration has changed: {changes:?}")),
             Err(error) => watching.note(&error.to_string()),
         })
@@ -145,12 +145,12 @@ struct Chat {
 impl Chat {
     /// Returns the model's answer, after the calls that it asks for.
     async fn answer(&mut self, line: &str, terminal: &Terminal) -> Result<String, Failure> {
-        let format = Format::OpenAiChat;
+        let format = ModelApi::OpenAiChat;
         self.messages
             .push(json!({ "role": "user", "content": line }));
         for _ in 0..MAX_ROUNDS {
             let tools = format
-                .tools_within(&self.host.tools(), &ToolBudget::tokens(16_000))
+                .tools_within_budget(&self.host.tools(), &ToolBudget::new(16_000))
                 .tools;
             let response = self.endpoint.complete(&self.messages, &tools).await?;
             let message = &response["choices"][0]["message"];

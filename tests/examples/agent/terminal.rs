@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use mcp_client::Progress;
 use mcp_client::types::ElicitResult;
-use mcp_host::{Decision, ElicitationContent, ElicitationRequest, Question, printable};
+use mcp_host::{ConsentRequest, Decision, ElicitationContent, ElicitationRequest, printable};
 use serde_json::{Map, Value};
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines, Stdin, stdin};
 use tokio::sync::Mutex;
 
-/// The terminal. One question is open at a time; the others wait.
+/// The terminal. One request is open at a time; the others wait.
 #[derive(Clone)]
 pub(crate) struct Terminal(Arc<Mutex<Lines<BufReader<Stdin>>>>);
 
@@ -49,8 +49,8 @@ impl Terminal {
         lines.next_line().await
     }
 
-    pub(crate) async fn decide(&self, question: &Question) -> Decision {
-        let prompt = format!("{question}\n[y]es, for this [s]ession, [a]lways, [N]o? ");
+    pub(crate) async fn decide(&self, request: &ConsentRequest) -> Decision {
+        let prompt = format!("{request}\n[y]es, for this [s]ession, [a]lways, [N]o? ");
         match self
             .line(&prompt)
             .await
@@ -59,10 +59,10 @@ impl Terminal {
             .as_deref()
             .map(str::trim)
         {
-            Some("y") => Decision::Once,
-            Some("s") => Decision::Session,
-            Some("a") => Decision::Always,
-            _ => Decision::No,
+            Some("y") => Decision::AllowOnce,
+            Some("s") => Decision::AllowUntilExit,
+            Some("a") => Decision::AllowAlways,
+            _ => Decision::Deny,
         }
     }
 

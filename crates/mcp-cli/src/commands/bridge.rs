@@ -65,7 +65,7 @@ async fn connect(
     settings: &Settings,
     options: &Options,
 ) -> Result<Proxy, Failure> {
-    let (revision, negotiation) = options.era.policy();
+    let (revision, negotiation) = options.revision.policy();
     let name = target.to_string();
     let upstream = match &target.server {
         Server::Program(program) => {

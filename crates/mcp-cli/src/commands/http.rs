@@ -49,7 +49,7 @@ pub(super) async fn serve(
     let Some(url) = settings.public_url else {
         if !address.ip().is_loopback() {
             return Err(Failure::usage(format!(
-                "{address}: other machines can reach this address; name the URL that they use with {}, \
+                "{address}: other machines can reach this address; set {} to the URL that they use, \
                  such as https://mcp.example.com/mcp",
                 settings.public_url_setting
             )));
@@ -62,7 +62,7 @@ pub(super) async fn serve(
             .await
             .map_err(|error| problem(&error));
     };
-    // A request with the token is not one of a web page that was rebound to this address.
+    // The host check prevents DNS rebinding. It is not needed here, because a web page does not have the bearer token.
     let endpoint = Endpoint::with_options(service, options.allow_any_host());
     let endpoint = endpoint.map_err(|error| problem(&error))?;
     let (token, is_new) = token(settings.token_variable)?;

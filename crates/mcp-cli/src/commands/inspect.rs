@@ -4,7 +4,7 @@ use mcp_client::types::{Prompt, Resource, ResourceTemplate, Tool};
 use mcp_client::{Client, Revision};
 use serde_json::{Value, json};
 
-use crate::args::{EraChoice, Options, Words};
+use crate::args::{Options, RevisionChoice, Words};
 use crate::connect::Connection;
 use crate::failure::{Code, Failure};
 use crate::output::{self, first_line};
@@ -228,7 +228,7 @@ async fn all_revisions(target: &Target, options: &Options) -> Result<Code, Failu
     let mut rows = Vec::new();
     for revision in Revision::ALL {
         let mut options = options.clone();
-        options.era = EraChoice::Exactly(revision);
+        options.revision = RevisionChoice::Exactly(revision);
         let outcome = match Connection::open(target, &options).await {
             Ok(connection) => {
                 let agreed = connection.client.revision();

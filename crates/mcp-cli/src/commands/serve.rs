@@ -68,12 +68,16 @@ fn read(file: &Path) -> Result<GatewayConfig, Failure> {
     config.map_err(|error| Failure::usage(error.to_string()))
 }
 
-/// Says which servers are not connected.
+/// Reports the state of each server.
 fn report(gateway: &Gateway) {
     for mount in gateway.mounts() {
+        let name = &mount.name;
         match mount.error {
-            None => say(&format!("{}: connected", mount.name)),
-            Some(error) => say(&format!("{}: {error}; further attempts follow", mount.name)),
+            _ if mount.is_connected => say(&format!("{name}: connected")),
+            Some(error) => say(&format!("{name}: {error}; further attempts follow")),
+            None => say(&format!(
+                "{name}: not connected; the next request connects it"
+            )),
         }
     }
 }
@@ -95,7 +99,7 @@ async fn reload(file: &Path, mut config: GatewayConfig, gateway: &Gateway) -> Fa
                 continue;
             }
         };
-        match changed.apply(&config, gateway).await {
+        match changed.reload(&config, gateway).await {
             Ok(settings) => {
                 for setting in settings {
                     say(&format!("{setting:?} has changed; restart to use it"));

@@ -55,7 +55,8 @@ impl Transform {
         self
     }
 
-    /// Fixes an argument of a tool: it is removed from the input schema, and every call has this value.
+    /// Sets an argument of a tool to a constant value: the gateway removes the argument from the input schema and adds it to every
+    /// call.
     #[must_use]
     pub fn fix_argument(
         mut self,
@@ -68,8 +69,8 @@ impl Transform {
         self
     }
 
-    /// Hides all tools whose annotations do not have `readOnlyHint: true`. The annotations are a statement of the server,
-    /// so this protects from mistakes, not from a malicious server.
+    /// Hides all tools without the annotation `readOnlyHint: true`. The server sets this annotation itself, so it prevents
+    /// mistakes, but does not protect against a malicious server.
     #[must_use]
     pub fn read_only(mut self) -> Self {
         self.is_read_only = true;
@@ -78,13 +79,15 @@ impl Transform {
 
     /// Checks that no two tools get the same name.
     pub(crate) fn check(&self) -> Result<(), String> {
-        let mut names = BTreeSet::new();
+        let mut names = BTreeMap::new();
         for (tool, name) in &self.names {
             if name.is_empty() {
                 return Err(format!("the new name of tool {tool:?} is empty"));
             }
-            if !names.insert(name) {
-                return Err(format!("two tools get the name {name:?}"));
+            if let Some(other) = names.insert(name, tool) {
+                return Err(format!(
+                    "tools {other:?} and {tool:?} are both renamed to {name:?}; choose another name for one of them"
+                ));
             }
         }
         Ok(())

@@ -63,7 +63,7 @@ impl GatewayConfig {
     ///
     /// # Errors
     /// The text is not JSON, a key is unknown, a value has the wrong type, or two servers have the same namespace. The
-    /// error has the place as a JSON pointer, or the name of the server.
+    /// message contains the location as a JSON pointer, or the name of the server.
     pub fn parse(text: &str) -> Result<Self, InvalidServer> {
         let file: File = decode(text).map_err(|error| invalid(error.to_string()))?;
         let mut section = file.gateway;
@@ -178,27 +178,27 @@ impl GatewayConfig {
         builder
     }
 
-    /// Changes a running gateway from the configuration `former` to this one: removes, adds and replaces the servers that
-    /// differ. The others keep their connections. Returns the settings that differ, but only apply after a restart.
+    /// Updates a gateway that runs with the configuration `previous` to this one: removes, adds and replaces the servers that
+    /// differ. Other servers keep their connections. Returns the names of changed settings that need a restart.
     ///
     /// # Errors
-    /// The gateway has too many servers.
-    pub async fn apply(
+    /// The gateway would have more than 64 servers.
+    pub async fn reload(
         &self,
-        former: &Self,
+        previous: &Self,
         gateway: &Gateway,
     ) -> Result<Vec<&'static str>, InvalidServer> {
-        for namespace in former.servers.keys() {
+        for namespace in previous.servers.keys() {
             if !self.servers.contains_key(namespace) {
                 gateway.unmount(namespace);
             }
         }
         for (namespace, entry) in &self.servers {
-            if former.servers.get(namespace) != Some(entry) {
+            if previous.servers.get(namespace) != Some(entry) {
                 gateway.mount(namespace, entry.mount()).await?;
             }
         }
-        let (new, old) = (&self.section, &former.section);
+        let (new, old) = (&self.section, &previous.section);
         let settings = [
             ("listen", new.listen != old.listen),
             ("publicUrl", new.public_url != old.public_url),
@@ -332,7 +332,7 @@ mod tests {
             ),
             (
                 r#"{"mcpServers":{"a":{"command":"a"}},"gateway":{"servers":{"a":{"tools":{"x":{"rename":"z"},"y":{"rename":"z"}}}}}}"#,
-                "two tools get the name \"z\"",
+                "are both renamed to \"z\"",
             ),
             ("{", "EOF"),
         ] {

@@ -104,7 +104,7 @@ impl Core {
         }
     }
 
-    /// A session-based client and server.
+    /// Forwards a request of a session-based client to a session-based server.
     async fn in_session(
         &self,
         method: &MethodName,
@@ -128,7 +128,7 @@ impl Core {
         ))
     }
 
-    /// A stateless client and server: the request keeps its metadata.
+    /// Forwards a request of a stateless client to a stateless server, with its metadata.
     async fn pass(
         self: &Arc<Self>,
         method: &MethodName,
@@ -146,7 +146,7 @@ impl Core {
         Ok(Payload::Boxed(Box::new(RawResult(result))))
     }
 
-    /// A session-based client and a stateless server: the gateway makes the round trips.
+    /// Forwards a request of a session-based client to a stateless server, and makes the round trips for it.
     async fn round_trips(
         self: &Arc<Self>,
         method: &MethodName,
@@ -192,7 +192,7 @@ impl Core {
         )))
     }
 
-    /// A stateless client and a session-based server: a server request parks the call.
+    /// Forwards a request of a stateless client to a session-based server. A server request parks the call.
     async fn parkable(
         self: &Arc<Self>,
         method: &MethodName,

@@ -14,11 +14,11 @@ use crate::changes::notification;
 use crate::connection::{OnChange, UpstreamConnection, unavailable};
 use crate::shared::{Failures, KnownServer, header_params};
 
-/// The wait after the first failed connection; doubled after each further one.
-const FIRST_WAIT: Duration = Duration::from_millis(100);
-const MAX_WAIT: Duration = Duration::from_secs(30);
-/// How long a request waits for the next attempt to connect.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Backoff after the first failed attempt. It doubles after each further failure, up to [`MAX_BACKOFF`].
+const INITIAL_BACKOFF: Duration = Duration::from_millis(100);
+const MAX_BACKOFF: Duration = Duration::from_secs(30);
+/// Maximum time that a request waits for the next connection attempt. If the backoff is longer, the request fails at once.
+const MAX_RECONNECT_WAIT: Duration = Duration::from_secs(2);
 /// How long a server may take to end before its program is started again.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -50,7 +50,7 @@ impl Core {
         let server = &*self.upstream.name;
         if let Some(at) = failures.not_before {
             let wait = at.saturating_duration_since(Instant::now());
-            if wait > PATIENCE {
+            if wait > MAX_RECONNECT_WAIT {
                 let text = format!(
                     "the server {server:?} cannot be reached; the next attempt is in {wait:.1?}"
                 );
@@ -65,7 +65,7 @@ impl Core {
                 *failures = Failures {
                     in_row: 0,
                     // A server that ends at once is not started again without a wait.
-                    not_before: Some(Instant::now() + FIRST_WAIT),
+                    not_before: Some(Instant::now() + INITIAL_BACKOFF),
                 };
                 self.shared.is_failing.store(false, Ordering::Release);
                 let catalog = self.catalog.as_deref();
@@ -76,10 +76,10 @@ impl Core {
                 Ok(connection)
             }
             Err(error) => {
-                let wait = FIRST_WAIT.saturating_mul(1 << failures.in_row.min(16));
+                let wait = INITIAL_BACKOFF.saturating_mul(1 << failures.in_row.min(16));
                 failures.in_row += 1;
                 self.shared.is_failing.store(true, Ordering::Release);
-                failures.not_before = Some(Instant::now() + wait.min(MAX_WAIT));
+                failures.not_before = Some(Instant::now() + wait.min(MAX_BACKOFF));
                 Err(unavailable(
                     server,
                     format!("the server {server:?} cannot be reached: {error}"),
@@ -115,7 +115,7 @@ impl Core {
                     return;
                 }
                 drop(core);
-                tokio::time::sleep(PATIENCE).await;
+                tokio::time::sleep(MAX_RECONNECT_WAIT).await;
             }
         });
     }

@@ -16,7 +16,7 @@ use super::state::State;
 /// Maximum number of servers.
 const MAX_MOUNTS: usize = 64;
 
-/// Creates a [`Gateway`].
+/// A builder of a [`Gateway`].
 #[derive(Debug)]
 pub struct GatewayBuilder {
     info: Implementation,
@@ -49,7 +49,7 @@ impl GatewayBuilder {
         self
     }
 
-    /// Sets how long a server may take for a page of a list. Then it is left out. Default 5 s.
+    /// Sets the timeout for one page of a server's list. A slower server is omitted from the list. Default: 5 s.
     #[must_use]
     pub fn list_timeout(mut self, timeout: Duration) -> Self {
         self.list_timeout = timeout;
@@ -64,11 +64,11 @@ impl GatewayBuilder {
         self
     }
 
-    /// Connects to all servers at the same time. Returns when each is connected or its first attempt has failed. A server
-    /// that cannot be reached is left out of lists, and further attempts follow after 0.1 s to 30 s.
+    /// Connects to all servers concurrently, and returns when each has connected or its first attempt has failed. A failed server
+    /// is omitted from lists; the gateway retries with a backoff from 0.1 s to 30 s.
     ///
     /// # Errors
-    /// A name or a transform is not valid, or there are too many mounts.
+    /// A mount name or a transform is invalid, or the gateway would have more than 64 servers.
     pub async fn build(self) -> Result<Gateway, InvalidServer> {
         check_count(self.mounts.len())?;
         let mut mounts: Vec<Arc<MountedServer>> = Vec::new();

@@ -32,7 +32,11 @@ pub(super) fn decode(text: &str) -> Result<Cursors, ErrorObject> {
     };
     bytes
         .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-        .ok_or_else(|| ErrorObject::invalid_params("the cursor is not one of this gateway"))
+        .ok_or_else(|| {
+            ErrorObject::invalid_params(
+                "the cursor was not issued by this gateway; request the first page again",
+            )
+        })
 }
 
 #[cfg(test)]

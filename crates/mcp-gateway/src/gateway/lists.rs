@@ -97,7 +97,9 @@ impl State {
                 let is_known = |name: &String| mounts.iter().any(|mount| *mount.name == **name);
                 if !cursors.keys().all(is_known) {
                     // The servers have changed, so the client must start again.
-                    return Err(ErrorObject::invalid_params("the cursor is no longer valid"));
+                    return Err(ErrorObject::invalid_params(
+                        "the cursor is no longer valid because the servers have changed; request the first page again",
+                    ));
                 }
                 Some(cursors)
             }

@@ -89,7 +89,7 @@ impl Gateway {
         removed.is_some()
     }
 
-    /// Gives up the connections of sessions to a server. They end with their last call.
+    /// Closes the connections of all sessions to a server. Each connection closes when its last call has completed.
     fn retire(&self, server: &MountedServer) {
         server.stop_connecting();
         if let Some(proxy) = server.proxy() {
@@ -138,7 +138,7 @@ impl Service for Gateway {
         let mounts = self.0.mounts();
         let proxies = mounts.iter().filter_map(|mount| mount.proxy());
         let editions = proxies.map(|proxy| proxy.edition());
-        // Servers that were removed must not lead back to an earlier number.
+        // The number of mount changes is in the upper half, so that the sum never repeats after a server was removed.
         let changes = self.0.edition.load(Ordering::Acquire) << 32;
         editions.fold(changes, u64::wrapping_add)
     }

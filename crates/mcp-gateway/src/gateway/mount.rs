@@ -21,9 +21,9 @@ use crate::upstream::Upstream;
 
 /// Maximum length of the name of a mount. The hash of a shortened name follows after the prefix.
 const MAX_NAME: usize = 32;
-/// The wait after the first failed attempt; doubled after each further one.
-const FIRST_WAIT: Duration = Duration::from_millis(100);
-const MAX_WAIT: Duration = Duration::from_secs(30);
+/// Backoff after the first failed attempt. It doubles after each further failure, up to [`MAX_BACKOFF`].
+const INITIAL_BACKOFF: Duration = Duration::from_millis(100);
+const MAX_BACKOFF: Duration = Duration::from_secs(30);
 
 /// A server for a [`Gateway`](super::Gateway), and its settings.
 #[derive(Debug)]
@@ -193,7 +193,7 @@ struct Attempts {
 
 impl Attempts {
     async fn run(self, attempted: watch::Sender<bool>) {
-        let mut wait = FIRST_WAIT;
+        let mut wait = INITIAL_BACKOFF;
         loop {
             let (upstream, changes) = (Arc::clone(&self.upstream), Arc::clone(&self.changes));
             let catalog = Arc::clone(&self.catalog);
@@ -221,7 +221,7 @@ impl Attempts {
             }
             drop((server, state));
             sleep(with_jitter(wait)).await;
-            wait = MAX_WAIT.min(wait * 2);
+            wait = MAX_BACKOFF.min(wait * 2);
         }
     }
 }

@@ -67,7 +67,10 @@ impl Entry {
                 Some(number) if number > 0.0 && number <= MAX_TIMEOUT_MS => {
                     Ok(Some(Duration::from_secs_f64(number / 1_000.0)))
                 }
-                _ => Err(wrong_type(key, "a positive number up to one week")),
+                _ => Err(wrong_type(
+                    key,
+                    "a positive number of milliseconds, at most 604800000 (one week)",
+                )),
             },
         }
     }

@@ -116,7 +116,8 @@ impl Config {
     /// `~/.claude.json`, `~/.cursor/mcp.json`, `~/.gemini/settings.json` and the file of Claude Desktop. The first file
     /// with a name wins. A file that cannot be read is a warning.
     ///
-    /// A folder from elsewhere may name any program: ask the user before starting its servers.
+    /// Caution: files in `folder` can start any program. If the folder comes from another person, for example as a cloned
+    /// repository, ask the user before starting its servers ([`HostBuilder::consent`](crate::HostBuilder::consent)).
     pub fn discover(folder: impl AsRef<Path>) -> Self {
         let home = std::env::var_os("HOME").or_else(|| std::env::var_os("USERPROFILE"));
         let folder = folder.as_ref();
@@ -144,7 +145,7 @@ impl Config {
         config
     }
 
-    /// Adds the servers of another configuration, except those whose name exists.
+    /// Adds the servers of another configuration. A server is skipped if this configuration already has one with the same name.
     pub fn merge(&mut self, other: Self) {
         for (name, server) in other.servers {
             if let Entry::Vacant(entry) = self.servers.entry(name) {

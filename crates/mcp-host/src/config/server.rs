@@ -24,13 +24,13 @@ pub struct ServerConfig {
     pub launch: Launch,
     /// Whether the host starts the server. Default: `true`.
     pub is_enabled: bool,
-    /// Maximum time of a start, including the negotiation and the first list of tools.
+    /// Maximum time of a start, including negotiation and the first tool list. `None`: 30 s.
     pub start_timeout: Option<Duration>,
-    /// Maximum time between two signs of progress of a call.
+    /// Idle timeout of calls; a progress notification restarts it. `None`: the timeout of the client.
     pub call_timeout: Option<Duration>,
-    /// The tools that are shown. Empty: all.
+    /// The names of the tools to show. Empty: all tools.
     pub allowed_tools: Vec<String>,
-    /// The tools that are hidden.
+    /// The names of the tools to hide, also if they are in [`allowed_tools`](Self::allowed_tools).
     pub denied_tools: Vec<String>,
     /// Whether `${..}` in the values is replaced. Codex does not do that.
     pub expands_variables: bool,
@@ -135,9 +135,9 @@ impl ServerConfig {
         Ok(resolved)
     }
 
-    /// Returns a hash of the program, its arguments and the names of its variables, or of the URL
-    /// and the names of the headers. It changes when the server may be another one. Values of
-    /// variables and headers are not part of it, because they are often secrets.
+    /// Returns a SHA-256 that identifies the server: of the command, its arguments, its working directory and the names of its
+    /// environment variables, or of the URL and the names of the headers. Values of variables and headers are not included,
+    /// because they are often secrets.
     pub fn fingerprint(&self) -> String {
         let parts: Vec<&str> = match &self.launch {
             Launch::Stdio {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ActionKind;
 
-/// What an [`Approval`] is for.
+/// The server, kind of action and tool that an [`Approval`] belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ApprovalKey {
@@ -21,18 +21,19 @@ pub struct ApprovalKey {
     pub name: String,
 }
 
-/// What was approved. It does not cover any other definition or server.
+/// The approved version of a tool, server or request. Another tool definition or server configuration needs a new approval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Approval {
-    /// The SHA-256 of the definition ([`tool_hash`](mcp_client::tool_hash)).
+    /// The SHA-256 of the tool definition ([`tool_hash`](mcp_client::tool_hash)) for [`CallTool`](ActionKind::CallTool), the
+    /// fingerprint of the server for [`Connect`](ActionKind::Connect), otherwise empty.
     pub definition: String,
     /// The [fingerprint](crate::ServerConfig::fingerprint) of the server; empty for a server with a
     /// [connector](crate::HostBuilder::connector).
     pub fingerprint: String,
 }
 
-/// Storage for answers with [`Decision::Always`](super::Decision::Always). Its writer can allow actions, so it must
+/// Storage for decisions with [`Decision::AllowAlways`](super::Decision::AllowAlways). Its writer can allow actions, so it must
 /// be protected. The methods are called on a thread for blocking work.
 pub trait ApprovalStore: Send + Sync + 'static {
     /// Returns the approval.
@@ -59,7 +60,7 @@ const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// Approvals in a JSON file. On Unix only its owner can read it, and a file that others can write
 /// is an error. Several processes can share the file; if they write at the same time, one approval may be
-/// lost, and its question is asked again.
+/// lost, and the user is asked again.
 #[derive(Debug)]
 pub struct ApprovalFile {
     path: PathBuf,

@@ -14,13 +14,17 @@ use super::redact::SecretNames;
 
 /// Decisions and calls as lines of JSON. An action whose decision cannot be written is denied.
 ///
-/// Every line has `time` (ms since 1970), `event` and `server`. A `decision` has `kind`, `name`, `sha256` of the
-/// definition, `arguments`, `isAllowed` and `by` (`rule`, `default`, `session`, `stored`, `person`, `noPerson`, `limit`,
-/// `isolation`). For sampling and elicitation there is the hash of the request instead of its text, and `reason` if it
-/// was denied without a question.
-/// A `result` has `name`, `outcome` (`ok`, `toolError`, `failed`) and `elapsed` in ms.
+/// Every line has `time` (ms since 1970), `event` and `server`.
 ///
-/// Arguments are without secrets: values whose schema has `format: password`, `x-secret: true` or
+/// A `decision` has `kind`, `name`, `sha256` of the definition, `arguments`, `isAllowed` and `by`: `rule` or `default` (policy),
+/// `untilExit` (earlier decision in this process), `stored` ([`ApprovalStore`](crate::ApprovalStore)), `person`, `noPerson`
+/// (consent needed, but no handler is set), `limit`, `isolation` (context of other servers) or `untrustedSource`
+/// ([`HostBuilder::track_untrusted_results`](crate::HostBuilder::track_untrusted_results)). For sampling and elicitation it has a
+/// hash of the request instead of its text, and a `reason` if the request was denied without asking the user.
+///
+/// A `result` has `name`, `outcome` (`ok`, `toolError` or `failed`) and `elapsed` in ms.
+///
+/// Secrets in arguments are replaced by `[redacted]`: values whose schema has `format: password`, `x-secret: true` or
 /// `writeOnly: true`, and members whose name contains `password`, `secret`, `token`, `apikey` or similar.
 pub struct AuditLog {
     writer: Mutex<Box<dyn Write + Send>>,

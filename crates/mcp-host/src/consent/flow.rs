@@ -1,15 +1,15 @@
-//! Flow labels: which untrusted servers have contributed to the conversation.
+//! The untrusted servers whose results the conversation contains.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use mcp_client::types::Tool;
 
-/// The untrusted servers whose results the model has got in this turn.
+/// The untrusted servers that have returned results to the current conversation.
 #[derive(Debug, Default)]
-pub(crate) struct FlowLabels(Mutex<BTreeSet<String>>);
+pub(crate) struct UntrustedSources(Mutex<BTreeSet<String>>);
 
-impl FlowLabels {
+impl UntrustedSources {
     pub(crate) fn add(&self, server: &str) {
         self.lock().insert(server.to_owned());
     }

@@ -13,15 +13,15 @@ use tokio::sync::Mutex as AsyncMutex;
 
 use super::approvals::{Approval, ApprovalKey, ApprovalStore};
 use super::audit::AuditLog;
-use super::flow::{FlowLabels, may_be_destructive};
+use super::flow::{UntrustedSources, may_be_destructive};
 use super::policy::{Action, Effect, Policy};
-use super::question::{Question, Subject};
+use super::request::{ConsentAction, ConsentRequest};
 use super::text::plain_url;
 use super::{ActionKind, Consent, Decision};
 use crate::config::{Launch, ServerConfig};
 use crate::supervise::Permission;
 
-type Ask = Box<dyn Fn(Question) -> BoxFuture<'static, Decision> + Send + Sync>;
+type Ask = Box<dyn Fn(ConsentRequest) -> BoxFuture<'static, Decision> + Send + Sync>;
 
 /// The rules, answers and log of one host.
 #[derive(Default)]
@@ -31,15 +31,15 @@ pub(crate) struct Gate {
     pub(crate) audit: Option<AuditLog>,
     ask: Option<Ask>,
     session: Mutex<HashMap<ApprovalKey, Approval>>,
-    pub(crate) labels: Option<FlowLabels>,
+    pub(crate) labels: Option<UntrustedSources>,
 }
 
 impl Gate {
     pub(crate) fn consent(&mut self, consent: impl Consent) {
         let consent = Arc::new(consent);
-        self.ask = Some(Box::new(move |question| {
+        self.ask = Some(Box::new(move |request| {
             let consent = Arc::clone(&consent);
-            Box::pin(async move { consent.ask(question).await })
+            Box::pin(async move { consent.ask(request).await })
         }));
     }
 }
@@ -51,17 +51,17 @@ pub(crate) struct ServerGate {
     is_trusted: bool,
     /// The configuration with the values of its variables, unless the application gave a connector.
     config: Option<ServerConfig>,
-    /// Held while a question of this server is open, so that its answer counts for the next one.
-    question: AsyncMutex<()>,
+    /// Serializes consent requests of this server, so that a decision also applies to a request that is waiting.
+    consent: AsyncMutex<()>,
 }
 
-/// What decided.
+/// The reason for a decision, as the audit log shows it.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Basis {
     Rule,
     Default,
-    Session,
+    UntilExit,
     Stored,
     Person,
     NoPerson,
@@ -69,8 +69,8 @@ pub(crate) enum Basis {
     Limit,
     /// Servers are kept apart.
     Isolation,
-    /// The conversation has results of untrusted servers, and there is no person.
-    FlowLabel,
+    /// The conversation contains results of untrusted servers, and no consent handler is set.
+    UntrustedSource,
 }
 
 /// An action to decide about.
@@ -95,7 +95,7 @@ impl ServerGate {
             server,
             is_trusted,
             config,
-            question: AsyncMutex::new(()),
+            consent: AsyncMutex::new(()),
         }
     }
 
@@ -117,12 +117,12 @@ impl ServerGate {
     /// Decides about a request of the server. `details` are for the audit log.
     ///
     /// # Errors
-    /// It is denied for this reason.
+    /// The reason, if the request is denied.
     pub(crate) async fn request(
         &self,
         kind: ActionKind,
         details: Value,
-        subject: Subject,
+        action: ConsentAction,
     ) -> Result<(), String> {
         let pending = Pending {
             kind,
@@ -131,7 +131,7 @@ impl ServerGate {
             definition: String::new(),
             details,
         };
-        self.decide(pending, |_| subject, || {}).await
+        self.decide(pending, |_| action, || {}).await
     }
 
     /// Returns whether a rule denies requests of this kind.
@@ -142,7 +142,7 @@ impl ServerGate {
     /// Writes a decision about a request of the server.
     ///
     /// # Errors
-    /// It cannot be written, so nothing is allowed.
+    /// The line cannot be written. The caller must then deny the request.
     pub(crate) fn record(
         &self,
         kind: ActionKind,
@@ -160,7 +160,7 @@ impl ServerGate {
         }
     }
 
-    /// Writes that a request of the server was denied without a question.
+    /// Writes that a request of the server was denied without asking the user.
     pub(crate) fn refuse(&self, kind: ActionKind, basis: Basis, details: Value) {
         if let Err(error) = self.record(kind, false, basis, details) {
             tracing::warn!(server = self.server, %kind, error, "a denial is missing in the audit log");
@@ -192,8 +192,8 @@ impl ServerGate {
             definition: self.fingerprint(),
             details: json!({ "target": target }),
         };
-        let subject = |is_changed| Subject::connect(config, is_changed);
-        self.decide(pending, subject, before_ask).await
+        let action = |is_changed| ConsentAction::connect(config, is_changed);
+        self.decide(pending, action, before_ask).await
     }
 
     async fn call(&self, tool: &Arc<Tool>, arguments: &Value) -> Result<(), String> {
@@ -206,11 +206,11 @@ impl ServerGate {
             details: json!({ "arguments": self.gate.audit.as_ref().map(redact) }),
         };
         let (tool, arguments) = (Arc::clone(tool), arguments.clone());
-        let subject = |is_changed| match is_changed {
-            true => Subject::ChangedDefinition { tool, arguments },
-            false => Subject::CallTool { tool, arguments },
+        let action = |is_changed| match is_changed {
+            true => ConsentAction::ChangedDefinition { tool, arguments },
+            false => ConsentAction::CallTool { tool, arguments },
         };
-        self.decide(pending, subject, || {}).await
+        self.decide(pending, action, || {}).await
     }
 
     fn write(&self, event: &str, details: Value) -> Option<std::io::Result<()>> {
@@ -221,10 +221,10 @@ impl ServerGate {
     async fn decide(
         &self,
         pending: Pending<'_>,
-        subject: impl FnOnce(bool) -> Subject,
+        action: impl FnOnce(bool) -> ConsentAction,
         before_ask: impl FnOnce(),
     ) -> Result<(), String> {
-        let (is_allowed, basis) = self.answer(&pending, subject, before_ask).await;
+        let (is_allowed, basis) = self.answer(&pending, action, before_ask).await;
         let mut details = json!({ "name": pending.name, "sha256": pending.definition });
         if let (Value::Object(all), Value::Object(own)) = (&mut details, pending.details) {
             all.extend(own);
@@ -234,11 +234,13 @@ impl ServerGate {
             (true, _) => return Ok(()),
             (false, Basis::Rule) => "a rule of the policy denies it".to_owned(),
             (false, Basis::Person) => "the user declined".to_owned(),
-            (false, Basis::FlowLabel) => "the conversation has results of untrusted servers \
-                              (HostBuilder::flow_labels), and the host has no person to ask"
-                .to_owned(),
-            (false, _) => "no rule allows it, and the host has no person to ask \
-                              (HostBuilder::policy, HostBuilder::consent)"
+            (false, Basis::UntrustedSource) => {
+                "it needs consent because the conversation contains results of untrusted servers \
+                 (HostBuilder::track_untrusted_results), and no consent handler is set; set HostBuilder::consent"
+                    .to_owned()
+            }
+            (false, _) => "no rule of the policy allows it, and no consent handler is set; add a rule to \
+                 HostBuilder::policy, or set HostBuilder::consent"
                 .to_owned(),
         })
     }
@@ -246,7 +248,7 @@ impl ServerGate {
     async fn answer(
         &self,
         pending: &Pending<'_>,
-        subject: impl FnOnce(bool) -> Subject,
+        describe: impl FnOnce(bool) -> ConsentAction,
         before_ask: impl FnOnce(),
     ) -> (bool, Basis) {
         let action = self.action(pending.kind, pending.tool);
@@ -267,19 +269,19 @@ impl ServerGate {
             definition: pending.definition.clone(),
             fingerprint: self.fingerprint(),
         };
-        let _question = self.question.lock().await;
+        let _consent = self.consent.lock().await;
         let in_session = self.session().get(&key).cloned();
-        let is_labelled = !untrusted_sources.is_empty();
-        if in_session.as_ref() == Some(&wanted) && !is_labelled {
-            return (true, Basis::Session);
+        let has_untrusted = !untrusted_sources.is_empty();
+        if in_session.as_ref() == Some(&wanted) && !has_untrusted {
+            return (true, Basis::UntilExit);
         }
         let stored = self.stored(&key).await;
-        if stored.as_ref() == Some(&wanted) && !is_labelled {
+        if stored.as_ref() == Some(&wanted) && !has_untrusted {
             return (true, Basis::Stored);
         }
         let Some(ask) = &self.gate.ask else {
-            let basis = match is_labelled {
-                true => Basis::FlowLabel,
+            let basis = match has_untrusted {
+                true => Basis::UntrustedSource,
                 false => Basis::NoPerson,
             };
             return (false, basis);
@@ -287,24 +289,24 @@ impl ServerGate {
         let is_other = |approved: &Approval| *approved != wanted;
         let is_changed = in_session.or(stored).as_ref().is_some_and(is_other);
         before_ask();
-        let question = Question {
+        let request = ConsentRequest {
             server: self.server.clone(),
             is_trusted: self.is_trusted,
-            subject: subject(is_changed),
+            action: describe(is_changed),
             untrusted_sources,
         };
-        let decision = ask(question).await;
-        if is_labelled {
-            // The answer is for this conversation.
-            return (decision != Decision::No, Basis::Person);
+        let decision = ask(request).await;
+        if has_untrusted {
+            // The decision is for this conversation.
+            return (decision != Decision::Deny, Basis::Person);
         }
-        if decision == Decision::Always {
+        if decision == Decision::AllowAlways {
             self.save(&key, &wanted).await;
         }
-        if matches!(decision, Decision::Session | Decision::Always) {
+        if matches!(decision, Decision::AllowUntilExit | Decision::AllowAlways) {
             self.session().insert(key, wanted);
         }
-        (decision != Decision::No, Basis::Person)
+        (decision != Decision::Deny, Basis::Person)
     }
 
     /// Returns the other servers whose results could have caused a call.
@@ -364,7 +366,7 @@ impl Permission for ServerGate {
         Box::pin(self.call(tool, arguments))
     }
 
-    /// Writes how a call ended. A log that cannot be written denies the next action.
+    /// Records the result of a call. If the log cannot be written, later actions are denied.
     fn called(
         &self,
         tool: &str,
@@ -372,7 +374,7 @@ impl Permission for ServerGate {
         result: Result<&CallToolResult, &mcp_client::Error>,
     ) {
         if let (false, Some(labels)) = (self.is_trusted, &self.gate.labels) {
-            // Errors have text of the server as well.
+            // Error messages can also contain text of the server.
             labels.add(&self.server);
         }
         let outcome = match result {

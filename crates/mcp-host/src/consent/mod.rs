@@ -5,8 +5,8 @@ mod audit;
 mod flow;
 mod gate;
 mod policy;
-mod question;
 mod redact;
+mod request;
 mod text;
 
 use std::fmt;
@@ -15,61 +15,61 @@ use serde::{Deserialize, Serialize};
 
 pub use approvals::{Approval, ApprovalFile, ApprovalKey, ApprovalStore};
 pub use audit::AuditLog;
-pub(crate) use flow::FlowLabels;
+pub(crate) use flow::UntrustedSources;
 pub(crate) use gate::{Basis, Gate, ServerGate};
 pub use policy::{Effect, Policy, PolicyRule};
-pub use question::{Question, Subject};
+pub use request::{ConsentAction, ConsentRequest};
 pub use text::printable;
 pub(crate) use text::{plain_url, quote_lines};
 
-/// Asks a person. A closure from [`Question`] to a future with a [`Decision`] implements it.
+/// Asks the user. A closure from [`ConsentRequest`] to a future with a [`Decision`] implements it.
 ///
 /// ```
-/// use mcp_host::{Consent, Decision, Question};
+/// use mcp_host::{Consent, Decision, ConsentRequest};
 ///
 /// struct Terminal;
 ///
 /// impl Consent for Terminal {
-///     async fn ask(&self, question: Question) -> Decision {
-///         println!("{question}");
-///         Decision::No // replace with the answer of the person
+///     async fn ask(&self, request: ConsentRequest) -> Decision {
+///         println!("{request}");
+///         Decision::Deny // replace with the answer of the person
 ///     }
 /// }
 /// ```
 pub trait Consent: Send + Sync + 'static {
-    /// Shows the question and returns the answer. Questions about one server are asked one after
-    /// another, those about several servers at the same time.
+    /// Shows the request and returns the decision. Requests about one server come one after another, those about several
+    /// servers at the same time.
     ///
     /// # Cancel safety
-    /// The host drops the future when the answer is no longer needed, for example because the
-    /// caller dropped its call. Remove the question from the display then.
-    fn ask(&self, question: Question) -> impl Future<Output = Decision> + Send;
+    /// The host drops the future when the decision is no longer needed, for example because the caller dropped its call. Remove
+    /// the request from the display then.
+    fn ask(&self, request: ConsentRequest) -> impl Future<Output = Decision> + Send;
 }
 
 impl<F, A> Consent for F
 where
-    F: Fn(Question) -> A + Send + Sync + 'static,
+    F: Fn(ConsentRequest) -> A + Send + Sync + 'static,
     A: Future<Output = Decision> + Send,
 {
-    fn ask(&self, question: Question) -> impl Future<Output = Decision> + Send {
-        self(question)
+    fn ask(&self, request: ConsentRequest) -> impl Future<Output = Decision> + Send {
+        self(request)
     }
 }
 
-/// The answer to a [`Question`].
+/// The decision about a [`ConsentRequest`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Decision {
     /// The action is denied.
-    No,
-    /// The action is allowed this time. A connection that ends is made again without a question,
-    /// until the application stops or restarts the server.
-    Once,
+    Deny,
+    /// The action is allowed this time. The host can reconnect without a new decision until the application stops or restarts
+    /// the server.
+    AllowOnce,
     /// The action is allowed until the host ends, or until the definition changes.
-    Session,
+    AllowUntilExit,
     /// The action is allowed until the definition changes, also for later hosts with the same
-    /// [`ApprovalStore`]. Without a store it is as [`Session`](Self::Session).
-    Always,
+    /// [`ApprovalStore`]. Without a store it is as [`AllowUntilExit`](Self::AllowUntilExit).
+    AllowAlways,
 }
 
 /// The kind of an action that needs consent: a name in [policies](Policy), [approvals](ApprovalKey) and
@@ -82,13 +82,13 @@ pub enum ActionKind {
     Connect,
     /// A call of a tool.
     CallTool,
-    /// A sampling request of a server, before the model gets it. An answer for longer than once is for all
-    /// later requests of the server.
+    /// A sampling request of a server, before the model receives it. [`AllowUntilExit`](Decision::AllowUntilExit) and
+    /// [`AllowAlways`](Decision::AllowAlways) allow all later sampling requests of this server.
     SamplingRequest,
-    /// The result of a sampling request, before the server gets it. An answer for longer than once is for all
-    /// later results for the server.
+    /// The result of a sampling request, before the server receives it. [`AllowUntilExit`](Decision::AllowUntilExit) and
+    /// [`AllowAlways`](Decision::AllowAlways) allow all later results for this server.
     SamplingResult,
-    /// A form of a server. It is shown if no rule denies it: the form is the question.
+    /// A form of a server. It is shown if no rule denies it: the form itself asks for consent.
     ElicitForm,
     /// A URL that a server asks the user to open. It is shown if no rule denies it.
     ElicitUrl,

@@ -36,22 +36,24 @@ pub struct PolicyRule {
     pub server: Option<String>,
     /// The name that the server gives the tool; `*` matches any text.
     pub tool: Option<String>,
-    /// The annotations of the tool that must have these values. Those that a tool lacks have the default of the
-    /// specification. The annotations of an untrusted server are not believed: a rule with effect `allow`
-    /// does not match, `deny` matches if the server itself says so and is `ask` otherwise.
+    /// Values that annotations of the tool must have. Missing annotations have the defaults of the specification.
+    ///
+    /// For servers that are not [trusted](crate::HostBuilder::trust), annotations cannot allow a call: an `allow` rule does not
+    /// match; an `ask` rule matches whatever the annotations are; a `deny` rule denies if the annotations match, and asks the
+    /// user if they do not.
     pub annotations: Option<ToolAnnotations>,
-    /// What happens.
+    /// The effect of the rule on a matching action.
     pub effect: Effect,
 }
 
-/// What happens with an action that a [`PolicyRule`] matches.
+/// The effect of a [`PolicyRule`] on a matching action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Effect {
-    /// The action is allowed without a question.
+    /// The action is allowed without asking the user.
     Allow,
-    /// A person is asked, unless an earlier answer covers the action.
+    /// The user is asked, unless an earlier decision covers the action.
     Ask,
     /// The action is denied.
     Deny,

@@ -1,4 +1,4 @@
-//! Text of servers in questions: it must not imitate the text of the host.
+//! Text of servers in consent requests: it must not imitate the text of the host.
 
 /// Escapes control characters except line ends, and invisible characters and those that change the direction of
 /// text. Use it for all text of a server that is shown to a person.
@@ -24,7 +24,7 @@ pub(crate) fn quote_lines(text: &str) -> String {
 }
 
 /// Quotes a word for a POSIX shell. A line end becomes `\u{a}`, so that a word cannot imitate a line of the
-/// question.
+/// request.
 pub(super) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

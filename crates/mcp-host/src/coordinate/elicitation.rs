@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use url::{Host as UrlHost, Url};
 
-use super::limits::{CoordinationLimits, TokenBucket};
+use super::limits::{ServerLimits, TokenBucket};
 use crate::consent::{ActionKind, Basis, ServerGate, plain_url, printable, quote_lines};
 
-/// Shows forms and URLs of servers to the user. A closure from [`ElicitationRequest`] to a future with an
-/// [`ElicitResult`] implements it.
-pub trait Forms: Send + Sync + 'static {
+/// Shows the elicitation requests of servers, which are forms and URLs, to the user. A closure from [`ElicitationRequest`] to
+/// a future with an [`ElicitResult`] implements it.
+pub trait ElicitationHandler: Send + Sync + 'static {
     /// Shows which server asks, and the form or the whole URL with its host. Returns the answer of the user. A URL is
     /// opened only if the user agrees, in a browser, and never fetched before.
     ///
@@ -28,7 +28,7 @@ pub trait Forms: Send + Sync + 'static {
     fn show(&self, request: ElicitationRequest) -> impl Future<Output = ElicitResult> + Send;
 }
 
-impl<F, A> Forms for F
+impl<F, A> ElicitationHandler for F
 where
     F: Fn(ElicitationRequest) -> A + Send + Sync + 'static,
     A: Future<Output = ElicitResult> + Send,
@@ -69,7 +69,7 @@ pub enum ElicitationContent {
 }
 
 impl ElicitationRequest {
-    /// Returns the user's consent: the values of the form's fields as an object. The content is ignored for a URL.
+    /// Creates the result `accept`. `content` is an object with the values of the form's fields; it is ignored for a URL.
     pub fn accept(&self, content: impl Into<Value>) -> ElicitResult {
         match &self.content {
             ElicitationContent::Form(form) => form.accept(content),
@@ -77,12 +77,12 @@ impl ElicitationRequest {
         }
     }
 
-    /// Returns the answer of a user who declined.
+    /// Creates the result `decline`: the user has refused.
     pub fn decline(&self) -> ElicitResult {
         ElicitResult::new(ElicitAction::Decline)
     }
 
-    /// Returns the answer of a user who closed the form.
+    /// Creates the result `cancel`: the user has closed the form without a choice.
     pub fn cancel(&self) -> ElicitResult {
         ElicitResult::new(ElicitAction::Cancel)
     }
@@ -139,7 +139,7 @@ pub(super) type ShowForm =
     Arc<dyn Fn(ElicitationRequest) -> BoxFuture<'static, ElicitResult> + Send + Sync>;
 
 /// Returns a handler as a closure.
-pub(super) fn show_form(forms: impl Forms) -> ShowForm {
+pub(super) fn show_form(forms: impl ElicitationHandler) -> ShowForm {
     let forms = Arc::new(forms);
     Arc::new(move |request| {
         let forms = Arc::clone(&forms);
@@ -154,16 +154,16 @@ pub(super) struct Elicitations {
     /// Capacity for requests that wait for the user.
     open: Semaphore,
     bucket: Mutex<TokenBucket>,
-    limits: CoordinationLimits,
+    limits: ServerLimits,
 }
 
 impl Elicitations {
-    pub(super) fn new(show: ShowForm, gate: Arc<ServerGate>, limits: &CoordinationLimits) -> Self {
-        let bucket = TokenBucket::new(limits.forms_per_minute, Duration::from_secs(60));
+    pub(super) fn new(show: ShowForm, gate: Arc<ServerGate>, limits: &ServerLimits) -> Self {
+        let bucket = TokenBucket::new(limits.elicitations_per_minute, Duration::from_secs(60));
         Self {
             show,
             gate,
-            open: Semaphore::new(limits.max_open_forms.min(Semaphore::MAX_PERMITS)),
+            open: Semaphore::new(limits.max_open_elicitations.min(Semaphore::MAX_PERMITS)),
             bucket: Mutex::new(bucket),
             limits: limits.clone(),
         }
@@ -209,8 +209,8 @@ impl Elicitations {
                 return ElicitResult::new(ElicitAction::Cancel);
             }
             let reason = format!(
-                "more than {} requests per minute (CoordinationLimits::forms_per_minute)",
-                self.limits.forms_per_minute
+                "more than {} requests per minute (ServerLimits::elicitations_per_minute)",
+                self.limits.elicitations_per_minute
             );
             return refuse(Basis::Limit, reason, ElicitAction::Cancel);
         }
@@ -224,8 +224,8 @@ impl Elicitations {
         }
         let Ok(_open) = self.open.try_acquire() else {
             let reason = format!(
-                "{} requests wait for the user (CoordinationLimits::max_open_forms)",
-                self.limits.max_open_forms
+                "{} requests wait for the user (ServerLimits::max_open_elicitations)",
+                self.limits.max_open_elicitations
             );
             return refuse(Basis::Limit, reason, ElicitAction::Cancel);
         };
@@ -249,8 +249,8 @@ impl Elicitations {
 /// Returns a URL as browsers read it, and its host.
 ///
 /// # Errors
-/// Users are not sent there: the URL is neither `https` nor `http` on this machine, or it has a user name, which
-/// could imitate a host.
+/// The URL must not be opened: it is neither `https` nor `http` on this machine, or it contains a user name, which could
+/// imitate a host.
 fn web_host(text: &str) -> Result<(String, String), String> {
     let url = Url::parse(text).map_err(|error| format!("the URL is invalid: {error}"))?;
     let Some(host) = url.host() else {

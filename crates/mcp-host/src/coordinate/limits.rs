@@ -1,24 +1,24 @@
-//! Limits of what servers may request.
+//! Limits on the requests of servers.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Limits of what each server may request from the host.
+/// Limits on the sampling requests, elicitation requests and log messages of each server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct CoordinationLimits {
+pub struct ServerLimits {
     /// Maximum number of sampling requests per minute, denied ones included. Default: 10.
     pub sampling_per_minute: u32,
-    /// Maximum depth of sampling requests that are sent by tools that a model calls for another sampling
-    /// request. Default: 3; 1 allows none inside of another.
+    /// Maximum nesting depth of sampling requests. While a model answers a request, it can call a tool, and that tool can send a
+    /// nested request. 1 rejects all nested requests. Default: 3.
     pub max_sampling_depth: u32,
     /// Maximum number of tokens of a sampling result. A request for more is reduced. Default: 4,096.
     pub max_sampling_tokens: u64,
-    /// Maximum number of forms and URLs that wait for the user. Further ones are cancelled. Default: 2.
-    pub max_open_forms: usize,
-    /// Maximum number of forms and URLs per minute, denied ones included. Default: 20.
-    pub forms_per_minute: u32,
+    /// Maximum number of elicitation requests that wait for the user. Further ones are cancelled. Default: 2.
+    pub max_open_elicitations: usize,
+    /// Maximum number of elicitation requests per minute, denied ones included. Default: 20.
+    pub elicitations_per_minute: u32,
     /// Maximum number of log messages per second. Further ones are dropped and counted. Default: 30.
     pub logs_per_second: u32,
     /// Maximum size of the log messages of all servers that were not read yet, in bytes of JSON. Further ones are
@@ -26,21 +26,21 @@ pub struct CoordinationLimits {
     pub max_log_bytes: usize,
 }
 
-impl Default for CoordinationLimits {
+impl Default for ServerLimits {
     fn default() -> Self {
         Self {
             sampling_per_minute: 10,
             max_sampling_depth: 3,
             max_sampling_tokens: 4_096,
-            max_open_forms: 2,
-            forms_per_minute: 20,
+            max_open_elicitations: 2,
+            elicitations_per_minute: 20,
             logs_per_second: 30,
             max_log_bytes: 1 << 20,
         }
     }
 }
 
-impl CoordinationLimits {
+impl ServerLimits {
     /// Sets [`sampling_per_minute`](Self::sampling_per_minute).
     #[must_use]
     pub fn with_sampling_per_minute(mut self, requests: u32) -> Self {
@@ -62,17 +62,17 @@ impl CoordinationLimits {
         self
     }
 
-    /// Sets [`max_open_forms`](Self::max_open_forms).
+    /// Sets [`max_open_elicitations`](Self::max_open_elicitations).
     #[must_use]
-    pub fn with_max_open_forms(mut self, forms: usize) -> Self {
-        self.max_open_forms = forms;
+    pub fn with_max_open_elicitations(mut self, forms: usize) -> Self {
+        self.max_open_elicitations = forms;
         self
     }
 
-    /// Sets [`forms_per_minute`](Self::forms_per_minute).
+    /// Sets [`elicitations_per_minute`](Self::elicitations_per_minute).
     #[must_use]
-    pub fn with_forms_per_minute(mut self, forms: u32) -> Self {
-        self.forms_per_minute = forms;
+    pub fn with_elicitations_per_minute(mut self, forms: u32) -> Self {
+        self.elicitations_per_minute = forms;
         self
     }
 

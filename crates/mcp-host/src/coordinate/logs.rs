@@ -10,7 +10,7 @@ use mcp_client::types::LoggingMessageNotificationParams;
 use serde_json::Value;
 use tokio::sync::Notify;
 
-use super::limits::{CoordinationLimits, TokenBucket};
+use super::limits::{ServerLimits, TokenBucket};
 use crate::consent::printable;
 
 /// Memory of a message without its text.
@@ -126,7 +126,7 @@ impl QueueState {
 
 impl LogQueue {
     /// Creates a queue. Without logs it is closed.
-    pub(super) fn new(limits: &CoordinationLimits, is_closed: bool) -> Arc<Self> {
+    pub(super) fn new(limits: &ServerLimits, is_closed: bool) -> Arc<Self> {
         let state = QueueState {
             is_closed,
             ..QueueState::default()
@@ -162,7 +162,7 @@ impl Drop for OpenQueue {
 }
 
 impl ServerLog {
-    pub(super) fn new(server: String, queue: Arc<OpenQueue>, limits: &CoordinationLimits) -> Self {
+    pub(super) fn new(server: String, queue: Arc<OpenQueue>, limits: &ServerLimits) -> Self {
         let bucket = TokenBucket::new(limits.logs_per_second, Duration::from_secs(1));
         Self {
             server,

@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use mcp_client::ClientBuilder;
 
-pub use elicitation::{ElicitationContent, ElicitationRequest, Forms};
-pub use limits::CoordinationLimits;
+pub use elicitation::{ElicitationContent, ElicitationHandler, ElicitationRequest};
+pub use limits::ServerLimits;
 pub use logs::{LogMessage, LogStream};
 pub use sampling::{Model, SamplingRequest};
 
@@ -29,7 +29,7 @@ use sampling::{AskModel, Sampling, ask_model};
 /// What the host offers to its servers.
 #[derive(Default)]
 pub(crate) struct Coordination {
-    pub(crate) limits: CoordinationLimits,
+    pub(crate) limits: ServerLimits,
     pub(crate) roots: Option<RootPaths>,
     pub(crate) has_logs: bool,
     model: Option<AskModel>,
@@ -41,7 +41,7 @@ impl Coordination {
         self.model = Some(ask_model(model));
     }
 
-    pub(crate) fn set_forms(&mut self, forms: impl Forms) {
+    pub(crate) fn set_elicitation(&mut self, forms: impl ElicitationHandler) {
         self.forms = Some(show_form(forms));
     }
 

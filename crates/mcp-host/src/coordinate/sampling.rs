@@ -11,8 +11,8 @@ use mcp_protocol::BoxFuture;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::limits::{CoordinationLimits, TokenBucket};
-use crate::consent::{ActionKind, Basis, ServerGate, Subject};
+use super::limits::{ServerLimits, TokenBucket};
+use crate::consent::{ActionKind, Basis, ConsentAction, ServerGate};
 use crate::supervise::nesting::{RunningCalls, within};
 
 /// Asks a language model. A closure from [`SamplingRequest`] to a future with a result implements it.
@@ -54,13 +54,14 @@ pub struct SamplingRequest {
     pub server: String,
     /// The messages, and what the server says about itself. `max_tokens` is within the limit of the host.
     pub sample: Sample,
-    /// How deeply the request is nested: 1, or one more than the sampling request whose model called the tool.
+    /// The nesting depth: 1 for a request that is not nested, otherwise one more than the depth of the enclosing request.
     pub depth: u32,
 }
 
 impl SamplingRequest {
-    /// Runs a future as part of this request. Tool calls in [`Model::sample`] are part of it anyway, unless the model
-    /// makes them in another task. Calls outside count as calls of the application, with depth 0.
+    /// Attributes the tool calls in `future` to this request, for the
+    /// [depth limit](crate::ServerLimits::max_sampling_depth). Needed only for calls in another tokio task than
+    /// [`Model::sample`]; without it, such calls have depth 0.
     pub async fn run<F: Future>(&self, future: F) -> F::Output {
         within(self.depth, future).await
     }
@@ -86,7 +87,7 @@ pub(super) struct Sampling {
     pub(super) model: AskModel,
     pub(super) gate: Arc<ServerGate>,
     pub(super) calls: Arc<RunningCalls>,
-    pub(super) limits: CoordinationLimits,
+    pub(super) limits: ServerLimits,
     pub(super) bucket: Mutex<TokenBucket>,
 }
 
@@ -95,7 +96,7 @@ impl Sampling {
         model: AskModel,
         gate: Arc<ServerGate>,
         calls: Arc<RunningCalls>,
-        limits: &CoordinationLimits,
+        limits: &ServerLimits,
     ) -> Self {
         let bucket = TokenBucket::new(limits.sampling_per_minute, Duration::from_secs(60));
         Self {
@@ -120,11 +121,11 @@ impl Sampling {
                 .min(self.limits.max_sampling_tokens);
             self.check(&sample.params, depth)?;
             let details = request_details(&sample.params, depth);
-            let subject = Subject::SamplingRequest {
+            let action = ConsentAction::SamplingRequest {
                 params: Box::new(sample.params.clone()),
                 depth,
             };
-            self.approve(ActionKind::SamplingRequest, details, subject)
+            self.approve(ActionKind::SamplingRequest, details, action)
                 .await?;
             let request = SamplingRequest {
                 server: self.gate.server().to_owned(),
@@ -135,10 +136,10 @@ impl Sampling {
             let details = json!({
                 "sha256": hash(&result), "model": result.model, "stopReason": result.stop_reason
             });
-            let subject = Subject::SamplingResult {
+            let action = ConsentAction::SamplingResult {
                 result: Box::new(result.clone()),
             };
-            self.approve(ActionKind::SamplingResult, details, subject)
+            self.approve(ActionKind::SamplingResult, details, action)
                 .await?;
             Ok(result)
         }
@@ -171,8 +172,7 @@ impl Sampling {
         }
         if depth > limits.max_sampling_depth {
             let error = format!(
-                "a sampling request in {} others is not answered; this host allows a depth of {}",
-                depth - 1,
+                "the nesting depth {depth} of the sampling request exceeds the limit of {}",
                 limits.max_sampling_depth
             );
             return Err(denied(Basis::Limit, ErrorObject::internal(error)));
@@ -194,9 +194,9 @@ impl Sampling {
         &self,
         kind: ActionKind,
         details: Value,
-        subject: Subject,
+        action: ConsentAction,
     ) -> Result<(), ErrorObject> {
-        let approved = self.gate.request(kind, details, subject).await;
+        let approved = self.gate.request(kind, details, action).await;
         approved.map_err(|reason| {
             tracing::info!(server = self.gate.server(), %kind, reason, "sampling was denied");
             // The server does not learn the rules of the host.

@@ -13,9 +13,9 @@ use super::reload::{self, ConfigChanges, OnReload};
 use super::starter::{OnChange, Starter};
 use super::{Host, Servers};
 use crate::config::{Config, ConfigError, Variables};
-use crate::consent::{ApprovalStore, AuditLog, Consent, FlowLabels, Gate, Policy};
-use crate::coordinate::{Coordination, CoordinationLimits, Forms, Model, Roots};
-use crate::supervise::{CatalogCache, Connector, ProgressHandler, RestartPolicy};
+use crate::consent::{ApprovalStore, AuditLog, Consent, Gate, Policy, UntrustedSources};
+use crate::coordinate::{Coordination, ElicitationHandler, Model, Roots, ServerLimits};
+use crate::supervise::{Connector, ProgressHandler, RestartPolicy, ToolListCache};
 
 /// Number of servers that start at the same time.
 const MAX_STARTS: usize = 8;
@@ -28,7 +28,7 @@ pub struct HostBuilder {
     variables: Variables,
     connectors: BTreeMap<String, Box<dyn Connector>>,
     trusted: HashSet<String>,
-    cache: Option<CatalogCache>,
+    cache: Option<ToolListCache>,
     restart: RestartPolicy,
     gate: Option<Gate>,
     coordination: Coordination,
@@ -57,7 +57,7 @@ impl HostBuilder {
         }
     }
 
-    /// Adds the servers of a configuration. A server whose name exists is left out.
+    /// Adds the servers of a configuration. A server is skipped if an earlier configuration has one with the same name.
     pub fn servers(mut self, config: Config) -> Self {
         self.config.merge(config);
         self
@@ -76,42 +76,42 @@ impl HostBuilder {
         self
     }
 
-    /// Believes the annotations of the tools of this server: for the [policy](Self::policy), and for the
-    /// repetition of calls that may have run.
+    /// Trusts the tool annotations of this server: rules of the [policy](Self::policy) can allow calls because of them, and a call
+    /// that may have run ([`HostError::MayHaveRun`](crate::HostError::MayHaveRun)) is repeated once if its tool is annotated as
+    /// read-only or idempotent. Default: not trusted.
     pub fn trust(mut self, server: impl Into<String>) -> Self {
         self.trusted.insert(server.into());
         self
     }
 
     /// Sets the cache of tool lists. Default: none.
-    pub fn catalog(mut self, cache: CatalogCache) -> Self {
+    pub fn tool_list_cache(mut self, cache: ToolListCache) -> Self {
         self.cache = Some(cache);
         self
     }
 
-    /// Sets when servers are started again.
+    /// Sets the backoff of restarts. Default: [`RestartPolicy::default`].
     pub fn restart(mut self, policy: RestartPolicy) -> Self {
         self.restart = policy;
         self
     }
 
-    /// Asks a person before the host connects to a server of the configuration and before it calls
-    /// a tool, unless a rule of the [policy](Self::policy) or an earlier answer decides. Without this setting, a
-    /// host with a policy, approvals or an audit log denies what needs a question; a host without
-    /// any of them allows everything, and the application decides which calls it sends.
+    /// Sets the handler that asks the user before the host connects to a configured server and before it calls a tool, unless a
+    /// rule of the [policy](Self::policy) or an earlier decision applies. Default: none. Without a handler, a host with a policy,
+    /// approvals or an audit log denies all actions that would need consent; a host without any of them allows all actions.
     pub fn consent(mut self, consent: impl Consent) -> Self {
         self.gate.get_or_insert_default().consent(consent);
         self
     }
 
-    /// Sets the rules that decide before a person is asked. Default: calls of read-only tools of
-    /// [trusted](Self::trust) servers are allowed, and everything else is asked.
+    /// Sets the rules that decide before the user is asked. Default: calls of read-only tools of [trusted](Self::trust) servers
+    /// are allowed, and all other actions need consent.
     pub fn policy(mut self, policy: Policy) -> Self {
         self.gate.get_or_insert_default().policy = policy;
         self
     }
 
-    /// Sets where answers with [`Decision::Always`](crate::Decision::Always) are stored. Default: they end with the host.
+    /// Sets the store of decisions with [`AllowAlways`](crate::Decision::AllowAlways). Default: none, they end with the host.
     pub fn approvals(mut self, store: impl ApprovalStore) -> Self {
         self.gate.get_or_insert_default().store = Some(Arc::new(store));
         self
@@ -123,25 +123,25 @@ impl HostBuilder {
         self
     }
 
-    /// Answers the sampling requests of servers with this model. A person, a rule of the [policy](Self::policy) or an
-    /// earlier answer approves each request and each result; without [`consent`](Self::consent), requests
-    /// that no rule allows are denied. A request for the context of other servers is always denied. It replaces
-    /// `on_sample` of the client, which declares support of tools with
-    /// [`sampling_tools`](ClientBuilder::sampling_tools).
+    /// Sets the model that answers sampling requests of servers. Each request, and each result before it is sent, needs consent
+    /// or a rule of the [policy](Self::policy). Requests whose `includeContext` is neither `none` nor `thisServer` are always
+    /// denied. The model replaces `on_sample` of the client; declare tool support with
+    /// [`sampling_tools`](ClientBuilder::sampling_tools). Default: the handler of the client.
     pub fn model(mut self, model: impl Model) -> Self {
         self.coordination.set_model(model);
         self
     }
 
-    /// Shows the forms and URLs of servers to the user. It replaces `on_elicit` and `on_elicit_url` of the client.
-    pub fn forms(mut self, forms: impl Forms) -> Self {
-        self.coordination.set_forms(forms);
+    /// Sets the handler of elicitation requests. It replaces `on_elicit` and `on_elicit_url` of the client. Default: the handlers
+    /// of the client.
+    pub fn elicitation(mut self, handler: impl ElicitationHandler) -> Self {
+        self.coordination.set_elicitation(handler);
         self
     }
 
-    /// Sets the folders and files that servers may use, for all servers without a choice of
-    /// [their own](Self::server_roots). A path that does not exist is left out while that is so: the paths are checked
-    /// every 5 s, and servers are notified of changes. It replaces `roots` of the client.
+    /// Sets the roots: the folders and files that servers may use. [`server_roots`](Self::server_roots) overrides them for one
+    /// server. The host checks the paths every 5 s, omits those that do not exist, and notifies servers of changes. It replaces
+    /// `roots` of the client. Default: the roots of the client.
     pub fn roots(mut self, paths: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         let roots = self.coordination.roots.get_or_insert_default();
         roots.all = paths.into_iter().map(Into::into).collect();
@@ -185,27 +185,28 @@ impl HostBuilder {
         self
     }
 
-    /// Cuts the text of results for the model ([`Host::call`]) to this size, at least 1,024 bytes. The model reads the rest in
-    /// parts with the tool `read_result`, which [`Host::tools`] then has. The last 32 long results are kept, up to 32 MiB.
-    /// Default: no limit.
+    /// Truncates results of [`Host::call`] to this many bytes of text in total. A smaller value than 1,024 counts as 1,024.
+    /// [`Host::tools`] then includes the tool `read_result`, with which the model reads the rest. The host keeps the last 32
+    /// truncated results, up to 32 MiB. Default: no limit.
     pub fn max_result_bytes(mut self, bytes: usize) -> Self {
         self.max_result_bytes = Some(bytes);
         self
     }
 
-    /// Marks the conversation with the servers whose results it has, except [trusted](Self::trust) ones. While it is marked,
-    /// a call of a tool of another server is asked about even if a rule or an earlier answer allows it, unless the other server is
-    /// trusted and its annotations say that the tool is not destructive: the text of an untrusted server could have caused the call. Default:
-    /// no marks.
-    pub fn flow_labels(mut self) -> Self {
-        self.gate.get_or_insert_default().labels = Some(FlowLabels::default());
+    /// Records which servers have returned results to the conversation, except [trusted](Self::trust) servers. From then on, a
+    /// call of a tool of another server needs consent even if a rule or an earlier decision allows it, because text of the
+    /// untrusted server could have caused the call. Exception: tools of trusted servers whose annotations say that they are
+    /// not destructive. [`Host::begin_conversation`] clears the record. Default: off.
+    pub fn track_untrusted_results(mut self) -> Self {
+        self.gate.get_or_insert_default().labels = Some(UntrustedSources::default());
         self
     }
 
-    /// Reads the files of the [configuration](Self::servers) again when they change, and [applies](Host::apply) them. A file
-    /// counts as changed when it was written and then left alone for a second. `handler` gets what has changed, or why the files
-    /// were not read, in which case the servers stay as they are. It must not block. Default: the files are read once.
-    pub fn watch(
+    /// Reloads the files of the [configuration](Self::servers) when they change, and [applies](Host::apply) the changes. The host
+    /// checks the files once per second and reloads a file once it has been unchanged for one further check. Calls `handler`
+    /// with the changed servers, or with the error if a file cannot be read; the running servers are then unchanged. `handler`
+    /// must not block. Default: files are read once.
+    pub fn watch_config(
         mut self,
         handler: impl Fn(Result<&ConfigChanges, &ConfigError>) + Send + Sync + 'static,
     ) -> Self {
@@ -213,8 +214,9 @@ impl HostBuilder {
         self
     }
 
-    /// Sets the limits of what each server may request.
-    pub fn limits(mut self, limits: CoordinationLimits) -> Self {
+    /// Sets the limits on sampling requests, elicitation requests and log messages of each server. Default:
+    /// [`ServerLimits::default`].
+    pub fn server_limits(mut self, limits: ServerLimits) -> Self {
         self.coordination.limits = limits;
         self
     }

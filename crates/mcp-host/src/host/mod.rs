@@ -123,8 +123,8 @@ impl Host {
         self.0.long_results.as_ref()
     }
 
-    /// Forgets which untrusted servers have given results ([`HostBuilder::flow_labels`]). Call it when the model gets a new
-    /// conversation without those results.
+    /// Clears the record of untrusted servers ([`HostBuilder::track_untrusted_results`]). Call it when the model starts a
+    /// conversation that does not contain their results.
     pub fn begin_conversation(&self) {
         if let Some(labels) = &self.0.starter.gate.labels {
             labels.clear();
@@ -134,7 +134,7 @@ impl Host {
     /// Calls a tool by its name for the model: [`SupervisedClient::call_tool`].
     ///
     /// # Errors
-    /// [`HostError::Unknown`] if no tool has this name; and as [`SupervisedClient::call_tool`].
+    /// [`HostError::UnknownTool`] if no tool has this name; and as [`SupervisedClient::call_tool`].
     pub async fn call_tool(
         &self,
         name: &str,
@@ -144,7 +144,7 @@ impl Host {
         let found = tool.and_then(|tool| Some((self.server(&tool.server)?, tool.tool)));
         let Some((server, tool)) = found else {
             let name = name.to_owned();
-            return Err(HostError::Unknown { name });
+            return Err(HostError::UnknownTool { name });
         };
         server.call_tool(&tool.name, arguments).await
     }
@@ -154,8 +154,9 @@ impl Host {
         self.0.logs.clone()
     }
 
-    /// Replaces the roots of all servers without a choice of their own, and notifies them. Reads the file system.
-    /// Returns `false` if the host was started without [`HostBuilder::roots`], also without paths.
+    /// Replaces the roots of all servers that have no separate roots ([`set_server_roots`](Self::set_server_roots)), and notifies
+    /// them. Reads the file system. Returns `false` and changes nothing if the host was started without
+    /// [`HostBuilder::roots`]; an empty list of paths at the start suffices.
     pub fn set_roots(&self, paths: impl IntoIterator<Item = impl Into<PathBuf>>) -> bool {
         let paths = paths.into_iter().map(Into::into).collect();
         self.change_roots(|roots| roots.all = paths)

@@ -11,7 +11,7 @@ use super::starter::{Origin, Server};
 use super::{Host, Servers};
 use crate::config::{Config, ConfigError, ServerConfig};
 
-/// How often the files are looked at. A change is read when the files are the same twice.
+/// Interval between checks of the files. Changed files are reloaded after two checks with the same result.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What [`Host::apply`] has changed: names of servers.
@@ -85,33 +85,33 @@ impl Host {
     }
 }
 
-/// When a file was changed, and its length; `None` if it is missing.
-type Stamps = BTreeMap<PathBuf, Option<(SystemTime, u64)>>;
+/// Modification time and length of each file; `None` if it is missing.
+type FileStates = BTreeMap<PathBuf, Option<(SystemTime, u64)>>;
 
-fn stamps(config: &Config) -> Stamps {
-    let stamp = |path: &PathBuf| {
+fn file_states(config: &Config) -> FileStates {
+    let state = |path: &PathBuf| {
         let metadata = std::fs::metadata(path).ok()?;
         Some((metadata.modified().ok()?, metadata.len()))
     };
     let files = config.files().iter();
-    files.map(|(path, _)| (path.clone(), stamp(path))).collect()
+    files.map(|(path, _)| (path.clone(), state(path))).collect()
 }
 
 /// Reads the files of a configuration again when they change, until the host is dropped.
 pub(super) async fn watch(host: Weak<Servers>, config: Config, on_reload: OnReload) {
     let config = Arc::new(config);
-    let look = || {
+    let check = || {
         let config = Arc::clone(&config);
-        tokio::task::spawn_blocking(move || stamps(&config))
+        tokio::task::spawn_blocking(move || file_states(&config))
     };
-    let Ok(mut read) = look().await else { return };
+    let Ok(mut read) = check().await else { return };
     let mut last = read.clone();
     loop {
         sleep(POLL_INTERVAL).await;
         if host.strong_count() == 0 {
             return;
         }
-        let Ok(now) = look().await else { return };
+        let Ok(now) = check().await else { return };
         let is_stable = now == last;
         last = now;
         if !is_stable || last == read {
@@ -133,7 +133,7 @@ pub(super) async fn watch(host: Weak<Servers>, config: Config, on_reload: OnRelo
                 }
             }
             Err(error) => {
-                tracing::warn!(%error, "the configuration was not read again; the servers are as before");
+                tracing::warn!(%error, "cannot reload the configuration; the running servers are unchanged: correct the file");
                 on_reload(Err(&error));
             }
         }

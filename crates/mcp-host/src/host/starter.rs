@@ -11,7 +11,7 @@ use crate::consent::{Gate, ServerGate};
 use crate::coordinate::{Handlers, Roots};
 use crate::supervise::nesting::RunningCalls;
 use crate::supervise::{
-    CatalogCache, Connector, ProgressHandler, RestartPolicy, StderrLog, SupervisedClient,
+    Connector, ProgressHandler, RestartPolicy, StderrLog, SupervisedClient, ToolListCache,
 };
 
 /// A started server.
@@ -31,15 +31,15 @@ pub(super) enum Origin {
 
 pub(super) type OnChange = Arc<dyn Fn(&str, ChangedList) + Send + Sync>;
 
-/// What all servers of a host have in common.
+/// The settings that all servers of a host share.
 pub(super) struct Starter {
     pub(super) client: ClientBuilder,
     pub(super) variables: Variables,
     pub(super) trusted: HashSet<String>,
-    pub(super) cache: Option<CatalogCache>,
+    pub(super) cache: Option<ToolListCache>,
     pub(super) restart: RestartPolicy,
     pub(super) gate: Arc<Gate>,
-    /// Whether connections and calls are decided about.
+    /// Whether connections and calls need permission of `gate`.
     pub(super) has_permission: bool,
     pub(super) handlers: Handlers,
     pub(super) changed: Vec<OnChange>,
@@ -125,7 +125,7 @@ impl Starter {
         }
         if let Some(cache) = &self.cache {
             let fingerprint = config.map(ServerConfig::fingerprint);
-            builder = builder.catalog(cache.clone(), fingerprint.unwrap_or_default());
+            builder = builder.tool_list_cache(cache.clone(), fingerprint.unwrap_or_default());
         }
         if let Some(config) = config {
             builder = builder.enabled(config.is_enabled);

@@ -3,7 +3,7 @@
 use mcp_client::CallToolResult;
 use serde_json::Value;
 
-use super::Format;
+use super::ModelApi;
 use super::search::{CALL_TOOL, SEARCH_TOOLS};
 use crate::error::HostError;
 use crate::host::{Host, READ_RESULT};
@@ -45,7 +45,7 @@ impl ToolUse {
     }
 }
 
-impl Format {
+impl ModelApi {
     /// Returns the calls in a response, in their order. A response without calls has none, whatever its form.
     pub fn tool_uses(self, response: &Value) -> Vec<ToolUse> {
         let items = match self {
@@ -83,12 +83,12 @@ impl Format {
 
 impl Host {
     /// Calls a tool for a model: [`call_tool`](Self::call_tool). `search_tools` and `call_tool`
-    /// ([`Format::tools_within`]) and `read_result` ([`HostBuilder::max_result_bytes`](crate::HostBuilder::max_result_bytes)) are
+    /// ([`ModelApi::tools_within_budget`]) and `read_result` ([`HostBuilder::max_result_bytes`](crate::HostBuilder::max_result_bytes)) are
     /// tools of the host itself.
     ///
     /// # Errors
     /// As [`call_tool`](Self::call_tool), and [`HostError::Arguments`] if the arguments are not a JSON object.
-    /// [`Format::results`] tells the model about the error.
+    /// [`ModelApi::results`] tells the model about the error.
     pub async fn call(&self, tool_use: &ToolUse) -> Result<CallToolResult, HostError> {
         let name = &tool_use.name;
         if !tool_use.input.is_object() {
@@ -103,7 +103,7 @@ impl Host {
             CALL_TOOL => Self::called_tool(&tool_use.input)?,
             name => (name.to_owned(), tool_use.input.clone()),
         };
-        let is_named = |tool: &str| tool == name || Format::Gemini.name(tool) == name;
+        let is_named = |tool: &str| tool == name || ModelApi::Gemini.name(tool) == name;
         let tool = self.tools().into_iter().find(|tool| is_named(&tool.name));
         let name = tool.map_or(name.clone(), |tool| tool.name);
         let result = self.call_tool(&name, arguments).await?;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::narrow::{MAX_DEPTH, MAX_SCHEMAS, Narrowing, child};
+use super::narrow::{MAX_DEPTH, MAX_SCHEMAS, SchemaConversion, child};
 
 /// Keywords that are passed on.
 const KNOWN: &[&str] = &[
@@ -21,8 +21,8 @@ const KNOWN: &[&str] = &[
     "nullable",
 ];
 
-/// Keywords that do not restrict values.
-const SILENT: &[&str] = &[
+/// Keywords that are removed without a report, because they do not restrict values.
+const UNREPORTED: &[&str] = &[
     "$schema",
     "$id",
     "$defs",
@@ -37,13 +37,13 @@ const SILENT: &[&str] = &[
 const FORMATS: &[&str] = &["date-time", "enum", "float", "double", "int32", "int64"];
 
 /// Narrows the schema of the arguments.
-pub(super) fn schema(narrowing: &mut Narrowing, schema: Map<String, Value>) -> Value {
+pub(super) fn schema(narrowing: &mut SchemaConversion, schema: Map<String, Value>) -> Value {
     convert(narrowing, &schema.into(), "", &mut Vec::new(), 0)
 }
 
 /// `references` are those that are being replaced.
 fn convert(
-    narrowing: &mut Narrowing,
+    narrowing: &mut SchemaConversion,
     schema: &Value,
     pointer: &str,
     references: &mut Vec<String>,
@@ -130,7 +130,7 @@ fn convert(
             }
             // What is absent is allowed.
             ("additionalProperties", Value::Bool(true)) => {}
-            (keyword, _) if SILENT.contains(&keyword) => {}
+            (keyword, _) if UNREPORTED.contains(&keyword) => {}
             (keyword, value) if KNOWN.contains(&keyword) => {
                 narrowed.insert(keyword.to_owned(), value.clone());
             }
@@ -193,7 +193,7 @@ fn add_alternatives(narrowed: &mut Map<String, Value>, mut branches: Vec<Value>)
 fn add_all(
     narrowed: &mut Map<String, Value>,
     more: Map<String, Value>,
-    narrowing: &mut Narrowing,
+    narrowing: &mut SchemaConversion,
     pointer: &str,
 ) {
     for (keyword, value) in more {
@@ -256,7 +256,7 @@ mod tests {
 
     fn narrowed(input: &Value) -> (Value, Vec<String>) {
         let members = input.as_object().unwrap();
-        let mut narrowing = Narrowing::new(members);
+        let mut narrowing = SchemaConversion::new(members);
         let output = schema(&mut narrowing, members.clone());
         (output, narrowing.into_dropped())
     }

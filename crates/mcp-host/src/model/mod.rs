@@ -12,15 +12,15 @@ pub use call::ToolUse;
 pub use search::ToolBudget;
 pub use tools::{DroppedKeyword, ModelTools};
 
-/// The format of a model API.
+/// A model API, whose formats of tools, calls and results the methods produce and read.
 ///
 /// ```
 /// # async fn answer(_: &serde_json::Value) -> serde_json::Value { serde_json::json!({}) }
 /// # async fn run(host: mcp_host::Host) {
-/// use mcp_host::Format;
+/// use mcp_host::ModelApi;
 /// use serde_json::json;
 ///
-/// let format = Format::Anthropic;
+/// let format = ModelApi::Anthropic;
 /// let mut messages = vec![json!({ "role": "user", "content": "What has changed?" })];
 /// loop {
 ///     let tools = format.tools(&host.tools()).tools;
@@ -41,7 +41,7 @@ pub use tools::{DroppedKeyword, ModelTools};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Format {
+pub enum ModelApi {
     /// OpenAI Chat Completions, and the many APIs with the same format.
     OpenAiChat,
     /// OpenAI Responses.

@@ -9,15 +9,15 @@ pub(super) const MAX_DEPTH: usize = 32;
 /// Longest name of a property for Anthropic.
 const MAX_NAME: usize = 64;
 
-/// A schema that is narrowed, and what it has lost.
-pub(super) struct Narrowing {
+/// The conversion of one schema, and the keywords that it has removed so far.
+pub(super) struct SchemaConversion {
     root: Value,
     dropped: Vec<String>,
     /// Number of schemas so far.
     pub(super) schemas: usize,
 }
 
-impl Narrowing {
+impl SchemaConversion {
     pub(super) fn new(schema: &Map<String, Value>) -> Self {
         Self {
             root: Value::Object(schema.clone()),
@@ -120,7 +120,7 @@ pub(super) fn child(pointer: &str, name: &str) -> String {
 }
 
 /// Returns the schema as an object with `properties`, without alternatives at the top.
-pub(super) fn flat_object(narrowing: &mut Narrowing) -> Map<String, Value> {
+pub(super) fn flat_object(narrowing: &mut SchemaConversion) -> Map<String, Value> {
     let Value::Object(mut root) = narrowing.root.clone() else {
         return Map::new();
     };
@@ -169,7 +169,7 @@ pub(super) fn flat_object(narrowing: &mut Narrowing) -> Map<String, Value> {
 /// Adds the properties of a branch, and its required names if it applies in any case. Returns whether the
 /// branch says nothing else.
 fn merge(
-    narrowing: &Narrowing,
+    narrowing: &SchemaConversion,
     branch: &Value,
     properties: &mut Map<String, Value>,
     mut required: Option<&mut Vec<Value>>,
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     fn flat(schema: &Value) -> (Value, Vec<String>) {
-        let mut narrowing = Narrowing::new(schema.as_object().unwrap());
+        let mut narrowing = SchemaConversion::new(schema.as_object().unwrap());
         let flat = flat_object(&mut narrowing);
         (flat.into(), narrowing.into_dropped())
     }

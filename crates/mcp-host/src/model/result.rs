@@ -4,7 +4,7 @@ use mcp_client::CallToolResult;
 use mcp_client::types::{ContentBlock, ResourceContents};
 use serde_json::{Value, json};
 
-use super::{Format, ToolUse};
+use super::{ModelApi, ToolUse};
 use crate::error::HostError;
 
 /// A part of a result.
@@ -14,7 +14,7 @@ enum Part<'a> {
     Media(&'a str, &'a str),
 }
 
-impl Format {
+impl ModelApi {
     /// Returns the messages that answer the calls of one response: append them to `messages`, `input`
     /// (Responses) or `contents` (Gemini), after the response itself.
     ///

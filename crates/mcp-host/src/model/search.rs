@@ -9,7 +9,7 @@ use mcp_client::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
 
 use super::rank::rank;
-use super::{Format, ModelTools};
+use super::{ModelApi, ModelTools};
 use crate::error::HostError;
 use crate::host::{Host, HostTool};
 
@@ -27,7 +27,7 @@ const MAX_SERVERS: usize = 50;
 /// Number of bytes of JSON that count as one token. Texts of models have three to four; schemas have fewer.
 const BYTES_PER_TOKEN: usize = 3;
 
-/// How many tokens of a request may be definitions of tools.
+/// The share of a model request that tool definitions may use, in tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolBudget {
@@ -38,8 +38,8 @@ pub struct ToolBudget {
 }
 
 impl ToolBudget {
-    /// Creates a budget without pinned tools.
-    pub fn tokens(max_tokens: usize) -> Self {
+    /// Creates a budget of `max_tokens`, estimated as one token for three bytes of JSON, without pinned tools.
+    pub fn new(max_tokens: usize) -> Self {
         Self {
             max_tokens,
             pinned: Vec::new(),
@@ -58,12 +58,12 @@ impl ToolBudget {
     }
 }
 
-impl Format {
+impl ModelApi {
     /// Returns tools in this format, as [`tools`](Self::tools) does, if they are within the budget.
     ///
     /// Otherwise it returns the pinned tools and two others: with `search_tools` the model finds tools by words of their
     /// names and descriptions, and with `call_tool` it calls them. [`Host::call`] answers both.
-    pub fn tools_within(self, tools: &[HostTool], budget: &ToolBudget) -> ModelTools {
+    pub fn tools_within_budget(self, tools: &[HostTool], budget: &ToolBudget) -> ModelTools {
         // A long list is not converted only to be measured.
         let text = |tool: &HostTool| {
             let description = tool.tool.description.as_ref().map_or(0, String::len);
@@ -80,7 +80,7 @@ impl Format {
         let mut offered: Vec<HostTool> = tools.iter().filter(is_pinned).cloned().collect();
         offered.extend(self.search_tools(tools));
         ModelTools {
-            is_search: true,
+            has_search_tools: true,
             ..self.tools(&offered)
         }
     }

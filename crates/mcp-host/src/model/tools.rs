@@ -6,9 +6,9 @@ use data_encoding::HEXLOWER;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::Format;
+use super::ModelApi;
 use super::gemini;
-use super::narrow::{Narrowing, flat_object};
+use super::narrow::{SchemaConversion, flat_object};
 use crate::host::HostTool;
 
 /// Tools in the format of a model API.
@@ -17,11 +17,11 @@ use crate::host::HostTool;
 pub struct ModelTools {
     /// The member `tools` of a request.
     pub tools: Value,
-    /// What the schemas have lost, because the API rejects a request that has it.
+    /// The keywords that were removed from input schemas because the API rejects them.
     pub dropped: Vec<DroppedKeyword>,
-    /// Whether the list was over its budget, so that it has tools for search instead
-    /// ([`Format::tools_within`]).
-    pub is_search: bool,
+    /// Whether the tools exceeded the budget and were replaced by `search_tools` and `call_tool`
+    /// ([`ModelApi::tools_within_budget`]).
+    pub has_search_tools: bool,
 }
 
 /// A part of an input schema that a model API does not accept. The server still checks it.
@@ -34,7 +34,7 @@ pub struct DroppedKeyword {
     pub pointer: String,
 }
 
-impl Format {
+impl ModelApi {
     /// Returns tools in this format.
     ///
     /// An API rejects the whole request if it does not accept one of the schemas. OpenAI and Anthropic need an
@@ -46,7 +46,7 @@ impl Format {
         let mut list = Vec::new();
         for tool in tools {
             let name = self.name(&tool.name);
-            let mut narrowing = Narrowing::new(&tool.tool.input_schema);
+            let mut narrowing = SchemaConversion::new(&tool.tool.input_schema);
             let schema = flat_object(&mut narrowing);
             let schema = match self {
                 Self::OpenAiChat | Self::OpenAiResponses => {
@@ -70,7 +70,7 @@ impl Format {
         ModelTools {
             tools,
             dropped,
-            is_search: false,
+            has_search_tools: false,
         }
     }
 

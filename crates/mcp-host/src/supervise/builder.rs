@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcp_client::{ClientBuilder, Progress, Root};
 use tokio::sync::{Semaphore, watch};
 
-use super::catalog::{CatalogCache, ToolList};
+use super::catalog::{ToolList, ToolListCache};
 use super::connector::Connector;
 use super::nesting::RunningCalls;
 use super::permission::Permission;
@@ -22,7 +22,7 @@ use super::{Handle, ProgressHandler, SupervisedClient};
 pub struct SupervisedBuilder {
     name: String,
     settings: Settings,
-    cache: Option<CatalogCache>,
+    cache: Option<ToolListCache>,
     fingerprint: String,
     wait_timeout: Duration,
     call_timeout: Option<Duration>,
@@ -57,7 +57,7 @@ impl SupervisedBuilder {
         }
     }
 
-    /// Sets when the server is started again. Default: [`RestartPolicy::default`].
+    /// Sets the backoff of restarts. Default: [`RestartPolicy::default`].
     pub fn restart(mut self, policy: RestartPolicy) -> Self {
         self.settings.restart = policy;
         self
@@ -81,16 +81,16 @@ impl SupervisedBuilder {
         self
     }
 
-    /// Sets the cache of the tool list. `fingerprint` tells servers with the same name apart, as
+    /// Sets the cache of the tool list. Default: none. `fingerprint` distinguishes servers with the same name; see
     /// [`ServerConfig::fingerprint`](crate::ServerConfig::fingerprint).
-    pub fn catalog(mut self, cache: CatalogCache, fingerprint: impl Into<String>) -> Self {
+    pub fn tool_list_cache(mut self, cache: ToolListCache, fingerprint: impl Into<String>) -> Self {
         self.cache = Some(cache);
         self.fingerprint = fingerprint.into();
         self
     }
 
-    /// Believes the annotations of the server's tools: a call that may have run is repeated once on
-    /// a new connection if its tool is read-only or idempotent. Default: `false`.
+    /// Sets whether to trust the annotations of the server's tools. If so, a call that may have run is repeated once on a new
+    /// connection if its tool is annotated as read-only or idempotent. Default: `false`.
     pub fn trusted(mut self, is_trusted: bool) -> Self {
         self.is_trusted = is_trusted;
         self

@@ -45,7 +45,7 @@ impl ToolList {
 /// A folder with the last known tools of each server. A host shows them at once, marked as stale,
 /// while the server starts. Several processes can share the folder.
 #[derive(Debug, Clone)]
-pub struct CatalogCache {
+pub struct ToolListCache {
     folder: PathBuf,
 }
 
@@ -57,7 +57,7 @@ struct CachedTools<T> {
     tools: T,
 }
 
-impl CatalogCache {
+impl ToolListCache {
     /// Creates a cache in this folder, which is created when the first list is stored.
     pub fn dir(folder: impl Into<PathBuf>) -> Self {
         let folder = folder.into();

@@ -16,7 +16,7 @@ pub trait Connector: Send + Sync + 'static {
     /// Creates a transport, which is not started yet. A child process passes its stderr to `stderr`.
     ///
     /// # Errors
-    /// The configuration is invalid. The server is then not started again by itself.
+    /// The configuration is invalid. The server is then not restarted automatically.
     fn transport(&self, stderr: &StderrLog) -> Result<Box<dyn Transport>, TransportError>;
 }
 

@@ -24,7 +24,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 pub use builder::SupervisedBuilder;
-pub use catalog::{CatalogCache, ToolList};
+pub use catalog::{ToolList, ToolListCache};
 pub use connector::Connector;
 use nesting::RunningCalls;
 pub(crate) use permission::Permission;
@@ -122,10 +122,11 @@ impl SupervisedClient {
         self.0.published.stderr.lines()
     }
 
-    /// Returns the connected client, whose calls are not checked. Waits while the server starts or waits for a restart.
+    /// Returns the connected client, and waits while the server starts or waits for a restart. Calls through this client bypass
+    /// consent, the policy and the audit log.
     ///
     /// # Errors
-    /// The server is off or has failed, or is not connected within
+    /// [`HostError::Unavailable`] if the server is off or has failed, or is not connected within
     /// [`wait_timeout`](SupervisedBuilder::wait_timeout).
     ///
     /// # Cancel safety

@@ -1,26 +1,25 @@
-//! When a server that has ended is started again.
+//! The delays between restarts of a server.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// When a server that has failed is started again.
+/// The backoff between restarts of a failed server, and the number of failures after which the host gives up.
 ///
-/// A server that is connected, but cannot list its tools, is asked again after the same waits, without a
-/// limit on their number.
+/// The delay before a restart starts at 0.25 s and doubles up to 60 s; a jitter shortens it by up to a quarter. A connection
+/// that lasts 60 s resets it. After 10 failures in 10 min, the server is in state [`Failed`](crate::ServerState::Failed) and
+/// is not restarted automatically.
 ///
-/// The first restart waits 0.25 s, and each further one twice as long, up to 60 s, with a jitter that
-/// shortens the wait by up to a quarter. A connection that lasted 60 s resets the wait. After 10
-/// failures in 10 min the server is not started again by itself.
+/// If a connected server cannot list its tools, the host repeats that request with the same delays and without a limit.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RestartPolicy {
-    /// The first wait. Default 0.25 s.
-    pub first: Duration,
-    /// The longest wait. Default 60 s.
-    pub max: Duration,
-    /// How long a connection must last so that the next wait is the first. Default 60 s.
+    /// The first delay. Default: 0.25 s.
+    pub initial_delay: Duration,
+    /// The longest delay. Default: 60 s.
+    pub max_delay: Duration,
+    /// How long a connection must last to reset the delay. Default: 60 s.
     pub reset_after: Duration,
     /// Number of failures after which the server is not started again. Default 10.
     pub max_failures: usize,
@@ -31,8 +30,8 @@ pub struct RestartPolicy {
 impl Default for RestartPolicy {
     fn default() -> Self {
         Self {
-            first: Duration::from_millis(250),
-            max: Duration::from_secs(60),
+            initial_delay: Duration::from_millis(250),
+            max_delay: Duration::from_secs(60),
             reset_after: Duration::from_secs(60),
             max_failures: 10,
             failure_window: Duration::from_secs(600),
@@ -41,10 +40,10 @@ impl Default for RestartPolicy {
 }
 
 impl RestartPolicy {
-    /// Sets the first and the longest wait.
+    /// Sets the first and the longest delay.
     #[must_use]
-    pub fn with_waits(mut self, first: Duration, max: Duration) -> Self {
-        (self.first, self.max) = (first, max);
+    pub fn with_delays(mut self, initial: Duration, max: Duration) -> Self {
+        (self.initial_delay, self.max_delay) = (initial, max);
         self
     }
 
@@ -58,8 +57,8 @@ impl RestartPolicy {
     /// Returns the wait after failures in a row, of which there were `earlier` before this one. `random` is a
     /// number from 0 to 255 for the jitter.
     pub(super) fn wait(&self, earlier: u32, random: u8) -> Duration {
-        let wait = self.first.saturating_mul(1 << earlier.min(20));
-        let wait = wait.min(self.max);
+        let wait = self.initial_delay.saturating_mul(1 << earlier.min(20));
+        let wait = wait.min(self.max_delay);
         wait - wait / 4 * u32::from(random) / 255
     }
 }

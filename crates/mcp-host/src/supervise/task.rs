@@ -9,7 +9,7 @@ use mcp_client::{Client, ClientBuilder, Error, Root};
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::catalog::{CatalogCache, MAX_CATALOG_BYTES, ToolList};
+use super::catalog::{MAX_CATALOG_BYTES, ToolList, ToolListCache};
 use super::connector::{AnyTransport, Connector};
 use super::permission::Permission;
 use super::restart::{Failures, RestartPolicy, random};
@@ -23,13 +23,13 @@ const START_TURN: Duration = Duration::from_millis(100);
 /// Delay before the tools are listed again after a change notification.
 const CHANGE_DELAY: Duration = Duration::from_millis(50);
 
-/// What the application wants.
+/// The state that the application has requested.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Goal {
     pub(super) is_running: bool,
 }
 
-/// What the task publishes.
+/// The state that the task shares with its handles.
 #[derive(Debug)]
 pub(super) struct Published {
     pub(super) state: watch::Sender<ServerState>,
@@ -46,8 +46,8 @@ pub(super) struct Settings {
     pub(super) restart: RestartPolicy,
     pub(super) start_timeout: Duration,
     /// The cache, and the key of this server.
-    pub(super) cache: Option<(CatalogCache, String)>,
-    /// Who decides about the connection, if not the application.
+    pub(super) cache: Option<(ToolListCache, String)>,
+    /// Decides whether the host may connect and call tools; `None` allows everything.
     pub(super) permission: Option<Arc<dyn Permission>>,
     /// Permits of simultaneous starts.
     pub(super) starts: Option<Arc<Semaphore>>,

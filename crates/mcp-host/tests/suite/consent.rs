@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use mcp_host::{
-    ApprovalFile, AuditLog, Config, ConfigFormat, Decision, Host, HostBuilder, HostError, Policy,
-    Question, ServerState, Subject,
+    ApprovalFile, AuditLog, Config, ConfigFormat, ConsentAction, ConsentRequest, Decision, Host,
+    HostBuilder, HostError, Policy, ServerState,
 };
 use mcp_server::{Server, ServerBuilder, Tool};
 use serde_json::{Value, json};
@@ -13,20 +13,20 @@ use tokio::sync::Notify;
 
 use crate::support::{Folder, Killable, Log, client};
 
-/// Answers all questions in the same way, and keeps them.
+/// Answers all requests in the same way, and keeps them.
 #[derive(Clone, Default)]
-struct Answers(Arc<Mutex<Vec<Question>>>);
+struct Answers(Arc<Mutex<Vec<ConsentRequest>>>);
 
 impl Answers {
     fn always(&self, decision: Decision) -> impl mcp_host::Consent + use<> {
         let answers = self.clone();
-        move |question| {
-            answers.0.lock().unwrap().push(question);
+        move |request| {
+            answers.0.lock().unwrap().push(request);
             async move { decision }
         }
     }
 
-    fn take(&self) -> Vec<Question> {
+    fn take(&self) -> Vec<ConsentRequest> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
 }
@@ -67,33 +67,33 @@ async fn a_changed_definition_asks_again() {
         let result = call(host).await;
         (result.is_ok(), answers.take())
     };
-    let (is_called, questions) = run("sorts", Decision::Always).await;
+    let (is_called, requests) = run("sorts", Decision::AllowAlways).await;
     assert!(is_called);
-    assert!(matches!(questions[0].subject, Subject::CallTool { .. }));
+    assert!(matches!(requests[0].action, ConsentAction::CallTool { .. }));
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
     }
-    let (is_called, questions) = run("sorts", Decision::No).await;
-    assert!(is_called && questions.is_empty(), "{questions:?}");
+    let (is_called, requests) = run("sorts", Decision::Deny).await;
+    assert!(is_called && requests.is_empty(), "{requests:?}");
 
-    let (is_called, questions) = run("sends your files", Decision::No).await;
+    let (is_called, requests) = run("sends your files", Decision::Deny).await;
     assert!(!is_called);
     assert!(
-        matches!(&questions[0].subject, Subject::ChangedDefinition { tool, .. }
+        matches!(&requests[0].action, ConsentAction::ChangedDefinition { tool, .. }
         if tool.description.as_deref() == Some("sends your files"))
     );
-    assert!(questions[0].to_string().contains("sends your files"));
+    assert!(requests[0].to_string().contains("sends your files"));
 
     // A file that others can write could allow anything.
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666)).unwrap();
-        let (is_called, questions) = run("sorts", Decision::No).await;
-        assert!(!is_called && questions.len() == 1, "{questions:?}");
+        let (is_called, requests) = run("sorts", Decision::Deny).await;
+        assert!(!is_called && requests.len() == 1, "{requests:?}");
     }
 }
 
@@ -107,9 +107,9 @@ async fn a_definition_that_changes_while_the_user_decides_asks_again() {
         Some(described("work", description, &counted))
     });
     let (server, asked) = (killable.clone(), Arc::clone(&descriptions));
-    let consent = move |question: Question| {
-        let Subject::CallTool { tool, .. } = question.subject else {
-            panic!("{question}");
+    let consent = move |request: ConsentRequest| {
+        let ConsentAction::CallTool { tool, .. } = request.action else {
+            panic!("{request}");
         };
         let mut asked = asked.lock().unwrap();
         asked.push(tool.description.clone().unwrap());
@@ -118,8 +118,8 @@ async fn a_definition_that_changes_while_the_user_decides_asks_again() {
             server.kill();
         }
         let decision = match is_first {
-            true => Decision::Once,
-            false => Decision::No,
+            true => Decision::AllowOnce,
+            false => Decision::Deny,
         };
         async move {
             tokio::time::sleep(std::time::Duration::from_secs(1)).await;
@@ -147,7 +147,7 @@ async fn a_tool_does_not_get_the_approval_of_another_server() {
     let host = Host::builder(client())
         .connector("a__b", server("c"))
         .connector("a", server("b__c"))
-        .consent(answers.always(Decision::Session))
+        .consent(answers.always(Decision::AllowUntilExit))
         .start();
     host.settled().await;
     let names: Vec<_> = host.tools().into_iter().map(|tool| tool.name).collect();
@@ -159,7 +159,7 @@ async fn a_tool_does_not_get_the_approval_of_another_server() {
     let servers: Vec<_> = answers
         .take()
         .into_iter()
-        .map(|question| question.server)
+        .map(|request| request.server)
         .collect();
     assert_eq!(servers, ["a", "a__b"]);
 }
@@ -172,7 +172,7 @@ async fn arguments_are_shown_before_the_call() {
         Killable::default().connector(move |_| Some(described("work", "sorts", &counted)));
     let host = Host::builder(client())
         .connector("one", connector)
-        .consent(answers.always(Decision::No))
+        .consent(answers.always(Decision::Deny))
         .start();
     host.settled().await;
     let secret = json!({ "query": "weather", "note": "my private key is 0123\u{202e}" });
@@ -181,13 +181,13 @@ async fn arguments_are_shown_before_the_call() {
         .await
         .unwrap_err();
     assert!(error.to_string().contains("the user declined"), "{error}");
-    let questions = answers.take();
-    let Subject::CallTool { arguments, .. } = &questions[0].subject else {
-        panic!("{questions:?}");
+    let requests = answers.take();
+    let ConsentAction::CallTool { arguments, .. } = &requests[0].action else {
+        panic!("{requests:?}");
     };
     assert_eq!(*arguments, secret);
     assert!(
-        questions[0]
+        requests[0]
             .to_string()
             .contains(r"my private key is 0123\u{202e}")
     );
@@ -208,16 +208,16 @@ async fn a_changed_command_or_url_asks_again() {
             .start();
         host.settled().await;
         let state = host.server("one").unwrap().state();
-        let questions = answers.take();
+        let requests = answers.take();
         let is_denied =
             matches!(&state, ServerState::Failed { reason, .. } if reason.contains("denied"));
         assert_eq!(
             is_denied,
-            decision == Decision::No && !questions.is_empty(),
+            decision == Decision::Deny && !requests.is_empty(),
             "{state}"
         );
         host.close().await;
-        questions
+        requests
     };
     let program =
         |args: &[&str], env: Value| json!({ "command": "/bin/sh", "args": args, "env": env });
@@ -242,17 +242,19 @@ async fn a_changed_command_or_url_asks_again() {
         ),
     ];
     for (approved, same, changed) in groups {
-        let question = asks(approved, Decision::Always).await.remove(0).to_string();
+        let request = asks(approved, Decision::AllowAlways)
+            .await
+            .remove(0)
+            .to_string();
         assert!(
-            question.contains("/bin/sh -c 'exit 3'") || question.contains(url),
-            "{question}"
+            request.contains("/bin/sh -c 'exit 3'") || request.contains(url),
+            "{request}"
         );
-        assert!(asks(same, Decision::No).await.is_empty());
+        assert!(asks(same, Decision::Deny).await.is_empty());
         for changed in changed {
-            let questions = asks(changed, Decision::No).await;
-            let is_marked =
-                matches!(questions[0].subject, Subject::Connect { is_changed, .. } if is_changed);
-            assert!(is_marked, "{questions:?}");
+            let requests = asks(changed, Decision::Deny).await;
+            let is_marked = matches!(requests[0].action, ConsentAction::Connect { is_changed, .. } if is_changed);
+            assert!(is_marked, "{requests:?}");
         }
     }
 }
@@ -272,7 +274,7 @@ async fn a_server_that_was_denied_is_asked_again_after_a_restart() {
             let is_answered = Arc::clone(&is_answered);
             async move {
                 is_answered.notified().await;
-                Decision::No
+                Decision::Deny
             }
         })
         .start();
@@ -320,7 +322,7 @@ async fn decisions_and_calls_are_logged_without_secrets() {
     let (log, answers) = (Log::default(), Answers::default());
     let host = host(&Killable::default(), "sorts")
         .audit(AuditLog::new(log.clone()).with_secret_name("colour"))
-        .consent(answers.always(Decision::Session))
+        .consent(answers.always(Decision::AllowUntilExit))
         .start();
     host.settled().await;
     let arguments = json!({ "path": "/a", "apiKey": "k1", "colour": "red" });
@@ -342,7 +344,12 @@ async fn decisions_and_calls_are_logged_without_secrets() {
     );
     assert_eq!(
         column("by"),
-        [json!("person"), Value::Null, json!("session"), Value::Null]
+        [
+            json!("person"),
+            Value::Null,
+            json!("untilExit"),
+            Value::Null
+        ]
     );
     assert_eq!(lines[1]["outcome"], "ok");
     let redacted = json!({ "path": "/a", "apiKey": "[redacted]", "colour": "[redacted]" });
@@ -371,14 +378,14 @@ async fn results_of_untrusted_servers_make_destructive_calls_ask() {
             .trust("notes")
             .trust("files")
             .policy(Policy::parse(rules).unwrap())
-            .flow_labels();
+            .track_untrusted_results();
         if let Some((answers, decision)) = answers {
             host = host.consent(answers.always(decision));
         }
         host.start()
     };
     let answers = Answers::default();
-    let host = start(Some((&answers, Decision::Always)));
+    let host = start(Some((&answers, Decision::AllowAlways)));
     host.settled().await;
     let call = async |host: &Host, tool: &str| host.call_tool(tool, json!({})).await.is_ok();
 
@@ -388,12 +395,12 @@ async fn results_of_untrusted_servers_make_destructive_calls_ask() {
     // An untrusted server can be read, and again.
     assert!(call(&host, "mail__read").await && call(&host, "mail__read").await);
     assert!(answers.take().is_empty());
-    // Then a destructive tool of another server asks, each time, and its question names the source.
+    // Then a destructive tool of another server asks, each time, and its request names the source.
     for _ in 0..2 {
         assert!(call(&host, "files__delete").await);
-        let questions = answers.take();
-        assert_eq!(questions[0].untrusted_sources, ["mail"]);
-        let text = questions[0].to_string();
+        let requests = answers.take();
+        assert_eq!(requests[0].untrusted_sources, ["mail"]);
+        let text = requests[0].to_string();
         assert!(text.contains("not trusted: mail"), "{text}");
     }
     // The annotations of an untrusted server are not believed, those of a trusted one are.
@@ -415,6 +422,9 @@ async fn results_of_untrusted_servers_make_destructive_calls_ask() {
         .call_tool("files__delete", json!({}))
         .await
         .unwrap_err();
-    assert!(error.to_string().contains("flow_labels"), "{error}");
+    assert!(
+        error.to_string().contains("track_untrusted_results"),
+        "{error}"
+    );
     host.close().await;
 }

@@ -11,8 +11,8 @@ use mcp_client::types::{
 };
 use mcp_client::{CreateMessageResult, ErrorObject, Revision};
 use mcp_host::{
-    AuditLog, CoordinationLimits, Decision, ElicitationContent, ElicitationRequest, Host,
-    HostBuilder, Policy, Question, SamplingRequest, Subject,
+    AuditLog, ConsentAction, ConsentRequest, Decision, ElicitationContent, ElicitationRequest,
+    Host, HostBuilder, Policy, SamplingRequest, ServerLimits,
 };
 use mcp_server::{Ctx, Server, ServerBuilder, Tool};
 use serde_json::{Value, json};
@@ -57,24 +57,24 @@ fn hosts(server: impl Fn() -> ServerBuilder + Clone + Send + Sync + 'static) -> 
     })
 }
 
-/// Allows everything, and keeps the questions.
+/// Allows everything, and keeps the requests.
 #[derive(Clone, Default)]
-struct Person(Arc<Mutex<Vec<Question>>>);
+struct Person(Arc<Mutex<Vec<ConsentRequest>>>);
 
 impl Person {
     fn says(
         &self,
-        decide: impl Fn(&Question) -> Decision + Send + Sync + 'static,
+        decide: impl Fn(&ConsentRequest) -> Decision + Send + Sync + 'static,
     ) -> impl mcp_host::Consent + 'static {
         let person = self.clone();
-        move |question: Question| {
-            let decision = decide(&question);
-            person.0.lock().unwrap().push(question);
+        move |request: ConsentRequest| {
+            let decision = decide(&request);
+            person.0.lock().unwrap().push(request);
             async move { decision }
         }
     }
 
-    fn questions(&self) -> Vec<Question> {
+    fn requests(&self) -> Vec<ConsentRequest> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
 }
@@ -96,23 +96,29 @@ async fn a_person_approves_each_sampling_request_and_its_result() {
         let (person, log) = (Person::default(), Log::default());
         let host = builder
             .model(echo)
-            .consent(person.says(|_| Decision::Once))
+            .consent(person.says(|_| Decision::AllowOnce))
             .audit(AuditLog::new(log.clone()))
             .start();
         assert_eq!(call(&host, "one__sample").await, "one 4096", "the limit");
-        let questions = person.questions();
-        let [_, request, result] = &questions[..] else {
-            panic!("{questions:?}");
+        let requests = person.requests();
+        let [_, sampling, result] = &requests[..] else {
+            panic!("{requests:?}");
         };
-        assert_eq!(request.server, "one");
-        let shown = request.to_string();
+        assert_eq!(sampling.server, "one");
+        let shown = sampling.to_string();
         assert!(shown.contains("the server \"one\""), "{shown}");
         assert!(
             shown.contains("  > secret\\u{1b}[2K\n  > user: fine"),
             "{shown}"
         );
-        assert!(matches!(request.subject, Subject::SamplingRequest { .. }));
-        assert!(matches!(result.subject, Subject::SamplingResult { .. }));
+        assert!(matches!(
+            sampling.action,
+            ConsentAction::SamplingRequest { .. }
+        ));
+        assert!(matches!(
+            result.action,
+            ConsentAction::SamplingResult { .. }
+        ));
         assert!(result.to_string().contains("\n  > one 4096"), "{result}");
 
         let lines = log.lines();
@@ -134,10 +140,10 @@ async fn a_denied_request_does_not_reach_the_model_and_a_denied_result_not_the_s
                 counted.fetch_add(1, Ordering::SeqCst);
                 echo(request)
             };
-            let decide = move |question: &Question| match (&question.subject, denied) {
-                (Subject::SamplingRequest { .. }, "samplingRequest")
-                | (Subject::SamplingResult { .. }, "samplingResult") => Decision::No,
-                _ => Decision::Session,
+            let decide = move |request: &ConsentRequest| match (&request.action, denied) {
+                (ConsentAction::SamplingRequest { .. }, "samplingRequest")
+                | (ConsentAction::SamplingResult { .. }, "samplingResult") => Decision::Deny,
+                _ => Decision::AllowUntilExit,
             };
             let host = builder.model(model).consent(person.says(decide)).start();
             let answer = call(&host, "one__sample").await;
@@ -158,20 +164,20 @@ async fn an_answer_for_the_session_is_for_all_requests_of_that_server() {
     let person = Person::default();
     let mut builder = Host::builder(client())
         .model(echo)
-        .consent(person.says(|_| Decision::Session));
+        .consent(person.says(|_| Decision::AllowUntilExit));
     for name in ["one", "two"] {
         let connector = Killable::default().connector(|_| Some(sampling(params("x"))));
         builder = builder.connector(name, connector);
     }
     let host = builder.start();
-    for (tool, questions) in [
+    for (tool, requests) in [
         ("one__sample", 3),
         ("one__sample", 0),
         ("two__sample", 3),
         ("two__sample", 0),
     ] {
         assert!(call(&host, tool).await.ends_with("4096"));
-        assert_eq!(person.questions().len(), questions, "{tool}");
+        assert_eq!(person.requests().len(), requests, "{tool}");
     }
 }
 
@@ -191,7 +197,7 @@ async fn a_sampling_flood_is_limited_per_server_and_audited_once() {
         .model(echo)
         .policy(allow_all())
         .audit(AuditLog::new(log.clone()))
-        .limits(CoordinationLimits::default().with_sampling_per_minute(3));
+        .server_limits(ServerLimits::default().with_sampling_per_minute(3));
     for (killable, name) in killables.iter().zip(["one", "two"]) {
         builder = builder.connector(name, killable.connector(|_| Some(sampling(params("x")))));
     }
@@ -245,11 +251,11 @@ async fn sampling_inside_of_sampling_is_limited() {
         let host = builder
             .model(model)
             .policy(allow_all())
-            .limits(CoordinationLimits::default().with_max_sampling_depth(2))
+            .server_limits(ServerLimits::default().with_max_sampling_depth(2))
             .start();
         *host_of_model.lock().unwrap() = Some(host.clone());
         let answer = call(&host, "one__sample").await;
-        assert!(answer.contains("allows a depth of 2"), "{answer}");
+        assert!(answer.contains("exceeds the limit of 2"), "{answer}");
         assert_eq!(*depths.lock().unwrap(), [1, 2]);
         // The calls have ended, so the depth is 1 again.
         call(&host, "one__sample").await;
@@ -322,7 +328,7 @@ async fn a_form_with_hostile_text_is_shown_with_the_server_and_without_control_c
             async move { request.accept(json!({ "a\nb": "private" })) }
         };
         let host = builder
-            .forms(forms)
+            .elicitation(forms)
             .policy(allow_all())
             .audit(AuditLog::new(log.clone()))
             .start();
@@ -370,7 +376,7 @@ async fn only_web_urls_are_shown_with_their_host() {
                 async move { request.accept(json!({})) }
             };
             let host = builder
-                .forms(forms)
+                .elicitation(forms)
                 .policy(allow_all())
                 .audit(AuditLog::new(log.clone()))
                 .start();
@@ -390,7 +396,7 @@ async fn only_web_urls_are_shown_with_their_host() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn open_questions_of_a_server_are_limited() {
+async fn open_requests_of_a_server_are_limited() {
     let form = json!({ "message": "m", "requestedSchema": { "type": "object", "properties": {} } });
     for builder in hosts(move || asking(form.clone())) {
         let (opened, answer) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
@@ -403,10 +409,10 @@ async fn open_questions_of_a_server_are_limited() {
                 request.decline()
             }
         };
-        let limits = CoordinationLimits::default()
-            .with_max_open_forms(1)
-            .with_forms_per_minute(3);
-        let host = builder.forms(forms).limits(limits).start();
+        let limits = ServerLimits::default()
+            .with_max_open_elicitations(1)
+            .with_elicitations_per_minute(3);
+        let host = builder.elicitation(forms).server_limits(limits).start();
         host.settled().await;
         let first = tokio::spawn({
             let host = host.clone();
@@ -450,11 +456,11 @@ async fn the_form_of_a_server_that_ends_is_withdrawn() {
                 std::future::pending().await
             }
         };
-        let limits = CoordinationLimits::default().with_max_open_forms(1);
+        let limits = ServerLimits::default().with_max_open_elicitations(1);
         let host = Host::builder(client().revision(revision))
             .connector("one", connector)
-            .forms(forms)
-            .limits(limits)
+            .elicitation(forms)
+            .server_limits(limits)
             .start();
         host.settled().await;
         for _ in 0..2 {
@@ -481,7 +487,7 @@ async fn a_rule_denies_the_forms_of_a_server() {
         let rules = r#"[{ "kind": "elicitForm", "server": "one", "effect": "deny" }, { "effect": "allow" }]"#;
         let forms = |request: ElicitationRequest| async move { panic!("{request}") };
         let host = builder
-            .forms(forms)
+            .elicitation(forms)
             .policy(Policy::parse(rules).unwrap())
             .start();
         assert!(call(&host, "one__ask").await.contains("decline"));

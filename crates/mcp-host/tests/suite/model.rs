@@ -2,17 +2,17 @@
 
 use mcp_client::CallToolResult;
 use mcp_client::types::{ContentBlock, JsonObject};
-use mcp_host::{Format, Host, HostError, ToolBudget, ToolUse};
+use mcp_host::{Host, HostError, ModelApi, ToolBudget, ToolUse};
 use mcp_server::{Args, Server, Tool};
 use serde_json::{Value, json};
 
 use crate::support::{Killable, client};
 
-const FORMATS: [Format; 4] = [
-    Format::OpenAiChat,
-    Format::OpenAiResponses,
-    Format::Anthropic,
-    Format::Gemini,
+const FORMATS: [ModelApi; 4] = [
+    ModelApi::OpenAiChat,
+    ModelApi::OpenAiResponses,
+    ModelApi::Anthropic,
+    ModelApi::Gemini,
 ];
 
 fn host(name: &str) -> Host {
@@ -25,16 +25,16 @@ fn host(name: &str) -> Host {
 }
 
 /// A response with one call in each format.
-fn response(format: Format, name: &str) -> Value {
+fn response(format: ModelApi, name: &str) -> Value {
     match format {
-        Format::OpenAiChat => json!({ "choices": [{ "message": { "tool_calls": [
+        ModelApi::OpenAiChat => json!({ "choices": [{ "message": { "tool_calls": [
             { "id": "1", "type": "function", "function": { "name": name, "arguments": "{\"a\":1}" } }
         ] } }] }),
-        Format::OpenAiResponses => json!({ "output": [
+        ModelApi::OpenAiResponses => json!({ "output": [
             { "type": "message", "content": [] },
             { "type": "function_call", "id": "x", "call_id": "1", "name": name, "arguments": "{\"a\":1}" }
         ] }),
-        Format::Anthropic => json!({ "content": [
+        ModelApi::Anthropic => json!({ "content": [
             { "type": "text", "text": "I look" },
             { "type": "tool_use", "id": "1", "name": name, "input": { "a": 1 } }
         ] }),
@@ -53,13 +53,13 @@ async fn a_call_of_each_format_is_run_and_answered() {
         let list = format.tools(&host.tools());
         assert!(list.dropped.is_empty(), "{:?}", list.dropped);
         let tool = match format {
-            Format::OpenAiChat => &list.tools[0]["function"],
-            Format::Gemini => &list.tools[0]["functionDeclarations"][0],
+            ModelApi::OpenAiChat => &list.tools[0]["function"],
+            ModelApi::Gemini => &list.tools[0]["functionDeclarations"][0],
             _ => &list.tools[0],
         };
         let name = tool["name"].as_str().unwrap();
         let first = name.chars().next().unwrap();
-        assert_eq!(first == '_', format == Format::Gemini, "{name}");
+        assert_eq!(first == '_', format == ModelApi::Gemini, "{name}");
 
         let uses = format.tool_uses(&response(format, name));
         assert_eq!(uses, [ToolUse::new("1", name, json!({ "a": 1 }))]);
@@ -67,11 +67,13 @@ async fn a_call_of_each_format_is_run_and_answered() {
         let answered = format.results(&[(uses[0].clone(), result)]);
         let text = r#"{"a":1}"#;
         let expected = match format {
-            Format::OpenAiChat => json!([{ "role": "tool", "tool_call_id": "1", "content": text }]),
-            Format::OpenAiResponses => {
+            ModelApi::OpenAiChat => {
+                json!([{ "role": "tool", "tool_call_id": "1", "content": text }])
+            }
+            ModelApi::OpenAiResponses => {
                 json!([{ "type": "function_call_output", "call_id": "1", "output": text }])
             }
-            Format::Anthropic => json!([{ "role": "user", "content": [{
+            ModelApi::Anthropic => json!([{ "role": "user", "content": [{
                 "type": "tool_result", "tool_use_id": "1", "is_error": false,
                 "content": [{ "type": "text", "text": text }]
             }] }]),
@@ -93,13 +95,13 @@ async fn a_model_that_writes_nonsense_gets_an_error() {
         { "id": "2", "type": "function", "function": { "name": "one__ech", "arguments": "" } }
     ] } }] });
     let mut results = Vec::new();
-    for tool_use in Format::OpenAiChat.tool_uses(&response) {
+    for tool_use in ModelApi::OpenAiChat.tool_uses(&response) {
         let result = host.call(&tool_use).await;
         results.push((tool_use, result));
     }
     assert!(matches!(results[0].1, Err(HostError::Arguments { .. })));
-    assert!(matches!(results[1].1, Err(HostError::Unknown { .. })));
-    for (message, part) in Format::OpenAiChat
+    assert!(matches!(results[1].1, Err(HostError::UnknownTool { .. })));
+    for (message, part) in ModelApi::OpenAiChat
         .results(&results)
         .iter()
         .zip(["JSON object", "one__ech"])
@@ -127,13 +129,13 @@ async fn each_api_gets_the_schemas_that_it_accepts() {
     });
     let host = Host::builder(client()).connector("one", connector).start();
     host.settled().await;
-    let list = |format: Format| {
+    let list = |format: ModelApi| {
         let list = format.tools(&host.tools());
         let pointers: Vec<String> = list.dropped.into_iter().map(|lost| lost.pointer).collect();
         (list.tools, pointers)
     };
 
-    let (tools, dropped) = list(Format::OpenAiResponses);
+    let (tools, dropped) = list(ModelApi::OpenAiResponses);
     let parameters = &tools[0]["parameters"];
     assert_eq!(dropped, ["/oneOf"]);
     assert!(parameters.get("oneOf").is_none() && tools[0]["strict"] == false);
@@ -146,11 +148,11 @@ async fn each_api_gets_the_schemas_that_it_accepts() {
         json!({ "type": "integer" })
     );
     assert_eq!(
-        list(Format::OpenAiChat).0[0]["function"]["parameters"],
+        list(ModelApi::OpenAiChat).0[0]["function"]["parameters"],
         *parameters
     );
 
-    let (tools, dropped) = list(Format::Anthropic);
+    let (tools, dropped) = list(ModelApi::Anthropic);
     assert_eq!(dropped, ["/oneOf", "/properties/bad name!"]);
     assert!(
         tools[0]["input_schema"]["properties"]
@@ -159,7 +161,7 @@ async fn each_api_gets_the_schemas_that_it_accepts() {
     );
     assert_eq!(tools[0]["description"], "works");
 
-    let (tools, dropped) = list(Format::Gemini);
+    let (tools, dropped) = list(ModelApi::Gemini);
     assert_eq!(
         dropped,
         ["/oneOf", "/properties/id/format", "/properties/bad name!"]
@@ -173,7 +175,7 @@ async fn each_api_gets_the_schemas_that_it_accepts() {
 #[test]
 fn each_kind_of_content_reaches_the_model() {
     let tool_use = ToolUse::new("1", "one__work", json!({}));
-    let results = |format: Format, result: CallToolResult| {
+    let results = |format: ModelApi, result: CallToolResult| {
         let results = format.results(&[(tool_use.clone(), Ok(result))]);
         serde_json::to_string(&results).unwrap()
     };
@@ -194,10 +196,12 @@ fn each_kind_of_content_reaches_the_model() {
         }
         assert_eq!(
             text.contains("YXVkaW8="),
-            format == Format::OpenAiChat,
+            format == ModelApi::OpenAiChat,
             "{text}"
         );
-        assert!(format == Format::OpenAiChat || text.contains("audio: about 6 bytes of audio/wav"));
+        assert!(
+            format == ModelApi::OpenAiChat || text.contains("audio: about 6 bytes of audio/wav")
+        );
         assert!(results(format, CallToolResult::new(Vec::new())).contains("no content"));
 
         // JSON that the text has already is not repeated.
@@ -235,14 +239,14 @@ async fn large_host() -> Host {
     host
 }
 
-fn names(format: Format, tools: &Value) -> Vec<&str> {
+fn names(format: ModelApi, tools: &Value) -> Vec<&str> {
     let list = match format {
-        Format::Gemini => &tools[0]["functionDeclarations"],
+        ModelApi::Gemini => &tools[0]["functionDeclarations"],
         _ => tools,
     };
     let all = list.as_array().unwrap().iter();
     all.map(|tool| match format {
-        Format::OpenAiChat => tool["function"]["name"].as_str().unwrap(),
+        ModelApi::OpenAiChat => tool["function"]["name"].as_str().unwrap(),
         _ => tool["name"].as_str().unwrap(),
     })
     .collect()
@@ -255,12 +259,12 @@ async fn a_list_over_the_budget_is_replaced_by_search() {
     for format in FORMATS {
         let all = format.tools(&tools);
         let tokens = all.tools.to_string().len().div_ceil(3);
-        let within = format.tools_within(&tools, &ToolBudget::tokens(tokens));
+        let within = format.tools_within_budget(&tools, &ToolBudget::new(tokens));
         assert_eq!(within, all, "exactly the budget");
 
-        let budget = ToolBudget::tokens(tokens - 1).with_pinned("many__sensor7");
-        let over = format.tools_within(&tools, &budget);
-        assert!(over.is_search);
+        let budget = ToolBudget::new(tokens - 1).with_pinned("many__sensor7");
+        let over = format.tools_within_budget(&tools, &budget);
+        assert!(over.has_search_tools);
         let is_pinned = |lost: &mcp_host::DroppedKeyword| lost.tool == "many__sensor7";
         assert!(over.dropped.iter().all(is_pinned), "{:?}", over.dropped);
         let expected = ["many__sensor7", "search_tools", "call_tool"];
@@ -316,7 +320,7 @@ async fn a_model_finds_tools_and_calls_them() {
     }
     let input = json!({ "name": "call_tool", "arguments": { "name": name } });
     let error = run("call_tool", input).await.unwrap_err();
-    assert!(matches!(error, HostError::Unknown { .. }), "{error}");
+    assert!(matches!(error, HostError::UnknownTool { .. }), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -386,8 +390,8 @@ async fn the_model_reads_a_long_result_in_parts() {
 
     // The model is offered the tool, also when it has to search for others.
     let offered = |tools: Value| tools.to_string().contains("read_result");
-    assert!(offered(Format::OpenAiChat.tools(&host.tools()).tools));
-    let within = Format::Gemini.tools_within(&host.tools(), &ToolBudget::tokens(1));
-    assert!(within.is_search && offered(within.tools));
+    assert!(offered(ModelApi::OpenAiChat.tools(&host.tools()).tools));
+    let within = ModelApi::Gemini.tools_within_budget(&host.tools(), &ToolBudget::new(1));
+    assert!(within.has_search_tools && offered(within.tools));
     host.close().await;
 }

@@ -75,7 +75,7 @@ async fn files_are_read_again_when_they_change() {
     let host = Host::builder(client())
         .servers(config.with_server("inline", ServerConfig::stdio("/bin/sleep", ["9"])))
         .connector("own", fine)
-        .watch(move |reload| {
+        .watch_config(move |reload| {
             let text = match reload {
                 Ok(changes) => format!(
                     "+{:?} -{:?} ~{:?}",

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_client::{LoggingLevel, Revision};
-use mcp_host::{CoordinationLimits, Host};
+use mcp_host::{Host, ServerLimits};
 use mcp_server::{Ctx, Server, ServerBuilder, Tool};
 
 use crate::support::{Folder, Killable, call, client};
@@ -88,9 +88,9 @@ async fn log_messages_of_all_servers_are_one_bounded_stream() {
             .connector("one", connector())
             .connector("two", connector())
             .logs()
-            .limits(limits)
+            .server_limits(limits)
     };
-    let host = builder(CoordinationLimits::default().with_logs_per_second(3)).start();
+    let host = builder(ServerLimits::default().with_logs_per_second(3)).start();
     let logs = host.logs();
     for tool in ["one__log", "two__log"] {
         call(&host, tool).await;
@@ -115,7 +115,7 @@ async fn log_messages_of_all_servers_are_one_bounded_stream() {
     drop(host);
     assert_eq!(logs.next().await, None, "the host has ended");
 
-    let host = builder(CoordinationLimits::default().with_max_log_bytes(600)).start();
+    let host = builder(ServerLimits::default().with_max_log_bytes(600)).start();
     call(&host, "one__log").await;
     call(&host, "two__log").await;
     let logs = host.logs();

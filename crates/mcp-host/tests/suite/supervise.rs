@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcp_client::types::ToolAnnotations;
 use mcp_client::{ErrorObject, Revision};
 use mcp_host::{
-    CatalogCache, Config, ConfigFormat, Host, HostError, ServerState, SupervisedClient, Variables,
+    Config, ConfigFormat, Host, HostError, ServerState, SupervisedClient, ToolListCache, Variables,
 };
 use mcp_server::middleware::{Next, Request};
 use mcp_server::{Server, Tool};
@@ -234,7 +234,7 @@ async fn tools_of_the_last_run_are_there_at_once() {
     let start = |tool: &'static str| {
         let connector = Killable::default().connector(move |_| Some(server([tool.to_owned()])));
         SupervisedClient::builder("one", client(), connector)
-            .catalog(CatalogCache::dir(&folder.0), "")
+            .tool_list_cache(ToolListCache::dir(&folder.0), "")
             .start()
     };
     let first = start("before");
@@ -281,7 +281,7 @@ async fn an_invalid_server_does_not_affect_the_others() {
     let result = host.call_tool("fine__echo", json!({})).await.unwrap();
     assert_eq!(result.joined_text(), "echo");
     let error = host.call_tool("fine__other", json!({})).await.unwrap_err();
-    assert!(matches!(error, HostError::Unknown { .. }), "{error}");
+    assert!(matches!(error, HostError::UnknownTool { .. }), "{error}");
     host.close().await;
     assert_eq!(state("fine"), "off");
 }

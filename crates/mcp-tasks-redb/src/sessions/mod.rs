@@ -16,17 +16,15 @@ use crate::job::Job;
 use crate::thread::StoreThread;
 use job::{SessionOperation, SessionResult, unavailable};
 
-/// The sessions of HTTP endpoints, in the file of a [`RedbTaskStore`](crate::RedbTaskStore). They
-/// survive a restart of the process.
+/// A [`SessionStore`] in the file of a [`RedbTaskStore`](crate::RedbTaskStore). Sessions survive a restart of the process.
 ///
-/// A completed operation is on the disk. The check of a lease before each request reads the file and
-/// does not wait for the disk, unless it moves the expiry. The file stays open as long as a store of
-/// it exists.
-pub struct RedbSessions {
+/// An operation completes after its change is synced to disk. A renewal that does not change the expiry writes nothing. The file
+/// is closed when the task store and all its session stores are dropped.
+pub struct RedbSessionStore {
     thread: Arc<StoreThread>,
 }
 
-impl RedbSessions {
+impl RedbSessionStore {
     pub(crate) fn new(thread: Arc<StoreThread>) -> Self {
         Self { thread }
     }
@@ -40,7 +38,7 @@ impl RedbSessions {
     }
 }
 
-impl SessionStore for RedbSessions {
+impl SessionStore for RedbSessionStore {
     fn create(
         &self,
         lease: SessionLease,
@@ -117,9 +115,9 @@ impl SessionStore for RedbSessions {
     }
 }
 
-impl fmt::Debug for RedbSessions {
+impl fmt::Debug for RedbSessionStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RedbSessions")
+        f.debug_struct("RedbSessionStore")
             .field("path", &self.thread.path())
             .finish_non_exhaustive()
     }

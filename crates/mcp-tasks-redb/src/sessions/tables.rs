@@ -150,7 +150,9 @@ impl<'t> SessionTables<'t> {
         }
         let max_sessions = self.options.max_sessions;
         if self.sessions.len()? >= max_sessions as u64 {
-            return Ok(Err(full(&format!("{max_sessions} sessions"))));
+            return Ok(Err(full(&format!(
+                "{max_sessions} sessions (RedbOptions::with_max_sessions)"
+            ))));
         }
         if let Err(error) = self.fits(self.bytes()?, json.len()) {
             return Ok(Err(error));
@@ -261,7 +263,9 @@ impl<'t> SessionTables<'t> {
         if bytes.saturating_add(more as u64) <= max_bytes as u64 {
             return Ok(());
         }
-        Err(full(&format!("{max_bytes} bytes of sessions")))
+        Err(full(&format!(
+            "{max_bytes} bytes of sessions (RedbOptions::with_max_session_bytes)"
+        )))
     }
 
     fn bytes(&self) -> Result<u64, DatabaseError> {

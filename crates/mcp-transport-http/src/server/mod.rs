@@ -33,7 +33,7 @@ pub use request::head::PeerAddr;
 pub use response::body::Body;
 pub use session::id::SessionId;
 pub use session::store::{
-    EndpointId, MemorySessions, SessionLease, SessionRecord, SessionStore, SessionStoreError,
+    EndpointId, MemorySessionStore, SessionLease, SessionRecord, SessionStore, SessionStoreError,
     SessionStoreErrorKind,
 };
 pub use stream::store::{

@@ -3,7 +3,7 @@
 use std::env;
 
 use mcp_client::Client;
-use mcp_host::{Config, ConfigFormat, Format, Host, ServerState, ToolUse};
+use mcp_host::{Config, ConfigFormat, Host, ModelApi, ServerState, ToolUse};
 use serde_json::{Map, Value, json};
 
 use crate::report::{Fault, Outcome, ensure, row, says, worked};
@@ -119,10 +119,10 @@ async fn listed(host: &Host) -> Outcome {
 #[expect(clippy::print_stdout, reason = "the script reads it")]
 pub(crate) async fn print_format(name: &str, program: &[&str]) -> Result<(), Fault> {
     let format = match name {
-        "openai-chat" => Format::OpenAiChat,
-        "openai-responses" => Format::OpenAiResponses,
-        "anthropic" => Format::Anthropic,
-        "gemini" => Format::Gemini,
+        "openai-chat" => ModelApi::OpenAiChat,
+        "openai-responses" => ModelApi::OpenAiResponses,
+        "anthropic" => ModelApi::Anthropic,
+        "gemini" => ModelApi::Gemini,
         _ => return Err(format!("unknown format {name:?}").into()),
     };
     let host = host(program).await?;

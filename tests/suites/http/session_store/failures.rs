@@ -4,7 +4,7 @@ use mcp_protocol::BoxFuture;
 use mcp_protocol::task::Timestamp;
 use mcp_tests::http::Peer;
 use mcp_transport_http::{
-    EndpointId, MemorySessions, SessionId, SessionLease, SessionRecord, SessionStore,
+    EndpointId, MemorySessionStore, SessionId, SessionLease, SessionRecord, SessionStore,
     SessionStoreError, SessionStoreErrorKind,
 };
 
@@ -22,14 +22,14 @@ enum Mode {
 /// A store that can be switched off.
 #[derive(Debug, Clone)]
 struct Switchable {
-    store: MemorySessions,
+    store: MemorySessionStore,
     mode: Arc<Mutex<Mode>>,
 }
 
 impl Switchable {
     fn new() -> Self {
         Self {
-            store: MemorySessions::new(),
+            store: MemorySessionStore::new(),
             mode: Arc::new(Mutex::new(Mode::Works)),
         }
     }
@@ -142,7 +142,7 @@ async fn a_store_that_is_down_gives_503_until_it_recovers() {
 #[tokio::test]
 async fn the_store_and_its_calls_have_limits() {
     let gate = Gate::new();
-    let store = MemorySessions::new().with_max_sessions(1);
+    let store = MemorySessionStore::new().with_max_sessions(1);
     let (_, one) = node(&gate, store.clone());
     let peer = Peer::open(&one).await;
     assert_eq!(Peer::begin(&one).await.status, 503);
@@ -169,7 +169,7 @@ async fn the_store_and_its_calls_have_limits() {
 
 #[tokio::test]
 async fn a_full_endpoint_does_not_claim_a_session() {
-    let (gate, store) = (Gate::new(), MemorySessions::new());
+    let (gate, store) = (Gate::new(), MemorySessionStore::new());
     let (_, one) = node(&gate, store.clone());
     let options = ServerOptions::new()
         .with_max_sessions_per_principal(1)

@@ -1,14 +1,14 @@
 //! A lease that another endpoint takes: the session moves, and running calls stay.
 
 use mcp_tests::http::Peer;
-use mcp_transport_http::MemorySessions;
+use mcp_transport_http::MemorySessionStore;
 
 use super::{CLIENTS, Gate, WATCHED, node, nodes, ping, watched};
 use crate::prelude::*;
 
 #[tokio::test]
 async fn an_endpoint_lets_go_of_a_session_that_another_one_has_claimed() {
-    let (gate, store) = (Gate::new(), MemorySessions::new());
+    let (gate, store) = (Gate::new(), MemorySessionStore::new());
     let (_, one) = node(&gate, store.clone());
     let (_, two) = node(&gate, store.clone());
     let peer = Peer::open(&one).await;
@@ -44,7 +44,7 @@ async fn a_session_with_an_open_stream_is_let_go_without_a_request() {
 
 #[tokio::test(start_paused = true)]
 async fn a_shutdown_ends_the_calls_of_sessions_that_were_let_go() {
-    let (gate, store) = (Gate::new(), MemorySessions::new());
+    let (gate, store) = (Gate::new(), MemorySessionStore::new());
     let (_, one) = node(&gate, store.clone());
     let (_, two) = node(&gate, store);
     let peer = Peer::open(&one).await;
@@ -80,7 +80,7 @@ async fn concurrent_requests_claim_a_session_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_change_is_lost_while_endpoints_take_the_lease_from_each_other() {
-    let (gate, store) = (Gate::new(), MemorySessions::new());
+    let (gate, store) = (Gate::new(), MemorySessionStore::new());
     let (_, one) = node(&gate, store.clone());
     let (server, two) = node(&gate, store);
     let peer = Peer::open(&one).await;
@@ -116,7 +116,7 @@ async fn no_change_is_lost_while_endpoints_take_the_lease_from_each_other() {
 
 #[tokio::test]
 async fn an_event_id_of_another_endpoint_resumes_the_standalone_stream() {
-    let (gate, store) = (Gate::new(), MemorySessions::new());
+    let (gate, store) = (Gate::new(), MemorySessionStore::new());
     let (first, one) = node(&gate, store.clone());
     let (second, two) = node(&gate, store.clone());
     let peer = Peer::open(&one).await;
@@ -144,7 +144,7 @@ async fn an_event_id_of_another_endpoint_resumes_the_standalone_stream() {
 
 #[tokio::test]
 async fn messages_for_a_running_call_reach_it_after_the_lease_was_lost() {
-    let (gate, store) = (Gate::new(), MemorySessions::new());
+    let (gate, store) = (Gate::new(), MemorySessionStore::new());
     let (_, one) = node(&gate, store.clone());
     let (_, two) = node(&gate, store);
     let peer = Peer::open(&one).await;

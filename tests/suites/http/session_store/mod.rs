@@ -5,7 +5,7 @@ mod leases;
 
 use mcp_server::ServerBuilder;
 use mcp_tests::http::Peer;
-use mcp_transport_http::{MemorySessions, SessionStore};
+use mcp_transport_http::{MemorySessionStore, SessionStore};
 
 use super::{Gate, with};
 use crate::prelude::*;
@@ -49,8 +49,8 @@ fn node_with(gate: &Gate, options: ServerOptions) -> (Server, Endpoint) {
 }
 
 /// Two nodes with one store.
-fn nodes() -> (MemorySessions, Endpoint, Endpoint) {
-    let (gate, store) = (Gate::new(), MemorySessions::new());
+fn nodes() -> (MemorySessionStore, Endpoint, Endpoint) {
+    let (gate, store) = (Gate::new(), MemorySessionStore::new());
     let (_, one) = node(&gate, store.clone());
     let (_, two) = node(&gate, store.clone());
     (store, one, two)
@@ -62,7 +62,7 @@ async fn ping(peer: &Peer) -> StatusCode {
 
 #[tokio::test]
 async fn a_session_continues_at_another_endpoint_with_its_state() {
-    let (gate, store) = (Gate::new(), MemorySessions::new());
+    let (gate, store) = (Gate::new(), MemorySessionStore::new());
     let (_, one) = node(&gate, store.clone());
     let (server, two) = node(&gate, store.clone());
     let peer = Peer::open(&one).await;
@@ -162,7 +162,7 @@ async fn a_session_in_a_file_survives_a_restart() {
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let open = || {
         let store = mcp_tasks_redb::RedbTaskStore::open(&path).unwrap();
-        node(&Gate::new(), store.sessions())
+        node(&Gate::new(), store.session_store())
     };
     let (server, endpoint) = open();
     let peer = Peer::open(&endpoint).await;

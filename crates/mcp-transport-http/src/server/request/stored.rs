@@ -17,7 +17,7 @@ use crate::server::share::Owner;
 use crate::server::state::EndpointState;
 use crate::server::stream::SessionIdentity;
 
-/// What has to be stored before a response is sent.
+/// A change of a session that must be stored before the response is sent.
 pub(crate) struct PendingSave {
     session: Arc<HttpSession>,
     kind: SaveKind,
@@ -134,7 +134,8 @@ impl EndpointState {
             }
         }
         Err(Refusal::busy(
-            "other endpoints claim the session again and again; send again later",
+            "other endpoints have claimed the session several times during this request; send it again, and route all requests of a \
+             session to one endpoint",
         ))
     }
 
@@ -181,7 +182,7 @@ impl EndpointState {
         let identity =
             SessionIdentity::continued(id, record.event_tag(), lease.fence).map_err(|error| {
                 tracing::error!(%error, "the operating system has no random numbers");
-                Refusal::busy("the server cannot continue the session; send again later")
+                Refusal::busy("the server cannot continue the session; retry later")
             })?;
         let session = HttpSession::new(
             inbound,
@@ -244,7 +245,7 @@ impl EndpointState {
                 session.close(&Closed::protocol("the session could not be stored"));
             }
         } else if error.kind() == Kind::LeaseLost {
-            self.sessions.let_go(id_in_table, &session);
+            self.sessions.yield_session(id_in_table, &session);
         }
         if kind == SaveKind::Other {
             tracing::warn!(%error, "the state of a session was not stored; the next request stores it");
@@ -275,5 +276,5 @@ impl EndpointState {
 /// The response to a request whose session cannot be loaded or stored.
 fn unavailable(error: &SessionStoreError) -> Refusal {
     tracing::error!(%error, "the session store failed");
-    Refusal::busy("the session cannot be loaded or stored; send again later")
+    Refusal::busy("the session cannot be loaded or stored; retry later")
 }

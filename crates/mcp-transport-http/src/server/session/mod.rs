@@ -146,7 +146,7 @@ impl HttpSession {
 
     /// Stops serving a session that another endpoint has claimed: the standalone stream ends, and
     /// running requests finish. [`SessionTable`](table::SessionTable) calls it.
-    pub(crate) fn let_go(&self) {
+    pub(crate) fn stop_serving(&self) {
         tracing::debug!("another endpoint has claimed the session");
         if let Some(stored) = &self.stored {
             stored.release();

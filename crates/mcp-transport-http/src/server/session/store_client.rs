@@ -61,13 +61,13 @@ impl StoreClient {
         })))
     }
 
-    /// What a new session keeps for the store.
+    /// Creates the store state of a new session.
     pub(crate) fn new_session(&self, id: SessionId, event_tag: u64) -> StoredSession {
         let lease = SessionLease::first(id, self.owner);
         StoredSession::new(lease, now(), event_tag, Duration::ZERO)
     }
 
-    /// What a session keeps that this endpoint has claimed.
+    /// Creates the store state of a session that this endpoint has claimed.
     pub(crate) fn claimed_session(
         &self,
         lease: SessionLease,
@@ -195,8 +195,8 @@ impl StoreClient {
             return Err(SessionStoreError::new(
                 Kind::Unavailable,
                 format!(
-                    "the client has its share of the calls of the session store, or {} are running, \
-                     the limit of ServerOptions::with_max_session_store_calls",
+                    "too many concurrent calls of the session store: all {} are in use \
+                     (ServerOptions::with_max_session_store_calls), or this client already uses its share of them",
                     limits.max_calls
                 ),
             ));

@@ -30,16 +30,16 @@ impl ServerOptions {
     ///
     /// The store contains the revision, the client and its capabilities, the log level, the
     /// subscriptions and the principal. It contains no running requests, no events, and no values
-    /// that handlers keep for a session. Each request of a session calls the store once. If the store
-    /// fails, requests of sessions are rejected with 503.
+    /// that handlers keep for a session. Each request of a session calls `renew` once, and also `update`
+    /// if its message changes the session. A request that claims the session also calls `load` and `claim`. If the store fails,
+    /// requests of sessions are rejected with 503.
     #[must_use]
     pub fn with_session_store(mut self, store: impl SessionStore) -> Self {
         self.stored.store = Some(Arc::new(store));
         self
     }
 
-    /// Sets the time limit for one call of the session store. Default 5 s; then the request is
-    /// rejected with 503.
+    /// Sets the timeout of one call of the session store. A request whose call times out is rejected with 503. Default: 5 s.
     #[must_use]
     pub fn with_session_store_timeout(mut self, limit: Duration) -> Self {
         self.stored.timeout = limit;

@@ -20,8 +20,8 @@ use crate::sync::lock;
 
 const SHARDS: usize = 16;
 
-/// One of how many sessions is ended if there is no room.
-const EVICTED_PART: usize = 100;
+/// If the table is full, this part of the maximum number of sessions is evicted at once.
+const EVICTION_DIVISOR: usize = 100;
 
 /// The minimum time between two sweeps of a full table that are caused by rejected clients. A sweep
 /// visits every session, and many clients may be rejected at once.
@@ -136,7 +136,9 @@ impl SessionTable {
                 Some((session.idle_since().filter(|_| is_candidate)?, *id))
             }));
         }
-        let count = (options.max_sessions / EVICTED_PART).max(1).min(idle.len());
+        let count = (options.max_sessions / EVICTION_DIVISOR)
+            .max(1)
+            .min(idle.len());
         if let Some(last) = count.checked_sub(1) {
             idle.select_nth_unstable_by_key(last, |(since, _)| *since);
         }
@@ -218,7 +220,7 @@ impl SessionTable {
     }
 
     /// Stops serving a session that another endpoint has claimed; its running requests finish.
-    pub(crate) fn let_go(&self, id: &SessionId, session: &Arc<HttpSession>) {
+    pub(crate) fn yield_session(&self, id: &SessionId, session: &Arc<HttpSession>) {
         if !self.remove_same(id, session) {
             return;
         }
@@ -227,7 +229,7 @@ impl SessionTable {
             released.retain(|(_, session)| session.strong_count() > 0);
             released.push((*id, Arc::downgrade(session)));
         }
-        session.let_go();
+        session.stop_serving();
     }
 
     /// Returns what is left of a session under earlier leases of this endpoint: its running requests.
@@ -254,7 +256,7 @@ impl SessionTable {
         match client.renew(session, stored).await {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == SessionStoreErrorKind::LeaseLost => {
-                self.let_go(id, session);
+                self.yield_session(id, session);
                 Ok(false)
             }
             Err(error) => Err(error),

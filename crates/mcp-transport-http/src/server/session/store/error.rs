@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::fmt;
 
-/// The reason why a session store did not do what it was asked to do.
-/// [`kind`](Self::kind) tells programs what failed. Clients do not receive the text.
+/// The error of an operation on a session store. [`kind`](Self::kind) returns the cause; the message is for the operator and is
+/// not sent to clients.
 #[derive(Debug)]
 pub struct SessionStoreError {
     kind: SessionStoreErrorKind,
@@ -12,7 +12,7 @@ pub struct SessionStoreError {
     source: Option<Box<dyn Error + Send + Sync>>,
 }
 
-/// What failed: see [`SessionStoreError::kind`].
+/// The cause of a [`SessionStoreError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SessionStoreErrorKind {

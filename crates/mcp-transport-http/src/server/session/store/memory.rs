@@ -16,7 +16,7 @@ use crate::sync::lock;
 /// A [`SessionStore`] in memory, for tests and for several endpoints in one process. Cloning returns
 /// another handle to the same sessions.
 #[derive(Clone)]
-pub struct MemorySessions {
+pub struct MemorySessionStore {
     sessions: Arc<Mutex<Sessions>>,
     max_sessions: usize,
     max_bytes: usize,
@@ -35,7 +35,7 @@ struct Entry {
     record: Box<[u8]>,
 }
 
-impl MemorySessions {
+impl MemorySessionStore {
     /// Creates an empty store for 10,000 sessions and 64 MiB of records.
     pub fn new() -> Self {
         Self {
@@ -73,7 +73,10 @@ impl MemorySessions {
         if bytes.saturating_add(more) <= self.max_bytes {
             return Ok(());
         }
-        Err(full(&format!("{} bytes of sessions", self.max_bytes)))
+        Err(full(&format!(
+            "{} bytes of sessions (MemorySessionStore::with_max_bytes)",
+            self.max_bytes
+        )))
     }
 
     fn create_now(
@@ -97,7 +100,10 @@ impl MemorySessions {
             sessions.remove_expired(now);
         }
         if sessions.entries.len() >= self.max_sessions {
-            return Err(full(&format!("{} sessions", self.max_sessions)));
+            return Err(full(&format!(
+                "{} sessions (MemorySessionStore::with_max_sessions)",
+                self.max_sessions
+            )));
         }
         self.fits(sessions.bytes, record.len())?;
         sessions.bytes += record.len();
@@ -169,15 +175,15 @@ impl Sessions {
     }
 }
 
-impl Default for MemorySessions {
+impl Default for MemorySessionStore {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl fmt::Debug for MemorySessions {
+impl fmt::Debug for MemorySessionStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemorySessions")
+        f.debug_struct("MemorySessionStore")
             .field("sessions", &self.len())
             .field("max_sessions", &self.max_sessions)
             .field("max_bytes", &self.max_bytes)
@@ -185,7 +191,7 @@ impl fmt::Debug for MemorySessions {
     }
 }
 
-impl SessionStore for MemorySessions {
+impl SessionStore for MemorySessionStore {
     fn create(
         &self,
         lease: SessionLease,

@@ -15,7 +15,7 @@ use mcp_protocol::task::Timestamp;
 use crate::server::session::id::SessionId;
 
 pub use error::{SessionStoreError, SessionStoreErrorKind};
-pub use memory::MemorySessions;
+pub use memory::MemorySessionStore;
 pub use record::SessionRecord;
 
 /// Stores the sessions of several endpoints, usually in several processes.
@@ -56,7 +56,7 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
         now: Timestamp,
     ) -> BoxFuture<'_, Result<(), SessionStoreError>>;
 
-    /// Returns a session without claiming it.
+    /// Returns the record of a session without claiming it; `None` if the session does not exist or has expired.
     ///
     /// # Errors
     /// [`Unreadable`](SessionStoreErrorKind::Unreadable);
@@ -67,8 +67,8 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
         now: Timestamp,
     ) -> BoxFuture<'_, Result<Option<SessionRecord>, SessionStoreError>>;
 
-    /// Takes the lease of a session, from any owner. Returns the new lease, with the next fencing
-    /// number, and the record.
+    /// Takes the lease of a session from its owner. Returns the new lease, whose fencing number is one larger, and the record;
+    /// `None` if the session does not exist or has expired.
     ///
     /// # Errors
     /// [`Unreadable`](SessionStoreErrorKind::Unreadable), and the lease is unchanged;
@@ -107,7 +107,7 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
         now: Timestamp,
     ) -> BoxFuture<'_, Result<(), SessionStoreError>>;
 
-    /// Removes a session.
+    /// Removes a session if `lease` is current.
     ///
     /// # Errors
     /// As [`renew`](Self::renew).

@@ -1,4 +1,4 @@
-//! The questions, and their text for a terminal.
+//! Consent requests, and their text for a terminal.
 
 use std::env;
 use std::fmt::{self, Write as _};
@@ -12,26 +12,27 @@ use serde_json::Value;
 use super::text::{printable, quote_lines, quoted};
 use crate::config::{Launch, ServerConfig};
 
-/// A question to a person. [`fmt::Display`] is its text for a terminal, without control characters
-/// and without characters that change the direction of text.
+/// An action that needs the user's consent. [`fmt::Display`] is its text for a terminal, without control characters and
+/// without characters that change the direction of text.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Question {
+pub struct ConsentRequest {
     /// The name that the configuration gives the server. The server does not choose it.
     pub server: String,
     /// Whether the application [trusts](crate::HostBuilder::trust) the server.
     pub is_trusted: bool,
     /// The action.
-    pub subject: Subject,
-    /// The other, untrusted servers whose results the conversation has ([`HostBuilder::flow_labels`](crate::HostBuilder::flow_labels)).
+    pub action: ConsentAction,
+    /// The other servers, which are not trusted, whose results the conversation contains
+    /// ([`HostBuilder::track_untrusted_results`](crate::HostBuilder::track_untrusted_results)).
     /// One of them could have caused the call.
     pub untrusted_sources: Vec<String>,
 }
 
-/// What a [`Question`] is about.
+/// The action that a [`ConsentRequest`] asks the user to allow.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub enum Subject {
+pub enum ConsentAction {
     /// The host starts a program or connects to a URL.
     #[non_exhaustive]
     Connect {
@@ -39,7 +40,8 @@ pub enum Subject {
         config: Box<ServerConfig>,
         /// The unabridged command line, quoted as for a POSIX shell, or the URL.
         command_line: String,
-        /// The file that `command` is found as; `None` for a URL, or if the file is missing.
+        /// The path of the executable that `command` resolves to, in `PATH` or relative to the working directory; `None` for a
+        /// URL, or if there is no such file.
         executable: Option<PathBuf>,
         /// Whether another command line or URL of this name was approved before.
         is_changed: bool,
@@ -76,7 +78,7 @@ pub enum Subject {
     },
 }
 
-impl Subject {
+impl ConsentAction {
     pub(super) fn connect(config: &ServerConfig, is_changed: bool) -> Self {
         let (command_line, executable) = match &config.launch {
             Launch::Stdio {
@@ -99,12 +101,12 @@ impl Subject {
     }
 }
 
-impl fmt::Display for Question {
+impl fmt::Display for ConsentRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let server = &self.server;
         let mut text = String::new();
-        match &self.subject {
-            Subject::Connect {
+        match &self.action {
+            ConsentAction::Connect {
                 config,
                 command_line,
                 executable,
@@ -136,14 +138,14 @@ impl fmt::Display for Question {
                     text.push_str("\nThis differs from what was approved before.");
                 }
             }
-            Subject::CallTool { tool, arguments }
-            | Subject::ChangedDefinition { tool, arguments } => {
+            ConsentAction::CallTool { tool, arguments }
+            | ConsentAction::ChangedDefinition { tool, arguments } => {
                 write!(
                     text,
                     "call the tool {:?} of the server {server:?} with {arguments}",
                     tool.name
                 )?;
-                if matches!(self.subject, Subject::ChangedDefinition { .. }) {
+                if matches!(self.action, ConsentAction::ChangedDefinition { .. }) {
                     let definition = serde_json::to_string(&**tool).unwrap_or_default();
                     write!(
                         text,
@@ -151,7 +153,7 @@ impl fmt::Display for Question {
                     )?;
                 }
             }
-            Subject::SamplingRequest { params, depth } => {
+            ConsentAction::SamplingRequest { params, depth } => {
                 write!(
                     text,
                     "send a request of the server {server:?} to the model, for at most {} tokens",
@@ -175,7 +177,7 @@ impl fmt::Display for Question {
                     write!(text, "\ntool:{}", quote_lines(&definition))?;
                 }
             }
-            Subject::SamplingResult { result } => {
+            ConsentAction::SamplingResult { result } => {
                 let content = content_text(&result.content);
                 write!(
                     text,
@@ -232,13 +234,13 @@ mod tests {
         let args = ["-c", "rm -rf ~ #\u{1b}[2K\nprogram: /bin/true", "it's", ""];
         let long = "x".repeat(5_000);
         let config = ServerConfig::stdio("sh", args.into_iter().chain([&*long]));
-        let question = Question {
+        let request = ConsentRequest {
             server: "evil\u{202e}".to_owned(),
             is_trusted: false,
-            subject: Subject::connect(&config, true),
+            action: ConsentAction::connect(&config, true),
             untrusted_sources: Vec::new(),
         };
-        let text = question.to_string();
+        let text = request.to_string();
         assert!(
             text.contains(r"sh -c 'rm -rf ~ #\u{1b}[2K\u{a}program: /bin/true' 'it'\''s' '' xxxx")
         );
