@@ -120,7 +120,7 @@ async fn waiting_calls_are_limited() {
     let first = peer.call("tools/call", call.clone()).await;
     peer.call("tools/call", call.clone()).await;
     let error = peer.expect_error("tools/call", call.clone(), -32603).await;
-    says(&error, "too many calls");
+    says(&error, "too many parked calls");
     peer.call("tools/call", answer_of(&first["requestState"], "Ada"))
         .await;
     assert_eq!(
