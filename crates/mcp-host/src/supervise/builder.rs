@@ -137,7 +137,7 @@ impl SupervisedBuilder {
     }
 
     /// Starts the server in the background and returns at once. Must be called within a tokio
-    /// runtime. Only the file of the [cache](Self::catalog) is read before.
+    /// runtime. Only the file of the [cache](Self::tool_list_cache) is read before.
     pub fn start(mut self) -> SupervisedClient {
         let key = format!("{}\0{}", self.name, self.fingerprint);
         self.settings.cache = self.cache.map(|cache| (cache, key));
