@@ -24,7 +24,7 @@ pub(crate) fn for_session(
     is_newer: bool,
 ) -> Payload {
     let result = without(result, &STATELESS_MEMBERS);
-    if !is_newer {
+    if !is_newer || !downgrade::changes_content(rules) {
         return raw(result);
     }
     match method {

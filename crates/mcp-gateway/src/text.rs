@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use mcp_jsonrpc::{RawJson, decode, members, write_string};
+use mcp_jsonrpc::{RawJson, decode, members};
 use mcp_protocol::WriteJson;
 use serde_json::value::RawValue;
 
@@ -43,13 +43,18 @@ impl ObjectText {
         self.0.push_str(value);
     }
 
-    /// Adds the members of another object, except those with these names.
-    pub(crate) fn copy_all(&mut self, object: &str, except: &[&str]) {
+    /// Adds the members of another object, except those with these names. Returns whether any was left out.
+    pub(crate) fn copy_all(&mut self, object: &str, except: &[&str]) -> bool {
+        self.0.reserve(object.len());
+        let mut is_shorter = false;
         for (key, value) in members(object).map_while(Result::ok) {
-            if !except.contains(&&*unescaped(key)) {
+            if except.contains(&&*unescaped(key)) {
+                is_shorter = true;
+            } else {
                 self.copy(key, value);
             }
         }
+        is_shorter
     }
 
     pub(crate) fn finish(mut self) -> String {
@@ -66,9 +71,8 @@ impl ObjectText {
 
 /// Returns a string as JSON text.
 pub(crate) fn string(text: &str) -> String {
-    let mut out = Vec::new();
-    write_string(&mut out, text);
-    String::from_utf8_lossy(&out).into_owned()
+    // A string is always serializable.
+    serde_json::to_string(text).unwrap_or_default()
 }
 
 /// Returns the params of an elicitation by URL with an `elicitationId`, which revisions with sessions require; others are
@@ -91,12 +95,11 @@ pub(crate) fn with_elicitation_id(params: &str) -> String {
 
 /// Returns an object without the members with these names.
 pub(crate) fn without(object: &RawJson, names: &[&str]) -> RawJson {
-    if !names.iter().any(|name| has(object, name)) {
-        return object.clone();
-    }
     let mut text = ObjectText::new();
-    text.copy_all(object, names);
-    RawJson::copy(&text.finish())
+    match text.copy_all(object, names) {
+        true => RawJson::copy(&text.finish()),
+        false => object.clone(),
+    }
 }
 
 fn has(object: &str, name: &str) -> bool {

@@ -20,9 +20,10 @@ use serde_json::Value;
 use crate::Rules;
 use crate::gate::{Unsupported, known};
 
-/// Returns whether the revision has all kinds of content, so that nothing must be converted.
-fn knows_all_content(rules: &Rules) -> bool {
-    rules.icons
+/// Returns whether the revision lacks members of listed objects or kinds of content. If not, only the
+/// results of `initialize` and capabilities are converted.
+pub fn changes_content(rules: &Rules) -> bool {
+    !rules.icons
 }
 
 /// Converts the result of `initialize`.
@@ -185,7 +186,7 @@ fn annotations(annotations: &mut Option<Annotations>) {
 /// Converts the result of a tool. Structured content is removed if the revision does not have it;
 /// the text block contains the same data.
 pub fn call_tool_result(result: &mut CallToolResult, rules: &Rules) {
-    if knows_all_content(rules) {
+    if !changes_content(rules) {
         return;
     }
     if !rules.structured_output {
@@ -221,7 +222,7 @@ fn resource_contents(contents: &mut ResourceContents) {
 
 /// Converts a content block: audio becomes an embedded resource, a resource link becomes text.
 pub fn content(block: &mut ContentBlock, rules: &Rules) {
-    if knows_all_content(rules) {
+    if !changes_content(rules) {
         return;
     }
     match block {

@@ -14,6 +14,7 @@ use crate::client::registration::{ClientDocument, ClientProfile, Credentials};
 use crate::client::sign_in::{AssertionSource, Enterprise, Grant};
 use crate::client::signing_key::SigningKey;
 use crate::client::store::{MemoryTokenStore, TokenStore};
+use crate::client::token::origin;
 use crate::client::uri_checks::document_url;
 use crate::client::user_agent::UserAgent;
 use crate::error::{Error, ErrorKind, quoted};
@@ -245,7 +246,9 @@ impl OAuthBuilder {
             document,
             ..self.settings
         };
+        let origin = server.as_str().parse().map(|uri| origin(&uri));
         let inner = Inner {
+            origin: origin.unwrap_or_default(),
             server,
             http_client,
             settings,

@@ -23,6 +23,8 @@ pub(crate) type ProgressCallback = Arc<dyn Fn(&SignInProgress) + Send + Sync>;
 /// The shared part of all clones of an [`OAuth`](crate::OAuth).
 pub(crate) struct Inner {
     pub(crate) server: Url,
+    /// The origin of the server, as [`origin`](crate::client::token::origin) writes it.
+    pub(crate) origin: String,
     pub(crate) http_client: HttpClient,
     pub(crate) settings: Settings,
     pub(crate) clock: Clock,

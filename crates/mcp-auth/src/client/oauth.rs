@@ -76,15 +76,15 @@ impl OAuth {
 
     async fn attach(&self, request: &mut request::Parts) -> Result<(), Error> {
         let inner = &self.inner;
-        // Tokens are sent to their own server only.
-        if origin(&request.uri) != own_origin(inner) {
-            return Ok(());
-        }
         inner.load().await?;
         let tokens = inner.state().tokens.clone();
         let Some(mut tokens) = tokens else {
             return Ok(());
         };
+        // Tokens are sent to their own server only.
+        if origin(&request.uri) != inner.origin {
+            return Ok(());
+        }
         let is_expired = tokens.is_expired(inner.now());
         if is_expired && (tokens.refresh.is_some() || inner.settings.grant.is_silent()) {
             inner
@@ -130,7 +130,7 @@ impl OAuth {
         response: &response::Parts,
     ) -> Result<AfterRefusal, Error> {
         let inner = &self.inner;
-        if origin(&request.uri) != own_origin(inner) {
+        if origin(&request.uri) != inner.origin {
             return Ok(AfterRefusal::GiveUp);
         }
         let used = used(&request.headers);
@@ -182,7 +182,7 @@ impl Authorize for OAuth {
 
     fn responded(&self, response: &response::Parts) {
         let inner = &self.inner;
-        inner.nonces.take(&own_origin(inner), &response.headers);
+        inner.nonces.take(&inner.origin, &response.headers);
         if response.status != StatusCode::UNAUTHORIZED {
             let mut state = inner.state();
             state.sign_ins = 0;
@@ -208,11 +208,6 @@ impl fmt::Debug for OAuth {
             .field("server", &redacted(&self.inner.server))
             .finish_non_exhaustive()
     }
-}
-
-fn own_origin(inner: &Inner) -> String {
-    let uri = inner.server.as_str().parse::<http::Uri>();
-    uri.map(|uri| origin(&uri)).unwrap_or_default()
 }
 
 /// Returns the token of a sent message.

@@ -259,13 +259,16 @@ impl Core {
         method: &MethodName,
         params: Option<String>,
     ) -> Answer {
+        if !connection.has_headers() {
+            return self.send_once(connection, method, params).await;
+        }
         let answer = self.send_once(connection, method, params.clone()).await;
         match answer {
-            Err(error) if error.code == ErrorCode::HEADER_MISMATCH && connection.has_headers() => {
+            Err(error) if error.code == ErrorCode::HEADER_MISMATCH => {
                 self.learn_tools(connection).await;
                 self.send_once(connection, method, params).await
             }
-            Ok(result) if method == method::TOOLS_LIST && connection.has_headers() => {
+            Ok(result) if method == method::TOOLS_LIST => {
                 Ok(results::without_invalid_tools(result))
             }
             answer => answer,
@@ -280,9 +283,11 @@ impl Core {
     ) -> Answer {
         let server = &*self.upstream.name;
         let name = connection.name_header(method, params.as_deref());
-        let headers = match connection.has_headers() && method == method::TOOLS_CALL {
-            true => self.param_headers(params.as_deref())?,
-            false => Vec::new(),
+        let headers = match &name {
+            Some(tool) if method == method::TOOLS_CALL => {
+                self.param_headers(tool, params.as_deref())?
+            }
+            _ => Vec::new(),
         };
         let sent = connection.send(method, params, name, headers);
         within(server, self.upstream.call_timeout, async {
@@ -292,14 +297,17 @@ impl Core {
     }
 
     /// Returns the headers that repeat arguments of a tool call.
-    fn param_headers(&self, params: Option<&str>) -> Result<Vec<(String, String)>, ErrorObject> {
-        let params = params.unwrap_or("{}");
+    fn param_headers(
+        &self,
+        tool: &str,
+        params: Option<&str>,
+    ) -> Result<Vec<(String, String)>, ErrorObject> {
         let known = self.shared.known();
-        let tool: Option<String> = member(params, "name").and_then(|name| decode(name).ok());
-        let Some(tool) = tool.and_then(|tool| known.header_params.get(&tool)) else {
+        let Some(tool) = known.header_params.get(tool) else {
             return Ok(Vec::new());
         };
-        let arguments = member(params, "arguments").unwrap_or("{}");
+        let arguments = params.and_then(|params| member(params, "arguments"));
+        let arguments = arguments.unwrap_or("{}");
         let headers = tool
             .headers_for(arguments)
             .map_err(ErrorObject::invalid_params)?;

@@ -199,12 +199,11 @@ fn unknown(kind: &str, name: &str) -> ErrorObject {
 fn renamed(params: &str, name: &str, arguments: Option<&str>) -> String {
     let mut text = ObjectText::new();
     text.add("name", &string(name));
-    match arguments {
-        Some(arguments) => {
-            text.add("arguments", arguments);
-            text.copy_all(params, &["name", "arguments"]);
-        }
-        None => text.copy_all(params, &["name"]),
+    let mut replaced = vec!["name"];
+    if let Some(arguments) = arguments {
+        text.add("arguments", arguments);
+        replaced.push("arguments");
     }
+    text.copy_all(params, &replaced);
     text.finish()
 }
