@@ -48,6 +48,11 @@ enum Command {
     /// Runs 1,000 sessions with calls, streams, cancellations, kills and reconnects; writes docs/reliability.md.
     #[command(override_usage = "cargo xtask soak [--minutes N] [--sessions N] [--seed N]")]
     Soak(Passed),
+    /// Calls through `mcp bridge` for 30 minutes, abandons sessions and kills its server; writes docs/reliability.md.
+    #[command(
+        override_usage = "cargo xtask bridge-soak [--minutes N] [--calls N] [--sessions N] [--seed N]"
+    )]
+    BridgeSoak(Passed),
     /// Cuts connections and kills servers and clients, 1,000 each; writes docs/reliability.md.
     #[command(override_usage = "cargo xtask chaos [--cuts N] [--kills N] [--seed N]")]
     Chaos(Passed),
@@ -92,6 +97,7 @@ fn run(command: Command) -> Result {
     match command {
         Command::Api(Check { check }) => api::run(check),
         Command::Bench(options) => bench::run(options),
+        Command::BridgeSoak(Passed { args }) => reliability::run("bridge", &args),
         Command::Chaos(Passed { args }) => reliability::run("chaos", &args),
         Command::Codegen(Check { check }) => codegen::run(check),
         Command::Conformance(options) => conformance::run(options),

@@ -168,6 +168,16 @@ impl Requests {
         Self { head, rest }
     }
 
+    /// Calls a tool with this text before its name, as gateways with several servers add it.
+    #[must_use]
+    pub fn with_tool_prefix(mut self, prefix: &str) -> Self {
+        const NAME: &str = r#""name":""#;
+        if let Some(at) = self.rest.rfind(NAME) {
+            self.rest.insert_str(at + NAME.len(), prefix);
+        }
+        self
+    }
+
     /// Appends the request with this id.
     pub fn write(&self, id: u64, out: &mut Vec<u8>) {
         if let Some(head) = &self.head {
@@ -279,6 +289,14 @@ mod tests {
             let revision = &message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
             assert_eq!(revision == "2026-07-28", wire.is_stateless());
         }
+    }
+
+    #[test]
+    fn a_prefix_precedes_the_name_of_the_tool() {
+        let requests = Requests::new(Protocol::StdioModern, Workload::Echo(3), "", None);
+        let line = written(&requests.with_tool_prefix("s/"), 1);
+        let message: Value = serde_json::from_str(&line).expect("json");
+        assert_eq!(message["params"]["name"], "s/echo");
     }
 
     #[test]

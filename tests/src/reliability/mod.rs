@@ -4,6 +4,7 @@
 //! Each program prints its figures as one line of JSON on stdout, and its progress on stderr. It fails if a promise is
 //! broken, for example if a call never ends.
 
+mod bridge;
 mod budget;
 mod chaos;
 mod fit;
@@ -35,6 +36,7 @@ pub fn run(args: impl Iterator<Item = String>) -> Result<(), Fault> {
     runtime.enable_all().build()?.block_on(async {
         match name {
             "server" => server::run(&options).await,
+            "bridge" => bridge::run(&options).await,
             "soak" => soak::run(&options).await,
             "chaos" => chaos::run(&options).await,
             "overload" => overload::run(&options).await,

@@ -6,6 +6,7 @@ use crate::bench::Fault;
 
 pub(super) const USAGE: &str = "usage: reliability
   server [--http ADDRESS] [--memory BYTES]
+  bridge --mcp PROGRAM [--minutes N] [--calls N] [--sessions N] [--kill-seconds N] [--seed N]
   soak [--minutes N] [--sessions N] [--seed N]
   chaos [--cuts N] [--kills N] [--seed N]
   overload [--seconds N]

@@ -10,6 +10,7 @@ use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::timeout;
 
 use crate::bench::Fault;
+use crate::bench::load::family;
 
 const START: Duration = Duration::from_secs(30);
 
@@ -30,7 +31,12 @@ pub(super) struct Process {
 impl Process {
     /// Starts this program with other arguments.
     pub(super) fn start(args: &[&str]) -> Result<Self, Fault> {
-        let mut child = Command::new(own()?)
+        Self::start_program(&own()?, args)
+    }
+
+    /// Starts a program.
+    pub(super) fn start_program(program: &str, args: &[&str]) -> Result<Self, Fault> {
+        let mut child = Command::new(program)
             .args(args)
             // Returns freed memory at once. Otherwise it cannot be told apart from used memory.
             .env("MALLOC_MMAP_THRESHOLD_", "131072")
@@ -90,6 +96,19 @@ pub(super) fn memory(pid: u32, name: &str) -> Result<u64, Fault> {
     let kib = line.and_then(|line| line.trim_matches([':', ' ', '\t']).strip_suffix(" kB"));
     let kib = kib.ok_or_else(|| format!("no {name} of process {pid}"))?;
     Ok(kib.trim().parse()?)
+}
+
+/// The numbers of descendants of a process that run, and that have ended and were not waited for.
+pub(super) fn descendants(pid: u32) -> (usize, usize) {
+    let all = family(pid);
+    let is_zombie = |pid: &&u32| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        status
+            .lines()
+            .any(|line| line.starts_with("State:") && line.contains('Z'))
+    };
+    let zombies = all[1..].iter().filter(is_zombie).count();
+    (all.len() - 1 - zombies, zombies)
 }
 
 /// The number of open descriptors.

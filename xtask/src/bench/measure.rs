@@ -32,12 +32,12 @@ const QUICK: [f64; 2] = [0.05, 0.2];
 
 /// Figures of calls, as `bench-load` and the clients print them.
 #[derive(Clone, Copy, Debug, Deserialize)]
-struct Round {
-    calls: u64,
-    seconds: f64,
-    server_us: f64,
+pub(super) struct Round {
+    pub(super) calls: u64,
+    pub(super) seconds: f64,
+    pub(super) server_us: f64,
     client_us: f64,
-    p50_us: f64,
+    pub(super) p50_us: f64,
     p99_us: f64,
 }
 
@@ -246,7 +246,7 @@ fn speed(section: &str, rows: &[Row<Round>]) -> Figures {
 }
 
 /// Runs a program that prints one line of JSON.
-fn json<T: DeserializeOwned>(command: &mut Command) -> Result<T> {
+pub(super) fn json<T: DeserializeOwned>(command: &mut Command) -> Result<T> {
     let output = output_of(command, LIMIT)?;
     serde_json::from_str(&output).at(output)
 }

@@ -5,6 +5,7 @@
 
 mod budgets;
 mod gate;
+mod gateways;
 mod measure;
 mod plots;
 mod results;
@@ -36,6 +37,9 @@ pub(crate) struct Options {
     /// Counts instructions per call with valgrind and compares them with tests/budgets/gates.toml.
     #[arg(long, conflicts_with = "quick")]
     gate: bool,
+    /// Measures gateways instead, and writes their section of the page.
+    #[arg(long, conflicts_with_all = ["quick", "gate"])]
+    gateways: bool,
     #[command(flatten)]
     counting: gate::Counting,
 }
@@ -50,6 +54,9 @@ pub(crate) fn run(options: Options) -> Result {
         return Err(
             "the benchmark reads the CPU time of processes from /proc; run it on Linux".to_owned(),
         );
+    }
+    if options.gateways {
+        return gateways::measure(&Programs::for_gates()?);
     }
     let programs = Programs::all()?;
     let start = Instant::now();
@@ -89,6 +96,7 @@ fn page(results: &Results, budgets: &[Budget]) -> Result<String> {
     let sections = results.tables.chunk_by(|a, b| a.section == b.section);
     let sections: Vec<_> = sections.collect();
     let subjects = ALL.map(Subject::name);
-    let values = context!(machine, budgets, sections, subjects);
+    let gateways = gateways::stored();
+    let values = context!(machine, budgets, sections, subjects, gateways);
     render(include_str!("page.md.jinja"), values)
 }

@@ -1,4 +1,4 @@
-//! The reliability campaign: `cargo xtask fuzz`, `soak`, `chaos` and `overload`. The programs are in `tests/fuzz` and
+//! The reliability campaign: `cargo xtask fuzz`, `soak`, `bridge-soak`, `chaos` and `overload`. The programs are in `tests/fuzz` and
 //! `tests/src/reliability`. Each command stores its figures in `tests/reliability`, and `docs/reliability.md` is written
 //! from all of them.
 
@@ -28,10 +28,14 @@ const BUDGETS: &[&[&str]] = &[
     &["--memory", "67108864"],
 ];
 
-/// Runs `soak`, `chaos` or `overload` with these arguments.
+/// Runs `soak`, `bridge`, `chaos` or `overload` with these arguments.
 pub(crate) fn run(command: &str, args: &[String]) -> Result {
     let programs = Programs::build()?;
-    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let mut args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let mcp = programs.path("mcp").display().to_string();
+    if command == "bridge" {
+        args.extend(["--mcp", &mcp]);
+    }
     let mut figures = programs.run(command, &args)?;
     if command == "overload" {
         let budgets = BUDGETS
@@ -54,16 +58,20 @@ impl Programs {
         }
         // A separate folder: a build with other features does not replace the program while it runs.
         let folder = target().join("reliability");
-        let words = "--release -p mcp-tests --bin reliability --features suites \
+        let words = "--release -p mcp-tests -p mcp-cli --bin reliability --bin mcp --features mcp-tests/suites \
                      --config profile.release.lto=\"off\" --config profile.release.codegen-units=16 \
                      --config profile.release.debug=false";
         build(root(), &folder, words)?;
-        Ok(Self(executable(&folder.join("release"), "reliability")))
+        Ok(Self(folder.join("release")))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        executable(&self.0, name)
     }
 
     /// Runs a program with options and returns its figures.
     fn run(&self, name: &str, options: &[&str]) -> Result<Value> {
-        let mut command = Command::new(&self.0);
+        let mut command = Command::new(self.path("reliability"));
         command.arg(name).args(options);
         say(&format!("\n== {name} {}", options.join(" ")));
         let mut figures = String::new();
@@ -100,7 +108,7 @@ fn publish(command: &str, figures: &Value) -> Result {
 /// Writes the page with its plots from the stored figures.
 pub(crate) fn page() -> Result {
     let mut values = Map::new();
-    for command in ["fuzz", "soak", "chaos", "overload"] {
+    for command in ["fuzz", "soak", "bridge", "chaos", "overload"] {
         let Some(figures) = stored(command)? else {
             continue;
         };

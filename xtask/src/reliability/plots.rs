@@ -20,6 +20,7 @@ pub(super) fn lines(command: &str) -> &'static [(&'static str, &'static str)] {
             ("server over stdio", "stdio"),
             ("all clients", "clients"),
         ],
+        "bridge" => &[("bridge", "bridge")],
         "overload" => &[("server", "mib")],
         _ => &[],
     }
@@ -39,7 +40,11 @@ pub(super) fn draw(command: &str, figures: &Value) -> Result<String, Box<dyn Err
     let all = || lines.iter().flat_map(|((_, points), _)| points);
     let end = all().map(|point| point.0).fold(1.0, f64::max);
     let top = all().map(|point| point.1).fold(1.0, f64::max) * 1.1;
-    let caption = format!("Resident memory during the {command}, MiB over seconds");
+    let during = match command {
+        "bridge" => "soak of the bridge",
+        command => command,
+    };
+    let caption = format!("Resident memory during the {during}, MiB over seconds");
     let mut svg = String::new();
     let area = SVGBackend::with_string(&mut svg, (960, 320)).into_drawing_area();
     area.fill(&WHITE)?;

@@ -12,6 +12,33 @@ pub(super) fn resident(pid: u32) -> Result<u64, Fault> {
     kib(&status).ok_or_else(|| "the system does not tell resident memory".into())
 }
 
+/// A process and its descendants that have not ended.
+pub(crate) fn family(pid: u32) -> Vec<u32> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let children: Vec<(u32, u32)> = processes
+        .filter_map(|entry| {
+            let pid = entry.file_name().to_str()?.parse().ok()?;
+            // A process may end in between.
+            let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
+            Some((parent(&stat)?, pid))
+        })
+        .collect();
+    let mut all = vec![pid];
+    let mut next = 0;
+    while let Some(&parent) = all.get(next) {
+        next += 1;
+        let own = children.iter().filter(|(of, _)| *of == parent);
+        all.extend(own.map(|(_, pid)| pid));
+    }
+    all
+}
+
+/// The id of the parent, which follows the name in parentheses and the state.
+fn parent(stat: &str) -> Option<u32> {
+    let (_, rest) = stat.rsplit_once(')')?;
+    rest.split_whitespace().nth(1)?.parse().ok()
+}
+
 fn kib(status: &str) -> Option<u64> {
     let line = status
         .lines()
@@ -68,5 +95,21 @@ mod tests {
         );
         assert_eq!(kib("VmSize: 1 kB\n"), None);
         assert!(resident(std::process::id()).is_ok_and(|kib| kib > 0));
+    }
+
+    #[test]
+    fn children_belong_to_the_family() {
+        let mut child = std::process::Command::new("sleep")
+            .arg("60")
+            .spawn()
+            .expect("sleep");
+        let own = std::process::id();
+        let family = family(own);
+        child.kill().expect("the child runs");
+        child.wait().expect("the child ends");
+        assert!(
+            family.contains(&own) && family.contains(&child.id()),
+            "{family:?}"
+        );
     }
 }

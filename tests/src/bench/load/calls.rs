@@ -16,14 +16,14 @@ use super::memory;
 use super::options::{Limit, Options};
 use super::stdio::{Lines, Pace};
 use crate::bench::Fault;
-use crate::bench::requests::{Protocol, Requests, Workload, opening};
+use crate::bench::requests::{Protocol, Requests, opening};
 
 /// Additional time limit of a run: to start the server, to warm up, and for the last responses.
 const GRACE: Duration = Duration::from_secs(60);
 
 /// Starts the server, makes the calls, and ends the server.
 pub(super) async fn run(options: &Options) -> Result<Figures, Fault> {
-    let mut served = ServerProcess::start(&options.program)?;
+    let mut served = ServerProcess::start(options)?;
     let all = options.limit.time + options.warm + GRACE;
     let figures = timeout(all, measure(options, &mut served))
         .await
@@ -82,7 +82,7 @@ impl Client {
             let check = Arc::new(check);
             let mut callers = Vec::with_capacity(options.inflight);
             for _ in 0..options.inflight {
-                callers.push(Caller::open(wire, asked, &host, &check).await?);
+                callers.push(Caller::open(options, &host, &check).await?);
             }
             return Ok(Self::Http {
                 callers,
@@ -96,7 +96,7 @@ impl Client {
         }
         Ok(Self::Lines {
             lines,
-            requests: Requests::new(wire, asked, "", None),
+            requests: Requests::new(wire, asked, "", None).with_tool_prefix(&options.tool_prefix),
             check,
             pace: Pace {
                 inflight: options.inflight,
@@ -156,12 +156,8 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    async fn open(
-        wire: Protocol,
-        asked: Workload,
-        host: &str,
-        check: &Arc<Check>,
-    ) -> Result<Self, Fault> {
+    async fn open(options: &Options, host: &str, check: &Arc<Check>) -> Result<Self, Fault> {
+        let (wire, asked) = (options.wire, options.asked);
         let mut connection = Connection::open(host).await?;
         let session = match wire.is_stateless() {
             true => None,
@@ -169,7 +165,8 @@ impl Caller {
         };
         Ok(Self {
             connection,
-            requests: Requests::new(wire, asked, host, session.as_deref()),
+            requests: Requests::new(wire, asked, host, session.as_deref())
+                .with_tool_prefix(&options.tool_prefix),
             check: Arc::clone(check),
             request: Vec::new(),
         })

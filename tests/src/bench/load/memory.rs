@@ -42,7 +42,7 @@ enum Held {
 /// Measures each object with a separate server, because freed memory would be used again.
 pub(super) async fn run(options: &Options) -> Result<Memory, Fault> {
     let held = async |what| {
-        let mut served = ServerProcess::start(&options.program)?;
+        let mut served = ServerProcess::start(options)?;
         let host = served.host()?;
         let measured = timeout(LIMIT, measure(options, &host, &served, what))
             .await
@@ -118,7 +118,9 @@ async fn one(options: &Options, host: &str, held: Held) -> Result<Option<Connect
         Held::Session => {}
         Held::Connection => {
             let mut request = Vec::new();
-            Requests::new(wire, options.asked, host, session.as_deref()).write(1, &mut request);
+            Requests::new(wire, options.asked, host, session.as_deref())
+                .with_tool_prefix(&options.tool_prefix)
+                .write(1, &mut request);
             let reply = connection.exchange(&request).await?;
             Check::new(options.asked).body(reply.body, reply.head.is_events, 1)?;
         }

@@ -17,7 +17,7 @@ mod start;
 mod stdio;
 
 #[cfg(feature = "suites")]
-pub(crate) use account::Cores;
+pub(crate) use account::{Cores, family};
 #[cfg(feature = "suites")]
 pub(crate) use calls::open_session;
 pub use figures::{Figures, Times};

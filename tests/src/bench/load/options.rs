@@ -7,10 +7,12 @@ use crate::bench::requests::{Protocol, Workload};
 
 const USAGE: &str = "\
 usage: bench-load calls --wire WIRE --ask WHAT:N [--inflight N] [--batch] [--beside SESSIONS] [--calls N] [--seconds S]
-                        [--warm S] -- PROGRAM...
-       bench-load memory --wire WIRE [--inflight SESSIONS] -- PROGRAM...
+                        [--warm S] [--upstream WORDS] [--tool-prefix TEXT] -- PROGRAM...
+       bench-load memory --wire WIRE [--inflight SESSIONS] [--upstream WORDS] [--tool-prefix TEXT] -- PROGRAM...
        bench-load start --wire WIRE [--calls TIMES] -- PROGRAM...
 
+  PROGRAM prints its URL in its first line, unless {port} in it is replaced by the port that it has to use
+  --upstream  a server over HTTP that is started first; {upstream} in PROGRAM is replaced by its URL
   --batch   over stdio: the next N go out when the last N are all answered
   --beside  over HTTP: sessions with an open stream that only stand by
 
@@ -54,6 +56,10 @@ pub(super) struct Options {
     /// The duration of calls that are not counted.
     pub(super) warm: Duration,
     pub(super) program: Vec<String>,
+    /// The server behind the program, which is then a proxy.
+    pub(super) upstream: Vec<String>,
+    /// The text before the names of tools.
+    pub(super) tool_prefix: String,
 }
 
 impl Options {
@@ -77,6 +83,8 @@ impl Options {
             },
             warm: Duration::ZERO,
             program: Vec::new(),
+            upstream: Vec::new(),
+            tool_prefix: String::new(),
         };
         while let Some(arg) = args.next() {
             let mut value = || args.next().ok_or(USAGE);
@@ -89,6 +97,10 @@ impl Options {
                 "--calls" => this.limit.calls = value()?.parse()?,
                 "--seconds" => this.limit.time = Duration::try_from_secs_f64(value()?.parse()?)?,
                 "--warm" => this.warm = Duration::try_from_secs_f64(value()?.parse()?)?,
+                "--tool-prefix" => this.tool_prefix = value()?,
+                "--upstream" => {
+                    this.upstream = value()?.split_whitespace().map(str::to_owned).collect();
+                }
                 "--" => break,
                 _ => return Err(USAGE.into()),
             }
@@ -113,13 +125,14 @@ mod tests {
     #[test]
     fn a_command_line_is_understood_or_refused() {
         let options =
-            parsed("calls --wire http-modern --ask steps:10 --inflight 8 --beside 9 --calls 5 -- a --http b")
+            parsed("calls --wire http-modern --ask steps:10 --inflight 8 --beside 9 --calls 5 --upstream c -- a --http b")
                 .expect("a command line");
         assert_eq!(options.wire, Protocol::HttpModern);
         assert_eq!(options.asked, Workload::Steps(10));
         assert_eq!((options.inflight, options.limit.calls), (8, 5));
         assert_eq!(options.beside, 9);
         assert_eq!(options.program, ["a", "--http", "b"]);
+        assert_eq!(options.upstream, ["c"]);
         for wrong in [
             "calls --wire http",
             "calls --wire ftp -- a",

@@ -30,7 +30,7 @@ pub(super) async fn run(options: &Options) -> Result<Start, Fault> {
     let (mut answers, mut cpus) = (Vec::new(), Vec::new());
     for _ in 0..times.max(1) {
         let begun = Instant::now();
-        let mut served = ServerProcess::start(&options.program)?;
+        let mut served = ServerProcess::start(options)?;
         let limit = Limit {
             calls: 1,
             time: LIMIT,
