@@ -84,10 +84,14 @@ async function required(place) {
   const s = await place.connect("pages");
   const call = () => s.client.callTool({ name: "interop_url_required", arguments: {} });
   const [problem] = await Promise.allSettled([call()]);
-  same("the code", await code(Promise.reject(problem.reason)), -32042);
-  same("the URL", problem.reason.elicitations[0].url, "https://example.com/first");
-  same("after the visit", text(await call()), "visited");
-  await s.close();
+  try {
+    same("the code", await code(Promise.reject(problem.reason)), -32042);
+    same("the URL", problem.reason.elicitations[0].url, "https://example.com/first");
+    same("after the visit", text(await call()), "visited");
+  } finally {
+    // An open stream would keep this program running.
+    await s.close();
+  }
   return "code -32042, then answered";
 }
 
