@@ -115,8 +115,8 @@ impl ConnectOptions {
     fn probe_timeout(&self, is_pipe: bool) -> Duration {
         let limit = self.timeouts.idle.min(self.timeouts.total);
         match self.policy.negotiation {
-            // The server is known to be stateless, so a missing response is a failure.
-            Negotiation::Prior(_) => limit,
+            // No handshake can follow, so a missing response is a failure.
+            Negotiation::Prior(_) | Negotiation::Modern => limit,
             _ if is_pipe => self.policy.probe_timeout.min(limit),
             _ => limit,
         }
@@ -152,9 +152,10 @@ impl Connector<'_> {
                 ProbeStep::Ask(revision) => {
                     let reply = self.discover(revision).await?;
                     // A slow stateless server is not mistaken for a session-based one.
-                    let is_known = matches!(negotiation, Negotiation::Prior(_));
+                    let is_final =
+                        matches!(negotiation, Negotiation::Prior(_) | Negotiation::Modern);
                     match &reply {
-                        DiscoverReply::TimedOut(_) | DiscoverReply::Inconclusive(_) if is_known => {
+                        DiscoverReply::TimedOut(_) | DiscoverReply::Inconclusive(_) if is_final => {
                             return Err(reply.into_error());
                         }
                         DiscoverReply::TimedOut(error) | DiscoverReply::Inconclusive(error) => {
