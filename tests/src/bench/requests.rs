@@ -141,8 +141,8 @@ struct Head {
 const OPEN: &str = r#"{"jsonrpc":"2.0","id":"#;
 
 impl Requests {
-    /// Creates the requests of one kind. `host` is the address of the server, and `session` the
-    /// session id of the response to `initialize`.
+    /// Creates the requests of one kind. `host` is the address of the server, with a path if that is not
+    /// `/mcp`, and `session` the session id of the response to `initialize`.
     pub fn new(wire: Protocol, asked: Workload, host: &str, session: Option<&str>) -> Self {
         let progress = matches!(asked, Workload::Steps(_));
         let meta = meta(wire, progress);
@@ -193,11 +193,21 @@ impl Requests {
     }
 }
 
+/// Splits an address and the path of the endpoint, which is `/mcp` if there is none.
+pub fn address_and_path(host: &str) -> (&str, &str) {
+    let end = host.find('/').unwrap_or(host.len());
+    match host.split_at(end) {
+        (address, "") => (address, "/mcp"),
+        both => both,
+    }
+}
+
 impl Head {
     fn new(host: &str) -> Self {
+        let (host, path) = address_and_path(host);
         Self {
             before: format!(
-                "POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n\
+                "POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n\
                  Accept: application/json, text/event-stream\r\nContent-Length: "
             ),
             after: "\r\n".to_owned(),
@@ -238,8 +248,9 @@ pub fn opening(wire: Protocol, host: &str, session: Option<&str>) -> [Vec<u8>; 2
 
 /// A GET for the stream of a session.
 pub fn listening(host: &str, session: &str) -> Vec<u8> {
+    let (host, path) = address_and_path(host);
     format!(
-        "GET /mcp HTTP/1.1\r\nHost: {host}\r\nAccept: text/event-stream\r\n\
+        "GET {path} HTTP/1.1\r\nHost: {host}\r\nAccept: text/event-stream\r\n\
          MCP-Protocol-Version: 2025-11-25\r\nMcp-Session-Id: {session}\r\n\r\n"
     )
     .into_bytes()
@@ -289,6 +300,14 @@ mod tests {
             let revision = &message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
             assert_eq!(revision == "2026-07-28", wire.is_stateless());
         }
+    }
+
+    #[test]
+    fn a_path_follows_the_address() {
+        let [request, _] = opening(Protocol::Http, "h:1/", None);
+        assert!(request.starts_with(b"POST / HTTP/1.1\r\nHost: h:1\r\n"));
+        let [request, _] = opening(Protocol::Http, "h:1", None);
+        assert!(request.starts_with(b"POST /mcp HTTP/1.1\r\nHost: h:1\r\n"));
     }
 
     #[test]

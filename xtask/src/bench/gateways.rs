@@ -45,6 +45,8 @@ struct Path {
     packages: String,
     #[serde(default)]
     prefix: String,
+    #[serde(default)]
+    at: Option<String>,
     program: String,
 }
 
@@ -233,6 +235,9 @@ fn command(programs: &Programs, path: &Path, folder: &std::path::Path, words: &[
     command
         .args(words)
         .args(["--wire", &path.wire, "--tool-prefix", &path.prefix]);
+    if let Some(at) = &path.at {
+        command.args(["--path", at]);
+    }
     if path.upstream == "http" {
         command.args(["--upstream", &format!("{server} --http 127.0.0.1:0")]);
     }

@@ -14,6 +14,7 @@ use super::account::{self, Cores};
 use super::cpu;
 use super::options::Options;
 use crate::bench::Fault;
+use crate::bench::requests::address_and_path;
 
 /// Time limit for the start of a server that does not print its URL.
 const START: Duration = Duration::from_secs(60);
@@ -31,7 +32,7 @@ pub(super) struct ServerProcess {
     child: Child,
     stdin: Option<ChildStdin>,
     stdout: Option<BufReader<ChildStdout>>,
-    /// The address of a server that does not print its URL.
+    /// The address and path of a server that does not print its URL.
     address: Option<String>,
     /// The server behind this one, which is then a proxy.
     upstream: Option<Box<Self>>,
@@ -53,7 +54,7 @@ impl ServerProcess {
             // The port is free again when the listener is dropped.
             let free = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
             replace(&mut program, "{port}", &free.port().to_string());
-            address = Some(free.to_string());
+            address = Some(format!("{free}{}", options.path));
         }
         let mut started = Self::start_program(&program)?;
         started.address = address;
@@ -84,11 +85,11 @@ impl ServerProcess {
         })
     }
 
-    /// The host and port of a server over HTTP, which it prints as a URL, or which it was told to use.
+    /// The address of a server over HTTP, perhaps with a path, which it prints as a URL, or which it was told to use.
     pub(super) fn host(&mut self) -> Result<String, Fault> {
         if let Some(address) = &self.address {
             let end = Instant::now() + START;
-            while TcpStream::connect(address).is_err() {
+            while TcpStream::connect(address_and_path(address).0).is_err() {
                 if Instant::now() > end || self.child.try_wait()?.is_some() {
                     return Err(format!("the server does not listen on {address}").into());
                 }

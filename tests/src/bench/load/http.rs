@@ -4,6 +4,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use crate::bench::Fault;
+use crate::bench::requests::address_and_path;
 
 /// Limit of a head or body.
 const LONGEST: usize = 64 << 20;
@@ -44,12 +45,13 @@ pub(crate) struct Head {
 }
 
 impl Connection {
-    /// Connects.
+    /// Connects to an address; a path after it is ignored.
     ///
     /// # Errors
     /// No server listens there.
     pub(crate) async fn open(host: &str) -> Result<Self, Fault> {
-        let stream = TcpStream::connect(host).await?;
+        let (address, _) = address_and_path(host);
+        let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         Ok(Self::new(stream))
     }

@@ -7,8 +7,8 @@ use crate::bench::requests::{Protocol, Workload};
 
 const USAGE: &str = "\
 usage: bench-load calls --wire WIRE --ask WHAT:N [--inflight N] [--batch] [--beside SESSIONS] [--calls N] [--seconds S]
-                        [--warm S] [--upstream WORDS] [--tool-prefix TEXT] -- PROGRAM...
-       bench-load memory --wire WIRE [--inflight SESSIONS] [--upstream WORDS] [--tool-prefix TEXT] -- PROGRAM...
+                        [--warm S] [--upstream WORDS] [--tool-prefix TEXT] [--path PATH] -- PROGRAM...
+       bench-load memory --wire WIRE [--inflight SESSIONS] [--upstream WORDS] [--tool-prefix TEXT] [--path PATH] -- PROGRAM...
        bench-load start --wire WIRE [--calls TIMES] -- PROGRAM...
 
   PROGRAM prints its URL in its first line, unless {port} in it is replaced by the port that it has to use
@@ -60,6 +60,8 @@ pub(super) struct Options {
     pub(super) upstream: Vec<String>,
     /// The text before the names of tools.
     pub(super) tool_prefix: String,
+    /// The path of the endpoint of a program that does not print its URL.
+    pub(super) path: String,
 }
 
 impl Options {
@@ -85,6 +87,7 @@ impl Options {
             program: Vec::new(),
             upstream: Vec::new(),
             tool_prefix: String::new(),
+            path: "/mcp".to_owned(),
         };
         while let Some(arg) = args.next() {
             let mut value = || args.next().ok_or(USAGE);
@@ -97,6 +100,7 @@ impl Options {
                 "--calls" => this.limit.calls = value()?.parse()?,
                 "--seconds" => this.limit.time = Duration::try_from_secs_f64(value()?.parse()?)?,
                 "--warm" => this.warm = Duration::try_from_secs_f64(value()?.parse()?)?,
+                "--path" => this.path = value()?,
                 "--tool-prefix" => this.tool_prefix = value()?,
                 "--upstream" => {
                     this.upstream = value()?.split_whitespace().map(str::to_owned).collect();
