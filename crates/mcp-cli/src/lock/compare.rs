@@ -7,6 +7,9 @@ use serde_json::Value;
 
 use super::{Definitions, Snapshot};
 
+/// Maximum number of changed values that are shown of a member of a definition.
+const MAX_VALUES: usize = 8;
+
 /// How a change affects users of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Class {
@@ -123,35 +126,79 @@ impl Changes {
         }
     }
 
-    /// Reports a changed member, unless it is a schema or the arguments with a reported breaking change.
+    /// Reports the changes of a member, except those in schemas and arguments that are reported as breaking.
     fn member(&mut self, item: &str, member: &str, old: &Value, new: &Value) {
         let is_reported = self.0.iter().any(|one| {
             one.item == item
                 && one.class == Class::Breaking
                 && matches!(member, "inputSchema" | "outputSchema" | "arguments")
         });
-        if is_reported || without_additions(old, new) == *old {
-            return;
+        let new = &without_additions(old, new);
+        let mut changes = Vec::new();
+        if new != old {
+            changed_values(member, old, new, is_reported, &mut changes);
         }
-        let short = |value: &Value| {
-            let text = value
-                .as_str()
-                .map_or_else(|| value.to_string(), str::to_owned);
-            match text.char_indices().nth(60) {
-                Some((at, _)) => format!("{}…", &text[..at]),
-                None => text,
-            }
-        };
-        let text = match (old, new) {
-            (Value::Object(_) | Value::Array(_), Value::Object(_) | Value::Array(_)) => {
-                format!("{member} changed")
-            }
-            (Value::Null, new) => format!("{member} added: {}", short(new)),
-            (old, Value::Null) => format!("{member} removed: {}", short(old)),
-            (old, new) => format!("{member}: {:?} is now {:?}", short(old), short(new)),
-        };
-        self.add(Class::Risky, item, text);
+        let more = changes.len().saturating_sub(MAX_VALUES);
+        changes.truncate(MAX_VALUES);
+        for change in changes {
+            self.add(Class::Risky, item, change);
+        }
+        if more > 0 {
+            self.add(Class::Risky, item, format!("{member}: {more} more changes"));
+        }
     }
+}
+
+/// Describes each value that differs, with its path. If `is_reported`, the changes that break callers are reported already.
+fn changed_values(
+    path: &str,
+    old: &Value,
+    new: &Value,
+    is_reported: bool,
+    changes: &mut Vec<String>,
+) {
+    let breaks_callers = |name: &str| matches!(name, "type" | "enum" | "required");
+    if is_reported && (new.is_null() || path.rsplit('.').next().is_some_and(breaks_callers)) {
+        return;
+    }
+    if let (Value::Object(before), Value::Object(after)) = (old, new) {
+        let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+        for name in names.into_iter().filter(|name| old[*name] != new[*name]) {
+            let path = format!("{path}.{name}");
+            changed_values(&path, &old[name], &new[name], is_reported, changes);
+        }
+        return;
+    }
+    let [before, after] = [old, new].map(|value| match value {
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
+    });
+    let same = common_prefix(&before, &after);
+    let [before, after] = [excerpt(&before, same), excerpt(&after, same)];
+    changes.push(match (old, new) {
+        (Value::Null, _) => format!("{path} added: {after}"),
+        (_, Value::Null) => format!("{path} removed: {before}"),
+        _ => format!("{path}: {before:?} is now {after:?}"),
+    });
+}
+
+/// The number of characters at the beginning of both texts that are the same.
+fn common_prefix(old: &str, new: &str) -> usize {
+    let pairs = old.chars().zip(new.chars());
+    pairs.take_while(|(old, new)| old == new).count()
+}
+
+/// A part of a text that begins shortly before its first difference.
+fn excerpt(text: &str, difference: usize) -> String {
+    let start = match difference {
+        0..40 => 0,
+        far => far - 20,
+    };
+    let mut chars = text.chars().skip(start);
+    let part: String = chars.by_ref().take(60).collect();
+    let [before, after] =
+        [start > 0, chars.next().is_some()].map(|is_cut| if is_cut { "…" } else { "" });
+    format!("{before}{part}{after}")
 }
 
 /// The new schema without the properties that the old one does not have. Added properties are reported on their own.
