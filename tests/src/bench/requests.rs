@@ -193,7 +193,7 @@ impl Requests {
     }
 }
 
-/// Splits an address and the path of the endpoint, which is `/mcp` if there is none.
+/// Splits an address and the path of the endpoint; the default is `/mcp`.
 pub fn address_and_path(host: &str) -> (&str, &str) {
     let end = host.find('/').unwrap_or(host.len());
     match host.split_at(end) {

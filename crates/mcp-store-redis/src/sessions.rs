@@ -1,0 +1,279 @@
+//! Sessions in Redis. Each session is a hash with the lease and the record, and the key expires with the session.
+
+use std::fmt;
+use std::sync::Arc;
+
+use mcp_protocol::BoxFuture;
+use mcp_protocol::task::Timestamp;
+use mcp_transport_http::{
+    EndpointId, SessionId, SessionLease, SessionRecord, SessionStore, SessionStoreError,
+    SessionStoreErrorKind,
+};
+use redis::aio::{ConnectionManager, ConnectionManagerConfig};
+use redis::{Client, FromRedisValue, RedisError, Script, ScriptInvocation};
+
+use crate::RedisOptions;
+
+/// Maximum number of attempts to claim a session that others change at the same time.
+const MAX_CLAIMS: usize = 16;
+/// The latest expiry that Redis and its scripts can compute with, in ms.
+const MAX_EXPIRY: u64 = 1 << 52;
+
+/// A [`SessionStore`] in Redis. Cloning returns another handle to the same connection.
+///
+/// All operations use one connection, which is opened again after it was lost. Until then, and if
+/// Redis does not respond in time, they fail with
+/// [`Unavailable`](SessionStoreErrorKind::Unavailable) and nothing is queued. A server then responds with the status
+/// 503.
+#[derive(Clone)]
+pub struct RedisSessionStore {
+    connection: ConnectionManager,
+    scripts: Arc<Scripts>,
+    prefix: Arc<str>,
+}
+
+struct Scripts {
+    create: Script,
+    load: Script,
+    claim: Script,
+    change: Script,
+    update: Script,
+}
+
+/// A session as it is stored.
+struct Loaded {
+    lease: SessionLease,
+    version: u64,
+    record: Vec<u8>,
+}
+
+impl RedisSessionStore {
+    /// Connects with the default options. The URL is `redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]`,
+    /// `rediss://` for TLS (feature `tls`), or `redis+unix:///PATH`.
+    ///
+    /// # Errors
+    /// As [`connect_with`](Self::connect_with).
+    pub async fn connect(url: &str) -> Result<Self, SessionStoreError> {
+        Self::connect_with(url, RedisOptions::new()).await
+    }
+
+    /// Connects with these options.
+    ///
+    /// # Errors
+    /// [`Unavailable`](SessionStoreErrorKind::Unavailable) if the URL is malformed or Redis cannot be reached. Messages
+    /// do not contain the URL, which may have a password.
+    ///
+    /// # Cancel safety
+    /// Dropping the future closes the connection.
+    pub async fn connect_with(url: &str, options: RedisOptions) -> Result<Self, SessionStoreError> {
+        let config = ConnectionManagerConfig::new()
+            .set_number_of_retries(1)
+            .set_connection_timeout(Some(options.connect_timeout))
+            .set_response_timeout(Some(options.response_timeout));
+        let client = Client::open(url).map_err(unavailable)?;
+        let connection = ConnectionManager::new_with_config(client, config).await;
+        Ok(Self {
+            connection: connection.map_err(unavailable)?,
+            scripts: Arc::new(Scripts {
+                create: Script::new(include_str!("create.lua")),
+                load: Script::new(include_str!("load.lua")),
+                claim: Script::new(include_str!("claim.lua")),
+                change: Script::new(include_str!("change.lua")),
+                update: Script::new(include_str!("update.lua")),
+            }),
+            prefix: options.prefix.into(),
+        })
+    }
+
+    /// The key of a session.
+    fn key(&self, id: SessionId) -> Vec<u8> {
+        let mut key = Vec::with_capacity(self.prefix.len() + 40);
+        key.extend_from_slice(self.prefix.as_bytes());
+        key.extend_from_slice(b"session:");
+        key.extend_from_slice(id.as_bytes());
+        key
+    }
+
+    async fn invoke<T: FromRedisValue>(
+        &self,
+        script: &ScriptInvocation<'_>,
+    ) -> Result<T, SessionStoreError> {
+        let mut connection = self.connection.clone();
+        script.invoke_async(&mut connection).await.map_err(failed)
+    }
+
+    async fn find(
+        &self,
+        id: SessionId,
+        now: Timestamp,
+    ) -> Result<Option<Loaded>, SessionStoreError> {
+        type Row = ([u8; 16], u64, u64, Vec<u8>);
+        let script = &self.scripts.load;
+        let mut script = script.key(self.key(id));
+        script.arg(now.as_millis());
+        let row: Option<Row> = self.invoke(&script).await?;
+        Ok(row.map(|(owner, fence, version, record)| Loaded {
+            lease: SessionLease::new(id, EndpointId::from_bytes(owner), fence),
+            version,
+            record,
+        }))
+    }
+
+    /// Runs a script that changes a session whose lease is current; `add` adds its further arguments.
+    async fn with_lease(
+        &self,
+        script: &Script,
+        lease: SessionLease,
+        now: Timestamp,
+        add: impl FnOnce(&mut ScriptInvocation<'_>),
+    ) -> Result<(), SessionStoreError> {
+        let mut script = script.key(self.key(lease.session));
+        script
+            .arg(lease.owner.as_bytes())
+            .arg(lease.fence)
+            .arg(now.as_millis());
+        add(&mut script);
+        match self.invoke(&script).await? {
+            true => Ok(()),
+            false => Err(SessionStoreError::lease_lost()),
+        }
+    }
+}
+
+impl SessionStore for RedisSessionStore {
+    fn create(
+        &self,
+        lease: SessionLease,
+        record: SessionRecord,
+        expires: Timestamp,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<(), SessionStoreError>> {
+        Box::pin(async move {
+            let script = &self.scripts.create;
+            let mut script = script.key(self.key(lease.session));
+            script
+                .arg(lease.owner.as_bytes())
+                .arg(lease.fence)
+                .arg(record.encode()?)
+                .arg(expiry(expires))
+                .arg(now.as_millis());
+            match self.invoke(&script).await? {
+                true => Ok(()),
+                false => Err(SessionStoreError::conflict()),
+            }
+        })
+    }
+
+    fn load(
+        &self,
+        id: SessionId,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<Option<SessionRecord>, SessionStoreError>> {
+        Box::pin(async move {
+            let found = self.find(id, now).await?;
+            found
+                .map(|found| SessionRecord::decode(&found.record))
+                .transpose()
+        })
+    }
+
+    fn claim(
+        &self,
+        id: SessionId,
+        owner: EndpointId,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<Option<(SessionLease, SessionRecord)>, SessionStoreError>> {
+        Box::pin(async move {
+            for _ in 0..MAX_CLAIMS {
+                let Some(found) = self.find(id, now).await? else {
+                    return Ok(None);
+                };
+                // The lease of a record that cannot be read is not changed.
+                let record = SessionRecord::decode(&found.record)?;
+                let script = &self.scripts.claim;
+                let mut script = script.key(self.key(id));
+                script
+                    .arg(found.lease.owner.as_bytes())
+                    .arg(found.lease.fence)
+                    .arg(found.version)
+                    .arg(owner.as_bytes());
+                if self.invoke(&script).await? {
+                    return Ok(Some((found.lease.next(owner), record)));
+                }
+            }
+            Err(SessionStoreError::new(
+                SessionStoreErrorKind::Unavailable,
+                format!(
+                    "others changed the session during each of {MAX_CLAIMS} attempts to claim it"
+                ),
+            ))
+        })
+    }
+
+    fn renew(
+        &self,
+        lease: SessionLease,
+        expires: Timestamp,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<(), SessionStoreError>> {
+        Box::pin(async move {
+            self.with_lease(&self.scripts.change, lease, now, |script| {
+                script.arg(expiry(expires));
+            })
+            .await
+        })
+    }
+
+    fn update(
+        &self,
+        lease: SessionLease,
+        record: SessionRecord,
+        expires: Timestamp,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<(), SessionStoreError>> {
+        Box::pin(async move {
+            let record = record.encode()?;
+            self.with_lease(&self.scripts.update, lease, now, |script| {
+                script.arg(expiry(expires)).arg(record);
+            })
+            .await
+        })
+    }
+
+    fn remove(
+        &self,
+        lease: SessionLease,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<(), SessionStoreError>> {
+        Box::pin(async move {
+            self.with_lease(&self.scripts.change, lease, now, |_| {})
+                .await
+        })
+    }
+}
+
+impl fmt::Debug for RedisSessionStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisSessionStore")
+            .field("prefix", &self.prefix)
+            .finish_non_exhaustive()
+    }
+}
+
+fn expiry(expires: Timestamp) -> u64 {
+    expires.as_millis().min(MAX_EXPIRY)
+}
+
+/// Converts the error of a command.
+fn failed(error: RedisError) -> SessionStoreError {
+    if error.code() == Some("OOM") {
+        let message = "Redis has reached its maxmemory";
+        return SessionStoreError::new(SessionStoreErrorKind::Full, message).with_source(error);
+    }
+    unavailable(error)
+}
+
+fn unavailable(error: RedisError) -> SessionStoreError {
+    let message = format!("Redis is not available: {error}");
+    SessionStoreError::new(SessionStoreErrorKind::Unavailable, message).with_source(error)
+}

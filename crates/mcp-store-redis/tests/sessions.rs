@@ -1,0 +1,286 @@
+//! Sessions in a Redis that the tests start and end.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use mcp_protocol::task::Timestamp;
+use mcp_store_redis::{RedisOptions, RedisSessionStore};
+use mcp_transport_http::testing::session_store_contract;
+use mcp_transport_http::{
+    EndpointId, SessionId, SessionLease, SessionRecord, SessionStore as _, SessionStoreErrorKind,
+};
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
+
+const BLUE: EndpointId = EndpointId::from_bytes([1; 16]);
+const GREEN: EndpointId = EndpointId::from_bytes([2; 16]);
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// A Redis with a socket in a folder of its own.
+struct Redis {
+    folder: PathBuf,
+    settings: &'static [&'static str],
+    child: Option<Child>,
+}
+
+impl Redis {
+    /// Starts Redis with these settings, or returns `None` if the program is not installed.
+    async fn start(name: &str, settings: &'static [&'static str]) -> Option<Self> {
+        // The path of a socket has at most 107 bytes.
+        let folder = std::env::temp_dir().join(format!("mcp-redis-{}-{name}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let mut redis = Self {
+            folder,
+            settings,
+            child: None,
+        };
+        redis.run().await.then_some(redis)
+    }
+
+    /// Starts the process and waits until it is ready.
+    async fn run(&mut self) -> bool {
+        let started = Command::new("redis-server")
+            .args(["--port", "0", "--save", "", "--dir"])
+            .arg(&self.folder)
+            .arg("--unixsocket")
+            .arg(self.socket())
+            .args(self.settings)
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn();
+        let Ok(mut child) = started else {
+            let is_required = std::env::var_os("MCP_REDIS_TESTS").is_some();
+            assert!(
+                !is_required,
+                "redis-server is missing; install it, for example with `apt-get install redis-server`"
+            );
+            eprintln!("SKIPPED: redis-server is not installed");
+            return false;
+        };
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let ready = async {
+            while let Some(line) = lines.next_line().await.unwrap() {
+                if line.to_lowercase().contains("ready to accept connections") {
+                    return;
+                }
+            }
+            panic!("redis-server ended");
+        };
+        timeout(LIMIT, ready).await.unwrap();
+        // The pipe stays open and is read until the process ends.
+        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        self.child = Some(child);
+        true
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.folder.join("socket")
+    }
+
+    async fn store(&self) -> RedisSessionStore {
+        let url = format!("redis+unix://{}", self.socket().display());
+        let options = RedisOptions::new().with_response_timeout(Duration::from_millis(500));
+        RedisSessionStore::connect_with(&url, options)
+            .await
+            .unwrap()
+    }
+
+    fn signal(&self, signal: Signal) {
+        let id = self.child.as_ref().and_then(Child::id).unwrap();
+        let pid = Pid::from_raw(i32::try_from(id).unwrap()).unwrap();
+        kill_process(pid, signal).unwrap();
+    }
+
+    async fn kill(&mut self) {
+        self.child.take().unwrap().kill().await.unwrap();
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(Path::new(&self.folder));
+    }
+}
+
+fn now() -> Timestamp {
+    Timestamp::default().after(SystemTime::now().duration_since(UNIX_EPOCH).unwrap())
+}
+
+fn later() -> Timestamp {
+    now().after(Duration::from_secs(600))
+}
+
+fn lease(number: u32) -> SessionLease {
+    let mut id = [0; 32];
+    id[..4].copy_from_slice(&number.to_be_bytes());
+    SessionLease::first(SessionId::from_bytes(id), BLUE)
+}
+
+fn record(uri: &str) -> SessionRecord {
+    let json = format!(
+        r#"{{"format":1,"created":5,"event_tag":7,
+        "state":{{"revision":"2025-11-25","subscriptions":["{uri}"],"is_open":true}}}}"#
+    );
+    SessionRecord::decode(json.as_bytes()).unwrap()
+}
+
+async fn create(store: &RedisSessionStore, number: u32) -> Result<(), SessionStoreErrorKind> {
+    let created = store
+        .create(lease(number), record("a:1"), later(), now())
+        .await;
+    created.map_err(|error| error.kind())
+}
+
+async fn renew(store: &RedisSessionStore, number: u32) -> Result<(), SessionStoreErrorKind> {
+    let renewed = timeout(LIMIT, store.renew(lease(number), later(), now())).await;
+    renewed.unwrap().map_err(|error| error.kind())
+}
+
+/// Renews until Redis is available again.
+async fn renewed(store: &RedisSessionStore, number: u32) -> Result<(), SessionStoreErrorKind> {
+    let again = async {
+        loop {
+            match renew(store, number).await {
+                Err(SessionStoreErrorKind::Unavailable) => tokio::task::yield_now().await,
+                done => return done,
+            }
+        }
+    };
+    timeout(LIMIT, again).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_contract_is_kept() {
+    let Some(redis) = Redis::start("contract", &[]).await else {
+        return;
+    };
+    session_store_contract(&redis.store().await).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stores_with_the_same_prefix_share_sessions() {
+    let Some(redis) = Redis::start("shared", &[]).await else {
+        return;
+    };
+    let (one, other) = (redis.store().await, redis.store().await);
+    create(&one, 1).await.unwrap();
+    let claimed = other.claim(lease(1).session, GREEN, now()).await.unwrap();
+    assert_eq!(claimed, Some((lease(1).next(GREEN), record("a:1"))));
+    assert_eq!(renew(&one, 1).await, Err(SessionStoreErrorKind::LeaseLost));
+
+    let url = format!("redis+unix://{}", redis.socket().display());
+    let options = RedisOptions::new().with_prefix("another:");
+    let apart = RedisSessionStore::connect_with(&url, options)
+        .await
+        .unwrap();
+    assert_eq!(apart.load(lease(1).session, now()).await.unwrap(), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_redis_with_an_append_only_file_keeps_the_sessions() {
+    let settings = &["--appendonly", "yes", "--appendfsync", "always"];
+    let Some(mut redis) = Redis::start("append", settings).await else {
+        return;
+    };
+    let store = redis.store().await;
+    create(&store, 1).await.unwrap();
+    redis.kill().await;
+    assert_eq!(
+        renew(&store, 1).await,
+        Err(SessionStoreErrorKind::Unavailable)
+    );
+    assert!(redis.run().await);
+    renewed(&store, 1).await.unwrap();
+    assert_eq!(
+        store.load(lease(1).session, now()).await.unwrap(),
+        Some(record("a:1"))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_redis_without_a_file_loses_the_sessions_and_nothing_is_invented() {
+    let Some(mut redis) = Redis::start("memory", &[]).await else {
+        return;
+    };
+    let store = redis.store().await;
+    create(&store, 1).await.unwrap();
+    redis.kill().await;
+    assert!(redis.run().await);
+    assert_eq!(
+        renewed(&store, 1).await,
+        Err(SessionStoreErrorKind::LeaseLost)
+    );
+    assert_eq!(store.load(lease(1).session, now()).await.unwrap(), None);
+    create(&store, 1).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redis_that_does_not_respond_fails_in_time_and_recovers() {
+    let Some(redis) = Redis::start("stopped", &[]).await else {
+        return;
+    };
+    let store = redis.store().await;
+    create(&store, 1).await.unwrap();
+    redis.signal(Signal::STOP);
+    let began = std::time::Instant::now();
+    assert_eq!(
+        renew(&store, 1).await,
+        Err(SessionStoreErrorKind::Unavailable)
+    );
+    let took = began.elapsed();
+    redis.signal(Signal::CONT);
+    assert!(took < Duration::from_secs(10), "{took:?}");
+    renewed(&store, 1).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_maxmemory_new_sessions_are_rejected_and_others_go_on() {
+    let settings = &["--maxmemory", "8mb", "--maxmemory-policy", "noeviction"];
+    let Some(redis) = Redis::start("full", settings).await else {
+        return;
+    };
+    let store = redis.store().await;
+    let long = record(&"x".repeat(100_000));
+    let mut created = 0;
+    let kind = loop {
+        match store
+            .create(lease(created), long.clone(), later(), now())
+            .await
+        {
+            Ok(()) => created += 1,
+            Err(error) => break error.kind(),
+        }
+        assert!(created < 1_000);
+    };
+    assert_eq!(kind, SessionStoreErrorKind::Full);
+    assert!(created > 10, "{created}");
+    for number in 0..created {
+        renew(&store, number).await.unwrap();
+    }
+    let claimed = store.claim(lease(0).session, GREEN, now()).await.unwrap();
+    assert_eq!(claimed, Some((lease(0).next(GREEN), long.clone())));
+    // A removed session makes room.
+    for number in 1..created {
+        store.remove(lease(number), now()).await.unwrap();
+    }
+    create(&store, created).await.unwrap();
+}
+
+#[tokio::test]
+async fn errors_do_not_contain_the_password() {
+    for url in ["redis://user:secret@127.0.0.1:1", "nonsense://secret"] {
+        let error = RedisSessionStore::connect(url).await.unwrap_err();
+        assert_eq!(error.kind(), SessionStoreErrorKind::Unavailable);
+        assert!(
+            !format!("{error} {error:?}").contains("secret"),
+            "{error:?}"
+        );
+    }
+}
