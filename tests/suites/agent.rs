@@ -222,7 +222,8 @@ async fn conversation() {
     model.call("wait_for_cancel", json!({})).await;
     agent.until("[N]o? ").await;
     agent.type_line("y").await;
-    agent.noted("wait_for_cancel").await;
+    // The progress of the call: the line "y" was read, and the server runs.
+    agent.noted("wait_for_cancel: ").await;
     agent.interrupt();
     agent.noted("interrupted").await;
     agent.until("you> ").await;
