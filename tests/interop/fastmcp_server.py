@@ -1,10 +1,11 @@
 """A server made with FastMCP, for our client to talk to: `python fastmcp_server.py`.
 
-It serves HTTP on any port and offers what `server.py` offers, in the words of this framework and
+It uses stdio, or HTTP on any port with `--http`, and offers what `server.py` offers, in the words of this framework and
 of nothing below it."""
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any, Literal
 
 import anyio
@@ -313,8 +314,11 @@ def complete(ref: Any, argument: Any, context: Any) -> list[str]:
 
 
 async def main() -> None:
-    endpoint = app.http_app(event_store=EventStore(), retry_interval=100)
-    await uvicorn.Server(uvicorn.Config(endpoint, port=0)).serve()
+    if "--http" in sys.argv:
+        endpoint = app.http_app(event_store=EventStore(), retry_interval=100)
+        await uvicorn.Server(uvicorn.Config(endpoint, port=0)).serve()
+        return
+    await app.run_stdio_async(show_banner=False)
 
 
 anyio.run(main)
