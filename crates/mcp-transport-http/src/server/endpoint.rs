@@ -14,8 +14,11 @@ use tokio::time::timeout;
 use crate::permit::Capacity;
 use crate::server::error::Error;
 use crate::server::options::ServerOptions;
+#[cfg(feature = "forward")]
+use crate::server::request::forward::Forwarder;
 use crate::server::request::head::{McpHeaders, PeerAddr, RequestHead};
 use crate::server::request::post;
+use crate::server::request::stored::Continued;
 use crate::server::response::body::Body;
 use crate::server::response::refusal::Refusal;
 use crate::server::running::table::StatelessRequests;
@@ -74,6 +77,8 @@ impl Endpoint {
             revisions,
             sessions: Arc::new(SessionTable::new()),
             session_store,
+            #[cfg(feature = "forward")]
+            forwarder: Forwarder::of(&options)?,
             in_flight: shared(options.max_in_flight),
             receiving: shared(options.max_receiving),
             subscriptions: shared(options.max_subscriptions),
@@ -211,8 +216,13 @@ where
         state.options.sessions && state.has_handshake && !mcp_headers.names_stateless_revision;
     let mut claimed = None;
     if let (true, Some(client)) = (has_sessions, &state.session_store) {
-        let owner = parts.owner();
-        claimed = Box::pin(state.claimed_session(client, &parts, &mcp_headers, owner)).await?;
+        let continued = state.continue_session(client, &parts, &mcp_headers, None);
+        match Box::pin(continued).await? {
+            Continued::Here(guard) => claimed = Some(guard),
+            Continued::Unknown => {}
+            #[cfg(feature = "forward")]
+            Continued::Elsewhere(response) => return Ok(response),
+        }
     }
     let claimed = claimed.as_ref();
     match parts.method {

@@ -11,6 +11,8 @@ use crate::headers::PROTOCOL_VERSION;
 use crate::permit::{Capacity, Exhausted, Permit};
 use crate::server::options::ServerOptions;
 use crate::server::request::admission;
+#[cfg(feature = "forward")]
+use crate::server::request::forward::Forwarder;
 use crate::server::request::head::{DuplicateHeader, McpHeaders, RequestHead};
 use crate::server::response::refusal::{Refusal, unsupported};
 use crate::server::running::table::StatelessRequests;
@@ -26,6 +28,8 @@ pub(crate) struct EndpointState {
     pub(crate) options: Arc<ServerOptions>,
     pub(crate) sessions: Arc<SessionTable>,
     pub(crate) session_store: Option<Arc<StoreClient>>,
+    #[cfg(feature = "forward")]
+    pub(crate) forwarder: Option<Forwarder>,
     /// With [`ServerOptions::without_sessions`]: the session object that serves each revision,
     /// shared by all clients.
     pub(crate) sessionless: Mutex<Vec<(Revision, Arc<HttpSession>)>>,

@@ -1,6 +1,7 @@
 //! Sessions in a store that two endpoints share.
 
 mod failures;
+mod forwarding;
 mod leases;
 
 use mcp_server::ServerBuilder;

@@ -26,6 +26,11 @@ impl EndpointState {
             && let Some(removed) = self.sessions.remove(&identity.id)
         {
             removed.close(&Closed::protocol("the client ended the session"));
+            if let Some(store) = &self.options.event_store {
+                for lease in identity.recent_leases() {
+                    store.forget_session(lease.event_key);
+                }
+            }
         }
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::NO_CONTENT;

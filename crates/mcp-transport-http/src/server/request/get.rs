@@ -2,20 +2,23 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http::request::Parts;
 use http::{Response, StatusCode};
+use mcp_jsonrpc::RequestId;
 
 use crate::headers::LAST_EVENT_ID;
 use crate::server::request::admission::{self, EVENTS};
 use crate::server::request::head::{McpHeaders, SingleHeader};
 use crate::server::response::body::{Body, event_stream};
-use crate::server::response::refusal::Refusal;
+use crate::server::response::refusal::{Refusal, interrupted_error};
 use crate::server::session::{ActivityGuard, HttpSession};
 use crate::server::state::EndpointState;
 use crate::server::stream::SessionIdentity;
 use crate::server::stream::event_id::EventId;
 use crate::server::stream::events::StreamBody;
-use crate::server::stream::store::Replay;
+use crate::server::stream::frames;
+use crate::server::stream::store::{Durability, EventStore, Replay, StreamKey};
 
 impl EndpointState {
     /// Opens the standalone stream of a session, or resumes the stream that `Last-Event-ID` names.
@@ -114,12 +117,86 @@ impl EndpointState {
             }
         }
         match identity.parse_earlier(last.as_bytes()) {
-            Some(id) if id.stream == 0 => self.open_standalone(session, Some(0)).await,
-            Some(_) => Err(gone()),
+            Some((id, age)) if id.stream == 0 => {
+                let mut events = self.open_standalone(session, Some(0)).await?;
+                events.prepend(self.earlier_events(identity, id, age).await?);
+                Ok(events)
+            }
+            Some((id, age)) => {
+                let kept = self.rest_of_call(identity, id, age).await?;
+                Ok(StreamBody::replay_only(session, kept))
+            }
             None => Err(Refusal::bad_request(
                 "Last-Event-ID is not an event of this session; open a new stream without it",
             )),
         }
+    }
+
+    /// Returns the events on the standalone stream after the event `id`, which was sent `age` leases ago, until this endpoint
+    /// claimed the session.
+    async fn earlier_events(
+        &self,
+        identity: &SessionIdentity,
+        id: EventId,
+        age: u64,
+    ) -> Result<Vec<Bytes>, Refusal> {
+        let Some(store) = self.shared_events() else {
+            return Ok(Vec::new());
+        };
+        let ages = (1..).zip(identity.recent_leases().skip(1));
+        let mut leases: Vec<_> = ages.take_while(|(lease, _)| *lease <= age).collect();
+        leases.reverse();
+        let mut events = Vec::new();
+        for (lease, identity) in leases {
+            let after = if lease == age { id.sequence } else { 0 };
+            let key = StreamKey::new(identity.event_key, 0);
+            // Messages on this stream belong to no call, so a missing one does not fail the request.
+            if let Replay::Events(kept) = read(store, key, after).await? {
+                events.extend(kept);
+            }
+        }
+        Ok(events)
+    }
+
+    /// Returns the events of a call after the event `id`, which was sent `age` leases ago by an endpoint that cannot be
+    /// reached. If that endpoint has not stored the response, an error is the response.
+    async fn rest_of_call(
+        &self,
+        identity: &SessionIdentity,
+        id: EventId,
+        age: u64,
+    ) -> Result<Vec<Bytes>, Refusal> {
+        let store = self.shared_events().ok_or_else(gone)?;
+        let age = usize::try_from(age).unwrap_or(usize::MAX);
+        let earlier = identity.recent_leases().nth(age).ok_or_else(gone)?;
+        let key = StreamKey::new(earlier.event_key, id.stream);
+        let Replay::Events(mut events) = read(store, key, 0).await? else {
+            return Err(gone());
+        };
+        let requests = events
+            .first()
+            .and_then(|event| frames::parse_requests(event));
+        let requests = requests.ok_or_else(gone)?;
+        let is_answered = |event: &Bytes| frames::is_response(event, &self.options.message_limits);
+        if !events.last().is_some_and(is_answered) {
+            let sequence = events.len() as u64 + 1;
+            let event = unanswered(EventId { sequence, ..id }, earlier.tag, &requests);
+            if let Durability::Pending(stored) = store.append(key, sequence, event.clone()) {
+                // Another endpoint may have stored the same error.
+                let _ = stored.await;
+            }
+            events.push(event);
+        }
+        let seen = usize::try_from(id.sequence).unwrap_or(usize::MAX);
+        Ok(events.into_iter().skip(seen).collect())
+    }
+
+    /// The event store, if all endpoints share it.
+    fn shared_events(&self) -> Option<&Arc<dyn EventStore>> {
+        self.options
+            .event_store
+            .as_ref()
+            .filter(|store| store.is_shared())
     }
 
     async fn replay(
@@ -133,11 +210,28 @@ impl EndpointState {
         else {
             return Ok(Replay::Gone);
         };
-        store.replay(key, after).await.map_err(|error| {
-            tracing::error!(%error, "failed to read the event store");
-            Refusal::busy("the event store cannot be read; resume again later")
-        })
+        read(store, key, after).await
     }
+}
+
+async fn read(store: &Arc<dyn EventStore>, key: StreamKey, after: u64) -> Result<Replay, Refusal> {
+    store.replay(key, after).await.map_err(|error| {
+        tracing::error!(%error, "failed to read the event store");
+        Refusal::busy("the event store cannot be read; resume again later")
+    })
+}
+
+/// The last event of a stream whose endpoint has ended before it answered these requests.
+fn unanswered(id: EventId, tag: u64, requests: &[RequestId]) -> Bytes {
+    let mut out = b"id: ".to_vec();
+    id.write(tag, &mut out);
+    out.push(b'\n');
+    let errors: Vec<Vec<u8>> = requests.iter().map(interrupted_error).collect();
+    frames::message(&mut out, |out| match &*errors {
+        [error] => out.extend_from_slice(error),
+        errors => out.extend([b"[", &*errors.join(&b','), b"]"].concat()),
+    });
+    out.into()
 }
 
 fn gone() -> Refusal {

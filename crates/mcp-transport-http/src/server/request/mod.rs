@@ -4,6 +4,8 @@ pub(crate) mod admission;
 pub(crate) mod allowed;
 pub(crate) mod body;
 pub(crate) mod delete;
+#[cfg(feature = "forward")]
+pub(crate) mod forward;
 pub(crate) mod get;
 pub(crate) mod head;
 pub(crate) mod post;

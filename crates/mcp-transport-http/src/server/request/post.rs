@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use http::{Response, StatusCode};
 use mcp_jsonrpc::{
-    ErrorObject, Frame, Message, Notification, Request, Response as Answer, parse, write_error,
+    ErrorObject, Frame, Message, Notification, Request, RequestId, Response as Answer, parse,
+    write_error,
 };
 use mcp_protocol::middleware::{Discarded, Role};
 use mcp_protocol::modern::RawRequestMeta;
@@ -20,7 +21,7 @@ use crate::server::request::admission::{self, BOTH};
 use crate::server::request::body::read_body;
 use crate::server::request::head::{McpHeaders, RequestHead};
 use crate::server::request::revision::{MessageClass, classify};
-use crate::server::request::stored::PendingSave;
+use crate::server::request::stored::{Continued, PendingSave};
 use crate::server::response::body::{Body, JsonText, json};
 use crate::server::response::refusal::{Refusal, unsupported};
 use crate::server::running::items::BatchItem;
@@ -28,7 +29,7 @@ use crate::server::running::pending::{PendingCall, respond};
 use crate::server::running::start::{Progress, admit_stateless, start, start_stateless};
 use crate::server::session::HttpSession;
 use crate::server::state::EndpointState;
-use crate::server::stream::{SessionIdentity, Stream};
+use crate::server::stream::{SessionIdentity, Stream, frames};
 
 pub(crate) async fn serve<B>(
     state: &Arc<EndpointState>,
@@ -47,8 +48,14 @@ where
     request_body.charge_tree(&head, &state.bodies)?;
     let mut claimed = None;
     if let Some(client) = &state.session_store {
-        let owner = head.owner();
-        claimed = Box::pin(state.claimed_session(client, &head, &mcp_headers, owner)).await?;
+        let body = Some(&request_body.bytes);
+        let continued = state.continue_session(client, &head, &mcp_headers, body);
+        match Box::pin(continued).await? {
+            Continued::Here(guard) => claimed = Some(guard),
+            Continued::Unknown => {}
+            #[cfg(feature = "forward")]
+            Continued::Elsewhere(response) => return Ok(response),
+        }
     }
     let frame = match parse(&request_body.bytes, &state.options.message_limits) {
         Ok(frame) => frame,
@@ -139,7 +146,8 @@ fn single_message(
     let permit = state
         .request_permit(&head)
         .map_err(|refusal| refusal.with_id(Some(request.id.clone())))?;
-    let stream = new_stream(session, head);
+    let requests = stored_requests(session, [&request.id].into_iter());
+    let stream = new_stream(session, head, requests);
     Ok(match run(state, session, &stream, request)? {
         Progress::Done(text) => {
             let mut response = respond(session, stream, Some(text), StatusCode::OK);
@@ -162,7 +170,14 @@ fn batch_of_messages(
     if let Some(grant) = head.extensions.get::<Grant>().map(Grant::unanswered) {
         head.extensions.insert(grant);
     }
-    let stream = new_stream(session, head);
+    let ids: Vec<RequestId> = batch
+        .iter()
+        .filter_map(|message| match message {
+            Ok(Message::Request(request)) => Some(request.id),
+            _ => None,
+        })
+        .collect();
+    let stream = new_stream(session, head, stored_requests(session, ids.iter()));
     let mut items = Vec::new();
     for message in batch.iter() {
         match message {
@@ -209,14 +224,28 @@ fn batch_of_messages(
     )))
 }
 
-fn error_text(id: Option<&mcp_jsonrpc::RequestId>, error: &ErrorObject) -> JsonText {
+fn error_text(id: Option<&RequestId>, error: &ErrorObject) -> JsonText {
     JsonText::write(|out| write_error(out, id, error))
 }
 
-fn new_stream(session: &Arc<HttpSession>, head: Box<RequestHead>) -> Arc<Stream> {
+/// The line about the requests of a stream, if other endpoints may continue the session and read its events.
+fn stored_requests<'a>(
+    session: &HttpSession,
+    ids: impl Iterator<Item = &'a RequestId>,
+) -> Option<Box<[u8]>> {
+    session.stored.as_ref()?;
+    let store = session.streams.options.event_store.as_ref()?;
+    store.is_shared().then(|| frames::requests(ids)).flatten()
+}
+
+fn new_stream(
+    session: &Arc<HttpSession>,
+    head: Box<RequestHead>,
+    requests: Option<Box<[u8]>>,
+) -> Arc<Stream> {
     let principal = head.extensions.get::<Principal>().cloned();
     let polling = session.inbound.session().revision().rules().polling;
-    Stream::for_request(&session.streams, head, principal, polling)
+    Stream::for_request(&session.streams, head, principal, requests, polling)
 }
 
 fn run(
@@ -299,7 +328,7 @@ fn initialize(
         state.forget_sessionless();
         let session =
             HttpSession::without_id(&state.service, &state.options, &state.responses, None);
-        let stream = new_stream(&session, head);
+        let stream = new_stream(&session, head, None);
         return Ok(match run(state, &session, &stream, request)? {
             Progress::Done(answer) => json(answer),
             Progress::Running(_) => not_at_once(),
@@ -326,7 +355,7 @@ fn initialize(
         owner,
         stored,
     );
-    let stream = new_stream(&session, head);
+    let stream = new_stream(&session, head, None);
     let answer = match run(state, &session, &stream, request)? {
         Progress::Done(answer) => answer,
         Progress::Running(_) => return Ok(not_at_once()),

@@ -2,12 +2,19 @@
 
 use std::sync::Arc;
 
-use http::request::Parts;
+use bytes::Bytes;
+#[cfg(feature = "forward")]
+use http::Response;
+use http::Uri;
 use mcp_jsonrpc::{Message, RequestId};
 use mcp_protocol::{Closed, Principal, ServerSession};
 use mcp_types::method;
 
-use crate::server::request::head::McpHeaders;
+#[cfg(feature = "forward")]
+use crate::server::request::forward::{ForwardError, Forwarder};
+use crate::server::request::head::{McpHeaders, RequestHead};
+#[cfg(feature = "forward")]
+use crate::server::response::body::{Body, json};
 use crate::server::response::refusal::Refusal;
 use crate::server::session::id::SessionId;
 use crate::server::session::store::{SessionStoreError, SessionStoreErrorKind as Kind};
@@ -89,48 +96,109 @@ enum ClaimOutcome {
     Unknown,
     /// A concurrent request has claimed it for this endpoint.
     Concurrent,
+    /// The endpoint with this address serves it.
+    #[cfg_attr(
+        not(feature = "forward"),
+        expect(dead_code, reason = "is read to forward")
+    )]
+    Elsewhere(Uri),
+}
+
+/// How a request of a session is served.
+pub(crate) enum Continued {
+    /// This endpoint serves the session.
+    Here(ActivityGuard),
+    /// The session does not exist, or belongs to another principal.
+    Unknown,
+    /// Another endpoint has responded.
+    #[cfg(feature = "forward")]
+    Elsewhere(Response<Body>),
+}
+
+impl From<ClaimOutcome> for Continued {
+    fn from(outcome: ClaimOutcome) -> Self {
+        match outcome {
+            ClaimOutcome::Claimed(guard) => Self::Here(guard),
+            _ => Self::Unknown,
+        }
+    }
 }
 
 impl EndpointState {
-    /// Finds the session that a request names, and claims it if another endpoint has its lease.
-    /// Returns `None` if the session is unknown or belongs to another principal. The caller keeps
-    /// the guard until the request is served, and uses its session: the one in the table can be
-    /// another one by then.
+    /// Finds the session that a request names. If another endpoint serves it, forwards the request, or claims the session if
+    /// that endpoint cannot be reached or has no address. The caller keeps the guard until the request is served, and uses
+    /// its session: the one in the table can be another one by then. `body` is the body of a POST.
     ///
     /// # Errors
     /// The session store failed, or there is no room for the session.
-    pub(crate) async fn claimed_session(
-        &self,
+    pub(crate) async fn continue_session(
+        self: &Arc<Self>,
         client: &StoreClient,
-        parts: &Parts,
+        head: &RequestHead,
         mcp_headers: &McpHeaders<'_>,
-        owner: Option<Owner>,
-    ) -> Result<Option<ActivityGuard>, Refusal> {
+        body: Option<&Bytes>,
+    ) -> Result<Continued, Refusal> {
         if mcp_headers.names_stateless_revision || !self.has_handshake {
-            return Ok(None);
+            return Ok(Continued::Unknown);
         }
         let id = mcp_headers.session.single().ok().flatten();
         let Some(id) = id.and_then(SessionId::parse) else {
-            return Ok(None);
+            return Ok(Continued::Unknown);
         };
+        #[cfg(feature = "forward")]
+        if let Some(forwarder) = &self.forwarder
+            && !Forwarder::has_forwarded(head)
+        {
+            let found = self.claimed_session(client, id, head, true).await?;
+            let ClaimOutcome::Elsewhere(address) = found else {
+                return Ok(found.into());
+            };
+            let permit = match body {
+                Some(_) => Some(self.request_permit(head)?),
+                None => None,
+            };
+            let bytes = body.cloned().unwrap_or_default();
+            match forwarder.send(address, head, bytes, permit).await {
+                Ok(response) => return Ok(Continued::Elsewhere(response)),
+                Err(ForwardError::Unreachable) => {}
+                Err(ForwardError::Interrupted) => {
+                    if let Some(errors) = body.and_then(|body| forwarder.interrupted(body)) {
+                        return Ok(Continued::Elsewhere(json(errors)));
+                    }
+                }
+            }
+        }
+        #[cfg(not(feature = "forward"))]
+        let _ = body;
+        Ok(self.claimed_session(client, id, head, false).await?.into())
+    }
+
+    /// Finds a session, and claims it if another endpoint has its lease, unless the request can be forwarded there.
+    async fn claimed_session(
+        &self,
+        client: &StoreClient,
+        id: SessionId,
+        parts: &RequestHead,
+        may_forward: bool,
+    ) -> Result<ClaimOutcome, Refusal> {
+        let owner = parts.owner();
         let principal = parts.extensions.get::<Principal>();
         for _ in 0..CLAIM_ATTEMPTS {
             if let Some(session) = self.sessions.find(&id) {
                 if session.principal.as_ref() != principal {
                     tracing::warn!("rejected a session id that belongs to another principal");
-                    return Ok(None);
+                    return Ok(ClaimOutcome::Unknown);
                 }
                 let guard = session.activity_guard();
                 let renewed = self.sessions.renew(client, &id, &session).await;
                 if renewed.map_err(|error| unavailable(&error))? {
-                    return Ok(Some(guard));
+                    return Ok(ClaimOutcome::Claimed(guard));
                 }
             }
-            let claim = self.claim_session(client, id, principal, owner.clone());
+            let claim = self.claim_session(client, id, principal, owner.clone(), may_forward);
             match claim.await? {
-                ClaimOutcome::Claimed(guard) => return Ok(Some(guard)),
-                ClaimOutcome::Unknown => return Ok(None),
                 ClaimOutcome::Concurrent => {}
+                outcome => return Ok(outcome),
             }
         }
         Err(Refusal::busy(
@@ -146,6 +214,7 @@ impl EndpointState {
         id: SessionId,
         principal: Option<&Principal>,
         owner: Option<Owner>,
+        may_forward: bool,
     ) -> Result<ClaimOutcome, Refusal> {
         let record = client.load(id, owner.as_ref()).await;
         let Some(record) = record.map_err(|error| unavailable(&error))? else {
@@ -158,6 +227,9 @@ impl EndpointState {
         if !self.revisions.contains(&record.state().revision()) {
             tracing::debug!("a stored session has a revision that this server does not support");
             return Ok(ClaimOutcome::Unknown);
+        }
+        if may_forward && let Some(address) = client.other_address(&record) {
+            return Ok(ClaimOutcome::Elsewhere(address));
         }
         let claiming = client.claim_lock(&id).await;
         let _claiming = claiming.map_err(|error| unavailable(&error))?;
@@ -179,11 +251,7 @@ impl EndpointState {
             principal.cloned(),
         )
         .map_err(|error| Refusal::busy(error.message))?;
-        let identity =
-            SessionIdentity::continued(id, record.event_tag(), lease.fence).map_err(|error| {
-                tracing::error!(%error, "the operating system has no random numbers");
-                Refusal::busy("the server cannot continue the session; retry later")
-            })?;
+        let identity = SessionIdentity::continued(id, record.event_tag(), lease.fence);
         let session = HttpSession::new(
             inbound,
             &self.options,
@@ -195,6 +263,11 @@ impl EndpointState {
         );
         session.inbound.reopen(record.state());
         if let Some(stored) = &session.stored {
+            if client.other_address(&record).is_some() {
+                // Later requests at other endpoints are forwarded to this one.
+                let updated = client.update(&session, stored).await;
+                updated.map_err(|error| unavailable(&error))?;
+            }
             // The stored state is the state of the session.
             let changes = session.inbound.session().changes();
             stored

@@ -111,6 +111,16 @@ impl Refusal {
     }
 }
 
+/// The response to a request whose endpoint has ended.
+pub(crate) fn interrupted_error(id: &RequestId) -> Vec<u8> {
+    let mut out = Vec::new();
+    let error = ErrorObject::internal(
+        "the server process that ran this request has ended; its handler may have run completely, partly, or not at all",
+    );
+    write_error(&mut out, Some(id), &error);
+    out
+}
+
 pub(crate) fn unsupported(text: &str, served: &[Revision]) -> Refusal {
     let served: Vec<&str> = served.iter().map(|revision| revision.as_str()).collect();
     Refusal::bad_request(format!(

@@ -115,7 +115,7 @@ pub(crate) fn start_stateless(
     let busy = |refusal: Refusal| refusal.with_id(Some(request.id.clone()));
     let permit = state.request_permit(&head).map_err(busy)?;
     let principal = head.extensions.get::<Principal>().cloned();
-    let stream = Stream::for_request(&session.streams, head, principal, false);
+    let stream = Stream::for_request(&session.streams, head, principal, None, false);
     let link: Arc<dyn Link> = Arc::<Stream>::clone(&stream);
     let exchange = Exchange::new(request.id.clone(), link);
     let reply = guarded(|| session.inbound.serve(request, meta, exchange.clone()));

@@ -79,6 +79,15 @@ impl SessionId {
         self.digits().map(char::from).iter().collect()
     }
 
+    /// The key of the session's events under the lease that follows `earlier` others.
+    pub(crate) fn event_key(&self, earlier: u64) -> Self {
+        let mut key = *self;
+        for (byte, part) in key.0.iter_mut().zip(earlier.to_be_bytes()) {
+            *byte ^= part;
+        }
+        key
+    }
+
     /// A random byte that selects a shard of a table.
     pub(crate) fn shard_byte(&self) -> u8 {
         let [first, ..] = self.0;

@@ -177,6 +177,8 @@ impl HttpSession {
         self.standalone.finish(None);
         if let (Some(identity), Some(store)) =
             (self.streams.identity, &self.streams.options.event_store)
+            // The session may continue at another endpoint, with its earlier events.
+            && (self.stored.is_none() || !store.is_shared())
         {
             store.forget_session(identity.event_key);
         }

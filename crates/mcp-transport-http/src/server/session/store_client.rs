@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use http::Uri;
 use mcp_protocol::BoxFuture;
 use mcp_protocol::task::Timestamp;
 use tokio::sync::{Mutex, MutexGuard};
@@ -38,6 +39,9 @@ pub(crate) struct StoreClient {
     calls: Capacity,
     claims: [Mutex<()>; CLAIM_LOCKS],
 }
+
+/// With forwarding, how long a confirmed lease is used without another check.
+const LEASE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 type Result<T> = std::result::Result<T, SessionStoreError>;
 
@@ -139,6 +143,11 @@ impl StoreClient {
             stored.confirm();
             return Ok(());
         }
+        self.update(session, stored).await
+    }
+
+    /// Stores the state of a session.
+    pub(crate) async fn update(&self, session: &HttpSession, stored: &StoredSession) -> Result<()> {
         let _saving = self.lock(&stored.saving).await?;
         let changes = session.inbound.session().changes();
         let Some(record) = record(session, stored) else {
@@ -152,6 +161,21 @@ impl StoreClient {
         stored.saved.store(changes, Ordering::Release);
         stored.confirm();
         Ok(())
+    }
+
+    /// Whether the lease of a session was confirmed so recently that it is not checked again. Without forwarding,
+    /// other endpoints claim the session at any time.
+    pub(crate) fn is_fresh(&self, session: &HttpSession, stored: &StoredSession) -> bool {
+        self.options.stored.address.is_some()
+            && stored.unconfirmed() < LEASE_CHECK_INTERVAL
+            && !is_changed(session, stored)
+    }
+
+    /// Returns the address of the endpoint that serves a session, if it is another one.
+    pub(crate) fn other_address(&self, record: &SessionRecord) -> Option<Uri> {
+        let own = self.options.stored.address.as_ref()?;
+        let other: Uri = record.address()?.parse().ok()?;
+        (other != *own).then_some(other)
     }
 
     /// Whether a session is in use, or has unsaved changes, and its lease was not confirmed recently.
@@ -228,6 +252,13 @@ fn record(session: &HttpSession, stored: &StoredSession) -> Option<SessionRecord
             stored.created,
             session.principal.as_ref(),
             stored.event_tag,
+            session
+                .streams
+                .options
+                .stored
+                .address
+                .as_ref()
+                .map(ToString::to_string),
             state,
         )
     })

@@ -12,6 +12,8 @@ pub(crate) struct StoreOptions {
     pub(crate) store: Option<Arc<dyn SessionStore>>,
     pub(crate) timeout: Duration,
     pub(crate) max_calls: usize,
+    /// The address of the endpoint for other endpoints.
+    pub(crate) address: Option<http::Uri>,
 }
 
 impl Default for StoreOptions {
@@ -20,6 +22,7 @@ impl Default for StoreOptions {
             store: None,
             timeout: Duration::from_secs(5),
             max_calls: 1_024,
+            address: None,
         }
     }
 }
@@ -30,12 +33,33 @@ impl ServerOptions {
     ///
     /// The store contains the revision, the client and its capabilities, the log level, the
     /// subscriptions and the principal. It contains no running requests, no events, and no values
-    /// that handlers keep for a session. Each request of a session calls `renew` once, and also `update`
-    /// if its message changes the session. A request that claims the session also calls `load` and `claim`. If the store fails,
+    /// that handlers keep for a session. Each request of a session calls `renew` once (with
+    /// `with_forwarding`, at most once a second), and also `update` if its message changes the session. A request that claims the session also calls `load` and `claim`. If the store fails,
     /// requests of sessions are rejected with 503.
     #[must_use]
     pub fn with_session_store(mut self, store: impl SessionStore) -> Self {
         self.stored.store = Some(Arc::new(store));
+        self
+    }
+
+    /// Sets the address at which other endpoints with the same session store reach this one, such as
+    /// `http://10.0.0.7:8000/mcp`. Requests of a session that another endpoint serves are then forwarded to
+    /// the address of that endpoint, so that a load balancer may send each request to any endpoint. Default: no address;
+    /// a session moves to the endpoint that receives its next request, and responses to server requests reach a call only
+    /// at the endpoint that runs it.
+    ///
+    /// All endpoints need an address, and the same settings for authentication, `Host` and `Origin`: a forwarded request
+    /// has the headers of the client, with its `Authorization`, and is checked again. It is sent with HTTP/1.1 without TLS,
+    /// so the network between the endpoints must be trusted. If the other endpoint cannot be reached
+    /// within 1 s, this one claims the session and serves the request. If it ends during a call, the call fails with an error that
+    /// says that its handler may have run.
+    ///
+    /// The lease of a session is checked at most once a second instead of before each request, because other endpoints claim a
+    /// session only if they cannot reach its owner.
+    #[cfg(feature = "forward")]
+    #[must_use]
+    pub fn with_forwarding(mut self, address: http::Uri) -> Self {
+        self.stored.address = Some(address);
         self
     }
 

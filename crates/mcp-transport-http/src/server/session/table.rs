@@ -253,6 +253,9 @@ impl SessionTable {
         let Some(stored) = &session.stored else {
             return Ok(true);
         };
+        if client.is_fresh(session, stored) {
+            return Ok(true);
+        }
         match client.renew(session, stored).await {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == SessionStoreErrorKind::LeaseLost => {

@@ -18,6 +18,8 @@ use crate::server::stream::{Stream, frames};
 pub(crate) struct StreamBody {
     stream: Arc<Stream>,
     reader: u64,
+    /// Events of earlier leases, which have other numbers.
+    earlier: VecDeque<Bytes>,
     replay: VecDeque<Bytes>,
     /// The sequence number of the last event that was replayed.
     replayed: u64,
@@ -34,6 +36,7 @@ impl StreamBody {
         Self {
             stream,
             reader,
+            earlier: VecDeque::new(),
             replay: VecDeque::new(),
             replayed: 0,
             keep_alive: None,
@@ -63,6 +66,11 @@ impl StreamBody {
         self.replay.extend(events);
     }
 
+    /// Sends events of earlier leases before everything else.
+    pub(crate) fn prepend(&mut self, events: Vec<Bytes>) {
+        self.earlier = events.into();
+    }
+
     /// Sends a comment if the stream has been idle.
     fn poll_quiet(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let interval = self.stream.streams.options.keep_alive_interval;
@@ -87,10 +95,13 @@ impl StreamBody {
 
 impl EventSource for StreamBody {
     fn is_end(&self) -> bool {
-        self.replay.is_empty() && self.stream.is_drained(self.reader)
+        self.earlier.is_empty() && self.replay.is_empty() && self.stream.is_drained(self.reader)
     }
 
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if let Some(event) = self.earlier.pop_front() {
+            return Poll::Ready(Some(event));
+        }
         if let Some(event) = self.replay.pop_front() {
             self.replayed += 1;
             self.stream.mark_taken(self.replayed);

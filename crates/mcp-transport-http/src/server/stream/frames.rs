@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use mcp_jsonrpc::{Frame, Limits, Message, RequestId, parse};
+
 /// A comment, which keeps a connection open and has no meaning.
 pub(crate) const COMMENT: &[u8] = b":\n\n";
 
@@ -33,6 +35,39 @@ pub(crate) fn retry(out: &mut Vec<u8>, retry: Duration) {
     retry_line(out, retry);
     out.push(b'\n');
 }
+
+/// Writes a comment with the ids of the requests that the stream answers. An endpoint that continues the session
+/// reads it from the event store, so that it can answer them if their endpoint has ended.
+pub(crate) fn requests<'a>(ids: impl Iterator<Item = &'a RequestId>) -> Option<Box<[u8]>> {
+    let ids: Vec<&RequestId> = ids.collect();
+    let mut out = REQUESTS.to_vec();
+    serde_json::to_writer(&mut out, &ids).ok()?;
+    out.push(b'\n');
+    Some(out.into())
+}
+
+/// Reads what [`requests`] has written, from the first event of a stream.
+pub(crate) fn parse_requests(event: &[u8]) -> Option<Vec<RequestId>> {
+    let ids = event.strip_prefix(REQUESTS)?;
+    let ids = ids.split(|byte| *byte == b'\n').next()?;
+    serde_json::from_slice(ids).ok()
+}
+
+/// Whether an event is a response, which is the last event of its stream.
+pub(crate) fn is_response(event: &[u8], limits: &Limits) -> bool {
+    let mut lines = event.split(|byte| *byte == b'\n');
+    let Some(data) = lines.find_map(|line| line.strip_prefix(b"data: ")) else {
+        return false;
+    };
+    match parse(data, limits) {
+        Ok(Frame::Single(message)) => matches!(message, Message::Response(_)),
+        // A stream has a batch only as its last event.
+        Ok(Frame::Batch(_)) => true,
+        Err(_) => false,
+    }
+}
+
+const REQUESTS: &[u8] = b": requests ";
 
 fn retry_line(out: &mut Vec<u8>, retry: Duration) {
     out.extend_from_slice(format!("retry: {}\n", retry.as_millis()).as_bytes());

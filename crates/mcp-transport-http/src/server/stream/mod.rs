@@ -53,8 +53,7 @@ pub(crate) struct SessionIdentity {
     pub(crate) id: SessionId,
     /// The secret number in event ids.
     pub(crate) tag: u64,
-    /// The key of the session in the event store. A session that was continued at another endpoint
-    /// begins with new streams, so it has another key.
+    /// The key of the session in the event store. Each lease begins with new streams, so it has another key.
     pub(crate) event_key: SessionId,
     /// How many endpoints served the session before. Their secret numbers are the ones before `tag`.
     earlier: u64,
@@ -74,14 +73,14 @@ impl SessionIdentity {
 
     /// The identity of a session under its lease number `fence`, if the first lease had the secret
     /// number `tag`.
-    pub(crate) fn continued(id: SessionId, tag: u64, fence: u64) -> Result<Self, getrandom::Error> {
+    pub(crate) fn continued(id: SessionId, tag: u64, fence: u64) -> Self {
         let earlier = fence.saturating_sub(1);
-        Ok(Self {
+        Self {
             id,
             tag: tag.wrapping_add(earlier),
-            event_key: SessionId::random()?,
+            event_key: id.event_key(earlier),
             earlier,
-        })
+        }
     }
 
     /// The number before the ids of the session's server requests. Under each lease they are
@@ -93,11 +92,30 @@ impl SessionIdentity {
         i64::try_from((self.earlier % LEASES) << 32).unwrap_or(0)
     }
 
-    /// Parses the id of an event that another endpoint sent, which served the session before.
-    pub(crate) fn parse_earlier(&self, text: &[u8]) -> Option<EventId> {
+    /// Parses the id of an event that another endpoint sent, which served the session before. Returns how many leases ago that was,
+    /// too.
+    pub(crate) fn parse_earlier(&self, text: &[u8]) -> Option<(EventId, u64)> {
         let (id, tag) = EventId::parse_tagged(text)?;
         let age = self.tag.wrapping_sub(tag);
-        (1..=self.earlier).contains(&age).then_some(id)
+        (1..=self.earlier).contains(&age).then_some((id, age))
+    }
+
+    /// The identities of the session under its current and the latest earlier leases, the current one first.
+    pub(crate) fn recent_leases(self) -> impl Iterator<Item = Self> {
+        /// How many earlier leases keep their events.
+        const MAX_EARLIER: u64 = 16;
+        (0..=self.earlier.min(MAX_EARLIER)).map(move |age| self.before(age))
+    }
+
+    /// The identity of the session so many leases ago.
+    fn before(&self, leases: u64) -> Self {
+        let earlier = self.earlier.saturating_sub(leases);
+        Self {
+            tag: self.tag.wrapping_sub(leases),
+            event_key: self.id.event_key(earlier),
+            earlier,
+            ..*self
+        }
     }
 }
 
@@ -152,6 +170,8 @@ pub(crate) struct Stream {
     pub(crate) streams: Arc<SessionStreams>,
     head: Option<Box<RequestHead>>,
     principal: Option<Principal>,
+    /// The first line of the stream, for endpoints that continue the session; see [`frames::requests`].
+    requests: Option<Box<[u8]>>,
     /// Whether the stream begins with an event without data, whose id lets the client reconnect
     /// (SSE polling).
     supports_polling: bool,
@@ -184,12 +204,14 @@ impl Stream {
         streams: &Arc<SessionStreams>,
         head: Box<RequestHead>,
         principal: Option<Principal>,
+        requests: Option<Box<[u8]>>,
         supports_polling: bool,
     ) -> Arc<Self> {
         Self::new(
             streams,
             Some(head),
             principal,
+            requests,
             supports_polling,
             State {
                 queue: Some(Queue::default()),
@@ -207,6 +229,7 @@ impl Stream {
             streams,
             None,
             principal,
+            None,
             false,
             State {
                 started: true,
@@ -219,6 +242,7 @@ impl Stream {
         streams: &Arc<SessionStreams>,
         head: Option<Box<RequestHead>>,
         principal: Option<Principal>,
+        requests: Option<Box<[u8]>>,
         supports_polling: bool,
         state: State,
     ) -> Arc<Self> {
@@ -226,6 +250,7 @@ impl Stream {
             streams: Arc::clone(streams),
             head,
             principal,
+            requests,
             supports_polling,
             state: Mutex::new(state),
             this: this.clone(),
@@ -349,6 +374,9 @@ impl Stream {
         let mut out = Vec::with_capacity(256);
         let key = self.streams.store_key(state.number);
         if let (Some(_), Some(identity)) = (key, self.streams.identity) {
+            if let (1, Some(requests)) = (state.sequence, &self.requests) {
+                out.extend_from_slice(requests);
+            }
             let id = EventId {
                 stream: state.number,
                 sequence: state.sequence,

@@ -21,6 +21,9 @@ pub struct SessionRecord {
     principal: Option<Box<str>>,
     /// The secret number in the event ids of the first lease.
     event_tag: u64,
+    /// The address of the endpoint that wrote the record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    address: Option<Box<str>>,
     state: SessionState,
 }
 
@@ -60,6 +63,7 @@ impl SessionRecord {
         created: Timestamp,
         principal: Option<&Principal>,
         event_tag: u64,
+        address: Option<String>,
         state: SessionState,
     ) -> Self {
         Self {
@@ -67,6 +71,7 @@ impl SessionRecord {
             created,
             principal: principal.map(|principal| principal.as_str().into()),
             event_tag,
+            address: address.map(String::into_boxed_str),
             state,
         }
     }
@@ -84,6 +89,12 @@ impl SessionRecord {
 
     pub(crate) fn event_tag(&self) -> u64 {
         self.event_tag
+    }
+
+    /// The address of the endpoint that serves the session, if it has one for others
+    /// (`ServerOptions::with_forwarding`).
+    pub(crate) fn address(&self) -> Option<&str> {
+        self.address.as_deref()
     }
 
     pub(crate) fn state(&self) -> &SessionState {

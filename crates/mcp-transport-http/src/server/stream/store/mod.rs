@@ -23,7 +23,7 @@ pub use memory::MemoryEventStore;
 #[non_exhaustive]
 pub struct StreamKey {
     /// The session. A session that was continued from a session store has another id here under each
-    /// lease.
+    /// lease, which depends on nothing else.
     pub session: SessionId,
     /// The number of the stream within the session. A session never uses a number twice.
     pub stream: u32,
@@ -57,6 +57,12 @@ pub trait EventStore: fmt::Debug + Send + Sync + 'static {
     /// # Cancel safety
     /// Dropping the future has no effect.
     fn replay(&self, key: StreamKey, after: u64) -> BoxFuture<'_, Result<Replay, EventStoreError>>;
+
+    /// Returns whether events outlive the process and reach every endpoint that uses this store. Then a session that
+    /// continues at another endpoint keeps the events of its streams. Default: `false`.
+    fn is_shared(&self) -> bool {
+        false
+    }
 
     /// Removes a stream that has ended and will not be resumed.
     fn forget_stream(&self, key: StreamKey);

@@ -1,0 +1,286 @@
+//! Endpoints that forward the requests of a session to the one that serves it.
+
+use bytes::Bytes;
+use mcp_protocol::BoxFuture;
+use mcp_tests::http::{Peer, Reply};
+use mcp_transport_http::{
+    Durability, EventStore, EventStoreError, MemoryEventStore, MemorySessionStore, Replay,
+    SessionId, StreamKey, serve_with,
+};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+use tokio::time::Instant;
+
+use super::{Gate, WATCHED, node_with, ping};
+use crate::prelude::*;
+
+/// Events that several endpoints share.
+#[derive(Debug, Clone, Default)]
+struct SharedEvents(Arc<MemoryEventStore>);
+
+impl EventStore for SharedEvents {
+    fn append(&self, key: StreamKey, sequence: u64, event: Bytes) -> Durability {
+        self.0.append(key, sequence, event)
+    }
+
+    fn replay(&self, key: StreamKey, after: u64) -> BoxFuture<'_, Result<Replay, EventStoreError>> {
+        self.0.replay(key, after)
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    fn forget_stream(&self, key: StreamKey) {
+        self.0.forget_stream(key);
+    }
+
+    fn forget_session(&self, session: SessionId) {
+        self.0.forget_session(session);
+    }
+
+    fn expire(&self, now: Instant) {
+        self.0.expire(now);
+    }
+}
+
+/// The stores of a cluster.
+struct Cluster {
+    gate: Gate,
+    sessions: MemorySessionStore,
+    events: SharedEvents,
+}
+
+impl Cluster {
+    fn new() -> Self {
+        Self {
+            gate: Gate::new(),
+            sessions: MemorySessionStore::new(),
+            events: SharedEvents::default(),
+        }
+    }
+
+    /// Creates an endpoint that others reach at `address`.
+    fn node(&self, address: SocketAddr) -> (Server, Endpoint) {
+        let options = ServerOptions::new()
+            .with_session_store(self.sessions.clone())
+            .with_event_store(self.events.clone())
+            .with_forwarding(format!("http://{address}/mcp").parse().unwrap());
+        node_with(&self.gate, options)
+    }
+
+    /// Creates an endpoint, and serves it.
+    async fn served(&self) -> Endpoint {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (_, endpoint) = self.node(listener.local_addr().unwrap());
+        let served = endpoint.clone();
+        tokio::spawn(serve_with(listener, served, std::future::pending()));
+        endpoint
+    }
+
+    /// Creates an endpoint that nobody reaches.
+    async fn unreachable(&self) -> (Server, Endpoint) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        self.node(listener.local_addr().unwrap())
+    }
+
+    /// Creates an endpoint at whose address each connection receives these bytes after its request, and ends.
+    async fn scripted(&self, response: &'static str) -> Endpoint {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (_, endpoint) = self.node(listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            while let Ok((mut connection, _)) = listener.accept().await {
+                let _ = connection.read(&mut [0; 4_096]).await;
+                let _ = connection.write_all(response.as_bytes()).await;
+            }
+        });
+        endpoint
+    }
+}
+
+async fn steps(peer: &Peer) -> Reply {
+    let params = json!({
+        "name": "steps", "arguments": {"message": "done"}, "_meta": {"progressToken": 1},
+    });
+    peer.call(7, "tools/call", params).await
+}
+
+const LOST: &str = "the server process that ran this request has ended";
+
+#[tokio::test]
+async fn a_session_stays_at_its_endpoint() {
+    let cluster = Cluster::new();
+    let (one, two) = (cluster.served().await, cluster.served().await);
+    let peer = Peer::open(&one).await;
+    let moved = peer.at(&two);
+    assert_eq!(
+        moved.tool(1, "state", json!({})).await.said().await,
+        "peer, roots: true"
+    );
+    assert_eq!((one.sessions(), two.sessions()), (1, 0));
+    assert_eq!(moved.delete().await.status, 204);
+    assert_eq!((one.sessions(), two.sessions()), (0, 0));
+    assert_eq!(ping(&moved).await, 404);
+}
+
+#[tokio::test]
+async fn a_response_reaches_the_call_at_another_endpoint() {
+    let cluster = Cluster::new();
+    let (one, two) = (cluster.served().await, cluster.served().await);
+    let peer = Peer::open(&one).await;
+    // Forwarded in both directions: the call, its stream, and the response.
+    for (caller, other) in [(&one, &two), (&two, &one), (&two, &two)] {
+        let mut call = peer.at(caller).tool(1, "roots", json!({})).await;
+        let request = call.message().await.unwrap();
+        assert_eq!(request["method"], "roots/list");
+        let roots = json!({"roots": [{"uri": "file:///r"}]});
+        let response = json!({"jsonrpc": "2.0", "id": request["id"], "result": roots});
+        assert_eq!(peer.at(other).post(response).await.status, 202);
+        assert_eq!(call.said().await, "file:///r");
+        // The next call asks again.
+        let changed = json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"});
+        assert_eq!(peer.at(other).post(changed).await.status, 202);
+    }
+}
+
+#[tokio::test]
+async fn an_unreachable_endpoint_loses_its_sessions_to_the_next_one() {
+    let cluster = Cluster::new();
+    let (_, one) = cluster.unreachable().await;
+    let (two, three) = (cluster.served().await, cluster.served().await);
+    let peer = Peer::open(&one).await;
+    assert_eq!(ping(&peer.at(&two)).await, 200);
+    assert_eq!(ping(&peer.at(&three)).await, 200);
+    assert_eq!((two.sessions(), three.sessions()), (1, 0));
+}
+
+#[tokio::test]
+async fn a_call_whose_endpoint_ends_fails_with_an_error() {
+    const HEAD: &str =
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+    let without_id = format!("{HEAD}3\r\n:\n\n\r\n").leak();
+    for response in ["", HEAD, without_id] {
+        let cluster = Cluster::new();
+        let one = cluster.scripted(response).await;
+        let (_, two) = cluster.unreachable().await;
+        let peer = Peer::open(&one).await.at(&two);
+        let answer = peer.tool(5, "state", json!({})).await.answer().await;
+        assert_eq!(answer["id"], 5, "{answer}");
+        let error = &answer["error"];
+        assert_eq!(error["code"], -32603);
+        assert!(error["message"].as_str().unwrap().contains(LOST), "{error}");
+        // Nothing else was lost.
+        let notification = json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"});
+        let status = if response.is_empty() { 202 } else { 200 };
+        assert_eq!(peer.post(notification).await.status, status);
+    }
+}
+
+#[tokio::test]
+async fn a_stream_with_ids_ends_without_an_error_so_that_the_client_resumes_it() {
+    const RESPONSE: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n\
+                            16\r\n: requests [5]\nid: 1\n\n\r\n";
+    let cluster = Cluster::new();
+    let one = cluster.scripted(RESPONSE).await;
+    let (_, two) = cluster.unreachable().await;
+    let peer = Peer::open(&one).await.at(&two);
+    let reply = peer.tool(5, "state", json!({})).await;
+    assert_eq!(reply.text().await, ": requests [5]\nid: 1\n\n");
+}
+
+#[tokio::test]
+async fn a_call_of_a_lost_endpoint_is_resumed_to_its_end() {
+    let cluster = Cluster::new();
+    let (_, one) = cluster.unreachable().await;
+    let (_, two) = cluster.unreachable().await;
+    let peer = Peer::open(&one).await;
+    let mut call = steps(&peer).await;
+    let last = call.event().await.unwrap().id.unwrap();
+    cluster.gate.go.add_permits(1);
+    let moved = peer.at(&two);
+    let mut progress = Vec::new();
+    for _ in 0..2 {
+        progress.push(call.message().await.unwrap()["params"]["progress"].clone());
+    }
+    assert_eq!(progress, [json!(1), json!(2)]);
+    // Twice, because the first response may be lost on its way.
+    for _ in 0..2 {
+        let mut rest = moved.get(Some(&last)).await;
+        assert_eq!(rest.status, 200);
+        for step in [1, 2] {
+            assert_eq!(rest.message().await.unwrap()["params"]["progress"], step);
+        }
+        let answer = rest.message().await.unwrap();
+        assert_eq!(answer["id"], 7);
+        assert!(answer["error"]["message"].as_str().unwrap().contains(LOST));
+        assert_eq!(rest.message().await, None);
+    }
+}
+
+#[tokio::test]
+async fn a_result_that_was_stored_is_not_replaced_by_an_error() {
+    let cluster = Cluster::new();
+    let (_, one) = cluster.unreachable().await;
+    let (_, two) = cluster.unreachable().await;
+    let peer = Peer::open(&one).await;
+    let mut call = steps(&peer).await;
+    let last = call.event().await.unwrap().id.unwrap();
+    cluster.gate.go.add_permits(3);
+    assert_eq!(call.said().await, "done");
+    let again = peer.at(&two).get(Some(&last)).await;
+    assert_eq!(again.said().await, "done");
+}
+
+#[tokio::test]
+async fn messages_on_the_standalone_stream_follow_those_of_a_lost_endpoint() {
+    let cluster = Cluster::new();
+    let (first, one) = cluster.unreachable().await;
+    let (_, two) = cluster.unreachable().await;
+    let (third, three) = cluster.unreachable().await;
+    let peer = Peer::open(&one).await;
+    peer.ask("resources/subscribe", json!({"uri": WATCHED}))
+        .await;
+    let mut stream = peer.get(None).await;
+    first.resources().updated(WATCHED);
+    let last = stream.event().await.unwrap().id.unwrap();
+    drop(stream);
+    for _ in 0..3 {
+        first.resources().updated(WATCHED);
+    }
+    assert_eq!(ping(&peer.at(&two)).await, 200);
+    let mut stream = peer.at(&three).get(Some(&last)).await;
+    third.resources().updated(WATCHED);
+    let mut ids = Vec::new();
+    for _ in 0..4 {
+        ids.push(stream.event().await.unwrap().id.unwrap());
+    }
+    let expected = ["0-2-", "0-3-", "0-4-", "0-1-"];
+    assert!(
+        ids.iter()
+            .zip(expected)
+            .all(|(id, expected)| id.starts_with(expected)),
+        "{ids:?}"
+    );
+}
+
+#[test]
+fn an_address_that_cannot_be_used_is_rejected() {
+    let gate = Gate::new();
+    for (address, stored, part) in [
+        ("https://a/mcp", true, "is not an http URL with a host"),
+        ("/mcp", true, "is not an http URL with a host"),
+        (
+            "http://a/mcp",
+            false,
+            "needs ServerOptions::with_session_store",
+        ),
+    ] {
+        let mut options = ServerOptions::new().with_forwarding(address.parse().unwrap());
+        if stored {
+            options = options.with_session_store(MemorySessionStore::new());
+        }
+        let server = super::super::server(&gate).build().unwrap();
+        let error = Endpoint::with_options(server, options).unwrap_err();
+        assert!(error.to_string().contains(part), "{error}");
+    }
+}
