@@ -1,5 +1,5 @@
-//! Keeps the sessions of MCP servers in Redis or Valkey, so that several processes serve the same
-//! sessions.
+//! Keeps the sessions and events of MCP servers in Redis or Valkey, so that several processes serve the same
+//! sessions behind a load balancer.
 //!
 //! ```no_run
 //! # async fn example(server: impl mcp_protocol::IntoService) -> Result<(), Box<dyn std::error::Error>> {
@@ -7,14 +7,20 @@
 //! use mcp_transport_http::{Endpoint, ServerOptions};
 //!
 //! let sessions = RedisSessionStore::connect("redis://127.0.0.1:6379").await?;
-//! let endpoint = Endpoint::with_options(server, ServerOptions::new().with_session_store(sessions))?;
+//! let options = ServerOptions::new()
+//!     .with_event_store(sessions.event_store())
+//!     .with_session_store(sessions)
+//!     // The address of this process for the others.
+//!     .with_forwarding("http://10.0.0.7:8000/mcp".parse()?);
+//! let endpoint = Endpoint::with_options(server, options)?;
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! A session that was opened at one process is continued by any other that uses the same Redis and
-//! the same prefix; see [`SessionStore`](mcp_transport_http::SessionStore). The calls and streams
-//! that run at a process end with it.
+//! A session is served by the process that opened it, and the others forward its requests there
+//! ([`with_forwarding`](mcp_transport_http::ServerOptions::with_forwarding)). If that process has ended, the next one that
+//! receives a request continues the session: with its log level and subscriptions, and with the events that its streams have
+//! sent. The calls that ran at the ended process fail with an error that says that their handlers may have run.
 //!
 //! # Requirements
 //!
@@ -28,8 +34,10 @@
 //! A [`SessionId`](mcp_transport_http::SessionId) is a secret. Protect Redis with a password, and
 //! with TLS (feature `tls`, `rediss://`) outside of one machine.
 
+mod events;
 mod options;
 mod sessions;
 
+pub use events::RedisEventStore;
 pub use options::RedisOptions;
 pub use sessions::RedisSessionStore;

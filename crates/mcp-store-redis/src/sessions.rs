@@ -12,7 +12,7 @@ use mcp_transport_http::{
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
 use redis::{Client, FromRedisValue, RedisError, Script, ScriptInvocation};
 
-use crate::RedisOptions;
+use crate::{RedisEventStore, RedisOptions};
 
 /// Maximum number of attempts to claim a session that others change at the same time.
 const MAX_CLAIMS: usize = 16;
@@ -83,6 +83,14 @@ impl RedisSessionStore {
             }),
             prefix: options.prefix.into(),
         })
+    }
+
+    /// Returns a store for the events of the same sessions, with the same connection and prefix.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime: the store has a task, which ends with its last handle.
+    pub fn event_store(&self) -> RedisEventStore {
+        RedisEventStore::new(self.connection.clone(), Arc::clone(&self.prefix))
     }
 
     /// The key of a session.

@@ -1,4 +1,4 @@
-//! Sessions in a Redis that the tests start and end.
+//! Sessions and events in a Redis that the tests start and end.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
@@ -10,9 +10,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use mcp_protocol::task::Timestamp;
 use mcp_store_redis::{RedisOptions, RedisSessionStore};
-use mcp_transport_http::testing::session_store_contract;
+use mcp_transport_http::testing::{event_store_contract, session_store_contract};
 use mcp_transport_http::{
-    EndpointId, SessionId, SessionLease, SessionRecord, SessionStore as _, SessionStoreErrorKind,
+    Durability, EndpointId, EventStore, Replay, SessionId, SessionLease, SessionRecord,
+    SessionStore as _, SessionStoreErrorKind, StreamKey,
 };
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -131,6 +132,25 @@ fn record(uri: &str) -> SessionRecord {
     SessionRecord::decode(json.as_bytes()).unwrap()
 }
 
+fn key(number: u32) -> StreamKey {
+    StreamKey::new(lease(number).session, 1)
+}
+
+async fn append(
+    events: &impl EventStore,
+    key: StreamKey,
+    sequence: u64,
+    length: usize,
+) -> Result<(), String> {
+    match events.append(key, sequence, vec![b'x'; length].into()) {
+        Durability::Pending(stored) => {
+            let stored = timeout(LIMIT, stored).await.unwrap();
+            stored.map_err(|error| error.to_string())
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
 async fn create(store: &RedisSessionStore, number: u32) -> Result<(), SessionStoreErrorKind> {
     let created = store
         .create(lease(number), record("a:1"), later(), now())
@@ -162,6 +182,70 @@ async fn the_contract_is_kept() {
         return;
     };
     session_store_contract(&redis.store().await).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_contract_of_event_stores_is_kept() {
+    let Some(redis) = Redis::start("events", &[]).await else {
+        return;
+    };
+    let events = redis.store().await.event_store();
+    event_store_contract(&events).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn old_and_long_events_are_not_kept() {
+    let Some(redis) = Redis::start("limits", &[]).await else {
+        return;
+    };
+    let events = redis.store().await.event_store();
+    let short = events.clone().with_retention(Duration::from_millis(1));
+    append(&short, key(1), 1, 10).await.unwrap();
+    // Redis removes the stream by its own clock.
+    let expired = async {
+        while events.replay(key(1), 0).await.unwrap() != Replay::Events(Vec::new()) {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(LIMIT, expired).await.unwrap();
+    assert_eq!(events.replay(key(1), 1).await.unwrap(), Replay::Gone);
+
+    let few = events.clone().with_max_stream_events(10);
+    for sequence in 1..=300 {
+        append(&few, key(2), sequence, 10).await.unwrap();
+    }
+    assert_eq!(events.replay(key(2), 0).await.unwrap(), Replay::Gone);
+    let Replay::Events(kept) = events.replay(key(2), 290).await.unwrap() else {
+        panic!("the last events are gone");
+    };
+    assert_eq!(kept.len(), 10);
+
+    let error = append(&events, key(3), 1, (1 << 20) + 1).await.unwrap_err();
+    assert!(error.contains("with_max_event_bytes"), "{error}");
+    let none = events.clone().with_max_queued_bytes(9);
+    let error = append(&none, key(3), 1, 10).await.unwrap_err();
+    assert!(error.contains("with_max_queued_bytes"), "{error}");
+    assert_eq!(
+        events.replay(key(3), 0).await.unwrap(),
+        Replay::Events(Vec::new())
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn events_that_redis_does_not_store_fail_and_later_ones_do_not_hide_it() {
+    let Some(mut redis) = Redis::start("lost", &[]).await else {
+        return;
+    };
+    let events = redis.store().await.event_store();
+    append(&events, key(1), 1, 10).await.unwrap();
+    redis.kill().await;
+    assert!(append(&events, key(1), 2, 10).await.is_err());
+    assert!(events.replay(key(1), 0).await.is_err());
+    assert!(redis.run().await);
+    let stored = async { while append(&events, key(1), 3, 10).await.is_err() {} };
+    timeout(LIMIT, stored).await.unwrap();
+    assert_eq!(events.replay(key(1), 0).await.unwrap(), Replay::Gone);
+    assert_eq!(events.replay(key(1), 1).await.unwrap(), Replay::Gone);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -17,7 +17,8 @@
 //!   related functions.
 //! - `client` (default): [`HttpTransport`].
 //! - `tls`: `https` for the client, with rustls and the certificates of the operating system.
-//! - `testing`: [`testing`], tests for implementations of [`SessionStore`].
+//! - `forward`: `ServerOptions::with_forwarding`, for several endpoints behind a load balancer.
+//! - `testing`: [`testing`], tests for implementations of [`SessionStore`] and [`EventStore`].
 //! - `legacy`: the HTTP+SSE transport of revision 2024-11-05, for the enabled roles.
 //!
 //! [spec]:

@@ -18,7 +18,7 @@ use crate::server::stream::SessionIdentity;
 use crate::server::stream::event_id::EventId;
 use crate::server::stream::events::StreamBody;
 use crate::server::stream::frames;
-use crate::server::stream::store::{Durability, EventStore, Replay, StreamKey};
+use crate::server::stream::store::{Durability, EventStore, EventStoreError, Replay, StreamKey};
 
 impl EndpointState {
     /// Opens the standalone stream of a session, or resumes the stream that `Last-Event-ID` names.
@@ -182,10 +182,13 @@ impl EndpointState {
             let sequence = events.len() as u64 + 1;
             let event = unanswered(EventId { sequence, ..id }, earlier.tag, &requests);
             if let Durability::Pending(stored) = store.append(key, sequence, event.clone()) {
-                // Another endpoint may have stored the same error.
-                let _ = stored.await;
+                stored.await.map_err(|error| unreadable(&error))?;
             }
-            events.push(event);
+            // The endpoint of the call may have stored its response in the meantime, which then counts.
+            match read(store, key, 0).await? {
+                Replay::Events(stored) if stored.len() >= events.len() => events = stored,
+                _ => return Err(gone()),
+            }
         }
         let seen = usize::try_from(id.sequence).unwrap_or(usize::MAX);
         Ok(events.into_iter().skip(seen).collect())
@@ -215,10 +218,13 @@ impl EndpointState {
 }
 
 async fn read(store: &Arc<dyn EventStore>, key: StreamKey, after: u64) -> Result<Replay, Refusal> {
-    store.replay(key, after).await.map_err(|error| {
-        tracing::error!(%error, "failed to read the event store");
-        Refusal::busy("the event store cannot be read; resume again later")
-    })
+    let found = store.replay(key, after).await;
+    found.map_err(|error| unreadable(&error))
+}
+
+fn unreadable(error: &EventStoreError) -> Refusal {
+    tracing::error!(%error, "the event store failed");
+    Refusal::busy("the event store cannot be used; resume again later")
 }
 
 /// The last event of a stream whose endpoint has ended before it answered these requests.

@@ -38,7 +38,8 @@ impl StreamKey {
 
 /// Stores the events of streams, so that a client whose connection broke receives what it missed.
 ///
-/// The events of a stream are numbered from 1 without gaps, and appended in that order. The methods
+/// The events of a stream are numbered from 1 without gaps, and appended in that order. An event that is stored already, with the
+/// same or a later number, is ignored. The methods
 /// must not block: they are called while a connection is polled, some of them under a lock of the
 /// stream.
 pub trait EventStore: fmt::Debug + Send + Sync + 'static {
@@ -67,7 +68,8 @@ pub trait EventStore: fmt::Debug + Send + Sync + 'static {
     /// Removes a stream that has ended and will not be resumed.
     fn forget_stream(&self, key: StreamKey);
 
-    /// Removes a session that has ended, with all its streams.
+    /// Removes a session that has ended: its standalone stream, whose number is 0, and its other streams at once or
+    /// when they expire.
     fn forget_session(&self, session: SessionId);
 
     /// Removes expired events. Called every few seconds with the current time.

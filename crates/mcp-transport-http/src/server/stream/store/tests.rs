@@ -64,6 +64,13 @@ fn used(store: &MemoryEventStore) -> usize {
     store.total.load(Ordering::Relaxed)
 }
 
+#[cfg(feature = "testing")]
+#[tokio::test]
+async fn the_contract_is_kept() {
+    let store = MemoryEventStore::new();
+    crate::testing::event_store_contract(&store).await.unwrap();
+}
+
 #[tokio::test]
 async fn a_stream_is_replayed_alone_and_in_order() {
     let store = MemoryEventStore::new();

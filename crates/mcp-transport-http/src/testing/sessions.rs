@@ -1,4 +1,4 @@
-//! Tests of the rules of [`SessionStore`], for implementations of it.
+//! Tests of the rules of [`SessionStore`].
 
 use std::fmt::Debug;
 use std::future::poll_fn;
