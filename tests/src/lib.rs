@@ -3,6 +3,8 @@
 #[cfg(feature = "suites")]
 pub mod auth_server;
 pub mod bench;
+#[cfg(all(feature = "suites", unix))]
+pub mod cluster;
 #[cfg(feature = "suites")]
 pub mod everything;
 #[cfg(feature = "suites")]

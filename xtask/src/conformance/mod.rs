@@ -5,7 +5,7 @@
 //! scenario or not, and so does a scenario that passes fewer checks than `passed.txt` says. Scenarios that the packages list
 //! and no selection includes, such as those of extensions, are run alone. There is no list of expected failures.
 //!
-//! `--bridge` runs the same scenarios through `mcp bridge` instead, between all kinds of revisions.
+//! `--cluster` runs the server as two processes behind a load balancer, with one Redis. `--bridge` runs the same scenarios through `mcp bridge` instead, between all kinds of revisions.
 
 mod bridge;
 mod checks;
@@ -37,14 +37,24 @@ pub(crate) struct Options {
     /// Runs the scenarios through `mcp bridge`.
     #[arg(long)]
     bridge: bool,
+    /// Tests the server as two processes behind a load balancer.
+    #[arg(long, conflicts_with = "bridge")]
+    cluster: bool,
 }
 
 /// Runs the command.
 pub(crate) fn run(mut wanted: Options) -> Result {
     let start = Instant::now();
+    if wanted.cluster {
+        wanted.roles = vec![Role::Server];
+    }
     if wanted.roles.is_empty() {
         wanted.roles = Role::ALL.to_vec();
     }
+    let server_args: &[_] = match wanted.cluster {
+        true => &["--cluster", "--strict"],
+        false => &["--http", "127.0.0.1:0", "--strict"],
+    };
     let folder = target().join("conformance");
     let bins = Role::ALL.map(|role| format!("--bin {}", role.program()));
     build(
@@ -60,7 +70,13 @@ pub(crate) fn run(mut wanted: Options) -> Result {
     let mut outcomes = Vec::new();
     for role in &wanted.roles {
         let program = copy_program(role.program(), &folder.join("bin"))?;
-        outcomes.extend(test(&suites, *role, &program, wanted.revision.as_deref())?);
+        outcomes.extend(test(
+            &suites,
+            *role,
+            &program,
+            server_args,
+            wanted.revision.as_deref(),
+        )?);
     }
     let mut failures: Vec<String> = outcomes.iter().flat_map(Outcome::failures).collect();
     if wanted.roles.len() == Role::ALL.len() && wanted.revision.is_none() {
@@ -82,13 +98,13 @@ fn test(
     suites: &Suites,
     role: Role,
     program: &Path,
+    server_args: &[&str],
     revision: Option<&str>,
 ) -> Result<Vec<Outcome>> {
     let mut command = Command::new(program);
     let (server, subject) = match (role, program.to_str()) {
         (Role::Server, _) => {
-            let server =
-                Server::start(command.args(["--http", "127.0.0.1:0", "--strict"]), "/mcp")?;
+            let server = Server::start(command.args(server_args), "/mcp")?;
             let url = server.url().to_owned();
             (Some(server), url)
         }
