@@ -53,6 +53,9 @@ enum Command {
         override_usage = "cargo xtask bridge-soak [--minutes N] [--calls N] [--sessions N] [--seed N]"
     )]
     BridgeSoak(Passed),
+    /// Kills the processes of a server behind a load balancer, with clients of several projects; writes docs/reliability.md.
+    #[command(override_usage = "cargo xtask cluster [--kills N]")]
+    Cluster(Passed),
     /// Cuts connections and kills servers and clients, 1,000 each; writes docs/reliability.md.
     #[command(override_usage = "cargo xtask chaos [--cuts N] [--kills N] [--seed N]")]
     Chaos(Passed),
@@ -99,6 +102,14 @@ fn run(command: Command) -> Result {
         Command::Bench(options) => bench::run(options),
         Command::BridgeSoak(Passed { args }) => reliability::run("bridge", &args),
         Command::Chaos(Passed { args }) => reliability::run("chaos", &args),
+        Command::Cluster(Passed { args }) => {
+            let clients = interop::steady_clients()?;
+            let clients = clients
+                .into_iter()
+                .flat_map(|client| ["--client".to_owned(), client]);
+            let args: Vec<String> = args.into_iter().chain(clients).collect();
+            reliability::run("cluster", &args)
+        }
         Command::Codegen(Check { check }) => codegen::run(check),
         Command::Conformance(options) => conformance::run(options),
         Command::Fuzz(options) => reliability::fuzz::run_targets(&options),

@@ -7,6 +7,7 @@
 mod bridge;
 mod budget;
 mod chaos;
+mod cluster;
 mod fit;
 mod options;
 mod overload;
@@ -14,6 +15,7 @@ mod process;
 mod proxy;
 mod server;
 mod soak;
+mod steady;
 mod user;
 
 use tokio::runtime::Builder;
@@ -37,6 +39,8 @@ pub fn run(args: impl Iterator<Item = String>) -> Result<(), Fault> {
         match name {
             "server" => server::run(&options).await,
             "bridge" => bridge::run(&options).await,
+            "cluster" => cluster::run(&options).await,
+            "steady" => steady::run(&options).await,
             "soak" => soak::run(&options).await,
             "chaos" => chaos::run(&options).await,
             "overload" => overload::run(&options).await,

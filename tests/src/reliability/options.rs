@@ -5,7 +5,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::bench::Fault;
 
 pub(super) const USAGE: &str = "usage: reliability
-  server [--http ADDRESS] [--memory BYTES]
+  server [--http ADDRESS] [--memory BYTES] [--redis URL]
+  cluster [--kills N] [--client NAME=COMMAND]...
+  steady URL
   bridge --mcp PROGRAM [--minutes N] [--calls N] [--sessions N] [--kill-seconds N] [--seed N]
   soak [--minutes N] [--sessions N] [--seed N]
   chaos [--cuts N] [--kills N] [--seed N]
@@ -29,6 +31,12 @@ impl Options {
     pub(super) fn value(&self, name: &str) -> Option<&str> {
         let at = self.words.iter().position(|word| word == name)?;
         self.words.get(at + 1).map(String::as_str)
+    }
+
+    /// The values of an option that is repeated.
+    pub(super) fn values(&self, name: &str) -> impl Iterator<Item = &str> {
+        let pairs = self.words.windows(2).filter(move |pair| pair[0] == name);
+        pairs.map(|pair| &*pair[1])
     }
 
     /// The value of a number, or its default.

@@ -25,6 +25,9 @@ struct Echo {
 #[derive(Deserialize, JsonSchema)]
 struct Count {
     count: usize,
+    /// How long a step takes.
+    #[serde(default)]
+    millis: u64,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -67,7 +70,10 @@ fn server(endpoint: Arc<OnceLock<Endpoint>>) -> ServerBuilder {
             async |Args(steps): Args<Count>, cx: Ctx| {
                 for step in 1..=steps.count.min(MOST_STEPS) {
                     cx.progress(step as f64, None);
-                    tokio::task::yield_now().await;
+                    match steps.millis {
+                        0 => tokio::task::yield_now().await,
+                        millis => sleep(Duration::from_millis(millis)).await,
+                    }
                 }
                 "done"
             },
@@ -107,7 +113,10 @@ pub(super) async fn run(options: &Options) -> Result<(), Fault> {
     let Some(address) = options.value("--http") else {
         return Ok(mcp_transport_stdio::serve(server).await?);
     };
-    let settings = ServerOptions::new();
+    let settings = match options.value("--redis") {
+        Some(redis) => crate::cluster::options(address, redis).await?,
+        None => ServerOptions::new(),
+    };
     let settings = match options.value("--memory") {
         Some(bytes) => settings.with_memory(bytes.parse()?),
         None => settings,

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use crate::files;
 use crate::page::render;
-use crate::programs::{self, Server, build, copy_program, target};
+use crate::programs::{self, Server, build, copy_program, target, venv_python};
 use crate::workspace::{At as _, none_of, root, say};
 use peers::{Installed, Peer, Role, Section};
 
@@ -68,6 +68,23 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     say(&format!("{} s in all", start.elapsed().as_secs()));
     let failures: Vec<String> = peers.iter().flat_map(Peer::failures).collect();
     none_of(&failures)
+}
+
+/// Installs clients of other projects that call a server without end, and returns their names and commands as
+/// `NAME=COMMAND`. The last argument is the URL of the server.
+pub(crate) fn steady_clients() -> Result<Vec<String>, String> {
+    let folder = target().join("interop");
+    Installed::new(folder.clone(), &[])?;
+    let path = |path: &str| folder.join(path).display().to_string();
+    let python = venv_python(&folder.join("venv"));
+    Ok(vec![
+        format!(
+            "python={} -W ignore {}",
+            python.display(),
+            path("python/steady.py")
+        ),
+        format!("typescript=node {}", path("npm/steady.mjs")),
+    ])
 }
 
 /// Runs the driver of one peer.
