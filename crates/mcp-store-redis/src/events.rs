@@ -20,7 +20,7 @@ const MAX_QUEUED: usize = 16_384;
 /// Maximum number of operations in one round trip.
 const MAX_BATCH: usize = 256;
 
-/// An [`EventStore`] in Redis, from [`RedisSessionStore::event_store`](crate::RedisSessionStore::event_store). Cloning returns another
+/// An [`EventStore`] in Redis, from [`RedisStore::event_store`](crate::RedisStore::event_store). Cloning returns another
 /// handle to the same store.
 ///
 /// An event is sent to its client after Redis has stored it, so a client never has an event that another endpoint cannot

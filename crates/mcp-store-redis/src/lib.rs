@@ -1,15 +1,15 @@
-//! Keeps the sessions and events of MCP servers in Redis or Valkey, so that several processes serve the same
+//! Keeps the sessions, events, tasks and change notifications of MCP servers in Redis or Valkey, so that several processes serve the same
 //! sessions behind a load balancer.
 //!
 //! ```no_run
 //! # async fn example(server: impl mcp_protocol::IntoService) -> Result<(), Box<dyn std::error::Error>> {
-//! use mcp_store_redis::RedisSessionStore;
+//! use mcp_store_redis::RedisStore;
 //! use mcp_transport_http::{Endpoint, ServerOptions};
 //!
-//! let sessions = RedisSessionStore::connect("redis://127.0.0.1:6379").await?;
+//! let redis = RedisStore::connect("redis://127.0.0.1:6379").await?;
 //! let options = ServerOptions::new()
-//!     .with_event_store(sessions.event_store())
-//!     .with_session_store(sessions)
+//!     .with_event_store(redis.event_store())
+//!     .with_session_store(redis.session_store())
 //!     // The address of this process for the others.
 //!     .with_forwarding("http://10.0.0.7:8000/mcp".parse()?);
 //! let endpoint = Endpoint::with_options(server, options)?;
@@ -21,6 +21,8 @@
 //! ([`with_forwarding`](mcp_transport_http::ServerOptions::with_forwarding)). If that process has ended, the next one that
 //! receives a request continues the session: with its log level and subscriptions, and with the events that its streams have
 //! sent. The calls that ran at the ended process fail with an error that says that their handlers may have run.
+//!
+//! [`RedisTaskStore`] keeps tasks, and `RedisChangeBus` (feature `changes`) tells all processes about changed lists and resources.
 //!
 //! # Requirements
 //!
@@ -34,10 +36,18 @@
 //! A [`SessionId`](mcp_transport_http::SessionId) is a secret. Protect Redis with a password, and
 //! with TLS (feature `tls`, `rediss://`) outside of one machine.
 
+#[cfg(feature = "changes")]
+mod changes;
 mod events;
 mod options;
 mod sessions;
+mod store;
+mod tasks;
 
+#[cfg(feature = "changes")]
+pub use changes::RedisChangeBus;
 pub use events::RedisEventStore;
 pub use options::RedisOptions;
 pub use sessions::RedisSessionStore;
+pub use store::{ConnectError, RedisStore};
+pub use tasks::RedisTaskStore;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Settings of a [`RedisSessionStore`](crate::RedisSessionStore).
+/// Settings of a [`RedisStore`](crate::RedisStore).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RedisOptions {
     pub(crate) prefix: String,

@@ -9,22 +9,19 @@ use mcp_transport_http::{
     EndpointId, SessionId, SessionLease, SessionRecord, SessionStore, SessionStoreError,
     SessionStoreErrorKind,
 };
-use redis::aio::{ConnectionManager, ConnectionManagerConfig};
-use redis::{Client, FromRedisValue, RedisError, Script, ScriptInvocation};
-
-use crate::{RedisEventStore, RedisOptions};
+use redis::aio::ConnectionManager;
+use redis::{FromRedisValue, RedisError, Script, ScriptInvocation};
 
 /// Maximum number of attempts to claim a session that others change at the same time.
 const MAX_CLAIMS: usize = 16;
 /// The latest expiry that Redis and its scripts can compute with, in ms.
 const MAX_EXPIRY: u64 = 1 << 52;
 
-/// A [`SessionStore`] in Redis. Cloning returns another handle to the same connection.
+/// A [`SessionStore`] in Redis, from [`RedisStore::session_store`](crate::RedisStore::session_store). Cloning returns another handle to the
+/// same sessions.
 ///
-/// All operations use one connection, which is opened again after it was lost. Until then, and if
-/// Redis does not respond in time, they fail with
-/// [`Unavailable`](SessionStoreErrorKind::Unavailable) and nothing is queued. A server then responds with the status
-/// 503.
+/// While Redis cannot be reached, all operations fail with [`Unavailable`](SessionStoreErrorKind::Unavailable), and a server responds with
+/// the status 503.
 #[derive(Clone)]
 pub struct RedisSessionStore {
     connection: ConnectionManager,
@@ -48,32 +45,9 @@ struct Loaded {
 }
 
 impl RedisSessionStore {
-    /// Connects with the default options. The URL is `redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]`,
-    /// `rediss://` for TLS (feature `tls`), or `redis+unix:///PATH`.
-    ///
-    /// # Errors
-    /// As [`connect_with`](Self::connect_with).
-    pub async fn connect(url: &str) -> Result<Self, SessionStoreError> {
-        Self::connect_with(url, RedisOptions::new()).await
-    }
-
-    /// Connects with these options.
-    ///
-    /// # Errors
-    /// [`Unavailable`](SessionStoreErrorKind::Unavailable) if the URL is malformed or Redis cannot be reached. Messages
-    /// do not contain the URL, which may have a password.
-    ///
-    /// # Cancel safety
-    /// Dropping the future closes the connection.
-    pub async fn connect_with(url: &str, options: RedisOptions) -> Result<Self, SessionStoreError> {
-        let config = ConnectionManagerConfig::new()
-            .set_number_of_retries(1)
-            .set_connection_timeout(Some(options.connect_timeout))
-            .set_response_timeout(Some(options.response_timeout));
-        let client = Client::open(url).map_err(unavailable)?;
-        let connection = ConnectionManager::new_with_config(client, config).await;
-        Ok(Self {
-            connection: connection.map_err(unavailable)?,
+    pub(crate) fn new(connection: ConnectionManager, prefix: Arc<str>) -> Self {
+        Self {
+            connection,
             scripts: Arc::new(Scripts {
                 create: Script::new(include_str!("create.lua")),
                 load: Script::new(include_str!("load.lua")),
@@ -81,16 +55,8 @@ impl RedisSessionStore {
                 change: Script::new(include_str!("change.lua")),
                 update: Script::new(include_str!("update.lua")),
             }),
-            prefix: options.prefix.into(),
-        })
-    }
-
-    /// Returns a store for the events of the same sessions, with the same connection and prefix.
-    ///
-    /// # Panics
-    /// Outside of a tokio runtime: the store has a task, which ends with its last handle.
-    pub fn event_store(&self) -> RedisEventStore {
-        RedisEventStore::new(self.connection.clone(), Arc::clone(&self.prefix))
+            prefix,
+        }
     }
 
     /// The key of a session.

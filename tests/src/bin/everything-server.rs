@@ -29,8 +29,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         ["--http", address] => serve_http(address, server, ServerOptions::new()).await,
         #[cfg(unix)]
         ["--node", address, redis] => {
-            let options = mcp_tests::cluster::options(address, redis).await?;
-            serve_http(address, server, options).await
+            mcp_tests::cluster::serve_node(address, redis, server).await
         }
         #[cfg(unix)]
         ["--cluster"] => cluster(strictness).await,

@@ -7,13 +7,15 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use mcp_store_redis::RedisSessionStore;
+use mcp_server::{ServerBuilder, StateKeys, TaskOptions};
+use mcp_store_redis::RedisStore;
 use mcp_transport_http::ServerOptions;
 use tokio::net::{TcpStream, UnixStream};
 use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
 
 use crate::bench::Fault;
+use crate::everything::serve_http;
 
 /// Limit of the start of a process.
 const START: Duration = Duration::from_secs(30);
@@ -23,13 +25,31 @@ const ATTEMPT: Duration = Duration::from_millis(10);
 /// The options of a node: sessions and events in this Redis, and its address for the other nodes.
 ///
 /// # Errors
-/// Redis cannot be reached.
-pub async fn options(address: &str, redis: &str) -> Result<ServerOptions, Fault> {
-    let sessions = RedisSessionStore::connect(redis).await?;
+/// The address is malformed.
+pub fn options(address: &str, redis: &RedisStore) -> Result<ServerOptions, Fault> {
     Ok(ServerOptions::new()
-        .with_event_store(sessions.event_store())
-        .with_session_store(sessions)
+        .with_event_store(redis.event_store())
+        .with_session_store(redis.session_store())
         .with_forwarding(format!("http://{address}/mcp").parse()?))
+}
+
+/// Serves a server as a node: with everything in this Redis that the nodes share.
+///
+/// # Errors
+/// Redis cannot be reached, the server cannot listen on the address, or its configuration is invalid.
+pub async fn serve_node(address: &str, redis: &str, server: ServerBuilder) -> Result<(), Fault> {
+    let redis = RedisStore::connect(redis).await?;
+    let bus = redis.change_bus();
+    let server = server
+        // A key for tests. All nodes have the same.
+        .state_keys(StateKeys::new([7; 32]))
+        .task_store(redis.task_store())
+        .task_options(TaskOptions::new().with_recovery(false))
+        .change_bus(bus.clone())
+        .build()?;
+    let receiver = server.clone();
+    bus.receive(move |change| receiver.deliver(change));
+    serve_http(address, server, options(address, &redis)?).await
 }
 
 /// The running processes. They are killed on drop.

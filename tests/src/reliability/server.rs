@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use mcp_server::{Args, Ctx, LoggingLevel, Resource, Server, ServerBuilder, Tool};
+use mcp_store_redis::RedisStore;
 use mcp_transport_http::{Endpoint, ServerOptions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -114,7 +115,7 @@ pub(super) async fn run(options: &Options) -> Result<(), Fault> {
         return Ok(mcp_transport_stdio::serve(server).await?);
     };
     let settings = match options.value("--redis") {
-        Some(redis) => crate::cluster::options(address, redis).await?,
+        Some(redis) => crate::cluster::options(address, &RedisStore::connect(redis).await?)?,
         None => ServerOptions::new(),
     };
     let settings = match options.value("--memory") {

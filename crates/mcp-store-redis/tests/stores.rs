@@ -1,4 +1,4 @@
-//! Sessions and events in a Redis that the tests start and end.
+//! Sessions, events, tasks and changes in a Redis that the tests start and end.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use mcp_protocol::task::Timestamp;
-use mcp_store_redis::{RedisOptions, RedisSessionStore};
+use mcp_protocol::task::{Task, TaskCall, TaskStore as _, Timestamp};
+use mcp_protocol::{Principal, Revision};
+use mcp_store_redis::{RedisOptions, RedisSessionStore, RedisStore};
 use mcp_transport_http::testing::{event_store_contract, session_store_contract};
 use mcp_transport_http::{
     Durability, EndpointId, EventStore, Replay, SessionId, SessionLease, SessionRecord,
@@ -85,12 +86,23 @@ impl Redis {
         self.folder.join("socket")
     }
 
-    async fn store(&self) -> RedisSessionStore {
-        let url = format!("redis+unix://{}", self.socket().display());
-        let options = RedisOptions::new().with_response_timeout(Duration::from_millis(500));
-        RedisSessionStore::connect_with(&url, options)
+    fn url(&self) -> String {
+        format!("redis+unix://{}", self.socket().display())
+    }
+
+    async fn redis(&self) -> RedisStore {
+        self.redis_with(RedisOptions::new()).await
+    }
+
+    async fn redis_with(&self, options: RedisOptions) -> RedisStore {
+        let options = options.with_response_timeout(Duration::from_millis(500));
+        RedisStore::connect_with(&self.url(), options)
             .await
             .unwrap()
+    }
+
+    async fn store(&self) -> RedisSessionStore {
+        self.redis().await.session_store()
     }
 
     fn signal(&self, signal: Signal) {
@@ -130,6 +142,13 @@ fn record(uri: &str) -> SessionRecord {
         "state":{{"revision":"2025-11-25","subscriptions":["{uri}"],"is_open":true}}}}"#
     );
     SessionRecord::decode(json.as_bytes()).unwrap()
+}
+
+fn task(id: &str, owner: Option<&str>) -> Task {
+    let arguments = mcp_jsonrpc::RawJson::copy("{}");
+    let call = TaskCall::new("any", "target", arguments, Revision::LATEST);
+    let minute = Some(Duration::from_secs(60));
+    Task::new(id, owner.map(Principal::new), call, now(), minute)
 }
 
 fn key(number: u32) -> StreamKey {
@@ -189,7 +208,7 @@ async fn the_contract_of_event_stores_is_kept() {
     let Some(redis) = Redis::start("events", &[]).await else {
         return;
     };
-    let events = redis.store().await.event_store();
+    let events = redis.redis().await.event_store();
     event_store_contract(&events).await.unwrap();
 }
 
@@ -198,7 +217,7 @@ async fn old_and_long_events_are_not_kept() {
     let Some(redis) = Redis::start("limits", &[]).await else {
         return;
     };
-    let events = redis.store().await.event_store();
+    let events = redis.redis().await.event_store();
     let short = events.clone().with_retention(Duration::from_millis(1));
     append(&short, key(1), 1, 10).await.unwrap();
     // Redis removes the stream by its own clock.
@@ -236,7 +255,7 @@ async fn events_that_redis_does_not_store_fail_and_later_ones_do_not_hide_it() {
     let Some(mut redis) = Redis::start("lost", &[]).await else {
         return;
     };
-    let events = redis.store().await.event_store();
+    let events = redis.redis().await.event_store();
     append(&events, key(1), 1, 10).await.unwrap();
     redis.kill().await;
     assert!(append(&events, key(1), 2, 10).await.is_err());
@@ -259,11 +278,8 @@ async fn stores_with_the_same_prefix_share_sessions() {
     assert_eq!(claimed, Some((lease(1).next(GREEN), record("a:1"))));
     assert_eq!(renew(&one, 1).await, Err(SessionStoreErrorKind::LeaseLost));
 
-    let url = format!("redis+unix://{}", redis.socket().display());
-    let options = RedisOptions::new().with_prefix("another:");
-    let apart = RedisSessionStore::connect_with(&url, options)
-        .await
-        .unwrap();
+    let apart = redis.redis_with(RedisOptions::new().with_prefix("another:"));
+    let apart = apart.await.session_store();
     assert_eq!(apart.load(lease(1).session, now()).await.unwrap(), None);
 }
 
@@ -357,11 +373,83 @@ async fn at_maxmemory_new_sessions_are_rejected_and_others_go_on() {
     create(&store, created).await.unwrap();
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn the_contract_of_task_stores_is_kept() {
+    let Some(redis) = Redis::start("tasks", &[]).await else {
+        return;
+    };
+    let number = std::sync::atomic::AtomicUsize::new(0);
+    let mut stores = Vec::new();
+    for store in 0..10 {
+        let options = RedisOptions::new().with_prefix(format!("{store}:"));
+        stores.push(redis.redis_with(options).await.task_store());
+    }
+    let fresh = || stores[number.fetch_add(1, std::sync::atomic::Ordering::Relaxed)].clone();
+    mcp_protocol::task::contract::check(fresh).await.unwrap();
+
+    let few = redis.redis().await.task_store().with_max_tasks(2);
+    for id in ["a", "b"] {
+        few.create(task(id, None)).await.unwrap();
+    }
+    let full = few.create(task("c", None)).await.unwrap_err();
+    assert_eq!(full.to_string(), "the task store is full: 2 tasks");
+    let own = few.with_max_tasks(10).with_max_tasks_per_owner(2);
+    let full = own.create(task("c", None)).await.unwrap_err();
+    assert_eq!(
+        full.to_string(),
+        "the task store is full: 2 tasks of one owner"
+    );
+    own.create(task("c", Some(""))).await.unwrap();
+}
+
+#[cfg(feature = "changes")]
+#[tokio::test(flavor = "multi_thread")]
+async fn changes_reach_all_processes_also_after_a_disconnection() {
+    use mcp_server::{Change, ChangeBus as _};
+
+    let settings = &["--appendonly", "yes", "--appendfsync", "always"];
+    let Some(mut redis) = Redis::start("changes", settings).await else {
+        return;
+    };
+    let (one, two) = (
+        redis.redis().await.change_bus(),
+        redis.redis().await.change_bus(),
+    );
+    let mut received = Vec::new();
+    for bus in [&one, &two] {
+        let (sender, receiver) = tokio::sync::mpsc::channel(1_000);
+        bus.receive(move |change| sender.try_send(change.clone()).unwrap());
+        received.push(receiver);
+    }
+    let other = Change::Resource("x:a b\n\0é".to_owned());
+    let changes = [Change::Tools, Change::Prompts, Change::Resources, other];
+    // The receivers begin at some time after they were started.
+    let mut next = async |change: &Change, bus: &mcp_store_redis::RedisChangeBus| {
+        for receiver in &mut received {
+            loop {
+                bus.publish(change.clone());
+                let found = timeout(Duration::from_millis(100), receiver.recv()).await;
+                if found.is_ok_and(|found| found.as_ref() == Some(change)) {
+                    break;
+                }
+            }
+        }
+    };
+    let all = async {
+        for (change, bus) in changes.iter().zip([&one, &two, &one, &two]) {
+            next(change, bus).await;
+        }
+    };
+    timeout(LIMIT, all).await.unwrap();
+    redis.kill().await;
+    assert!(redis.run().await);
+    timeout(LIMIT, next(&Change::Tools, &two)).await.unwrap();
+}
+
 #[tokio::test]
 async fn errors_do_not_contain_the_password() {
     for url in ["redis://user:secret@127.0.0.1:1", "nonsense://secret"] {
-        let error = RedisSessionStore::connect(url).await.unwrap_err();
-        assert_eq!(error.kind(), SessionStoreErrorKind::Unavailable);
+        let error = RedisStore::connect(url).await.unwrap_err();
         assert!(
             !format!("{error} {error:?}").contains("secret"),
             "{error:?}"

@@ -1,0 +1,207 @@
+//! Change notifications for all processes of a server.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_server::{Change, ChangeBus};
+use redis::aio::{ConnectionManager, MultiplexedConnection};
+use redis::streams::{StreamRangeReply, StreamReadReply};
+use redis::{AsyncConnectionConfig, Client, RedisResult, Value};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
+
+/// Maximum number of changes that wait for Redis.
+const MAX_QUEUED: usize = 1_024;
+/// How many changes Redis keeps for processes whose connection was lost.
+const MAX_KEPT: usize = 1_000;
+/// How long one command waits for changes.
+const WAIT: Duration = Duration::from_secs(10);
+/// Pause before another attempt to reach Redis.
+const RETRY: Duration = Duration::from_millis(200);
+
+/// A [`ChangeBus`] in Redis, from [`RedisStore::change_bus`](crate::RedisStore::change_bus). Cloning returns another handle to the same bus.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use mcp_server::Server;
+/// use mcp_store_redis::RedisStore;
+///
+/// let bus = RedisStore::connect("redis://127.0.0.1:6379").await?.change_bus();
+/// let server = Server::builder("files", "1.0.0").change_bus(bus.clone()).build()?;
+/// let receiver = server.clone();
+/// bus.receive(move |change| receiver.deliver(change));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Redis keeps the latest 1,000 changes, and a process that was disconnected receives what it has missed. If it has missed more, the lists of tools,
+/// prompts and resources count as changed.
+#[derive(Clone)]
+pub struct RedisChangeBus {
+    changes: mpsc::Sender<Change>,
+    client: Client,
+    key: Arc<str>,
+}
+
+impl RedisChangeBus {
+    pub(crate) fn new(connection: ConnectionManager, client: Client, prefix: &str) -> Self {
+        let key: Arc<str> = format!("{prefix}changes").into();
+        let (changes, receiver) = mpsc::channel(MAX_QUEUED);
+        tokio::spawn(publish(connection, Arc::clone(&key), receiver));
+        Self {
+            changes,
+            client,
+            key,
+        }
+    }
+
+    /// Calls `deliver` with each change that any process publishes from now on, in a task. Its handle can end it.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn receive(&self, deliver: impl Fn(&Change) + Send + Sync + 'static) -> JoinHandle<()> {
+        let receiver = Receiver {
+            client: self.client.clone(),
+            key: Arc::clone(&self.key),
+            last: None,
+        };
+        tokio::spawn(receiver.run(deliver))
+    }
+}
+
+impl ChangeBus for RedisChangeBus {
+    /// Publishes a change. It is dropped, with an error in the log, if 1,024 others wait for Redis or Redis cannot be reached.
+    fn publish(&self, change: Change) {
+        if self.changes.try_send(change).is_err() {
+            tracing::error!("a change was not published: {MAX_QUEUED} others wait for Redis");
+        }
+    }
+}
+
+impl fmt::Debug for RedisChangeBus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisChangeBus")
+            .field("key", &self.key)
+            .finish_non_exhaustive()
+    }
+}
+
+async fn publish(
+    mut connection: ConnectionManager,
+    key: Arc<str>,
+    mut changes: mpsc::Receiver<Change>,
+) {
+    while let Some(change) = changes.recv().await {
+        let Some(text) = text_of(&change) else {
+            tracing::error!(?change, "this version cannot publish the change");
+            continue;
+        };
+        let mut command = redis::cmd("XADD");
+        command.arg(&*key).arg("MAXLEN").arg("~").arg(MAX_KEPT);
+        command.arg("*").arg("c").arg(text);
+        let added: RedisResult<Value> = command.query_async(&mut connection).await;
+        if let Err(error) = added {
+            tracing::error!(%error, "a change was not published");
+        }
+    }
+}
+
+fn text_of(change: &Change) -> Option<String> {
+    Some(match change {
+        Change::Tools => "tools".to_owned(),
+        Change::Prompts => "prompts".to_owned(),
+        Change::Resources => "resources".to_owned(),
+        Change::Resource(uri) => format!("resource {uri}"),
+        _ => return None,
+    })
+}
+
+fn parse(text: &str) -> Option<Change> {
+    Some(match text {
+        "tools" => Change::Tools,
+        "prompts" => Change::Prompts,
+        "resources" => Change::Resources,
+        _ => Change::Resource(text.strip_prefix("resource ")?.to_owned()),
+    })
+}
+
+/// What receives the changes of all processes.
+struct Receiver {
+    client: Client,
+    key: Arc<str>,
+    /// The id of the last change that was received.
+    last: Option<String>,
+}
+
+impl Receiver {
+    async fn run(mut self, deliver: impl Fn(&Change) + Send + Sync + 'static) {
+        loop {
+            if let Err(error) = self.receive(&deliver).await {
+                tracing::warn!(%error, "the changes of other processes cannot be received");
+            }
+            sleep(RETRY).await;
+        }
+    }
+
+    /// Receives changes with a connection of its own, until the connection is lost.
+    async fn receive(&mut self, deliver: &(impl Fn(&Change) + Sync)) -> RedisResult<()> {
+        let config = AsyncConnectionConfig::new().set_response_timeout(Some(WAIT * 2));
+        let client = &self.client;
+        let connection = client.get_multiplexed_async_connection_with_config(&config);
+        let mut connection = connection.await?;
+        if self.last.is_none() {
+            self.last = Some(self.newest(&mut connection).await?);
+        } else if self.is_gap(&mut connection).await? {
+            tracing::warn!("changes of other processes were missed; all lists count as changed");
+            [Change::Tools, Change::Prompts, Change::Resources]
+                .iter()
+                .for_each(deliver);
+        }
+        loop {
+            let mut command = redis::cmd("XREAD");
+            command.arg("BLOCK").arg(WAIT.as_millis() as usize);
+            command.arg("STREAMS").arg(&*self.key).arg(&self.last);
+            let found: Option<StreamReadReply> = command.query_async(&mut connection).await?;
+            let streams = found.map(|found| found.keys).unwrap_or_default();
+            for entry in streams.into_iter().flat_map(|stream| stream.ids) {
+                let text: Option<String> = entry.get("c");
+                match text.as_deref().and_then(parse) {
+                    Some(change) => deliver(&change),
+                    None => tracing::warn!(?text, "a change of another process is unknown"),
+                }
+                self.last = Some(entry.id);
+            }
+        }
+    }
+
+    /// The id of the newest change.
+    async fn newest(&self, connection: &mut MultiplexedConnection) -> RedisResult<String> {
+        let mut command = redis::cmd("XREVRANGE");
+        command
+            .arg(&*self.key)
+            .arg("+")
+            .arg("-")
+            .arg("COUNT")
+            .arg(1);
+        let found: StreamRangeReply = command.query_async(connection).await?;
+        let newest = found.ids.into_iter().next();
+        Ok(newest.map_or_else(|| "0-0".to_owned(), |entry| entry.id))
+    }
+
+    /// Whether the last change that was received, or the next one, is no longer stored.
+    async fn is_gap(&mut self, connection: &mut MultiplexedConnection) -> RedisResult<bool> {
+        let Some(last) = self.last.clone().filter(|last| last != "0-0") else {
+            return Ok(false);
+        };
+        let mut command = redis::cmd("XRANGE");
+        command.arg(&*self.key).arg(&last).arg(&last);
+        let found: StreamRangeReply = command.query_async(connection).await?;
+        if !found.ids.is_empty() {
+            return Ok(false);
+        }
+        self.last = Some("0-0".to_owned());
+        Ok(true)
+    }
+}

@@ -1,0 +1,111 @@
+//! The connection that the stores share.
+
+use std::fmt;
+use std::sync::Arc;
+
+use redis::aio::{ConnectionManager, ConnectionManagerConfig};
+use redis::{Client, RedisError};
+
+use crate::{RedisEventStore, RedisOptions, RedisSessionStore, RedisTaskStore};
+
+/// A connection to Redis, from which the stores are made. Cloning returns another handle to the same connection.
+///
+/// All operations use one connection, which is opened again after it was lost. Until then, and if Redis does not respond in
+/// time, they fail and nothing is queued, except events, whose queue has a limit.
+#[derive(Clone)]
+pub struct RedisStore {
+    connection: ConnectionManager,
+    #[cfg_attr(
+        not(feature = "changes"),
+        expect(dead_code, reason = "opens the connection of the bus")
+    )]
+    client: Client,
+    prefix: Arc<str>,
+}
+
+impl RedisStore {
+    /// Connects with the default options. The URL is `redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE]`,
+    /// `rediss://` for TLS (feature `tls`), or `redis+unix:///PATH`.
+    ///
+    /// # Errors
+    /// As [`connect_with`](Self::connect_with).
+    pub async fn connect(url: &str) -> Result<Self, ConnectError> {
+        Self::connect_with(url, RedisOptions::new()).await
+    }
+
+    /// Connects with these options.
+    ///
+    /// # Errors
+    /// The URL is malformed or Redis cannot be reached.
+    ///
+    /// # Cancel safety
+    /// Dropping the future closes the connection.
+    pub async fn connect_with(url: &str, options: RedisOptions) -> Result<Self, ConnectError> {
+        let config = ConnectionManagerConfig::new()
+            .set_number_of_retries(1)
+            .set_connection_timeout(Some(options.connect_timeout))
+            .set_response_timeout(Some(options.response_timeout));
+        let client = Client::open(url).map_err(ConnectError)?;
+        let connection = ConnectionManager::new_with_config(client.clone(), config).await;
+        Ok(Self {
+            connection: connection.map_err(ConnectError)?,
+            client,
+            prefix: options.prefix.into(),
+        })
+    }
+
+    /// Returns a store of HTTP sessions, for
+    /// [`ServerOptions::with_session_store`](mcp_transport_http::ServerOptions::with_session_store).
+    pub fn session_store(&self) -> RedisSessionStore {
+        RedisSessionStore::new(self.connection.clone(), Arc::clone(&self.prefix))
+    }
+
+    /// Returns a store of the events of HTTP streams, for
+    /// [`ServerOptions::with_event_store`](mcp_transport_http::ServerOptions::with_event_store).
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime: the store has a task, which ends with its last handle.
+    pub fn event_store(&self) -> RedisEventStore {
+        RedisEventStore::new(self.connection.clone(), Arc::clone(&self.prefix))
+    }
+
+    /// Returns a store of tasks, for `TaskOptions::with_store` of `mcp-server`.
+    pub fn task_store(&self) -> RedisTaskStore {
+        RedisTaskStore::new(self.connection.clone(), &self.prefix)
+    }
+
+    /// Returns a bus for change notifications, for
+    /// [`ServerBuilder::change_bus`](mcp_server::ServerBuilder::change_bus).
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime: the bus has a task, which ends with its last handle.
+    #[cfg(feature = "changes")]
+    pub fn change_bus(&self) -> crate::RedisChangeBus {
+        let (connection, client) = (self.connection.clone(), self.client.clone());
+        crate::RedisChangeBus::new(connection, client, &self.prefix)
+    }
+}
+
+impl fmt::Debug for RedisStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisStore")
+            .field("prefix", &self.prefix)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The reason why there is no connection to Redis. Its text does not contain the URL, which may have a password.
+#[derive(Debug)]
+pub struct ConnectError(RedisError);
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot connect to Redis: {}", self.0)
+    }
+}
+
+impl std::error::Error for ConnectError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.0)
+    }
+}
