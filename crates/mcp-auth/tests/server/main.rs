@@ -8,5 +8,6 @@ mod introspection;
 mod keys;
 mod layer;
 mod net;
+mod streams;
 mod support;
 mod tokens;

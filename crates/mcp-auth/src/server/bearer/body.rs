@@ -2,11 +2,13 @@
 
 use std::convert::Infallible;
 use std::fmt;
+use std::future::Future as _;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 /// The body of a response: of the inner service, or a text of [`RequireBearer`].
 ///
@@ -15,12 +17,19 @@ pub struct Body<B>(BodyKind<B>);
 
 enum BodyKind<B> {
     Inner(B),
+    /// Ends when the timer has expired.
+    Limited(B, Pin<Box<Sleep>>),
     Text(TextBody),
 }
 
 impl<B> Body<B> {
     pub(super) fn inner(body: B) -> Self {
         Self(BodyKind::Inner(body))
+    }
+
+    /// A body that ends at `end` if the inner body has not ended before.
+    pub(super) fn limited(body: B, end: Instant) -> Self {
+        Self(BodyKind::Limited(body, Box::pin(sleep_until(end))))
     }
 
     pub(super) fn text(text: TextBody) -> Self {
@@ -42,6 +51,10 @@ where
     ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
         match &mut self.0 {
             BodyKind::Inner(body) => Pin::new(body).poll_frame(cx),
+            BodyKind::Limited(body, end) => match end.as_mut().poll(cx) {
+                Poll::Ready(()) => Poll::Ready(None),
+                Poll::Pending => Pin::new(body).poll_frame(cx),
+            },
             BodyKind::Text(text) => {
                 Poll::Ready(text.take().map(|text| Ok(Frame::data(text.into()))))
             }
@@ -50,7 +63,7 @@ where
 
     fn is_end_stream(&self) -> bool {
         match &self.0 {
-            BodyKind::Inner(body) => body.is_end_stream(),
+            BodyKind::Inner(body) | BodyKind::Limited(body, _) => body.is_end_stream(),
             BodyKind::Text(text) => text.0.is_empty(),
         }
     }
@@ -58,6 +71,7 @@ where
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
             BodyKind::Inner(body) => body.size_hint(),
+            BodyKind::Limited(..) => SizeHint::default(),
             BodyKind::Text(text) => SizeHint::with_exact(text.0.len() as u64),
         }
     }
@@ -66,7 +80,7 @@ where
 impl<B> fmt::Debug for Body<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
-            BodyKind::Inner(_) => "Body(inner)",
+            BodyKind::Inner(_) | BodyKind::Limited(..) => "Body(inner)",
             BodyKind::Text(_) => "Body(text)",
         })
     }

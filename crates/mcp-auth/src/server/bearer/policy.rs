@@ -1,11 +1,14 @@
 //! The policy of a protected server: which requests are accepted, and with which permissions.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use http::header::{ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, CONTENT_TYPE, ORIGIN};
 use http::request::Parts;
-use http::{HeaderMap, Method, Response, StatusCode};
-use mcp_protocol::{Grant, Principal};
+use http::{HeaderMap, HeaderName, Method, Response, StatusCode};
+use mcp_protocol::{Grant, Principal, http_headers};
+use mcp_server::types::method::SUBSCRIPTIONS_LISTEN;
+use tokio::time::Instant;
 
 use super::body::TextBody;
 use super::metadata::Metadata;
@@ -13,13 +16,14 @@ use super::refusal::{ChallengeContext, Refusal};
 use crate::Secret;
 use crate::scopes::{OFFLINE_ACCESS, Scopes};
 use crate::server::audience::Audience;
-use crate::server::claims::{BOUND, Claims, Scheme, UNBOUND};
+use crate::server::claims::{BOUND, Claims, SKEW, Scheme, UNBOUND};
 use crate::server::dpop::{NONCE, ProofChecker, ProofError};
 use crate::server::identity::Identity;
 use crate::server::verify::{Rejection, RejectionReason, Verify};
 
 /// Maximum number of bytes of granted scopes that a challenge repeats.
 const MAX_REPEATED_BYTES: usize = 2_048;
+const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
 pub(super) struct Policy {
     pub(super) audience: Audience,
@@ -43,6 +47,15 @@ pub(super) struct Admission {
     scheme: Scheme,
     /// Whether the client needs a newer nonce.
     needs_nonce: bool,
+    /// When the token expires, if the request opens a stream that is not part of a call.
+    stream_end: Option<Instant>,
+}
+
+impl Admission {
+    /// When the response has to end, if it is a stream that may outlive the token.
+    pub(super) fn stream_end<B>(&self, response: &Response<B>) -> Option<Instant> {
+        self.stream_end.filter(|_| is_stream(response.headers()))
+    }
 }
 
 impl Policy {
@@ -80,6 +93,10 @@ impl Policy {
             return Err(refused(Refusal::Scope(self.step_up(&granted, ""))));
         }
         let grant = identity.grant();
+        let stream_end = identity
+            .expires()
+            .filter(|_| opens_stream(parts))
+            .and_then(instant_of);
         parts.extensions.insert(identity.principal());
         parts.extensions.insert(grant.clone());
         parts.extensions.insert(identity);
@@ -88,6 +105,7 @@ impl Policy {
             granted,
             scheme,
             needs_nonce,
+            stream_end,
         }))
     }
 
@@ -208,6 +226,21 @@ fn is_preflight(parts: &Parts) -> bool {
     parts.method == Method::OPTIONS
         && parts.headers.contains_key(ORIGIN)
         && parts.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
+}
+
+/// Whether the request opens a stream that is not part of a call: a GET stream of a session, or a
+/// subscription. The GET stream of the HTTP+SSE transport, which has no session id, carries calls.
+fn opens_stream(parts: &Parts) -> bool {
+    let method = parts.headers.get(http_headers::METHOD);
+    let is_subscription = method.is_some_and(|method| method == SUBSCRIPTIONS_LISTEN);
+    is_subscription || (parts.method == Method::GET && parts.headers.contains_key(SESSION_ID))
+}
+
+/// The end of a token that expires at `expires`, with the tolerated clock skew of its issuer.
+fn instant_of(expires: SystemTime) -> Option<Instant> {
+    let expires = expires.checked_add(SKEW)?;
+    let left = expires.duration_since(SystemTime::now());
+    Instant::now().checked_add(left.unwrap_or_default())
 }
 
 fn is_stream(headers: &HeaderMap) -> bool {

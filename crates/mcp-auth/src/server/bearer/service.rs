@@ -29,8 +29,9 @@ use super::policy::Policy;
 ///   front of this one, so that pages can read the challenges too.
 ///
 /// Each request is verified separately, whatever its session, and a session can be used only by the
-/// principal that opened it. A stream stays open after its token expires, because its request was
-/// made with a valid token.
+/// principal that opened it. When a token expires, the GET stream of a session and the stream of
+/// `subscriptions/listen` end, so that the client opens another one with a valid token. A call that
+/// is running, and a connection of the HTTP+SSE transport, continue.
 ///
 /// The inner service may be any tower service over HTTP requests whose response body can be built
 /// from bytes.
@@ -131,10 +132,14 @@ where
                 Err(refused) => return own(policy.refuse(&refused)),
             };
             let mut response = inner.call(Request::from_parts(parts, body)).await?;
-            if let Some(admission) = &admission {
-                policy.challenge(admission, &mut response);
+            let Some(admission) = &admission else {
+                return Ok(response.map(Body::inner));
+            };
+            policy.challenge(admission, &mut response);
+            match admission.stream_end(&response) {
+                Some(end) => Ok(response.map(|body| Body::limited(body, end))),
+                None => Ok(response.map(Body::inner)),
             }
-            Ok(response.map(Body::inner))
         })
     }
 }
