@@ -37,6 +37,8 @@
 //! features](https://modelcontextprotocol.io/specification/2025-11-25/server).
 
 mod error;
+#[cfg(feature = "files")]
+mod folder;
 mod handler;
 mod random;
 mod registry;
@@ -52,6 +54,8 @@ mod template;
 pub mod testing;
 
 pub use error::{BuildError, HandlerError, IntoHandlerError, RegistrationError};
+#[cfg(feature = "files")]
+pub use folder::Folder;
 pub use handler::ask::{Ask, Elicitation};
 pub use handler::ctx::Ctx;
 pub use handler::elicit::UrlElicitation;

@@ -1,0 +1,109 @@
+//! Files of one folder, by paths that clients send.
+
+use std::io::{self, Read as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+
+/// A folder whose files are read by paths from untrusted sources, such as the variable of a resource template. Clones share
+/// the open folder.
+///
+/// No path leads out of the folder: not with `..`, not as an absolute path, and not by a symbolic link, even if another
+/// process replaces links at the same time. Links within the folder are followed.
+///
+/// ```no_run
+/// use mcp_server::{Folder, HandlerError, Server, State, resource};
+///
+/// #[resource("docs:///{+path}")]
+/// async fn document(path: String, State(folder): State<Folder>) -> Result<Option<Vec<u8>>, HandlerError> {
+///     Ok(tokio::task::spawn_blocking(move || folder.read(&path)).await??)
+/// }
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let server = Server::builder("docs", "1.0.0")
+///     .state(Folder::open("/srv/docs")?)
+///     .resource(document::resource())
+///     .build()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Folder {
+    dir: Arc<Dir>,
+    max_bytes: u64,
+}
+
+impl Folder {
+    /// Opens a folder. The path itself is trusted: it may have `..` and lead over links.
+    ///
+    /// # Errors
+    /// The folder does not exist or cannot be opened.
+    pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
+        let dir = Dir::open_ambient_dir(path, ambient_authority())?;
+        Ok(Self {
+            dir: Arc::new(dir),
+            max_bytes: 4 << 20,
+        })
+    }
+
+    /// Sets the maximum size of a file. Default 4 MiB.
+    #[must_use]
+    pub fn with_max_bytes(mut self, bytes: u64) -> Self {
+        self.max_bytes = bytes;
+        self
+    }
+
+    /// Reads a file; blocks the thread. The path is relative to the folder, its separator is `/` on every system, and it is not decoded:
+    /// `%2e` is a name of three characters.
+    ///
+    /// Returns `None` if no regular file in the folder has this path: it does not exist, is something else, would lead out
+    /// of the folder, or must not be opened by this process. The cases are not distinguished, so that clients learn nothing about other files.
+    ///
+    /// # Errors
+    /// The file is larger than the limit ([`FileTooLarge`](io::ErrorKind::FileTooLarge)), or reading failed.
+    pub fn read(&self, path: &str) -> io::Result<Option<Vec<u8>>> {
+        if !path.split('/').all(is_name) {
+            return Ok(None);
+        }
+        // The file is looked at before it is opened, because opening a pipe would wait for its other end.
+        let opened = match self.dir.metadata(path) {
+            Ok(metadata) if metadata.is_file() => self.dir.open(path),
+            Ok(_) => return Ok(None),
+            Err(error) => Err(error),
+        };
+        let file = match opened {
+            Ok(file) => file,
+            Err(error) if is_missing(&error) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        if !file.metadata()?.is_file() {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        file.take(self.max_bytes.saturating_add(1))
+            .read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > self.max_bytes {
+            let max_bytes = self.max_bytes;
+            let message =
+                format!("the file is larger than Folder::with_max_bytes, {max_bytes} bytes");
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+        }
+        Ok(Some(bytes))
+    }
+}
+
+/// Whether a part of a path is the name of a file or folder on every system.
+fn is_name(part: &str) -> bool {
+    !matches!(part, "" | "." | "..") && !part.contains(['\\', ':', '\0'])
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidFilename, InvalidInput, NotADirectory, NotFound, PermissionDenied};
+    matches!(
+        error.kind(),
+        // The last one is also the error of a path that leads out of the folder.
+        InvalidFilename | InvalidInput | NotADirectory | NotFound | PermissionDenied
+    )
+}
