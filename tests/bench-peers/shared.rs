@@ -3,9 +3,11 @@
 
 use std::error::Error;
 use std::io::Write as _;
+use std::time::Duration;
 
 use axum::serve::ListenerExt as _;
 use serde::Deserialize;
+use tokio::sync::Semaphore;
 
 use crate::schemars::{self, JsonSchema};
 
@@ -31,6 +33,21 @@ pub(crate) struct Big {
 pub(crate) struct Steps {
     /// How many notifications come before the answer.
     pub(crate) count: usize,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Work {
+    /// How long the call needs a permit.
+    pub(crate) micros: u64,
+}
+
+/// Takes one of four permits for a time, as a pool of connections to a database would.
+pub(crate) async fn work(work: Work) -> &'static str {
+    static POOL: Semaphore = Semaphore::const_new(4);
+    let permit = POOL.acquire().await;
+    tokio::time::sleep(Duration::from_micros(work.micros)).await;
+    drop(permit);
+    "done"
 }
 
 /// The command line.

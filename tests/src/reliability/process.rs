@@ -55,7 +55,12 @@ impl Process {
     /// Starts the server over HTTP, and returns it with its address.
     pub(super) async fn server(args: &[&str]) -> Result<(Self, String), Fault> {
         let words = [&["server", "--http"], args].concat();
-        let mut server = Self::start(&words)?;
+        Self::serving(&own()?, &words).await
+    }
+
+    /// Starts a program that prints the URL at which it serves, and returns it with its address.
+    pub(super) async fn serving(program: &str, args: &[&str]) -> Result<(Self, String), Fault> {
+        let mut server = Self::start_program(program, args)?;
         let url = server.line().await?;
         let host = url.strip_prefix("http://");
         let host = host.and_then(|url| url.strip_suffix("/mcp"));

@@ -27,6 +27,7 @@ use crate::workspace::{At as _, Result, root, say};
 use budgets::Budget;
 use measure::Measurement;
 use results::Results;
+pub(crate) use subject::peer_servers;
 use subject::{ALL, Programs, Subject};
 
 #[derive(Debug, clap::Args)]

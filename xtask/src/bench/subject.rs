@@ -105,7 +105,7 @@ impl Programs {
         // A separate folder: a build with other features at the same time does not replace these programs.
         let this = Self {
             own: target().join("bench"),
-            peers: target().join("bench-peers"),
+            peers: peer_folder(),
         };
         let words = "--release --bin bench-server --bin bench-baseline --bin bench-load";
         build(root(), &this.own, &format!("{OWN} {words}"))?;
@@ -117,14 +117,8 @@ impl Programs {
         let this = Self::for_gates()?;
         let words = "--release --features client --bin bench-client";
         build(root(), &this.own, &format!("{OWN} {words}"))?;
-        for package in [
-            "bench-rmcp-client",
-            Subject::Rmcp.program(),
-            Subject::Tower.program(),
-        ] {
-            let words = format!("--release --locked -p {package}");
-            build(&root().join(PEERS), &this.peers, &words)?;
-        }
+        build_peer("bench-rmcp-client")?;
+        peer_servers()?;
         Ok(this)
     }
 
@@ -154,4 +148,22 @@ impl Programs {
             .args(args);
         Ok(command)
     }
+}
+
+fn peer_folder() -> PathBuf {
+    target().join("bench-peers")
+}
+
+fn build_peer(package: &str) -> Result {
+    let words = format!("--release --locked -p {package}");
+    build(&root().join(PEERS), &peer_folder(), &words)
+}
+
+/// Builds the servers of the peers, and returns their names and paths.
+pub(crate) fn peer_servers() -> Result<[(&'static str, PathBuf); 2]> {
+    for subject in [Subject::Rmcp, Subject::Tower] {
+        build_peer(subject.program())?;
+    }
+    let path = |subject: Subject| executable(&peer_folder().join("release"), subject.program());
+    Ok([Subject::Rmcp, Subject::Tower].map(|subject| (subject.name(), path(subject))))
 }

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use crate::bench::peer_servers;
 use crate::files;
 use crate::page::render;
 use crate::programs::{build, executable, run_to_end, target};
@@ -49,6 +50,15 @@ pub(crate) fn run(command: &str, args: &[String]) -> Result {
             .iter()
             .map(|options| programs.run("budget", options));
         figures["budgets"] = budgets.collect::<Result<Vec<_>>>()?.into();
+        let mut peers = Vec::new();
+        for (name, path) in peer_servers()? {
+            let path = path.display().to_string();
+            let options: Vec<&str> = args.iter().copied().chain(["--server", &path]).collect();
+            let mut figures = programs.run(command, &options)?;
+            figures["name"] = name.into();
+            peers.push(figures);
+        }
+        figures["peers"] = peers.into();
     }
     if command == "cluster" && figures["kills"].as_u64() < Some(KILLS) {
         say(&serde_json::to_string_pretty(&figures).at(command)?);

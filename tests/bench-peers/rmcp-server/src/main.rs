@@ -22,7 +22,7 @@ use rmcp::service::RequestContext;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _, tool, tool_router};
-use shared::{Add, Big, Echo, Options, Steps};
+use shared::{Add, Big, Echo, Options, Steps, Work};
 
 #[derive(Clone)]
 struct Bench;
@@ -44,6 +44,11 @@ impl Bench {
     #[tool]
     fn big(&self, Parameters(big): Parameters<Big>) -> String {
         "x".repeat(big.bytes.min(16 << 20))
+    }
+
+    #[tool]
+    async fn work(&self, Parameters(work): Parameters<Work>) -> String {
+        shared::work(work).await.to_owned()
     }
 
     #[tool]
