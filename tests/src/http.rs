@@ -46,6 +46,8 @@ pub struct Peer {
     pub headers: HeaderMap,
     /// The principal in the extensions of every request.
     pub principal: Option<mcp_protocol::Principal>,
+    /// The scopes in the extensions of every request.
+    pub scopes: Option<&'static str>,
     /// The address in the extensions of every request.
     pub address: Option<std::net::SocketAddr>,
 }
@@ -65,6 +67,7 @@ impl Peer {
             endpoint: endpoint.clone(),
             headers,
             principal: None,
+            scopes: None,
             address: None,
         }
     }
@@ -103,6 +106,10 @@ impl Peer {
         *request.headers_mut() = self.headers.clone();
         if let Some(principal) = &self.principal {
             request.extensions_mut().insert(principal.clone());
+        }
+        if let Some(scopes) = self.scopes {
+            let grant = mcp_protocol::Grant::new(scopes.split(' '));
+            request.extensions_mut().insert(grant);
         }
         if let Some(address) = self.address {
             request.extensions_mut().insert(PeerAddr(address));

@@ -95,6 +95,12 @@ impl Drop for Running {
 
 /// Returns the status line of a GET request.
 fn status(url: &str, path: &str) -> String {
+    let response = get(url, path);
+    response.lines().next().unwrap_or_default().to_owned()
+}
+
+/// Returns the response to a GET request.
+fn get(url: &str, path: &str) -> String {
     let address = url.strip_prefix("http://").unwrap();
     let address = address.strip_suffix("/mcp").unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
@@ -108,7 +114,7 @@ fn status(url: &str, path: &str) -> String {
     .unwrap();
     let mut response = String::new();
     stream.read_to_string(&mut response).unwrap();
-    response.lines().next().unwrap_or_default().to_owned()
+    response
 }
 
 #[test]
@@ -231,4 +237,29 @@ fn a_gateway_is_served_over_stdio() {
     words.push("--stdio");
     let called = mcp(&words);
     assert_eq!(text(&called.stdout), "5\n", "{}", text(&called.stderr));
+}
+
+#[test]
+fn clients_need_a_token_of_the_authorization_server_of_the_file() {
+    let (calc, file) = (calc(), file("auth"));
+    // The gateway must be reached at the address that it listens on, so the port is chosen here.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let config = json!({
+        "mcpServers": { "one": { "command": calc } },
+        "gateway": {
+            "listen": address.to_string(),
+            "publicUrl": format!("http://{address}/mcp"),
+            "auth": { "issuer": "https://login.example.com", "scopes": ["tools"] },
+        }
+    });
+    std::fs::write(&file, config.to_string()).unwrap();
+    let mut gateway = Running::start(&file);
+    let url = gateway.url();
+    let refused = get(&url, "/mcp").to_lowercase();
+    assert!(refused.starts_with("http/1.1 401 "), "{refused}");
+    assert!(refused.contains("scope=\"tools\""), "{refused}");
+    let metadata = get(&url, "/.well-known/oauth-protected-resource/mcp");
+    assert!(metadata.contains("https://login.example.com"), "{metadata}");
 }

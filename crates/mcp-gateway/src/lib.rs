@@ -47,6 +47,8 @@ mod upstream;
 
 pub use catalog::Transform;
 pub use config::GatewayConfig;
-pub use gateway::{Gateway, GatewayBuilder, Mount, MountStatus};
+pub use gateway::{
+    AccessPolicy, AccessRule, ClientLimits, Gateway, GatewayBuilder, ItemKind, Mount, MountStatus,
+};
 pub use proxy::Proxy;
 pub use upstream::{ParkingLimits, Sharing, Upstream};

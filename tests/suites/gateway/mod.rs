@@ -4,6 +4,7 @@ mod attacks;
 mod combinations;
 mod failures;
 mod notifications;
+mod policy;
 mod several;
 mod transforms;
 

@@ -52,6 +52,7 @@ pub(super) async fn run(
         public_url: settings.public_url.as_deref(),
         public_url_setting: "--public-url",
         allowed_origins: &settings.allow_origin,
+        authorization: None,
         token_variable: TOKEN,
         is_ready: Arc::new(|| true),
     };

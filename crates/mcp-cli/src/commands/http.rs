@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use data_encoding::BASE64URL_NOPAD;
-use mcp_auth::server::{Identity, require_bearer, static_tokens};
+use mcp_auth::server::{Identity, Jwt, require_bearer, static_tokens};
 use mcp_protocol::Service;
 use mcp_transport_http::{Endpoint, ServerOptions, serve_layered, shutdown_signal};
 use tokio::net::TcpListener;
@@ -19,7 +19,9 @@ pub(super) struct HttpSettings<'a> {
     /// The name of the setting of `public_url`, for errors.
     pub(super) public_url_setting: &'a str,
     pub(super) allowed_origins: &'a [String],
-    /// The variable with the bearer token.
+    /// The URL of the authorization server that issues the tokens, and the scopes that every token needs.
+    pub(super) authorization: Option<(&'a str, &'a [String])>,
+    /// The variable with the bearer token, if there is no authorization server.
     pub(super) token_variable: &'a str,
     pub(super) is_ready: IsReady,
 }
@@ -65,14 +67,26 @@ pub(super) async fn serve(
     // The host check prevents DNS rebinding. It is not needed here, because a web page does not have the bearer token.
     let endpoint = Endpoint::with_options(service, options.allow_any_host());
     let endpoint = endpoint.map_err(|error| problem(&error))?;
-    let (token, is_new) = token(settings.token_variable)?;
-    let identity = Identity::new(url, "client");
-    let verifier = static_tokens([(token.clone(), identity)]).map_err(|error| problem(&error))?;
-    let layer = require_bearer(url, verifier)
-        .build()
-        .map_err(|error| problem(&error))?;
+    let (layer, new_token) = match settings.authorization {
+        Some((issuer, scopes)) => {
+            let verifier = Jwt::new(issuer).map_err(|error| problem(&error))?;
+            let layer = require_bearer(url, verifier);
+            (
+                scopes.iter().fold(layer, |layer, scope| layer.scope(scope)),
+                None,
+            )
+        }
+        None => {
+            let (token, is_new) = token(settings.token_variable)?;
+            let identity = Identity::new(url, "client");
+            let verifier = static_tokens([(token.clone(), identity)]);
+            let verifier = verifier.map_err(|error| problem(&error))?;
+            (require_bearer(url, verifier), is_new.then_some(token))
+        }
+    };
+    let layer = layer.build().map_err(|error| problem(&error))?;
     output::print(url)?;
-    if is_new {
+    if let Some(token) = new_token {
         output::print(&format!("Authorization: Bearer {token}"))?;
     }
     let layered = |route| Health::new(tower_layer::Layer::layer(&layer, route), is_ready);

@@ -53,6 +53,7 @@ async fn serve(
         public_url: config.public_url(),
         public_url_setting: "\"publicUrl\"",
         allowed_origins: config.allowed_origins(),
+        authorization: config.authorization(),
         token_variable: TOKEN,
         is_ready: Arc::new(move || ready.is_ready()),
     };

@@ -7,6 +7,8 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
+use crate::gateway::{AccessPolicy, ClientLimits};
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct File {
@@ -26,8 +28,19 @@ pub(super) struct Section {
     pub(super) instructions: Option<String>,
     /// In milliseconds.
     pub(super) list_timeout: Option<NonZeroU32>,
+    pub(super) auth: Option<AuthSection>,
+    pub(super) access: AccessPolicy,
+    pub(super) limits: ClientLimits,
     /// By the name under `mcpServers`.
     pub(super) servers: BTreeMap<String, ServerSection>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct AuthSection {
+    pub(super) issuer: String,
+    #[serde(default)]
+    pub(super) scopes: Vec<String>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]

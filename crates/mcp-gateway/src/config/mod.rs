@@ -1,6 +1,8 @@
 //! The configuration file of a gateway.
 
 mod file;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -145,6 +147,13 @@ impl GatewayConfig {
                 .map_err(|error| invalid(format!("/gateway/servers/{name}: {error}")))?;
         }
         crate::gateway::check_count(self.servers.len())?;
+        if self.section.auth.is_some() && self.section.public_url.is_none() {
+            return Err(invalid(
+                "/gateway/auth: \"publicUrl\" is missing; tokens are issued for this URL",
+            ));
+        }
+        let access = self.section.access.check();
+        access.map_err(|error| invalid(format!("/gateway/access: {error}")))?;
         Ok(self)
     }
 
@@ -158,6 +167,12 @@ impl GatewayConfig {
         self.section.public_url.as_deref()
     }
 
+    /// Returns the URL of the authorization server whose signed access tokens clients must send, and the scopes that every token needs.
+    pub fn authorization(&self) -> Option<(&str, &[String])> {
+        let auth = self.section.auth.as_ref()?;
+        Some((&auth.issuer, &auth.scopes))
+    }
+
     /// Returns the origins whose web pages may use the gateway.
     pub fn allowed_origins(&self) -> &[String] {
         &self.section.allowed_origins
@@ -165,7 +180,9 @@ impl GatewayConfig {
 
     /// Returns a builder with all enabled servers of a [resolved](Self::resolve) configuration, in the order of their namespaces.
     pub fn builder(&self) -> GatewayBuilder {
-        let mut builder = Gateway::builder();
+        let mut builder = Gateway::builder()
+            .access(self.section.access.clone())
+            .client_limits(self.section.limits);
         if let Some(instructions) = &self.section.instructions {
             builder = builder.instructions(instructions);
         }
@@ -182,7 +199,7 @@ impl GatewayConfig {
     /// differ. Other servers keep their connections. Returns the names of changed settings that need a restart.
     ///
     /// # Errors
-    /// The gateway would have more than 64 servers.
+    /// The gateway would have more than 64 servers, or an access rule is invalid.
     pub async fn reload(
         &self,
         previous: &Self,
@@ -199,9 +216,13 @@ impl GatewayConfig {
             }
         }
         let (new, old) = (&self.section, &previous.section);
+        if (&new.access, new.limits) != (&old.access, old.limits) {
+            gateway.set_policy(new.access.clone(), new.limits)?;
+        }
         let settings = [
             ("listen", new.listen != old.listen),
             ("publicUrl", new.public_url != old.public_url),
+            ("auth", new.auth != old.auth),
             ("allowedOrigins", new.allowed_origins != old.allowed_origins),
             ("instructions", new.instructions != old.instructions),
             ("listTimeout", new.list_timeout != old.list_timeout),
@@ -257,115 +278,5 @@ impl ServerEntry {
             true => transform.read_only(),
             false => transform,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn error(text: &str) -> String {
-        let checked = GatewayConfig::parse(text);
-        let checked = checked.and_then(|config| config.resolve(&Variables::new()));
-        checked.unwrap_err().to_string()
-    }
-
-    #[test]
-    fn unknown_keys_are_errors_with_their_place() {
-        for (text, key, place) in [
-            (r#"{"mcpServer":{}}"#, "mcpServer", ""),
-            (
-                r#"{"mcpServers":{},"gateway":{"listn":""}}"#,
-                "listn",
-                "/gateway",
-            ),
-            (
-                r#"{"mcpServers":{"a":{"command":"a"}},"gateway":{"servers":{"a":{"read_only":true}}}}"#,
-                "read_only",
-                "/gateway/servers/a",
-            ),
-            (
-                r#"{"mcpServers":{"a":{"command":"a"}},"gateway":{"servers":{"a":{"tools":{"t":{"hidden":true}}}}}}"#,
-                "hidden",
-                "/gateway/servers/a/tools/t",
-            ),
-            (
-                r#"{"mcpServers":{"a":{"command":"a","deniedTool":["x"]}}}"#,
-                "deniedTool",
-                "\"a\"",
-            ),
-            (
-                r#"{"mcpServers":{"a":{"command":"a"}},"gateway":{"servers":{"b":{}}}}"#,
-                "b",
-                "/gateway/servers/b",
-            ),
-        ] {
-            let error = error(text);
-            assert!(error.contains(key) && error.contains(place), "{error}");
-        }
-    }
-
-    #[test]
-    fn wrong_values_are_errors_with_their_place() {
-        for (text, part) in [
-            (r#"{"mcpServers":{"a":{"command":7}}}"#, "server \"a\""),
-            (
-                r#"{"mcpServers":{"a":{"url":"file:///etc/passwd"}}}"#,
-                "server \"a\"",
-            ),
-            (
-                r#"{"mcpServers":{"a":{"command":"${env:MCP_UNSET_}"}}}"#,
-                "MCP_UNSET_",
-            ),
-            (r#"{"mcpServers":{"a b":{"command":"a"}}}"#, "\"a b\""),
-            (
-                r#"{"mcpServers":{"a":{"command":"a"},"b":{"command":"b"}},"gateway":{"servers":{"a":{"namespace":"b"}}}}"#,
-                "namespace \"b\"",
-            ),
-            (
-                r#"{"mcpServers":{},"gateway":{"listTimeout":0}}"#,
-                "/gateway/listTimeout",
-            ),
-            (
-                r#"{"mcpServers":{},"gateway":{"servers":{"a":7}}}"#,
-                "/gateway/servers/a",
-            ),
-            (
-                r#"{"mcpServers":{"a":{"command":"a"}},"gateway":{"servers":{"a":{"tools":{"x":{"rename":"z"},"y":{"rename":"z"}}}}}}"#,
-                "are both renamed to \"z\"",
-            ),
-            ("{", "EOF"),
-        ] {
-            let error = error(text);
-            assert!(error.contains(part), "{part}: {error}");
-        }
-    }
-
-    /// The operator chooses the servers, so addresses of the own network are not refused.
-    #[test]
-    fn servers_of_the_own_network_are_valid() {
-        for url in [
-            "http://127.0.0.1:1/mcp",
-            "http://10.0.0.1/mcp",
-            "http://[::1]:1/mcp",
-        ] {
-            let text = format!(r#"{{"mcpServers":{{"a":{{"url":"{url}"}}}}}}"#);
-            let config = GatewayConfig::parse(&text).unwrap();
-            assert!(config.resolve(&Variables::new()).is_ok(), "{url}");
-        }
-    }
-
-    #[test]
-    fn settings_have_defaults_and_disabled_servers_are_left_out() {
-        let text = r#"{"mcpServers":{"a":{"command":"a","disabled":true},"b":{"command":"b","allowedTools":["x"]}},
-            "gateway":{"servers":{"a":{},"b":{"namespace":"c","tools":{"x":{"rename":"y"}}}}}}"#;
-        let config = GatewayConfig::parse(text).unwrap();
-        assert_eq!(config.listen(), "127.0.0.1:8000");
-        let names: Vec<_> = config.servers.keys().collect();
-        assert_eq!(names, ["c"]);
-        let expected = Transform::new()
-            .show_only(["x".to_owned()])
-            .rename("x", "y");
-        assert_eq!(config.servers["c"].transform(), expected);
     }
 }

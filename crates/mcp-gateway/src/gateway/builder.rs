@@ -10,8 +10,10 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::Gateway;
+use super::access::AccessPolicy;
+use super::limits::ClientLimits;
 use super::mount::{Mount, MountedServer};
-use super::state::State;
+use super::state::{Policy, State};
 
 /// Maximum number of servers.
 const MAX_MOUNTS: usize = 64;
@@ -23,6 +25,7 @@ pub struct GatewayBuilder {
     instructions: Option<String>,
     list_timeout: Duration,
     mounts: Vec<(String, Mount)>,
+    policy: Policy,
 }
 
 impl GatewayBuilder {
@@ -32,6 +35,7 @@ impl GatewayBuilder {
             instructions: None,
             list_timeout: Duration::from_secs(5),
             mounts: Vec::new(),
+            policy: Policy::default(),
         }
     }
 
@@ -56,6 +60,20 @@ impl GatewayBuilder {
         self
     }
 
+    /// Sets the rules for the tools, prompts and resources that clients may use. Default: everything.
+    #[must_use]
+    pub fn access(mut self, policy: AccessPolicy) -> Self {
+        self.policy.access = policy;
+        self
+    }
+
+    /// Sets the limits on the requests of each client. Default: none.
+    #[must_use]
+    pub fn client_limits(mut self, limits: ClientLimits) -> Self {
+        self.policy.limits = limits;
+        self
+    }
+
     /// Adds a server: an [`Upstream`](crate::Upstream), or a [`Mount`] with further settings. `name` is the prefix of its
     /// names: 1 to 32 of `A-Z`, `a-z`, `0-9`, `_` and `-`, without `__` and without `_` at the end. At most 64 servers.
     #[must_use]
@@ -68,9 +86,10 @@ impl GatewayBuilder {
     /// is omitted from lists; the gateway retries with a backoff from 0.1 s to 30 s.
     ///
     /// # Errors
-    /// A mount name or a transform is invalid, or the gateway would have more than 64 servers.
+    /// A mount name, a transform or an access rule is invalid, or the gateway would have more than 64 servers.
     pub async fn build(self) -> Result<Gateway, InvalidServer> {
         check_count(self.mounts.len())?;
+        self.policy.access.check()?;
         let mut mounts: Vec<Arc<MountedServer>> = Vec::new();
         for (name, mount) in self.mounts {
             if mounts.iter().any(|mount| *mount.name == *name) {
@@ -85,6 +104,8 @@ impl GatewayBuilder {
             instructions: self.instructions,
             list_timeout: self.list_timeout,
             mounts: RwLock::new(mounts.clone().into()),
+            policy: RwLock::new(Arc::new(self.policy)),
+            counter: Arc::default(),
             changes: Arc::default(),
             edition: AtomicU64::new(0),
             closing: watch::Sender::new(false),

@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject, RawJson, decode};
 use mcp_protocol::{Payload, Reply, RequestContext, downgrade, gate};
+use mcp_types::v2026_07_28::SubscriptionFilter;
 use mcp_types::{SetLevelRequestParams, method};
 use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use super::access::{Item, ItemKind};
 use super::lists::ListKind;
 use super::mount::MountedServer;
 use super::state::State;
@@ -28,6 +30,30 @@ impl State {
     ) -> Result<Reply, ErrorObject> {
         let name = gate::core_method(name).ok_or_else(|| ErrorObject::method_not_found(name))?;
         let text = params.unwrap_or("{}");
+        match name {
+            method::LOGGING_SET_LEVEL => return self.set_level(text, &context),
+            method::SUBSCRIPTIONS_LISTEN => return self.subscribe(text, context),
+            _ => {}
+        }
+        let guard = self.counter.admit(self.policy().limits, &context)?;
+        let reply = self.forward(name, params, context)?;
+        Ok(match (guard, reply) {
+            (Some(guard), Reply::Pending(handler)) => Reply::Pending(Box::pin(async move {
+                let outcome = handler.await;
+                drop(guard);
+                outcome
+            })),
+            (_, reply) => reply,
+        })
+    }
+
+    fn forward(
+        self: &Arc<Self>,
+        name: &'static str,
+        params: Option<&str>,
+        context: RequestContext,
+    ) -> Result<Reply, ErrorObject> {
+        let text = params.unwrap_or("{}");
         if let Some(kind) = ListKind::of(name) {
             let (state, params) = (Arc::clone(self), params.map(RawJson::copy));
             return Ok(Reply::Pending(Box::pin(state.list(kind, params, context))));
@@ -36,6 +62,7 @@ impl State {
             method::TOOLS_CALL => {
                 let tool = text_member(text, "name")?;
                 let (mount, tool) = self.tool(&tool).ok_or_else(|| unknown("tool", &tool))?;
+                self.check_scope(ItemKind::Tool, &mount, &tool, &context)?;
                 let arguments = member(text, "arguments");
                 let arguments = mount.catalog.transform.arguments(&tool, arguments);
                 let text = renamed(text, &tool, arguments.as_deref());
@@ -46,6 +73,7 @@ impl State {
                 let (mount, prompt) = self
                     .prompt(&prompt)
                     .ok_or_else(|| unknown("prompt", &prompt))?;
+                self.check_scope(ItemKind::Prompt, &mount, &prompt, &context)?;
                 let text = renamed(text, &prompt, None);
                 Ok(mount.connected()?.serve(name, Some(&text), context))
             }
@@ -56,35 +84,61 @@ impl State {
                 let mount = self
                     .resource(&uri)
                     .map_err(|error| downgrade::handler_error(error, context.rules()))?;
+                self.check_scope(ItemKind::Resource, &mount, &uri, &context)?;
                 Ok(mount.connected()?.serve(name, params, context))
             }
             method::COMPLETION_COMPLETE => self.complete(text, context),
-            method::LOGGING_SET_LEVEL => self.set_level(text, &context),
-            method::SUBSCRIPTIONS_LISTEN => {
-                let filter = member(text, "notifications").unwrap_or("{}");
-                let filter = decode(filter).map_err(|error| {
-                    ErrorObject::invalid_params(format!("invalid params: {error}"))
-                })?;
-                let source = Arc::clone(self);
-                Ok(Reply::Pending(Box::pin(core::listen(
-                    source, filter, context,
-                ))))
-            }
             _ => Err(ErrorObject::method_not_found(name)),
         }
+    }
+
+    fn subscribe(
+        self: &Arc<Self>,
+        text: &str,
+        context: RequestContext,
+    ) -> Result<Reply, ErrorObject> {
+        let filter = member(text, "notifications").unwrap_or("{}");
+        let filter: SubscriptionFilter = decode(filter)
+            .map_err(|error| ErrorObject::invalid_params(format!("invalid params: {error}")))?;
+        for uri in filter.resource_subscriptions.iter().flatten() {
+            if let Ok(mount) = self.resource(uri) {
+                self.check_scope(ItemKind::Resource, &mount, uri, &context)?;
+            }
+        }
+        let source = Arc::clone(self);
+        Ok(Reply::Pending(Box::pin(core::listen(
+            source, filter, context,
+        ))))
+    }
+
+    /// Checks that the request has the scope that an item requires.
+    fn check_scope(
+        &self,
+        kind: ItemKind,
+        mount: &MountedServer,
+        name: &str,
+        context: &RequestContext,
+    ) -> Result<(), ErrorObject> {
+        let mount = &*mount.name;
+        let policy = self.policy();
+        policy
+            .access
+            .check_scope(&Item { kind, mount, name }, context)
     }
 
     /// Returns the server of a tool, and its name there.
     pub(super) fn tool(&self, exposed: &str) -> Option<(Arc<MountedServer>, String)> {
         let mount = self.mount_of(exposed)?;
         let name = mount.catalog.tool(exposed)?;
-        Some((mount, name))
+        let is_shown = self.shows(ItemKind::Tool, &mount.name, &name);
+        is_shown.then_some((mount, name))
     }
 
     fn prompt(&self, exposed: &str) -> Option<(Arc<MountedServer>, String)> {
         let mount = self.mount_of(exposed)?;
         let name = mount.catalog.prompt(exposed)?;
-        Some((mount, name))
+        let is_shown = self.shows(ItemKind::Prompt, &mount.name, &name);
+        is_shown.then_some((mount, name))
     }
 
     /// Returns the mount whose name is the prefix. Mounts have no `__` in their names, so the prefix ends at the first one.
@@ -97,9 +151,19 @@ impl State {
     /// Returns the server of a resource: the first that listed the URI, else the one with the longest matching template,
     /// else the only one with this scheme, else the only one with resources. A URI is never sent to several servers.
     pub(super) fn resource(&self, uri: &str) -> Result<Arc<MountedServer>, ErrorObject> {
+        let mount = self.mount_of_uri(uri);
+        let mount = mount.filter(|mount| self.shows(ItemKind::Resource, &mount.name, uri));
+        mount.ok_or_else(|| {
+            let text = format!("no server of the gateway lists the resource {uri:?}");
+            let error = ErrorObject::new(ErrorCode::RESOURCE_NOT_FOUND, text);
+            error.with_data(json!({ "uri": uri }))
+        })
+    }
+
+    fn mount_of_uri(&self, uri: &str) -> Option<Arc<MountedServer>> {
         let mounts = self.mounts();
         if let Some(mount) = mounts.iter().find(|mount| mount.catalog.lists_uri(uri)) {
-            return Ok(Arc::clone(mount));
+            return Some(Arc::clone(mount));
         }
         let matching = mounts.iter().filter_map(|mount| {
             let length = mount.catalog.template_match(uri)?;
@@ -108,7 +172,7 @@ impl State {
         // The first of several with the same length.
         let best = matching.rev().max_by_key(|(length, _)| *length);
         if let Some((_, mount)) = best {
-            return Ok(Arc::clone(mount));
+            return Some(Arc::clone(mount));
         }
         let scheme = scheme(uri).unwrap_or_default();
         let with_scheme = only(
@@ -118,11 +182,7 @@ impl State {
         );
         let found =
             with_scheme.or_else(|| only(mounts.iter().filter(|mount| has_resources(mount))));
-        found.map(Arc::clone).ok_or_else(|| {
-            let text = format!("no server of the gateway lists the resource {uri:?}");
-            let error = ErrorObject::new(ErrorCode::RESOURCE_NOT_FOUND, text);
-            error.with_data(json!({ "uri": uri }))
-        })
+        found.cloned()
     }
 
     fn complete(&self, text: &str, context: RequestContext) -> Result<Reply, ErrorObject> {
@@ -134,12 +194,14 @@ impl State {
             let mount = self
                 .resource(&uri)
                 .map_err(|error| downgrade::handler_error(error, context.rules()))?;
+            self.check_scope(ItemKind::Resource, &mount, &uri, &context)?;
             return Ok(mount.connected()?.serve(name, Some(text), context));
         }
         let prompt = text_member(reference, "name")?;
         let (mount, prompt) = self
             .prompt(&prompt)
             .ok_or_else(|| unknown("prompt", &prompt))?;
+        self.check_scope(ItemKind::Prompt, &mount, &prompt, &context)?;
         let mut params = ObjectText::new();
         params.add("ref", &renamed(reference, &prompt, None));
         params.copy_all(text, &["ref"]);

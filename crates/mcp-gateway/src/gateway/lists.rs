@@ -8,6 +8,7 @@ use mcp_protocol::{Outcome, RequestContext};
 use mcp_types::method;
 use tokio::task::JoinSet;
 
+use super::access::{Item, ItemKind};
 use super::cursor::{self, Cursors, MAX_CURSOR};
 use super::mount::MountedServer;
 use super::state::State;
@@ -58,6 +59,14 @@ impl ListKind {
             Self::Prompts => ("prompts", "name"),
             Self::Resources => ("resources", "uri"),
             Self::Templates => ("resourceTemplates", "uriTemplate"),
+        }
+    }
+
+    fn item_kind(self) -> ItemKind {
+        match self {
+            Self::Tools => ItemKind::Tool,
+            Self::Prompts => ItemKind::Prompt,
+            Self::Resources | Self::Templates => ItemKind::Resource,
         }
     }
 
@@ -170,6 +179,7 @@ impl State {
             merged.fail(&mount.name, "it returned an invalid list");
             return;
         };
+        let access = &self.policy().access;
         for item in items {
             let item = item.get();
             let id = member(item, key).and_then(|id| decode::<String>(id).ok());
@@ -177,6 +187,15 @@ impl State {
                 tracing::warn!(mount = %mount.name, "left out an item of {list} without {key:?}");
                 continue;
             };
+            let kind = merged.kind.item_kind();
+            let (name, mount_name) = (&*id, &*mount.name);
+            if !access.shows(&Item {
+                kind,
+                mount: mount_name,
+                name,
+            }) {
+                continue;
+            }
             let (id, text) = match merged.kind {
                 ListKind::Tools => {
                     let hint = member(item, "annotations")

@@ -1,9 +1,11 @@
 //! Several servers behind the gateway as one service.
 
+mod access;
 mod builder;
 mod cursor;
 mod facts;
 mod forward;
+mod limits;
 mod lists;
 mod mount;
 mod state;
@@ -17,8 +19,10 @@ use mcp_jsonrpc::{Notification, Request};
 use mcp_protocol::http_headers::HeaderParams;
 use mcp_protocol::{InvalidServer, Reply, RequestContext, ServerFacts, Service, Session};
 
+pub use self::access::{AccessPolicy, AccessRule, ItemKind};
 pub use self::builder::GatewayBuilder;
 pub(crate) use self::builder::check_count;
+pub use self::limits::ClientLimits;
 use self::mount::MountedServer;
 pub(crate) use self::mount::check_mount;
 pub use self::mount::{Mount, MountStatus};
@@ -97,6 +101,22 @@ impl Gateway {
                 proxy.0.close_session(&session);
             }
         }
+    }
+
+    /// Replaces the rules for what clients may use and the limits on their requests. Running requests are completed. Clients are notified that the
+    /// lists have changed.
+    ///
+    /// # Errors
+    /// A rule contradicts itself; nothing is changed.
+    pub fn set_policy(
+        &self,
+        access: AccessPolicy,
+        limits: ClientLimits,
+    ) -> Result<(), InvalidServer> {
+        access.check()?;
+        self.0.set_policy(access, limits);
+        self.0.mounts_changed();
+        Ok(())
     }
 
     /// Returns the state of each mount, in their order.

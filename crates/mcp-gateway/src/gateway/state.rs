@@ -9,6 +9,8 @@ use mcp_client::ChangedList;
 use mcp_types::Implementation;
 use tokio::sync::watch;
 
+use super::access::{AccessPolicy, Item, ItemKind};
+use super::limits::{ClientLimits, RequestCounter};
 use super::mount::MountedServer;
 use crate::changes::Changes;
 
@@ -19,6 +21,8 @@ pub(super) struct State {
     pub(super) list_timeout: Duration,
     /// In the order in which they were mounted.
     pub(super) mounts: RwLock<Arc<[Arc<MountedServer>]>>,
+    pub(super) policy: RwLock<Arc<Policy>>,
+    pub(super) counter: Arc<RequestCounter>,
     pub(super) changes: Arc<Changes>,
     /// Number of changes of the mounts.
     pub(super) edition: AtomicU64,
@@ -27,7 +31,28 @@ pub(super) struct State {
     pub(super) reported: Mutex<HashSet<String>>,
 }
 
+/// What clients may use, and how often.
+#[derive(Debug, Default)]
+pub(super) struct Policy {
+    pub(super) access: AccessPolicy,
+    pub(super) limits: ClientLimits,
+}
+
 impl State {
+    pub(super) fn policy(&self) -> Arc<Policy> {
+        Arc::clone(&self.policy.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn set_policy(&self, access: AccessPolicy, limits: ClientLimits) {
+        let mut policy = self.policy.write().unwrap_or_else(PoisonError::into_inner);
+        *policy = Arc::new(Policy { access, limits });
+    }
+
+    /// Returns whether clients see an item of a mount.
+    pub(super) fn shows(&self, kind: ItemKind, mount: &str, name: &str) -> bool {
+        self.policy().access.shows(&Item { kind, mount, name })
+    }
+
     pub(super) fn mounts(&self) -> Arc<[Arc<MountedServer>]> {
         Arc::clone(&self.mounts.read().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,0 +1,233 @@
+//! Which tools, prompts and resources clients may use.
+
+use mcp_jsonrpc::ErrorObject;
+use mcp_protocol::{InvalidServer, RequestContext};
+use serde::Deserialize;
+
+/// Rules for the tools, prompts and resources of a gateway, for
+/// [`GatewayBuilder::access`](super::GatewayBuilder::access). The first rule that matches an item decides; an item that no rule matches
+/// may be used.
+///
+/// ```
+/// use mcp_gateway::{AccessPolicy, AccessRule, ItemKind};
+///
+/// let policy = AccessPolicy::new()
+///     .rule(AccessRule::allow("git_log").mount("git"))
+///     .rule(AccessRule::require_scope("git:write", "*").mount("git").kind(ItemKind::Tool))
+///     .rule(AccessRule::deny("file:///etc/*").kind(ItemKind::Resource));
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(transparent)]
+pub struct AccessPolicy {
+    rules: Vec<AccessRule>,
+}
+
+/// A rule of an [`AccessPolicy`].
+///
+/// In a configuration file it is an object with the members `name`, and optionally `namespace` (the mount), `kind` (`tool`, `prompt` or `resource`),
+/// `effect` (`allow`, the default, or `deny`) and `scope`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AccessRule {
+    name: String,
+    #[serde(rename = "namespace")]
+    mount: Option<String>,
+    kind: Option<ItemKind>,
+    #[serde(default)]
+    effect: Effect,
+    scope: Option<String>,
+}
+
+/// What an [`AccessRule`] applies to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum ItemKind {
+    /// Tools, by their names.
+    Tool,
+    /// Prompts, by their names.
+    Prompt,
+    /// Resources and resource templates, by their URIs.
+    Resource,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Effect {
+    #[default]
+    Allow,
+    Deny,
+}
+
+impl AccessRule {
+    fn new(name: impl Into<String>, effect: Effect, scope: Option<String>) -> Self {
+        Self {
+            name: name.into(),
+            mount: None,
+            kind: None,
+            effect,
+            scope,
+        }
+    }
+
+    /// Creates a rule that allows items. `name` is the name at the server, without the prefix of the mount, or the URI of a resource;
+    /// `*` in it matches any text.
+    pub fn allow(name: impl Into<String>) -> Self {
+        Self::new(name, Effect::Allow, None)
+    }
+
+    /// Creates a rule that denies items: they are not listed, and requests for them fail as if they did not exist. `name` as for
+    /// [`allow`](Self::allow).
+    pub fn deny(name: impl Into<String>) -> Self {
+        Self::new(name, Effect::Deny, None)
+    }
+
+    /// Creates a rule that allows items to clients whose access token has a scope. Without the scope, a request fails with a challenge that
+    /// names it, and the client can obtain another token. The items are listed for all clients. `name` as for [`allow`](Self::allow).
+    pub fn require_scope(scope: impl Into<String>, name: impl Into<String>) -> Self {
+        Self::new(name, Effect::Allow, Some(scope.into()))
+    }
+
+    /// Restricts the rule to the mounts with this name, in which `*` matches any text. Default: all mounts.
+    #[must_use]
+    pub fn mount(mut self, name: impl Into<String>) -> Self {
+        self.mount = Some(name.into());
+        self
+    }
+
+    /// Restricts the rule to items of this kind. Default: all kinds.
+    #[must_use]
+    pub fn kind(mut self, kind: ItemKind) -> Self {
+        self.kind = Some(kind);
+        self
+    }
+
+    fn matches(&self, item: &Item<'_>) -> bool {
+        self.kind.is_none_or(|kind| kind == item.kind)
+            && (self.mount.as_deref()).is_none_or(|mount| matches(mount, item.mount))
+            && matches(&self.name, item.name)
+    }
+}
+
+/// An item of a server.
+#[derive(Clone, Copy)]
+pub(super) struct Item<'a> {
+    pub(super) kind: ItemKind,
+    pub(super) mount: &'a str,
+    /// The name at the server, or the URI.
+    pub(super) name: &'a str,
+}
+
+impl AccessPolicy {
+    /// Creates a policy without rules, which allows everything.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a rule after the others.
+    #[must_use]
+    pub fn rule(mut self, rule: AccessRule) -> Self {
+        self.rules.push(rule);
+        self
+    }
+
+    /// Checks that no rule contradicts itself.
+    pub(crate) fn check(&self) -> Result<(), InvalidServer> {
+        let problem = self.rules.iter().enumerate().find_map(|(index, rule)| {
+            let problem = match (rule.effect, &rule.scope) {
+                (Effect::Deny, Some(_)) => "\"deny\" and \"scope\" exclude each other; remove one",
+                (_, Some(scope)) if scope.trim().is_empty() => "the scope is empty",
+                _ if rule.name.is_empty() => "the name is empty; \"*\" matches all names",
+                _ => return None,
+            };
+            Some(format!("rule {index} of the access policy: {problem}"))
+        });
+        problem.map_or(Ok(()), |problem| Err(InvalidServer::new(problem)))
+    }
+
+    fn deciding(&self, item: &Item<'_>) -> Option<&AccessRule> {
+        self.rules.iter().find(|rule| rule.matches(item))
+    }
+
+    /// Returns whether clients see the item.
+    pub(super) fn shows(&self, item: &Item<'_>) -> bool {
+        let rule = self.deciding(item);
+        rule.is_none_or(|rule| rule.effect == Effect::Allow)
+    }
+
+    /// Checks that the request has the scope that the item requires.
+    pub(super) fn check_scope(
+        &self,
+        item: &Item<'_>,
+        context: &RequestContext,
+    ) -> Result<(), ErrorObject> {
+        let scope = self.deciding(item).and_then(|rule| rule.scope.as_deref());
+        match scope.filter(|scope| !context.permits(scope)) {
+            Some(scope) => Err(ErrorObject::invalid_request(format!(
+                "{:?} needs the scope {scope:?}",
+                item.name
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns whether a text matches a pattern, in which `*` matches any text.
+fn matches(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else {
+        return false;
+    };
+    let Some(last) = parts.next_back() else {
+        return rest.is_empty();
+    };
+    for part in parts {
+        let Some(at) = rest.find(part) else {
+            return false;
+        };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_matching_rule_decides() {
+        let policy = AccessPolicy::new()
+            .rule(AccessRule::allow("log").mount("git"))
+            .rule(AccessRule::deny("*").mount("g*").kind(ItemKind::Tool))
+            .rule(AccessRule::deny("file:///etc/*").kind(ItemKind::Resource));
+        for (kind, mount, name, expected) in [
+            (ItemKind::Tool, "git", "log", true),
+            (ItemKind::Tool, "git", "push", false),
+            (ItemKind::Tool, "gitlab", "log", false),
+            (ItemKind::Tool, "fs", "push", true),
+            (ItemKind::Prompt, "git", "push", true),
+            (ItemKind::Resource, "fs", "file:///etc/passwd", false),
+            (ItemKind::Resource, "fs", "file:///etcetera", true),
+        ] {
+            let item = Item { kind, mount, name };
+            assert_eq!(policy.shows(&item), expected, "{mount} {name}");
+        }
+    }
+
+    #[test]
+    fn rules_that_contradict_themselves_are_errors() {
+        for (text, part) in [
+            (
+                r#"[{"name":"a"},{"name":"a","effect":"deny","scope":"x"}]"#,
+                "rule 1",
+            ),
+            (r#"[{"name":"a","scope":" "}]"#, "scope is empty"),
+            (r#"[{"name":""}]"#, "\"*\" matches all"),
+        ] {
+            let policy: AccessPolicy = serde_json::from_str(text).unwrap();
+            let error = policy.check().unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
+    }
+}

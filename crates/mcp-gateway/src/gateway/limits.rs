@@ -1,0 +1,272 @@
+//! How many requests one client can make.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcp_jsonrpc::ErrorObject;
+use mcp_protocol::RequestContext;
+use serde::Deserialize;
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::sync::lock;
+
+/// Maximum number of clients whose requests are counted. Clients without recent requests make room for others.
+const MAX_CLIENTS: usize = 16_384;
+/// How often clients without recent requests are looked for if there is no room.
+const SWEEP: Duration = Duration::from_secs(1);
+const MINUTE: f64 = 60.0;
+
+/// Limits on the requests of one client to the servers of a gateway: a verified principal or, without authentication, a network
+/// address. All clients over stdio count as one. Requests that the gateway answers itself do not count. Default: no limits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
+#[non_exhaustive]
+pub struct ClientLimits {
+    /// Maximum number of requests per minute. A client that made none for a minute can make all of them at once.
+    pub requests_per_minute: Option<NonZeroU32>,
+    /// Maximum number of requests that run at the same time. A parked call does not count until its client continues it.
+    pub requests_in_flight: Option<NonZeroUsize>,
+}
+
+impl ClientLimits {
+    /// Creates limits that limit nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the maximum number of requests per minute.
+    #[must_use]
+    pub fn with_requests_per_minute(mut self, requests: NonZeroU32) -> Self {
+        self.requests_per_minute = Some(requests);
+        self
+    }
+
+    /// Sets the maximum number of requests that run at the same time.
+    #[must_use]
+    pub fn with_requests_in_flight(mut self, requests: NonZeroUsize) -> Self {
+        self.requests_in_flight = Some(requests);
+        self
+    }
+}
+
+/// Counts the requests of each client.
+#[derive(Default)]
+pub(super) struct RequestCounter(Mutex<Clients>);
+
+#[derive(Default)]
+struct Clients {
+    by_key: HashMap<ClientKey, Usage>,
+    swept: Option<Instant>,
+}
+
+/// Whom requests are counted for.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum ClientKey {
+    Principal(mcp_protocol::Principal),
+    /// A network of IPv6 (64 bits) counts as one client, because its host chooses the rest of its address.
+    Address(IpAddr),
+    Local,
+}
+
+impl ClientKey {
+    fn of(context: &RequestContext) -> Self {
+        let origin = context.exchange().link().origin();
+        if let Some(principal) = origin.principal {
+            return Self::Principal(principal.clone());
+        }
+        let address = origin.network().and_then(|network| network.client);
+        let address = address.and_then(|(address, _)| address.parse::<IpAddr>().ok());
+        match address.map(|address| address.to_canonical()) {
+            Some(IpAddr::V6(address)) => {
+                let network = address.to_bits() >> 64 << 64;
+                Self::Address(IpAddr::V6(network.into()))
+            }
+            Some(address) => Self::Address(address),
+            None => Self::Local,
+        }
+    }
+}
+
+/// The requests of one client.
+struct Usage {
+    in_flight: usize,
+    /// The requests that it can make now.
+    available: f64,
+    updated: Instant,
+}
+
+/// Keeps a request counted until it is dropped.
+pub(super) struct RequestGuard {
+    counter: Arc<RequestCounter>,
+    key: ClientKey,
+}
+
+impl Drop for RequestGuard {
+    fn drop(&mut self) {
+        if let Some(usage) = lock(&self.counter.0).by_key.get_mut(&self.key) {
+            usage.in_flight -= 1;
+        }
+    }
+}
+
+impl RequestCounter {
+    /// Counts a request.
+    ///
+    /// # Errors
+    /// The client has reached a limit.
+    pub(super) fn admit(
+        self: &Arc<Self>,
+        limits: ClientLimits,
+        context: &RequestContext,
+    ) -> Result<Option<RequestGuard>, ErrorObject> {
+        if limits == ClientLimits::default() {
+            return Ok(None);
+        }
+        let key = ClientKey::of(context);
+        self.count(limits, &key, Instant::now())?;
+        let counter = Arc::clone(self);
+        Ok(Some(RequestGuard { counter, key }))
+    }
+
+    fn count(
+        &self,
+        limits: ClientLimits,
+        key: &ClientKey,
+        now: Instant,
+    ) -> Result<(), ErrorObject> {
+        let mut clients = lock(&self.0);
+        if !clients.by_key.contains_key(key) && clients.by_key.len() >= MAX_CLIENTS {
+            clients.sweep(limits, now);
+            if clients.by_key.len() >= MAX_CLIENTS {
+                return Err(refused(
+                    format!("the gateway already counts the requests of {MAX_CLIENTS} clients"),
+                    SWEEP,
+                ));
+            }
+        }
+        let usage = clients.by_key.entry(key.clone()).or_insert_with(|| Usage {
+            in_flight: 0,
+            available: per_minute(limits),
+            updated: now,
+        });
+        if let Some(max) = limits.requests_in_flight
+            && usage.in_flight >= max.get()
+        {
+            return Err(refused(
+                format!(
+                    "{max} requests of this client are running, the limit of \"requestsInFlight\""
+                ),
+                Duration::from_secs(1),
+            ));
+        }
+        if let Some(max) = limits.requests_per_minute {
+            usage.refresh(limits, now);
+            if usage.available < 1.0 {
+                let wait = (1.0 - usage.available) * MINUTE / per_minute(limits);
+                return Err(refused(
+                    format!(
+                        "this client has made {max} requests in a minute, the limit of \"requestsPerMinute\""
+                    ),
+                    Duration::from_secs_f64(wait),
+                ));
+            }
+            usage.available -= 1.0;
+        }
+        usage.in_flight += 1;
+        Ok(())
+    }
+}
+
+impl Clients {
+    /// Removes the clients that could be added again without a difference.
+    fn sweep(&mut self, limits: ClientLimits, now: Instant) {
+        if self.swept.is_some_and(|swept| now < swept + SWEEP) {
+            return;
+        }
+        self.swept = Some(now);
+        self.by_key.retain(|_, usage| {
+            usage.refresh(limits, now);
+            usage.in_flight > 0 || usage.available < per_minute(limits)
+        });
+    }
+}
+
+impl Usage {
+    fn refresh(&mut self, limits: ClientLimits, now: Instant) {
+        let passed = now.saturating_duration_since(self.updated).as_secs_f64();
+        let max = per_minute(limits);
+        self.available = (self.available + passed * max / MINUTE).min(max);
+        self.updated = now;
+    }
+}
+
+fn per_minute(limits: ClientLimits) -> f64 {
+    limits
+        .requests_per_minute
+        .map_or(0.0, |max| f64::from(max.get()))
+}
+
+fn refused(reason: String, wait: Duration) -> ErrorObject {
+    let millis = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1);
+    let text = format!("{reason}; try again in {:.1} s", wait.as_secs_f64());
+    ErrorObject::internal(text).with_data(json!({ "retryAfterMs": millis }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(number: u32) -> ClientKey {
+        ClientKey::Address(IpAddr::V4(number.into()))
+    }
+
+    fn limits(per_minute: u32) -> ClientLimits {
+        ClientLimits::new().with_requests_per_minute(NonZeroU32::new(per_minute).unwrap())
+    }
+
+    #[test]
+    fn the_requests_of_a_minute_can_be_made_at_once_and_come_back_evenly() {
+        let counter = RequestCounter::default();
+        let start = Instant::now();
+        let count = |millis| {
+            let now = start + Duration::from_millis(millis);
+            counter.count(limits(60), &address(1), now)
+        };
+        for _ in 0..60 {
+            count(0).unwrap();
+        }
+        let error = count(500).unwrap_err();
+        assert!(error.message.contains("requestsPerMinute"), "{error}");
+        assert_eq!(error.data.unwrap()["retryAfterMs"], 500);
+        count(1_000).unwrap();
+        count(1_001).unwrap_err();
+        counter
+            .count(limits(60), &address(2), start)
+            .expect("another client has its own limit");
+    }
+
+    #[test]
+    fn the_number_of_counted_clients_is_limited() {
+        let counter = RequestCounter::default();
+        let start = Instant::now();
+        let count = |number: usize, now| {
+            let key = address(u32::try_from(number).unwrap());
+            let counted = counter.count(limits(60), &key, now);
+            if let Some(usage) = lock(&counter.0).by_key.get_mut(&key) {
+                usage.in_flight = 0;
+            }
+            counted
+        };
+        for number in 0..MAX_CLIENTS {
+            count(number, start).unwrap();
+        }
+        count(MAX_CLIENTS, start).unwrap_err();
+        // After a second, all clients could be added again without a difference.
+        count(MAX_CLIENTS, start + Duration::from_secs(2)).unwrap();
+        assert_eq!(lock(&counter.0).by_key.len(), 1);
+    }
+}

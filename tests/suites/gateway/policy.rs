@@ -1,0 +1,131 @@
+//! What clients of a gateway may use, and how often.
+
+use std::future::poll_fn;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::pin::pin;
+use std::task::Poll;
+
+use mcp_gateway::{AccessPolicy, AccessRule, ClientLimits, Gateway, GatewayBuilder, ItemKind};
+use mcp_server::ServerBuilder;
+use mcp_types::ResourceContents;
+
+use super::{connect_to, upstream};
+use crate::peer::client;
+use crate::prelude::*;
+
+fn server() -> ServerBuilder {
+    Server::builder("git", "1")
+        .tool(Tool::new("log", async || "log"))
+        .tool(Tool::new("push", async || "push"))
+        .tool(Tool::new("wait", std::future::pending::<&str>))
+        .prompt(Prompt::new("review", async || "review"))
+        .prompt(Prompt::new("secret", async || "secret"))
+        .resource(Resource::new(
+            "file:///public/{name}",
+            "public",
+            async || ResourceContents::text("file:///public/a", "public"),
+        ))
+        .resource(Resource::new("file:///private/a", "private", async || {
+            ResourceContents::text("file:///private/a", "private")
+        }))
+}
+
+fn builder() -> GatewayBuilder {
+    Gateway::builder().mount("git", upstream(server(), true))
+}
+
+fn policy() -> AccessPolicy {
+    AccessPolicy::new()
+        .rule(AccessRule::require_scope("git:write", "push").kind(ItemKind::Tool))
+        .rule(AccessRule::deny("wait").mount("git"))
+        .rule(AccessRule::deny("secret"))
+        .rule(AccessRule::deny("file:///private/*").kind(ItemKind::Resource))
+}
+
+#[tokio::test]
+async fn denied_items_are_neither_listed_nor_used() {
+    let gateway = builder().access(policy()).build().await.unwrap();
+    for is_stateless in [false, true] {
+        let client = connect_to(gateway.clone(), client(), is_stateless).await;
+        let tools = client.list_tools().await.unwrap();
+        let names: Vec<_> = tools.iter().map(|tool| &*tool.name).collect();
+        assert_eq!(names, ["git__log", "git__push"]);
+        let prompts = client.list_prompts().await.unwrap();
+        assert_eq!(prompts.len(), 1);
+        assert!(client.list_resources().await.unwrap().is_empty());
+        assert_eq!(client.list_resource_templates().await.unwrap().len(), 1);
+
+        let error = refused(client.call_tool("git__wait", json!({})).await);
+        assert!(error.message.contains("unknown tool"), "{error}");
+        let error = refused(client.get_prompt("git__secret", [("", ""); 0]).await);
+        assert!(error.message.contains("unknown prompt"), "{error}");
+        let error = refused(client.read_resource("file:///private/a").await);
+        assert!(error.message.contains("no server"), "{error}");
+        assert_eq!(called(&client, "git__log", json!({})).await, "log");
+        client.read_resource("file:///public/a").await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_request_without_the_scope_of_its_item_is_challenged() {
+    let gateway = builder().access(policy()).build().await.unwrap();
+    let mut client = Modern::new(&Endpoint::new(gateway).unwrap());
+    for (scopes, expected) in [
+        (None, false),
+        (Some("git:read"), false),
+        (Some("git:read git:write"), true),
+    ] {
+        client.peer.scopes = scopes;
+        let reply = client.tool(1, "git__push", json!({})).await.json().await;
+        if expected {
+            assert_eq!(reply["result"]["content"][0]["text"], "push", "{reply}");
+        } else {
+            assert_eq!(reply["error"]["code"], -32600, "{reply}");
+            says(&reply, "git:write");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_changed_policy_applies_to_the_next_request() {
+    let gateway = builder().build().await.unwrap();
+    let client = connect_to(gateway.clone(), client(), false).await;
+    assert_eq!(client.list_tools().await.unwrap().len(), 3);
+    let policy = AccessPolicy::new().rule(AccessRule::deny("*"));
+    gateway.set_policy(policy, ClientLimits::new()).unwrap();
+    refused(client.call_tool("git__log", json!({})).await);
+    assert!(client.list_tools().await.unwrap().is_empty());
+    let wrong = AccessPolicy::new().rule(AccessRule::require_scope("", "*"));
+    gateway.set_policy(wrong, ClientLimits::new()).unwrap_err();
+    assert!(client.list_tools().await.unwrap().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_client_has_its_own_limits() {
+    let limits = ClientLimits::new()
+        .with_requests_per_minute(NonZeroU32::new(3).unwrap())
+        .with_requests_in_flight(NonZeroUsize::MIN);
+    let gateway = builder().client_limits(limits).build().await.unwrap();
+    let endpoint = Endpoint::new(gateway).unwrap();
+    let user = |name: &str| {
+        let mut client = Modern::new(&endpoint);
+        client.peer.principal = Some(Principal::new(name));
+        client
+    };
+    let (ada, bob) = (user("ada"), user("bob"));
+    // The gateway counts the call when it is polled for the first time.
+    let mut waiting = pin!(ada.tool(1, "git__wait", json!({})));
+    poll_fn(|cx| Poll::Ready(assert!(waiting.as_mut().poll(cx).is_pending()))).await;
+    let refusal = ada.tool(2, "git__log", json!({})).await.json().await;
+    says(&refusal, "requestsInFlight");
+    for id in 3..6 {
+        let reply = bob.tool(id, "git__log", json!({})).await.json().await;
+        assert_eq!(reply["result"]["content"][0]["text"], "log", "{reply}");
+    }
+    let refusal = bob.tool(6, "git__log", json!({})).await.json().await;
+    says(&refusal, "requestsPerMinute");
+    let wait = refusal["error"]["data"]["retryAfterMs"].as_u64().unwrap();
+    tokio::time::advance(Duration::from_millis(wait + 1)).await;
+    let reply = bob.tool(7, "git__log", json!({})).await.json().await;
+    assert_eq!(reply["result"]["content"][0]["text"], "log", "{reply}");
+}
