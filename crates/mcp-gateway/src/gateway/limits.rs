@@ -143,7 +143,7 @@ impl RequestCounter {
             clients.sweep(limits, now);
             if clients.by_key.len() >= MAX_CLIENTS {
                 return Err(refused(
-                    format!("the gateway already counts the requests of {MAX_CLIENTS} clients"),
+                    &format!("the gateway already counts the requests of {MAX_CLIENTS} clients"),
                     SWEEP,
                 ));
             }
@@ -157,7 +157,7 @@ impl RequestCounter {
             && usage.in_flight >= max.get()
         {
             return Err(refused(
-                format!(
+                &format!(
                     "{max} requests of this client are running, the limit of \"requestsInFlight\""
                 ),
                 Duration::from_secs(1),
@@ -168,7 +168,7 @@ impl RequestCounter {
             if usage.available < 1.0 {
                 let wait = (1.0 - usage.available) * MINUTE / per_minute(limits);
                 return Err(refused(
-                    format!(
+                    &format!(
                         "this client has made {max} requests in a minute, the limit of \"requestsPerMinute\""
                     ),
                     Duration::from_secs_f64(wait),
@@ -210,7 +210,7 @@ fn per_minute(limits: ClientLimits) -> f64 {
         .map_or(0.0, |max| f64::from(max.get()))
 }
 
-fn refused(reason: String, wait: Duration) -> ErrorObject {
+fn refused(reason: &str, wait: Duration) -> ErrorObject {
     let millis = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1);
     let text = format!("{reason}; try again in {:.1} s", wait.as_secs_f64());
     ErrorObject::internal(text).with_data(json!({ "retryAfterMs": millis }))
