@@ -70,6 +70,8 @@ pub use coordinate::{
 };
 pub use error::HostError;
 pub use host::{ConfigChanges, Host, HostBuilder, HostTool, model_name};
+#[doc(hidden)]
+pub use model::rank as rank_tools;
 pub use model::{DroppedKeyword, ModelApi, ModelTools, ToolBudget, ToolUse};
 pub use supervise::{
     Connector, RestartPolicy, ServerState, StderrLog, SupervisedBuilder, SupervisedClient,

@@ -1,4 +1,4 @@
-//! What clients of a gateway may use, and how often.
+//! What clients of a gateway may use, how often, and how they find it.
 
 use std::future::poll_fn;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -115,7 +115,8 @@ async fn each_client_has_its_own_limits() {
     let (ada, bob) = (user("ada"), user("bob"));
     // The gateway counts the call when it is polled for the first time.
     let mut waiting = pin!(ada.tool(1, "git__wait", json!({})));
-    poll_fn(|cx| Poll::Ready(assert!(waiting.as_mut().poll(cx).is_pending()))).await;
+    let is_pending = poll_fn(|cx| Poll::Ready(waiting.as_mut().poll(cx).is_pending())).await;
+    assert!(is_pending);
     let refusal = ada.tool(2, "git__log", json!({})).await.json().await;
     says(&refusal, "requestsInFlight");
     for id in 3..6 {
@@ -128,4 +129,34 @@ async fn each_client_has_its_own_limits() {
     tokio::time::advance(Duration::from_millis(wait + 1)).await;
     let reply = bob.tool(7, "git__log", json!({})).await.json().await;
     assert_eq!(reply["result"]["content"][0]["text"], "log", "{reply}");
+}
+
+#[tokio::test]
+async fn a_long_list_of_tools_is_replaced_by_a_search() {
+    for (limit, expected) in [(3, 3), (2, 2)] {
+        let gateway = builder().search_above(limit).build().await.unwrap();
+        for is_stateless in [false, true] {
+            let client = connect_to(gateway.clone(), client(), is_stateless).await;
+            let tools = client.list_tools().await.unwrap();
+            assert_eq!(tools.len(), expected);
+            let found = client.call_tool("search_tools", json!({ "query": "push" }));
+            let found = found.await.unwrap().joined_text();
+            assert!(
+                found.starts_with(r#"[{"name":"git__push""#) && !found.contains("git__log"),
+                "{found}"
+            );
+            let call = json!({ "name": "git__push", "arguments": {} });
+            assert_eq!(called(&client, "call_tool", call).await, "push");
+            assert_eq!(called(&client, "git__push", json!({})).await, "push");
+            for (tool, arguments) in [
+                ("search_tools", json!({})),
+                ("search_tools", json!({ "query": "nothing" })),
+            ] {
+                let result = client.call_tool(tool, arguments).await.unwrap();
+                assert_eq!(result.is_error, Some(true), "{result:?}");
+            }
+            let call = json!({ "name": "call_tool", "arguments": {} });
+            refused(client.call_tool("call_tool", call).await);
+        }
+    }
 }

@@ -29,6 +29,7 @@ pub(super) struct Section {
     /// In milliseconds.
     pub(super) list_timeout: Option<NonZeroU32>,
     pub(super) auth: Option<AuthSection>,
+    pub(super) search_above: Option<usize>,
     pub(super) access: AccessPolicy,
     pub(super) limits: ClientLimits,
     /// By the name under `mcpServers`.

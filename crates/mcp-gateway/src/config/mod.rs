@@ -189,6 +189,9 @@ impl GatewayConfig {
         if let Some(timeout) = self.section.list_timeout {
             builder = builder.list_timeout(Duration::from_millis(timeout.get().into()));
         }
+        if let Some(tools) = self.section.search_above {
+            builder = builder.search_above(tools);
+        }
         for (namespace, entry) in &self.servers {
             builder = builder.mount(namespace, entry.mount());
         }
@@ -225,6 +228,7 @@ impl GatewayConfig {
             ("auth", new.auth != old.auth),
             ("allowedOrigins", new.allowed_origins != old.allowed_origins),
             ("instructions", new.instructions != old.instructions),
+            ("searchAbove", new.search_above != old.search_above),
             ("listTimeout", new.list_timeout != old.list_timeout),
         ];
         let changed = settings.into_iter().filter(|(_, is_changed)| *is_changed);

@@ -24,6 +24,7 @@ pub struct GatewayBuilder {
     info: Implementation,
     instructions: Option<String>,
     list_timeout: Duration,
+    search_above: Option<usize>,
     mounts: Vec<(String, Mount)>,
     policy: Policy,
 }
@@ -34,6 +35,7 @@ impl GatewayBuilder {
             info: Implementation::new("mcp-gateway", env!("CARGO_PKG_VERSION")),
             instructions: None,
             list_timeout: Duration::from_secs(5),
+            search_above: None,
             mounts: Vec::new(),
             policy: Policy::default(),
         }
@@ -57,6 +59,15 @@ impl GatewayBuilder {
     #[must_use]
     pub fn list_timeout(mut self, timeout: Duration) -> Self {
         self.list_timeout = timeout;
+        self
+    }
+
+    /// Replaces the list of tools if there are more than this number, because models choose badly from long lists: clients see only
+    /// `search_tools`, which finds tools by words of their names and descriptions, and `call_tool`, which calls them. Tools can also be called
+    /// by their names. Default: the list is never replaced.
+    #[must_use]
+    pub fn search_above(mut self, tools: usize) -> Self {
+        self.search_above = Some(tools);
         self
     }
 
@@ -103,6 +114,7 @@ impl GatewayBuilder {
             info: self.info,
             instructions: self.instructions,
             list_timeout: self.list_timeout,
+            search_above: self.search_above,
             mounts: RwLock::new(mounts.clone().into()),
             policy: RwLock::new(Arc::new(self.policy)),
             counter: Arc::default(),

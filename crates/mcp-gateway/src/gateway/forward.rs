@@ -14,6 +14,7 @@ use tokio::time::timeout;
 use super::access::{Item, ItemKind};
 use super::lists::ListKind;
 use super::mount::MountedServer;
+use super::search::{self, CALL_TOOL, SEARCH_TOOLS};
 use super::state::State;
 use crate::catalog::scheme;
 use crate::core;
@@ -61,6 +62,18 @@ impl State {
         match name {
             method::TOOLS_CALL => {
                 let tool = text_member(text, "name")?;
+                if self.search_above.is_some() && tool == SEARCH_TOOLS {
+                    let search = Arc::clone(self).search(RawJson::copy(text), context);
+                    return Ok(Reply::Pending(Box::pin(search)));
+                }
+                let (tool, text) = match self.search_above.is_some() && tool == CALL_TOOL {
+                    true => {
+                        let text = search::called(text)?;
+                        (text_member(&text, "name")?.into_owned(), Cow::Owned(text))
+                    }
+                    false => (tool.into_owned(), Cow::Borrowed(text)),
+                };
+                let text = &*text;
                 let (mount, tool) = self.tool(&tool).ok_or_else(|| unknown("tool", &tool))?;
                 self.check_scope(ItemKind::Tool, &mount, &tool, &context)?;
                 let arguments = member(text, "arguments");

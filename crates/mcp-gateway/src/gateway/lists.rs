@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 use super::access::{Item, ItemKind};
 use super::cursor::{self, Cursors, MAX_CURSOR};
 use super::mount::MountedServer;
+use super::search::{self, MAX_TOOLS};
 use super::state::State;
 use crate::connection::within;
 use crate::core::ListPage;
@@ -113,9 +114,61 @@ impl State {
                 Some(cursors)
             }
         };
+        let mut merged = MergedList::new(kind);
+        match self.search_above {
+            Some(limit) if kind == ListKind::Tools => {
+                self.add_all(&mut merged, requested, params.as_ref(), &context)
+                    .await?;
+                if merged.ids.len() > limit {
+                    merged.replace(&search::definitions(merged.ids.len()));
+                }
+            }
+            _ => {
+                self.add_pages(&mut merged, requested.as_ref(), params.as_ref(), &context)
+                    .await?;
+            }
+        }
+        let is_newer = merged.is_newer;
+        let result = RawJson::copy(&merged.finish(context.rules().stateless));
+        Ok(match context.rules().stateless {
+            true => results::for_stateless(kind.method(), result),
+            false => results::for_session(kind.method(), &result, context.rules(), is_newer),
+        })
+    }
+
+    /// Adds all pages of all servers, up to a limit on the number of items.
+    pub(super) async fn add_all(
+        self: &Arc<Self>,
+        merged: &mut MergedList,
+        mut requested: Option<Cursors>,
+        params: Option<&RawJson>,
+        context: &RequestContext,
+    ) -> Result<(), ErrorObject> {
+        loop {
+            self.add_pages(merged, requested.as_ref(), params, context)
+                .await?;
+            let next = std::mem::take(&mut merged.next);
+            // The same page again would never end.
+            if next.is_empty() || merged.ids.len() >= MAX_TOOLS || requested.as_ref() == Some(&next)
+            {
+                return Ok(());
+            }
+            requested = Some(next);
+        }
+    }
+
+    /// Adds the first pages of all servers, or the requested ones.
+    async fn add_pages(
+        self: &Arc<Self>,
+        merged: &mut MergedList,
+        requested: Option<&Cursors>,
+        params: Option<&RawJson>,
+        context: &RequestContext,
+    ) -> Result<(), ErrorObject> {
+        let (kind, mounts) = (merged.kind, self.mounts());
         let mut requests = JoinSet::new();
         for (index, mount) in mounts.iter().enumerate() {
-            let position = match &requested {
+            let position = match requested {
                 None if kind.is_offered(mount) => None,
                 None => continue,
                 Some(cursors) => match cursors.get(&*mount.name) {
@@ -124,7 +177,7 @@ impl State {
                 },
             };
             let (mount, limit) = (Arc::clone(mount), self.list_timeout);
-            let (params, context) = (params.clone(), context.clone());
+            let (params, context) = (params.cloned(), context.clone());
             requests.spawn(async move {
                 let params = params.as_deref();
                 let page = within(&mount.name, limit, async {
@@ -141,11 +194,10 @@ impl State {
             let (index, page) = page.map_err(|error| ErrorObject::internal(error.to_string()))?;
             pages.insert(index, page);
         }
-        let mut merged = MergedList::new(kind);
         for (index, page) in pages {
             let mount = &mounts[index];
             match page {
-                Ok(page) => self.add(&mut merged, &mounts[..index], mount, &page),
+                Ok(page) => self.add(merged, &mounts[..index], mount, &page),
                 // A server may have resources without templates.
                 Err(error) if error.code == ErrorCode::METHOD_NOT_FOUND => {}
                 Err(error)
@@ -158,12 +210,7 @@ impl State {
                 Err(error) => merged.fail(&mount.name, &error.message),
             }
         }
-        let is_newer = merged.is_newer;
-        let result = RawJson::copy(&merged.finish(context.rules().stateless));
-        Ok(match context.rules().stateless {
-            true => results::for_stateless(kind.method(), result),
-            false => results::for_session(kind.method(), &result, context.rules(), is_newer),
-        })
+        Ok(())
     }
 
     /// Adds a page of a server. `earlier` are the mounts before it, which win if they list the same URI.
@@ -238,7 +285,7 @@ impl State {
 }
 
 /// The result while it is merged.
-struct MergedList {
+pub(super) struct MergedList {
     kind: ListKind,
     ids: HashSet<String>,
     items: String,
@@ -251,7 +298,7 @@ struct MergedList {
 }
 
 impl MergedList {
-    fn new(kind: ListKind) -> Self {
+    pub(super) fn new(kind: ListKind) -> Self {
         Self {
             kind,
             ids: HashSet::new(),
@@ -274,6 +321,16 @@ impl MergedList {
             self.items.push(',');
         }
         self.items.push_str(item);
+    }
+
+    /// Replaces the items.
+    fn replace(&mut self, items: &[String]) {
+        self.items = items.join(",");
+    }
+
+    /// Returns an object with the items only.
+    pub(super) fn items_text(&self) -> String {
+        format!("{{\"{}\":[{}]}}", self.kind.members().0, self.items)
     }
 
     fn add_page(&mut self, mount: &str, page: &ListPage) {

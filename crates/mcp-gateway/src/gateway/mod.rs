@@ -8,6 +8,7 @@ mod forward;
 mod limits;
 mod lists;
 mod mount;
+mod search;
 mod state;
 mod subscriptions;
 

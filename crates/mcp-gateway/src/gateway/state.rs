@@ -19,6 +19,8 @@ pub(super) struct State {
     pub(super) info: Implementation,
     pub(super) instructions: Option<String>,
     pub(super) list_timeout: Duration,
+    /// The number of tools above which clients search for them.
+    pub(super) search_above: Option<usize>,
     /// In the order in which they were mounted.
     pub(super) mounts: RwLock<Arc<[Arc<MountedServer>]>>,
     pub(super) policy: RwLock<Arc<Policy>>,

@@ -9,6 +9,7 @@ mod search;
 mod tools;
 
 pub use call::ToolUse;
+pub use rank::rank;
 pub use search::ToolBudget;
 pub use tools::{DroppedKeyword, ModelTools};
 

@@ -26,7 +26,7 @@ struct Match {
 
 /// Returns the indexes of the best matches, best first. Tools with the same score keep their order. The texts
 /// are names and descriptions.
-pub(super) fn rank<'a>(
+pub fn rank<'a>(
     query: &str,
     tools: impl Iterator<Item = (&'a str, &'a str)>,
     max_results: usize,
