@@ -36,13 +36,13 @@ pub(crate) struct Steps {
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Work {
+pub(crate) struct WorkArguments {
     /// How long the call needs a permit.
     pub(crate) micros: u64,
 }
 
 /// Takes one of four permits for a time, as a pool of connections to a database would.
-pub(crate) async fn work(work: Work) -> &'static str {
+pub(crate) async fn work(work: WorkArguments) -> &'static str {
     static POOL: Semaphore = Semaphore::const_new(4);
     let permit = POOL.acquire().await;
     tokio::time::sleep(Duration::from_micros(work.micros)).await;

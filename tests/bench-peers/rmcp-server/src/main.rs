@@ -22,7 +22,7 @@ use rmcp::service::RequestContext;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _, tool, tool_router};
-use shared::{Add, Big, Echo, Options, Steps, Work};
+use shared::{Add, Big, Echo, Options, Steps, WorkArguments};
 
 #[derive(Clone)]
 struct Bench;
@@ -47,7 +47,7 @@ impl Bench {
     }
 
     #[tool]
-    async fn work(&self, Parameters(work): Parameters<Work>) -> String {
+    async fn work(&self, Parameters(work): Parameters<WorkArguments>) -> String {
         shared::work(work).await.to_owned()
     }
 

@@ -8,7 +8,7 @@
 mod shared;
 
 use schemars;
-use shared::{Add, Big, Echo, Options, Steps, Work};
+use shared::{Add, Big, Echo, Options, Steps, WorkArguments};
 use tower_mcp::extract::{Context, Json};
 use tower_mcp::transport::http::HttpTransport;
 use tower_mcp::{BoxError, CallToolResult, McpRouter, StdioTransport, ToolBuilder};
@@ -35,7 +35,7 @@ fn router(more: usize) -> McpRouter {
         })
         .build();
     let work = ToolBuilder::new("work")
-        .handler(|work: Work| async move { Ok(CallToolResult::text(shared::work(work).await)) })
+        .handler(|work: WorkArguments| async move { Ok(CallToolResult::text(shared::work(work).await)) })
         .build();
     let mut router = McpRouter::new().server_info("bench", "1.0.0");
     for tool in [echo, add, big, steps, work] {
