@@ -118,7 +118,8 @@ pub(crate) async fn run(
     if mode.check && !file.servers.contains_key(&key) {
         let known: Vec<&str> = file.servers.keys().map(|key| &**key).collect();
         return Err(Failure::usage(format!(
-            "{} has no entry for {key:?}; it has {known:?}. Run `mcp lock` without --check to add it",
+            "{} has no entry for {key:?}; it has {known:?}. Run `mcp lock` without --check to add it. \
+             A server of a configuration file keeps its entry when its command or URL changes",
             path.display()
         )));
     }
