@@ -72,15 +72,16 @@ impl ParamsChange<'_> {
             meta.add(name, value);
         }
         let mut text = ObjectText::new();
-        let meta = meta.finish();
-        if meta != "{}" {
-            text.add("_meta", &meta);
-        }
         let mut except = self.without.to_vec();
         except.push("_meta");
         text.copy_all(params, &except);
         for (name, value) in self.with {
             text.add(name, value);
+        }
+        // Last, so that the other members are found without scanning it.
+        let meta = meta.finish();
+        if meta != "{}" {
+            text.add("_meta", &meta);
         }
         Some(text.finish())
     }
@@ -177,7 +178,8 @@ impl Core {
             retry.clear();
             match member(&result, "inputRequests") {
                 Some(requests) => {
-                    retry.push(("inputResponses", ask_client(requests, context).await?))
+                    let responses = Box::pin(ask_client(requests, context)).await?;
+                    retry.push(("inputResponses", responses));
                 }
                 None if round_trip > 0 => tokio::time::sleep(STATE_WAIT * round_trip).await,
                 None => {}
@@ -207,17 +209,16 @@ impl Core {
                 ..ParamsChange::default()
             };
             let sent = self.send(&lease.connection, method, change.apply(text));
-            let result = sent.await;
-            let result =
-                result.map_err(|error| downgrade::handler_error(error, context.rules()))?;
+            let failed = |error| downgrade::handler_error(error, context.rules());
+            let result = sent.await.map_err(failed)?;
             return Ok(results::for_stateless(method, result));
         }
         if let Some(state) = text.and_then(|params| member(params, "requestState")) {
-            return self.continue_call(state, method, text, context).await;
+            return Box::pin(self.continue_call(state, method, text, context)).await;
         }
         let lease = self.lease(context, true).await?;
         if let Some(level) = context.session().log_level() {
-            lease.connection.set_level(level).await;
+            Box::pin(lease.connection.set_level(level)).await;
         }
         let (sender, server_requests) = ParkableCall::channel();
         let caller = Caller::new(context, text, Some(sender));
@@ -265,7 +266,7 @@ impl Core {
         let answer = self.send_once(connection, method, params.clone()).await;
         match answer {
             Err(error) if error.code == ErrorCode::HEADER_MISMATCH => {
-                self.learn_tools(connection).await;
+                Box::pin(self.learn_tools(connection)).await;
                 self.send_once(connection, method, params).await
             }
             Ok(result) if method == method::TOOLS_LIST => {

@@ -40,9 +40,14 @@ impl Core {
     /// # Errors
     /// The server cannot be reached.
     pub(crate) async fn shared(self: &Arc<Self>) -> Result<Arc<UpstreamConnection>, ErrorObject> {
-        if let Some(connection) = self.shared.current() {
-            return Ok(connection);
+        match self.shared.current() {
+            Some(connection) => Ok(connection),
+            // Boxed because it is rare: the future of a request is as large as its largest branch.
+            None => Box::pin(self.open_shared_again()).await,
         }
+    }
+
+    async fn open_shared_again(self: &Arc<Self>) -> Result<Arc<UpstreamConnection>, ErrorObject> {
         let mut failures = self.shared.connecting.lock().await;
         if let Some(connection) = self.shared.current() {
             return Ok(connection);

@@ -51,6 +51,16 @@ impl Core {
         if let Some(open) = connection.as_ref().filter(|open| open.is_open()) {
             return Ok(Arc::clone(open));
         }
+        // Boxed because it is rare.
+        let opened = Box::pin(self.open_for_session(session)).await?;
+        *connection = Some(Arc::clone(&opened));
+        Ok(opened)
+    }
+
+    async fn open_for_session(
+        &self,
+        session: &Arc<Session>,
+    ) -> Result<Arc<UpstreamConnection>, ErrorObject> {
         self.release_shared().await;
         let routes = Routes::new(Some(session));
         let newest = session.revision();
@@ -60,7 +70,6 @@ impl Core {
         if let Some(level) = session.value(ChosenLevel::default).get() {
             opened.set_level(level).await;
         }
-        *connection = Some(Arc::clone(&opened));
         Ok(opened)
     }
 
@@ -99,22 +108,31 @@ impl Core {
             .and_then(|key| self.pool.take(key, can_be_asked && may_ask));
         let connection = match known {
             Some(connection) => connection,
-            None => {
-                self.release_shared().await;
-                let newest = Revision::LATEST_WITH_SESSIONS;
-                let client = Some((info, capabilities));
-                let on_change = Self::on_change(Arc::downgrade(self));
-                let routes = Routes::new(None);
-                let connection = self.open(client, newest, routes, Some(on_change)).await?;
-                if let Some(key) = &key {
-                    self.pool.add(key.clone(), &connection);
-                    self.watch_on(&connection, key.principal.as_ref()).await;
-                }
-                connection
-            }
+            // Boxed because it is rare.
+            None => Box::pin(self.open_for_pool((info, capabilities), key.as_ref())).await?,
         };
         let home = key.map(|key| (Arc::clone(&self.pool), key));
         Ok(Lease { connection, home })
+    }
+
+    /// Opens a connection for a client, and adds it to the pool if other requests can use it.
+    async fn open_for_pool(
+        self: &Arc<Self>,
+        client: Identity,
+        key: Option<&Key>,
+    ) -> Result<Arc<UpstreamConnection>, ErrorObject> {
+        self.release_shared().await;
+        let newest = Revision::LATEST_WITH_SESSIONS;
+        let on_change = Self::on_change(Arc::downgrade(self));
+        let routes = Routes::new(None);
+        let connection = self
+            .open(Some(client), newest, routes, Some(on_change))
+            .await?;
+        if let Some(key) = key {
+            self.pool.add(key.clone(), &connection);
+            self.watch_on(&connection, key.principal.as_ref()).await;
+        }
+        Ok(connection)
     }
 
     async fn open(

@@ -122,3 +122,26 @@ impl Core {
         Ok(core)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use mcp_jsonrpc::RawJson;
+    use mcp_protocol::{MethodName, RequestContext};
+
+    use super::Core;
+
+    /// Returns the size of the futures that a function returns.
+    fn size_of_future<F>(
+        _: impl Fn(Arc<Core>, MethodName, Option<RawJson>, RequestContext) -> F,
+    ) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn the_future_of_a_request_is_small() {
+        let size = size_of_future(Core::forward);
+        assert!(size <= 2_048, "{size} bytes");
+    }
+}
