@@ -44,6 +44,8 @@ async fn the_context_of_http_is_a_link() {
             assert_eq!(attributes["network.transport"], "tcp");
             assert_eq!(attributes["network.protocol.name"], "http");
         }
+        let ids = [&sent, &served].map(|attributes| attributes.get("jsonrpc.request.id"));
+        assert!(ids[0].is_some() && ids[0] == ids[1], "{revision}: {ids:?}");
         assert_eq!(sent["server.address"], "127.0.0.1");
         assert_eq!(sent["server.port"], address.port().to_string());
         assert_eq!(served["client.address"], "127.0.0.1");

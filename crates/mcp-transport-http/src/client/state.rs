@@ -5,10 +5,10 @@ use std::pin::pin;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-use futures_util::future::{Either, select};
+use futures_util::future::{Either, FutureExt as _, select};
 
 use bytes::Bytes;
-use http::{HeaderMap, Response};
+use http::{HeaderName, HeaderValue, Response};
 use mcp_protocol::{CallError, Closed, Inbound, Incoming, Outgoing, guarded};
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, watch};
@@ -130,7 +130,7 @@ impl ClientState {
     /// `limit` is the time until the head of the response.
     pub(crate) async fn post_stateless(
         &self,
-        headers: HeaderMap,
+        headers: &[(HeaderName, HeaderValue)],
         message: Bytes,
         limit: Option<Duration>,
     ) -> Result<Response<ResponseBody>, SendError> {
@@ -143,16 +143,13 @@ impl ClientState {
         self.http.send(&request).await
     }
 
-    /// Sends one message without a session: `initialize`, or a message of the stateless revision
-    /// with the headers that repeat values of its body.
+    /// Sends one message without a session: `initialize`.
     pub(crate) async fn post_without_session(
         &self,
-        headers: HeaderMap,
         message: Bytes,
     ) -> Result<Response<ResponseBody>, SendError> {
         let request = OutgoingRequest {
             kind: RequestKind::Post(message),
-            stateless_headers: headers,
             ..OutgoingRequest::default()
         };
         self.http.send(&request).await
@@ -168,7 +165,15 @@ impl ClientState {
         &self,
         work: impl Future<Output = T>,
     ) -> Result<T, CallError> {
-        match select(pin!(self.ended()), pin!(work)).await {
+        if let Some(reason) = self.closed() {
+            return Err(CallError::Closed(reason.clone()));
+        }
+        let mut work = pin!(work);
+        // Most work is done at once, and needs no subscription to the end of the connection.
+        if let Some(output) = work.as_mut().now_or_never() {
+            return Ok(output);
+        }
+        match select(pin!(self.ended()), work).await {
             Either::Left((reason, _)) => Err(CallError::Closed(reason)),
             Either::Right((output, _)) => Ok(output),
         }

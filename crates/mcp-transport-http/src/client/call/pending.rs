@@ -12,18 +12,22 @@ use crate::client::session::current::Session;
 use crate::client::state::ClientState;
 use crate::client::wire::connection::RequestKind;
 use mcp_jsonrpc::write_notification;
-use mcp_protocol::{Answer, Delivery};
+use mcp_protocol::{Answer, Delivery, SentId};
 use mcp_types::method;
 
-/// Sends a request once and waits for its response.
+/// Sends a request once and waits for its response. `id` receives the id of the request.
 pub(crate) async fn attempt(
     state: &Arc<ClientState>,
     session: &Arc<Session>,
     method: &str,
     params: Option<&[u8]>,
+    id: Option<&SentId>,
 ) -> Result<Answer, CallFailure> {
     let pending = PendingRequest::open(state, session, method)?;
     let context = pending.context;
+    if let Some(id) = id {
+        id.set(context.id);
+    }
     let message = context.message(params);
     let exchange = async {
         let response = state.send(session, RequestKind::Post(message)).await?;

@@ -34,7 +34,8 @@ pub(crate) async fn read(
         ContentKind::Json => json(context, response.into_body()).await,
         ContentKind::EventReader => {
             let events = EventReader::new(response.into_body(), &context.state.options);
-            stream::follow(context, events).await
+            // Boxed because it is large: most responses are JSON.
+            Box::pin(stream::follow(context, events)).await
         }
         ContentKind::Other(problem) => {
             let problem = format!("answered {} with {problem}", context.method);

@@ -8,7 +8,7 @@ use crate::client::call::repeat::is_repeatable;
 use crate::client::call::stateless;
 use crate::client::session::initialize;
 use crate::client::state::ClientState;
-use mcp_protocol::{Answer, Call, CallError, Extras, MethodName, TransportError};
+use mcp_protocol::{Answer, Call, CallError, Extras, MethodName, SentId, TransportError};
 use mcp_types::method;
 use tokio::time::sleep;
 
@@ -41,7 +41,7 @@ pub(crate) fn start(
                 )
                 .await
             }
-            None => run(&state, &method, params).await,
+            None => run(&state, &method, params, extras.id).await,
         }
     })
 }
@@ -50,11 +50,12 @@ async fn run(
     state: &Arc<ClientState>,
     method: &str,
     params: Option<Vec<u8>>,
+    id: Option<SentId>,
 ) -> Result<Answer, CallError> {
     let mut may_repeat = is_repeatable(method);
     loop {
         let session = state.until_closed(state.sessions.current()).await?;
-        match attempt(state, &session, method, params.as_deref()).await {
+        match attempt(state, &session, method, params.as_deref(), id.as_ref()).await {
             Ok(answer) => {
                 if answer.is_ok() {
                     let params = params.as_deref().unwrap_or_default();

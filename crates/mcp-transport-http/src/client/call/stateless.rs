@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::InvalidHeaderValue;
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue};
 use mcp_protocol::{
     Answer, CallError, MethodName, SentId, StatelessRequest, TransportError, http_headers,
 };
@@ -41,27 +41,27 @@ pub(crate) fn headers(
     method: &MethodName,
     request: StatelessRequest,
     params: Vec<(String, String)>,
-) -> Result<HeaderMap, TransportError> {
-    let mut headers = HeaderMap::new();
-    headers.insert(
+) -> Result<Vec<(HeaderName, HeaderValue)>, TransportError> {
+    let mut headers = Vec::with_capacity(3 + params.len());
+    headers.push((
         PROTOCOL_VERSION,
         value(http_headers::PROTOCOL_VERSION, request.revision)?,
-    );
+    ));
     let shown = match method {
         Cow::Borrowed(name) => HeaderValue::from_maybe_shared(Bytes::from_static(name.as_bytes())),
         Cow::Owned(name) => HeaderValue::from_str(name),
     };
     let shown = shown.map_err(|error| invalid(http_headers::METHOD, error))?;
-    headers.insert(METHOD, shown);
+    headers.push((METHOD, shown));
     if let Some(name) = request.name {
         let name = http_headers::encode(&name);
-        headers.insert(NAME, value(http_headers::NAME, &name)?);
+        headers.push((NAME, value(http_headers::NAME, &name)?));
     }
     for (name, text) in params {
         let header = HeaderName::try_from(name.as_str()).map_err(|error| {
             TransportError::new(format!("{name:?} is not a valid header name")).with_source(error)
         })?;
-        headers.insert(header, value(&name, &text)?);
+        headers.push((header, value(&name, &text)?));
     }
     Ok(headers)
 }
@@ -81,7 +81,7 @@ pub(crate) async fn run(
     state: &Arc<ClientState>,
     method: &str,
     params: Option<Vec<u8>>,
-    headers: HeaderMap,
+    headers: Vec<(HeaderName, HeaderValue)>,
     response_timeout: Option<Duration>,
     id: Option<SentId>,
 ) -> Result<Answer, CallError> {
@@ -99,7 +99,7 @@ pub(crate) async fn run(
         let context = pending.context;
         let message = context.message(params.as_deref());
         let exchange = async {
-            let post = state.post_stateless(headers.clone(), message, response_timeout);
+            let post = state.post_stateless(&headers, message, response_timeout);
             let response = post.await?;
             within(&context, response_timeout, read(&context, response)).await
         };
@@ -147,6 +147,7 @@ async fn within<T>(
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderMap;
     use mcp_types::method;
 
     use super::*;
@@ -166,7 +167,8 @@ mod tests {
             ),
             (None, None),
         ] {
-            let headers = headers(&method::TOOLS_CALL.into(), request(name), Vec::new()).unwrap();
+            let headers = headers(&method::TOOLS_CALL.into(), request(name), Vec::new());
+            let headers: HeaderMap = headers.unwrap().into_iter().collect();
             assert_eq!(headers["mcp-protocol-version"], "2026-07-28");
             assert_eq!(headers["mcp-method"], method::TOOLS_CALL);
             let sent = headers.get("mcp-name").map(|name| name.to_str().unwrap());
@@ -180,6 +182,7 @@ mod tests {
         let with = |name: &str, value: &str| {
             let params = vec![(name.to_owned(), value.to_owned())];
             headers(&method::TOOLS_CALL.into(), request(None), params)
+                .map(|headers| headers.into_iter().collect::<HeaderMap>())
         };
         assert_eq!(with("Mcp-Param-A", "b").unwrap()["mcp-param-a"], "b");
         assert!(with("Mcp-Param-A", "b\r\nc").is_err());

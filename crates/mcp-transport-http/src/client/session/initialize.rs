@@ -12,7 +12,7 @@ use crate::client::session::current::{Session, session_id};
 #[cfg(feature = "legacy")]
 use crate::client::session::legacy;
 use crate::client::state::ClientState;
-use ::http::{HeaderMap, StatusCode};
+use ::http::StatusCode;
 use mcp_protocol::{Answer, CallError};
 #[cfg(feature = "legacy")]
 use mcp_protocol::{Extras, Link as _};
@@ -93,9 +93,7 @@ pub(crate) async fn attempt(
     let message = unopened.message(params);
     let mut opened = Arc::clone(&no_session);
     let exchange = async {
-        let response = state
-            .post_without_session(HeaderMap::new(), message)
-            .await?;
+        let response = state.post_without_session(message).await?;
         *status = Some(response.status());
         if response.status().is_success() {
             let id = session_id(response.headers(), state.options.session_id_bytes);

@@ -94,7 +94,7 @@ async fn open_session(state: &Arc<ClientState>) -> Result<Arc<Session>, Reinitia
         Err(DeliveryError::SessionLost) => return Err(lost_again()),
     }
     for (method, params) in state.sessions.replay.requests() {
-        match attempt(state, &session, method, Some(&params)).await {
+        match attempt(state, &session, method, Some(&params), None).await {
             Ok(Ok(_)) => {}
             Err(CallFailure::SessionLost { .. }) => return Err(lost_again()),
             Ok(Err(error)) => {

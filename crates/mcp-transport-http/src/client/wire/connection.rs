@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, LOCATION, USER_AGENT};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, request};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, request};
 use mcp_protocol::TransportError;
 use tokio::time::timeout;
 
@@ -21,6 +21,9 @@ use crate::http_service::{BoxError, HttpService, RequestBody, ResponseBody, erro
 const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 const AGENT: HeaderValue =
     HeaderValue::from_static(concat!("mcp-transport-http/", env!("CARGO_PKG_VERSION")));
+
+/// The number of headers that this module and the HTTP client add to a message.
+const ADDED_HEADERS: usize = 8;
 
 /// Maximum number of times that one message is sent again at the authorizer's request: with a new
 /// token, with more scopes, or with the nonce of a DPoP proof.
@@ -37,12 +40,12 @@ pub(crate) struct HttpConnection {
 
 /// A message to send, and the headers it needs.
 #[derive(Default)]
-pub(crate) struct OutgoingRequest {
+pub(crate) struct OutgoingRequest<'a> {
     pub(crate) kind: RequestKind,
     pub(crate) session: Option<HeaderValue>,
     pub(crate) revision: Option<&'static str>,
     /// Headers that repeat values of the body.
-    pub(crate) stateless_headers: HeaderMap,
+    pub(crate) stateless_headers: &'a [(HeaderName, HeaderValue)],
     /// The time until the head of a response.
     pub(crate) limit: Option<Duration>,
 }
@@ -77,7 +80,7 @@ impl SendError {
     }
 }
 
-impl OutgoingRequest {
+impl OutgoingRequest<'_> {
     fn method(&self) -> Method {
         match self.kind {
             RequestKind::Post(_) => Method::POST,
@@ -92,7 +95,7 @@ impl HttpConnection {
     /// exchange.
     pub(crate) async fn send(
         &self,
-        request: &OutgoingRequest,
+        request: &OutgoingRequest<'_>,
     ) -> Result<Response<ResponseBody>, SendError> {
         self.send_to(&self.endpoint, request).await
     }
@@ -101,7 +104,7 @@ impl HttpConnection {
     pub(crate) async fn send_to(
         &self,
         target: &ServerUrl,
-        request: &OutgoingRequest,
+        request: &OutgoingRequest<'_>,
     ) -> Result<Response<ResponseBody>, SendError> {
         let mut target = target.clone();
         let mut repairs = 0;
@@ -151,7 +154,7 @@ impl HttpConnection {
     /// Builds the HTTP request, and a copy of its head for the authorizer.
     async fn request(
         &self,
-        request: &OutgoingRequest,
+        request: &OutgoingRequest<'_>,
         target: &ServerUrl,
     ) -> Result<(Request<RequestBody>, Option<request::Parts>), SendError> {
         let body = match &request.kind {
@@ -161,9 +164,14 @@ impl HttpConnection {
         let (mut head, body) = Request::new(body).into_parts();
         head.method = request.method();
         head.uri = target.uri().clone();
-        head.headers = self.headers.clone();
+        // Room for all headers: a map that grows is hashed again.
+        let count = self.headers.len() + request.stateless_headers.len() + ADDED_HEADERS;
+        head.headers.reserve(count);
         let headers = &mut head.headers;
-        headers.entry(USER_AGENT).or_insert(AGENT);
+        headers.insert(USER_AGENT, AGENT);
+        for (name, value) in &self.headers {
+            headers.insert(name, value.clone());
+        }
         match &request.kind {
             RequestKind::Post(_) => {
                 headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
@@ -183,7 +191,9 @@ impl HttpConnection {
         if let Some(revision) = request.revision {
             headers.insert(PROTOCOL_VERSION, HeaderValue::from_static(revision));
         }
-        headers.extend(request.stateless_headers.clone());
+        for (name, value) in request.stateless_headers {
+            headers.insert(name, value.clone());
+        }
         let mut sent = None;
         if let Some(authorizer) = &self.authorize {
             let authorized = authorizer.authorize(&mut head).await;
@@ -195,7 +205,7 @@ impl HttpConnection {
 
     fn redirected(
         &self,
-        request: &OutgoingRequest,
+        request: &OutgoingRequest<'_>,
         from: &ServerUrl,
         head: &http::response::Parts,
     ) -> Result<ServerUrl, SendError> {
@@ -233,7 +243,7 @@ fn is_redirect(status: StatusCode) -> bool {
     matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
 }
 
-fn broken(request: &OutgoingRequest, target: &ServerUrl, error: BoxError) -> SendError {
+fn broken(request: &OutgoingRequest<'_>, target: &ServerUrl, error: BoxError) -> SendError {
     let reason = error_chain(&*error);
     if is_unreached(&*error) {
         let text = format!("{target} cannot be reached: {reason}");
