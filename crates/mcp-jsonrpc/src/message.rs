@@ -52,8 +52,10 @@ impl<'a> Request<'a> {
         let params = self.params?;
         let members = self.index.params.all()?;
         let mut positions = MemberPositions::default();
+        // Each position must fit, which one check of the whole text shows.
+        u32::try_from(params.len()).ok()?;
         for ((key, value), position) in members.iter().zip(&mut positions.members) {
-            *position = [Position::of(key, params)?, Position::of(value, params)?];
+            *position = [Position::of(key, params), Position::of(value, params)];
         }
         positions.count = members.len();
         Some(positions)
@@ -139,12 +141,13 @@ struct Position {
 }
 
 impl Position {
-    fn of(part: &str, text: &str) -> Option<Self> {
-        let start = (part.as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
-        Some(Self {
-            start: start.try_into().ok()?,
-            len: part.len().try_into().ok()?,
-        })
+    /// Returns the position of a part of `text`, which has less than 4 GiB.
+    fn of(part: &str, text: &str) -> Self {
+        let start = (part.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize);
+        Self {
+            start: start as u32,
+            len: part.len() as u32,
+        }
     }
 
     fn in_text(self, text: &str) -> Option<&str> {

@@ -133,7 +133,7 @@ impl Middleware for Telemetry {
             .inject(request.params())
             .filter(|_| !operation.is_input())
         {
-            request.set_raw_params(Some(mcp_jsonrpc::RawJson::copy(&params)));
+            request.set_raw_params(Some(params));
         }
         let is_initialize = request.method() == method::INITIALIZE;
         let records_result = self.records_content && request.method() == method::TOOLS_CALL;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mcp_jsonrpc::{ErrorObject, RawJson, quote};
+use mcp_jsonrpc::{ErrorObject, quote};
 use mcp_protocol::gate::client_offers;
 use mcp_protocol::middleware::Request;
 use mcp_protocol::{Outcome, Payload, Reply, Revision, downgrade, form, sampling};
@@ -73,7 +73,7 @@ impl ClientInbound {
             return self.answer_now(method, params);
         };
         let revision = self.agreed.get().map(|(revision, _)| *revision);
-        let request = Request::input(method, params.map(RawJson::copy), revision);
+        let request = Request::input(method, params, revision);
         Ok(layers.inbound(request, move |request| {
             this.answer_now(request.method(), request.params())
                 .unwrap_or_else(Reply::error)

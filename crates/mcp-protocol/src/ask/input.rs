@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use mcp_jsonrpc::{RawJson, decode, text_of};
+use mcp_jsonrpc::{decode, text_of};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -47,7 +47,7 @@ impl RequestContext {
         fits: impl Fn(&Value) -> Result<(), String> + Send + 'static,
     ) -> Result<Value, AskError> {
         let (pending, key) = (Arc::clone(pending), self.key().map(str::to_owned));
-        let params = params.map(|params| RawJson::copy(&text_of(&params)));
+        let params = params.map(|params| text_of(&params));
         let revision = self.session().revision();
         let request = middleware::Request::outbound(method.into(), params, Some(revision));
         // A response has no place for the errors of this function.

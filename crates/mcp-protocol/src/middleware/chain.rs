@@ -3,15 +3,14 @@
 use std::fmt;
 use std::ops::Range;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use mcp_jsonrpc::ErrorObject;
 
 use super::events::{BlockingWork, Discarded, OpenedSession, Role, SessionEnd};
 use super::layer::SharedMiddleware;
-use super::message::{Direction, Notification, Request};
-use super::response::Response;
+use super::message::{Content, Direction, Notification, Request, Response};
 use crate::modern::RequestMeta;
 use crate::{BoxFuture, Exchange, Outcome, Reply, guarded};
 
@@ -30,7 +29,14 @@ pub struct Layers {
 enum End {
     /// The server, without an allocation.
     Server(Arc<dyn Receive>, Exchange, Option<RequestMeta>),
-    Other(Box<dyn FnOnce(Request) -> Responding + Send>),
+    /// In a mutex, which makes it `Sync`: it is called once.
+    Other(Mutex<Box<dyn FnOnce(Request) -> Responding + Send>>),
+}
+
+impl End {
+    fn other(end: impl FnOnce(Request) -> Responding + Send + 'static) -> Self {
+        Self::Other(Mutex::new(Box::new(end)))
+    }
 }
 
 /// The side that handles inbound requests behind the middleware.
@@ -135,7 +141,7 @@ impl Layers {
     ) -> Reply {
         let layers = self.clone();
         let end = move |request| Responding::of_reply(end(request), &layers);
-        self.run_inbound(request, End::Other(Box::new(end)))
+        self.run_inbound(request, End::other(end))
     }
 
     /// Passes a request to a server through its middleware.
@@ -167,7 +173,7 @@ impl Layers {
         end: impl FnOnce(Request) -> BoxFuture<'static, Response> + Send + 'static,
     ) -> Responding {
         let end = move |request| Responding::pending(end(request));
-        self.start(request, End::Other(Box::new(end)))
+        self.start(request, End::other(end))
     }
 
     /// Passes a notification through the middleware to `end`. After a panic it is dropped.
@@ -244,28 +250,40 @@ impl Next {
     /// Passes the request on, and completes with the response.
     pub fn run(self, mut request: Request) -> Responding {
         let direction = request.direction();
-        let position = request
-            .chain_rest()
-            .and_then(|rest| take(&mut rest.positions, direction));
-        let layer = match (position, request.chain_rest()) {
-            (Some(position), Some(rest)) => rest.layers.all.get(position),
-            _ => None,
-        };
-        if let Some(SharedMiddleware(middleware)) = layer {
-            return Responding::pending(Arc::clone(middleware).request(request, self));
+        if let Some(ChainRest {
+            positions, layers, ..
+        }) = request.chain_rest()
+            && let Some(position) = take(positions, direction)
+            && let Some(SharedMiddleware(middleware)) = layers.all.get(position)
+        {
+            let middleware = Arc::clone(middleware);
+            return Responding::pending(middleware.request(request, self));
         }
-        match request.take_rest() {
-            Some(ChainRest { layers, end, .. }) => match end {
-                End::Server(server, exchange, meta) => {
-                    let reply = server.receive(&request.as_message(), exchange, meta);
+        end(request)
+    }
+}
+
+/// Passes a request to what is behind the middleware. Separate from [`Next::run`], which each layer calls.
+#[inline(never)]
+fn end(mut request: Request) -> Responding {
+    let Some(ChainRest { layers, end, .. }) = request.take_rest() else {
+        return Responding::ready(Response::error(ErrorObject::internal(
+            "the request was already passed on",
+        )));
+    };
+    match end {
+        End::Server(server, exchange, meta) => {
+            match server.receive(&request.as_message(), exchange, meta) {
+                Reply::Ready(outcome) => {
+                    Responding::ready(request.respond(Content::Outcome(outcome)))
+                }
+                reply => {
+                    request.end();
                     Responding::of_reply(reply, &layers)
                 }
-                End::Other(end) => end(request),
-            },
-            None => Responding::ready(Response::error(ErrorObject::internal(
-                "the request was already passed on",
-            ))),
+            }
         }
+        End::Other(end) => end.into_inner().unwrap_or_else(PoisonError::into_inner)(request),
     }
 }
 

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use super::chain::{Next, NextNotification};
 use super::events::{BlockingWork, Discarded, OpenedSession, Role, SessionEnd};
-use super::message::{Notification, Request};
-use super::response::Response;
+use super::message::{Notification, Request, Response};
 use crate::{BoxFuture, Outcome};
 
 /// Code around the requests and notifications of a server or client, in both directions.

@@ -5,11 +5,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
-use mcp_jsonrpc::{RawJson, members, read_string};
+use mcp_jsonrpc::{members, read_string};
 
 use super::chain::Layers;
-use super::message::{Direction, Notification, Request};
-use super::response::Response;
+use super::message::{Direction, Notification, Request, Response};
 use crate::http_headers::name_member;
 use crate::sync::lock;
 use crate::{
@@ -104,7 +103,10 @@ impl Link for LayeredLink {
         let Some(inner) = self.inner() else {
             return Call::failed(CallError::Closed(Closed::local()));
         };
-        let params = params.map(|params| RawJson::copy(&String::from_utf8_lossy(&params)));
+        let params = params.map(|params| match String::from_utf8(params) {
+            Ok(params) => params,
+            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+        });
         let layers = self.layers.clone();
         let sent = extras.id.get_or_insert_default().clone();
         let revision = self.revision.get().copied();

@@ -1,16 +1,17 @@
 //! The messages that pass the middleware.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 
-use mcp_jsonrpc::{DecodeError, MemberPositions, RawJson, RequestId, decode};
+use mcp_jsonrpc::{DecodeError, ErrorObject, MemberPositions, RawJson, RequestId, decode};
 use mcp_types::method;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::chain::ChainRest;
-use crate::{Link, MethodName, RequestOrigin, Revision, SentId};
+use crate::{CallError, Link, MethodName, Outcome, RequestOrigin, Revision, SentId};
 
 /// Where a message goes, seen from the side that has the middleware.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -24,21 +25,72 @@ pub enum Direction {
 
 /// A request that passes the middleware. Its params are raw JSON text, so that unknown members and
 /// the text of numbers are kept.
-pub struct Request(Box<RequestParts>);
+pub struct Request(Box<MessageParts>);
 
-/// Boxed, because each middleware moves the request several times.
-struct RequestParts {
-    direction: Direction,
+/// The response to a request: a result, an error of the peer or of a handler, or the reason why an
+/// outbound request has no response.
+pub struct Response(Box<MessageParts>);
+
+/// The parts of a request and of its response. They share one allocation, because each middleware
+/// moves both several times.
+#[derive(Default)]
+struct MessageParts {
+    is_outbound: bool,
     id: Option<RequestId>,
     /// The id of an outbound request, after it was sent.
     sent: Option<SentId>,
     method: MethodName,
-    params: Option<RawJson>,
+    /// Empty if there are no params.
+    params: String,
     /// Where the members of `params` are, until they are replaced.
     positions: Option<MemberPositions>,
     revision: Option<Revision>,
     link: Option<Arc<dyn Link>>,
     rest: Option<ChainRest>,
+    response: Option<Content>,
+}
+
+/// The content of a response.
+pub(super) enum Content {
+    Outcome(Outcome),
+    /// A result as JSON text.
+    Raw(RawJson),
+    Failed(CallError),
+}
+
+impl Content {
+    pub(super) fn error(error: ErrorObject) -> Self {
+        Self::Outcome(Err(error))
+    }
+}
+
+/// Maximum capacity of the params whose memory a thread keeps for its next request.
+const MAX_KEPT_BYTES: usize = 4 << 10;
+
+thread_local! {
+    /// The memory of the last message that ended on this thread.
+    static KEPT: Cell<Option<Box<MessageParts>>> = const { Cell::new(None) };
+}
+
+impl MessageParts {
+    /// Returns empty parts, in memory that this thread has kept if there is some.
+    fn empty() -> Box<Self> {
+        let kept = KEPT.try_with(Cell::take).ok().flatten();
+        kept.unwrap_or_default()
+    }
+
+    /// Drops the parts and keeps their memory for the next message on this thread.
+    fn keep(mut self: Box<Self>) {
+        self.params.clear();
+        self.positions = None;
+        self.method = Cow::Borrowed("");
+        (self.id, self.sent, self.link) = (None, None, None);
+        (self.rest, self.response) = (None, None);
+        if self.params.capacity() <= MAX_KEPT_BYTES {
+            // Without the variable, at the end of the thread, the memory is freed.
+            let _ = KEPT.try_with(|kept| kept.set(Some(self)));
+        }
+    }
 }
 
 impl Request {
@@ -48,54 +100,42 @@ impl Request {
         revision: Option<Revision>,
         link: &Arc<dyn Link>,
     ) -> Self {
-        Self(Box::new(RequestParts {
-            direction: Direction::Inbound,
-            id: Some(request.id.clone()),
-            sent: None,
-            method: match &*request.method {
-                // The most frequent request needs no copy.
-                method::TOOLS_CALL => Cow::Borrowed(method::TOOLS_CALL),
-                method => Cow::Owned(method.to_owned()),
-            },
-            params: request.params.map(RawJson::copy),
-            positions: request.member_positions(),
-            revision,
-            link: Some(Arc::clone(link)),
-            rest: None,
-        }))
+        let mut parts = MessageParts::empty();
+        parts.is_outbound = false;
+        parts.id = Some(request.id.clone());
+        parts.method = match &*request.method {
+            // The most frequent request needs no copy.
+            method::TOOLS_CALL => Cow::Borrowed(method::TOOLS_CALL),
+            method => Cow::Owned(method.to_owned()),
+        };
+        parts.params.push_str(request.params.unwrap_or_default());
+        parts.positions = request.member_positions();
+        parts.revision = revision;
+        parts.link = Some(Arc::clone(link));
+        Self(parts)
     }
 
     /// Creates the passing form of an input request, which the peer sent in a result.
-    pub fn input(method: &str, params: Option<RawJson>, revision: Option<Revision>) -> Self {
-        Self(Box::new(RequestParts {
-            direction: Direction::Inbound,
-            id: None,
-            sent: None,
-            method: Cow::Owned(method.to_owned()),
-            params,
-            positions: None,
-            revision,
-            link: None,
-            rest: None,
-        }))
+    pub fn input(method: &str, params: Option<&str>, revision: Option<Revision>) -> Self {
+        let mut parts = MessageParts::empty();
+        parts.is_outbound = false;
+        parts.method = Cow::Owned(method.to_owned());
+        parts.params.push_str(params.unwrap_or_default());
+        parts.revision = revision;
+        Self(parts)
     }
 
     pub(crate) fn outbound(
         method: MethodName,
-        params: Option<RawJson>,
+        params: Option<String>,
         revision: Option<Revision>,
     ) -> Self {
-        Self(Box::new(RequestParts {
-            direction: Direction::Outbound,
-            id: None,
-            sent: None,
-            method,
-            params,
-            positions: None,
-            revision,
-            link: None,
-            rest: None,
-        }))
+        let mut parts = MessageParts::empty();
+        parts.is_outbound = true;
+        parts.method = method;
+        parts.params = params.unwrap_or_default();
+        parts.revision = revision;
+        Self(parts)
     }
 
     /// Sets the rest of the way.
@@ -110,6 +150,17 @@ impl Request {
 
     pub(super) fn take_rest(&mut self) -> Option<ChainRest> {
         self.0.rest.take()
+    }
+
+    /// Drops the request and keeps its memory for the next message.
+    pub(super) fn end(self) {
+        self.0.keep();
+    }
+
+    /// Returns the response to this request, in its memory.
+    pub(super) fn respond(mut self, content: Content) -> Response {
+        self.0.response = Some(content);
+        Response(self.0)
     }
 
     /// Adds the link that sends the request, and the receiver of its id.
@@ -131,7 +182,10 @@ impl Request {
 
     /// Returns the direction.
     pub fn direction(&self) -> Direction {
-        self.0.direction
+        match self.0.is_outbound {
+            false => Direction::Inbound,
+            true => Direction::Outbound,
+        }
     }
 
     /// Returns the id of an inbound request. Outbound requests get their id from the transport, and
@@ -154,7 +208,8 @@ impl Request {
 
     /// Returns the JSON text of the params; `None` if there are none.
     pub fn params(&self) -> Option<&str> {
-        self.0.params.as_deref()
+        let params = &*self.0.params;
+        (!params.is_empty()).then_some(params)
     }
 
     /// Returns the JSON text of a member of the params, without decoding the others.
@@ -177,14 +232,14 @@ impl Request {
     /// # Errors
     /// The params cannot be written as JSON; the request is unchanged.
     pub fn set_params(&mut self, params: &impl Serialize) -> Result<(), serde_json::Error> {
-        self.set_raw_params(Some(RawJson::copy(&serde_json::to_string(params)?)));
+        self.set_raw_params(Some(serde_json::to_string(params)?));
         Ok(())
     }
 
     /// Replaces the params by JSON text, which is not checked; `None` removes them.
-    pub fn set_raw_params(&mut self, params: Option<RawJson>) {
+    pub fn set_raw_params(&mut self, params: Option<String>) {
         self.0.positions = None;
-        self.0.params = params;
+        self.0.params = params.unwrap_or_default();
     }
 
     /// Returns the negotiated revision; `None` before the negotiation.
@@ -205,11 +260,30 @@ impl Request {
 impl fmt::Debug for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")
-            .field("direction", &self.0.direction)
+            .field("direction", &self.direction())
             .field("id", &self.0.id)
             .field("method", &self.0.method)
             .field("revision", &self.0.revision)
             .finish_non_exhaustive()
+    }
+}
+
+impl Response {
+    /// Creates the response to a request that is gone.
+    pub(super) fn new(content: Content) -> Self {
+        Request(MessageParts::empty()).respond(content)
+    }
+
+    /// Returns the content, which each response has.
+    pub(super) fn content(&self) -> Option<&Content> {
+        self.0.response.as_ref()
+    }
+
+    /// Takes the content, and keeps the memory for the next message.
+    pub(super) fn into_content(mut self) -> Content {
+        let content = self.0.response.take();
+        self.0.keep();
+        content.unwrap_or_else(|| Content::error(ErrorObject::internal("there is no response")))
     }
 }
 
@@ -264,5 +338,41 @@ impl Notification<'_> {
     /// Returns the negotiated revision; `None` before the negotiation.
     pub fn revision(&self) -> Option<Revision> {
         self.revision
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_shared(_: &(impl Send + Sync)) -> bool {
+        true
+    }
+
+    #[test]
+    fn requests_and_responses_can_be_borrowed_across_an_await() {
+        let request = Request::input("m", None, None);
+        assert!(is_shared(&request));
+        let response = request.respond(Content::error(ErrorObject::internal("x")));
+        assert!(is_shared(&response));
+    }
+
+    #[test]
+    fn a_message_has_nothing_of_the_message_before_and_large_memory_is_freed() {
+        let large = "x".repeat(MAX_KEPT_BYTES + 1);
+        for (params, kept) in [("{\"a\":1}", 7), (&*large, 0)] {
+            let request = Request::input("m", Some(params), Some(Revision::V2025_11_25));
+            assert_eq!(request.params(), Some(params));
+            let response = request.respond(Content::error(ErrorObject::internal("x")));
+            assert!(response.as_error().is_some());
+            drop(response.into_content());
+            let parts = MessageParts::empty();
+            assert!(parts.params.is_empty() && parts.params.capacity() >= kept);
+            assert!(parts.params.capacity() <= MAX_KEPT_BYTES);
+            assert!(parts.response.is_none() && parts.link.is_none() && parts.id.is_none());
+            parts.keep();
+        }
+        let request = Request::outbound(Cow::Borrowed("n"), None, None);
+        assert_eq!((request.params(), request.revision()), (None, None));
     }
 }

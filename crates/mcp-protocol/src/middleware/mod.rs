@@ -25,7 +25,6 @@ pub use layer::Middleware;
 #[doc(hidden)]
 pub use layer::SharedMiddleware;
 pub(crate) use link::LayeredLink;
-pub use message::{Direction, Notification, Request};
-pub use response::Response;
+pub use message::{Direction, Notification, Request, Response};
 #[cfg(feature = "tower")]
 pub use tower::{NextService, PassedOn, PassingRequest, TowerMiddleware};

@@ -12,8 +12,7 @@ use tower_service::Service;
 
 use super::chain::{Next, Responding};
 use super::layer::Middleware;
-use super::message::Request;
-use super::response::Response;
+use super::message::{Request, Response};
 use crate::sync::lock;
 
 /// A tower layer as middleware around requests, for example a time limit or a limit of concurrency.
