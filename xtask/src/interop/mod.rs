@@ -1,10 +1,10 @@
 //! `cargo xtask interop`: our client against servers of other projects, their clients against our server, and both of
-//! ours with an authorization server of another project in between.
+//! ours with an authorization server or a collector of another project.
 //!
 //! The peers are pinned in `tests/interop` and `tests/peers`, and installed under `target/interop`. A driver per peer
-//! prints one JSON line per feature: `interop-client` and `interop-auth` of `mcp-tests` for servers, the scripts in
-//! `tests/interop` for clients. Every feature is a row, and has to be reported: it works, or the peer does not have it,
-//! which the driver shows and `peers.toml` gives the reason for.
+//! prints one JSON line per feature: `interop-client`, `interop-auth` and `interop-telemetry` of `mcp-tests` for servers,
+//! authorization servers and collectors, the scripts in `tests/interop` for clients. Every feature is a row, and has to be
+//! reported: it works, or the peer does not have it, which the driver shows and `peers.toml` gives the reason for.
 
 mod features;
 mod peers;
@@ -44,7 +44,8 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         true => peers::all()?,
         false => peers::chosen(&options.peers)?,
     };
-    let bins = "-p mcp-tests -p mcp-cli --bin interop-client --bin interop-auth --bin everything-server --bin mcp";
+    let bins = "-p mcp-tests -p mcp-cli --features mcp-tests/telemetry --bin interop-client --bin interop-auth \
+                --bin interop-telemetry --bin everything-server --bin mcp";
     build(root(), &target(), bins)?;
     let folder = target().join("interop");
     let copy = |name| copy_program(name, &folder.join("bin"));
@@ -52,6 +53,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         client: copy("interop-client")?,
         server: copy("everything-server")?,
         auth: copy("interop-auth")?,
+        telemetry: copy("interop-telemetry")?,
         mcp: copy("mcp")?,
     };
     let installed = Installed::new(folder, &peers)?;
@@ -115,6 +117,7 @@ struct Ours {
     client: PathBuf,
     server: PathBuf,
     auth: PathBuf,
+    telemetry: PathBuf,
     mcp: PathBuf,
 }
 
@@ -143,6 +146,11 @@ impl Ours {
                 driver = Command::new(&self.auth);
                 driver.arg(issuer.url());
                 return Ok((driver, vec![issuer]));
+            }
+            (Role::Collector, _) => {
+                driver = Command::new(&self.telemetry);
+                driver.arg(command.get_program()).args(command.get_args());
+                return Ok((driver, servers));
             }
             (Role::Client, "stdio") => {
                 command.arg(installed.work(peer));

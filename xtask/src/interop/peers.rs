@@ -96,6 +96,8 @@ pub(super) enum Role {
     Client,
     /// An authorization server between our client and our server.
     Issuer,
+    /// A collector between the telemetry of our client and our server and a sink.
+    Collector,
     /// A server that our client visits with default settings, or a proxy in front of our server.
     Visited,
     /// A server that our host keeps connected.
@@ -332,7 +334,7 @@ mod tests {
     #[test]
     fn peers_are_chosen_by_name_or_by_transport() {
         let chosen = |word: &str| chosen(&[word.to_owned()]);
-        assert_eq!(super::chosen(&[]).unwrap().len(), 46);
+        assert_eq!(super::chosen(&[]).unwrap().len(), 47);
         assert_eq!(chosen("memory").unwrap().len(), 1);
         for (word, with, without) in [
             ("http", "fastmcp-http", "memory"),
