@@ -244,7 +244,7 @@ async fn run(
                 Operation::Replay { key, after, found } => {
                     let appends = std::mem::replace(&mut pipeline, redis::pipe());
                     send(&mut connection, appends, &mut waiting).await;
-                    // Nobody waits if the request has ended.
+                    // The receiver is gone if the request has ended.
                     let _ = found.send(replay(&mut connection, &key, after).await);
                 }
             }
@@ -271,7 +271,7 @@ fn add_append(pipeline: &mut Pipeline, key: &[u8], sequence: u64, event: &[u8], 
         .ignore();
 }
 
-/// Sends commands in one round trip, and tells each append in `waiting` its result.
+/// Sends commands in one round trip, and sends each append in `waiting` its result.
 async fn send(
     connection: &mut ConnectionManager,
     mut pipeline: Pipeline,
@@ -285,7 +285,7 @@ async fn send(
     match results {
         Ok(results) => {
             for (stored, result) in waiting.drain(..).zip(results) {
-                // Nobody waits if the stream has ended.
+                // The receiver is gone if the stream has ended.
                 let _ = stored.send(appended(result));
             }
         }

@@ -78,7 +78,7 @@ impl Cluster {
         endpoint
     }
 
-    /// Creates an endpoint that nobody reaches.
+    /// Creates an endpoint at whose address no process listens.
     async fn unreachable(&self) -> (Server, Endpoint) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         self.node(listener.local_addr().unwrap())
