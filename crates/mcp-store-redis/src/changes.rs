@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_server::{Change, ChangeBus};
-use redis::aio::{ConnectionManager, MultiplexedConnection};
 use redis::streams::{StreamRangeReply, StreamReadReply};
-use redis::{AsyncConnectionConfig, Client, RedisResult, Value};
+use redis::{RedisResult, Value};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
+
+use crate::connection::{Connection, Connector};
 
 /// Maximum number of changes that wait for Redis.
 const MAX_QUEUED: usize = 1_024;
@@ -41,18 +42,18 @@ const RETRY: Duration = Duration::from_millis(200);
 #[derive(Clone)]
 pub struct RedisChangeBus {
     changes: mpsc::Sender<Change>,
-    client: Client,
+    connector: Connector,
     key: Arc<str>,
 }
 
 impl RedisChangeBus {
-    pub(crate) fn new(connection: ConnectionManager, client: Client, prefix: &str) -> Self {
+    pub(crate) fn new(connection: Connection, connector: Connector, prefix: &str) -> Self {
         let key: Arc<str> = format!("{prefix}changes").into();
         let (changes, receiver) = mpsc::channel(MAX_QUEUED);
         tokio::spawn(publish(connection, Arc::clone(&key), receiver));
         Self {
             changes,
-            client,
+            connector,
             key,
         }
     }
@@ -63,7 +64,7 @@ impl RedisChangeBus {
     /// Outside of a tokio runtime.
     pub fn receive(&self, deliver: impl Fn(&Change) + Send + Sync + 'static) -> JoinHandle<()> {
         let receiver = Receiver {
-            client: self.client.clone(),
+            connector: self.connector.clone(),
             key: Arc::clone(&self.key),
             last: None,
         };
@@ -88,11 +89,7 @@ impl fmt::Debug for RedisChangeBus {
     }
 }
 
-async fn publish(
-    mut connection: ConnectionManager,
-    key: Arc<str>,
-    mut changes: mpsc::Receiver<Change>,
-) {
+async fn publish(mut connection: Connection, key: Arc<str>, mut changes: mpsc::Receiver<Change>) {
     while let Some(change) = changes.recv().await {
         let Some(text) = text_of(&change) else {
             tracing::error!(?change, "this version cannot publish the change");
@@ -129,7 +126,7 @@ fn parse(text: &str) -> Option<Change> {
 
 /// What receives the changes of all processes.
 struct Receiver {
-    client: Client,
+    connector: Connector,
     key: Arc<str>,
     /// The id of the last change that was received.
     last: Option<String>,
@@ -147,10 +144,7 @@ impl Receiver {
 
     /// Receives changes with a connection of its own, until the connection is lost.
     async fn receive(&mut self, deliver: &(impl Fn(&Change) + Sync)) -> RedisResult<()> {
-        let config = AsyncConnectionConfig::new().set_response_timeout(Some(WAIT * 2));
-        let client = &self.client;
-        let connection = client.get_multiplexed_async_connection_with_config(&config);
-        let mut connection = connection.await?;
+        let mut connection = self.connector.open(WAIT * 2).await?;
         if self.last.is_none() {
             self.last = Some(self.newest(&mut connection).await?);
         } else if self.is_gap(&mut connection).await? {
@@ -177,7 +171,7 @@ impl Receiver {
     }
 
     /// The id of the newest change.
-    async fn newest(&self, connection: &mut MultiplexedConnection) -> RedisResult<String> {
+    async fn newest(&self, connection: &mut Connection) -> RedisResult<String> {
         let mut command = redis::cmd("XREVRANGE");
         command
             .arg(&*self.key)
@@ -191,7 +185,7 @@ impl Receiver {
     }
 
     /// Whether the last change that was received, or the next one, is no longer stored.
-    async fn is_gap(&mut self, connection: &mut MultiplexedConnection) -> RedisResult<bool> {
+    async fn is_gap(&mut self, connection: &mut Connection) -> RedisResult<bool> {
         let Some(last) = self.last.clone().filter(|last| last != "0-0") else {
             return Ok(false);
         };

@@ -1,5 +1,6 @@
 //! Events in Redis. Each stream of a session is a Redis stream, whose entries have the sequence numbers of the events.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::future::ready;
 use std::sync::Arc;
@@ -9,11 +10,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use mcp_protocol::BoxFuture;
 use mcp_transport_http::{Durability, EventStore, EventStoreError, Replay, SessionId, StreamKey};
-use redis::aio::ConnectionManager;
 use redis::streams::StreamRangeReply;
 use redis::{Pipeline, RedisError, RedisResult, Value};
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
 use tokio::time::Instant;
+
+use crate::connection::Connection;
 
 /// Maximum number of operations that wait for Redis.
 const MAX_QUEUED: usize = 16_384;
@@ -65,7 +68,7 @@ enum Operation {
 }
 
 impl RedisEventStore {
-    pub(crate) fn new(connection: ConnectionManager, prefix: Arc<str>) -> Self {
+    pub(crate) fn new(connection: Connection, prefix: Arc<str>) -> Self {
         let (operations, receiver) = mpsc::channel(MAX_QUEUED);
         let queued = Arc::new(AtomicUsize::new(0));
         tokio::spawn(run(connection, receiver, Arc::clone(&queued)));
@@ -214,18 +217,34 @@ fn ended() -> EventStoreError {
     EventStoreError::new("the runtime of the event store has ended")
 }
 
+/// Commands that are sent in one round trip, and the appends that wait for the results of their commands.
+#[derive(Default)]
+struct Batch {
+    pipeline: Pipeline,
+    waiting: Vec<Stored<()>>,
+}
+
 /// Runs operations in their order, until all handles of the store are dropped.
 async fn run(
-    mut connection: ConnectionManager,
+    connection: Connection,
     mut operations: mpsc::Receiver<Operation>,
     queued: Arc<AtomicUsize>,
 ) {
-    let mut batch = Vec::new();
-    while operations.recv_many(&mut batch, MAX_BATCH).await > 0 {
-        let mut pipeline = redis::pipe();
-        let mut waiting = Vec::new();
+    let mut received = Vec::new();
+    while operations.recv_many(&mut received, MAX_BATCH).await > 0 {
+        // A cluster has the keys at different nodes: there is one batch for each key.
+        let mut batches: HashMap<Vec<u8>, Batch> = HashMap::new();
         let mut bytes = 0;
-        for operation in batch.drain(..) {
+        for operation in received.drain(..) {
+            let (Operation::Append { key, .. }
+            | Operation::Forget(key)
+            | Operation::Replay { key, .. }) = &operation;
+            let group = if connection.is_cluster() {
+                key.clone()
+            } else {
+                Vec::new()
+            };
+            let batch = batches.entry(group).or_default();
             match operation {
                 Operation::Append {
                     key,
@@ -235,21 +254,23 @@ async fn run(
                     stored,
                 } => {
                     bytes += event.len();
-                    add_append(&mut pipeline, &key, sequence, &event, limits);
-                    waiting.push(stored);
+                    add_append(&mut batch.pipeline, &key, sequence, &event, limits);
+                    batch.waiting.push(stored);
                 }
                 Operation::Forget(key) => {
-                    pipeline.del(key).ignore();
+                    batch.pipeline.del(key).ignore();
                 }
                 Operation::Replay { key, after, found } => {
-                    let appends = std::mem::replace(&mut pipeline, redis::pipe());
-                    send(&mut connection, appends, &mut waiting).await;
+                    std::mem::take(batch).send(connection.clone()).await;
                     // The receiver is gone if the request has ended.
-                    let _ = found.send(replay(&mut connection, &key, after).await);
+                    let _ = found.send(replay(&mut connection.clone(), &key, after).await);
                 }
             }
         }
-        send(&mut connection, pipeline, &mut waiting).await;
+        let sending = batches
+            .into_values()
+            .map(|batch| batch.send(connection.clone()));
+        sending.collect::<JoinSet<()>>().join_all().await;
         queued.fetch_sub(bytes, Ordering::AcqRel);
     }
 }
@@ -271,27 +292,26 @@ fn add_append(pipeline: &mut Pipeline, key: &[u8], sequence: u64, event: &[u8], 
         .ignore();
 }
 
-/// Sends commands in one round trip, and sends each append in `waiting` its result.
-async fn send(
-    connection: &mut ConnectionManager,
-    mut pipeline: Pipeline,
-    waiting: &mut Vec<Stored<()>>,
-) {
-    if pipeline.is_empty() {
-        return;
-    }
-    pipeline.ignore_errors();
-    let results: RedisResult<Vec<RedisResult<Value>>> = pipeline.query_async(connection).await;
-    match results {
-        Ok(results) => {
-            for (stored, result) in waiting.drain(..).zip(results) {
-                // The receiver is gone if the stream has ended.
-                let _ = stored.send(appended(result));
-            }
+impl Batch {
+    /// Sends the commands in one round trip, and sends each append its result.
+    async fn send(mut self, mut connection: Connection) {
+        if self.pipeline.is_empty() {
+            return;
         }
-        Err(error) => {
-            for stored in waiting.drain(..) {
-                let _ = stored.send(Err(failed(error.clone())));
+        self.pipeline.ignore_errors();
+        let results: RedisResult<Vec<RedisResult<Value>>> =
+            self.pipeline.query_async(&mut connection).await;
+        match results {
+            Ok(results) => {
+                for (stored, result) in self.waiting.into_iter().zip(results) {
+                    // The receiver is gone if the stream has ended.
+                    let _ = stored.send(appended(result));
+                }
+            }
+            Err(error) => {
+                for stored in self.waiting {
+                    let _ = stored.send(Err(failed(error.clone())));
+                }
             }
         }
     }
@@ -307,7 +327,7 @@ fn appended(result: RedisResult<Value>) -> Result<(), EventStoreError> {
 }
 
 async fn replay(
-    connection: &mut ConnectionManager,
+    connection: &mut Connection,
     key: &[u8],
     after: u64,
 ) -> Result<Replay, EventStoreError> {

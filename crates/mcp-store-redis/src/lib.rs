@@ -26,8 +26,8 @@
 //!
 //! # Requirements
 //!
-//! - Redis 7.0 or Valkey 7.2, or later. Each session is one key, so a cluster behind a proxy works; a
-//!   client that follows redirections of a cluster is not part of this crate.
+//! - Redis 7.0 or Valkey 7.2, or later. One process, a master that Sentinel watches (feature `sentinel`), or a
+//!   cluster (feature `cluster`), in which each session and each stream of events is one key.
 //! - `maxmemory-policy noeviction`: a session must not be removed before it expires. At `maxmemory`
 //!   new sessions are rejected, and existing ones go on.
 //! - Persistence (`appendonly yes`), if sessions have to survive a restart of Redis. Without it the
@@ -38,8 +38,11 @@
 
 #[cfg(feature = "changes")]
 mod changes;
+mod connection;
 mod events;
 mod options;
+#[cfg(feature = "sentinel")]
+mod sentinel;
 mod sessions;
 mod store;
 mod tasks;

@@ -9,8 +9,9 @@ use mcp_transport_http::{
     EndpointId, SessionId, SessionLease, SessionRecord, SessionStore, SessionStoreError,
     SessionStoreErrorKind,
 };
-use redis::aio::ConnectionManager;
 use redis::{FromRedisValue, RedisError, Script, ScriptInvocation};
+
+use crate::connection::Connection;
 
 /// Maximum number of attempts to claim a session that others change at the same time.
 const MAX_CLAIMS: usize = 16;
@@ -24,7 +25,7 @@ const MAX_EXPIRY: u64 = 1 << 52;
 /// the status 503.
 #[derive(Clone)]
 pub struct RedisSessionStore {
-    connection: ConnectionManager,
+    connection: Connection,
     scripts: Arc<Scripts>,
     prefix: Arc<str>,
 }
@@ -45,7 +46,7 @@ struct Loaded {
 }
 
 impl RedisSessionStore {
-    pub(crate) fn new(connection: ConnectionManager, prefix: Arc<str>) -> Self {
+    pub(crate) fn new(connection: Connection, prefix: Arc<str>) -> Self {
         Self {
             connection,
             scripts: Arc::new(Scripts {

@@ -3,23 +3,23 @@
 use std::fmt;
 use std::sync::Arc;
 
-use redis::aio::{ConnectionManager, ConnectionManagerConfig};
-use redis::{Client, RedisError};
+use redis::RedisError;
 
+use crate::connection::{Connection, Connector, connect};
 use crate::{RedisEventStore, RedisOptions, RedisSessionStore, RedisTaskStore};
 
 /// A connection to Redis, from which the stores are made. Cloning returns another handle to the same connection.
 ///
-/// All operations use one connection, which is opened again after it was lost. Until then, and if Redis does not respond in
+/// All operations use one connection (to a cluster, one for each node), which is opened again after it was lost. Until then, and if Redis does not respond in
 /// time, they fail and nothing is queued, except events, whose queue has a limit.
 #[derive(Clone)]
 pub struct RedisStore {
-    connection: ConnectionManager,
+    connection: Connection,
     #[cfg_attr(
         not(feature = "changes"),
         expect(dead_code, reason = "opens the connection of the bus")
     )]
-    client: Client,
+    connector: Connector,
     prefix: Arc<str>,
 }
 
@@ -41,15 +41,11 @@ impl RedisStore {
     /// # Cancel safety
     /// Dropping the future closes the connection.
     pub async fn connect_with(url: &str, options: RedisOptions) -> Result<Self, ConnectError> {
-        let config = ConnectionManagerConfig::new()
-            .set_number_of_retries(1)
-            .set_connection_timeout(Some(options.connect_timeout))
-            .set_response_timeout(Some(options.response_timeout));
-        let client = Client::open(url).map_err(ConnectError)?;
-        let connection = ConnectionManager::new_with_config(client.clone(), config).await;
+        let connected = connect(url, &options).await;
+        let (connection, connector) = connected.map_err(ConnectError)?;
         Ok(Self {
-            connection: connection.map_err(ConnectError)?,
-            client,
+            connection,
+            connector,
             prefix: options.prefix.into(),
         })
     }
@@ -81,8 +77,8 @@ impl RedisStore {
     /// Outside of a tokio runtime: the bus has a task, which ends with its last handle.
     #[cfg(feature = "changes")]
     pub fn change_bus(&self) -> crate::RedisChangeBus {
-        let (connection, client) = (self.connection.clone(), self.client.clone());
-        crate::RedisChangeBus::new(connection, client, &self.prefix)
+        let (connection, connector) = (self.connection.clone(), self.connector.clone());
+        crate::RedisChangeBus::new(connection, connector, &self.prefix)
     }
 }
 

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use mcp_protocol::task::{Task, TaskStore, TaskStoreError, Timestamp};
 use mcp_protocol::{BoxFuture, Principal};
-use redis::aio::ConnectionManager;
 use redis::{FromRedisValue, RedisError, Script, ScriptInvocation};
+
+use crate::connection::Connection;
 
 /// A [`TaskStore`] in Redis, from [`RedisStore::task_store`](crate::RedisStore::task_store). Cloning returns another handle to the same tasks.
 ///
@@ -16,7 +17,7 @@ use redis::{FromRedisValue, RedisError, Script, ScriptInvocation};
 /// `TaskOptions::with_recovery(false)` in all of them, or in all but one that starts before the others.
 #[derive(Clone)]
 pub struct RedisTaskStore {
-    connection: ConnectionManager,
+    connection: Connection,
     script: Arc<Script>,
     base: Arc<str>,
     max_tasks: usize,
@@ -24,7 +25,7 @@ pub struct RedisTaskStore {
 }
 
 impl RedisTaskStore {
-    pub(crate) fn new(connection: ConnectionManager, prefix: &str) -> Self {
+    pub(crate) fn new(connection: Connection, prefix: &str) -> Self {
         Self {
             connection,
             script: Arc::new(Script::new(include_str!("tasks.lua"))),

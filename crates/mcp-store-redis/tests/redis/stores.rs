@@ -1,11 +1,5 @@
-//! Sessions, events, tasks and changes in a Redis that the tests start and end.
+//! The rules of the stores, and their errors.
 
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use mcp_protocol::task::{Task, TaskCall, TaskStore as _, Timestamp};
@@ -16,113 +10,15 @@ use mcp_transport_http::{
     Durability, EndpointId, EventStore, Replay, SessionId, SessionLease, SessionRecord,
     SessionStore as _, SessionStoreErrorKind, StreamKey,
 };
-use rustix::process::{Pid, Signal, kill_process};
-use tokio::io::{AsyncBufReadExt as _, BufReader};
-use tokio::process::{Child, Command};
+use rustix::process::Signal;
 use tokio::time::timeout;
+
+use crate::process::{LIMIT, Redis};
 
 const BLUE: EndpointId = EndpointId::from_bytes([1; 16]);
 const GREEN: EndpointId = EndpointId::from_bytes([2; 16]);
-const LIMIT: Duration = Duration::from_secs(30);
 
-/// A Redis with a socket in a folder of its own.
-struct Redis {
-    folder: PathBuf,
-    settings: &'static [&'static str],
-    child: Option<Child>,
-}
-
-impl Redis {
-    /// Starts Redis with these settings, or returns `None` if the program is not installed.
-    async fn start(name: &str, settings: &'static [&'static str]) -> Option<Self> {
-        // The path of a socket has at most 107 bytes.
-        let folder = std::env::temp_dir().join(format!("mcp-redis-{}-{name}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let mut redis = Self {
-            folder,
-            settings,
-            child: None,
-        };
-        redis.run().await.then_some(redis)
-    }
-
-    /// Starts the process and waits until it is ready.
-    async fn run(&mut self) -> bool {
-        let started = Command::new("redis-server")
-            .args(["--port", "0", "--save", "", "--dir"])
-            .arg(&self.folder)
-            .arg("--unixsocket")
-            .arg(self.socket())
-            .args(self.settings)
-            .stdout(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn();
-        let Ok(mut child) = started else {
-            let is_required = std::env::var_os("MCP_REDIS_TESTS").is_some();
-            assert!(
-                !is_required,
-                "redis-server is missing; install it, for example with `apt-get install redis-server`"
-            );
-            eprintln!("SKIPPED: redis-server is not installed");
-            return false;
-        };
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let ready = async {
-            while let Some(line) = lines.next_line().await.unwrap() {
-                if line.to_lowercase().contains("ready to accept connections") {
-                    return;
-                }
-            }
-            panic!("redis-server ended");
-        };
-        timeout(LIMIT, ready).await.unwrap();
-        // The pipe stays open and is read until the process ends.
-        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
-        self.child = Some(child);
-        true
-    }
-
-    fn socket(&self) -> PathBuf {
-        self.folder.join("socket")
-    }
-
-    fn url(&self) -> String {
-        format!("redis+unix://{}", self.socket().display())
-    }
-
-    async fn redis(&self) -> RedisStore {
-        self.redis_with(RedisOptions::new()).await
-    }
-
-    async fn redis_with(&self, options: RedisOptions) -> RedisStore {
-        let options = options.with_response_timeout(Duration::from_millis(500));
-        RedisStore::connect_with(&self.url(), options)
-            .await
-            .unwrap()
-    }
-
-    async fn store(&self) -> RedisSessionStore {
-        self.redis().await.session_store()
-    }
-
-    fn signal(&self, signal: Signal) {
-        let id = self.child.as_ref().and_then(Child::id).unwrap();
-        let pid = Pid::from_raw(i32::try_from(id).unwrap()).unwrap();
-        kill_process(pid, signal).unwrap();
-    }
-
-    async fn kill(&mut self) {
-        self.child.take().unwrap().kill().await.unwrap();
-    }
-}
-
-impl Drop for Redis {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(Path::new(&self.folder));
-    }
-}
-
-fn now() -> Timestamp {
+pub(crate) fn now() -> Timestamp {
     Timestamp::default().after(SystemTime::now().duration_since(UNIX_EPOCH).unwrap())
 }
 
@@ -130,13 +26,13 @@ fn later() -> Timestamp {
     now().after(Duration::from_secs(600))
 }
 
-fn lease(number: u32) -> SessionLease {
+pub(crate) fn lease(number: u32) -> SessionLease {
     let mut id = [0; 32];
     id[..4].copy_from_slice(&number.to_be_bytes());
     SessionLease::first(SessionId::from_bytes(id), BLUE)
 }
 
-fn record(uri: &str) -> SessionRecord {
+pub(crate) fn record(uri: &str) -> SessionRecord {
     let json = format!(
         r#"{{"format":1,"created":5,"event_tag":7,
         "state":{{"revision":"2025-11-25","subscriptions":["{uri}"],"is_open":true}}}}"#
@@ -151,11 +47,11 @@ fn task(id: &str, owner: Option<&str>) -> Task {
     Task::new(id, owner.map(Principal::new), call, now(), minute)
 }
 
-fn key(number: u32) -> StreamKey {
+pub(crate) fn key(number: u32) -> StreamKey {
     StreamKey::new(lease(number).session, 1)
 }
 
-async fn append(
+pub(crate) async fn append(
     events: &impl EventStore,
     key: StreamKey,
     sequence: u64,
@@ -170,20 +66,29 @@ async fn append(
     }
 }
 
-async fn create(store: &RedisSessionStore, number: u32) -> Result<(), SessionStoreErrorKind> {
+pub(crate) async fn create(
+    store: &RedisSessionStore,
+    number: u32,
+) -> Result<(), SessionStoreErrorKind> {
     let created = store
         .create(lease(number), record("a:1"), later(), now())
         .await;
     created.map_err(|error| error.kind())
 }
 
-async fn renew(store: &RedisSessionStore, number: u32) -> Result<(), SessionStoreErrorKind> {
+pub(crate) async fn renew(
+    store: &RedisSessionStore,
+    number: u32,
+) -> Result<(), SessionStoreErrorKind> {
     let renewed = timeout(LIMIT, store.renew(lease(number), later(), now())).await;
     renewed.unwrap().map_err(|error| error.kind())
 }
 
 /// Renews until Redis is available again.
-async fn renewed(store: &RedisSessionStore, number: u32) -> Result<(), SessionStoreErrorKind> {
+pub(crate) async fn renewed(
+    store: &RedisSessionStore,
+    number: u32,
+) -> Result<(), SessionStoreErrorKind> {
     let again = async {
         loop {
             match renew(store, number).await {
@@ -400,50 +305,6 @@ async fn the_contract_of_task_stores_is_kept() {
         "the task store is full: 2 tasks of one owner"
     );
     own.create(task("c", Some(""))).await.unwrap();
-}
-
-#[cfg(feature = "changes")]
-#[tokio::test(flavor = "multi_thread")]
-async fn changes_reach_all_processes_also_after_a_disconnection() {
-    use mcp_server::{Change, ChangeBus as _};
-
-    let settings = &["--appendonly", "yes", "--appendfsync", "always"];
-    let Some(mut redis) = Redis::start("changes", settings).await else {
-        return;
-    };
-    let (one, two) = (
-        redis.redis().await.change_bus(),
-        redis.redis().await.change_bus(),
-    );
-    let mut received = Vec::new();
-    for bus in [&one, &two] {
-        let (sender, receiver) = tokio::sync::mpsc::channel(1_000);
-        bus.receive(move |change| sender.try_send(change.clone()).unwrap());
-        received.push(receiver);
-    }
-    let other = Change::Resource("x:a b\n\0é".to_owned());
-    let changes = [Change::Tools, Change::Prompts, Change::Resources, other];
-    // The receivers begin at some time after they were started.
-    let mut next = async |change: &Change, bus: &mcp_store_redis::RedisChangeBus| {
-        for receiver in &mut received {
-            loop {
-                bus.publish(change.clone());
-                let found = timeout(Duration::from_millis(100), receiver.recv()).await;
-                if found.is_ok_and(|found| found.as_ref() == Some(change)) {
-                    break;
-                }
-            }
-        }
-    };
-    let all = async {
-        for (change, bus) in changes.iter().zip([&one, &two, &one, &two]) {
-            next(change, bus).await;
-        }
-    };
-    timeout(LIMIT, all).await.unwrap();
-    redis.kill().await;
-    assert!(redis.run().await);
-    timeout(LIMIT, next(&Change::Tools, &two)).await.unwrap();
 }
 
 #[tokio::test]

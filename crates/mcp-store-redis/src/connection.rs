@@ -1,0 +1,161 @@
+//! Connections to one Redis, to the master that Sentinel names, or to a cluster.
+
+use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig};
+#[cfg(feature = "changes")]
+use redis::{AsyncConnectionConfig, aio::MultiplexedConnection};
+use redis::{Client, Cmd, Pipeline, RedisFuture, RedisResult, Value};
+#[cfg(feature = "cluster")]
+use redis::{cluster::ClusterClient, cluster_async::ClusterConnection};
+
+use crate::RedisOptions;
+use crate::options::Topology;
+#[cfg(feature = "sentinel")]
+use crate::sentinel::SentinelConnection;
+
+/// A connection that is opened again after it was lost. Cloning returns another handle to it.
+#[derive(Clone)]
+pub(crate) enum Connection {
+    Single(ConnectionManager),
+    /// To a single Redis, and not opened again.
+    #[cfg(feature = "changes")]
+    Once(MultiplexedConnection),
+    #[cfg(feature = "sentinel")]
+    Sentinel(SentinelConnection),
+    #[cfg(feature = "cluster")]
+    Cluster(ClusterConnection),
+}
+
+/// What further connections are opened with.
+#[derive(Clone)]
+pub(crate) enum Connector {
+    #[cfg_attr(
+        not(feature = "changes"),
+        expect(dead_code, reason = "opens the connection of the bus")
+    )]
+    Single(Client),
+    #[cfg(feature = "sentinel")]
+    Sentinel(SentinelConnection),
+    #[cfg(feature = "cluster")]
+    #[cfg_attr(
+        not(feature = "changes"),
+        expect(dead_code, reason = "opens the connection of the bus")
+    )]
+    Cluster(Box<ClusterClient>),
+}
+
+/// Connects to the Redis that the URL and the options describe.
+pub(crate) async fn connect(
+    url: &str,
+    options: &RedisOptions,
+) -> RedisResult<(Connection, Connector)> {
+    match &options.topology {
+        Topology::Single => {
+            let config = ConnectionManagerConfig::new()
+                .set_number_of_retries(1)
+                .set_connection_timeout(Some(options.connect_timeout))
+                .set_response_timeout(Some(options.response_timeout));
+            let client = Client::open(url)?;
+            let connection = ConnectionManager::new_with_config(client.clone(), config).await?;
+            Ok((Connection::Single(connection), Connector::Single(client)))
+        }
+        #[cfg(feature = "sentinel")]
+        Topology::Sentinel(sentinels) => {
+            let connection = SentinelConnection::open(url, sentinels, options).await?;
+            Ok((
+                Connection::Sentinel(connection.clone()),
+                Connector::Sentinel(connection),
+            ))
+        }
+        #[cfg(feature = "cluster")]
+        Topology::Cluster(nodes) => {
+            let nodes = std::iter::once(url).chain(nodes.iter().map(String::as_str));
+            let client = ClusterClient::builder(nodes)
+                .retries(1)
+                .connection_timeout(options.connect_timeout)
+                .response_timeout(options.response_timeout)
+                .build()?;
+            let connection = client.get_async_connection().await?;
+            Ok((
+                Connection::Cluster(connection),
+                Connector::Cluster(Box::new(client)),
+            ))
+        }
+    }
+}
+
+#[cfg(feature = "changes")]
+impl Connector {
+    /// Opens a connection for commands that block, with this timeout of a response.
+    pub(crate) async fn open(&self, timeout: std::time::Duration) -> RedisResult<Connection> {
+        match self {
+            Self::Single(client) => {
+                let config = AsyncConnectionConfig::new().set_response_timeout(Some(timeout));
+                let connection = client.get_multiplexed_async_connection_with_config(&config);
+                Ok(Connection::Once(connection.await?))
+            }
+            #[cfg(feature = "sentinel")]
+            Self::Sentinel(connection) => {
+                Ok(Connection::Once(connection.open_another(timeout).await?))
+            }
+            #[cfg(feature = "cluster")]
+            Self::Cluster(client) => {
+                let config = redis::cluster::ClusterConfig::new().set_response_timeout(timeout);
+                let connection = client.get_async_connection_with_config(config);
+                Ok(Connection::Cluster(connection.await?))
+            }
+        }
+    }
+}
+
+impl Connection {
+    /// Whether the commands of one pipeline must have keys with the same hash tag.
+    pub(crate) fn is_cluster(&self) -> bool {
+        #[cfg(feature = "cluster")]
+        return matches!(self, Self::Cluster(_));
+        #[cfg(not(feature = "cluster"))]
+        false
+    }
+}
+
+impl ConnectionLike for Connection {
+    fn req_packed_command<'a>(&'a mut self, cmd: &'a Cmd) -> RedisFuture<'a, Value> {
+        match self {
+            Self::Single(connection) => connection.req_packed_command(cmd),
+            #[cfg(feature = "changes")]
+            Self::Once(connection) => connection.req_packed_command(cmd),
+            #[cfg(feature = "sentinel")]
+            Self::Sentinel(connection) => connection.req_packed_command(cmd),
+            #[cfg(feature = "cluster")]
+            Self::Cluster(connection) => connection.req_packed_command(cmd),
+        }
+    }
+
+    fn req_packed_commands<'a>(
+        &'a mut self,
+        pipeline: &'a Pipeline,
+        offset: usize,
+        count: usize,
+    ) -> RedisFuture<'a, Vec<Value>> {
+        match self {
+            Self::Single(connection) => connection.req_packed_commands(pipeline, offset, count),
+            #[cfg(feature = "changes")]
+            Self::Once(connection) => connection.req_packed_commands(pipeline, offset, count),
+            #[cfg(feature = "sentinel")]
+            Self::Sentinel(connection) => connection.req_packed_commands(pipeline, offset, count),
+            #[cfg(feature = "cluster")]
+            Self::Cluster(connection) => connection.req_packed_commands(pipeline, offset, count),
+        }
+    }
+
+    fn get_db(&self) -> i64 {
+        match self {
+            Self::Single(connection) => connection.get_db(),
+            #[cfg(feature = "changes")]
+            Self::Once(connection) => connection.get_db(),
+            #[cfg(feature = "sentinel")]
+            Self::Sentinel(_) => 0,
+            #[cfg(feature = "cluster")]
+            Self::Cluster(connection) => connection.get_db(),
+        }
+    }
+}
