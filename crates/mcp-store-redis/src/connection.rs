@@ -51,7 +51,7 @@ pub(crate) async fn connect(
     match &options.topology {
         Topology::Single => {
             let config = ConnectionManagerConfig::new()
-                .set_number_of_retries(1)
+                .set_number_of_retries(0)
                 .set_connection_timeout(Some(options.connect_timeout))
                 .set_response_timeout(Some(options.response_timeout));
             let client = Client::open(url)?;

@@ -12,9 +12,9 @@ use crate::connection::Connection;
 /// A [`TaskStore`] in Redis, from [`RedisStore::task_store`](crate::RedisStore::task_store). Cloning returns another handle to the same tasks.
 ///
 /// Each operation is one script, so a change by one process and another by a second one never mix. The keys of all tasks have one hash tag, so a cluster
-/// keeps them together. `tasks/get`, `tasks/result` and `tasks/cancel` work at every process. Input for a task (`tasks/update`) has to reach the process that
-/// runs it. A process that starts must not recover the tasks of the others: set
-/// `TaskOptions::with_recovery(false)` in all of them, or in all but one that starts before the others.
+/// keeps them together. `tasks/get`, `tasks/result` and `tasks/cancel` work at every process; a handler at another process is cancelled when its process renews
+/// its lease. Input for a task (`tasks/update`) has to reach the process that runs it. If a process has ended, the others end its tasks, or run them
+/// again (`TaskOptions::with_lease`).
 #[derive(Clone)]
 pub struct RedisTaskStore {
     connection: Connection,
@@ -178,6 +178,10 @@ impl TaskStore for RedisTaskStore {
         Box::pin(self.run("sweep", move |script| {
             script.arg(now.as_millis());
         }))
+    }
+
+    fn is_shared(&self) -> bool {
+        true
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use mcp_server::{ServerBuilder, StateKeys, TaskOptions};
+use mcp_server::{ServerBuilder, StateKeys};
 use mcp_store_redis::RedisStore;
 use mcp_transport_http::ServerOptions;
 use tokio::net::{TcpStream, UnixStream};
@@ -44,7 +44,6 @@ pub async fn serve_node(address: &str, redis: &str, server: ServerBuilder) -> Re
         // A key for tests. All nodes have the same.
         .state_keys(StateKeys::new([7; 32]))
         .task_store(redis.task_store())
-        .task_options(TaskOptions::new().with_recovery(false))
         .change_bus(bus.clone())
         .build()?;
     let receiver = server.clone();
@@ -80,6 +79,9 @@ impl Cluster {
         nodes: usize,
         command: impl Fn(&str, &str) -> Vec<String>,
     ) -> Result<Self, Fault> {
+        for program in ["redis-server", "haproxy"] {
+            installed(program).await?;
+        }
         // The path of a socket has at most 107 bytes.
         let folder = std::env::temp_dir().join(format!("mcp-cluster-{}", std::process::id()));
         fs::create_dir_all(&folder)?;
@@ -168,6 +170,15 @@ impl Drop for Cluster {
     }
 }
 
+/// Checks that a program can be started.
+async fn installed(program: &str) -> Result<(), Fault> {
+    let mut command = Command::new(program);
+    let version = command.arg("-v").stdout(Stdio::null()).status().await;
+    version.map(drop).map_err(|error| {
+        format!("{program} cannot be started: {error}; on Debian: apt-get install {program}").into()
+    })
+}
+
 /// Starts a program that is killed on drop, and when this process is killed.
 fn start<A: AsRef<OsStr>>(
     program: &str,
@@ -195,9 +206,5 @@ where
         }
     };
     let listens = timeout(START, attempts).await;
-    Ok(listens.map_err(|_| {
-        format!(
-            "{program} does not listen after {START:?}; on Debian, install redis-server and haproxy"
-        )
-    })?)
+    Ok(listens.map_err(|_| format!("{program} does not listen after {START:?}"))?)
 }

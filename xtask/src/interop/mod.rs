@@ -76,7 +76,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
 /// `NAME=COMMAND`. The last argument is the URL of the server.
 pub(crate) fn steady_clients() -> Result<Vec<String>, String> {
     let folder = target().join("interop");
-    Installed::new(folder.clone(), &[])?;
+    Installed::new(folder.clone(), &peers::chosen(&["rmcp-client".to_owned()])?)?;
     let path = |path: &str| folder.join(path).display().to_string();
     let python = venv_python(&folder.join("venv"));
     Ok(vec![
@@ -86,6 +86,7 @@ pub(crate) fn steady_clients() -> Result<Vec<String>, String> {
             path("python/steady.py")
         ),
         format!("typescript=node {}", path("npm/steady.mjs")),
+        format!("rmcp={} steady", path("rust/debug/rmcp-client")),
     ])
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mcp_jsonrpc::{ErrorObject, RawJson};
 use serde_json::json;
 
-use super::{Task, TaskCall, TaskOutcome, TaskStore, TaskStoreError, Timestamp};
+use super::{Task, TaskCall, TaskLease, TaskOutcome, TaskStore, TaskStoreError, Timestamp};
 use crate::{Principal, Revision};
 
 /// Tests all rules of [`TaskStore`]. `fresh` creates an empty store with room for 20 tasks on each
@@ -29,7 +29,12 @@ fn task(id: &str, owner: Option<&str>) -> Task {
     let arguments = RawJson::copy(r#"{"n": 1}"#);
     let call = TaskCall::new("any", "target", arguments, Revision::LATEST);
     let ttl = Some(Duration::from_secs(60));
-    Task::new(id, owner.map(Principal::new), call, START, ttl)
+    let mut task = Task::new(id, owner.map(Principal::new), call, START, ttl);
+    task.lease = Some(TaskLease::new(
+        "worker",
+        START.after(Duration::from_secs(5)),
+    ));
+    task
 }
 
 #[expect(

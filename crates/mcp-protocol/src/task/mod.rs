@@ -14,12 +14,14 @@
 #[cfg(any(test, feature = "testing"))]
 pub mod contract;
 pub(crate) mod keep;
+mod lease;
 mod memory;
 mod record;
 mod store;
 mod time;
 mod wire;
 
+pub use lease::TaskLease;
 pub use memory::MemoryTaskStore;
 pub use record::{Task, TaskCall, TaskEnded, TaskOutcome, TaskState};
 pub use store::{TaskStore, TaskStoreError};

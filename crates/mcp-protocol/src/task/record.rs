@@ -9,7 +9,7 @@ use mcp_types::{JsonObject, LoggingLevel, ProgressToken};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Timestamp, keep};
+use super::{TaskLease, Timestamp, keep};
 use crate::modern::{CallState, ClientIdentity};
 use crate::{Principal, Revision};
 
@@ -18,9 +18,8 @@ const MAX_MESSAGE: usize = 1_024;
 
 /// The record of a call that outlives its request.
 ///
-/// A task starts as [`TaskState::Working`], may wait for input any number of times, and ends once. A
-/// task that has ended does not change. A durable store writes it as JSON with serde; every later
-/// version of this crate can read it.
+/// A task starts as [`TaskState::Working`], may wait for input any number of times, and ends once. A task that has ended does not
+/// change. A durable store writes it as JSON with serde; every later version of this crate can read it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Task {
     id: Box<str>,
@@ -39,6 +38,8 @@ pub struct Task {
     poll: Option<Duration>,
     #[serde(default, rename = "recorded")]
     call_state: CallState,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) lease: Option<TaskLease>,
     version: u64,
 }
 
@@ -162,8 +163,8 @@ impl fmt::Display for TaskEnded {
 impl std::error::Error for TaskEnded {}
 
 impl Task {
-    /// Creates a task that starts now. `id` must have at least 128 random bits, so that only the owner
-    /// knows it. `ttl` is the time to live from the start; `None` means unlimited.
+    /// Creates a task that starts now. `id` must have at least 128 random bits, so that only the owner knows it. `ttl` is the time to live from
+    /// the start; `None` means unlimited.
     pub fn new(
         id: impl Into<Box<str>>,
         owner: Option<Principal>,
@@ -182,6 +183,7 @@ impl Task {
             ttl,
             poll: None,
             call_state: CallState::default(),
+            lease: None,
             version: 0,
         }
     }
@@ -279,8 +281,7 @@ impl Task {
         }
     }
 
-    /// Returns the approximate size of the record in memory in bytes, with the description of the
-    /// client.
+    /// Returns the approximate size of the record in memory in bytes, with the description of the client.
     pub fn weight(&self) -> usize {
         let state = match &self.state {
             TaskState::InputRequired(input_requests) => tree_bytes(input_requests),
@@ -320,13 +321,9 @@ impl Task {
     ///
     /// # Errors
     /// The task has already ended.
-    pub fn set_call_state(
-        &mut self,
-        call_state: CallState,
-        now: Timestamp,
-    ) -> Result<(), TaskEnded> {
+    pub fn set_call_state(&mut self, state: CallState, now: Timestamp) -> Result<(), TaskEnded> {
         self.change(now)?;
-        self.call_state = call_state;
+        self.call_state = state;
         Ok(())
     }
 

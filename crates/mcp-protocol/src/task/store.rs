@@ -81,6 +81,12 @@ pub trait TaskStore: Send + Sync + 'static {
     /// # Errors
     /// [`Unavailable`](TaskStoreError::Unavailable).
     fn sweep(&self, now: Timestamp) -> BoxFuture<'_, Result<usize, TaskStoreError>>;
+
+    /// Whether several processes use the store at the same time. Servers then renew a [lease](Task::lease) for each task that they run, and
+    /// recover the tasks of other processes whose lease has ended. Default: no.
+    fn is_shared(&self) -> bool {
+        false
+    }
 }
 
 impl<S: TaskStore + ?Sized> TaskStore for Arc<S> {
@@ -119,6 +125,10 @@ impl<S: TaskStore + ?Sized> TaskStore for Arc<S> {
 
     fn sweep(&self, now: Timestamp) -> BoxFuture<'_, Result<usize, TaskStoreError>> {
         (**self).sweep(now)
+    }
+
+    fn is_shared(&self) -> bool {
+        (**self).is_shared()
     }
 }
 

@@ -178,6 +178,7 @@ impl TaskRequest {
         let mut record = TaskRecord {
             config: Arc::clone(&self.config),
             task,
+            is_leased: false,
         };
         let now = self.config.options.now();
         let cancelled = record

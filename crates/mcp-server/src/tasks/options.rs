@@ -19,6 +19,8 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 const MAX_ANONYMOUS: usize = 100;
 /// Default maximum memory of the arguments of all running tasks.
 const RUNNING_BYTES: usize = 64 << 20;
+/// Default duration of the lease of a running task.
+const LEASE: Duration = Duration::from_secs(30);
 /// Default maximum number of running tasks per owner.
 const RUNNING: usize = 64;
 
@@ -74,6 +76,7 @@ pub struct TaskOptions {
     pub(crate) max_running_bytes: usize,
     pub(crate) max_anonymous: usize,
     pub(crate) recovery: bool,
+    pub(crate) lease: Duration,
     now: fn() -> SystemTime,
 }
 
@@ -90,6 +93,7 @@ impl TaskOptions {
             max_running_bytes: RUNNING_BYTES,
             max_anonymous: MAX_ANONYMOUS,
             recovery: true,
+            lease: LEASE,
             now: SystemTime::now,
         }
     }
@@ -150,12 +154,20 @@ impl TaskOptions {
         self
     }
 
-    /// Sets whether the server recovers unfinished tasks from its store when it starts. If several
-    /// processes share a store, enable this in one of them only, and start that one first. Default:
-    /// yes.
+    /// Sets whether the server recovers the unfinished tasks of processes that have ended: when it starts, and in a
+    /// [shared](crate::TaskStore::is_shared) store also later. Default: yes.
     #[must_use]
     pub fn with_recovery(mut self, recovery: bool) -> Self {
         self.recovery = recovery;
+        self
+    }
+
+    /// Sets how long this process may run a task without renewing its lease, in a [shared](crate::TaskStore::is_shared) store. The lease is
+    /// renewed three times as often. If the process has ended, another one ends the task, or runs it again if the tool is resumable, within one
+    /// and a half times this duration. The clocks of the processes should differ by much less. Default: 30 s, at least 1 s.
+    #[must_use]
+    pub fn with_lease(mut self, lease: Duration) -> Self {
+        self.lease = lease.max(Duration::from_secs(1));
         self
     }
 

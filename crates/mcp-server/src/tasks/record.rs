@@ -22,11 +22,13 @@ pub(super) type Change<'a> = &'a (dyn Fn(&mut Task) -> Result<(), TaskEnded> + S
 pub(super) struct TaskRecord {
     pub(super) config: Arc<TaskConfig>,
     pub(super) task: Task,
+    /// Whether only the process with the lease of the task may change it.
+    pub(super) is_leased: bool,
 }
 
 impl TaskRecord {
     /// Saves a change, in at most `max_attempts` attempts. Returns `false` if the task has ended or
-    /// is gone.
+    /// is gone, or if another process has its lease.
     pub(super) async fn change(
         &mut self,
         max_attempts: u32,
@@ -62,14 +64,16 @@ impl TaskRecord {
         Err(failed)
     }
 
-    /// Reads the task again. Returns `false` if it is gone.
+    /// Reads the task again. Returns `false` if it is gone, or if another process has its lease.
     async fn read(&mut self) -> Result<bool, TaskStoreError> {
         let kept = with_timeout(self.config.store.get(self.task.id())).await?;
-        let is_there = kept.is_some();
-        if let Some(kept) = kept {
-            self.task = kept;
+        let Some(kept) = kept else { return Ok(false) };
+        let worker = |task: &Task| task.lease().map(|lease| lease.worker.clone());
+        if self.is_leased && worker(&kept) != worker(&self.task) {
+            return Ok(false);
         }
-        Ok(is_there)
+        self.task = kept;
+        Ok(true)
     }
 }
 

@@ -55,13 +55,24 @@ impl Core {
             let handle = runtime.clone();
             self.tasks.recovering.send_replace(true);
             background(&runtime, async move {
-                let _recovering = RecoveryGuard(&core);
-                core.recover(config, handle).await;
+                {
+                    let _recovering = RecoveryGuard(&core);
+                    core.recover(&config, &handle).await;
+                }
+                let core_ref = Arc::downgrade(&core);
+                drop(core);
+                while config.store.is_shared() {
+                    tokio::time::sleep(config.options.lease / 2).await;
+                    let Some(core) = core_ref.upgrade() else {
+                        return;
+                    };
+                    core.recover(&config, &handle).await;
+                }
             });
         }
     }
 
-    async fn recover(self: &Arc<Self>, config: Arc<TaskConfig>, runtime: Handle) {
+    async fn recover(self: &Arc<Self>, config: &Arc<TaskConfig>, runtime: &Handle) {
         let mut after: Option<String> = None;
         let mut failed_reads = 0;
         loop {
@@ -81,10 +92,10 @@ impl Core {
             let Some(last) = tasks.last() else { return };
             after = Some(last.id().to_owned());
             for task in tasks {
-                // A task that runs in this process needs no recovery.
-                if self.tasks.running(task.id()).is_none() {
-                    self.recover_task(task, &config, &runtime).await;
-                    self.tasks.recovering.send_replace(true);
+                // A task that runs in this process or in another one needs no recovery.
+                if self.tasks.running(task.id()).is_none() && !is_leased(&task, config) {
+                    self.recover_task(task, config, runtime).await;
+                    self.tasks.recovering.send_if_modified(|goes_on| *goes_on);
                 }
             }
         }
@@ -104,6 +115,7 @@ impl Core {
         let record = TaskRecord {
             config: Arc::clone(config),
             task,
+            is_leased: false,
         };
         let recovered = match tool.filter(|it| {
             it.task_policy
@@ -158,10 +170,14 @@ impl Core {
             exchange,
             ended: tokio::sync::watch::Sender::new(false),
         };
+        let unavailable = |error: ErrorObject| TaskStoreError::Unavailable(error.to_string());
         let guard = match self.tasks.guard(running_task, None) {
             Ok(guard) => guard,
-            Err(error) => return Err(TaskStoreError::Unavailable(error.to_string())),
+            Err(error) => return Err(unavailable(error)),
         };
+        if let Some(lease) = self.tasks.lease().map_err(unavailable)? {
+            record.is_leased = record.task.set_lease(lease).is_ok();
+        }
         // Writing the next version claims the task: if two processes try, one of them fails. A
         // cancellation from now on finds the task running.
         record.task = match with_timeout(record.config.store.put(record.task.clone())).await {
@@ -185,17 +201,31 @@ impl Core {
     }
 }
 
+/// Whether a process has the lease of a task.
+fn is_leased(task: &Task, config: &TaskConfig) -> bool {
+    let now = config.options.now();
+    config.store.is_shared() && task.lease().is_some_and(|lease| now < lease.until)
+}
+
 /// Ends a task that cannot be resumed.
 async fn end_interrupted(
     mut record: TaskRecord,
     config: &TaskConfig,
 ) -> Result<bool, TaskStoreError> {
     let now = config.options.now();
-    let error = ErrorObject::internal("the server was restarted while the task ran");
-    let outcome = TaskOutcome::Error(error);
-    let ended = record
-        .change(TRIES, &|task| task.end(outcome.clone(), now))
+    let error = match record.task.lease() {
+        Some(_) => "the process that ran the task has ended",
+        None => "the server was restarted while the task ran",
+    };
+    let outcome = TaskOutcome::Error(ErrorObject::internal(error));
+    let saved = record
+        .change(TRIES, &|task| match is_leased(task, config) {
+            // Its process has renewed the lease at the last moment.
+            true => Ok(()),
+            false => task.end(outcome.clone(), now),
+        })
         .await?;
+    let ended = saved && record.task.has_ended();
     if ended {
         let task = &record.task;
         tracing::info!(task = short_id(task.id()), owner = ?task.owner(), "task was interrupted");

@@ -11,7 +11,7 @@ use mcp_protocol::task::{Task, TaskOutcome, TaskState, TaskStoreError};
 use mcp_protocol::{BoxFuture, Delivery, Outcome, Running, Session};
 use mcp_types::method;
 use tokio::runtime::Handle;
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep, interval_at, sleep_until};
 
 use super::record::TaskRecord;
 use super::table::{RunningGuard, Tasks};
@@ -20,6 +20,8 @@ use super::wire::short_id;
 /// Attempts to save a change of a running task, and its end.
 const TRIES: u32 = 8;
 const MAX_ATTEMPTS_AT_END: u32 = 24;
+/// Attempts to renew a lease before the next renewal.
+const RENEWALS: u32 = 2;
 /// How long a task is kept after its time to live was exceeded, so that its client can read the
 /// error.
 const RETENTION_AFTER_EXPIRY: Duration = Duration::from_secs(60);
@@ -49,6 +51,8 @@ enum Event {
     Outcome(Outcome),
     Expired,
     Changed(u64),
+    /// The lease has to be renewed.
+    Renew,
 }
 
 impl TaskRunner {
@@ -98,6 +102,7 @@ impl TaskRunner {
     async fn work(&mut self, running: &mut Running) -> End {
         let pending = Arc::clone(&self.guard.running_task.pending);
         let mut sleep = self.sleep();
+        let mut renewals = self.renewals();
         let mut seen = 0;
         loop {
             let mut changed = pin!(pending.changed(seen));
@@ -110,6 +115,11 @@ impl TaskRunner {
                 {
                     return Poll::Ready(Event::Expired);
                 }
+                if let Some(renewals) = &mut renewals
+                    && renewals.poll_tick(cx).is_ready()
+                {
+                    return Poll::Ready(Event::Renew);
+                }
                 changed.as_mut().poll(cx).map(Event::Changed)
             })
             .await;
@@ -120,6 +130,12 @@ impl TaskRunner {
                 Event::Outcome(outcome) => return End::Outcome(outcome),
                 Event::Expired => return End::Expired,
                 Event::Changed(number) => seen = number,
+                Event::Renew => {
+                    if !self.renew().await {
+                        return End::EndedElsewhere;
+                    }
+                    continue;
+                }
             }
             match self.save().await {
                 Ok(true) => {}
@@ -139,6 +155,30 @@ impl TaskRunner {
             .since(self.record.config.options.now());
         let at = Instant::now().checked_add(left)?;
         Some(Box::pin(sleep_until(at)))
+    }
+
+    /// Returns the times at which the lease is renewed.
+    fn renewals(&self) -> Option<Interval> {
+        self.record.task.lease()?;
+        let period = self.record.config.options.lease / 3;
+        let mut renewals = interval_at(Instant::now() + period, period);
+        renewals.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Some(renewals)
+    }
+
+    /// Renews the lease. Returns whether this process still has it; if the store fails, the next renewal shows that.
+    async fn renew(&mut self) -> bool {
+        let Ok(Some(lease)) = self.tasks.lease() else {
+            return true;
+        };
+        let renewed = self
+            .record
+            .change(RENEWALS, &|task| task.set_lease(lease.clone()))
+            .await;
+        renewed.unwrap_or_else(|error| {
+            tracing::warn!(%error, "the lease of a task was not renewed");
+            true
+        })
     }
 
     /// Saves the changes of the pending input. Returns whether the task still exists.

@@ -346,6 +346,9 @@ impl NewTask {
         self.tasks.count_stored(owner, now, task.expires(), max)?;
         // A new task accepts any change.
         let _ = task.set_call_state(call_state, now);
+        if let Some(lease) = self.tasks.lease()? {
+            let _ = task.set_lease(lease);
+        }
         let mut create_guard = CreateGuard {
             config: &self.config,
             runtime,
@@ -364,6 +367,7 @@ impl NewTask {
             session: Arc::clone(self.context.session()),
             record: TaskRecord {
                 config: Arc::clone(&self.config),
+                is_leased: task.lease().is_some(),
                 task,
             },
             guard,

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::modern::PendingInput;
-use mcp_protocol::task::{MemoryTaskStore, TaskStore, Timestamp};
+use mcp_protocol::task::{MemoryTaskStore, TaskLease, TaskStore, Timestamp};
 use mcp_protocol::{Exchange, Principal, RequestContext, RequestOrigin};
 use tokio::sync::watch;
 
@@ -37,6 +37,8 @@ pub(crate) struct Tasks {
     pub(super) recovering: watch::Sender<bool>,
     /// Whether expired tasks are being removed at intervals.
     pub(super) sweeper_started: AtomicBool,
+    /// The id of this process in the leases of its tasks.
+    worker: OnceLock<String>,
 }
 
 /// The store and the options of tasks.
@@ -125,7 +127,28 @@ impl Tasks {
             recovery_started: AtomicBool::new(false),
             recovering: watch::Sender::new(false),
             sweeper_started: AtomicBool::new(false),
+            worker: OnceLock::new(),
         })
+    }
+
+    /// Returns the lease of a task that this process runs from now on; `None` if no other process uses the store.
+    ///
+    /// # Errors
+    /// The operating system has no random numbers.
+    pub(super) fn lease(&self) -> Result<Option<TaskLease>, ErrorObject> {
+        let TaskConfig { store, options, .. } = &*self.config;
+        if !store.is_shared() {
+            return Ok(None);
+        }
+        let worker = match self.worker.get() {
+            Some(worker) => worker,
+            None => {
+                let worker = crate::random::task_id()?;
+                self.worker.get_or_init(|| worker)
+            }
+        };
+        let until = options.now().after(options.lease);
+        Ok(Some(TaskLease::new(worker, until)))
     }
 
     /// Returns the task with this id if it runs in this process.

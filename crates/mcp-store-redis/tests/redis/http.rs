@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use mcp_server::Server;
@@ -39,8 +40,19 @@ async fn send(
     endpoint: &Endpoint,
     session: Option<&str>,
     version: &str,
-    message: &'static str,
+    message: &str,
 ) -> (StatusCode, HeaderMap) {
+    let (status, headers, _) = send_and_read(endpoint, session, version, message).await;
+    (status, headers)
+}
+
+/// The same, with the body of the response.
+pub(crate) async fn send_and_read(
+    endpoint: &Endpoint,
+    session: Option<&str>,
+    version: &str,
+    message: &str,
+) -> (StatusCode, HeaderMap, String) {
     let mut request = Request::builder()
         .method(Method::POST)
         .uri("/mcp")
@@ -55,13 +67,14 @@ async fn send(
         request = request.header("mcp-session-id", session);
     }
     let request = request
-        .body(Full::<&[u8]>::from(message.as_bytes()))
+        .body(Full::<Bytes>::from(message.to_owned()))
         .unwrap();
     let responded = async {
         let Ok(response) = endpoint.clone().call(request).await;
         let (head, body) = response.into_parts();
-        body.collect().await.unwrap();
-        (head.status, head.headers)
+        let body = body.collect().await.unwrap().to_bytes();
+        let text = String::from_utf8(body.to_vec()).unwrap();
+        (head.status, head.headers, text)
     };
     timeout(LIMIT, responded).await.unwrap()
 }
@@ -75,7 +88,7 @@ async fn initialize(endpoint: &Endpoint) -> (StatusCode, HeaderMap) {
 }
 
 /// Opens a session.
-async fn open(endpoint: &Endpoint) -> String {
+pub(crate) async fn open(endpoint: &Endpoint) -> String {
     let (status, headers) = initialize(endpoint).await;
     assert_eq!(status, 200);
     let session = headers["mcp-session-id"].to_str().unwrap().to_owned();

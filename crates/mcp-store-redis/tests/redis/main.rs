@@ -8,6 +8,7 @@ mod changes;
 #[cfg(feature = "cluster")]
 mod cluster;
 mod http;
+mod leases;
 mod process;
 #[cfg(feature = "sentinel")]
 mod sentinel;

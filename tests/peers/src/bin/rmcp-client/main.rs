@@ -4,6 +4,7 @@
 //! rmcp-client ERA stdio FOLDER INTEROP-CLIENT EVERYTHING-SERVER
 //! rmcp-client ERA http URL URL-OF-PAGES
 //! rmcp-client visit URL
+//! rmcp-client steady URL
 //! ```
 //!
 //! ERA is legacy or modern. Prints one JSON line per feature. INTEROP-CLIENT records how a server ends, and serves
@@ -21,6 +22,7 @@ mod place;
 #[allow(dead_code, reason = "other programs use the rest")]
 mod report;
 mod server_requests;
+mod steady;
 mod visit;
 
 use std::path::PathBuf;
@@ -198,10 +200,10 @@ async fn sessions(place: &Target) -> Result<(), Fault> {
 #[tokio::main]
 async fn main() -> Result<(), Fault> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    if let [mode, url] = &args[..]
-        && mode == "visit"
-    {
-        return visit::conversation(url).await;
+    match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["visit", url] => return visit::conversation(url).await,
+        ["steady", url] => return steady::run(url).await,
+        _ => {}
     }
     let place = Target::new(&args)?;
     if place.is_modern {

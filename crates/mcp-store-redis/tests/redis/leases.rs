@@ -1,0 +1,144 @@
+//! The tasks of a process that is killed.
+
+use std::future::pending;
+use std::io::Write as _;
+use std::process::Stdio;
+use std::time::Duration;
+
+use mcp_protocol::task::{TaskOutcome, TaskState, TaskStore as _};
+use mcp_server::{Server, TaskMode, TaskOptions, Tool};
+use mcp_store_redis::{RedisStore, RedisTaskStore};
+use mcp_transport_http::Endpoint;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
+
+use crate::http::{open, send_and_read};
+use crate::process::{LIMIT, Redis, until};
+
+/// The variable with the URL of Redis, in the processes that this test starts.
+const WORKER: &str = "MCP_REDIS_TEST_WORKER";
+/// A busy machine must not keep a process from renewing its leases in time.
+const LEASE: Duration = Duration::from_secs(6);
+const TOOLS: [&str; 2] = ["wait", "resumable"];
+
+/// A server whose handlers end only in the process of the test.
+fn server(store: RedisTaskStore, is_worker: bool) -> Endpoint {
+    let run = move || async move {
+        if is_worker {
+            pending::<()>().await;
+        }
+        "done"
+    };
+    let [wait, resumable] = TOOLS.map(|name| Tool::new(name, run).task(TaskMode::Required));
+    let server = Server::builder("server", "1.0.0")
+        .tool(wait)
+        .tool(resumable.resumable())
+        .task_store(store)
+        // The handlers of another worker would not end either.
+        .task_options(
+            TaskOptions::new()
+                .with_lease(LEASE)
+                .with_recovery(!is_worker),
+        )
+        .build();
+    Endpoint::new(server.unwrap()).unwrap()
+}
+
+/// Starts a task with each tool, and prints their ids.
+async fn work(url: &str) {
+    let store = RedisStore::connect(url).await.unwrap().task_store();
+    let endpoint = server(store, true);
+    let session = open(&endpoint).await;
+    for tool in TOOLS {
+        let call = format!(
+            r#"{{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{{"name":"{tool}","arguments":{{}},"task":{{}}}}}}"#
+        );
+        let (_, _, text) = send_and_read(&endpoint, Some(&session), "2025-11-25", &call).await;
+        let answer: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let id = answer["result"]["task"]["taskId"].as_str().unwrap();
+        writeln!(std::io::stdout(), "\ntask {id}").unwrap();
+    }
+    pending::<()>().await;
+}
+
+/// A process that runs [`work`].
+struct Worker {
+    process: Child,
+    tasks: [String; 2],
+}
+
+impl Worker {
+    async fn start(url: &str) -> Self {
+        let mut process = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "leases::the_tasks_of_a_killed_process_end_or_run_again",
+                "--nocapture",
+            ])
+            .env(WORKER, url)
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        let mut tasks = Vec::new();
+        let found = async {
+            while tasks.len() < 2 {
+                let line = lines
+                    .next_line()
+                    .await
+                    .unwrap()
+                    .expect("the ids of two tasks");
+                tasks.extend(line.strip_prefix("task ").map(str::to_owned));
+            }
+        };
+        timeout(LIMIT, found).await.unwrap();
+        Self {
+            process,
+            tasks: tasks.try_into().unwrap(),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_tasks_of_a_killed_process_end_or_run_again() {
+    if let Ok(url) = std::env::var(WORKER) {
+        return work(&url).await;
+    }
+    let Some(redis) = Redis::start("leases", &[]).await else {
+        return;
+    };
+    let store = redis.redis().await.task_store();
+    let mut killed = Worker::start(&redis.url()).await;
+    let alive = Worker::start(&redis.url()).await;
+    let endpoint = server(store.clone(), false);
+    // The first request starts the recovery.
+    open(&endpoint).await;
+    killed.process.kill().await.unwrap();
+    let mut outcomes = Vec::new();
+    for id in &killed.tasks {
+        let ended = until("the end of the task", async || {
+            let task = store.get(id).await.unwrap().unwrap();
+            task.has_ended().then(|| task.state().clone())
+        });
+        outcomes.push(ended.await);
+    }
+    match &*outcomes {
+        [
+            TaskState::Ended(TaskOutcome::Error(error)),
+            TaskState::Ended(TaskOutcome::Result { json, .. }),
+        ] => {
+            assert_eq!(error.message, "the process that ran the task has ended");
+            assert!(json.contains("done"), "{json:?}");
+        }
+        other => panic!("{other:?}"),
+    }
+    // The first leases of the other process have ended as well, and it has renewed them.
+    for id in &alive.tasks {
+        let task = store.get(id).await.unwrap().unwrap();
+        assert_eq!(*task.state(), TaskState::Working);
+        let lease = task.lease().unwrap();
+        assert!(lease.until > task.created().after(LEASE), "{lease:?}");
+    }
+}
