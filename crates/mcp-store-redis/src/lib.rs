@@ -23,6 +23,7 @@
 //! sent. The calls that ran at the ended process fail with an error that says that their handlers may have run.
 //!
 //! [`RedisTaskStore`] keeps tasks, and `RedisChangeBus` (feature `changes`) tells all processes about changed lists and resources.
+//! `RedisReplayCache` (feature `dpop`) has the DPoP proofs that any process has accepted.
 //!
 //! # Requirements
 //!
@@ -41,6 +42,8 @@ mod changes;
 mod connection;
 mod events;
 mod options;
+#[cfg(feature = "dpop")]
+mod replays;
 #[cfg(feature = "sentinel")]
 mod sentinel;
 mod sessions;
@@ -51,6 +54,8 @@ mod tasks;
 pub use changes::RedisChangeBus;
 pub use events::RedisEventStore;
 pub use options::RedisOptions;
+#[cfg(feature = "dpop")]
+pub use replays::RedisReplayCache;
 pub use sessions::RedisSessionStore;
 pub use store::{ConnectError, RedisStore};
 pub use tasks::RedisTaskStore;

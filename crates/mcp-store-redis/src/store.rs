@@ -70,6 +70,12 @@ impl RedisStore {
         RedisTaskStore::new(self.connection.clone(), &self.prefix)
     }
 
+    /// Returns a cache of used DPoP proofs, for [`Dpop::replay_cache`](mcp_auth::server::Dpop::replay_cache).
+    #[cfg(feature = "dpop")]
+    pub fn replay_cache(&self) -> crate::RedisReplayCache {
+        crate::RedisReplayCache::new(self.connection.clone(), Arc::clone(&self.prefix))
+    }
+
     /// Returns a bus for change notifications, for
     /// [`ServerBuilder::change_bus`](mcp_server::ServerBuilder::change_bus).
     ///

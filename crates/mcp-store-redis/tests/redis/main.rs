@@ -10,6 +10,8 @@ mod cluster;
 mod http;
 mod leases;
 mod process;
+#[cfg(feature = "dpop")]
+mod replays;
 #[cfg(feature = "sentinel")]
 mod sentinel;
 mod stores;
