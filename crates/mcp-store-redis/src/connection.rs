@@ -25,7 +25,7 @@ pub(crate) enum Connection {
     Cluster(ClusterConnection),
 }
 
-/// What further connections are opened with.
+/// Opens further connections to the same Redis.
 #[derive(Clone)]
 pub(crate) enum Connector {
     #[cfg_attr(

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-/// What the URL of Redis belongs to.
+/// The kind of Redis that a URL belongs to.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Topology {
     Single,
@@ -59,8 +59,8 @@ impl RedisOptions {
     /// Sets the URLs of Sentinel processes, such as `redis://10.0.0.1:26379`. The URL of Redis then has the name of the master instead of a
     /// host, with the user, password and database of the master: `redis://:PASSWORD@mymaster/0`.
     ///
-    /// After a failover, operations fail until the Sentinels name the new master. What the old master has not replicated is lost; its setting
-    /// `min-replicas-to-write 1` limits that to a few seconds.
+    /// After a failover, operations fail until the Sentinels name the new master. Changes that the old master has not replicated are
+    /// lost; its settings `min-replicas-to-write` and `min-replicas-max-lag` limit them to a few seconds.
     #[cfg(feature = "sentinel")]
     #[must_use]
     pub fn with_sentinels<U: Into<String>>(mut self, urls: impl IntoIterator<Item = U>) -> Self {

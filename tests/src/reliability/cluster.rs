@@ -23,6 +23,9 @@ const CLIENTS: usize = 2;
 const BOTH: Duration = Duration::from_millis(700);
 /// How long the other process runs alone.
 const ALONE: Duration = Duration::from_millis(800);
+/// A session must be served again within this many seconds after a kill. A short run, on a machine that may have other work, takes longer.
+const RECOVERY: f64 = 2.0;
+const SHORT_RUN_RECOVERY: f64 = 10.0;
 /// A call may fail if a process was killed while it ran, or at most this many seconds before it began.
 const AFTER_KILL: f64 = 2.0;
 
@@ -116,7 +119,12 @@ pub(super) async fn run(options: &Options) -> Result<(), Fault> {
         rows[client.kind].add(&calls, &times, &cluster.host());
     }
     let bad: u64 = rows.iter().map(Row::faults).sum();
-    let slow = rows.iter().any(|row| row.recovery > 2.0);
+    let limit = if kills < 200 {
+        SHORT_RUN_RECOVERY
+    } else {
+        RECOVERY
+    };
+    let slow = rows.iter().any(|row| row.recovery > limit);
     print(&Figures {
         kills,
         seconds: now() - begin,
@@ -125,7 +133,7 @@ pub(super) async fn run(options: &Options) -> Result<(), Fault> {
     })?;
     match (bad, slow) {
         (0, false) => Ok(()),
-        (0, true) => Err("a session was not served within 2 s after a kill".into()),
+        (0, true) => Err(format!("a session was not served within {limit} s after a kill").into()),
         _ => Err("a call failed, hung, had a wrong response, or lost or doubled progress".into()),
     }
 }

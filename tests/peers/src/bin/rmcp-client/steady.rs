@@ -24,14 +24,14 @@ const LATE: Duration = Duration::from_secs(1);
 /// The pause before another connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A progress token, and a step.
-type Step = (Value, f64);
+/// A progress token, and the progress.
+type Report = (Value, f64);
 
 #[derive(Clone, Default)]
-struct Steps(Arc<Mutex<Vec<Step>>>);
+struct Steps(Arc<Mutex<Vec<Report>>>);
 
 impl Steps {
-    fn change<T>(&self, change: impl FnOnce(&mut Vec<Step>) -> T) -> T {
+    fn change<T>(&self, change: impl FnOnce(&mut Vec<Report>) -> T) -> T {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
