@@ -27,19 +27,15 @@ pub(crate) enum Connection {
 
 /// Opens further connections to the same Redis.
 #[derive(Clone)]
+#[cfg_attr(
+    not(feature = "changes"),
+    expect(dead_code, reason = "opens the connection of the bus")
+)]
 pub(crate) enum Connector {
-    #[cfg_attr(
-        not(feature = "changes"),
-        expect(dead_code, reason = "opens the connection of the bus")
-    )]
-    Single(Client),
+    Single(Box<Client>),
     #[cfg(feature = "sentinel")]
     Sentinel(SentinelConnection),
     #[cfg(feature = "cluster")]
-    #[cfg_attr(
-        not(feature = "changes"),
-        expect(dead_code, reason = "opens the connection of the bus")
-    )]
     Cluster(Box<ClusterClient>),
 }
 
@@ -56,7 +52,10 @@ pub(crate) async fn connect(
                 .set_response_timeout(Some(options.response_timeout));
             let client = Client::open(url)?;
             let connection = ConnectionManager::new_with_config(client.clone(), config).await?;
-            Ok((Connection::Single(connection), Connector::Single(client)))
+            Ok((
+                Connection::Single(connection),
+                Connector::Single(Box::new(client)),
+            ))
         }
         #[cfg(feature = "sentinel")]
         Topology::Sentinel(sentinels) => {

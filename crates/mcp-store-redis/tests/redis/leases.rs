@@ -5,16 +5,18 @@ use std::io::Write as _;
 use std::process::Stdio;
 use std::time::Duration;
 
-use mcp_protocol::task::{TaskOutcome, TaskState, TaskStore as _};
+use mcp_protocol::task::{Task, TaskLease, TaskOutcome, TaskState, TaskStore as _};
 use mcp_server::{Server, TaskMode, TaskOptions, Tool};
 use mcp_store_redis::{RedisStore, RedisTaskStore};
 use mcp_transport_http::Endpoint;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::http::{open, send_and_read};
 use crate::process::{LIMIT, Redis, until};
+use crate::stores::{later, now};
 
 /// The variable with the URL of Redis, in the processes that this test starts.
 const WORKER: &str = "MCP_REDIS_TEST_WORKER";
@@ -45,19 +47,26 @@ fn server(store: RedisTaskStore, is_worker: bool) -> Endpoint {
     Endpoint::new(server.unwrap()).unwrap()
 }
 
+/// Starts a task; returns its id.
+async fn start(endpoint: &Endpoint, session: &str, tool: &str) -> String {
+    let call = format!(
+        r#"{{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{{"name":"{tool}","arguments":{{}},"task":{{}}}}}}"#
+    );
+    let (_, _, text) = send_and_read(endpoint, Some(session), "2025-11-25", &call).await;
+    let answer: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let id = answer["result"]["task"]["taskId"].as_str().unwrap();
+    id.to_owned()
+}
+
 /// Starts a task with each tool, and prints their ids.
 async fn work(url: &str) {
     let store = RedisStore::connect(url).await.unwrap().task_store();
     let endpoint = server(store, true);
     let session = open(&endpoint).await;
+    let mut stdout = std::io::stdout();
     for tool in TOOLS {
-        let call = format!(
-            r#"{{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{{"name":"{tool}","arguments":{{}},"task":{{}}}}}}"#
-        );
-        let (_, _, text) = send_and_read(&endpoint, Some(&session), "2025-11-25", &call).await;
-        let answer: serde_json::Value = serde_json::from_str(&text).unwrap();
-        let id = answer["result"]["task"]["taskId"].as_str().unwrap();
-        writeln!(std::io::stdout(), "\ntask {id}").unwrap();
+        let id = start(&endpoint, &session, tool).await;
+        writeln!(stdout, "\ntask {id}").unwrap();
     }
     pending::<()>().await;
 }
@@ -140,5 +149,58 @@ async fn the_tasks_of_a_killed_process_end_or_run_again() {
         assert_eq!(*task.state(), TaskState::Working);
         let lease = task.lease().unwrap();
         assert!(lease.until > task.created().after(LEASE), "{lease:?}");
+    }
+}
+
+/// Sends a message when its handler is dropped.
+struct Dropped(mpsc::Sender<()>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        let _ = self.0.try_send(());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_handler_stops_if_another_process_has_its_lease_or_has_cancelled_it() {
+    let Some(redis) = Redis::start("taken", &[]).await else {
+        return;
+    };
+    let store = redis.redis().await.task_store();
+    let (sender, mut dropped) = mpsc::channel(10);
+    let wait = Tool::new("wait", move || {
+        let guard = Dropped(sender.clone());
+        async move {
+            pending::<()>().await;
+            drop(guard);
+            "done"
+        }
+    });
+    let server = Server::builder("server", "1.0.0")
+        .tool(wait.task(TaskMode::Required))
+        .task_store(redis.redis().await.task_store())
+        .task_options(TaskOptions::new().with_lease(Duration::from_secs(1)))
+        .build();
+    let endpoint = Endpoint::new(server.unwrap()).unwrap();
+    let session = open(&endpoint).await;
+    let tasks = [
+        start(&endpoint, &session, "wait").await,
+        start(&endpoint, &session, "wait").await,
+    ];
+    let changes: [fn(&mut Task); 2] = [
+        |task| task.set_lease(TaskLease::new("other", later())).unwrap(),
+        |task| task.cancel(now()).unwrap(),
+    ];
+    for (id, change) in tasks.iter().zip(changes) {
+        let changed = until("the change", async || {
+            let mut task = store.get(id).await.unwrap().unwrap();
+            change(&mut task);
+            // The process may have renewed its lease at the same time.
+            store.put(task).await.ok()
+        });
+        let changed = changed.await;
+        timeout(LIMIT, dropped.recv()).await.unwrap().unwrap();
+        // The process has not changed the task any more.
+        assert_eq!(store.get(id).await.unwrap(), Some(changed));
     }
 }

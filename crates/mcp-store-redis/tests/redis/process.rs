@@ -1,7 +1,6 @@
 //! Redis processes, each with a folder of its own.
 
 use std::fs;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -167,7 +166,7 @@ pub(crate) async fn command<T: redis::FromRedisValue>(
 /// Returns ports that are free, and different.
 #[cfg(any(feature = "cluster", feature = "sentinel"))]
 pub(crate) fn ports<const N: usize>() -> [u16; N] {
-    let listeners = [(); N].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    let listeners = [(); N].map(|()| std::net::TcpListener::bind("127.0.0.1:0").unwrap());
     listeners.map(|listener| listener.local_addr().unwrap().port())
 }
 

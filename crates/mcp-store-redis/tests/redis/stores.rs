@@ -22,7 +22,7 @@ pub(crate) fn now() -> Timestamp {
     Timestamp::default().after(SystemTime::now().duration_since(UNIX_EPOCH).unwrap())
 }
 
-fn later() -> Timestamp {
+pub(crate) fn later() -> Timestamp {
     now().after(Duration::from_secs(600))
 }
 
