@@ -20,13 +20,15 @@ use crate::RedisOptions;
 pub(crate) struct SentinelConnection(Arc<Shared>);
 
 struct Shared {
+    /// Locked after `state`.
+    client: Mutex<SentinelClient>,
     state: Mutex<State>,
     connect_timeout: Duration,
     response_timeout: Duration,
 }
 
+#[derive(Default)]
 struct State {
-    client: SentinelClient,
     connection: Option<MultiplexedConnection>,
     /// How many connections were opened before.
     generation: u64,
@@ -65,12 +67,8 @@ impl SentinelConnection {
             SentinelServerType::Master,
         )?;
         let connection = Self(Arc::new(Shared {
-            state: Mutex::new(State {
-                client,
-                connection: None,
-                generation: 0,
-                failed: None,
-            }),
+            client: Mutex::new(client),
+            state: Mutex::default(),
             connect_timeout: options.connect_timeout,
             response_timeout: options.response_timeout,
         }));
@@ -83,7 +81,6 @@ impl SentinelConnection {
         let began = Instant::now();
         let mut state = self.0.state.lock().await;
         let State {
-            client,
             connection,
             generation,
             failed,
@@ -96,7 +93,7 @@ impl SentinelConnection {
         {
             return Err(error.clone());
         }
-        match self.0.open(client, self.0.response_timeout).await {
+        match self.0.open(self.0.response_timeout).await {
             Ok(opened) => {
                 *connection = Some(opened.clone());
                 *generation += 1;
@@ -115,8 +112,7 @@ impl SentinelConnection {
         &self,
         response_timeout: Duration,
     ) -> RedisResult<MultiplexedConnection> {
-        let mut state = self.0.state.lock().await;
-        self.0.open(&mut state.client, response_timeout).await
+        self.0.open(response_timeout).await
     }
 
     /// Runs a command, and discards the connection if its error says that the connection or the master is not usable.
@@ -139,15 +135,14 @@ impl SentinelConnection {
 }
 
 impl Shared {
-    async fn open(
-        &self,
-        client: &mut SentinelClient,
-        response_timeout: Duration,
-    ) -> RedisResult<MultiplexedConnection> {
+    async fn open(&self, response_timeout: Duration) -> RedisResult<MultiplexedConnection> {
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(self.connect_timeout))
             .set_response_timeout(Some(response_timeout));
-        let opening = client.get_async_connection_with_config(&config);
+        let opening = async {
+            let mut client = self.client.lock().await;
+            client.get_async_connection_with_config(&config).await
+        };
         // Time for the Sentinels and for the master.
         match timeout(self.connect_timeout * 2, opening).await {
             Ok(opened) => opened,
