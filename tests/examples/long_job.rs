@@ -19,7 +19,7 @@ use std::time::Duration;
 use mcp_client::serde_json::json;
 use mcp_client::{Client, Timeouts};
 use mcp_server::{Ctx, HandlerError, Server, ServerBuilder, State, TaskOptions, tool};
-use mcp_tasks_redb::{OpenError, RedbTaskStore};
+use mcp_store_redb::{OpenError, RedbTaskStore};
 use mcp_transport_http::{Endpoint, HttpTransport, serve_with, shutdown_signal};
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -17,7 +17,7 @@ use caller::{CallReport, Caller, Kind, Outcome};
 use marks::Marks;
 use mcp_protocol::Revision;
 use mcp_protocol::task::TaskStore as _;
-use mcp_tasks_redb::RedbTaskStore;
+use mcp_store_redb::RedbTaskStore;
 use mcp_tests::random::Random;
 use server::Process;
 use tokio::task::JoinSet;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_server::{Args, Ctx, HandlerError, Server, State, TaskMode, TaskOptions, Tool};
-use mcp_tasks_redb::RedbTaskStore;
+use mcp_store_redb::RedbTaskStore;
 use mcp_transport_http::{Endpoint, serve_with};
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -26,7 +26,7 @@ const OWN_CRATES: [&str; 10] = [
     "mcp_protocol",
     "mcp_schema",
     "mcp_server",
-    "mcp_tasks_redb",
+    "mcp_store_redb",
     "mcp_transport_http",
     "mcp_transport_stdio",
     "mcp_types",

@@ -13,7 +13,7 @@ use mcp_protocol::task::{
     Task, TaskCall, TaskOutcome, TaskStore, TaskStoreError, Timestamp, contract,
 };
 use mcp_protocol::{Principal, Revision};
-use mcp_tasks_redb::{OpenError, RedbOptions, RedbTaskStore};
+use mcp_store_redb::{OpenError, RedbOptions, RedbTaskStore};
 use tokio::task::JoinSet;
 
 const START: Timestamp = Timestamp::from_millis(1_000_000);

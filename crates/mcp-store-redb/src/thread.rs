@@ -29,7 +29,7 @@ impl StoreThread {
         let file = StoreFile::open(path.clone(), options)?;
         let (jobs, queue) = mpsc::channel(options.queue);
         let thread = thread::Builder::new()
-            .name("mcp-tasks".to_owned())
+            .name("mcp-store".to_owned())
             .spawn(move || serve(file, queue))
             .map_err(|error| OpenError::io(&path, error))?;
         Ok(Self {

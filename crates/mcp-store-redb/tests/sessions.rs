@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use mcp_protocol::Revision;
 use mcp_protocol::task::{Task, TaskCall, TaskStore as _, Timestamp};
-use mcp_tasks_redb::{RedbOptions, RedbTaskStore};
+use mcp_store_redb::{RedbOptions, RedbTaskStore};
 use mcp_transport_http::testing::session_store_contract;
 use mcp_transport_http::{
     EndpointId, SessionId, SessionLease, SessionRecord, SessionStore as _, SessionStoreErrorKind,

@@ -15,7 +15,7 @@ struct TempFile(PathBuf);
 
 impl TempFile {
     fn new(name: &str) -> Self {
-        let name = format!("mcp-tasks-redb-{}-{name}", std::process::id());
+        let name = format!("mcp-store-redb-{}-{name}", std::process::id());
         Self(std::env::temp_dir().join(name))
     }
 

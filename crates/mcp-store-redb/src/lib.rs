@@ -11,9 +11,9 @@
 //! restart: see `RedbTaskStore::session_store`.
 //!
 //! ```no_run
-//! use mcp_tasks_redb::RedbTaskStore;
+//! use mcp_store_redb::RedbTaskStore;
 //!
-//! # fn main() -> Result<(), mcp_tasks_redb::OpenError> {
+//! # fn main() -> Result<(), mcp_store_redb::OpenError> {
 //! let store = RedbTaskStore::open("tasks.redb")?;
 //! // Server::builder("reports", "1.0.0").task_store(store)
 //! # drop(store);
