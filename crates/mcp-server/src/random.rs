@@ -14,6 +14,21 @@ pub(crate) fn id() -> String {
 /// Returns an authentication code of 128 bits for `parts`, as hexadecimal digits. The code is the
 /// same for the same parts as long as the process runs.
 pub(crate) fn mac(parts: &[&[u8]]) -> String {
+    format!("{:032x}", sign(&message(parts)))
+}
+
+/// As [`mac`], under this key of the state keys.
+#[cfg(feature = "seal")]
+pub(crate) fn mac_under(key: &[u8; 32], parts: &[&[u8]]) -> String {
+    use ring::hmac;
+    // Derived, so that the key has only one purpose.
+    let secret = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), b"mcp cursor");
+    let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_ref());
+    format!("{:032x}", sign_under(&key, &message(parts)))
+}
+
+/// Joins `parts` without ambiguity.
+fn message(parts: &[&[u8]]) -> Vec<u8> {
     let mut message = Vec::new();
     for part in parts {
         // Each part is preceded by its length, so that different lists of parts never give the same
@@ -21,7 +36,7 @@ pub(crate) fn mac(parts: &[&[u8]]) -> String {
         message.extend_from_slice(&(part.len() as u64).to_be_bytes());
         message.extend_from_slice(part);
     }
-    format!("{:032x}", sign(&message))
+    message
 }
 
 /// Compares two texts in a time that does not depend on where they differ, so that a client cannot
@@ -54,7 +69,12 @@ fn sign(message: &[u8]) -> u128 {
         });
         hmac::Key::new(hmac::HMAC_SHA256, &secret)
     });
-    let tag = hmac::sign(key, message);
+    sign_under(key, message)
+}
+
+#[cfg(feature = "seal")]
+fn sign_under(key: &ring::hmac::Key, message: &[u8]) -> u128 {
+    let tag = ring::hmac::sign(key, message);
     let cut = tag.as_ref().first_chunk::<16>();
     cut.map_or(0, |bytes| u128::from_be_bytes(*bytes))
 }

@@ -2,74 +2,103 @@
 //!
 //! A cursor holds the sequence number of the item after which the next page starts. Its
 //! authentication code covers the list and the principal: a client cannot make a cursor, use it
-//! on another list, or use the cursor of another principal. The server stores nothing.
+//! on another list, or use the cursor of another principal. The server stores nothing. A cursor is valid
+//! as long as the server has the [`StateKeys`] under which it was made.
 
 use data_encoding::BASE64URL_NOPAD;
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::Principal;
 
-use crate::random;
+use crate::round_trip::StateKeys;
 
 /// Maximum length of an accepted cursor, in bytes.
 const MAX_CURSOR: usize = 128;
 /// Maximum length of an accepted cursor with the position of a data source, in bytes.
 const MAX_TEXT_CURSOR: usize = 2_048;
 
-/// Returns the cursor after the item with this sequence number in this list.
-pub(crate) fn encode(list: &str, principal: Option<&Principal>, sequence: u64) -> String {
-    let code = code(list, principal, &sequence.to_be_bytes());
-    format!("{sequence:x}.{code}")
+/// The cursors of one list for one principal.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cursors<'a> {
+    list: &'static str,
+    principal: Option<&'a Principal>,
+    keys: &'a StateKeys,
 }
 
-/// Returns the sequence number in a cursor of this list and principal.
-pub(crate) fn decode(
-    list: &str,
-    principal: Option<&Principal>,
-    cursor: &str,
-) -> Result<u64, ErrorObject> {
-    let sequence = (cursor.len() <= MAX_CURSOR)
-        .then(|| cursor.split_once('.'))
+impl<'a> Cursors<'a> {
+    pub(crate) fn new(
+        list: &'static str,
+        principal: Option<&'a Principal>,
+        keys: &'a StateKeys,
+    ) -> Self {
+        Self {
+            list,
+            principal,
+            keys,
+        }
+    }
+
+    /// Returns the cursor after the item with this sequence number.
+    pub(crate) fn encode(self, sequence: u64) -> String {
+        self.sign(format!("{sequence:x}"), &sequence.to_be_bytes())
+    }
+
+    /// Returns the sequence number in a cursor.
+    pub(crate) fn decode(self, cursor: &str) -> Result<u64, ErrorObject> {
+        let sequence = split(cursor, MAX_CURSOR).and_then(|(text, code)| {
+            let sequence = u64::from_str_radix(text, 16).ok()?;
+            let is_canonical = format!("{sequence:x}") == text;
+            (is_canonical && self.has_signed(&sequence.to_be_bytes(), code)).then_some(sequence)
+        });
+        sequence.ok_or_else(invalid)
+    }
+
+    /// Returns the cursor with a position of a data source, or the id of an item.
+    pub(crate) fn encode_text(self, position: &str) -> String {
+        let position = position.as_bytes();
+        self.sign(BASE64URL_NOPAD.encode(position), position)
+    }
+
+    /// Returns the position in a cursor of [`encode_text`](Self::encode_text).
+    pub(crate) fn decode_text(self, cursor: &str) -> Result<String, ErrorObject> {
+        let position = split(cursor, MAX_TEXT_CURSOR).and_then(|(text, code)| {
+            let position = BASE64URL_NOPAD.decode(text.as_bytes()).ok()?;
+            let is_signed = self.has_signed(&position, code);
+            String::from_utf8(position).ok().filter(|_| is_signed)
+        });
+        position.ok_or_else(invalid)
+    }
+
+    fn sign(self, text: String, position: &[u8]) -> String {
+        let code = self.with_parts(position, |parts| self.keys.mac(parts));
+        text + "." + &code
+    }
+
+    fn has_signed(self, position: &[u8], code: &str) -> bool {
+        self.with_parts(position, |parts| self.keys.has_signed(parts, code))
+    }
+
+    /// Passes what the authentication code covers.
+    fn with_parts<T>(self, position: &[u8], sign: impl FnOnce(&[&[u8]]) -> T) -> T {
+        let has_principal = [u8::from(self.principal.is_some())];
+        let principal = self.principal.map(Principal::as_str).unwrap_or_default();
+        sign(&[
+            self.list.as_bytes(),
+            &has_principal,
+            principal.as_bytes(),
+            position,
+        ])
+    }
+}
+
+/// Splits a cursor into the position and its authentication code.
+fn split(cursor: &str, max_bytes: usize) -> Option<(&str, &str)> {
+    (cursor.len() <= max_bytes)
+        .then(|| cursor.rsplit_once('.'))
         .flatten()
-        .and_then(|(sequence, _)| u64::from_str_radix(sequence, 16).ok())
-        .filter(|sequence| random::is_equal(&encode(list, principal, *sequence), cursor));
-    sequence.ok_or_else(invalid)
-}
-
-/// Returns the cursor with a position of a data source.
-pub(crate) fn encode_text(list: &str, principal: Option<&Principal>, position: &str) -> String {
-    let code = code(list, principal, position.as_bytes());
-    format!("{}.{code}", BASE64URL_NOPAD.encode(position.as_bytes()))
-}
-
-/// Returns the position in a cursor of [`encode_text`].
-pub(crate) fn decode_text(
-    list: &str,
-    principal: Option<&Principal>,
-    cursor: &str,
-) -> Result<String, ErrorObject> {
-    let position = (cursor.len() <= MAX_TEXT_CURSOR)
-        .then(|| cursor.split_once('.'))
-        .flatten()
-        .and_then(|(position, _)| BASE64URL_NOPAD.decode(position.as_bytes()).ok())
-        .and_then(|position| String::from_utf8(position).ok())
-        .filter(|position| random::is_equal(&encode_text(list, principal, position), cursor));
-    position.ok_or_else(invalid)
-}
-
-/// Returns the authentication code of a position in a list.
-pub(crate) fn code(list: &str, principal: Option<&Principal>, position: &[u8]) -> String {
-    let has_principal = [u8::from(principal.is_some())];
-    let principal = principal.map(Principal::as_str).unwrap_or_default();
-    random::mac(&[
-        list.as_bytes(),
-        &has_principal,
-        principal.as_bytes(),
-        position,
-    ])
 }
 
 /// Returns the error for a cursor that this server did not issue to this principal.
-pub(crate) fn invalid() -> ErrorObject {
+fn invalid() -> ErrorObject {
     ErrorObject::invalid_params("invalid cursor; use the nextCursor of the previous page")
 }
 
@@ -80,23 +109,54 @@ mod tests {
     // proves: PAGE-002, PAGE-005, PAGE-012, M-PAGE-003, M-PAGE-004
     #[test]
     fn a_cursor_is_valid_only_unchanged_and_for_its_list_and_principal() {
-        let cursor = encode("tools", None, 41);
-        assert_eq!(decode("tools", None, &cursor), Ok(41));
-        assert_eq!(encode("tools", None, 41), cursor);
-        assert!(decode("prompts", None, &cursor).is_err());
+        let keys = StateKeys::random();
+        let tools = Cursors::new("tools", None, &keys);
+        let cursor = tools.encode(41);
+        assert_eq!(tools.decode(&cursor), Ok(41));
+        assert_eq!(tools.encode(41), cursor);
+        assert!(
+            Cursors::new("prompts", None, &keys)
+                .decode(&cursor)
+                .is_err()
+        );
         for at in 0..cursor.len() {
             let mut bytes = cursor.clone().into_bytes();
             bytes[at] ^= 1;
             let text = String::from_utf8(bytes).unwrap();
-            assert_eq!(decode("tools", None, &text).unwrap_err().code.0, -32602);
+            assert_eq!(tools.decode(&text).unwrap_err().code.0, -32602);
         }
-        for garbage in ["", ".", "zz", "0.", "+29.00", &"9".repeat(4096)] {
-            assert!(decode("tools", None, garbage).is_err());
+        let spelled = ["+", "0"].map(|prefix| format!("{prefix}{cursor}"));
+        let garbage = ["", ".", "zz", "0.", "+29.00", &"9".repeat(4096)];
+        for text in garbage
+            .into_iter()
+            .chain(spelled.iter().map(String::as_str))
+        {
+            assert!(tools.decode(text).is_err(), "{text}");
         }
         let (ada, alan) = (Principal::new("ada"), Principal::new("alan"));
-        let cursor = encode("tools", Some(&ada), 41);
-        assert_eq!(decode("tools", Some(&ada), &cursor), Ok(41));
-        assert!(decode("tools", Some(&alan), &cursor).is_err());
-        assert!(decode("tools", None, &cursor).is_err());
+        let of = |principal| Cursors::new("tools", principal, &keys);
+        let cursor = of(Some(&ada)).encode(41);
+        assert_eq!(of(Some(&ada)).decode(&cursor), Ok(41));
+        assert!(of(Some(&alan)).decode(&cursor).is_err());
+        assert!(of(None).decode(&cursor).is_err());
+    }
+
+    #[cfg(feature = "seal")]
+    #[test]
+    fn a_cursor_is_valid_after_a_restart_with_the_same_keys() {
+        let keys = |key| StateKeys::new([key; 32]);
+        let cursor = |keys: &StateKeys| {
+            let cursors = Cursors::new("tools", None, keys);
+            (cursors.encode(41), cursors.encode_text("a"))
+        };
+        let (number, text) = cursor(&keys(1));
+        for same in [keys(1), keys(2).with_previous([1; 32])] {
+            let cursors = Cursors::new("tools", None, &same);
+            assert_eq!(cursors.decode(&number), Ok(41));
+            assert_eq!(cursors.decode_text(&text).as_deref(), Ok("a"));
+        }
+        for other in [keys(2), StateKeys::random()] {
+            assert!(Cursors::new("tools", None, &other).decode(&number).is_err());
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Lists of resources from a data source: the handler's page, and its cursor.
 
+use std::sync::Arc;
+
 use mcp_jsonrpc::decode;
 use mcp_protocol::{Outcome, Payload, Principal, RequestContext, Rules, downgrade};
 use mcp_types::{ListResourcesResult, Resource};
@@ -7,7 +9,8 @@ use serde::Deserialize;
 
 use crate::handler::output::{Finish, IntoOutput, Kind, Plain, seal};
 use crate::handler::{Call, Erased};
-use crate::registry::cursor;
+use crate::registry::cursor::Cursors;
+use crate::round_trip::StateKeys;
 use crate::{Extraction, FromCall, HandlerError};
 
 /// The name of the list in the authentication code of cursors.
@@ -21,8 +24,8 @@ pub struct ResourcePage {
     pub resources: Vec<Resource>,
     /// The position after which the next page starts, at most 1,500 bytes; `None` on the last page.
     /// The client receives it in an authenticated cursor: the client can read the position, but
-    /// cannot invent or change it. A cursor is valid in this process only, and only for the
-    /// principal that received it.
+    /// cannot invent or change it. A cursor is valid only for the principal that received it, and as
+    /// long as the server has the same [keys](crate::ServerBuilder::state_keys).
     pub next: Option<String>,
 }
 
@@ -89,15 +92,21 @@ pub struct FinishResourceList {
     /// The prefix, if the data source belongs to a mounted server.
     pub(crate) prefix: Option<String>,
     principal: Option<Principal>,
+    keys: Arc<StateKeys>,
     rules: &'static Rules,
 }
 
 impl FinishResourceList {
-    pub(crate) fn new(registered: Vec<Resource>, context: &RequestContext) -> Self {
+    pub(crate) fn new(
+        registered: Vec<Resource>,
+        context: &RequestContext,
+        keys: &Arc<StateKeys>,
+    ) -> Self {
         Self {
             registered,
             prefix: None,
             principal: context.principal().cloned(),
+            keys: Arc::clone(keys),
             rules: context.rules(),
         }
     }
@@ -122,9 +131,8 @@ impl Finish<ResourcePage> for FinishResourceList {
             downgrade::resource(resource, self.rules);
         }
         let mut result = ListResourcesResult::new(resources);
-        let principal = self.principal.as_ref();
-        let next = page.next;
-        result.next_cursor = next.map(|position| cursor::encode_text(LIST, principal, &position));
+        let cursors = Cursors::new(LIST, self.principal.as_ref(), &self.keys);
+        result.next_cursor = page.next.map(|position| cursors.encode_text(&position));
         Ok(Payload::of(result))
     }
 }
@@ -141,8 +149,8 @@ pub(crate) fn prefixed(prefix: &str, uri: &str) -> Option<String> {
 pub(crate) fn position(
     cursor: Option<&str>,
     principal: Option<&Principal>,
+    keys: &StateKeys,
 ) -> Result<Option<String>, mcp_jsonrpc::ErrorObject> {
-    cursor
-        .map(|cursor| cursor::decode_text(LIST, principal, cursor))
-        .transpose()
+    let cursors = Cursors::new(LIST, principal, keys);
+    cursor.map(|cursor| cursors.decode_text(cursor)).transpose()
 }

@@ -18,11 +18,13 @@ use std::collections::HashSet;
 use std::sync::{Arc, OnceLock, RwLock, RwLockWriteGuard};
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{Payload, Principal, RequestContext, Revision, Rules, Session, SharedText};
+use mcp_protocol::{Payload, RequestContext, Revision, Rules, Session, SharedText};
 use serde::Serialize;
 
 use crate::RegistrationError;
+use crate::registry::cursor::Cursors;
 use crate::registry::definition::Visible;
+use crate::round_trip::StateKeys;
 
 /// A registered item.
 pub(crate) trait Entry: Send + Sync + 'static {
@@ -145,33 +147,36 @@ impl<E: Entry> Snapshot<E> {
         cursor: Option<&str>,
         size: usize,
         context: &RequestContext,
+        keys: &StateKeys,
     ) -> Result<Payload, ErrorObject> {
         let (session, principal) = (context.session(), context.principal());
-        let after = cursor.map_or(Ok(0), |cursor| cursor::decode(E::MEMBER, principal, cursor))?;
+        let cursors = Cursors::new(E::MEMBER, principal, keys);
+        let after = cursor.map_or(Ok(0), |cursor| cursors.decode(cursor))?;
         let revision = session.revision();
         if self.is_uniform {
             let row = Revision::ALL.iter().position(|r| *r == revision);
             let pages = self.pages[row.unwrap_or_default()]
-                .get_or_init(|| self.write_all(size, revision.rules()));
+                .get_or_init(|| self.write_all(size, revision.rules(), keys));
             if let Some(page) = pages.iter().find(|page| page.after == after) {
                 return Ok(Payload::Shared(match (&page.next, principal) {
-                    (Some((list, last)), Some(_)) => page_text::<E>(list, Some(*last), principal),
+                    (Some((list, last)), Some(_)) => page_text::<E>(list, Some(*last), cursors),
                     _ => page.text.clone(),
                 }));
             }
         }
         let (list, next) = self.write(after, size, revision.rules(), Some(session));
-        Ok(Payload::Shared(page_text::<E>(&list, next, principal)))
+        Ok(Payload::Shared(page_text::<E>(&list, next, cursors)))
     }
 
-    fn write_all(&self, size: usize, rules: &Rules) -> Vec<Page> {
+    fn write_all(&self, size: usize, rules: &Rules, keys: &StateKeys) -> Vec<Page> {
+        let cursors = Cursors::new(E::MEMBER, None, keys);
         let mut pages = Vec::new();
         let mut after = Some(0);
         while let Some(start) = after {
             let (list, next) = self.write(start, size, rules, None);
             pages.push(Page {
                 after: start,
-                text: page_text::<E>(&list, next, None),
+                text: page_text::<E>(&list, next, cursors),
                 next: next.map(|last| (list, last)),
             });
             after = next;
@@ -213,13 +218,13 @@ fn order(key: &str) -> (usize, &str) {
 }
 
 /// Returns the result of a list request from the items of the page.
-fn page_text<E: Entry>(list: &str, next: Option<u64>, principal: Option<&Principal>) -> SharedText {
+fn page_text<E: Entry>(list: &str, next: Option<u64>, cursors: Cursors<'_>) -> SharedText {
     SharedText::new(match next {
         None => format!("{{\"{}\":{list}}}", E::MEMBER),
         Some(last) => format!(
             "{{\"{}\":{list},\"nextCursor\":\"{}\"}}",
             E::MEMBER,
-            cursor::encode(E::MEMBER, principal, last)
+            cursors.encode(last)
         ),
     })
 }

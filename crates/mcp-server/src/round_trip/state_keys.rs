@@ -8,16 +8,18 @@ use data_encoding::BASE64;
 use mcp_jsonrpc::ErrorObject;
 use ring::{aead, digest, hkdf, rand};
 
+use crate::random;
+
 /// Default lifetime of a state; users may respond slowly.
 const LIFETIME: Duration = Duration::from_secs(3_600);
 /// Maximum size of a state before encryption, in bytes.
 const MAX_STATE: usize = 64 << 10;
 
 /// The keys that encrypt the state of a call between its round trips (`requestState`, stateless
-/// revision).
+/// revision), and authenticate the cursors of lists.
 ///
-/// By default each process creates a random key. If several processes serve the same clients, they
-/// must share a key: pass 32 random bytes from a secret store to [`StateKeys::new`]. To rotate the
+/// By default each process creates a random key. If several processes serve the same clients, or a client continues after a
+/// restart, they must share a key: pass 32 random bytes from a secret store to [`StateKeys::new`]. To rotate the
 /// key without failing running calls, pass the old one to [`with_previous`].
 ///
 /// State is encrypted and authenticated (ChaCha20-Poly1305 under a key derived for each state),
@@ -78,6 +80,32 @@ impl StateKeys {
 }
 
 impl StateKeys {
+    /// Returns the current key. A random one is created when it is first needed.
+    fn current(&self) -> Result<&[u8; 32], ring::error::Unspecified> {
+        if let Some(key) = self.current.get() {
+            return Ok(key);
+        }
+        let fresh: [u8; 32] = rand::generate(&rand::SystemRandom::new())?.expose();
+        Ok(self.current.get_or_init(|| fresh))
+    }
+
+    /// Returns an authentication code of 128 bits for `parts`, as hexadecimal digits.
+    pub(crate) fn mac(&self, parts: &[&[u8]]) -> String {
+        match self.current() {
+            Ok(key) => random::mac_under(key, parts),
+            // The operating system returns no random bytes.
+            Err(_) => random::mac(parts),
+        }
+    }
+
+    /// Whether `code` is the authentication code of `parts`, under the current or a previous key.
+    pub(crate) fn has_signed(&self, parts: &[&[u8]], code: &str) -> bool {
+        let previous = self.previous.iter();
+        let mut previous = previous.map(|key| random::mac_under(key, parts));
+        random::is_equal(&self.mac(parts), code)
+            || previous.any(|expected| random::is_equal(&expected, code))
+    }
+
     pub(crate) fn encrypt(&self, state: &[u8], bound: &[u8]) -> Result<String, ErrorObject> {
         if state.len() > MAX_STATE {
             return Err(ErrorObject::internal(format!(
@@ -87,13 +115,7 @@ impl StateKeys {
         }
         let failed = |_| ErrorObject::internal("the state of the call cannot be encrypted");
         let random = rand::SystemRandom::new();
-        let key = match self.current.get() {
-            Some(key) => key,
-            None => {
-                let fresh: [u8; 32] = rand::generate(&random).map_err(failed)?.expose();
-                self.current.get_or_init(|| fresh)
-            }
-        };
+        let key = self.current().map_err(failed)?;
         let salt: [u8; 16] = rand::generate(&random).map_err(failed)?.expose();
         let until = self.seconds().saturating_add(self.lifetime.as_secs());
         let mut sealed = state.to_vec();

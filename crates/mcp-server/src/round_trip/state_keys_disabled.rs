@@ -2,12 +2,23 @@
 
 use mcp_jsonrpc::ErrorObject;
 
+use crate::random;
+
 #[derive(Debug)]
 pub(crate) struct StateKeys;
 
 impl StateKeys {
     pub(crate) fn random() -> Self {
         Self
+    }
+
+    #[expect(clippy::unused_self, reason = "as with the feature")]
+    pub(crate) fn mac(&self, parts: &[&[u8]]) -> String {
+        random::mac(parts)
+    }
+
+    pub(crate) fn has_signed(&self, parts: &[&[u8]], code: &str) -> bool {
+        random::is_equal(&self.mac(parts), code)
     }
 
     #[expect(clippy::unused_self, reason = "as with the feature")]

@@ -194,24 +194,28 @@ impl Core {
         };
         let size = self.settings.page_size;
         match method {
-            method::TOOLS_LIST => self
-                .tools
-                .snapshot()
-                .list(page()?.as_deref(), size, context),
-            method::PROMPTS_LIST => self
-                .prompts
-                .snapshot()
-                .list(page()?.as_deref(), size, context),
-            method::RESOURCES_LIST => {
-                self.resources
+            method::TOOLS_LIST => {
+                self.tools
                     .snapshot()
-                    .list(page()?.as_deref(), size, context)
+                    .list(page()?.as_deref(), size, context, &self.settings.keys)
             }
-            method::RESOURCES_TEMPLATES_LIST => {
-                self.templates
+            method::PROMPTS_LIST => {
+                self.prompts
                     .snapshot()
-                    .list(page()?.as_deref(), size, context)
+                    .list(page()?.as_deref(), size, context, &self.settings.keys)
             }
+            method::RESOURCES_LIST => self.resources.snapshot().list(
+                page()?.as_deref(),
+                size,
+                context,
+                &self.settings.keys,
+            ),
+            method::RESOURCES_TEMPLATES_LIST => self.templates.snapshot().list(
+                page()?.as_deref(),
+                size,
+                context,
+                &self.settings.keys,
+            ),
             method::RESOURCES_SUBSCRIBE => {
                 let params: SubscribeRequestParams = typed(params)?;
                 guard(Some(&params.uri))?;
@@ -249,7 +253,8 @@ impl Core {
             context: &context,
         })?;
         let cursor = typed::<PaginatedRequestParams>(params)?.cursor;
-        let position = lister::position(cursor.as_deref(), context.principal())?;
+        let keys = &self.settings.keys;
+        let position = lister::position(cursor.as_deref(), context.principal(), keys)?;
         let snapshot = self.resources.snapshot();
         let registered = match position {
             None => snapshot
@@ -258,7 +263,7 @@ impl Core {
                 .collect(),
             Some(_) => Vec::new(),
         };
-        let finish = FinishResourceList::new(registered, &context);
+        let finish = FinishResourceList::new(registered, &context, keys);
         let arguments = serde_json::json!(position).to_string();
         let Some(lister) = &self.lister else {
             return Err(ErrorObject::method_not_found(method));

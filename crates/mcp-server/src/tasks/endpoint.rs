@@ -14,8 +14,8 @@ use super::record::{TaskRecord, with_timeout};
 use super::requests::send_requests;
 use super::table::{TaskConfig, Tasks};
 use super::wire::{declares_tasks, missing_extension, relate_to_task, short_id, store_error};
-use crate::random::is_equal;
-use crate::registry::cursor;
+use crate::registry::cursor::Cursors;
+use crate::round_trip::StateKeys;
 use crate::server::core::Core;
 use crate::server::settings::GuardedRequest;
 
@@ -40,6 +40,7 @@ struct TaskParams {
 pub(super) struct TaskRequest {
     tasks: Arc<Tasks>,
     config: Arc<TaskConfig>,
+    keys: Arc<StateKeys>,
     pub(super) context: RequestContext,
 }
 
@@ -70,11 +71,9 @@ impl Core {
             guard(None)?;
             let params: PaginatedRequestParams = decode(params).map_err(invalid)?;
             let task_request = self.task_request(context);
-            let owner = task_request.owner();
             let after = params.cursor.as_deref();
-            let after = after
-                .map(|cursor| decode_cursor(owner, cursor))
-                .transpose()?;
+            let after = after.map(|cursor| task_request.cursors().decode_text(cursor));
+            let after = after.transpose()?;
             let size = self.settings.page_size.clamp(1, PAGE);
             return Ok(Reply::Pending(Box::pin(task_request.list(after, size))));
         }
@@ -97,6 +96,7 @@ impl Core {
         TaskRequest {
             tasks: Arc::clone(&self.tasks),
             config: Arc::clone(&self.tasks.config),
+            keys: Arc::clone(&self.settings.keys),
             context,
         }
     }
@@ -221,6 +221,11 @@ impl TaskRequest {
         }
     }
 
+    /// The cursors of `tasks/list`.
+    fn cursors(&self) -> Cursors<'_> {
+        Cursors::new(method::TASKS_LIST, self.owner(), &self.keys)
+    }
+
     async fn list(self, after: Option<String>, size: usize) -> Outcome {
         let list = self
             .config
@@ -234,7 +239,7 @@ impl TaskRequest {
         let next = tasks
             .last()
             .filter(|_| more)
-            .map(|last| encode_cursor(self.owner(), last.id()));
+            .map(|last| self.cursors().encode_text(last.id()));
         let now = self.config.options.now();
         tasks.retain(|task| !(task.is_expired(now) && task.has_ended()));
         let mut result = ListTasksResult::new(tasks.iter().map(Task::to_core).collect());
@@ -269,17 +274,4 @@ fn final_result(task: &Task) -> Outcome {
         }
         _ => Err(ErrorObject::internal("the task was cancelled")),
     }
-}
-
-/// Returns the cursor after the task with this id.
-fn encode_cursor(owner: Option<&Principal>, id: &str) -> String {
-    let code = cursor::code(method::TASKS_LIST, owner, id.as_bytes());
-    format!("{id}.{code}")
-}
-
-/// Returns the id in a cursor of this owner.
-fn decode_cursor(owner: Option<&Principal>, cursor: &str) -> Result<String, ErrorObject> {
-    let id = cursor.rsplit_once('.').map(|(id, _)| id);
-    let id = id.filter(|id| id.len() <= MAX_ID && is_equal(&encode_cursor(owner, id), cursor));
-    id.map(str::to_owned).ok_or_else(cursor::invalid)
 }
