@@ -232,6 +232,25 @@ async fn a_lost_result_is_requested_again() {
     assert!(calling.await.unwrap().is_ok());
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_failure_of_a_request_before_the_end_is_not_that_of_the_call() {
+    for is_ended_first in [false, true] {
+        let (mut wire, _client, calling) = created(client()).await;
+        get(&mut wire, "input_required").await;
+        let early = about(&mut wire, "tasks/result").await;
+        if is_ended_first {
+            get(&mut wire, "completed").await;
+        }
+        wire.refuse(&early, -32603, "the server was restarted")
+            .await;
+        if !is_ended_first {
+            get(&mut wire, "completed").await;
+        }
+        reply(&mut wire, "tasks/result", outcome()).await;
+        assert_eq!(calling.await.unwrap().unwrap().joined_text(), "done");
+    }
+}
+
 /// Returns the next request for the result; the earlier one is cancelled.
 async fn about_after_a_cancel(wire: &mut PipeEnd, lost: &Value) -> Value {
     let start = tokio::time::Instant::now();

@@ -40,8 +40,6 @@ pub(super) struct TaskPoller<'a> {
     started: BTreeSet<String>,
     retries: RetrySchedule,
     reported: Option<TaskState>,
-    /// The error response to `tasks/result`.
-    rejection: Option<ErrorObject>,
 }
 
 /// Work that runs while the task is polled.
@@ -50,8 +48,8 @@ type BackgroundWork = BoxFuture<'static, Result<Done, Error>>;
 enum Done {
     /// The keys and results of input requests, as JSON text.
     Answers(Vec<(String, String)>),
-    /// The response to `tasks/result`, or `None` if the request failed.
-    Outcome(Option<Answer>),
+    /// The result in the response to `tasks/result`, or `None` if the request failed.
+    Outcome(Option<RawJson>),
 }
 
 enum Event {
@@ -77,7 +75,6 @@ impl<'a> TaskPoller<'a> {
             started: BTreeSet::new(),
             retries: RetrySchedule::new(timeouts.total, Instant::now()),
             reported: None,
-            rejection: None,
         }
     }
 
@@ -113,10 +110,7 @@ impl<'a> TaskPoller<'a> {
                         now = Snapshot::read(method::NOTIFICATIONS_TASKS_STATUS, text)?;
                         break;
                     }
-                    Event::Done(Done::Outcome(Some(Ok(result)))) => return Ok(result),
-                    Event::Done(Done::Outcome(Some(Err(rejection)))) => {
-                        self.rejection = Some(rejection)
-                    }
+                    Event::Done(Done::Outcome(Some(result))) => return Ok(result),
                     // The request is sent again after the next poll.
                     Event::Done(Done::Outcome(None)) => {}
                     Event::Done(Done::Answers(answers)) => {
@@ -151,14 +145,16 @@ impl<'a> TaskPoller<'a> {
             }
             let call = request(self.shared, &self.task.id, method::TASKS_RESULT, &[]);
             return Ok(Some(Box::pin(async move {
-                match call.await.map_err(Error::from) {
-                    Ok(answer) => Ok(Done::Outcome(Some(answer))),
-                    Err(error @ Error::Closed(_)) => Err(error),
-                    Err(error) => {
-                        tracing::debug!(%error, "fetching the outcome of a task failed");
-                        Ok(Done::Outcome(None))
-                    }
-                }
+                let failure = match call.await.map_err(Error::from) {
+                    Ok(Ok(result)) => return Ok(Done::Outcome(Some(result))),
+                    Err(error @ Error::Closed(_)) => return Err(error),
+                    // Not necessarily that of the call: the server may have been restarted. If the call has failed, the
+                    // request after the end of the task has the same response.
+                    Ok(Err(rejection)) => Error::Rejected(rejection),
+                    Err(error) => error,
+                };
+                tracing::debug!(error = %failure, "fetching the outcome of a task failed");
+                Ok(Done::Outcome(None))
             })));
         }
         let mut replies = Vec::new();
@@ -255,22 +251,18 @@ impl<'a> TaskPoller<'a> {
         mut work: Option<BackgroundWork>,
     ) -> Result<RawJson, Error> {
         loop {
-            if let Some(rejection) = self.rejection.take() {
-                return Err(self.outcome(now, rejection));
+            if let Some(work) = work.take() {
+                match timeout(self.timeouts.idle, work).await {
+                    Ok(Ok(Done::Outcome(Some(result)))) => return Ok(result),
+                    Ok(Err(error)) => self.retry_after(error).await?,
+                    // A request that was sent before the end may have been lost.
+                    Err(_) | Ok(Ok(_)) => {}
+                }
             }
-            let asked = match work.take() {
-                Some(work) => timeout(self.timeouts.idle, work).await,
-                None => Ok(self
-                    .send(method::TASKS_RESULT, &[])
-                    .await
-                    .map(|answer| Done::Outcome(Some(answer)))),
-            };
-            match asked {
-                Ok(Ok(Done::Outcome(Some(Ok(result))))) => return Ok(result),
-                Ok(Ok(Done::Outcome(Some(Err(rejection))))) => self.rejection = Some(rejection),
-                Ok(Err(error)) => self.retry_after(error).await?,
-                // A request that was sent before the end may have been lost.
-                Err(_) | Ok(Ok(_)) => {}
+            match self.send(method::TASKS_RESULT, &[]).await {
+                Ok(Ok(result)) => return Ok(result),
+                Ok(Err(rejection)) => return Err(self.outcome(now, rejection)),
+                Err(error) => self.retry_after(error).await?,
             }
         }
     }
