@@ -19,7 +19,7 @@ use std::time::Duration;
 use mcp_client::serde_json::json;
 use mcp_client::{Client, Timeouts};
 use mcp_server::{Ctx, HandlerError, Server, ServerBuilder, State, TaskOptions, tool};
-use mcp_store_redb::{OpenError, RedbTaskStore};
+use mcp_store_redb::{OpenError, Persist as _, RedbStore};
 use mcp_transport_http::{Endpoint, HttpTransport, serve_with, shutdown_signal};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -105,7 +105,7 @@ pub(crate) fn server(press: Press, file: &Path) -> Result<ServerBuilder<Press>, 
         .state(press)
         .tool(print_book::tool())
         .task_options(TaskOptions::new().with_poll_interval(look))
-        .task_store(RedbTaskStore::open(file)?))
+        .persist(&RedbStore::open(file)?))
 }
 
 /// Requests a book and waits for it, in one await. `tell` receives each status.

@@ -54,7 +54,7 @@ impl From<Result<CallToolResult, Error>> for Outcome {
 
 /// A client.
 #[derive(Clone)]
-pub(super) struct Caller(Client);
+pub(super) struct Caller(pub(super) Client);
 
 impl Caller {
     pub(super) async fn connect(url: &str, revision: Revision) -> Self {

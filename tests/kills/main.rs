@@ -1,4 +1,5 @@
-//! Servers that are killed 200 times in all, at pseudorandom times, while their clients wait for tasks.
+//! Servers that are killed at pseudorandom times: 200 times in all, while their clients wait for tasks, and in `restarts` under one
+//! session.
 //!
 //! `SEED=<number> cargo test -p mcp-tests --test kills` repeats the times of a failed run. The timing of the machine can
 //! still differ.
@@ -7,6 +8,7 @@
 
 mod caller;
 mod marks;
+mod restarts;
 mod server;
 
 use std::collections::BTreeMap;
@@ -17,7 +19,7 @@ use caller::{CallReport, Caller, Kind, Outcome};
 use marks::Marks;
 use mcp_protocol::Revision;
 use mcp_protocol::task::TaskStore as _;
-use mcp_store_redb::RedbTaskStore;
+use mcp_store_redb::RedbStore;
 use mcp_tests::random::Random;
 use server::Process;
 use tokio::task::JoinSet;
@@ -34,6 +36,17 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// Prints the seed if the test fails.
 struct SeedReport(u64);
 
+impl SeedReport {
+    /// The seed of `SEED`, or another one each time.
+    fn new() -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        let seed = std::env::var("SEED")
+            .ok()
+            .and_then(|seed| seed.parse().ok());
+        Self(seed.unwrap_or(since.subsec_nanos().into()))
+    }
+}
+
 impl Drop for SeedReport {
     fn drop(&mut self) {
         if std::thread::panicking() {
@@ -46,8 +59,8 @@ impl Drop for SeedReport {
 struct TempFolder(PathBuf);
 
 impl TempFolder {
-    fn new(server: u64) -> Self {
-        let name = format!("kills-{}-{server}", std::process::id());
+    fn new(name: impl std::fmt::Display) -> Self {
+        let name = format!("kills-{}-{name}", std::process::id());
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         std::fs::create_dir_all(&folder).unwrap();
         Self(folder)
@@ -78,9 +91,7 @@ struct Tally {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn acknowledged_tasks_survive_200_kills() {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    let seed = std::env::var("SEED").ok().and_then(|it| it.parse().ok());
-    let seed = SeedReport(seed.unwrap_or(since.subsec_nanos().into()));
+    let seed = SeedReport::new();
     let mut servers = JoinSet::new();
     for server in 0..SERVERS {
         servers.spawn(run(server, Random::new(seed.0 + server)));
@@ -206,7 +217,7 @@ fn check(one: &CallReport, marks: &Marks, tally: &mut Tally) -> Result<(), &'sta
 
 /// Asserts that the store contains every acknowledged task, and that each has ended.
 async fn assert_stored(file: &Path, called: &[CallReport]) {
-    let store = RedbTaskStore::open(file).unwrap();
+    let store = RedbStore::open(file).unwrap().task_store();
     for one in called {
         let Some(task) = &one.task else { continue };
         let task = store.get(task.id()).await.unwrap();

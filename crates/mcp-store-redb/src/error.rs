@@ -14,7 +14,7 @@ pub enum OpenError {
         /// The file.
         path: PathBuf,
     },
-    /// The file is not a task store, or is damaged.
+    /// The file is not a store of this crate, or is damaged.
     NotAStore {
         /// The file.
         path: PathBuf,
@@ -78,15 +78,11 @@ impl fmt::Display for OpenError {
                 path.display()
             ),
             Self::NotAStore { path, reason } => {
-                write!(
-                    f,
-                    "{}: not a task store, or damaged: {reason}",
-                    path.display()
-                )
+                write!(f, "{}: not a store, or damaged: {reason}", path.display())
             }
             Self::Newer { path, format } => write!(
                 f,
-                "{}: a later version wrote this task store in format {format}; this version \
+                "{}: a later version wrote this store in format {format}; this version \
                  supports format 1",
                 path.display()
             ),

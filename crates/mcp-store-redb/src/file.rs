@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use mcp_protocol::task::{Task, TaskStoreError};
 use redb::backends::FileBackend;
-use redb::{Builder, Database, ReadableDatabase as _, TableHandle as _};
+use redb::{Builder, Database, ReadableDatabase as _, TableHandle as _, WriteTransaction};
 
 use crate::job::{Query, Write};
 use crate::tables::{self, DatabaseError, FORMAT, META, Reader, Tables};
@@ -33,11 +33,6 @@ impl StoreFile {
         Ok(file)
     }
 
-    #[cfg(feature = "sessions")]
-    pub(crate) fn options(&self) -> RedbOptions {
-        self.options
-    }
-
     fn database(&mut self) -> Result<&Database, OpenError> {
         let opened = match self.database.take() {
             Some(database) => database,
@@ -59,7 +54,7 @@ impl StoreFile {
             .truncate(false);
         #[cfg(unix)]
         {
-            // Results of tasks are readable only by the owner of the file.
+            // Results of tasks and the state key are readable only by the owner of the file.
             use std::os::unix::fs::OpenOptionsExt as _;
             open_options.mode(0o600);
         }
@@ -120,15 +115,35 @@ impl StoreFile {
         &mut self,
         writes: &[Write],
     ) -> Result<Vec<Result<usize, TaskStoreError>>, TaskStoreError> {
+        self.change(|transaction, options| {
+            let mut tables = Tables::open(transaction, options)?;
+            let done = writes.iter().map(|write| tables.apply(write));
+            let done: Vec<_> = done.collect::<Result<_, DatabaseError>>()?;
+            let is_changed = done.iter().any(Result::is_ok);
+            Ok((done, is_changed))
+        })
+    }
+
+    /// Returns the key of the file for the state of calls. A file without one receives a random key.
+    #[cfg(feature = "server")]
+    pub(crate) fn state_key(&mut self) -> Result<[u8; 32], OpenError> {
+        let mut fresh = [0; 32];
+        let filled = getrandom::fill(&mut fresh);
+        filled.map_err(|error| OpenError::io(&self.path, error.into()))?;
+        let key = self.change(|transaction, _| tables::state_key(transaction, &fresh));
+        key.map_err(|error| OpenError::io(&self.path, std::io::Error::other(error.to_string())))
+    }
+
+    /// Runs a transaction. `work` returns its result, and whether it has changed anything; if not, nothing is written to the disk.
+    pub(crate) fn change<T>(
+        &mut self,
+        work: impl FnOnce(&WriteTransaction, RedbOptions) -> Result<(T, bool), DatabaseError>,
+    ) -> Result<T, TaskStoreError> {
         let options = self.options;
         self.with(|database| {
             let transaction = database.begin_write()?;
-            let done: Vec<_> = {
-                let mut tables = Tables::open(&transaction, options)?;
-                let done = writes.iter().map(|write| tables.apply(write));
-                done.collect::<Result<_, DatabaseError>>()?
-            };
-            if done.iter().any(Result::is_ok) {
+            let (done, is_changed) = work(&transaction, options)?;
+            if is_changed {
                 transaction.commit()?;
             } else {
                 transaction.abort()?;
@@ -194,7 +209,7 @@ fn restrict_permissions(file: &std::fs::File) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Returns the format of a database: `None` if it is empty, zero if it is not a task store.
+/// Returns the format of a database: `None` if it is empty, zero if it is not a store.
 fn format(database: &Database) -> Result<Option<u64>, DatabaseError> {
     let transaction = database.begin_read()?;
     let mut names = transaction

@@ -1,4 +1,4 @@
-//! The operations that the store sends to its thread.
+//! The operations that the stores send to their thread.
 
 use mcp_protocol::task::{Task, TaskStoreError, Timestamp};
 use tokio::sync::oneshot;
@@ -11,8 +11,18 @@ pub(crate) type Reply<T> = oneshot::Sender<Result<T, TaskStoreError>>;
 pub(crate) enum Job {
     Write(Write, Reply<usize>),
     Read(Query, Reply<Vec<Task>>),
-    #[cfg(feature = "sessions")]
+    #[cfg(feature = "http")]
     Session(crate::sessions::job::SessionJob),
+    /// Events were queued.
+    #[cfg(feature = "http")]
+    Events,
+    /// Reads the events of a stream after the event `after`.
+    #[cfg(feature = "http")]
+    Replay {
+        key: mcp_transport_http::StreamKey,
+        after: u64,
+        found: oneshot::Sender<Result<mcp_transport_http::Replay, String>>,
+    },
 }
 
 /// A change; its result is the number of removed tasks.

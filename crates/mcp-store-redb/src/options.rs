@@ -1,32 +1,51 @@
 //! The options of a store.
 
-/// Limits of a [`RedbTaskStore`](crate::RedbTaskStore).
+#[cfg(feature = "http")]
+use std::time::Duration;
+
+/// Limits of a [`RedbStore`](crate::RedbStore).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RedbOptions {
     pub(crate) max_tasks: usize,
     pub(crate) max_tasks_per_owner: usize,
-    pub(crate) max_bytes: usize,
-    #[cfg(feature = "sessions")]
+    pub(crate) max_task_bytes: usize,
+    #[cfg(feature = "http")]
     pub(crate) max_sessions: usize,
-    #[cfg(feature = "sessions")]
+    #[cfg(feature = "http")]
     pub(crate) max_session_bytes: usize,
+    #[cfg(feature = "http")]
+    pub(crate) event_retention: Duration,
+    #[cfg(feature = "http")]
+    pub(crate) max_session_event_bytes: usize,
+    #[cfg(feature = "http")]
+    pub(crate) max_event_bytes: usize,
+    #[cfg(feature = "http")]
+    pub(crate) max_queued_event_bytes: usize,
     pub(crate) cache: usize,
     pub(crate) queue: usize,
 }
 
 impl RedbOptions {
-    /// Creates the default limits: 10,000 tasks, 1,000 per owner, 64 MiB of task records, 10,000 sessions, 64 MiB of session
-    /// records, a cache of 8 MiB and a queue of 256 operations.
+    /// Creates the default limits: 10,000 tasks, 1,000 per owner, 64 MiB of tasks, 10,000 sessions, 64 MiB of sessions, 64 MiB of
+    /// events and 10 MiB for each session, kept for 5 minutes, a cache of 8 MiB and a queue of 256 operations.
     pub fn new() -> Self {
         Self {
             max_tasks: 10_000,
             max_tasks_per_owner: 1_000,
-            max_bytes: 64 << 20,
-            #[cfg(feature = "sessions")]
+            max_task_bytes: 64 << 20,
+            #[cfg(feature = "http")]
             max_sessions: 10_000,
-            #[cfg(feature = "sessions")]
+            #[cfg(feature = "http")]
             max_session_bytes: 64 << 20,
+            #[cfg(feature = "http")]
+            event_retention: Duration::from_secs(5 * 60),
+            #[cfg(feature = "http")]
+            max_session_event_bytes: 10 << 20,
+            #[cfg(feature = "http")]
+            max_event_bytes: 64 << 20,
+            #[cfg(feature = "http")]
+            max_queued_event_bytes: 16 << 20,
             cache: 8 << 20,
             queue: 256,
         }
@@ -47,16 +66,16 @@ impl RedbOptions {
         self
     }
 
-    /// Sets the maximum total size of all records in bytes. The file is somewhat larger and does
+    /// Sets the maximum total size of all tasks in bytes. The file is somewhat larger and does
     /// not shrink; free space in it is reused. Default: 64 MiB.
     #[must_use]
-    pub fn with_max_bytes(mut self, bytes: usize) -> Self {
-        self.max_bytes = bytes;
+    pub fn with_max_task_bytes(mut self, bytes: usize) -> Self {
+        self.max_task_bytes = bytes;
         self
     }
 
     /// Sets the maximum number of sessions. Default: 10,000.
-    #[cfg(feature = "sessions")]
+    #[cfg(feature = "http")]
     #[must_use]
     pub fn with_max_sessions(mut self, sessions: usize) -> Self {
         self.max_sessions = sessions;
@@ -64,10 +83,43 @@ impl RedbOptions {
     }
 
     /// Sets the maximum total size of all sessions in bytes. Default: 64 MiB.
-    #[cfg(feature = "sessions")]
+    #[cfg(feature = "http")]
     #[must_use]
     pub fn with_max_session_bytes(mut self, bytes: usize) -> Self {
         self.max_session_bytes = bytes;
+        self
+    }
+
+    /// Sets how long an event is kept. Default: 5 minutes.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn with_event_retention(mut self, retention: Duration) -> Self {
+        self.event_retention = retention;
+        self
+    }
+
+    /// Sets the maximum size of the events of one session in bytes, with about 160 bytes for each event. Default: 10 MiB.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn with_max_session_event_bytes(mut self, bytes: usize) -> Self {
+        self.max_session_event_bytes = bytes;
+        self
+    }
+
+    /// Sets the maximum size of the events of all sessions in bytes. Default: 64 MiB.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn with_max_event_bytes(mut self, bytes: usize) -> Self {
+        self.max_event_bytes = bytes;
+        self
+    }
+
+    /// Sets the maximum size of the events that wait for the disk, in bytes of memory. Further events are sent, but not
+    /// stored. Default: 16 MiB.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn with_max_queued_event_bytes(mut self, bytes: usize) -> Self {
+        self.max_queued_event_bytes = bytes;
         self
     }
 
@@ -78,7 +130,7 @@ impl RedbOptions {
         self
     }
 
-    /// Sets the maximum number of queued operations. Further callers wait until the queue has room. Default: 256; minimum: 1.
+    /// Sets the maximum number of queued operations on tasks and sessions. Further callers wait until the queue has room. Default: 256; minimum: 1.
     #[must_use]
     pub fn with_max_queued_operations(mut self, operations: usize) -> Self {
         self.queue = operations.max(1);

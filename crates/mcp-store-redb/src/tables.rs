@@ -33,6 +33,11 @@ const UNFINISHED: TableDefinition<'_, &str, ()> = TableDefinition::new("unfinish
 const EXPIRY: TableDefinition<'_, ExpiryKey, ()> = TableDefinition::new("expiry");
 /// The format, and the total size of all records.
 pub(crate) const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
+/// Keys. Files of earlier versions do not have the table.
+#[cfg(feature = "server")]
+const SECRETS: TableDefinition<'_, &str, &[u8; 32]> = TableDefinition::new("secrets");
+#[cfg(feature = "server")]
+const STATE_KEY: &str = "state";
 const FORMAT_KEY: &str = "format";
 const BYTES_KEY: &str = "bytes";
 
@@ -51,6 +56,15 @@ impl fmt::Display for DatabaseError {
     }
 }
 
+/// Returns why the file cannot be used, for an error of another store.
+#[cfg(feature = "http")]
+pub(crate) fn reason(error: TaskStoreError) -> String {
+    match error {
+        TaskStoreError::Unavailable(reason) => reason,
+        other => other.to_string(),
+    }
+}
+
 /// Creates the tables of a new file.
 pub(crate) fn create_tables(database: &Database) -> Result<(), DatabaseError> {
     let transaction = database.begin_write()?;
@@ -62,7 +76,22 @@ pub(crate) fn create_tables(database: &Database) -> Result<(), DatabaseError> {
     Ok(transaction.commit()?)
 }
 
-/// Returns the format of a task store.
+/// Returns the key in the table of secrets, and whether it is new: then it is `fresh`.
+#[cfg(feature = "server")]
+pub(crate) fn state_key(
+    transaction: &WriteTransaction,
+    fresh: &[u8; 32],
+) -> Result<([u8; 32], bool), DatabaseError> {
+    let mut secrets = transaction.open_table(SECRETS)?;
+    let found = secrets.get(STATE_KEY)?.map(|key| *key.value());
+    if let Some(key) = found {
+        return Ok((key, false));
+    }
+    secrets.insert(STATE_KEY, fresh)?;
+    Ok((*fresh, true))
+}
+
+/// Returns the format of a store.
 pub(crate) fn format(transaction: &ReadTransaction) -> Result<u64, DatabaseError> {
     let meta = transaction.open_table(META)?;
     Ok(meta.get(FORMAT_KEY)?.map_or(0, |format| format.value()))
@@ -169,12 +198,12 @@ impl<'t> Tables<'t> {
     }
 
     fn fits(&self, bytes: u64, more: u64) -> Result<(), TaskStoreError> {
-        let max_bytes = self.options.max_bytes;
-        if bytes.saturating_add(more) <= max_bytes as u64 {
+        let max_task_bytes = self.options.max_task_bytes;
+        if bytes.saturating_add(more) <= max_task_bytes as u64 {
             return Ok(());
         }
         Err(TaskStoreError::Full {
-            limit: format!("{max_bytes} bytes of tasks"),
+            limit: format!("{max_task_bytes} bytes of tasks"),
         })
     }
 

@@ -1,6 +1,5 @@
 //! The public task store.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use mcp_protocol::task::{Task, TaskStore, TaskStoreError, Timestamp};
@@ -8,53 +7,16 @@ use mcp_protocol::{BoxFuture, Principal};
 
 use crate::job::{Job, Query, Reply, TaskRow, Write};
 use crate::thread::StoreThread;
-use crate::{OpenError, RedbOptions};
 
-/// A task store in a file.
-///
-/// A completed operation is on the disk. One thread does the work, so that callers do not block an
-/// executor; concurrent changes share a transaction. After a failure, for example a full disk, the
-/// next operation opens the file again.
-///
-/// Dropping the store waits for running operations and closes the file, which takes a few
-/// milliseconds.
-#[derive(Debug)]
+/// A [`TaskStore`] in the file of a [`RedbStore`](crate::RedbStore). A completed operation is on the disk.
+#[derive(Debug, Clone)]
 pub struct RedbTaskStore {
     thread: Arc<StoreThread>,
 }
 
 impl RedbTaskStore {
-    /// Opens or creates the store in this file, with the limits of [`RedbOptions::new`]. After a
-    /// crash the whole file is read and repaired.
-    ///
-    /// Blocks the thread: call it before the server starts.
-    ///
-    /// # Errors
-    /// See [`OpenError`].
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
-        Self::open_with(path, RedbOptions::new())
-    }
-
-    /// Like [`open`](Self::open), with other limits. If the file already exceeds them, its tasks are kept until they expire, and
-    /// new tasks are rejected.
-    ///
-    /// # Errors
-    /// See [`OpenError`].
-    pub fn open_with(path: impl AsRef<Path>, options: RedbOptions) -> Result<Self, OpenError> {
-        let thread = Arc::new(StoreThread::open(path.as_ref(), options)?);
-        Ok(Self { thread })
-    }
-
-    /// Returns a store of HTTP sessions in the same file.
-    #[cfg(feature = "sessions")]
-    #[must_use]
-    pub fn session_store(&self) -> crate::RedbSessionStore {
-        crate::RedbSessionStore::new(Arc::clone(&self.thread))
-    }
-
-    /// Returns the path of the file.
-    pub fn path(&self) -> &Path {
-        self.thread.path()
+    pub(crate) fn new(thread: Arc<StoreThread>) -> Self {
+        Self { thread }
     }
 
     async fn write(&self, write: Write) -> Result<usize, TaskStoreError> {

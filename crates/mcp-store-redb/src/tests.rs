@@ -8,7 +8,7 @@ use redb::{Database, TableDefinition};
 use crate::file::StoreFile;
 use crate::job::{Query, TaskRow, Write};
 use crate::tables::{DatabaseError, META};
-use crate::{OpenError, RedbOptions, RedbTaskStore};
+use crate::{OpenError, RedbOptions, RedbStore};
 
 /// A file that is removed after the test.
 struct TempFile(PathBuf);
@@ -108,7 +108,7 @@ fn after_a_failure_the_file_is_opened_again() {
 }
 
 fn refused(path: &Path) -> OpenError {
-    RedbTaskStore::open(path).unwrap_err()
+    RedbStore::open(path).unwrap_err()
 }
 
 #[test]

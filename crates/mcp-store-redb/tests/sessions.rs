@@ -1,6 +1,6 @@
 //! The sessions through their public interface.
 
-#![cfg(feature = "sessions")]
+#![cfg(feature = "http")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use mcp_protocol::Revision;
 use mcp_protocol::task::{Task, TaskCall, TaskStore as _, Timestamp};
-use mcp_store_redb::{RedbOptions, RedbTaskStore};
+use mcp_store_redb::{RedbOptions, RedbStore};
 use mcp_transport_http::testing::session_store_contract;
 use mcp_transport_http::{
     EndpointId, SessionId, SessionLease, SessionRecord, SessionStore as _, SessionStoreErrorKind,
@@ -34,8 +34,8 @@ impl TempFolder {
         self.0.join("store")
     }
 
-    fn open(&self) -> RedbTaskStore {
-        RedbTaskStore::open(self.file()).unwrap()
+    fn open(&self) -> RedbStore {
+        RedbStore::open(self.file()).unwrap()
     }
 }
 
@@ -63,7 +63,7 @@ async fn the_contract_is_kept() {
     let options = RedbOptions::new()
         .with_max_sessions(20)
         .with_max_session_bytes(1 << 20);
-    let store = RedbTaskStore::open_with(folder.file(), options).unwrap();
+    let store = RedbStore::open_with(folder.file(), options).unwrap();
     session_store_contract(&store.session_store())
         .await
         .unwrap();
@@ -72,7 +72,7 @@ async fn the_contract_is_kept() {
 #[tokio::test]
 async fn sessions_survive_a_restart_beside_the_tasks() {
     let folder = TempFolder::new("restart");
-    let tasks = folder.open();
+    let tasks = folder.open().task_store();
     let call = TaskCall::new("m", "t", mcp_jsonrpc::RawJson::copy("{}"), Revision::LATEST);
     let task = Task::new("task", None, call, NOW, None);
     tasks.create(task.clone()).await.unwrap();
@@ -84,8 +84,8 @@ async fn sessions_survive_a_restart_beside_the_tasks() {
     created.unwrap();
     drop(sessions);
 
-    let tasks = folder.open();
-    let sessions = tasks.session_store();
+    let store = folder.open();
+    let (tasks, sessions) = (store.task_store(), store.session_store());
     assert_eq!(tasks.get("task").await.unwrap(), Some(task));
     let id = lease(1).session;
     assert_eq!(sessions.load(id, NOW).await.unwrap(), Some(first.clone()));
@@ -93,7 +93,7 @@ async fn sessions_survive_a_restart_beside_the_tasks() {
     let claimed = sessions.claim(id, GREEN, NOW).await.unwrap();
     assert_eq!(claimed, Some((lease(1).next(GREEN), first)));
     // The file stays open as long as one of the stores exists.
-    drop(tasks);
+    drop((store, tasks));
     let lost = sessions.renew(lease(1), LATER, NOW).await.unwrap_err();
     assert_eq!(lost.kind(), SessionStoreErrorKind::LeaseLost);
 }
@@ -106,7 +106,7 @@ async fn sessions_have_limits_of_their_own() {
         .with_max_tasks(0)
         .with_max_sessions(2)
         .with_max_session_bytes(2 * size + 1);
-    let store = RedbTaskStore::open_with(folder.file(), options).unwrap();
+    let store = RedbStore::open_with(folder.file(), options).unwrap();
     let sessions = store.session_store();
     let full = SessionStoreErrorKind::Full;
     let long = sessions.create(lease(1), record(&"x".repeat(2 * size)), LATER, NOW);

@@ -13,7 +13,7 @@ use mcp_protocol::task::{
     Task, TaskCall, TaskOutcome, TaskStore, TaskStoreError, Timestamp, contract,
 };
 use mcp_protocol::{Principal, Revision};
-use mcp_store_redb::{OpenError, RedbOptions, RedbTaskStore};
+use mcp_store_redb::{OpenError, RedbOptions, RedbStore, RedbTaskStore};
 use tokio::task::JoinSet;
 
 const START: Timestamp = Timestamp::from_millis(1_000_000);
@@ -35,8 +35,12 @@ impl TempFile {
         self.0.join(name)
     }
 
+    fn open(&self) -> RedbStore {
+        RedbStore::open(self.file("tasks")).unwrap()
+    }
+
     fn store(&self) -> RedbTaskStore {
-        RedbTaskStore::open(self.file("tasks")).unwrap()
+        self.open().task_store()
     }
 }
 
@@ -67,7 +71,7 @@ async fn it_fulfills_the_contract() {
     let made = AtomicUsize::new(0);
     let fresh = || {
         let name = made.fetch_add(1, Ordering::Relaxed).to_string();
-        RedbTaskStore::open(place.file(&name)).unwrap()
+        RedbStore::open(place.file(&name)).unwrap().task_store()
     };
     assert_eq!(contract::check(fresh).await, Ok(()));
 }
@@ -107,8 +111,8 @@ async fn completed_writes_persist_without_closing() {
         }
         // A copy of the file while it is in use.
         let copy = place.file("copy");
-        fs::copy(store.path(), &copy).unwrap();
-        let copied = RedbTaskStore::open(&copy).unwrap();
+        fs::copy(place.file("tasks"), &copy).unwrap();
+        let copied = RedbStore::open(&copy).unwrap().task_store();
         let all = copied.list(None, None, 99).await.unwrap();
         assert_eq!(all.len(), round + 1);
         assert_eq!(all, store.list(None, None, 99).await.unwrap());
@@ -131,7 +135,8 @@ async fn limits_hold_and_are_named() {
     let options = RedbOptions::new()
         .with_max_tasks(3)
         .with_max_tasks_per_owner(2);
-    let store = RedbTaskStore::open_with(place.file("count"), options).unwrap();
+    let store = RedbStore::open_with(place.file("count"), options);
+    let store = store.unwrap().task_store();
     for id in ["a", "b"] {
         store.create(task(id, Some("ann"), "{}")).await.unwrap();
     }
@@ -149,8 +154,9 @@ async fn limits_hold_and_are_named() {
     assert_eq!(store.get("a").await, Ok(None));
     assert_eq!(ids(&store.unfinished(None, 9).await.unwrap()), ["late"]);
 
-    let options = RedbOptions::new().with_max_bytes(2_000);
-    let store = RedbTaskStore::open_with(place.file("bytes"), options).unwrap();
+    let options = RedbOptions::new().with_max_task_bytes(2_000);
+    let store = RedbStore::open_with(place.file("bytes"), options);
+    let store = store.unwrap().task_store();
     let long = format!(r#"{{"x":"{}"}}"#, "x".repeat(1_200));
     store.create(task("a", None, &long)).await.unwrap();
     let second = store.create(task("b", None, &long)).await;
@@ -224,15 +230,16 @@ async fn one_of_two_concurrent_changes_is_stored() {
 #[tokio::test]
 async fn files_that_are_no_store_are_refused_and_named() {
     let place = TempFile::new();
-    let store = place.store();
+    let store = place.open();
     let refused = |path: &Path| {
-        let error = RedbTaskStore::open(path).unwrap_err();
+        let error = RedbStore::open(path).unwrap_err();
         let (text, path) = (error.to_string(), path.display().to_string());
         assert!(text.starts_with(&path), "{text}");
         error
     };
     assert!(matches!(refused(store.path()), OpenError::InUse { .. }));
-    store.create(task("a", None, "{}")).await.unwrap();
+    let created = store.task_store().create(task("a", None, "{}")).await;
+    created.unwrap();
     let path = store.path().to_owned();
     drop(store);
 
@@ -255,7 +262,7 @@ async fn files_that_are_no_store_are_refused_and_named() {
 async fn only_the_owner_can_read_the_file() {
     use std::os::unix::fs::PermissionsExt as _;
     let place = TempFile::new();
-    let path = place.store().path().to_owned();
+    let path = place.open().path().to_owned();
     let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(), 0o600);
     // A file that was copied there, for example.

@@ -1,4 +1,4 @@
-//! A server with stored tasks, for tests that kill it: `task-server --http ADDRESS --store FILE --marks FILE`.
+//! A server that keeps its state in a file, for tests that kill it: `task-server --http ADDRESS --store FILE --marks FILE`.
 //!
 //! Each side effect of a tool is a line in the file of marks: the name of the call, the step, and the process id. The
 //! program prints its URL.
@@ -9,9 +9,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_server::{Args, Ctx, HandlerError, Server, State, TaskMode, TaskOptions, Tool};
-use mcp_store_redb::RedbTaskStore;
-use mcp_transport_http::{Endpoint, serve_with};
+use mcp_server::{Args, Ctx, HandlerError, Resource, Server, State, TaskMode, TaskOptions, Tool};
+use mcp_store_redb::{Persist as _, RedbStore};
+use mcp_transport_http::{Endpoint, ServerOptions, serve_with};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::net::TcpListener;
@@ -23,6 +23,9 @@ const STEP: Duration = Duration::from_millis(12);
 /// The step before which a tool may request input.
 const QUESTION: u32 = 3;
 const LOOK: Duration = Duration::from_millis(50);
+/// The steps of a change, and the duration of each.
+const CHANGE_STEPS: u32 = 5;
+const CHANGE_STEP: Duration = Duration::from_millis(20);
 
 /// The effects of the tools.
 #[derive(Clone)]
@@ -82,6 +85,30 @@ async fn plain(Args(call): Args<Call>, State(marks): State<Marks>) -> Result<Str
     Ok(process.to_string())
 }
 
+#[derive(Deserialize, JsonSchema)]
+struct Change {
+    /// The number of the resource.
+    number: u32,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Count {
+    /// The number of the resource.
+    number: String,
+}
+
+/// Reports that a resource has changed, then progress. Events are stored in their order, so a client that receives progress knows
+/// that the change is stored.
+async fn change(Args(change): Args<Change>, server: Server<Marks>, cx: Ctx) -> String {
+    let uri = format!("count:///{}", change.number);
+    server.resources().updated(&uri);
+    for step in 1..=CHANGE_STEPS {
+        cx.progress(step.into(), None);
+        sleep(CHANGE_STEP).await;
+    }
+    uri
+}
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -90,6 +117,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("usage: task-server --http ADDRESS --store FILE --marks FILE".into());
     };
     let marks = OpenOptions::new().create(true).append(true).open(marks)?;
+    let store = RedbStore::open(store)?;
     let server = Server::builder("tasks", "1.0.0")
         .state(Marks(Arc::new(marks)))
         .tool(
@@ -98,11 +126,18 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
                 .resumable(),
         )
         .tool(Tool::new("plain", plain).task(TaskMode::Required))
-        .task_store(RedbTaskStore::open(store)?)
-        .task_options(TaskOptions::new().with_poll_interval(LOOK));
+        .tool(Tool::new("change", change))
+        .resource(Resource::new(
+            "count:///{number}",
+            "count",
+            async |Args(count): Args<Count>| count.number,
+        ))
+        .task_options(TaskOptions::new().with_poll_interval(LOOK))
+        .persist(&store);
+    let options = ServerOptions::new().with_sse_retry(LOOK).persist(&store);
     let listener = listen(address.parse()?).await?;
     let url = format!("http://{}/mcp\n", listener.local_addr()?);
-    let endpoint = Endpoint::new(server)?;
+    let endpoint = Endpoint::with_options(server, options)?;
     std::io::stdout().write_all(url.as_bytes())?;
     Ok(serve_with(listener, endpoint, std::future::pending()).await?)
 }

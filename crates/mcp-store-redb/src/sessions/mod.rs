@@ -1,4 +1,4 @@
-//! Sessions in the file of a task store.
+//! Sessions of HTTP endpoints in the file.
 
 pub(crate) mod job;
 pub(crate) mod tables;
@@ -16,10 +16,10 @@ use crate::job::Job;
 use crate::thread::StoreThread;
 use job::{SessionOperation, SessionResult, unavailable};
 
-/// A [`SessionStore`] in the file of a [`RedbTaskStore`](crate::RedbTaskStore). Sessions survive a restart of the process.
+/// A [`SessionStore`] in the file of a [`RedbStore`](crate::RedbStore). Sessions survive a restart of the process.
 ///
-/// An operation completes after its change is synced to disk. A renewal that does not change the expiry writes nothing. The file
-/// is closed when the task store and all its session stores are dropped.
+/// An operation completes after its change is synced to disk. A renewal that does not change the expiry writes nothing.
+#[derive(Clone)]
 pub struct RedbSessionStore {
     thread: Arc<StoreThread>,
 }

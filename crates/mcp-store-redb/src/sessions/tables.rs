@@ -1,6 +1,6 @@
 //! The tables of the sessions.
 
-use mcp_protocol::task::{TaskStoreError, Timestamp};
+use mcp_protocol::task::Timestamp;
 use mcp_transport_http::{
     EndpointId, SessionId, SessionLease, SessionRecord, SessionStoreError, SessionStoreErrorKind,
 };
@@ -11,7 +11,7 @@ use redb::{
 use crate::RedbOptions;
 use crate::file::StoreFile;
 use crate::sessions::job::{SessionJob, SessionOperation, SessionResult, unavailable};
-use crate::tables::{DatabaseError, META};
+use crate::tables::{DatabaseError, META, reason};
 
 /// Expiry in ms, fencing number and owner of the lease, and the session as JSON.
 type Row = (u64, u64, &'static [u8; 16], &'static [u8]);
@@ -26,22 +26,12 @@ const BYTES_KEY: &str = "session_bytes";
 
 /// Runs operations in one transaction. Nothing is written to the disk if nothing changes.
 pub(crate) fn run(file: &mut StoreFile, jobs: Vec<SessionJob>) {
-    let options = file.options();
     let (operations, replies): (Vec<_>, Vec<_>) = jobs.into_iter().unzip();
-    let done = file.with(|database| {
-        let transaction = database.begin_write()?;
-        let (done, is_changed) = {
-            let mut tables = SessionTables::open(&transaction, options)?;
-            let done = operations.iter().map(|operation| tables.apply(operation));
-            let done: Vec<_> = done.collect::<Result<_, DatabaseError>>()?;
-            (done, tables.is_changed())
-        };
-        if is_changed {
-            transaction.commit()?;
-        } else {
-            transaction.abort()?;
-        }
-        Ok(done)
+    let done = file.change(|transaction, options| {
+        let mut tables = SessionTables::open(transaction, options)?;
+        let done = operations.iter().map(|operation| tables.apply(operation));
+        let done: Vec<_> = done.collect::<Result<_, DatabaseError>>()?;
+        Ok((done, tables.is_changed))
     });
     match done {
         Ok(done) => {
@@ -51,10 +41,7 @@ pub(crate) fn run(file: &mut StoreFile, jobs: Vec<SessionJob>) {
             }
         }
         Err(error) => {
-            let reason = match error {
-                TaskStoreError::Unavailable(reason) => reason,
-                other => other.to_string(),
-            };
+            let reason = reason(error);
             for reply in replies {
                 let _ = reply.send(Err(unavailable(reason.clone())));
             }
@@ -68,6 +55,7 @@ pub(crate) struct SessionTables<'t> {
     sessions: Table<'t, &'static [u8; 32], Row>,
     expiry: Table<'t, ExpiryKey, ()>,
     meta: Table<'t, &'static str, u64>,
+    /// Whether any operation has changed a table.
     is_changed: bool,
 }
 
@@ -90,11 +78,6 @@ impl<'t> SessionTables<'t> {
             meta: transaction.open_table(META)?,
             is_changed: false,
         })
-    }
-
-    /// Whether any operation has changed a table.
-    pub(crate) fn is_changed(&self) -> bool {
-        self.is_changed
     }
 
     pub(crate) fn apply(

@@ -3,6 +3,7 @@
 mod failures;
 mod forwarding;
 mod leases;
+mod restart;
 
 use mcp_server::ServerBuilder;
 use mcp_tests::http::Peer;
@@ -162,7 +163,7 @@ async fn a_session_in_a_file_survives_a_restart() {
     let name = format!("sessions-{}.redb", std::process::id());
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let open = || {
-        let store = mcp_store_redb::RedbTaskStore::open(&path).unwrap();
+        let store = mcp_store_redb::RedbStore::open(&path).unwrap();
         node(&Gate::new(), store.session_store())
     };
     let (server, endpoint) = open();

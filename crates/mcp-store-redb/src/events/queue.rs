@@ -1,0 +1,109 @@
+//! The events that wait for the thread of the store.
+
+use std::mem;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use mcp_transport_http::{SessionId, StreamKey};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+/// Maximum number of queued operations.
+const MAX_QUEUED: usize = 8_192;
+
+/// A change of the stored events. Times are in milliseconds since 1970.
+#[derive(Debug)]
+pub(crate) enum EventJob {
+    Append {
+        key: StreamKey,
+        sequence: u64,
+        event: Bytes,
+        at: u64,
+        stored: oneshot::Sender<Result<(), String>>,
+    },
+    ForgetStream(StreamKey),
+    ForgetSession(SessionId),
+    Expire(u64),
+}
+
+impl EventJob {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Append { event, .. } => event.len(),
+            _ => 0,
+        }
+    }
+}
+
+/// A bounded queue. Unlike a channel it accepts operations without waiting, and its limit counts bytes, too.
+#[derive(Debug)]
+pub(crate) struct EventQueue {
+    queued: Mutex<Queued>,
+    max_bytes: usize,
+    /// The time when the queue was created, by both clocks.
+    created: (Instant, u64),
+}
+
+#[derive(Debug, Default)]
+struct Queued {
+    jobs: Vec<EventJob>,
+    /// The size of the events that wait or are being written.
+    bytes: usize,
+}
+
+impl EventQueue {
+    pub(crate) fn new(max_bytes: usize) -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let created = since.unwrap_or_default().as_millis();
+        Self {
+            queued: Mutex::default(),
+            max_bytes,
+            created: (Instant::now(), u64::try_from(created).unwrap_or(u64::MAX)),
+        }
+    }
+
+    /// Returns the time in milliseconds since 1970. The clock of the system is read only once, so that it cannot go back.
+    pub(crate) fn time(&self, now: Instant) -> u64 {
+        let (instant, millis) = self.created;
+        let since = now.saturating_duration_since(instant).as_millis();
+        millis.saturating_add(u64::try_from(since).unwrap_or(u64::MAX))
+    }
+
+    /// Adds an operation. Returns whether it is the first one, or `None` if the queue is full.
+    pub(crate) fn push(&self, job: EventJob) -> Option<bool> {
+        let mut queued = self.lock();
+        let bytes = queued.bytes.saturating_add(job.bytes());
+        if queued.jobs.len() >= MAX_QUEUED || bytes > self.max_bytes {
+            return None;
+        }
+        queued.bytes = bytes;
+        queued.jobs.push(job);
+        Some(queued.jobs.len() == 1)
+    }
+
+    /// Takes all operations, and their bytes, which are counted until they are [released](Self::release).
+    pub(crate) fn take(&self) -> (Vec<EventJob>, usize) {
+        let mut queued = self.lock();
+        let jobs = mem::take(&mut queued.jobs);
+        let bytes = jobs.iter().map(EventJob::bytes).sum();
+        (jobs, bytes)
+    }
+
+    pub(crate) fn release(&self, bytes: usize) {
+        self.lock().bytes -= bytes;
+    }
+
+    /// The reason why an event was not accepted.
+    pub(crate) fn full(&self) -> String {
+        format!(
+            "an event was not stored, because {MAX_QUEUED} operations or {} bytes of events \
+             (RedbOptions::with_max_queued_event_bytes) are waiting for the disk",
+            self.max_bytes
+        )
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queued> {
+        self.queued.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
