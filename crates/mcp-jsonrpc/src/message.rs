@@ -47,31 +47,20 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Returns where the members of the params are, if [`parse`](crate::parse) found all of them.
-    pub fn member_positions(&self) -> Option<MemberPositions> {
-        let params = self.params?;
-        let members = self.index.params.all()?;
-        let mut positions = MemberPositions::default();
-        // Each position must fit, which one check of the whole text shows.
-        u32::try_from(params.len()).ok()?;
-        for ((key, value), position) in members.iter().zip(&mut positions.members) {
-            *position = [Position::of(key, params), Position::of(value, params)];
-        }
-        positions.count = members.len();
-        Some(positions)
-    }
-
-    /// Adds the positions of a request with the same text of the params, so that the text is not
-    /// scanned again.
-    #[must_use]
-    pub fn with_member_positions(mut self, positions: &MemberPositions) -> Self {
-        let params = self.params.unwrap_or_default();
+    /// Creates a request whose params have the text for which the positions were found, so that it is not scanned again.
+    pub fn with_positions(
+        id: RequestId,
+        method: impl Into<Cow<'a, str>>,
+        params: Option<&'a str>,
+        positions: &MemberPositions,
+    ) -> Self {
+        let mut request = Self::new(id, method, params);
+        let params = params.unwrap_or_default();
         let part = |position: Position| position.in_text(params).unwrap_or_default();
-        let members = positions.members.iter().take(positions.count);
-        for [key, value] in members {
-            self.index.params.push(part(*key), part(*value));
+        for [key, value] in positions.members.iter().take(positions.count) {
+            request.index.params.push(part(*key), part(*value));
         }
-        self
+        request
     }
 
     /// Iterates over the members of the params: key and raw text. If [`parse`](crate::parse)
@@ -126,11 +115,35 @@ impl<'a> Iterator for ParamMembers<'_, 'a> {
     }
 }
 
-/// Where the members of params are in their text.
+/// Where the members of params are in their text, if that is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MemberPositions {
     members: [[Position; 2]; 4],
+    /// 0 if the positions are not known.
     count: usize,
+}
+
+impl MemberPositions {
+    /// Takes the positions of a request, if [`parse`](crate::parse) found all members of its params.
+    pub fn find(&mut self, request: &Request<'_>) {
+        self.clear();
+        let (Some(params), Some(members)) = (request.params, request.index.params.all()) else {
+            return;
+        };
+        // Each position must fit, which one check of the whole text shows.
+        if u32::try_from(params.len()).is_err() {
+            return;
+        }
+        for ((key, value), position) in members.iter().zip(&mut self.members) {
+            *position = [Position::of(key, params), Position::of(value, params)];
+        }
+        self.count = members.len();
+    }
+
+    /// Forgets the positions, because the text has changed.
+    pub fn clear(&mut self) {
+        self.count = 0;
+    }
 }
 
 /// The position of a part in a text, in bytes.

@@ -43,7 +43,7 @@ struct MessageParts {
     /// Empty if there are no params.
     params: String,
     /// Where the members of `params` are, until they are replaced.
-    positions: Option<MemberPositions>,
+    positions: MemberPositions,
     revision: Option<Revision>,
     link: Option<Arc<dyn Link>>,
     rest: Option<ChainRest>,
@@ -82,7 +82,7 @@ impl MessageParts {
     /// Drops the parts and keeps their memory for the next message on this thread.
     fn keep(mut self: Box<Self>) {
         self.params.clear();
-        self.positions = None;
+        self.positions.clear();
         self.method = Cow::Borrowed("");
         (self.id, self.sent, self.link) = (None, None, None);
         (self.rest, self.response) = (None, None);
@@ -109,7 +109,7 @@ impl Request {
             method => Cow::Owned(method.to_owned()),
         };
         parts.params.push_str(request.params.unwrap_or_default());
-        parts.positions = request.member_positions();
+        parts.positions.find(request);
         parts.revision = revision;
         parts.link = Some(Arc::clone(link));
         Self(parts)
@@ -173,11 +173,7 @@ impl Request {
     /// Returns the request with an id, as a server or client handles it.
     pub(crate) fn as_message(&self) -> mcp_jsonrpc::Request<'_> {
         let id = self.0.id.clone().unwrap_or(RequestId::Number(0));
-        let request = mcp_jsonrpc::Request::new(id, &*self.0.method, self.params());
-        match &self.0.positions {
-            Some(positions) => request.with_member_positions(positions),
-            None => request,
-        }
+        mcp_jsonrpc::Request::with_positions(id, &*self.0.method, self.params(), &self.0.positions)
     }
 
     /// Returns the direction.
@@ -238,7 +234,7 @@ impl Request {
 
     /// Replaces the params by JSON text, which is not checked; `None` removes them.
     pub fn set_raw_params(&mut self, params: Option<String>) {
-        self.0.positions = None;
+        self.0.positions.clear();
         self.0.params = params.unwrap_or_default();
     }
 
