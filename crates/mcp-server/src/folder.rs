@@ -67,7 +67,7 @@ impl Folder {
         if !path.split('/').all(is_name) {
             return Ok(None);
         }
-        // The file is looked at before it is opened, because opening a pipe would wait for its other end.
+        // The file's metadata is read before it is opened, because opening a pipe would wait for its other end.
         let opened = match self.dir.metadata(path) {
             Ok(metadata) if metadata.is_file() => self.dir.open(path),
             Ok(_) => return Ok(None),

@@ -58,7 +58,7 @@ impl RedisChangeBus {
         }
     }
 
-    /// Calls `deliver` with each change that any process publishes from now on, in a task. Its handle can end it.
+    /// Calls `deliver` with each change that any process publishes from now on, in a task. The returned handle can end the task.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -124,7 +124,7 @@ fn parse(text: &str) -> Option<Change> {
     })
 }
 
-/// What receives the changes of all processes.
+/// The receiver of the changes of all processes.
 struct Receiver {
     connector: Connector,
     key: Arc<str>,
@@ -142,7 +142,7 @@ impl Receiver {
         }
     }
 
-    /// Receives changes with a connection of its own, until the connection is lost.
+    /// Receives changes with a separate connection, until the connection is lost.
     async fn receive(&mut self, deliver: &(impl Fn(&Change) + Sync)) -> RedisResult<()> {
         let mut connection = self.connector.open(WAIT * 2).await?;
         if self.last.is_none() {

@@ -16,7 +16,7 @@ use crate::sentinel::SentinelConnection;
 #[derive(Clone)]
 pub(crate) enum Connection {
     Single(ConnectionManager),
-    /// To a single Redis, and not opened again.
+    /// A connection to a single Redis that is not opened again.
     #[cfg(feature = "changes")]
     Once(MultiplexedConnection),
     #[cfg(feature = "sentinel")]
@@ -84,7 +84,7 @@ pub(crate) async fn connect(
 
 #[cfg(feature = "changes")]
 impl Connector {
-    /// Opens a connection for commands that block, with this timeout of a response.
+    /// Opens a connection for commands that block, with this response timeout.
     pub(crate) async fn open(&self, timeout: std::time::Duration) -> RedisResult<Connection> {
         match self {
             Self::Single(client) => {

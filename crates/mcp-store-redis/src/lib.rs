@@ -22,8 +22,8 @@
 //! receives a request continues the session: with its log level and subscriptions, and with the events that its streams have
 //! sent. The calls that ran at the ended process fail with an error that says that their handlers may have run.
 //!
-//! [`RedisTaskStore`] keeps tasks, and `RedisChangeBus` (feature `changes`) tells all processes about changed lists and resources.
-//! `RedisReplayCache` (feature `dpop`) has the DPoP proofs that any process has accepted.
+//! [`RedisTaskStore`] keeps tasks, and `RedisChangeBus` (feature `changes`) notifies all processes of changed lists and resources.
+//! `RedisReplayCache` (feature `dpop`) stores the DPoP proofs that any process has accepted.
 //!
 //! # Requirements
 //!

@@ -16,7 +16,7 @@ pub(crate) enum Topology {
 }
 
 impl fmt::Debug for Topology {
-    /// Writes no URLs, because they may have passwords.
+    /// Writes no URLs, because they may contain passwords.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Single => "Single",
@@ -48,8 +48,8 @@ impl RedisOptions {
         }
     }
 
-    /// Sets the text before all keys; default `mcp:`. Servers that share their sessions have the same
-    /// prefix, other servers at the same Redis another one.
+    /// Sets the text before all keys; default `mcp:`. Servers that share their sessions need the same
+    /// prefix; other servers that use the same Redis need a different one.
     #[must_use]
     pub fn with_prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();

@@ -106,7 +106,7 @@ impl SentinelConnection {
         }
     }
 
-    /// Opens a separate connection, which is not opened again, with this timeout of a response.
+    /// Opens a separate connection, which is not opened again, with this response timeout.
     #[cfg(feature = "changes")]
     pub(crate) async fn open_another(
         &self,

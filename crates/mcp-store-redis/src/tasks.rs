@@ -11,7 +11,7 @@ use crate::connection::Connection;
 
 /// A [`TaskStore`] in Redis, from [`RedisStore::task_store`](crate::RedisStore::task_store). Cloning returns another handle to the same tasks.
 ///
-/// Each operation is one script, so a change by one process and another by a second one never mix. The keys of all tasks have one hash tag, so a cluster
+/// Each operation is one script, so changes by two processes never interleave. The keys of all tasks have one hash tag, so a cluster
 /// keeps them together. `tasks/get`, `tasks/result` and `tasks/cancel` work at every process; a handler at another process is cancelled when its process renews
 /// its lease. Input for a task (`tasks/update`) has to reach the process that runs it. If a process has ended, the others end its tasks, or run them
 /// again (`TaskOptions::with_lease`).
@@ -195,7 +195,7 @@ impl fmt::Debug for RedisTaskStore {
     }
 }
 
-/// The owner in a key. No owner differs from an owner without a name.
+/// The owner in a key. A task without an owner differs from a task whose owner has an empty name.
 fn owner(owner: Option<&Principal>) -> String {
     match owner {
         Some(owner) => format!("p{}", owner.as_str()),

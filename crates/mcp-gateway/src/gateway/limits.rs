@@ -16,7 +16,7 @@ use crate::sync::lock;
 
 /// Maximum number of clients whose requests are counted. Clients without recent requests make room for others.
 const MAX_CLIENTS: usize = 16_384;
-/// How often clients without recent requests are looked for if there is no room.
+/// Minimum interval between searches for clients without recent requests, if there is no room.
 const SWEEP: Duration = Duration::from_secs(1);
 const MINUTE: f64 = 60.0;
 
@@ -33,7 +33,7 @@ pub struct ClientLimits {
 }
 
 impl ClientLimits {
-    /// Creates limits that limit nothing.
+    /// Creates limits without a maximum.
     pub fn new() -> Self {
         Self::default()
     }
@@ -63,7 +63,7 @@ struct Clients {
     swept: Option<Instant>,
 }
 
-/// Whom requests are counted for.
+/// The client that requests are counted for.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum ClientKey {
     Principal(mcp_protocol::Principal),
@@ -94,7 +94,7 @@ impl ClientKey {
 /// The requests of one client.
 struct Usage {
     in_flight: usize,
-    /// The requests that it can make now.
+    /// The number of requests that the client can make now.
     available: f64,
     updated: Instant,
 }

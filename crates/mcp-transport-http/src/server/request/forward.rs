@@ -104,7 +104,7 @@ impl Forwarder {
         head.headers.contains_key(FORWARDED)
     }
 
-    /// Sends a request to `address` and returns the response. `held` is dropped at its end.
+    /// Sends a request to `address` and returns the response. `held` is dropped at the end of the response.
     pub(crate) async fn send(
         &self,
         address: Uri,
