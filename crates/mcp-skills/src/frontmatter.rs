@@ -34,7 +34,7 @@ pub(crate) fn split(text: &str) -> Result<(JsonObject, &str), String> {
             return Err(format!("the frontmatter is longer than {MAX_BYTES} bytes"));
         }
     }
-    Err("the frontmatter has no end: a second line `---`".to_owned())
+    Err("the frontmatter has no end; add a line `---` after it".to_owned())
 }
 
 /// A list or mapping that is not complete.
