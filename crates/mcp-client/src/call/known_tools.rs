@@ -253,7 +253,9 @@ impl KnownTools {
         };
         let arguments = arguments.to_string();
         let headers = params.headers_for(&arguments).map_err(|problem| {
-            Error::invalid(format!("an argument of tool {name:?} at {problem}"))
+            Error::invalid(format!(
+                "tool {name:?} has an invalid argument at {problem}"
+            ))
         })?;
         let owned = |(name, value): (&str, String)| (name.to_owned(), value);
         Ok(headers.into_iter().map(owned).collect())

@@ -31,7 +31,7 @@ pub(crate) trait AnswerInput: Send + Sync {
 pub(crate) enum ResultKind {
     Complete,
     InputRequired,
-    /// The request continues as a task.
+    /// The server continues the request as a task, which the client polls.
     Task,
 }
 

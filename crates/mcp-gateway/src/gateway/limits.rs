@@ -17,7 +17,7 @@ use crate::sync::lock;
 /// Maximum number of clients whose requests are counted. Clients without recent requests make room for others.
 const MAX_CLIENTS: usize = 16_384;
 /// Minimum interval between searches for clients without recent requests, if there is no room.
-const SWEEP: Duration = Duration::from_secs(1);
+const CLEANUP_INTERVAL: Duration = Duration::from_secs(1);
 const MINUTE: f64 = 60.0;
 
 /// Limits on the requests of one client to the servers of a gateway: a verified principal or, without authentication, a network
@@ -60,7 +60,7 @@ pub(super) struct RequestCounter(Mutex<Clients>);
 #[derive(Default)]
 struct Clients {
     by_key: HashMap<ClientKey, Usage>,
-    swept: Option<Instant>,
+    cleaned_up: Option<Instant>,
 }
 
 /// The client that requests are counted for.
@@ -69,7 +69,7 @@ enum ClientKey {
     Principal(mcp_protocol::Principal),
     /// A network of IPv6 (64 bits) counts as one client, because its host chooses the rest of its address.
     Address(IpAddr),
-    Local,
+    Stdio,
 }
 
 impl ClientKey {
@@ -86,7 +86,7 @@ impl ClientKey {
                 Self::Address(IpAddr::V6(network.into()))
             }
             Some(address) => Self::Address(address),
-            None => Self::Local,
+            None => Self::Stdio,
         }
     }
 }
@@ -144,7 +144,7 @@ impl RequestCounter {
             if clients.by_key.len() >= MAX_CLIENTS {
                 return Err(refused(
                     &format!("the gateway already counts the requests of {MAX_CLIENTS} clients"),
-                    SWEEP,
+                    CLEANUP_INTERVAL,
                 ));
             }
         }
@@ -184,10 +184,13 @@ impl RequestCounter {
 impl Clients {
     /// Removes the clients that could be added again without a difference.
     fn sweep(&mut self, limits: ClientLimits, now: Instant) {
-        if self.swept.is_some_and(|swept| now < swept + SWEEP) {
+        if self
+            .cleaned_up
+            .is_some_and(|cleaned_up| now < cleaned_up + CLEANUP_INTERVAL)
+        {
             return;
         }
-        self.swept = Some(now);
+        self.cleaned_up = Some(now);
         self.by_key.retain(|_, usage| {
             usage.refresh(limits, now);
             usage.in_flight > 0 || usage.available < per_minute(limits)

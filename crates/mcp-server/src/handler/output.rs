@@ -23,9 +23,9 @@ pub(crate) mod sealed {
 
 /// What a handler serves: a tool, a prompt or a resource.
 pub trait Kind: sealed::Sealed + 'static {
-    /// The output type of its handlers.
+    /// The output type of handlers of this kind.
     type Output: Send + 'static;
-    /// Converts the output to the result.
+    /// The type that converts the output of a handler to the result of the call.
     type Finish: Finish<Self::Output>;
 }
 

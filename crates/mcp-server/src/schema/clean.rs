@@ -137,7 +137,7 @@ fn one_string(keywords: &mut JsonObject) {
     }
 }
 
-/// A fieldless enum whose variants have doc comments.
+/// Replaces the `oneOf` or `anyOf` of a fieldless enum whose variants have doc comments by an `enum`.
 fn string_choices(keywords: &mut JsonObject) {
     for union in ["oneOf", "anyOf"] {
         let Some(Value::Array(variants)) = keywords.get(union) else {

@@ -40,7 +40,7 @@ pub(crate) async fn open_first(
             }
             // A session that is never used expires at the server.
             Err(CallFailure::ResponseLost(error)) if may_repeat => {
-                tracing::debug!(%error, "repeating initialize, because its response is lost");
+                tracing::debug!(%error, "sending initialize again, because the response was lost");
                 may_repeat = false;
             }
             Err(failure) => {

@@ -76,7 +76,9 @@ async fn open(state: &ClientState) -> Result<(EventReader, ServerUrl), Transport
             ContentKind::EventReader
         )
     {
-        let problem = format!("{endpoint} answered GET with {status} and without an event stream");
+        let problem = format!(
+            "{endpoint} answered GET with {status} instead of an event stream; check that it is the URL of an HTTP+SSE server"
+        );
         return Err(TransportError::new(problem));
     }
     let mut events = EventReader::new(response.into_body(), &state.options);

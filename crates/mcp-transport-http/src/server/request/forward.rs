@@ -224,7 +224,10 @@ impl EventSource for ForwardedBody {
                 if self.idle.as_mut().poll(cx).is_pending() {
                     return Poll::Pending;
                 }
-                tracing::warn!("the endpoint of a session has sent nothing for too long");
+                tracing::warn!(
+                    idle_timeout = ?self.idle_timeout,
+                    "a forwarded response ends, because the endpoint of the session sent nothing for the idle timeout"
+                );
                 return Poll::Ready(self.end());
             };
             match frame {

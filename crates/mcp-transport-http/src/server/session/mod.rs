@@ -36,7 +36,7 @@ pub(crate) struct HttpSession {
     /// Running requests and open connections. The session does not expire while there are any.
     active: AtomicUsize,
     created: Instant,
-    /// When the session was last used, in milliseconds after its creation.
+    /// Time of the last use, in milliseconds since the session was created.
     last_used: AtomicU64,
     /// With [`ServerOptions::with_session_store`].
     pub(crate) stored: Option<Box<StoredSession>>,

@@ -79,7 +79,7 @@ pub trait EventStore: fmt::Debug + Send + Sync + 'static {
 /// When an appended event is durable.
 #[non_exhaustive]
 pub enum Durability {
-    /// The event is already as durable as it will be.
+    /// The event is stored; there is nothing to wait for.
     Immediate,
     /// The event is being written. The future completes when it is durable, or fails if it cannot
     /// be stored. Dropping the future does not stop the write.
