@@ -1,6 +1,7 @@
 //! Streamable HTTP, server side.
 
 mod cors;
+mod durable;
 mod faults;
 mod legacy;
 mod legacy_client;

@@ -4,6 +4,7 @@
 //! handler sends a message first or takes longer than a delay: then it becomes an event stream, see
 //! [`PendingCall`].
 
+use std::future::poll_fn;
 use std::sync::Arc;
 
 use http::{Response, StatusCode};
@@ -101,8 +102,10 @@ where
             batch_of_messages(state, &session, batch, head)?
         }
     };
-    let response = match progress {
-        Progress::Done(response) if save.is_none() => return Ok(response),
+    let mut response = match progress {
+        Progress::Done(response) if save.is_none() && !response.body().is_stream() => {
+            return Ok(response);
+        }
         Progress::Done(response) => {
             drop(frame);
             response
@@ -117,6 +120,9 @@ where
     if let (Some(save), Some(client)) = (save, &state.session_store) {
         Box::pin(state.save(client, *save)).await?;
     }
+    // A client that has the head of a stream but no event id can neither read the response nor resume if the process
+    // ends now. Without the head, its request fails.
+    poll_fn(|cx| response.body_mut().poll_first(cx)).await;
     Ok(response)
 }
 

@@ -35,6 +35,11 @@ pub(crate) trait EventSource: Send + Sync + 'static {
     /// Whether the stream has ended.
     fn is_end(&self) -> bool;
 
+    /// Waits until an event that was sent already is durable, or a comment is due. Ready if nothing was sent.
+    fn poll_first(&mut self, _cx: &mut Context<'_>) -> Poll<()> {
+        Poll::Ready(())
+    }
+
     /// Returns the next part of the stream, or none at its end.
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>>;
 }
@@ -65,8 +70,21 @@ impl Body {
     /// Keeps the permit of a request until the body is dropped. An event stream does not keep it,
     /// because its events are charged while they are queued.
     pub(crate) fn hold(&mut self, slot: Permit) {
-        if !matches!(self.kind, Kind::Events(_)) {
+        if !self.is_stream() {
             self.slot = Some(slot);
+        }
+    }
+
+    pub(crate) fn is_stream(&self) -> bool {
+        matches!(self.kind, Kind::Events(_))
+    }
+
+    /// Waits until the first event of a stream can be sent in one write with the head, see
+    /// [`EventSource::poll_first`].
+    pub(crate) fn poll_first(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match &mut self.kind {
+            Kind::Events(events) => events.poll_first(cx),
+            _ => Poll::Ready(()),
         }
     }
 }

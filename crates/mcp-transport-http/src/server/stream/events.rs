@@ -18,7 +18,7 @@ use crate::server::stream::{Stream, frames};
 pub(crate) struct StreamBody {
     stream: Arc<Stream>,
     reader: u64,
-    /// Events of earlier leases, which have other numbers.
+    /// Events of earlier leases, which have other numbers, or a comment; sent before everything else.
     earlier: VecDeque<Bytes>,
     replay: VecDeque<Bytes>,
     /// The sequence number of the last event that was replayed.
@@ -96,6 +96,14 @@ impl StreamBody {
 impl EventSource for StreamBody {
     fn is_end(&self) -> bool {
         self.earlier.is_empty() && self.replay.is_empty() && self.stream.is_drained(self.reader)
+    }
+
+    fn poll_first(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.stream.poll_stored(self.reader, cx).is_ready() {
+            return Poll::Ready(());
+        }
+        self.poll_quiet(cx)
+            .map(|comment| self.earlier.extend(comment))
     }
 
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {

@@ -489,15 +489,33 @@ impl Stream {
         if queue.events.is_empty() && is_ending {
             return Poll::Ready(None);
         }
-        match &mut state.waker {
-            Some(waker) => waker.clone_from(cx.waker()),
-            None => state.waker = Some(cx.waker().clone()),
-        }
+        state.wait(cx);
         Poll::Pending
+    }
+
+    /// Waits until the next event of a connection is durable. Ready if there is no event.
+    pub(crate) fn poll_stored(&self, reader: u64, cx: &mut Context<'_>) -> Poll<()> {
+        let mut state = lock(&self.state);
+        let state = &mut *state;
+        let stored = match &mut state.queue {
+            Some(queue) if state.reader == reader => queue.poll_stored(cx),
+            _ => Poll::Ready(()),
+        };
+        if stored.is_pending() {
+            state.wait(cx);
+        }
+        stored
     }
 }
 
 impl State {
+    fn wait(&mut self, cx: &Context<'_>) {
+        match &mut self.waker {
+            Some(waker) => waker.clone_from(cx.waker()),
+            None => self.waker = Some(cx.waker().clone()),
+        }
+    }
+
     fn wake(&mut self) {
         if let Some(waker) = self.waker.take() {
             waker.wake();

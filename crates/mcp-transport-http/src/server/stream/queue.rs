@@ -1,7 +1,7 @@
 //! The queue between a stream and the connection that carries it.
 
 use std::collections::VecDeque;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 
@@ -58,23 +58,30 @@ impl Queue {
         }
     }
 
+    /// Waits until the first event is durable or cannot be stored. Ready if there is no event.
+    pub(crate) fn poll_stored(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if let Some((_, _, stored)) = self.events.front_mut()
+            && let Durability::Pending(write) = stored
+        {
+            // A client that resumes does not receive this event, but the connected client does.
+            if let Err(error) = ready!(write.as_mut().poll(cx)) {
+                tracing::error!(%error, "an event was not stored");
+            }
+            *stored = Durability::Immediate;
+        }
+        Poll::Ready(())
+    }
+
     /// Takes all events that are durable, up to the size of a frame.
     pub(crate) fn take(&mut self, taken: &mut u64, cx: &mut Context<'_>) -> Option<Bytes> {
         let mut first: Option<Bytes> = None;
         let mut more: Vec<u8> = Vec::new();
         loop {
             let sent = more.len().max(first.as_ref().map_or(0, Bytes::len));
-            let (sequence, event, stored) = self.events.front_mut()?;
-            if let Durability::Pending(write) = stored {
-                match write.as_mut().poll(cx) {
-                    Poll::Pending => break,
-                    // A client that resumes does not receive this event, but the connected client
-                    // does.
-                    Poll::Ready(Err(error)) => tracing::error!(%error, "an event was not stored"),
-                    Poll::Ready(Ok(())) => {}
-                }
-                *stored = Durability::Immediate;
+            if self.poll_stored(cx).is_pending() {
+                break;
             }
+            let (sequence, event, _) = self.events.front()?;
             if sent > 0 && sent + event.len() > MAX_FRAME {
                 break;
             }
