@@ -60,6 +60,8 @@ mod supervise;
 pub use config::{
     Config, ConfigError, ConfigErrorKind, ConfigFormat, Launch, ServerConfig, Variables,
 };
+#[doc(hidden)]
+pub use consent::matches as matches_pattern;
 pub use consent::{
     ActionKind, Approval, ApprovalFile, ApprovalKey, ApprovalStore, AuditLog, Consent,
     ConsentAction, ConsentRequest, Decision, Effect, Policy, PolicyRule, printable,

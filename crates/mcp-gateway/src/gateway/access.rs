@@ -1,5 +1,6 @@
 //! Which tools, prompts and resources clients may use.
 
+use mcp_host::matches_pattern;
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{InvalidServer, RequestContext};
 use serde::Deserialize;
@@ -104,8 +105,8 @@ impl AccessRule {
 
     fn matches(&self, item: &Item<'_>) -> bool {
         self.kind.is_none_or(|kind| kind == item.kind)
-            && (self.mount.as_deref()).is_none_or(|mount| matches(mount, item.mount))
-            && matches(&self.name, item.name)
+            && (self.mount.as_deref()).is_none_or(|mount| matches_pattern(mount, item.mount))
+            && matches_pattern(&self.name, item.name)
     }
 }
 
@@ -170,25 +171,6 @@ impl AccessPolicy {
             None => Ok(()),
         }
     }
-}
-
-/// Returns whether a text matches a pattern, in which `*` matches any text.
-fn matches(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = text.strip_prefix(first) else {
-        return false;
-    };
-    let Some(last) = parts.next_back() else {
-        return rest.is_empty();
-    };
-    for part in parts {
-        let Some(at) = rest.find(part) else {
-            return false;
-        };
-        rest = &rest[at + part.len()..];
-    }
-    rest.ends_with(last)
 }
 
 #[cfg(test)]

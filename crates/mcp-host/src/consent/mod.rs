@@ -17,7 +17,7 @@ pub use approvals::{Approval, ApprovalFile, ApprovalKey, ApprovalStore};
 pub use audit::AuditLog;
 pub(crate) use flow::UntrustedSources;
 pub(crate) use gate::{Basis, Gate, ServerGate};
-pub use policy::{Effect, Policy, PolicyRule};
+pub use policy::{Effect, Policy, PolicyRule, matches};
 pub use request::{ConsentAction, ConsentRequest};
 pub use text::printable;
 pub(crate) use text::{plain_url, quote_lines};

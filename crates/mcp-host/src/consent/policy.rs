@@ -204,7 +204,7 @@ fn has_annotations(tool: Option<&Tool>, wanted: &ToolAnnotations) -> bool {
 }
 
 /// Returns whether a text matches a pattern, in which `*` matches any text.
-fn matches(pattern: &str, text: &str) -> bool {
+pub fn matches(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = text.strip_prefix(first) else {
