@@ -47,20 +47,14 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Creates a request whose params have the text for which the positions were found, so that it is not scanned again.
-    pub fn with_positions(
-        id: RequestId,
-        method: impl Into<Cow<'a, str>>,
-        params: Option<&'a str>,
-        positions: &MemberPositions,
-    ) -> Self {
-        let mut request = Self::new(id, method, params);
-        let params = params.unwrap_or_default();
-        let part = |position: Position| position.in_text(params).unwrap_or_default();
-        for [key, value] in positions.members.iter().take(positions.count) {
-            request.index.params.push(part(*key), part(*value));
+    /// Sets the positions of the members of the params, so that the text is not scanned again. The params must have the
+    /// text for which the positions were found.
+    pub fn set_positions(&mut self, positions: &MemberPositions) {
+        let params = self.params.unwrap_or_default();
+        for (key, value) in positions.members.iter().take(positions.count) {
+            let value = value.in_text(params).unwrap_or_default();
+            self.index.params.push(key, value);
         }
-        request
     }
 
     /// Iterates over the members of the params: key and raw text. If [`parse`](crate::parse)
@@ -115,16 +109,18 @@ impl<'a> Iterator for ParamMembers<'_, 'a> {
     }
 }
 
-/// Where the members of params are in their text, if that is known.
+/// Where the members of params are in their text, if that is known and the members are those of the most frequent
+/// requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MemberPositions {
-    members: [[Position; 2]; 4],
+    members: [(&'static str, Position); 4],
     /// 0 if the positions are not known.
     count: usize,
 }
 
 impl MemberPositions {
-    /// Takes the positions of a request, if [`parse`](crate::parse) found all members of its params.
+    /// Takes the positions of a request, if [`parse`](crate::parse) found all members of its params and they are
+    /// members of calls of tools, requests of prompts, or reads of resources.
     pub fn find(&mut self, request: &Request<'_>) {
         self.clear();
         let (Some(params), Some(members)) = (request.params, request.index.params.all()) else {
@@ -134,8 +130,16 @@ impl MemberPositions {
         if u32::try_from(params.len()).is_err() {
             return;
         }
-        for ((key, value), position) in members.iter().zip(&mut self.members) {
-            *position = [Position::of(key, params), Position::of(value, params)];
+        for ((key, value), member) in members.iter().zip(&mut self.members) {
+            // Without a search in the text, and without a position that has to be checked.
+            let key = match *key {
+                "name" => "name",
+                "arguments" => "arguments",
+                "_meta" => META,
+                "uri" => "uri",
+                _ => return,
+            };
+            *member = (key, Position::of(value, params));
         }
         self.count = members.len();
     }

@@ -1,6 +1,6 @@
 //! Decoding with JSON pointers, and iteration over members.
 
-use mcp_jsonrpc::{Message, Request, decode, members};
+use mcp_jsonrpc::{MemberPositions, Message, Request, decode, members};
 use serde::Deserialize;
 
 use crate::envelope::single;
@@ -51,6 +51,35 @@ fn errors_point_at_the_member() {
         assert_eq!(error.pointer(), pointer, "{text}: {error}");
         assert!(error.message().contains(needle), "{text}: {error}");
         assert!(!error.message().contains(" at line "), "{error}");
+    }
+}
+
+#[test]
+fn positions_give_the_members_of_a_copied_text() {
+    let cases = [
+        r#"{"name":"é","arguments":{"a":[1]},"_meta":{}}"#,
+        r#"{"uri":"file:///a"}"#,
+        // Positions of other members are not kept; the text is scanned.
+        r#"{"name":"a","other":1}"#,
+        r#"{"cursor":"x"}"#,
+    ];
+    let mut positions = MemberPositions::default();
+    for params in cases {
+        let frame = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{params}}}"#);
+        let Message::Request(parsed) = single(&frame).unwrap() else {
+            panic!("{frame} is a request");
+        };
+        positions.find(&parsed);
+        let copy = params.to_owned();
+        let mut request = Request::new(1.into(), "m", Some(&copy));
+        request.set_positions(&positions);
+        let members = |request: &Request<'_>| -> Vec<(String, String)> {
+            let all = request.param_members().map(Result::unwrap);
+            all.map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .collect()
+        };
+        assert_eq!(members(&request), members(&parsed), "{params}");
+        assert!(!members(&request).is_empty());
     }
 }
 

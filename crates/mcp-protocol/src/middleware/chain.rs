@@ -273,7 +273,7 @@ fn end(mut request: Request) -> Responding {
     };
     match end {
         End::Server(server, exchange, meta) => {
-            match server.receive(&request.as_message(), exchange, meta) {
+            match request.read(|request| server.receive(request, exchange, meta)) {
                 Reply::Ready(outcome) => {
                     Responding::ready(request.respond(Content::Outcome(outcome)))
                 }

@@ -170,10 +170,12 @@ impl Request {
         self
     }
 
-    /// Returns the request with an id, as a server or client handles it.
-    pub(crate) fn as_message(&self) -> mcp_jsonrpc::Request<'_> {
+    /// Calls `read` with the request, with an id, as a server or client handles it.
+    pub(crate) fn read<'s, T>(&'s self, read: impl FnOnce(&mcp_jsonrpc::Request<'s>) -> T) -> T {
         let id = self.0.id.clone().unwrap_or(RequestId::Number(0));
-        mcp_jsonrpc::Request::with_positions(id, &*self.0.method, self.params(), &self.0.positions)
+        let mut request = mcp_jsonrpc::Request::new(id, &*self.0.method, self.params());
+        request.set_positions(&self.0.positions);
+        read(&request)
     }
 
     /// Returns the direction.
@@ -210,9 +212,10 @@ impl Request {
 
     /// Returns the JSON text of a member of the params, without decoding the others.
     pub fn param(&self, member: &str) -> Option<&str> {
-        let request = self.as_message();
-        let mut all = request.param_members().filter_map(Result::ok);
-        all.find_map(|(key, value)| (key == member).then_some(value))
+        self.read(|request| {
+            let mut all = request.param_members().filter_map(Result::ok);
+            all.find_map(|(key, value)| (key == member).then_some(value))
+        })
     }
 
     /// Decodes the params; missing params are an empty object.
@@ -275,11 +278,12 @@ impl Response {
         self.0.response.as_ref()
     }
 
-    /// Takes the content, and keeps the memory for the next message.
-    pub(super) fn into_content(mut self) -> Content {
-        let content = self.0.response.take();
+    /// Converts the content, which each response has, and keeps the memory for the next message.
+    #[inline(always)]
+    pub(super) fn convert<T>(mut self, convert: impl FnOnce(Option<Content>) -> T) -> T {
+        let converted = convert(self.0.response.take());
         self.0.keep();
-        content.unwrap_or_else(|| Content::error(ErrorObject::internal("there is no response")))
+        converted
     }
 }
 
@@ -361,7 +365,7 @@ mod tests {
             assert_eq!(request.params(), Some(params));
             let response = request.respond(Content::error(ErrorObject::internal("x")));
             assert!(response.as_error().is_some());
-            drop(response.into_content());
+            response.convert(drop);
             let parts = MessageParts::empty();
             assert!(parts.params.is_empty() && parts.params.capacity() >= kept);
             assert!(parts.params.capacity() <= MAX_KEPT_BYTES);

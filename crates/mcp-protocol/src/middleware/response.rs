@@ -88,23 +88,30 @@ impl Response {
 
     /// Converts the response of an outbound request.
     pub(crate) fn into_answer(self) -> Result<Answer, CallError> {
-        match self.into_content() {
-            Content::Raw(result) => Ok(Ok(result)),
-            Content::Outcome(outcome) => {
+        self.convert(|content| match content {
+            Some(Content::Raw(result)) => Ok(Ok(result)),
+            Some(Content::Outcome(outcome)) => {
                 Ok(outcome.map(|payload| RawJson::copy(&text_of(&payload))))
             }
-            Content::Failed(error) => Err(error),
-        }
+            Some(Content::Failed(error)) => Err(error),
+            None => Ok(Err(missing())),
+        })
     }
 
     /// Converts the response of an inbound request.
+    #[inline(always)]
     pub(crate) fn into_outcome(self) -> Outcome {
-        match self.into_content() {
-            Content::Outcome(outcome) => outcome,
-            Content::Raw(result) => Ok(Payload::Boxed(Box::new(RawResult(result)))),
-            Content::Failed(error) => Err(ErrorObject::internal(error.to_string())),
-        }
+        self.convert(|content| match content {
+            Some(Content::Outcome(outcome)) => outcome,
+            Some(Content::Raw(result)) => Ok(Payload::Boxed(Box::new(RawResult(result)))),
+            Some(Content::Failed(error)) => Err(ErrorObject::internal(error.to_string())),
+            None => Err(missing()),
+        })
     }
+}
+
+fn missing() -> ErrorObject {
+    ErrorObject::internal("there is no response")
 }
 
 fn text_of(payload: &Payload) -> String {

@@ -109,7 +109,7 @@ impl Inbound for LayeredInbound {
         let passing = Request::inbound(request, revision, exchange.link());
         let inner = Arc::clone(&self.inner);
         self.layers.inbound(passing, move |request| {
-            inner.request(&request.as_message(), exchange)
+            request.read(|request| inner.request(request, exchange))
         })
     }
 
