@@ -166,7 +166,11 @@ impl ResponseBody {
         let mut first = Bytes::new();
         let mut rest = BytesMut::new();
         let mut length = 0;
-        while let Some(data) = self.data().await {
+        // The end is known with the last chunk of an announced length. To ask for another chunk would wait until the
+        // connection is ready for its next request.
+        while !self.0.is_end()
+            && let Some(data) = self.data().await
+        {
             let data = data?;
             length += data.len();
             if length > max {
@@ -206,6 +210,9 @@ trait DataSource: Send {
     ) -> Poll<Option<Result<Bytes, BoxError>>>;
 
     fn announced(&self) -> Option<u64>;
+
+    /// Returns whether there is no further chunk, if that is known.
+    fn is_end(&self) -> bool;
 }
 
 impl<B> DataSource for B
@@ -234,6 +241,10 @@ where
 
     fn announced(&self) -> Option<u64> {
         self.size_hint().exact()
+    }
+
+    fn is_end(&self) -> bool {
+        self.is_end_stream()
     }
 }
 

@@ -5,22 +5,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject, RawJson, decode, members};
-use mcp_protocol::{
-    Answer, MethodName, Outcome, Payload, RequestContext, Session, downgrade, gate,
-};
-use mcp_types::{
-    CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, LOG_LEVEL_KEY, PROGRESS_TOKEN_KEY,
-    PROTOCOL_VERSION_KEY, method, v2026_07_28,
-};
+use mcp_protocol::{Answer, MethodName, Outcome, Payload, RequestContext, downgrade, gate};
+use mcp_types::method;
 use tokio::task::JoinSet;
 
 use crate::caller::Caller;
 use crate::connection::{UpstreamConnection, no_response, within};
 use crate::parked::{CONTINUATION, ParkableCall, may_ask};
 use crate::results;
-use crate::text::{ObjectText, RawResult, member, string, with_elicitation_id};
+use crate::text::{ObjectText, RawResult, member, with_elicitation_id};
 
 use super::Core;
+use super::params::{ParamsChange, REQUEST_META, SessionClient};
 
 /// Maximum number of round trips of one call to a stateless server.
 const MAX_ROUND_TRIPS: u32 = 16;
@@ -28,64 +24,6 @@ const MAX_ROUND_TRIPS: u32 = 16;
 const MAX_INPUT_REQUESTS: usize = 32;
 /// The wait before a request that only returns the state of the server, after the first one.
 const STATE_WAIT: Duration = Duration::from_millis(100);
-
-/// The members of `_meta` that describe a stateless request.
-pub(super) const REQUEST_META: [&str; 4] = [
-    PROTOCOL_VERSION_KEY,
-    CLIENT_INFO_KEY,
-    CLIENT_CAPABILITIES_KEY,
-    LOG_LEVEL_KEY,
-];
-
-/// The changes of the params of a request.
-#[derive(Default)]
-pub(super) struct ParamsChange<'a> {
-    /// The progress token for the server.
-    pub(super) token: Option<i64>,
-    pub(super) without_meta: &'a [&'a str],
-    pub(super) meta: Vec<(&'static str, String)>,
-    pub(super) without: &'a [&'a str],
-    pub(super) with: &'a [(&'static str, String)],
-}
-
-impl ParamsChange<'_> {
-    pub(super) fn apply(&self, params: Option<&str>) -> Option<String> {
-        let is_unchanged = self.token.is_none()
-            && self.meta.is_empty()
-            && self.with.is_empty()
-            && self.without.is_empty()
-            && self.without_meta.is_empty();
-        if is_unchanged {
-            return params.map(str::to_owned);
-        }
-        let mut meta = ObjectText::new();
-        let params = params.unwrap_or("{}");
-        if let Some(known) = member(params, "_meta") {
-            let mut except = self.without_meta.to_vec();
-            except.push(PROGRESS_TOKEN_KEY);
-            meta.copy_all(known, &except);
-        }
-        if let Some(token) = self.token {
-            meta.add(PROGRESS_TOKEN_KEY, &token.to_string());
-        }
-        for (name, value) in &self.meta {
-            meta.add(name, value);
-        }
-        let mut text = ObjectText::new();
-        let mut except = self.without.to_vec();
-        except.push("_meta");
-        text.copy_all(params, &except);
-        for (name, value) in self.with {
-            text.add(name, value);
-        }
-        // Last, so that the other members are found without scanning it.
-        let meta = meta.finish();
-        if meta != "{}" {
-            text.add("_meta", &meta);
-        }
-        Some(text.finish())
-    }
-}
 
 impl Core {
     /// Sends a request of a client to the server and returns the response.
@@ -163,7 +101,10 @@ impl Core {
             let change = ParamsChange {
                 token: caller.wants_progress().then_some(running.token),
                 without_meta: &REQUEST_META,
-                meta: request_meta(&connection, session),
+                client: Some(SessionClient {
+                    session,
+                    connection: &connection,
+                }),
                 with: &retry,
                 ..ParamsChange::default()
             };
@@ -172,7 +113,9 @@ impl Core {
                 Err(error) => return results::error_for_session(method, error),
             };
             drop(running);
-            if !may_ask(method) || member(&result, "resultType") != Some("\"input_required\"") {
+            // Finding text is faster than reading JSON.
+            let may_ask = may_ask(method) && result.contains("input_required");
+            if !may_ask || member(&result, "resultType") != Some("\"input_required\"") {
                 return Ok(results::for_session(method, &result, rules, true));
             }
             retry.clear();
@@ -317,34 +260,6 @@ impl Core {
             .map(|(name, value)| (name.to_owned(), value))
             .collect())
     }
-}
-
-/// Returns the request metadata that tells a stateless server about the client of a session.
-pub(super) fn request_meta(
-    connection: &UpstreamConnection,
-    session: &Session,
-) -> Vec<(&'static str, String)> {
-    let mut capabilities = session.client_capabilities().cloned().unwrap_or_default();
-    capabilities.tasks = None;
-    if let Some(extensions) = &mut capabilities.extensions {
-        extensions.remove(v2026_07_28::TASKS_EXTENSION);
-    }
-    let capabilities = v2026_07_28::ClientCapabilities::from(capabilities);
-    let revision = connection.client.revision();
-    let mut meta = vec![(PROTOCOL_VERSION_KEY, string(revision.as_str()))];
-    // These types are always serializable.
-    let text = serde_json::to_string(&capabilities).unwrap_or_else(|_| "{}".to_owned());
-    meta.push((CLIENT_CAPABILITIES_KEY, text));
-    if let Some(Ok(info)) = session.client().map(serde_json::to_string) {
-        meta.push((CLIENT_INFO_KEY, info));
-    }
-    if let (Some(level), Some(_)) = (
-        session.log_level(),
-        &connection.client.capabilities().logging,
-    ) {
-        meta.push((LOG_LEVEL_KEY, string(level.as_str())));
-    }
-    meta
 }
 
 /// Sends the input requests of a result to a session-based client, all at once, and returns the responses.

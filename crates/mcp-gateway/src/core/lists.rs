@@ -6,7 +6,7 @@ use mcp_jsonrpc::{ErrorObject, RawJson};
 use mcp_protocol::RequestContext;
 
 use super::Core;
-use super::calls::{ParamsChange, REQUEST_META, request_meta};
+use super::params::{ParamsChange, REQUEST_META, SessionClient};
 use crate::text::string;
 
 /// One page of a list, as the server sent it.
@@ -37,10 +37,10 @@ impl Core {
                 true => &[],
                 false => &REQUEST_META,
             },
-            meta: match !is_stateless_client && is_stateless_server {
-                true => request_meta(&connection, session),
-                false => Vec::new(),
-            },
+            client: (!is_stateless_client && is_stateless_server).then_some(SessionClient {
+                session,
+                connection: &connection,
+            }),
             without: &["cursor"],
             with: cursor.as_slice(),
             ..ParamsChange::default()

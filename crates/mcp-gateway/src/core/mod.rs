@@ -5,6 +5,7 @@ mod connect;
 mod lease;
 mod listen;
 mod lists;
+mod params;
 mod parking;
 mod watches;
 

@@ -24,6 +24,11 @@ pub(crate) enum ContentKind {
 
 impl ContentKind {
     pub(crate) fn of(headers: &HeaderMap) -> Self {
+        if headers.get(CONTENT_TYPE).is_some_and(|value| value == JSON)
+            && !headers.contains_key(CONTENT_ENCODING)
+        {
+            return Self::Json;
+        }
         let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
         if let Some(encoding) = headers.get(CONTENT_ENCODING).map(text)
             && !encoding.eq_ignore_ascii_case("identity")

@@ -37,7 +37,9 @@ pub(crate) fn default_service(
     builder
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(options.idle_timeout)
-        .pool_max_idle_per_host(options.idle_connections);
+        .pool_max_idle_per_host(options.idle_connections)
+        // The connection sets it, once for all requests.
+        .set_host(false);
     if endpoint.is_secure() {
         secure(&builder, tcp, options.connect_timeout)
     } else {

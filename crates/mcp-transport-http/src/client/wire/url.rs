@@ -3,8 +3,8 @@
 use std::any::Any;
 use std::fmt;
 
-use http::Uri;
 use http::uri::Scheme;
+use http::{HeaderValue, Uri};
 use iri_string::format::ToDedicatedString;
 use iri_string::types::{UriAbsoluteString, UriReferenceStr};
 use mcp_protocol::{Network, TransportError, TransportFacts};
@@ -75,8 +75,24 @@ impl ServerUrl {
     }
 
     fn port(&self) -> u16 {
-        let default = if self.is_secure() { 443 } else { 80 };
-        self.0.port_u16().unwrap_or(default)
+        self.0.port_u16().unwrap_or(self.default_port())
+    }
+
+    fn default_port(&self) -> u16 {
+        if self.is_secure() { 443 } else { 80 }
+    }
+
+    /// Returns the value of the `Host` header.
+    pub(crate) fn host_header(&self) -> Result<HeaderValue, TransportError> {
+        let host = self.0.host().unwrap_or_default();
+        let text = match self.0.port_u16() {
+            Some(port) if port != self.default_port() => format!("{host}:{port}"),
+            _ => host.to_owned(),
+        };
+        HeaderValue::try_from(text).map_err(|error| {
+            TransportError::new(format!("the host of {self} is not valid in a header"))
+                .with_source(error)
+        })
     }
 
     /// Resolves a reference that the server sent against this URL. Returns `None` if the result is

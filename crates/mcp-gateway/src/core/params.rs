@@ -1,0 +1,120 @@
+//! The params of a request, as the server receives them.
+
+use mcp_jsonrpc::members;
+use mcp_protocol::Session;
+use mcp_types::{
+    CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, LOG_LEVEL_KEY, PROGRESS_TOKEN_KEY,
+    PROTOCOL_VERSION_KEY, v2026_07_28,
+};
+
+use crate::connection::UpstreamConnection;
+use crate::text::{ObjectText, unescaped};
+
+/// The members of `_meta` that describe a stateless request.
+pub(super) const REQUEST_META: [&str; 4] = [
+    PROTOCOL_VERSION_KEY,
+    CLIENT_INFO_KEY,
+    CLIENT_CAPABILITIES_KEY,
+    LOG_LEVEL_KEY,
+];
+
+/// Memory for the metadata of a request, in bytes.
+const META_CAPACITY: usize = 512;
+
+/// The changes of the params of a request.
+#[derive(Default)]
+pub(super) struct ParamsChange<'a> {
+    /// The progress token for the server.
+    pub(super) token: Option<i64>,
+    pub(super) without_meta: &'a [&'a str],
+    /// The client that the request metadata describes.
+    pub(super) client: Option<SessionClient<'a>>,
+    pub(super) without: &'a [&'a str],
+    pub(super) with: &'a [(&'static str, String)],
+}
+
+impl ParamsChange<'_> {
+    pub(super) fn apply(&self, params: Option<&str>) -> Option<String> {
+        let is_unchanged = self.token.is_none()
+            && self.client.is_none()
+            && self.with.is_empty()
+            && self.without.is_empty()
+            && self.without_meta.is_empty();
+        if is_unchanged {
+            return params.map(str::to_owned);
+        }
+        let params = params.unwrap_or("{}");
+        let mut text = ObjectText::with_capacity(params.len() + META_CAPACITY);
+        let mut known = None;
+        for (key, value) in members(params).map_while(Result::ok) {
+            match &*unescaped(key) {
+                "_meta" => known = known.or(Some(value)),
+                name if self.without.contains(&name) => {}
+                _ => text.copy(key, value),
+            }
+        }
+        for (name, value) in self.with {
+            text.add(name, value);
+        }
+        // Last, so that the other members are found without scanning it.
+        let meta = self.meta(known.filter(|value| *value != "null"));
+        if meta != "{}" {
+            text.add("_meta", &meta);
+        }
+        Some(text.finish())
+    }
+
+    /// Returns the metadata of the request; `known` is that of the client.
+    fn meta(&self, known: Option<&str>) -> String {
+        let mut meta = ObjectText::with_capacity(META_CAPACITY);
+        for (key, value) in members(known.unwrap_or("{}")).map_while(Result::ok) {
+            let name = unescaped(key);
+            if name != PROGRESS_TOKEN_KEY && !self.without_meta.contains(&&*name) {
+                meta.copy(key, value);
+            }
+        }
+        if let Some(token) = self.token {
+            meta.add(PROGRESS_TOKEN_KEY, &token.to_string());
+        }
+        if let Some(client) = &self.client {
+            client.write(&mut meta);
+        }
+        meta.finish()
+    }
+}
+
+/// The client of a session, and the connection to the stateless server that its requests are sent on.
+pub(super) struct SessionClient<'a> {
+    pub(super) session: &'a Session,
+    pub(super) connection: &'a UpstreamConnection,
+}
+
+impl SessionClient<'_> {
+    /// Adds the request metadata that tells the server about the client.
+    fn write(&self, meta: &mut ObjectText) {
+        let Self {
+            session,
+            connection,
+        } = self;
+        let mut capabilities = session.client_capabilities().cloned().unwrap_or_default();
+        capabilities.tasks = None;
+        if let Some(extensions) = &mut capabilities.extensions {
+            extensions.remove(v2026_07_28::TASKS_EXTENSION);
+        }
+        let capabilities = v2026_07_28::ClientCapabilities::from(capabilities);
+        let revision = connection.client.revision();
+        meta.add_string(PROTOCOL_VERSION_KEY, revision.as_str());
+        // These types are always serializable.
+        let text = serde_json::to_string(&capabilities).unwrap_or_else(|_| "{}".to_owned());
+        meta.add(CLIENT_CAPABILITIES_KEY, &text);
+        if let Some(Ok(info)) = session.client().map(serde_json::to_string) {
+            meta.add(CLIENT_INFO_KEY, &info);
+        }
+        if let (Some(level), Some(_)) = (
+            session.log_level(),
+            &connection.client.capabilities().logging,
+        ) {
+            meta.add_string(LOG_LEVEL_KEY, level.as_str());
+        }
+    }
+}
