@@ -37,7 +37,8 @@ impl ObjectText {
         Self(text)
     }
 
-    /// Adds a member of another object: `key` is JSON text without quotes.
+    /// Adds a member. `key` is JSON text without quotes, such as the key of another object or a name without special
+    /// characters; `value` is JSON text.
     pub(crate) fn copy(&mut self, key: &str, value: &str) {
         self.separate();
         self.0.push('"');
@@ -52,12 +53,6 @@ impl ObjectText {
         push_string(&mut self.0, name);
         self.0.push(':');
         self.0.push_str(value);
-    }
-
-    /// Adds a member whose value is a string.
-    pub(crate) fn add_string(&mut self, name: &str, value: &str) {
-        self.add(name, "");
-        push_string(&mut self.0, value);
     }
 
     /// Adds the members of another object, except those with these names. Returns whether any was left out.

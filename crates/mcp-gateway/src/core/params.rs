@@ -8,7 +8,7 @@ use mcp_types::{
 };
 
 use crate::connection::UpstreamConnection;
-use crate::text::{ObjectText, unescaped};
+use crate::text::{ObjectText, string, unescaped};
 
 /// The members of `_meta` that describe a stateless request.
 pub(super) const REQUEST_META: [&str; 4] = [
@@ -54,12 +54,12 @@ impl ParamsChange<'_> {
             }
         }
         for (name, value) in self.with {
-            text.add(name, value);
+            text.copy(name, value);
         }
         // Last, so that the other members are found without scanning it.
         let meta = self.meta(known.filter(|value| *value != "null"));
         if meta != "{}" {
-            text.add("_meta", &meta);
+            text.copy("_meta", &meta);
         }
         Some(text.finish())
     }
@@ -74,7 +74,7 @@ impl ParamsChange<'_> {
             }
         }
         if let Some(token) = self.token {
-            meta.add(PROGRESS_TOKEN_KEY, &token.to_string());
+            meta.copy(PROGRESS_TOKEN_KEY, &token.to_string());
         }
         if let Some(client) = &self.client {
             client.write(&mut meta);
@@ -103,18 +103,18 @@ impl SessionClient<'_> {
         }
         let capabilities = v2026_07_28::ClientCapabilities::from(capabilities);
         let revision = connection.client.revision();
-        meta.add_string(PROTOCOL_VERSION_KEY, revision.as_str());
+        meta.copy(PROTOCOL_VERSION_KEY, &string(revision.as_str()));
         // These types are always serializable.
         let text = serde_json::to_string(&capabilities).unwrap_or_else(|_| "{}".to_owned());
-        meta.add(CLIENT_CAPABILITIES_KEY, &text);
+        meta.copy(CLIENT_CAPABILITIES_KEY, &text);
         if let Some(Ok(info)) = session.client().map(serde_json::to_string) {
-            meta.add(CLIENT_INFO_KEY, &info);
+            meta.copy(CLIENT_INFO_KEY, &info);
         }
         if let (Some(level), Some(_)) = (
             session.log_level(),
             &connection.client.capabilities().logging,
         ) {
-            meta.add_string(LOG_LEVEL_KEY, level.as_str());
+            meta.copy(LOG_LEVEL_KEY, &string(level.as_str()));
         }
     }
 }
