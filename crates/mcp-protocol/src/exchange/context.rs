@@ -192,6 +192,20 @@ impl RequestContext {
         self.exchange.is_running() && self.exchange.link().release(retry)
     }
 
+    /// Lets another process of the same server respond: the transport sends the request to `address`, an `http` URL, and
+    /// passes its response on. Returns whether the transport does that. The handler should then return an error for the
+    /// client: it is sent if the other process cannot be reached, or if the handler has sent a message before.
+    ///
+    /// Returns `false`, and nothing changes, if the endpoint has no `ServerOptions::with_forwarding`, the request was
+    /// forwarded already, a response was started, or the request does not belong to the stateless revision; and over
+    /// stdio.
+    ///
+    /// The forwarded request has all headers of the client, also `Authorization`. An address from the client must
+    /// therefore be authenticated, for example as a part of an encrypted `requestState`.
+    pub fn forward(&self, address: &str) -> bool {
+        self.exchange.is_running() && self.exchange.link().forward(address)
+    }
+
     /// Completes when the request has ended, was cancelled, or its peer has disconnected.
     pub fn cancelled(&self) -> Cancelled {
         self.exchange.cancelled()

@@ -135,6 +135,10 @@ impl Link for LayeredLink {
     fn release(&self, retry: Duration) -> bool {
         self.inner().is_some_and(|link| link.release(retry))
     }
+
+    fn forward(&self, address: &str) -> bool {
+        self.inner().is_some_and(|link| link.forward(address))
+    }
 }
 
 /// Updates the name that a header repeats, because a middleware may have changed the params.

@@ -41,6 +41,13 @@ pub trait Link: fmt::Debug + Send + Sync + 'static {
     fn release(&self, _retry: Duration) -> bool {
         false
     }
+
+    /// Lets another process of the same server respond to this request, see
+    /// [`RequestContext::forward`](crate::RequestContext::forward). Returns `false`, the default, if the transport or
+    /// the revision does not support this.
+    fn forward(&self, _address: &str) -> bool {
+        false
+    }
 }
 
 impl dyn Link {

@@ -62,6 +62,11 @@ impl EndpointState {
         Ok(())
     }
 
+    /// Whether handlers may choose another endpoint for requests of the stateless revision.
+    pub(crate) fn can_forward(&self) -> bool {
+        self.options.stored.address.is_some()
+    }
+
     /// Reserves capacity for a session.
     pub(crate) fn reserve_session(
         &self,

@@ -1,6 +1,7 @@
 //! Requests of the stateless revision, beside sessions and alone.
 
 mod ends;
+mod forwarding;
 mod mixed_revisions;
 mod params;
 mod request_checks;

@@ -42,9 +42,9 @@ impl RequestBody {
         grown.map_err(|exhausted| exhausted.bodies(in_memory))
     }
 
-    /// Frees the text, and returns the permit for what was parsed from it.
-    pub(crate) fn into_memory(self) -> Permit {
-        self.memory
+    /// Returns the text, and the permit for what was parsed from it.
+    pub(crate) fn into_parts(self) -> (Bytes, Permit) {
+        (self.bytes, self.memory)
     }
 }
 

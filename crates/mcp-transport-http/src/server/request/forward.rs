@@ -1,4 +1,5 @@
-//! Forwards requests of a session to the endpoint that serves it.
+//! Forwards requests to other endpoints: those of a session to the endpoint that serves it, and those whose handler
+//! chooses another endpoint.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -23,9 +24,12 @@ use crate::headers::EVENT_STREAM;
 use crate::http_service::RequestBody;
 use crate::server::error::Error;
 use crate::server::options::ServerOptions;
-use crate::server::response::body::{Body, EventSource};
-use crate::server::response::refusal::interrupted_error;
+use crate::server::request::head::McpHeaders;
+use crate::server::response::body::{Body, EventSource, json};
+use crate::server::response::refusal::{Refusal, interrupted_error};
+use crate::server::state::EndpointState;
 use crate::server::stream::frames;
+use crate::server::stream::link::ForwardChoice;
 
 /// Marks a forwarded request, which is not forwarded again.
 const FORWARDED: HeaderName = HeaderName::from_static("mcp-forwarded");
@@ -52,6 +56,8 @@ const MISSING_COMMENTS: u32 = 3;
 pub(crate) struct Forwarder {
     client: Client<HttpConnector, RequestBody>,
     head_timeout: Duration,
+    /// As `head_timeout`, for requests of the stateless revision.
+    stateless_head_timeout: Duration,
     idle_timeout: Duration,
     limits: Limits,
 }
@@ -73,13 +79,7 @@ impl Forwarder {
         let Some(address) = &options.stored.address else {
             return Ok(None);
         };
-        if options.stored.store.is_none() {
-            return Err(Error::invalid_options(
-                "ServerOptions::with_forwarding needs ServerOptions::with_session_store, which tells where a session is served"
-                    .to_owned(),
-            ));
-        }
-        if address.scheme_str() != Some("http") || address.host().is_none() {
+        if !is_http(address) {
             return Err(Error::invalid_options(format!(
                 "the address {address} of ServerOptions::with_forwarding is not an http URL with a host, such as \
                  http://10.0.0.7:8000/mcp"
@@ -94,6 +94,7 @@ impl Forwarder {
         Ok(Some(Self {
             client,
             head_timeout: options.sse_upgrade_delay.saturating_add(HEAD_TIMEOUT),
+            stateless_head_timeout: options.keep_alive_interval.saturating_add(HEAD_TIMEOUT),
             idle_timeout: options.keep_alive_interval * MISSING_COMMENTS,
             limits: options.message_limits,
         }))
@@ -104,27 +105,36 @@ impl Forwarder {
         head.headers.contains_key(FORWARDED)
     }
 
-    /// Sends a request to `address` and returns the response. `held` is dropped at the end of the response.
+    /// Sends a request to `address` and returns the response. `permits` are released at the end of the response.
     pub(crate) async fn send(
         &self,
         address: Uri,
         head: &Parts,
         body: Bytes,
-        held: impl Send + Sync + 'static,
+        permits: impl Send + Sync + 'static,
     ) -> Result<Response<Body>, ForwardError> {
         let mut request = Request::new(RequestBody::new(body.clone()));
         *request.method_mut() = head.method.clone();
         *request.uri_mut() = address;
         *request.headers_mut() = forwarded_headers(&head.headers);
-        let sent = timeout(self.head_timeout, self.client.request(request));
-        let response = match sent.await {
+        let head_timeout = match McpHeaders::of(&head.headers).names_stateless_revision {
+            true => self.stateless_head_timeout,
+            false => self.head_timeout,
+        };
+        let response = match timeout(head_timeout, self.client.request(request)).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) if error.is_connect() => return Err(ForwardError::Unreachable),
             Ok(Err(error)) => {
-                tracing::warn!(%error, "the endpoint of a session has ended");
+                tracing::warn!(%error, "another endpoint ended the connection before its response to a forwarded request");
                 return Err(ForwardError::Interrupted);
             }
-            Err(_) => return Err(ForwardError::Interrupted),
+            Err(_) => {
+                tracing::warn!(
+                    ?head_timeout,
+                    "another endpoint did not respond to a forwarded request in time"
+                );
+                return Err(ForwardError::Interrupted);
+            }
         };
         let (mut parts, incoming) = response.into_parts();
         remove_connection_headers(&mut parts.headers);
@@ -138,7 +148,7 @@ impl Forwarder {
             unanswered: is_stream.then_some((body, self.limits)),
             is_ended: false,
             is_first: true,
-            _held: Box::new(held),
+            _permits: Box::new(permits),
         });
         Ok(Response::from_parts(parts, body))
     }
@@ -151,6 +161,43 @@ impl Forwarder {
             errors => [b"[", &*errors.join(&b','), b"]"].concat(),
         })
     }
+}
+
+impl EndpointState {
+    /// Forwards a request whose handler has chosen another endpoint, and returns the response of that endpoint. `response` is
+    /// that of the handler: it is returned if the handler has not chosen one, or if the other endpoint cannot be reached.
+    ///
+    /// # Errors
+    /// There is no room for the body.
+    pub(crate) async fn forward_chosen(
+        &self,
+        mut response: Response<Body>,
+        body: Bytes,
+    ) -> Result<Response<Body>, Refusal> {
+        let choice = response.extensions_mut().remove::<ForwardChoice>();
+        let target = choice.as_ref().and_then(ForwardChoice::target);
+        let (Some(forwarder), Some((head, address))) = (&self.forwarder, target) else {
+            return Ok(response);
+        };
+        let mut memory = self.bodies.permit();
+        let grown = memory.try_grow(body.len(), || head.owner());
+        grown.map_err(|exhausted| exhausted.bodies(&self.bodies))?;
+        let permits = (response.body_mut().take_permit(), memory);
+        let sent = forwarder.send(address.clone(), head, body.clone(), permits);
+        Ok(match sent.await {
+            Ok(forwarded) => forwarded,
+            Err(ForwardError::Unreachable) => response,
+            Err(ForwardError::Interrupted) => match forwarder.interrupted(&body) {
+                Some(errors) => json(errors),
+                None => response,
+            },
+        })
+    }
+}
+
+/// Whether an address can be that of an endpoint.
+pub(crate) fn is_http(address: &Uri) -> bool {
+    address.scheme_str() == Some("http") && address.host().is_some()
 }
 
 fn forwarded_headers(headers: &HeaderMap) -> HeaderMap {
@@ -197,7 +244,7 @@ struct ForwardedBody {
     unanswered: Option<(Bytes, Limits)>,
     is_first: bool,
     is_ended: bool,
-    _held: Box<dyn Send + Sync>,
+    _permits: Box<dyn Send + Sync>,
 }
 
 impl ForwardedBody {
@@ -226,7 +273,7 @@ impl EventSource for ForwardedBody {
                 }
                 tracing::warn!(
                     idle_timeout = ?self.idle_timeout,
-                    "a forwarded response ends, because the endpoint of the session sent nothing for the idle timeout"
+                    "a forwarded response ends, because the other endpoint sent nothing for the idle timeout"
                 );
                 return Poll::Ready(self.end());
             };
@@ -242,7 +289,7 @@ impl EventSource for ForwardedBody {
                     return Poll::Ready(Some(data));
                 }
                 Some(Err(error)) => {
-                    tracing::warn!(%error, "the endpoint of a session has ended");
+                    tracing::warn!(%error, "another endpoint ended the connection during its response to a forwarded request");
                     return Poll::Ready(self.end());
                 }
                 None => self.is_ended = true,

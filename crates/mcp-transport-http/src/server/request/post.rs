@@ -102,21 +102,30 @@ where
             batch_of_messages(state, &session, batch, head)?
         }
     };
-    let mut response = match progress {
-        Progress::Done(response) if save.is_none() && !response.body().is_stream() => {
-            return Ok(response);
-        }
+    let (mut response, body) = match progress {
         Progress::Done(response) => {
+            if save.is_none() && !response.body().is_stream() && response.extensions().is_empty() {
+                return Ok(response);
+            }
             drop(frame);
-            response
+            (response, Some(request_body.into_parts().0))
         }
         Progress::Running(mut call) => {
-            // Frees the memory of the body before waiting.
             drop(frame);
-            call.hold(request_body.into_memory());
-            call.respond().await
+            let (body, memory) = request_body.into_parts();
+            call.hold(memory);
+            // Frees the memory of the body before waiting, unless the handler may choose another endpoint.
+            let may_forward = state.can_forward() && call.is_stateless();
+            let body = may_forward.then_some(body);
+            (call.respond().await, body)
         }
     };
+    #[cfg(feature = "forward")]
+    if let (Some(body), false) = (body, response.extensions().is_empty()) {
+        response = Box::pin(state.forward_chosen(response, body)).await?;
+    }
+    #[cfg(not(feature = "forward"))]
+    drop(body);
     if let (Some(save), Some(client)) = (save, &state.session_store) {
         Box::pin(state.save(client, *save)).await?;
     }

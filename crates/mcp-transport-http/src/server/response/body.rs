@@ -75,6 +75,12 @@ impl Body {
         }
     }
 
+    /// Returns the permit that [`hold`](Self::hold) keeps.
+    #[cfg(feature = "forward")]
+    pub(crate) fn take_permit(&mut self) -> Option<Permit> {
+        self.slot.take()
+    }
+
     pub(crate) fn is_stream(&self) -> bool {
         matches!(self.kind, Kind::Events(_))
     }

@@ -18,6 +18,8 @@ use crate::server::running::table::RunningGuard;
 use crate::server::session::{ActivityGuard, HttpSession};
 use crate::server::stream::Stream;
 use crate::server::stream::events::StreamBody;
+#[cfg(feature = "forward")]
+use crate::server::stream::link::ForwardChoice;
 
 /// What the end of the HTTP connection means for a call whose response is not yet a stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -271,7 +273,7 @@ impl PendingCall {
         }
     }
 
-    fn is_stateless(&self) -> bool {
+    pub(crate) fn is_stateless(&self) -> bool {
         matches!(self.guard, Some(CallGuard::Stateless(_)))
     }
 }
@@ -325,6 +327,10 @@ pub(crate) fn respond(
             if status == StatusCode::SERVICE_UNAVAILABLE {
                 let retry = HeaderValue::from_static("1");
                 response.headers_mut().insert(RETRY_AFTER, retry);
+            }
+            #[cfg(feature = "forward")]
+            if let Some(choice) = ForwardChoice::of(&stream) {
+                response.extensions_mut().insert(choice);
             }
             response
         }

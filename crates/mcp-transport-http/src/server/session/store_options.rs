@@ -42,17 +42,23 @@ impl ServerOptions {
         self
     }
 
-    /// Sets the address at which other endpoints with the same session store reach this one, such as
-    /// `http://10.0.0.7:8000/mcp`. Requests of a session that another endpoint serves are then forwarded to
-    /// the address of that endpoint, so that a load balancer may send each request to any endpoint. Default: no address;
-    /// a session moves to the endpoint that receives its next request, and responses to server requests reach a call only
-    /// at the endpoint that runs it.
+    /// Sets the address at which other endpoints of the same server reach this one, such as
+    /// `http://10.0.0.7:8000/mcp`. Two kinds of requests are then forwarded to another endpoint, so that a load balancer may
+    /// send each request to any endpoint:
+    ///
+    /// - requests of a session that another endpoint serves, if there is a [session store](Self::with_session_store), which
+    ///   tells where that is;
+    /// - requests of the stateless revision whose handler [chooses](mcp_protocol::RequestContext::forward) another endpoint,
+    ///   as a gateway does for a call that waits there. Their bodies are kept while the handler runs.
+    ///
+    /// Default: no address; a session moves to the endpoint that receives its next request, responses to server requests
+    /// reach a call only at the endpoint that runs it, and handlers cannot choose another endpoint.
     ///
     /// All endpoints need an address, and the same settings for authentication, `Host` and `Origin`: a forwarded request
     /// has the headers of the client, with its `Authorization`, and is checked again. It is sent with HTTP/1.1 without TLS,
     /// so the network between the endpoints must be trusted. If the other endpoint cannot be reached
-    /// within 1 s, this one claims the session and serves the request. If it ends during a call, the call fails with an error that
-    /// says that its handler may have run.
+    /// within 1 s, this one claims the session and serves the request; a handler that chose the other endpoint responds itself. If
+    /// the other endpoint ends during a call, the call fails with an error that says that its handler may have run.
     ///
     /// The lease of a session is checked at most once a second instead of before each request, because other endpoints claim a
     /// session only if they cannot reach its owner.

@@ -13,6 +13,10 @@ use mcp_protocol::{
 use mcp_types::method;
 
 use super::Stream;
+#[cfg(feature = "forward")]
+use crate::server::request::forward::{Forwarder, is_http};
+#[cfg(feature = "forward")]
+use crate::server::request::head::{McpHeaders, RequestHead};
 
 impl Link for Stream {
     fn notify(
@@ -49,6 +53,42 @@ impl Link for Stream {
         }
         self.end_connection(retry);
         true
+    }
+
+    #[cfg(feature = "forward")]
+    fn forward(&self, address: &str) -> bool {
+        let Some(head) = &self.head else {
+            return false;
+        };
+        let can_forward = self.streams.options.stored.address.is_some()
+            && McpHeaders::of(&head.headers).names_stateless_revision
+            && !Forwarder::has_forwarded(head)
+            && !self.is_started();
+        match address.parse() {
+            Ok(address) if can_forward && is_http(&address) => {
+                self.forward_address.set(Box::new(address)).is_ok()
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The response of a handler to a request that another endpoint is to answer: in the extensions of the response.
+#[cfg(feature = "forward")]
+#[derive(Clone)]
+pub(crate) struct ForwardChoice(Arc<Stream>);
+
+#[cfg(feature = "forward")]
+impl ForwardChoice {
+    /// Returns the choice of the handler whose messages `stream` carries.
+    pub(crate) fn of(stream: &Arc<Stream>) -> Option<Self> {
+        stream.forward_address.get()?;
+        Some(Self(Arc::clone(stream)))
+    }
+
+    /// Returns the head of the request and the address of the endpoint.
+    pub(crate) fn target(&self) -> Option<(&RequestHead, &http::Uri)> {
+        Some((self.0.head.as_deref()?, self.0.forward_address.get()?))
     }
 }
 

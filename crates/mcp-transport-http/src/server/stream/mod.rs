@@ -176,6 +176,9 @@ pub(crate) struct Stream {
     /// (SSE polling).
     supports_polling: bool,
     state: Mutex<State>,
+    /// The address of the endpoint that responds instead of this one.
+    #[cfg(feature = "forward")]
+    forward_address: OnceLock<Box<http::Uri>>,
     this: Weak<Self>,
 }
 
@@ -253,6 +256,8 @@ impl Stream {
             requests,
             supports_polling,
             state: Mutex::new(state),
+            #[cfg(feature = "forward")]
+            forward_address: OnceLock::new(),
             this: this.clone(),
         })
     }
