@@ -50,5 +50,6 @@ pub use config::GatewayConfig;
 pub use gateway::{
     AccessPolicy, AccessRule, ClientLimits, Gateway, GatewayBuilder, ItemKind, Mount, MountStatus,
 };
+pub use parked::Cluster;
 pub use proxy::Proxy;
 pub use upstream::{ParkingLimits, Sharing, Upstream};

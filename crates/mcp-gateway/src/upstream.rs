@@ -7,6 +7,8 @@ use std::time::Duration;
 use mcp_client::{Client, ClientBuilder, Negotiation, Revision};
 use mcp_host::{Connector, StderrLog};
 
+use crate::parked::Cluster;
+
 /// A server behind a gateway: how to reach it, and who shares a connection to it.
 pub struct Upstream {
     pub(crate) name: Arc<str>,
@@ -19,6 +21,7 @@ pub struct Upstream {
     pub(crate) call_timeout: Duration,
     pub(crate) max_connections: usize,
     pub(crate) parking: ParkingLimits,
+    pub(crate) cluster: Option<Cluster>,
 }
 
 /// Which requests of stateless clients share a connection to a session-based server. The server may
@@ -99,6 +102,7 @@ impl Upstream {
             call_timeout: Duration::from_secs(600),
             max_connections: 256,
             parking: ParkingLimits::default(),
+            cluster: None,
         }
     }
 
@@ -143,6 +147,14 @@ impl Upstream {
     #[must_use]
     pub fn parking(mut self, limits: ParkingLimits) -> Self {
         self.parking = limits;
+        self
+    }
+
+    /// Sets the processes of the gateway, so that a client can continue a parked call at any of them. Default: that of
+    /// [`GatewayBuilder::cluster`](crate::GatewayBuilder::cluster); without one, a parked call continues only at its process.
+    #[must_use]
+    pub fn cluster(mut self, cluster: Cluster) -> Self {
+        self.cluster = Some(cluster);
         self
     }
 

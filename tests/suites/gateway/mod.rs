@@ -5,6 +5,7 @@ mod combinations;
 mod failures;
 mod notifications;
 mod policy;
+mod processes;
 mod several;
 mod transforms;
 

@@ -1,13 +1,20 @@
 //! The shape of the configuration file.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::num::NonZeroU32;
 
+use data_encoding::BASE64;
+use http::Uri;
+use mcp_host::Variables;
+use mcp_protocol::InvalidServer;
+use mcp_server::StateKeys;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::gateway::{AccessPolicy, ClientLimits};
+use crate::parked::Cluster;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -29,6 +36,7 @@ pub(super) struct Section {
     /// In milliseconds.
     pub(super) list_timeout: Option<NonZeroU32>,
     pub(super) auth: Option<AuthSection>,
+    pub(super) cluster: Option<ClusterSection>,
     pub(super) search_above: Option<usize>,
     pub(super) access: AccessPolicy,
     pub(super) limits: ClientLimits,
@@ -42,6 +50,57 @@ pub(super) struct AuthSection {
     pub(super) issuer: String,
     #[serde(default)]
     pub(super) scopes: Vec<String>,
+}
+
+/// The processes of the gateway.
+#[derive(Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ClusterSection {
+    /// The address of this process for the others.
+    address: String,
+    /// The key of all processes: 32 bytes in base64.
+    key: String,
+}
+
+impl ClusterSection {
+    /// Replaces the variables.
+    pub(super) fn resolve(&mut self, variables: &Variables) -> Result<(), InvalidServer> {
+        for (name, value) in [("address", &mut self.address), ("key", &mut self.key)] {
+            let expanded = variables.expand(value);
+            *value = expanded.map_err(|error| InvalidServer::new(format!("/{name}: {error}")))?;
+        }
+        Ok(())
+    }
+
+    /// Returns the processes, if the variables have been replaced.
+    ///
+    /// # Errors
+    /// The address or the key is not valid. The message does not contain the key.
+    pub(super) fn cluster(&self) -> Result<Cluster, InvalidServer> {
+        let address: Uri = self.address.parse().map_err(|error| {
+            InvalidServer::new(format!(
+                "/address: {:?} is not a URL: {error}",
+                self.address
+            ))
+        })?;
+        let hint = "expected 32 random bytes in base64, as `openssl rand -base64 32` prints them";
+        let key = BASE64
+            .decode(self.key.trim().as_bytes())
+            .map_err(|_| InvalidServer::new(format!("/key: the key is not base64; {hint}")))?;
+        let key = <[u8; 32]>::try_from(&*key).map_err(|_| {
+            InvalidServer::new(format!("/key: the key has {} bytes; {hint}", key.len()))
+        })?;
+        Cluster::new(address, StateKeys::new(key))
+            .map_err(|error| InvalidServer::new(format!("/address: {error}")))
+    }
+}
+
+impl fmt::Debug for ClusterSection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClusterSection")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]

@@ -17,6 +17,7 @@ use mcp_protocol::InvalidServer;
 use self::file::{File, Section, ServerSection};
 use crate::catalog::Transform;
 use crate::gateway::{Gateway, GatewayBuilder, Mount};
+use crate::parked::Cluster;
 use crate::upstream::{Sharing, Upstream};
 
 /// Maximum size of a configuration file.
@@ -127,10 +128,10 @@ impl GatewayConfig {
         Self::parse(&text).map_err(|error| failed(&error))
     }
 
-    /// Replaces the variables of servers, and checks all programs, URLs, headers, names and transforms. Starts nothing.
+    /// Replaces the variables of servers and of the cluster, and checks all programs, URLs, headers, names and transforms. Starts nothing.
     ///
     /// # Errors
-    /// The error names the server.
+    /// The error names the server or the setting.
     pub fn resolve(mut self, variables: &Variables) -> Result<Self, InvalidServer> {
         for (namespace, entry) in &mut self.servers {
             let name = &entry.name;
@@ -151,6 +152,11 @@ impl GatewayConfig {
             return Err(invalid(
                 "/gateway/auth: \"publicUrl\" is missing; tokens are issued for this URL",
             ));
+        }
+        if let Some(cluster) = &mut self.section.cluster {
+            let resolved = cluster.resolve(variables);
+            let checked = resolved.and_then(|()| cluster.cluster());
+            checked.map_err(|error| invalid(format!("/gateway/cluster{error}")))?;
         }
         let access = self.section.access.check();
         access.map_err(|error| invalid(format!("/gateway/access: {error}")))?;
@@ -173,6 +179,11 @@ impl GatewayConfig {
         Some((&auth.issuer, &auth.scopes))
     }
 
+    /// Returns the processes of the gateway, if there are several and the configuration is [resolved](Self::resolve).
+    pub fn cluster(&self) -> Option<Cluster> {
+        self.section.cluster.as_ref()?.cluster().ok()
+    }
+
     /// Returns the origins whose web pages may use the gateway.
     pub fn allowed_origins(&self) -> &[String] {
         &self.section.allowed_origins
@@ -191,6 +202,9 @@ impl GatewayConfig {
         }
         if let Some(tools) = self.section.search_above {
             builder = builder.search_above(tools);
+        }
+        if let Some(cluster) = self.cluster() {
+            builder = builder.cluster(cluster);
         }
         for (namespace, entry) in &self.servers {
             builder = builder.mount(namespace, entry.mount());
@@ -226,6 +240,7 @@ impl GatewayConfig {
             ("listen", new.listen != old.listen),
             ("publicUrl", new.public_url != old.public_url),
             ("auth", new.auth != old.auth),
+            ("cluster", new.cluster != old.cluster),
             ("allowedOrigins", new.allowed_origins != old.allowed_origins),
             ("instructions", new.instructions != old.instructions),
             ("searchAbove", new.search_above != old.search_above),

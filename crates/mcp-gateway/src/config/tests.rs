@@ -84,10 +84,72 @@ fn wrong_values_are_errors_with_their_place() {
             r#"{"mcpServers":{},"gateway":{"auth":{"issuer":"https://login.example"}}}"#,
             "\"publicUrl\" is missing",
         ),
+        (
+            r#"{"mcpServers":{},"gateway":{"cluster":{"address":"http://10.0.0.7:8000/mcp"}}}"#,
+            "/gateway/cluster: missing field `key`",
+        ),
         ("{", "EOF"),
     ] {
         let error = error(text);
         assert!(error.contains(part), "{part}: {error}");
+    }
+}
+
+const KEY: &str = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";
+
+/// A configuration whose cluster has this address and this key.
+fn clustered(address: &str, key: &str) -> Result<GatewayConfig, InvalidServer> {
+    let cluster = serde_json::json!({ "address": address, "key": key });
+    let text = serde_json::json!({ "mcpServers": {}, "gateway": { "cluster": cluster } });
+    let values = [("OWN_URL", "http://10.0.0.7:8000/mcp"), ("KEY", KEY)];
+    let variables = Variables::new().with_env(move |name| {
+        let found = values.iter().find(|(known, _)| *known == name)?;
+        Some(found.1.to_owned())
+    });
+    GatewayConfig::parse(&text.to_string())?.resolve(&variables)
+}
+
+#[test]
+fn the_address_and_the_key_of_a_cluster_are_checked() {
+    let config = clustered("${env:OWN_URL}", "${env:KEY}\n").unwrap();
+    let cluster = config.cluster().unwrap();
+    assert_eq!(*cluster.address(), "http://10.0.0.7:8000/mcp");
+    let shown = format!("{config:?} {cluster:?}");
+    assert!(
+        shown.contains("10.0.0.7") && !shown.contains(KEY),
+        "{shown}"
+    );
+    for (address, key, part) in [
+        (
+            "https://10.0.0.7/mcp",
+            KEY,
+            "/gateway/cluster/address: the address https://10.0.0.7/mcp",
+        ),
+        ("10.0.0.7", KEY, "is not an http URL with a host"),
+        (
+            "http://a b",
+            KEY,
+            "/gateway/cluster/address: \"http://a b\" is not a URL",
+        ),
+        ("${env:UNSET}", KEY, "/gateway/cluster/address: "),
+        ("${env:OWN_URL}", "${env:UNSET}", "/gateway/cluster/key: "),
+        (
+            "${env:OWN_URL}",
+            "c2VjcmV0",
+            "/gateway/cluster/key: the key has 6 bytes; expected 32",
+        ),
+        (
+            "${env:OWN_URL}",
+            "secret!",
+            "/gateway/cluster/key: the key is not base64",
+        ),
+    ] {
+        let error = clustered(address, key).unwrap_err().to_string();
+        assert!(error.contains(part), "{part}: {error}");
+        assert!(
+            !error.contains("secret") && !error.contains("c2Vj"),
+            "{error}"
+        );
     }
 }
 

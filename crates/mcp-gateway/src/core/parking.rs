@@ -9,7 +9,7 @@ use tokio::time::sleep;
 
 use super::Core;
 use crate::connection::within;
-use crate::parked::{ParkableCall, ParkedCall};
+use crate::parked::{ParkableCall, ParkedAt, ParkedBinding, ParkedCall, fingerprint, forward};
 use crate::text::{RawResult, member};
 
 impl Core {
@@ -31,10 +31,16 @@ impl Core {
             tracing::error!(%error, "the operating system has no random bytes");
             ErrorObject::internal("the gateway cannot create a requestState")
         })?;
-        let state = BASE64URL_NOPAD.encode(&random);
-        let required = call.required(&state);
+        let id = BASE64URL_NOPAD.encode(&random);
+        let required = match &upstream.cluster {
+            None => call.required(&id),
+            Some(cluster) => {
+                let binding = self.binding(&call.method, call.params.as_deref(), context);
+                call.required(&cluster.state(&id, upstream.parking.lifetime, &binding)?)
+            }
+        };
         call.caller.disconnect();
-        let (core, key) = (Arc::downgrade(self), state.clone());
+        let (core, key) = (Arc::downgrade(self), id.clone());
         let lifetime = upstream.parking.lifetime;
         let expiry = tokio::spawn(async move {
             sleep(lifetime).await;
@@ -49,8 +55,22 @@ impl Core {
             owner: context.principal().cloned(),
             expiry: expiry.abort_handle(),
         };
-        self.parked.add(state, parked, &upstream.parking)?;
+        self.parked.add(id, parked, &upstream.parking)?;
         Ok(Payload::Boxed(Box::new(RawResult(required))))
+    }
+
+    /// Returns what the `requestState` of a call is bound to if several processes share it.
+    fn binding<'a>(
+        &'a self,
+        method: &str,
+        params: Option<&str>,
+        context: &'a RequestContext,
+    ) -> ParkedBinding<'a> {
+        ParkedBinding {
+            upstream: &self.upstream.name,
+            principal: context.principal(),
+            fingerprint: fingerprint(method, params),
+        }
     }
 
     /// Continues a call with the answers of its client.
@@ -63,9 +83,14 @@ impl Core {
     ) -> Outcome {
         let state: String = decode(state)
             .map_err(|_| ErrorObject::invalid_params("requestState must be a string"))?;
-        let mut call = self
-            .parked
-            .take(&state, context.principal(), method, params)?;
+        let id = match &self.upstream.cluster {
+            None => state,
+            Some(cluster) => match cluster.find(&state, &self.binding(method, params, context))? {
+                ParkedAt::Here(id) => id,
+                ParkedAt::Elsewhere(address) => return Err(forward(context, &address)),
+            },
+        };
+        let mut call = self.parked.take(&id, context.principal(), method, params)?;
         call.caller.reconnect(context, params);
         if let Some(responses) = params.and_then(|params| member(params, "inputResponses")) {
             call.answer(responses);

@@ -14,6 +14,7 @@ use super::access::AccessPolicy;
 use super::limits::ClientLimits;
 use super::mount::{Mount, MountedServer};
 use super::state::{Policy, State};
+use crate::parked::Cluster;
 
 /// Maximum number of servers.
 const MAX_MOUNTS: usize = 64;
@@ -27,6 +28,7 @@ pub struct GatewayBuilder {
     search_above: Option<usize>,
     mounts: Vec<(String, Mount)>,
     policy: Policy,
+    cluster: Option<Cluster>,
 }
 
 impl GatewayBuilder {
@@ -38,6 +40,7 @@ impl GatewayBuilder {
             search_above: None,
             mounts: Vec::new(),
             policy: Policy::default(),
+            cluster: None,
         }
     }
 
@@ -85,6 +88,14 @@ impl GatewayBuilder {
         self
     }
 
+    /// Sets the processes of the gateway, so that a client can continue a parked call at any of them. Default: none; a parked call continues
+    /// only at its process.
+    #[must_use]
+    pub fn cluster(mut self, cluster: Cluster) -> Self {
+        self.cluster = Some(cluster);
+        self
+    }
+
     /// Adds a server: an [`Upstream`](crate::Upstream), or a [`Mount`] with further settings. `name` is the prefix of its
     /// names: 1 to 32 of `A-Z`, `a-z`, `0-9`, `_` and `-`, without `__` and without `_` at the end. At most 64 servers.
     #[must_use]
@@ -108,7 +119,7 @@ impl GatewayBuilder {
                     "two servers are mounted as {name:?}; choose another name for one of them"
                 )));
             }
-            mounts.push(MountedServer::new(&name, mount)?);
+            mounts.push(MountedServer::new(&name, mount, self.cluster.as_ref())?);
         }
         let gateway = Gateway(Arc::new(State {
             info: self.info,
@@ -117,6 +128,7 @@ impl GatewayBuilder {
             search_above: self.search_above,
             mounts: RwLock::new(mounts.clone().into()),
             policy: RwLock::new(Arc::new(self.policy)),
+            cluster: self.cluster,
             counter: Arc::default(),
             changes: Arc::default(),
             edition: AtomicU64::new(0),

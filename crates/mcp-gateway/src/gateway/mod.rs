@@ -58,7 +58,7 @@ impl Gateway {
         mount: impl Into<Mount>,
     ) -> Result<(), InvalidServer> {
         let name = name.into();
-        let server = MountedServer::new(&name, mount.into())?;
+        let server = MountedServer::new(&name, mount.into(), self.0.cluster.as_ref())?;
         let replaced = self.0.update(|mounts| {
             let at = mounts.iter().position(|mount| *mount.name == *name);
             match at {

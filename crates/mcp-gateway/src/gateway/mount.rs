@@ -15,6 +15,7 @@ use crate::catalog::{Catalog, Transform};
 use crate::changes::Changes;
 use crate::connection::unavailable;
 use crate::core::Core;
+use crate::parked::Cluster;
 use crate::proxy::Proxy;
 use crate::sync::lock;
 use crate::upstream::Upstream;
@@ -99,8 +100,13 @@ struct Connected {
 impl MountedServer {
     /// # Errors
     /// The name or the transform is not valid.
-    pub(super) fn new(name: &str, mount: Mount) -> Result<Arc<Self>, InvalidServer> {
+    pub(super) fn new(
+        name: &str,
+        mut mount: Mount,
+        cluster: Option<&Cluster>,
+    ) -> Result<Arc<Self>, InvalidServer> {
         check_mount(name, &mount.transform)?;
+        mount.upstream.cluster = mount.upstream.cluster.or_else(|| cluster.cloned());
         let name: Arc<str> = name.into();
         Ok(Arc::new(Self {
             catalog: Arc::new(Catalog::new(Arc::clone(&name), mount.transform)),

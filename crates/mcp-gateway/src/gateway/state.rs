@@ -13,6 +13,7 @@ use super::access::{AccessPolicy, Item, ItemKind};
 use super::limits::{ClientLimits, RequestCounter};
 use super::mount::MountedServer;
 use crate::changes::Changes;
+use crate::parked::Cluster;
 
 /// The state of a gateway.
 pub(super) struct State {
@@ -24,6 +25,7 @@ pub(super) struct State {
     /// In the order in which they were mounted.
     pub(super) mounts: RwLock<Arc<[Arc<MountedServer>]>>,
     pub(super) policy: RwLock<Arc<Policy>>,
+    pub(super) cluster: Option<Cluster>,
     pub(super) counter: Arc<RequestCounter>,
     pub(super) changes: Arc<Changes>,
     /// Number of changes of the mounts.

@@ -1,6 +1,8 @@
 //! Calls of stateless clients on a session-based server: a server request parks the call until its client
 //! repeats the request with the answer.
 
+mod cluster;
+
 use std::collections::{BTreeMap, HashMap};
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
@@ -14,6 +16,8 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::sleep;
 
+pub use self::cluster::Cluster;
+pub(crate) use self::cluster::{ParkedAt, ParkedBinding, forward};
 use crate::caller::{Caller, MAX_SERVER_REQUESTS, ServerRequest};
 use crate::sync::lock;
 use crate::text::{ObjectText, string, without};
@@ -25,7 +29,7 @@ const GATHER: Duration = Duration::from_millis(5);
 /// The params that only continue a call.
 pub(crate) const CONTINUATION: [&str; 2] = ["inputResponses", "requestState"];
 
-/// The calls that wait for their clients, by `requestState`.
+/// The calls that wait for their clients, by their ids.
 #[derive(Default)]
 pub(crate) struct ParkedCalls(Mutex<HashMap<String, ParkedCall>>);
 
@@ -129,8 +133,11 @@ impl ParkableCall {
     }
 }
 
-/// Returns a hash of what must be equal in all requests of one call. The order of members does not count.
-fn fingerprint(method: &str, params: Option<&str>) -> [u8; 32] {
+/// A hash of what must be equal in all requests of one call.
+pub(crate) type Fingerprint = [u8; 32];
+
+/// Returns the hash of a request. The order of members does not count.
+pub(crate) fn fingerprint(method: &str, params: Option<&str>) -> Fingerprint {
     let mut params: serde_json::Value = params
         .and_then(|params| decode(params).ok())
         .unwrap_or_default();
@@ -156,16 +163,16 @@ impl ParkedCalls {
     /// Takes the call that a request continues.
     ///
     /// # Errors
-    /// No call has this state, or it belongs to another principal or to other params. It is then kept.
+    /// No call has this id, or it belongs to another principal or to other params. It is then kept.
     pub(crate) fn take(
         &self,
-        state: &str,
+        id: &str,
         owner: Option<&Principal>,
         method: &str,
         params: Option<&str>,
     ) -> Result<ParkableCall, ErrorObject> {
         let mut parked = lock(&self.0);
-        let known = parked.get(state).filter(|parked| {
+        let known = parked.get(id).filter(|parked| {
             let call = &parked.call;
             parked.owner.as_ref() == owner
                 && call.method == method
@@ -174,7 +181,7 @@ impl ParkedCalls {
         if known.is_none() {
             return Err(unknown_state());
         }
-        let mut found = parked.remove(state).ok_or_else(unknown_state)?;
+        let mut found = parked.remove(id).ok_or_else(unknown_state)?;
         let empty = ParkableCall {
             method: found.call.method.clone(),
             params: None,
@@ -188,9 +195,9 @@ impl ParkedCalls {
     }
 
     /// Removes a call, which cancels it at the server.
-    pub(crate) fn remove(&self, state: &str) {
+    pub(crate) fn remove(&self, id: &str) {
         // It is dropped without the lock.
-        let removed = lock(&self.0).remove(state);
+        let removed = lock(&self.0).remove(id);
         drop(removed);
     }
 
@@ -200,7 +207,7 @@ impl ParkedCalls {
     /// A limit is reached. The call is then dropped, which cancels it at the server.
     pub(crate) fn add(
         &self,
-        state: String,
+        id: String,
         call: ParkedCall,
         limits: &ParkingLimits,
     ) -> Result<(), ErrorObject> {
@@ -218,7 +225,7 @@ impl ParkedCalls {
                 limits.max_calls, limits.max_calls_per_principal, limits.max_bytes
             )));
         }
-        parked.insert(state, call);
+        parked.insert(id, call);
         Ok(())
     }
 }

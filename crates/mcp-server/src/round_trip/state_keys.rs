@@ -107,6 +107,21 @@ impl StateKeys {
     }
 
     pub(crate) fn encrypt(&self, state: &[u8], bound: &[u8]) -> Result<String, ErrorObject> {
+        self.encrypt_for(self.lifetime, state, bound)
+    }
+
+    /// Encrypts and authenticates a state of at most 64 KiB, for a [`Service`](mcp_protocol::Service) that makes round trips without a
+    /// [`Server`](crate::Server). [`decrypt`](Self::decrypt) returns it only with the same `bound`, and for `lifetime`, which is rounded down
+    /// to seconds. `bound` is not part of the text: it should identify the kind of state, the call and the principal.
+    ///
+    /// # Errors
+    /// The state is too long, or the operating system returns no random bytes.
+    pub fn encrypt_for(
+        &self,
+        lifetime: Duration,
+        state: &[u8],
+        bound: &[u8],
+    ) -> Result<String, ErrorObject> {
         if state.len() > MAX_STATE {
             return Err(ErrorObject::internal(format!(
                 "the state of the call (input responses and memoized steps) is larger than \
@@ -117,7 +132,7 @@ impl StateKeys {
         let random = rand::SystemRandom::new();
         let key = self.current().map_err(failed)?;
         let salt: [u8; 16] = rand::generate(&random).map_err(failed)?.expose();
-        let until = self.seconds().saturating_add(self.lifetime.as_secs());
+        let until = self.seconds().saturating_add(lifetime.as_secs());
         let mut sealed = state.to_vec();
         derive_key(key, &salt)
             .map_err(failed)?
@@ -130,7 +145,9 @@ impl StateKeys {
         Ok(BASE64.encode(&out))
     }
 
-    pub(crate) fn decrypt(&self, state: &str, bound: &[u8]) -> Option<Vec<u8>> {
+    /// Returns the state that [`encrypt_for`](Self::encrypt_for) encrypted under one of these keys; `None` if it was changed, has expired or is
+    /// bound to something else.
+    pub fn decrypt(&self, state: &str, bound: &[u8]) -> Option<Vec<u8>> {
         if state.len() > 2 * MAX_STATE {
             return None;
         }

@@ -1,0 +1,139 @@
+//! The processes of one gateway: a parked call continues at the process that runs it, whichever process receives the request of its
+//! client.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Uri;
+use mcp_jsonrpc::ErrorObject;
+use mcp_protocol::{InvalidServer, Principal, RequestContext};
+use mcp_server::StateKeys;
+
+use super::{Fingerprint, unknown_state};
+
+/// What all processes of a gateway share, and the address of this one: a client may send the request that continues a parked call to any of
+/// them. Cloning shares the keys.
+///
+/// The `requestState` of a parked call then contains the address of its process. It is encrypted, and bound to the principal, the params and
+/// the lifetime of the call, so a client can neither read nor choose the address. The HTTP endpoint forwards the request to this address. It
+/// needs `ServerOptions::with_forwarding` with the [address](Self::address) of this process.
+///
+/// ```no_run
+/// # fn f(key: [u8; 32]) -> Result<mcp_gateway::Cluster, Box<dyn std::error::Error>> {
+/// use mcp_gateway::Cluster;
+/// use mcp_server::StateKeys;
+///
+/// let cluster = Cluster::new("http://10.0.0.7:8000/mcp".parse()?, StateKeys::new(key))?;
+/// # Ok(cluster)
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Cluster {
+    address: Uri,
+    keys: Arc<StateKeys>,
+}
+
+/// Where a call is parked.
+pub(crate) enum ParkedAt {
+    /// In this process, with this id.
+    Here(String),
+    /// In the process with this address.
+    Elsewhere(String),
+}
+
+/// What the `requestState` of a parked call is bound to.
+pub(crate) struct ParkedBinding<'a> {
+    pub(crate) upstream: &'a str,
+    pub(crate) principal: Option<&'a Principal>,
+    pub(crate) fingerprint: Fingerprint,
+}
+
+impl Cluster {
+    /// Describes the process that the others reach at `address`, such as `http://10.0.0.7:8000/mcp`. The keys are the same in all
+    /// processes; their lifetime is not used.
+    ///
+    /// # Errors
+    /// The address is not an `http` URL with a host.
+    pub fn new(address: Uri, keys: StateKeys) -> Result<Self, InvalidServer> {
+        if address.scheme_str() != Some("http") || address.host().is_none() {
+            return Err(InvalidServer::new(format!(
+                "the address {address} of this process is not an http URL with a host, such as http://10.0.0.7:8000/mcp"
+            )));
+        }
+        Ok(Self {
+            address,
+            keys: Arc::new(keys),
+        })
+    }
+
+    /// Returns the address of this process for the others.
+    pub fn address(&self) -> &Uri {
+        &self.address
+    }
+
+    /// Returns the `requestState` of a call that this process has parked with this id.
+    pub(crate) fn state(
+        &self,
+        id: &str,
+        lifetime: Duration,
+        binding: &ParkedBinding<'_>,
+    ) -> Result<String, ErrorObject> {
+        let state = format!("{id} {}", self.address);
+        self.keys
+            .encrypt_for(lifetime, state.as_bytes(), &binding.to_bytes())
+    }
+
+    /// Returns where the call with this `requestState` is parked.
+    ///
+    /// # Errors
+    /// The state was not created by a process of this gateway, has expired, or belongs to another principal or to other params.
+    pub(crate) fn find(
+        &self,
+        state: &str,
+        binding: &ParkedBinding<'_>,
+    ) -> Result<ParkedAt, ErrorObject> {
+        let state = self.keys.decrypt(state, &binding.to_bytes());
+        let state = state.and_then(|state| String::from_utf8(state).ok());
+        let parts = state.as_deref().and_then(|state| state.split_once(' '));
+        let (id, address) = parts.ok_or_else(unknown_state)?;
+        Ok(match self.address == address {
+            true => ParkedAt::Here(id.to_owned()),
+            false => ParkedAt::Elsewhere(address.to_owned()),
+        })
+    }
+}
+
+/// Lets the process at `address` respond, and returns the response to the client if that is not possible.
+pub(crate) fn forward(context: &RequestContext, address: &str) -> ErrorObject {
+    if !context.forward(address) {
+        return unknown_state();
+    }
+    ErrorObject::invalid_params(
+        "the process of the gateway that runs this call cannot be reached, so the call cannot be continued; send the original request again \
+         without requestState",
+    )
+}
+
+impl ParkedBinding<'_> {
+    /// Returns unambiguous bytes. No other state under the same keys is bound to them.
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = b"parked call".to_vec();
+        bytes.extend_from_slice(&self.fingerprint);
+        bytes.extend_from_slice(&(self.upstream.len() as u64).to_be_bytes());
+        bytes.extend_from_slice(self.upstream.as_bytes());
+        if let Some(principal) = self.principal {
+            bytes.push(1);
+            bytes.extend_from_slice(principal.as_str().as_bytes());
+        }
+        bytes
+    }
+}
+
+impl fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cluster")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
+}
