@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes, BytesMut};
-use http::{Request, Response};
+use http::{HeaderValue, Request, Response};
 use http_body::{Body, Frame, SizeHint};
 use mcp_protocol::BoxFuture;
 use tower_service::Service;
@@ -69,6 +69,34 @@ where
             let response = service.call(request).await.map_err(Into::into)?;
             Ok(response.map(ResponseBody::new))
         })
+    }
+}
+
+/// The `Authorization` header that an authentication layer has removed from a request, in the extensions of the request.
+///
+/// Handlers cannot read it. An endpoint that forwards the request to another one, see `ServerOptions::with_forwarding`, adds
+/// the header again, because the other endpoint verifies the request too. A layer that removes the header without
+/// keeping it in this value makes the other endpoint reject the request.
+#[derive(Clone)]
+pub struct RemovedAuthorization(
+    #[cfg_attr(
+        not(feature = "forward"),
+        expect(dead_code, reason = "is read to forward")
+    )]
+    pub(crate) HeaderValue,
+);
+
+impl RemovedAuthorization {
+    /// Keeps the value of the header.
+    pub fn new(mut value: HeaderValue) -> Self {
+        value.set_sensitive(true);
+        Self(value)
+    }
+}
+
+impl fmt::Debug for RemovedAuthorization {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RemovedAuthorization")
     }
 }
 

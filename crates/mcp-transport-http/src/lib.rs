@@ -44,7 +44,7 @@ pub mod testing;
 
 #[cfg(feature = "client")]
 pub use client::{AfterRefusal, Authorize, ClientOptions, HttpTransport};
-pub use http_service::RequestBody;
+pub use http_service::{RemovedAuthorization, RequestBody};
 #[cfg(all(feature = "legacy", feature = "server"))]
 pub use legacy::server::LegacyEndpoint;
 #[cfg(feature = "server")]

@@ -2,6 +2,7 @@
 
 mod bound;
 mod client_credentials;
+mod processes;
 mod secrets;
 mod sessions;
 mod sign_in;

@@ -37,7 +37,8 @@
 //! | identity of the caller | [`Auth`], in a handler | [`Identity`], in the extensions of the request |
 //! | owner of a session | the endpoint, with the [`Principal`](mcp_protocol::Principal) | |
 //!
-//! The layer removes the token from the request, so that no handler can forward it by mistake. A
+//! The layer removes the token from the request, so that no handler can forward it by mistake. Only an endpoint with
+//! `ServerOptions::with_forwarding` sends it on, to another process of the same server. A
 //! server that calls other servers signs in to them [as a client](crate::client).
 //!
 //! Specification:

@@ -6,12 +6,14 @@
 
 use http::header::AUTHORIZATION;
 use http::request::Parts;
+use mcp_transport_http::RemovedAuthorization;
 
 use super::refusal::Refusal;
 use crate::Secret;
 use crate::server::claims::Scheme;
 
-/// Removes the token from the request, so that the inner service does not see it. The scheme `DPoP` is known only to servers
+/// Removes the token from the request, so that the inner service does not see it. An endpoint can still forward the
+/// request with its token to another process of this server. The scheme `DPoP` is known only to servers
 /// that accept it.
 pub(super) fn take(parts: &mut Parts, with_dpop: bool) -> Result<(Scheme, Secret), Refusal> {
     let in_query = names_token(parts.uri.query().unwrap_or_default());
@@ -40,7 +42,10 @@ pub(super) fn take(parts: &mut Parts, with_dpop: bool) -> Result<(Scheme, Secret
         ));
     }
     let token = Secret::new(token);
-    parts.headers.remove(AUTHORIZATION);
+    if let Some(value) = parts.headers.remove(AUTHORIZATION) {
+        let removed = RemovedAuthorization::new(value);
+        parts.extensions.insert(removed);
+    }
     Ok((scheme, token))
 }
 

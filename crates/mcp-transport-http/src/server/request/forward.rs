@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{
-    CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, TE, TRANSFER_ENCODING, UPGRADE,
+    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, TE, TRANSFER_ENCODING, UPGRADE,
 };
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, Uri};
@@ -21,7 +21,7 @@ use memchr::memmem;
 use tokio::time::{Instant, Sleep, sleep, timeout};
 
 use crate::headers::EVENT_STREAM;
-use crate::http_service::RequestBody;
+use crate::http_service::{RemovedAuthorization, RequestBody};
 use crate::server::error::Error;
 use crate::server::options::ServerOptions;
 use crate::server::request::head::McpHeaders;
@@ -116,7 +116,7 @@ impl Forwarder {
         let mut request = Request::new(RequestBody::new(body.clone()));
         *request.method_mut() = head.method.clone();
         *request.uri_mut() = address;
-        *request.headers_mut() = forwarded_headers(&head.headers);
+        *request.headers_mut() = forwarded_headers(head);
         let head_timeout = match McpHeaders::of(&head.headers).names_stateless_revision {
             true => self.stateless_head_timeout,
             false => self.head_timeout,
@@ -200,10 +200,13 @@ pub(crate) fn is_http(address: &Uri) -> bool {
     address.scheme_str() == Some("http") && address.host().is_some()
 }
 
-fn forwarded_headers(headers: &HeaderMap) -> HeaderMap {
-    let mut headers = headers.clone();
+fn forwarded_headers(head: &Parts) -> HeaderMap {
+    let mut headers = head.headers.clone();
     remove_connection_headers(&mut headers);
     headers.remove(CONTENT_LENGTH);
+    if let Some(RemovedAuthorization(value)) = head.extensions.get() {
+        headers.insert(AUTHORIZATION, value.clone());
+    }
     headers.insert(FORWARDED, HeaderValue::from_static("1"));
     // HTTP/2 requests may have none.
     headers
