@@ -19,13 +19,17 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// The example `calc`, which cargo builds beside the tests.
 fn calc() -> String {
+    example("calc")
+}
+
+/// An example, which cargo builds beside the tests.
+fn example(name: &str) -> String {
     let test = std::env::current_exe().unwrap();
     let built = test.parent().unwrap().parent().unwrap();
     built
         .join("examples")
-        .join("calc")
+        .join(name)
         .to_str()
         .unwrap()
         .to_owned()
@@ -54,9 +58,15 @@ struct Running {
 
 impl Running {
     fn start(file: &Path) -> Self {
+        Self::with(file, &[])
+    }
+
+    /// Starts a gateway with these environment variables.
+    fn with(file: &Path, variables: &[(&str, &str)]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_mcp"))
             .arg("serve")
             .arg(file)
+            .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -101,20 +111,55 @@ fn status(url: &str, path: &str) -> String {
 
 /// Returns the response to a GET request.
 fn get(url: &str, path: &str) -> String {
+    exchange(url, &format!("GET {path}"), "")
+}
+
+/// Sends a request with this first line, and these header lines with the body; returns the response.
+fn exchange(url: &str, line: &str, rest: &str) -> String {
     let address = url.strip_prefix("http://").unwrap();
     let address = address.strip_suffix("/mcp").unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
     stream
-        .set_read_timeout(Some(Duration::from_secs(10)))
+        .set_read_timeout(Some(Duration::from_secs(60)))
         .unwrap();
+    let end = if rest.is_empty() { "\r\n" } else { rest };
     write!(
         stream,
-        "GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n"
+        "{line} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n{end}"
     )
     .unwrap();
     let mut response = String::new();
     stream.read_to_string(&mut response).unwrap();
     response
+}
+
+/// Calls the tool `one__ask` in the stateless revision, with these members in the params; returns the result.
+fn ask(url: &str, members: Value) -> Value {
+    let mut params = members;
+    params["name"] = json!("one__ask");
+    params["arguments"] = json!({});
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": { "elicitation": {} },
+    });
+    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let message = message.to_string();
+    let headers = [
+        "content-type: application/json",
+        "accept: application/json, text/event-stream",
+        "mcp-protocol-version: 2026-07-28",
+        "mcp-method: tools/call",
+        "mcp-name: one__ask",
+        "authorization: Bearer 9p4wJ0cY2mXqT7vLr3sZ",
+        &format!("content-length: {}", message.len()),
+    ]
+    .join("\r\n");
+    let response = exchange(url, "POST /mcp", &format!("{headers}\r\n\r\n{message}"));
+    let (_, body) = response.split_once("\r\n\r\n").unwrap();
+    let answer: Value = serde_json::from_str(body).unwrap_or_else(|_| panic!("{response}"));
+    assert!(answer["error"].is_null(), "{answer}");
+    answer["result"].clone()
 }
 
 #[test]
@@ -239,17 +284,102 @@ fn a_gateway_is_served_over_stdio() {
     assert_eq!(text(&called.stdout), "5\n", "{}", text(&called.stderr));
 }
 
+/// An address with a free port, for a gateway that must know the address that it listens on.
+fn chosen_address() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().to_string()
+}
+
+const KEY: &str = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";
+const TOKEN: (&str, &str) = ("MCP_GATEWAY_TOKEN", "9p4wJ0cY2mXqT7vLr3sZ");
+
+/// Writes the configuration of a process of a cluster that listens on this address.
+fn write_process(file: &Path, address: &str) {
+    let cluster = json!({ "address": "${env:OWN_URL}", "key": "${env:CLUSTER_KEY}" });
+    let config = json!({
+        "mcpServers": { "one": { "command": example("ask") } },
+        "gateway": {
+            "listen": address,
+            "publicUrl": "https://mcp.example.com/mcp",
+            "cluster": cluster,
+            "servers": { "one": { "shared": true } },
+        }
+    });
+    std::fs::write(file, config.to_string()).unwrap();
+}
+
+#[test]
+fn a_parked_call_continues_at_another_process() {
+    let processes = ["first", "second"].map(|name| {
+        let (file, address) = (file(name), chosen_address());
+        write_process(&file, &address);
+        let url = format!("http://{address}/mcp");
+        let variables = [("OWN_URL", &*url), ("CLUSTER_KEY", KEY), TOKEN];
+        let mut process = Running::with(&file, &variables);
+        assert_eq!(process.url(), "https://mcp.example.com/mcp");
+        (url, process)
+    });
+    let [(first, _), (second, _)] = &processes;
+    for (one, other) in [(first, second), (second, first)] {
+        let parked = ask(one, json!({}));
+        let accepted = json!({ "action": "accept", "content": { "name": "Ada" } });
+        let answer = json!({
+            "inputResponses": { "q1": accepted }, "requestState": parked["requestState"],
+        });
+        assert_eq!(ask(other, answer)["content"][0]["text"], "Ada");
+    }
+}
+
+#[test]
+fn the_settings_of_a_cluster_are_checked() {
+    let file = file("cluster");
+    let path = file.to_str().unwrap();
+    write_process(&file, "127.0.0.1:0");
+    let run = |url: &str, key: &str, check: bool| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mcp"));
+        command
+            .args(["serve", path])
+            .args(check.then_some("--check"));
+        command.env("OWN_URL", url).env("CLUSTER_KEY", key);
+        command.env_remove(TOKEN.0).stdin(Stdio::null());
+        command.output().unwrap()
+    };
+    let url = "http://10.0.0.7:8000/mcp";
+    assert!(run(url, KEY, true).status.success());
+    for (url, key, part) in [
+        (
+            "10.0.0.7:8000",
+            KEY,
+            "/gateway/cluster/address: the address 10.0.0.7:8000",
+        ),
+        ("https://a/mcp", KEY, "is not an http URL with a host"),
+        (
+            url,
+            "c2hvcnQ=",
+            "/gateway/cluster/key: the key has 5 bytes; expected 32",
+        ),
+        (url, "?", "/gateway/cluster/key: the key is not base64"),
+    ] {
+        let checked = run(url, key, true);
+        assert_eq!(checked.status.code(), Some(1));
+        let error = text(&checked.stderr);
+        assert!(error.contains(part) && error.contains(path), "{error}");
+    }
+    // A token that is new for each process would be useless.
+    let refused = run(url, KEY, false);
+    assert_eq!(refused.status.code(), Some(1));
+    let error = text(&refused.stderr);
+    assert!(error.contains("MCP_GATEWAY_TOKEN is not set"), "{error}");
+}
+
 #[test]
 fn clients_need_a_token_of_the_authorization_server_of_the_file() {
     let (calc, file) = (calc(), file("auth"));
-    // The gateway must be reached at the address that it listens on, so the port is chosen here.
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    drop(listener);
+    let address = chosen_address();
     let config = json!({
         "mcpServers": { "one": { "command": calc } },
         "gateway": {
-            "listen": address.to_string(),
+            "listen": address,
             "publicUrl": format!("http://{address}/mcp"),
             "auth": { "issuer": "https://login.example.com", "scopes": ["tools"] },
         }

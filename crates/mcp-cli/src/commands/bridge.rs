@@ -54,6 +54,7 @@ pub(super) async fn run(
         allowed_origins: &settings.allow_origin,
         authorization: None,
         token_variable: TOKEN,
+        own_address: None,
         is_ready: Arc::new(|| true),
     };
     http::serve(listener, proxy.clone(), http).await?;

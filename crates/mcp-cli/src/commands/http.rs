@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use data_encoding::BASE64URL_NOPAD;
+use http::Uri;
 use mcp_auth::server::{Identity, Jwt, require_bearer, static_tokens};
 use mcp_protocol::Service;
 use mcp_transport_http::{Endpoint, ServerOptions, serve_layered, shutdown_signal};
@@ -23,6 +24,8 @@ pub(super) struct HttpSettings<'a> {
     pub(super) authorization: Option<(&'a str, &'a [String])>,
     /// The variable with the bearer token, if there is no authorization server.
     pub(super) token_variable: &'a str,
+    /// The address of this process for other processes of the same gateway.
+    pub(super) own_address: Option<&'a Uri>,
     pub(super) is_ready: IsReady,
 }
 
@@ -46,6 +49,9 @@ pub(super) async fn serve(
     let mut options = ServerOptions::new();
     for origin in settings.allowed_origins {
         options = options.allow_origin(origin);
+    }
+    if let Some(own) = settings.own_address {
+        options = options.with_forwarding(own.clone());
     }
     let is_ready = settings.is_ready;
     let Some(url) = settings.public_url else {
@@ -78,6 +84,12 @@ pub(super) async fn serve(
         }
         None => {
             let (token, is_new) = token(settings.token_variable)?;
+            if is_new && settings.own_address.is_some() {
+                return Err(Failure::usage(format!(
+                    "{} is not set, but all processes of a cluster need the same token",
+                    settings.token_variable
+                )));
+            }
             let identity = Identity::new(url, "client");
             let verifier = static_tokens([(token.clone(), identity)]);
             let verifier = verifier.map_err(|error| problem(&error))?;

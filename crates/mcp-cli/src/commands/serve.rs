@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use mcp_gateway::{Gateway, GatewayConfig};
+use mcp_gateway::{Cluster, Gateway, GatewayConfig};
 use mcp_host::Variables;
 use tokio::net::TcpListener;
 
@@ -48,13 +48,14 @@ async fn serve(
             .map(|_| ())
             .map_err(|error| Failure::new(Code::Connection, format!("stdin or stdout: {error}")));
     };
-    let ready = gateway.clone();
+    let (ready, cluster) = (gateway.clone(), config.cluster());
     let settings = HttpSettings {
         public_url: config.public_url(),
         public_url_setting: "\"publicUrl\"",
         allowed_origins: config.allowed_origins(),
         authorization: config.authorization(),
         token_variable: TOKEN,
+        own_address: cluster.as_ref().map(Cluster::address),
         is_ready: Arc::new(move || ready.is_ready()),
     };
     http::serve(listener, gateway.clone(), settings).await

@@ -1,0 +1,23 @@
+//! A server with sessions that asks the user for a name, for the tests of `mcp serve`.
+
+use mcp_server::{Ctx, Elicitation, HandlerError, Revision, Server, Tool};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+#[derive(Deserialize, JsonSchema)]
+struct NameForm {
+    name: String,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), mcp_transport_stdio::Error> {
+    let server = Server::builder("ask", "1.0.0")
+        .revisions([Revision::LATEST_WITH_SESSIONS])
+        .tool(Tool::new("ask", async |cx: Ctx| {
+            match cx.elicit::<NameForm>("Name?").await? {
+                Elicitation::Accepted(form) => Ok(form.name),
+                _ => Err(HandlerError::new("declined")),
+            }
+        }));
+    mcp_transport_stdio::serve(server).await
+}
