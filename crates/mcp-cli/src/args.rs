@@ -232,7 +232,8 @@ pub(crate) enum Command {
         after_help = "The file has the servers under \"mcpServers\" and settings under \"gateway\". The URL is printed. /healthz and \
                       /readyz are for health checks. SIGTERM stops accepting calls and waits for running ones. SIGHUP reloads the \
                       file; if the file is invalid, the gateway keeps its configuration. With \"publicUrl\", clients must send a \
-                      bearer token: the value of MCP_GATEWAY_TOKEN if it is set, otherwise a random token that is printed."
+                      bearer token: the value of MCP_GATEWAY_TOKEN if it is set, otherwise a random token that is printed. With \
+                      \"cluster\", MCP_GATEWAY_TOKEN must be set."
     )]
     Serve {
         /// The configuration file.
