@@ -1,4 +1,4 @@
-//! A server with sessions that asks the user for a name, for the tests of `mcp serve`.
+//! A session-based server with a tool that gets a name from the user by elicitation, for the tests of `mcp serve`.
 
 use mcp_server::{Ctx, Elicitation, HandlerError, Revision, Server, Tool};
 use schemars::JsonSchema;

@@ -365,7 +365,7 @@ fn the_settings_of_a_cluster_are_checked() {
         let error = text(&checked.stderr);
         assert!(error.contains(part) && error.contains(path), "{error}");
     }
-    // A token that is new for each process would be useless.
+    // Each process would create another token, and would reject requests with that of another process.
     let refused = run(url, KEY, false);
     assert_eq!(refused.status.code(), Some(1));
     let error = text(&refused.stderr);

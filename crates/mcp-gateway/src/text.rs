@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 /// Returns the JSON text of a member of an object; `None` if it is missing or `null`.
 pub(crate) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
-    // Finding text is faster than reading JSON. A key without an escape is in the text as it is.
+    // Searching text is faster than reading JSON. A key without escapes appears in the text unchanged.
     if !object.contains(name) && !object.contains('\\') {
         return None;
     }

@@ -150,7 +150,7 @@ impl Upstream {
         self
     }
 
-    /// Sets the processes of the gateway, so that a client can continue a parked call at any of them. Default: that of
+    /// Sets the cluster of this process, so that a client can continue a parked call at any process of the gateway. Default: that of
     /// [`GatewayBuilder::cluster`](crate::GatewayBuilder::cluster); without one, a parked call continues only at its process.
     #[must_use]
     pub fn cluster(mut self, cluster: Cluster) -> Self {

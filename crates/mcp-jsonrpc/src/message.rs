@@ -109,8 +109,7 @@ impl<'a> Iterator for ParamMembers<'_, 'a> {
     }
 }
 
-/// Where the members of params are in their text, if that is known and the members are those of the most frequent
-/// requests.
+/// The positions of the members of params in their text, for the most frequent requests only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MemberPositions {
     members: [(&'static str, Position); 4],
@@ -120,7 +119,7 @@ pub struct MemberPositions {
 
 impl MemberPositions {
     /// Takes the positions of a request, if [`parse`](crate::parse) found all members of its params and they are
-    /// members of calls of tools, requests of prompts, or reads of resources.
+    /// members of `tools/call`, `prompts/get` or `resources/read`.
     pub fn find(&mut self, request: &Request<'_>) {
         self.clear();
         let (Some(params), Some(members)) = (request.params, request.index.params.all()) else {
@@ -131,7 +130,7 @@ impl MemberPositions {
             return;
         }
         for ((key, value), member) in members.iter().zip(&mut self.members) {
-            // Without a search in the text, and without a position that has to be checked.
+            // Constants, so that keys need no position that has to be checked later.
             let key = match *key {
                 "name" => "name",
                 "arguments" => "arguments",

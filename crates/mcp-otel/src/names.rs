@@ -6,7 +6,7 @@ use std::sync::{PoisonError, RwLock};
 /// The value of an attribute for names that are not known.
 pub(crate) const OTHER: &str = "_other";
 
-/// Names longer than this number of bytes are never known.
+/// Maximum length of a known name in bytes. Longer names count as unknown.
 const MAX_LENGTH: usize = 256;
 /// Maximum number of error codes.
 const MAX_CODES: usize = 100;

@@ -236,7 +236,7 @@ fn sum(way: &Descent, level: &[u64]) -> u64 {
 struct Named {
     child: Id,
     n: u64,
-    /// The schema for parts that are not named.
+    /// The schema of the properties or items that the schema does not name, such as `additionalProperties`.
     instead: Option<Id>,
 }
 

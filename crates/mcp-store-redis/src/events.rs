@@ -26,12 +26,12 @@ const MAX_BATCH: usize = 256;
 /// An [`EventStore`] in Redis, from [`RedisStore::event_store`](crate::RedisStore::event_store). Cloning returns another
 /// handle to the same store.
 ///
-/// An event is sent to its client after Redis has stored it, so a client never has an event that another endpoint cannot
-/// replay from. If Redis does not store it, the client receives the event nevertheless and the failure is logged; a later replay from before the event
-/// returns [`Replay::Gone`].
+/// An event is sent to its client after Redis has stored it, so that any endpoint can replay from it. If Redis cannot
+/// store an event, the failure is logged and the event is sent without being stored; a later replay from before it returns
+/// [`Replay::Gone`].
 ///
-/// The events of a stream expire together, a retention time after its last event. The events of an ended session
-/// expire too; only those of its standalone stream are removed at once.
+/// The events of a stream expire together, a retention time after its last event. When a session ends, the events of its
+/// standalone stream are removed at once; its other events expire.
 #[derive(Clone)]
 pub struct RedisEventStore {
     operations: mpsc::Sender<Operation>,

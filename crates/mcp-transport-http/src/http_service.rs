@@ -194,7 +194,7 @@ impl ResponseBody {
         let mut first = Bytes::new();
         let mut rest = BytesMut::new();
         let mut length = 0;
-        // The end is known with the last chunk of an announced length. To ask for another chunk would wait until the
+        // With a `Content-Length`, the last chunk is known to be the last. Polling for another one would wait until the
         // connection is ready for its next request.
         while !self.0.is_end()
             && let Some(data) = self.data().await
@@ -239,7 +239,7 @@ trait DataSource: Send {
 
     fn announced(&self) -> Option<u64>;
 
-    /// Returns whether there is no further chunk, if that is known.
+    /// Returns whether the body is known to have ended.
     fn is_end(&self) -> bool;
 }
 

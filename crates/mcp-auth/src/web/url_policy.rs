@@ -97,7 +97,7 @@ impl UrlPolicy {
     }
 }
 
-const LOCAL: &str = "is on this machine, which only a server on this machine may name";
+const LOCAL: &str = "is an address of this machine; only a server on this machine may refer to it";
 
 fn refusal_reason(address: IpAddr) -> &'static str {
     match AddressClass::of(address) {

@@ -86,7 +86,7 @@ pub(super) async fn serve(
             let (token, is_new) = token(settings.token_variable)?;
             if is_new && settings.own_address.is_some() {
                 return Err(Failure::usage(format!(
-                    "{} is not set, but all processes of a cluster need the same token",
+                    "{} is not set, but all processes of a cluster need the same token; set it to the same value in every process",
                     settings.token_variable
                 )));
             }

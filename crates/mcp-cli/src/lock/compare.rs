@@ -201,7 +201,7 @@ fn excerpt(text: &str, difference: usize) -> String {
     format!("{before}{part}{after}")
 }
 
-/// The new schema without the properties that the old one does not have. Added properties are reported on their own.
+/// The new schema without the properties that the old one does not have. Added properties are reported separately.
 fn without_additions(old: &Value, new: &Value) -> Value {
     let mut rest = new.clone();
     if let (Some(old), Some(rest)) = (

@@ -43,7 +43,7 @@ impl ClientInbound {
     ) -> Result<Reply, ErrorObject> {
         let Some((revision, server)) = self.agreed.get() else {
             return Err(ErrorObject::invalid_request(
-                "the handshake is not complete; only ping is answered",
+                "the initialization is not complete; until then, only ping is answered",
             ));
         };
         client_offers(method, &self.capabilities, revision.rules())

@@ -52,7 +52,7 @@ pub(super) struct AuthSection {
     pub(super) scopes: Vec<String>,
 }
 
-/// The processes of the gateway.
+/// The cluster of this process of the gateway.
 #[derive(Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ClusterSection {

@@ -179,7 +179,7 @@ impl GatewayConfig {
         Some((&auth.issuer, &auth.scopes))
     }
 
-    /// Returns the processes of the gateway, if there are several and the configuration is [resolved](Self::resolve).
+    /// Returns the cluster of this process, if the configuration has one and is [resolved](Self::resolve).
     pub fn cluster(&self) -> Option<Cluster> {
         self.section.cluster.as_ref()?.cluster().ok()
     }

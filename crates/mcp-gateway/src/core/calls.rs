@@ -113,7 +113,7 @@ impl Core {
                 Err(error) => return results::error_for_session(method, error),
             };
             drop(running);
-            // Finding text is faster than reading JSON.
+            // Searching text is faster than reading JSON.
             let may_ask = may_ask(method) && result.contains("input_required");
             if !may_ask || member(&result, "resultType") != Some("\"input_required\"") {
                 return Ok(results::for_session(method, &result, rules, true));

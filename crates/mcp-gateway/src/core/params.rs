@@ -56,7 +56,7 @@ impl ParamsChange<'_> {
         for (name, value) in self.with {
             text.copy(name, value);
         }
-        // Last, so that the other members are found without scanning it.
+        // `_meta` is last, so that the other members are found without reading it.
         let meta = self.meta(known.filter(|value| *value != "null"));
         if meta != "{}" {
             text.copy("_meta", &meta);
@@ -64,7 +64,7 @@ impl ParamsChange<'_> {
         Some(text.finish())
     }
 
-    /// Returns the metadata of the request; `known` is that of the client.
+    /// Returns the metadata of the request; `known` is the metadata that the client sent.
     fn meta(&self, known: Option<&str>) -> String {
         let mut meta = ObjectText::with_capacity(META_CAPACITY);
         for (key, value) in members(known.unwrap_or("{}")).map_while(Result::ok) {
@@ -83,7 +83,7 @@ impl ParamsChange<'_> {
     }
 }
 
-/// The client of a session, and the connection to the stateless server that its requests are sent on.
+/// A client with a session, and the connection on which its requests are sent to the stateless server.
 pub(super) struct SessionClient<'a> {
     pub(super) session: &'a Session,
     pub(super) connection: &'a UpstreamConnection,

@@ -88,7 +88,7 @@ impl GatewayBuilder {
         self
     }
 
-    /// Sets the processes of the gateway, so that a client can continue a parked call at any of them. Default: none; a parked call continues
+    /// Sets the cluster of this process, so that a client can continue a parked call at any process of the gateway. Default: none; a parked call continues
     /// only at its process.
     #[must_use]
     pub fn cluster(mut self, cluster: Cluster) -> Self {

@@ -12,8 +12,8 @@ use mcp_server::StateKeys;
 
 use super::{Fingerprint, unknown_state};
 
-/// What all processes of a gateway share, and the address of this one: a client may send the request that continues a parked call to any of
-/// them. Cloning shares the keys.
+/// The keys that all processes of a gateway share, and the address of this process. With a cluster, a client may send the request that
+/// continues a parked call to any process. Cloning shares the keys.
 ///
 /// The `requestState` of a parked call then contains the address of its process. It is encrypted, and bound to the principal, the params and
 /// the lifetime of the call, so a client can neither read nor choose the address. The HTTP endpoint forwards the request to this address. It
@@ -42,7 +42,7 @@ pub(crate) enum ParkedAt {
     Elsewhere(String),
 }
 
-/// What the `requestState` of a parked call is bound to.
+/// The data that the `requestState` of a parked call is bound to.
 pub(crate) struct ParkedBinding<'a> {
     pub(crate) upstream: &'a str,
     pub(crate) principal: Option<&'a Principal>,
@@ -104,7 +104,7 @@ impl Cluster {
     }
 }
 
-/// Lets the process at `address` respond, and returns the response to the client if that is not possible.
+/// Forwards the request to the process at `address`. Returns the error that the client receives if that is not possible.
 pub(crate) fn forward(context: &RequestContext, address: &str) -> ErrorObject {
     if !context.forward(address) {
         return unknown_state();
@@ -116,7 +116,7 @@ pub(crate) fn forward(context: &RequestContext, address: &str) -> ErrorObject {
 }
 
 impl ParkedBinding<'_> {
-    /// Returns unambiguous bytes. No other state under the same keys is bound to them.
+    /// Encodes the binding. Different bindings have different bytes, and other uses of the same keys do too.
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = b"parked call".to_vec();
         bytes.extend_from_slice(&self.fingerprint);

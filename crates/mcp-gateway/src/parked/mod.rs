@@ -163,7 +163,7 @@ impl ParkedCalls {
     /// Takes the call that a request continues.
     ///
     /// # Errors
-    /// No call has this id, or it belongs to another principal or to other params. It is then kept.
+    /// No call has this id, or the call belongs to another principal or has other params. Such a call stays parked.
     pub(crate) fn take(
         &self,
         id: &str,

@@ -170,7 +170,7 @@ impl Request {
         self
     }
 
-    /// Calls `read` with the request, with an id, as a server or client handles it.
+    /// Passes the request to `read` in the form in which servers and clients handle it. A request without an id gets 0.
     pub(crate) fn read<'s, T>(&'s self, read: impl FnOnce(&mcp_jsonrpc::Request<'s>) -> T) -> T {
         let id = self.0.id.clone().unwrap_or(RequestId::Number(0));
         let mut request = mcp_jsonrpc::Request::new(id, &*self.0.method, self.params());
@@ -278,7 +278,7 @@ impl Response {
         self.0.response.as_ref()
     }
 
-    /// Converts the content, which each response has, and keeps the memory for the next message.
+    /// Passes the content to `convert`, and keeps the memory of the message for the next one. Every response has content.
     #[inline(always)]
     pub(super) fn convert<T>(mut self, convert: impl FnOnce(Option<Content>) -> T) -> T {
         let converted = convert(self.0.response.take());

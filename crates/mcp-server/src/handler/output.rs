@@ -128,7 +128,7 @@ impl Finish<CallToolResult> for FinishTool {
         if let Err(problem) = self.check(&result) {
             tracing::error!(%problem, "the output of a tool does not match its output schema");
             result = CallToolResult::error(format!(
-                "the tool's output does not fit its output schema: {problem}"
+                "the tool's output does not match its output schema: {problem}"
             ));
         }
         if let Some(content) = &mut result.structured_content {

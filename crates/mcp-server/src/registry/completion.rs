@@ -78,8 +78,8 @@ impl<T: Into<Completions>> IntoOutput<ForCompletion, Plain> for T {
 pub struct Completions {
     /// The suggestions.
     pub values: Vec<String>,
-    /// The total number of suggestions, if it is greater than the number of `values`. `None` counts
-    /// the `values`.
+    /// The total number of suggestions, if there are more than `values` has. Default: `None`, and the total is the
+    /// length of `values`.
     pub total: Option<u64>,
 }
 

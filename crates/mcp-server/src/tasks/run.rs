@@ -17,8 +17,9 @@ use super::record::TaskRecord;
 use super::table::{RunningGuard, Tasks};
 use super::wire::short_id;
 
-/// Attempts to save a change of a running task, and its end.
-const TRIES: u32 = 8;
+/// Maximum number of attempts to save a change of a running task.
+const MAX_ATTEMPTS: u32 = 8;
+/// Maximum number of attempts to save the final status of a task.
 const MAX_ATTEMPTS_AT_END: u32 = 24;
 /// Attempts to renew a lease before the next renewal.
 const RENEWALS: u32 = 2;
@@ -188,7 +189,7 @@ impl TaskRunner {
         let before = self.record.task.clone();
         let is_there = self
             .record
-            .change(TRIES, &|task| {
+            .change(MAX_ATTEMPTS, &|task| {
                 if task.input_requests().cloned().unwrap_or_default() != snapshot.requests {
                     task.require_input(snapshot.requests.clone(), now)?;
                 }

@@ -237,7 +237,8 @@ impl PendingInput {
         (state.is_stopped && !state.open.is_empty()).then(|| state.required())
     }
 
-    /// Returns the required input if the handler must stop.
+    /// Returns the `input_required` result, or the error of an input request, if the handler waits for nothing but its
+    /// client.
     fn stopped(&self, cx: &Context<'_>) -> Option<Result<InputRequired, PendingInputError>> {
         let mut state = lock(&self.0);
         if state.open.is_empty() || state.running_steps > 0 {

@@ -53,9 +53,9 @@ impl ConnectionLimits {
 
 /// The number of ticks in the shorter of the two timeouts.
 const TICKS_PER_TIMEOUT: u32 = 8;
-/// The range of the interval between ticks. A timer that ends before all others wakes up the runtime, which costs a
-/// system call. With this maximum, the next tick comes before the response to a new call becomes an event stream (250 ms
-/// by default), so that the timers of calls do not.
+/// The range of the interval between ticks. A new timer that is due before the next tick wakes up the runtime, which
+/// costs a system call. The maximum is below `ServerOptions::with_sse_upgrade_delay` (250 ms by default), so that the
+/// timer of a new call is due after the next tick.
 const MAX_TICK: Duration = Duration::from_millis(200);
 const MIN_TICK: Duration = Duration::from_millis(10);
 /// The bytes of a head that are not charged: hyper's buffer has this size at least.

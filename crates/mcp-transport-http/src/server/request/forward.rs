@@ -56,7 +56,7 @@ const MISSING_COMMENTS: u32 = 3;
 pub(crate) struct Forwarder {
     client: Client<HttpConnector, RequestBody>,
     head_timeout: Duration,
-    /// As `head_timeout`, for requests of the stateless revision.
+    /// Like `head_timeout`, for requests of the stateless revision.
     stateless_head_timeout: Duration,
     idle_timeout: Duration,
     limits: Limits,
@@ -168,7 +168,7 @@ impl EndpointState {
     /// that of the handler: it is returned if the handler has not chosen one, or if the other endpoint cannot be reached.
     ///
     /// # Errors
-    /// There is no room for the body.
+    /// The bodies of requests take all of `ServerOptions::with_max_total_body_bytes`.
     pub(crate) async fn forward_chosen(
         &self,
         mut response: Response<Body>,

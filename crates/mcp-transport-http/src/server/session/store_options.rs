@@ -47,7 +47,7 @@ impl ServerOptions {
     /// send each request to any endpoint:
     ///
     /// - requests of a session that another endpoint serves, if there is a [session store](Self::with_session_store), which
-    ///   tells where that is;
+    ///   records the endpoint of each session;
     /// - requests of the stateless revision whose handler [chooses](mcp_protocol::RequestContext::forward) another endpoint,
     ///   as a gateway does for a call that waits there. Their bodies are kept while the handler runs.
     ///

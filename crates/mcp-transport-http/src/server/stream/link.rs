@@ -73,14 +73,14 @@ impl Link for Stream {
     }
 }
 
-/// The response of a handler to a request that another endpoint is to answer: in the extensions of the response.
+/// Marks the response of a handler whose request is to be forwarded. It is in the extensions of the response.
 #[cfg(feature = "forward")]
 #[derive(Clone)]
 pub(crate) struct ForwardChoice(Arc<Stream>);
 
 #[cfg(feature = "forward")]
 impl ForwardChoice {
-    /// Returns the choice of the handler whose messages `stream` carries.
+    /// Returns the mark if the handler of `stream` has chosen another endpoint.
     pub(crate) fn of(stream: &Arc<Stream>) -> Option<Self> {
         stream.forward_address.get()?;
         Some(Self(Arc::clone(stream)))
