@@ -4,14 +4,12 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use public_api::Builder;
 
 use crate::files;
-use crate::programs::{BUILD, SHORT, lines_of, output_of, run as run_program, target};
-use crate::steps::cargo;
+use crate::programs::{BUILD, SHORT, cargo, lines_of, output_of, program, run as execute, target};
 use crate::workspace::{At as _, Result, none_in, none_of, root, say};
 
 const FOLDER: &str = "docs/api";
@@ -36,7 +34,7 @@ pub(crate) fn as_rustdoc() -> Option<ExitCode> {
 
 /// Runs the command: writes the lists, or compares them and the commits that changed them.
 pub(crate) fn run(check: bool) -> Result {
-    let rustc = output_of(Command::new("rustc").arg("--version"), SHORT)?;
+    let rustc = output_of(&mut program("rustc", "--version"), SHORT)?;
     if !rustc.starts_with(RUSTC) {
         let problem = format!("the lists need {RUSTC}x, found {rustc}");
         if !check {
@@ -69,30 +67,18 @@ pub(crate) fn run(check: bool) -> Result {
         "the public API is not the one in docs/api; run `cargo xtask api` and describe the change in CHANGELOG.md:",
     )?;
     match check {
-        true => none_of(&silent_changes(root())?),
+        true => none_of(&silent_changes()?),
         false => Ok(()),
     }
 }
 
 /// The public items of a crate, one a line.
 fn list(name: &str) -> Result<String> {
-    let mut rustdoc = Command::new(cargo());
     let options = "-Zunstable-options --output-format=json --cap-lints=allow";
-    rustdoc
-        .args([
-            "rustdoc",
-            "--quiet",
-            "--lib",
-            "--all-features",
-            "-p",
-            name,
-            "--",
-        ])
-        .args(options.split(' '))
-        .env("RUSTDOC", std::env::current_exe().at("xtask")?)
-        .env(AS_RUSTDOC, "1")
-        .current_dir(root());
-    run_program(&mut rustdoc, BUILD, say)?;
+    let words = format!("rustdoc --quiet --lib --all-features -p {name} -- {options}");
+    let mut rustdoc = cargo(&words);
+    rustdoc.env("RUSTDOC", std::env::current_exe().at("xtask")?);
+    execute(rustdoc.env(AS_RUSTDOC, "1"), BUILD, say)?;
     let json = format!("doc/{}.json", name.replace('-', "_"));
     let api = Builder::from_rustdoc_json(target().join(json))
         .omit_blanket_impls(true)
@@ -106,19 +92,16 @@ fn list(name: &str) -> Result<String> {
 }
 
 /// The commits that changed a list without changing `CHANGELOG.md`.
-fn silent_changes(root: &Path) -> Result<Vec<String>> {
-    let git = |words: &[&str]| {
-        let mut git = Command::new("git");
-        lines_of(git.args(words).current_dir(root), SHORT)
-    };
-    let Ok(mut commits) = git(&["log", "--format=%h", "--", FOLDER]) else {
+fn silent_changes() -> Result<Vec<String>> {
+    let git = |words: &str| lines_of(&mut program("git", words), SHORT);
+    let Ok(mut commits) = git(&format!("log --format=%h -- {FOLDER}")) else {
         say("SKIPPED: commits that changed the public API, because git does not have the history");
         return Ok(Vec::new());
     };
     commits.pop(); // The oldest one added the lists.
     let mut silent = Vec::new();
     for commit in commits {
-        let changed = git(&["show", "--name-only", "--format=", &commit])?;
+        let changed = git(&format!("show --name-only --format= {commit}"))?;
         if !changed.iter().any(|path| path == "CHANGELOG.md") {
             silent.push(format!(
                 "commit {commit} changes the public API but not CHANGELOG.md: describe the change there, and amend the commit"

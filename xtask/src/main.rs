@@ -100,24 +100,17 @@ fn run(command: Command) -> Result {
     match command {
         Command::Api(Check { check }) => api::run(check),
         Command::Bench(options) => bench::run(options),
-        Command::BridgeSoak(Passed { args }) => reliability::run("bridge", &args),
-        Command::Chaos(Passed { args }) => reliability::run("chaos", &args),
-        Command::Cluster(Passed { args }) => {
-            let clients = interop::steady_clients()?;
-            let clients = clients
-                .into_iter()
-                .flat_map(|client| ["--client".to_owned(), client]);
-            let args: Vec<String> = args.into_iter().chain(clients).collect();
-            reliability::run("cluster", &args)
-        }
+        Command::BridgeSoak(Passed { args }) => reliability::run("bridge", args),
+        Command::Chaos(Passed { args }) => reliability::run("chaos", args),
+        Command::Cluster(Passed { args }) => reliability::run("cluster", args),
         Command::Codegen(Check { check }) => codegen::run(check),
         Command::Conformance(options) => conformance::run(options),
         Command::Fuzz(options) => reliability::fuzz::run_targets(&options),
         Command::Interop(options) => interop::run(&options),
         Command::Lint => lint::run(),
-        Command::Overload(Passed { args }) => reliability::run("overload", &args),
+        Command::Overload(Passed { args }) => reliability::run("overload", args),
         Command::Reliability => reliability::page(),
-        Command::Soak(Passed { args }) => reliability::run("soak", &args),
+        Command::Soak(Passed { args }) => reliability::run("soak", args),
         Command::Support(Check { check }) => support::run(check),
         Command::Test => test::run(),
         Command::Tidy => tidy::run(),

@@ -1,19 +1,13 @@
 //! A sequence of commands. Each prints itself and its duration.
 
-use std::ffi::OsString;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::programs::watch;
-use crate::workspace::{At as _, Result, root, say};
+use crate::programs::{cargo, watch};
+use crate::workspace::{At as _, Result, say};
 
 /// How long a command that runs tests may print nothing. libtest prints a line after each test.
 const SILENCE: Duration = Duration::from_secs(5 * 60);
-
-/// The cargo that started xtask, else the one on the path.
-pub(crate) fn cargo() -> OsString {
-    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
-}
 
 /// Number of tests that passed and failed, summed over the summaries of libtest and nextest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -135,11 +129,8 @@ impl Steps {
 fn command(words: &str) -> Command {
     let (variables, words) = words.split_once("cargo ").unwrap_or_default();
     let variables = variables.split_whitespace();
-    let mut command = Command::new(cargo());
-    command
-        .envs(variables.filter_map(|variable| variable.split_once('=')))
-        .args(words.split_whitespace())
-        .current_dir(root());
+    let mut command = cargo(words);
+    command.envs(variables.filter_map(|variable| variable.split_once('=')));
     command
 }
 

@@ -6,11 +6,8 @@
 //! xtask is tested in a separate build: the build with all features would replace the running xtask, which Windows
 //! refuses.
 
-use std::process::Command;
-
-use crate::programs::{SHORT, executable, output_of, target};
-use crate::steps::{Steps, cargo};
-use crate::workspace::root;
+use crate::programs::{SHORT, cargo, executable, output_of, program, target};
+use crate::steps::Steps;
 
 /// Packages, with features, of each build whose tests run.
 const BUILDS: &[&str] = &[
@@ -26,9 +23,7 @@ const ALL: &str = "--workspace --exclude xtask --all-features";
 /// Runs the command.
 pub(crate) fn run() -> Result<(), String> {
     let mut steps = Steps::default();
-    let mut nextest = Command::new(cargo());
-    nextest.args(["nextest", "--version"]);
-    let runner = match output_of(&mut nextest, SHORT).is_ok() {
+    let runner = match output_of(&mut cargo("nextest --version"), SHORT).is_ok() {
         true => "nextest run --no-fail-fast",
         false => "test --tests --no-fail-fast",
     };
@@ -45,8 +40,8 @@ pub(crate) fn run() -> Result<(), String> {
     steps.cargo_tests(&format!("cargo test --doc --no-fail-fast {ALL}"));
     steps.cargo(&format!("cargo build --examples {ALL}"));
     // Started directly: `cargo run` would build it again with other features.
-    let mut quickstart = Command::new(executable(&target().join("debug/examples"), "quickstart"));
-    quickstart.current_dir(root());
+    let quickstart = executable(&target().join("debug/examples"), "quickstart");
+    let quickstart = program(quickstart, "");
     steps.tests("cargo run --example quickstart", quickstart);
     steps.finish()
 }

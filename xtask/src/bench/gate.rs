@@ -4,7 +4,6 @@
 //! count may differ by 2 % from the recorded one.
 
 use std::collections::BTreeMap;
-use std::process::Command;
 
 use serde::Deserialize;
 use toml_edit::DocumentMut;
@@ -13,8 +12,7 @@ use super::subject::{Programs, Subject};
 use super::valgrind::{self, CALLGRIND, Valgrind, span};
 use super::workloads::Workloads;
 use crate::files;
-use crate::programs::{BUILD, run_to_end};
-use crate::steps::cargo;
+use crate::programs::{BUILD, cargo, run_to_end};
 use crate::workspace::{At as _, Result, none_of, root, say};
 
 /// The recorded counts and the budgets.
@@ -156,13 +154,13 @@ pub(super) fn excesses(name: &str, now: &Entry) -> Vec<String> {
 /// counts are about to be written.
 fn allocations() -> Result<Vec<(String, f64)>> {
     let words = "test -p mcp-tests --test budgets -- --nocapture --test-threads 1";
-    let mut command = Command::new(cargo());
-    command.args(words.split(' ')).current_dir(root());
     let mut counts = Vec::new();
-    let ended = run_to_end(&mut command, BUILD, |line| counts.extend(counted(line)));
-    let ended = ended.at(format!("cargo {words}"))?;
+    let mut count = |line: &str| counts.extend(counted(line));
+    let ended = run_to_end(&mut cargo(words), BUILD, &mut count).at(format!("cargo {words}"))?;
     match counts.is_empty() {
-        true => Err(format!("the tests printed no counts\n{}", ended.text)),
+        true => ended
+            .and(Err(String::new()))
+            .at("the tests printed no counts"),
         false => Ok(counts),
     }
 }

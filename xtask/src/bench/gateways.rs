@@ -13,7 +13,7 @@ use super::results::spread;
 use super::subject::{Programs, Subject};
 use crate::files;
 use crate::page::render;
-use crate::programs::{build, executable, npm_ci, python_venv, run, target};
+use crate::programs::{BUILD, build, cargo, executable, install, program, run, target};
 use crate::workspace::{At as _, Result, root, say};
 
 const PAGE: &str = "docs/benchmarks.md";
@@ -24,8 +24,6 @@ const ROUNDS: usize = 5;
 /// The calls in flight of the two loads.
 const LOADS: [&str; 2] = ["1", "8"];
 const SESSIONS: u32 = 2_000;
-/// The limit for the installation of a package from crates.io.
-const INSTALL: std::time::Duration = std::time::Duration::from_secs(1_800);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -76,21 +74,13 @@ pub(super) fn measure(programs: &Programs) -> Result {
     build(root(), &target().join("bench"), "--profile dist -p mcp-cli")?;
     let mut rounds: Vec<Result<Vec<[Round; 2]>>> = Vec::new();
     for path in &file.path {
-        rounds.push(install(path, &folder).map(|()| Vec::new()));
+        rounds.push(prepare(path, &folder).map(|()| Vec::new()));
     }
     for _ in 0..ROUNDS {
         for (path, rounds) in file.path.iter().zip(&mut rounds) {
             let Ok(done) = rounds else { continue };
             let both = LOADS.map(|calls| {
-                let words = [
-                    "calls",
-                    "--inflight",
-                    calls,
-                    "--warm",
-                    "0.3",
-                    "--seconds",
-                    "1",
-                ];
+                let words = format!("calls --inflight {calls} --warm 0.3 --seconds 1");
                 json::<Round>(&mut command(programs, path, &folder, &words))
             });
             let round = match both {
@@ -101,9 +91,10 @@ pub(super) fn measure(programs: &Programs) -> Result {
                     continue;
                 }
             };
+            let (wire, upstream) = (&path.wire, &path.upstream);
             say(&format!(
-                "  {}, {} to {}: {round:.1?}",
-                path.name, path.wire, path.upstream
+                "  {}, {wire} to {upstream}: {round:.1?}",
+                path.name
             ));
             done.push(round);
         }
@@ -126,21 +117,13 @@ pub(super) fn measure(programs: &Programs) -> Result {
         let rounds = rounds.unwrap_or_default();
         let same = p50(&alone[usize::from(path.wire == "stdio")])[0];
         let memory = (path.wire == "http" && problem.is_none()).then(|| {
-            let sessions = SESSIONS.to_string();
-            json::<Value>(&mut command(
-                programs,
-                &path,
-                &folder,
-                &["memory", "--inflight", &sessions],
-            ))
+            let words = format!("memory --inflight {SESSIONS}");
+            json::<Value>(&mut command(programs, &path, &folder, &words))
         });
-        let memory = memory.and_then(Result::ok);
+        let memory = memory.and_then(Result::ok).unwrap_or_default();
         let rate = |load: usize| {
-            spread(
-                rounds
-                    .iter()
-                    .map(|round| round[load].calls as f64 / round[load].seconds),
-            )[0]
+            let rounds = rounds.iter().map(|round| &round[load]);
+            spread(rounds.map(|round| round.calls as f64 / round.seconds))[0]
         };
         rows.push(Row {
             is_direct: path.upstream.is_empty(),
@@ -149,34 +132,28 @@ pub(super) fn measure(programs: &Programs) -> Result {
             rates: [rate(0), rate(1)],
             cpu_us: cpu(&rounds)[0],
             ratio: cpu(&rounds).map(|cpu| cpu / http),
-            session_kib: memory
-                .as_ref()
-                .and_then(|memory| memory["session"].as_f64()),
-            idle_mib: memory
-                .as_ref()
-                .and_then(|memory| Some(memory["idle"].as_f64()? / 1_024.0)),
+            session_kib: memory["session"].as_f64(),
+            idle_mib: memory["idle"].as_f64().map(|kib| kib / 1_024.0),
             problem,
             path,
         });
     }
-    let section = render(
-        include_str!("gateways.md.jinja"),
-        context!(rows, sessions => SESSIONS, rounds => ROUNDS),
-    )?;
+    let values = context!(rows, sessions => SESSIONS, rounds => ROUNDS);
+    let section = render(include_str!("gateways.md.jinja"), values)?;
     say(&section);
     write(&section)
 }
 
 /// Replaces the section of the page.
 fn write(section: &str) -> Result {
-    let path = root().join(PAGE);
-    let page = fs::read_to_string(&path).at(PAGE)?;
-    let [before, after] = MARKERS.map(|marker| page.split_once(marker));
-    let (Some((before, _)), Some((_, after))) = (before, after) else {
+    let page = files::load(root(), PAGE)?.text;
+    let old = stored();
+    if !page.contains(&old) {
         return Err(format!("{PAGE} has no lines {MARKERS:?}"));
-    };
+    }
     let [begin, end] = MARKERS;
-    files::write(&path, &format!("{before}{begin}{section}{end}{after}"))
+    let new = format!("{begin}{section}{end}");
+    files::write(&root().join(PAGE), &page.replace(&old, &new))
 }
 
 /// The section as the page has it, with its markers, so that a new page keeps it.
@@ -190,20 +167,16 @@ pub(super) fn stored() -> String {
 }
 
 /// Installs the packages of a path.
-fn install(path: &Path, folder: &std::path::Path) -> Result {
+fn prepare(path: &Path, folder: &std::path::Path) -> Result {
     let from = root().join(PACKAGES).join(&path.packages);
     let to = installed(path);
     match &*path.packages {
         "" => Ok(()),
-        name if name.starts_with("npm") => npm_ci(&from, &to),
-        name if name.starts_with("pip") => python_venv(&from, &to, &to.join("venv")),
+        name if name.starts_with("npm") || name.starts_with("pip") => install(&from, &to),
         name => {
-            let mut cargo = Command::new("cargo");
-            cargo
-                .args(["install", "--quiet", "--locked", name, "--root"])
-                .arg(folder);
-            cargo.arg("--target-dir").arg(folder.join("build"));
-            run(&mut cargo, INSTALL, say)
+            let mut cargo = cargo(&format!("install --quiet --locked {name} --root"));
+            cargo.arg(folder).arg("--target-dir");
+            run(cargo.arg(folder.join("build")), BUILD, say)
         }
     }
 }
@@ -213,17 +186,15 @@ fn installed(path: &Path) -> PathBuf {
 }
 
 /// `bench-load` with these options and the program of the path.
-fn command(programs: &Programs, path: &Path, folder: &std::path::Path, words: &[&str]) -> Command {
+fn command(programs: &Programs, path: &Path, folder: &std::path::Path, words: &str) -> Command {
     let text = |path: PathBuf| path.display().to_string();
     let server = text(programs.path(Subject::Ours.program()));
     let packages = installed(path);
     let mut script = path.program.clone();
+    let mcp = executable(&target().join("bench/dist"), "mcp");
     for (name, value) in [
         ("{server}", server.clone()),
-        (
-            "{mcp}",
-            text(executable(&target().join("bench/dist"), "mcp")),
-        ),
+        ("{mcp}", text(mcp)),
         ("{work}", text(folder.to_owned())),
         ("{bin}", text(folder.join("bin"))),
         ("{npm}", text(packages.join("node_modules"))),
@@ -231,10 +202,8 @@ fn command(programs: &Programs, path: &Path, folder: &std::path::Path, words: &[
     ] {
         script = script.replace(name, &value);
     }
-    let mut command = Command::new(programs.path("bench-load"));
-    command
-        .args(words)
-        .args(["--wire", &path.wire, "--tool-prefix", &path.prefix]);
+    let mut command = program(programs.path("bench-load"), words);
+    command.args(["--wire", &path.wire, "--tool-prefix", &path.prefix]);
     if let Some(at) = &path.at {
         command.args(["--path", at]);
     }

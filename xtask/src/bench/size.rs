@@ -2,10 +2,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use super::subject::{PEERS, Subject};
-use crate::programs::{SHORT, output_of, target};
+use crate::programs::{SHORT, output_of, program, target};
 use crate::tidy::tree;
 use crate::workspace::{At as _, Result, root};
 
@@ -14,11 +13,10 @@ const OURS: &str = "-p mcp-server -p mcp-transport-http -p mcp-transport-stdio -
      --features mcp-server/macros,mcp-server/seal,mcp-server/tasks,mcp-transport-http/server";
 
 /// The size of a program without its symbols, in bytes.
-pub(super) fn stripped_size(program: &Path) -> Result<u64> {
+pub(super) fn stripped_size(built: &Path) -> Result<u64> {
     let stripped = target().join("bench/stripped");
-    let mut strip = Command::new("strip");
-    strip.arg("-o").arg(&stripped).arg(program);
-    output_of(&mut strip, SHORT).at("strip, of the binutils")?;
+    let mut strip = program("strip", "-o");
+    output_of(strip.arg(&stripped).arg(built), SHORT).at("strip, of the binutils")?;
     let metadata = fs::metadata(&stripped).at(stripped.display())?;
     Ok(metadata.len())
 }
@@ -42,7 +40,7 @@ pub(super) fn machine() -> String {
     let kib = memory.split_whitespace().nth(1);
     let kib: f64 = kib.and_then(|kib| kib.parse().ok()).unwrap_or(0.0);
     let gib = kib / 1_048_576.0;
-    let rustc = output_of(Command::new("rustc").arg("--version"), SHORT).unwrap_or_default();
+    let rustc = output_of(&mut program("rustc", "--version"), SHORT).unwrap_or_default();
     let compiler = Vec::from_iter(rustc.split(' ').take(2)).join(" ");
     let (system, processor) = (std::env::consts::OS, std::env::consts::ARCH);
     format!("{cores} cores ({processor}), {gib:.0} GiB of memory, {system}, {compiler}")

@@ -5,12 +5,11 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::Duration;
 
 use super::subject::{Programs, Subject};
 use super::workloads::Workload;
-use crate::programs::{SHORT, output_of, run, target};
+use crate::programs::{SHORT, output_of, program, run, target};
 use crate::workspace::{At as _, Result, root};
 
 /// Time limit of one run; programs are some fifty times slower than without valgrind.
@@ -65,7 +64,7 @@ pub(super) struct Valgrind<'a> {
 
 /// Returns an error if valgrind is not installed.
 pub(super) fn check_installed() -> Result {
-    let version = output_of(Command::new("valgrind").arg("--version"), SHORT);
+    let version = output_of(&mut program("valgrind", "--version"), SHORT);
     version.map(drop).at(
         "valgrind counts the instructions, but it is not installed; install the package `valgrind`",
     )

@@ -17,10 +17,9 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use crate::files;
-use crate::programs::{SHORT, run as run_program};
+use crate::programs::{SHORT, program, run as execute};
 use crate::workspace::{At as _, Result, none_in, root, say};
 use docs::Docs;
 use emit::Scope;
@@ -105,9 +104,9 @@ fn format(root: &Path, files: Files) -> Result<Files> {
     // Files that are no longer generated would be formatted, too.
     let _ = fs::remove_dir_all(&staged);
     apply(&staged, &files, false)?;
-    let mut command = Command::new("rustfmt");
-    command.args(["--edition", "2024"]).args(files.keys());
-    run_program(command.current_dir(&staged), SHORT, say).at("rustfmt of the generated code")?;
+    let mut command = program("rustfmt", "--edition 2024");
+    command.args(files.keys()).current_dir(&staged);
+    execute(&mut command, SHORT, say).at("rustfmt of the generated code")?;
     let formatted = |path: String| files::load(&staged, &path).map(|file| (path, file.text));
     files.into_keys().map(formatted).collect()
 }

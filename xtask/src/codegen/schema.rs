@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::files;
-use crate::programs::{SHORT, run};
+use crate::programs::{SHORT, program, run};
 use crate::workspace::{At as _, Result};
 
 const LOCK: &str = "xtask/schema.lock";
@@ -59,9 +58,9 @@ impl Lock {
         let file = folder.join(revision).join("schema.json");
         let (name, url) = (file.display(), &pin.url);
         if !file.exists() {
-            let mut command = Command::new("curl");
-            command.args(["-fsSL", "--create-dirs", url, "-o"]);
-            run(command.arg(&file), SHORT, |_| {}).at(format!("download of {url} to {name}"))?;
+            let mut command = program("curl", "-fsSL --create-dirs");
+            command.args([url, "-o"]).arg(&file);
+            run(&mut command, SHORT, |_| {}).at(format!("download of {url} to {name}"))?;
         }
         let bytes = fs::read(&file).at(&name)?;
         let digest = Sha256::digest(&bytes);

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Command;
 
 use super::checks::Outcome;
+use super::passed::entries;
 use super::suite::{Role, Run, Suites, runs};
 use crate::files;
-use crate::programs::{Server, copy_program};
+use crate::programs::{Server, copy_program, program};
 use crate::workspace::{Result, root, say};
 
 const FILE: &str = "tests/conformance/bridge.txt";
@@ -19,27 +19,21 @@ pub(super) fn run(suites: &Suites, roles: &[Role], bin: &Path) -> Result<Vec<Str
     let bridge = copy_program("mcp", bin)?;
     let mut failures = Vec::new();
     let mut used = BTreeSet::new();
-    for (era, role) in ERAS
-        .iter()
-        .flat_map(|era| roles.iter().map(move |role| (*era, role)))
-    {
+    let pairs = ERAS.map(|era| roles.iter().map(move |role| (era, role)));
+    for (era, role) in pairs.into_iter().flatten() {
         let program = copy_program(role.program(), bin)?;
         let outcomes = match role {
             Role::Server => servers(suites, &bridge, &program, era)?,
             Role::Client => clients(suites, &bridge, &program, era)?,
         };
         for outcome in outcomes {
+            let (role, scenario) = (role.name(), &outcome.scenario);
+            let keys = [era, "any"].map(|era| format!("{role} | {era} | {scenario}"));
             let found = outcome.failures();
-            let keys =
-                [era, "any"].map(|era| format!("{} | {era} | {}", role.name(), outcome.scenario));
+            let found = found.iter();
             match differences.iter().find(|known| keys.contains(known)) {
-                Some(known) if !found.is_empty() => drop(used.insert(known)),
-                Some(_) => {}
-                None => failures.extend(
-                    found
-                        .iter()
-                        .map(|failure| format!("bridge, {era}: {failure}")),
-                ),
+                Some(known) => used.extend(found.map(|_| known)),
+                None => failures.extend(found.map(|failure| format!("bridge, {era}: {failure}"))),
             }
         }
     }
@@ -51,21 +45,19 @@ pub(super) fn run(suites: &Suites, roles: &[Role], bin: &Path) -> Result<Vec<Str
 }
 
 /// The suite as the client of a bridge to our server, which runs as a program and with a URL.
-fn servers(suites: &Suites, bridge: &Path, program: &Path, era: &str) -> Result<Vec<Outcome>> {
-    let mut direct = Command::new(program);
-    let direct = Server::start(direct.args(["--http", "127.0.0.1:0", "--strict"]), "/mcp")?;
+fn servers(suites: &Suites, bridge: &Path, path: &Path, era: &str) -> Result<Vec<Outcome>> {
+    let mut direct = program(path, "--http 127.0.0.1:0 --strict");
+    let direct = Server::start(&mut direct, "/mcp")?;
     let mut outcomes = Vec::new();
     for is_program in [true, false] {
-        let mut command = Command::new(bridge);
-        command.args(["--era", era, "bridge", "--listen", "127.0.0.1:0"]);
+        let words = format!("--era {era} bridge --listen 127.0.0.1:0");
+        let mut command = program(bridge, &words);
         match is_program {
-            true => command.arg("--").arg(program).args(["--stdio", "--strict"]),
+            true => command.arg("--").arg(path).args(["--stdio", "--strict"]),
             false => command.arg(direct.url()),
         };
-        let upstream = if is_program { "stdio" } else { "HTTP" };
-        say(&format!(
-            "server through a bridge; upstream {era}, {upstream}"
-        ));
+        let wire = if is_program { "stdio" } else { "HTTP" };
+        say(&format!("server through a bridge; upstream {era}, {wire}"));
         let server = Server::start(&mut command, "/mcp")?;
         if server.url() == direct.url() {
             return Err("the bridge printed the URL of its server instead of its own".to_owned());
@@ -101,15 +93,9 @@ fn clients(suites: &Suites, bridge: &Path, program: &Path, era: &str) -> Result<
 /// The scenarios that differ through the bridge, as `role | era | scenario`; the era is that of the side of our fixture. A
 /// reason follows in each line of the file.
 fn differences() -> Result<Vec<String>> {
-    let file = files::load(root(), FILE)?;
-    let lines = file.lines().filter(|(_, line)| !line.starts_with('#'));
-    let key = |(number, line): (usize, &str)| match line.rsplit_once(" | ") {
-        Some((key, reason)) if key.matches(" | ").count() == 2 && !reason.is_empty() => {
-            Ok(key.to_owned())
-        }
-        _ => Err(format!(
-            "{FILE}:{number}: not `role | era | scenario | reason`: {line}"
-        )),
-    };
-    lines.map(key).collect()
+    let form = "role | era | scenario | reason";
+    entries(&files::load(root(), FILE)?, form, |key, reason| {
+        let is_whole = key.matches(" | ").count() == 2 && !reason.is_empty();
+        is_whole.then(|| key.to_owned())
+    })
 }

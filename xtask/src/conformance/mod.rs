@@ -14,10 +14,9 @@ mod suite;
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Command;
 use std::time::Instant;
 
-use crate::programs::{Server, build, copy_program, target};
+use crate::programs::{Server, build, copy_program, program, target};
 use crate::workspace::{Result, none_of, root, say};
 use checks::Outcome;
 use suite::{REVISIONS, Role, Suites, runs, unselected};
@@ -51,32 +50,20 @@ pub(crate) fn run(mut wanted: Options) -> Result {
     if wanted.roles.is_empty() {
         wanted.roles = Role::ALL.to_vec();
     }
-    let server_args: &[_] = match wanted.cluster {
-        true => &["--cluster", "--strict"],
-        false => &["--http", "127.0.0.1:0", "--strict"],
-    };
     let folder = target().join("conformance");
     let bins = Role::ALL.map(|role| format!("--bin {}", role.program()));
-    build(
-        root(),
-        &target(),
-        &format!("-p mcp-tests {}", bins.join(" ")),
-    )?;
+    let words = format!("-p mcp-tests {}", bins.join(" "));
+    build(root(), &target(), &words)?;
     let suites = Suites::install(&root().join(SCRIPTS), &folder)?;
+    let bin = folder.join("bin");
     if wanted.bridge {
         build(root(), &target(), "-p mcp-cli")?;
-        return none_of(&bridge::run(&suites, &wanted.roles, &folder.join("bin"))?);
+        return none_of(&bridge::run(&suites, &wanted.roles, &bin)?);
     }
     let mut outcomes = Vec::new();
     for role in &wanted.roles {
-        let program = copy_program(role.program(), &folder.join("bin"))?;
-        outcomes.extend(test(
-            &suites,
-            *role,
-            &program,
-            server_args,
-            wanted.revision.as_deref(),
-        )?);
+        let program = copy_program(role.program(), &bin)?;
+        outcomes.extend(test(&suites, *role, &program, &wanted)?);
     }
     let mut failures: Vec<String> = outcomes.iter().flat_map(Outcome::failures).collect();
     if wanted.roles.len() == Role::ALL.len() && wanted.revision.is_none() {
@@ -94,32 +81,26 @@ pub(crate) fn run(mut wanted: Options) -> Result {
 
 /// All runs with one process of our server, which must not end early, or with the command of our client. Every scenario of
 /// a client also runs alone, once for each line and revision, where the exit status of the client counts.
-fn test(
-    suites: &Suites,
-    role: Role,
-    program: &Path,
-    server_args: &[&str],
-    revision: Option<&str>,
-) -> Result<Vec<Outcome>> {
-    let mut command = Command::new(program);
-    let (server, subject) = match (role, program.to_str()) {
-        (Role::Server, _) => {
-            let server = Server::start(command.args(server_args), "/mcp")?;
-            let url = server.url().to_owned();
-            (Some(server), url)
-        }
-        (Role::Client, Some(path)) if !path.contains(' ') => (None, path.to_owned()),
-        (Role::Client, _) => {
-            return Err(format!(
-                "the suite cannot start {}, which contains a space; set CARGO_TARGET_DIR to a folder without one",
-                program.display()
-            ));
-        }
+fn test(suites: &Suites, role: Role, path: &Path, wanted: &Options) -> Result<Vec<Outcome>> {
+    let words = match wanted.cluster {
+        true => "--cluster --strict",
+        false => "--http 127.0.0.1:0 --strict",
     };
-    let runs = runs(role, revision);
+    let server = match role {
+        Role::Server => Some(Server::start(&mut program(path, words), "/mcp")?),
+        Role::Client => None,
+    };
+    let path = path.display().to_string();
+    let subject = server.as_ref().map_or(&*path, Server::url);
+    if subject.contains(' ') {
+        return Err(format!(
+            "the suite cannot start {subject}, which contains a space; set CARGO_TARGET_DIR to a folder without one"
+        ));
+    }
+    let runs = runs(role, wanted.revision.as_deref());
     let mut outcomes = Vec::new();
     for run in &runs {
-        outcomes.extend(suites.run(run, &subject)?);
+        outcomes.extend(suites.run(run, subject)?);
     }
     let (mut done, mut alone) = (BTreeSet::new(), Vec::new());
     for run in runs.iter().filter(|_| role == Role::Client) {
@@ -131,11 +112,11 @@ fn test(
             }
         }
     }
-    if revision.is_none() {
+    if wanted.revision.is_none() {
         alone.extend(unselected(suites, role, &outcomes)?);
     }
     for run in alone {
-        outcomes.extend(suites.run(&run, &subject)?);
+        outcomes.extend(suites.run(&run, subject)?);
     }
     server.map_or(Ok(()), Server::end)?;
     Ok(outcomes)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::checks::Outcome;
-use crate::files;
+use crate::files::{self, File};
 use crate::workspace::Result;
 
 const FILE: &str = "tests/conformance/passed.txt";
@@ -18,22 +18,33 @@ pub(super) type Counts = BTreeMap<String, usize>;
 
 /// Reads the file, whose lines are `run | scenario | count`.
 pub(super) fn load(root: &Path) -> Result<Counts> {
-    let file = files::load(root, FILE)?;
+    let form = "run | scenario | count";
+    entries(&files::load(root, FILE)?, form, |key, count| {
+        Some((key.to_owned(), count.parse().ok()?))
+    })
+}
+
+/// Reads a file with one entry a line, and comments; `entry` reads what is before and behind the last bar.
+pub(super) fn entries<T, C: FromIterator<T>>(
+    file: &File,
+    form: &str,
+    entry: impl Fn(&str, &str) -> Option<T>,
+) -> Result<C> {
     let lines = file.lines().filter(|(_, line)| !line.starts_with('#'));
-    let entry = |(number, line): (usize, &str)| {
-        let entry = line.rsplit_once(" | ");
-        let entry = entry.and_then(|(key, count)| Some((key.to_owned(), count.parse().ok()?)));
-        entry.ok_or_else(|| format!("{FILE}:{number}: not `run | scenario | count`: {line}"))
-    };
-    lines.map(entry).collect()
+    let lines = lines.map(|(number, line)| {
+        let parts = line.rsplit_once(" | ");
+        let entry = parts.and_then(|(key, value)| entry(key, value));
+        entry.ok_or_else(|| format!("{}:{number}: not `{form}`: {line}", file.path))
+    });
+    lines.collect()
 }
 
 /// Writes the file.
 pub(super) fn store(root: &Path, counts: &Counts) -> Result {
-    let lines = counts
-        .iter()
-        .map(|(key, count)| format!("{key} | {count}\n"));
-    let text = HEAD.to_owned() + &lines.collect::<String>();
+    let mut text = HEAD.to_owned();
+    for (key, count) in counts {
+        text += &format!("{key} | {count}\n");
+    }
     files::write(&root.join(FILE), &text)
 }
 
@@ -49,13 +60,13 @@ pub(super) fn check(known: &Counts, outcomes: &[Outcome]) -> Vec<String> {
     let found = counts(outcomes);
     let mut faults = Vec::new();
     for (key, min) in known.iter().filter(|(key, _)| is_of(key, outcomes)) {
-        match found.get(key) {
-            Some(passed) if passed < min => faults.push(format!(
+        faults.extend(match found.get(key) {
+            Some(passed) if passed >= min => None,
+            Some(passed) => Some(format!(
                 "{key}: {passed} checks passed, at least {min} must"
             )),
-            Some(_) => {}
-            None => faults.push(format!("{key}: was not run")),
-        }
+            None => Some(format!("{key}: was not run")),
+        });
     }
     let new = found.keys().filter(|key| !known.contains_key(*key));
     faults.extend(new.map(|key| format!("{key}: is not in {FILE}; run with --bless to add it")));
@@ -70,13 +81,9 @@ fn is_of(key: &str, outcomes: &[Outcome]) -> bool {
 
 fn counts(outcomes: &[Outcome]) -> Counts {
     let judged = outcomes.iter().filter(|outcome| outcome.is_judged);
-    let count = |outcome: &Outcome| {
-        (
-            format!("{} | {}", outcome.run, outcome.scenario),
-            outcome.passed,
-        )
-    };
-    judged.map(count).collect()
+    let key = |outcome: &Outcome| format!("{} | {}", outcome.run, outcome.scenario);
+    let counts = judged.map(|outcome| (key(outcome), outcome.passed));
+    counts.collect()
 }
 
 #[cfg(test)]

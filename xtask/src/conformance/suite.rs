@@ -1,5 +1,6 @@
 //! The official suite: what is run, and how it is installed and started.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -120,19 +121,15 @@ pub(super) fn unselected(suites: &Suites, role: Role, outcomes: &[Outcome]) -> R
     let mut rest = Vec::new();
     for line in [STABLE, NEXT] {
         let of_line = format!("{} {line} ", role.name());
-        let mut listed = suites.listed(line, role)?;
-        for outcome in outcomes
+        let done = outcomes
             .iter()
-            .filter(|outcome| outcome.run.starts_with(&of_line))
-        {
-            listed.retain(|scenario| *scenario != outcome.scenario);
-        }
+            .filter(|outcome| outcome.run.starts_with(&of_line));
+        let done: BTreeSet<_> = done.map(|outcome| &outcome.scenario).collect();
+        let mut listed = suites.listed(line, role)?;
+        listed.retain(|scenario| !done.contains(scenario));
         let newest = runs(role, None).into_iter().rfind(|run| run.line == line);
-        rest.extend(
-            newest
-                .iter()
-                .flat_map(|run| listed.iter().map(|scenario| run.alone(scenario))),
-        );
+        let alone = |run: Run| listed.iter().map(move |scenario| run.alone(scenario));
+        rest.extend(newest.into_iter().flat_map(alone));
     }
     Ok(rest)
 }
@@ -163,9 +160,7 @@ impl Suites {
 
     /// The names of the scenarios that the package of a line lists.
     fn listed(&self, line: &str, role: Role) -> Result<Vec<String>> {
-        let mut command = Command::new(&self.node);
-        let package = format!("conformance-{line}/dist/index.js");
-        command.arg(self.packages.join(package)).arg("list");
+        let mut command = self.command(line, "list");
         let (mut names, mut is_wanted) = (Vec::new(), false);
         for line in lines_of(&mut command, LIMIT)? {
             match line.trim_start().strip_prefix("- ") {
@@ -176,13 +171,20 @@ impl Suites {
                 _ => {}
             }
         }
-        if names.is_empty() {
-            let role = role.name();
-            return Err(format!(
+        match (names.is_empty(), role.name()) {
+            (true, role) => Err(format!(
                 "the package {line} lists no scenarios for a {role}"
-            ));
+            )),
+            _ => Ok(names),
         }
-        Ok(names)
+    }
+
+    /// A command of the package of a line.
+    fn command(&self, line: &str, name: &str) -> Command {
+        let package = format!("conformance-{line}/dist/index.js");
+        let mut command = Command::new(&self.node);
+        command.arg(self.packages.join(package)).arg(name);
+        command
     }
 
     /// Runs the suite and reads its results; `subject` is the URL of the server or the command of the client. If the suite
@@ -193,11 +195,7 @@ impl Suites {
         if results.exists() {
             fs::remove_dir_all(&results).at(results.display())?;
         }
-        let package = format!("conformance-{}/dist/index.js", run.line);
-        let mut command = Command::new(&self.node);
-        command
-            .arg(self.packages.join(package))
-            .arg(run.role.name());
+        let mut command = self.command(run.line, run.role.name());
         match run.role {
             Role::Server => command.args(["--url", subject]),
             Role::Client => command.args(["--command", subject, "--timeout", SCENARIO_LIMIT]),
@@ -207,12 +205,11 @@ impl Suites {
         let ended = run_to_end(&mut command, LIMIT, |_| {})?;
         let mut outcomes = read(&results, run)?;
         let has_problem = outcomes.iter().any(|outcome| !outcome.problems.is_empty());
-        if outcomes.is_empty() || (!ended.is_success && !has_problem) {
+        if outcomes.is_empty() || (ended.is_err() && !has_problem) {
             let mut fault = Outcome::new(run, &run.scenario);
-            fault.problems.push(format!(
-                "no scenario ran, or the suite failed though no check did: {}",
-                ended.text
-            ));
+            let problem = "no scenario ran, or the suite failed though no check did";
+            let text = ended.err().unwrap_or_default();
+            fault.problems.push(format!("{problem}: {text}"));
             outcomes.push(fault);
         }
         say(&format!("{}; {}", summary(&outcomes), run.scenario));
@@ -235,8 +232,6 @@ fn node(packages: &Path) -> Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     #[test]

@@ -10,20 +10,28 @@ mod features;
 mod peers;
 
 use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::files;
 use crate::page::render;
-use crate::programs::{self, Server, build, copy_program, target, venv_python};
-use crate::workspace::{At as _, none_of, root, say};
-use peers::{Installed, Peer, Role, Section};
+use crate::programs::{Server, build, copy_program, program, run as execute, target, venv_python};
+use crate::workspace::{At as _, Result, none_of, root, say};
+use peers::{BIN, Installed, Peer, Role, Section};
 
 const PAGE: &str = "docs/interop.md";
 
 /// Time limit of one peer with all its features.
 const LIMIT: Duration = Duration::from_secs(600);
+
+/// The programs of this workspace that take part.
+const OURS: [&str; 5] = [
+    "interop-client",
+    "interop-auth",
+    "interop-telemetry",
+    "everything-server",
+    "mcp",
+];
 
 /// The address of our servers.
 const ANY_PORT: &str = "127.0.0.1:0";
@@ -38,27 +46,22 @@ pub(crate) struct Options {
 }
 
 /// Runs the command: with the short set of peers, with all, or with those that are named.
-pub(crate) fn run(options: &Options) -> Result<(), String> {
+pub(crate) fn run(options: &Options) -> Result {
     let start = Instant::now();
     let mut peers = match options.all {
         true => peers::all()?,
         false => peers::chosen(&options.peers)?,
     };
-    let bins = "-p mcp-tests -p mcp-cli --features mcp-tests/telemetry --bin interop-client --bin interop-auth \
-                --bin interop-telemetry --bin everything-server --bin mcp";
-    build(root(), &target(), bins)?;
+    let bins = OURS.map(|name| format!("--bin {name}")).join(" ");
+    let words = format!("-p mcp-tests -p mcp-cli --features mcp-tests/telemetry {bins}");
+    build(root(), &target(), &words)?;
     let folder = target().join("interop");
-    let copy = |name| copy_program(name, &folder.join("bin"));
-    let ours = Ours {
-        client: copy("interop-client")?,
-        server: copy("everything-server")?,
-        auth: copy("interop-auth")?,
-        telemetry: copy("interop-telemetry")?,
-        mcp: copy("mcp")?,
-    };
+    for name in OURS {
+        copy_program(name, &folder.join(BIN))?;
+    }
     let installed = Installed::new(folder, &peers)?;
     for peer in &mut peers {
-        if let Err(fault) = converse(peer, &installed, &ours) {
+        if let Err(fault) = converse(peer, &installed) {
             peer.faults.push(fault);
         }
     }
@@ -74,28 +77,24 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
 
 /// Installs clients of other projects that call a server without end, and returns their names and commands as
 /// `NAME=COMMAND`. The last argument is the URL of the server.
-pub(crate) fn steady_clients() -> Result<Vec<String>, String> {
+pub(crate) fn steady_clients() -> Result<Vec<String>> {
     let folder = target().join("interop");
     Installed::new(folder.clone(), &peers::chosen(&["rmcp-client".to_owned()])?)?;
-    let path = |path: &str| folder.join(path).display().to_string();
-    let python = venv_python(&folder.join("venv"));
+    let (python, folder) = (venv_python(&folder.join("venv")), folder.display());
+    let python = python.display();
     Ok(vec![
-        format!(
-            "python={} -W ignore {}",
-            python.display(),
-            path("python/steady.py")
-        ),
-        format!("typescript=node {}", path("npm/steady.mjs")),
-        format!("rmcp={} steady", path("rust/debug/rmcp-client")),
+        format!("python={python} -W ignore {folder}/python/steady.py"),
+        format!("typescript=node {folder}/npm/steady.mjs"),
+        format!("rmcp={folder}/rust/debug/rmcp-client steady"),
     ])
 }
 
 /// Runs the driver of one peer.
-fn converse(peer: &mut Peer, installed: &Installed, ours: &Ours) -> Result<(), String> {
+fn converse(peer: &mut Peer, installed: &Installed) -> Result {
     // A server must not find files of an earlier run.
     let _ = fs::remove_dir_all(installed.work(peer));
-    let (mut driver, servers) = ours.driver(peer, installed)?;
-    let outcome = programs::run(&mut driver, LIMIT, |line| say(&peer.record(line)));
+    let (mut driver, servers) = installed.driver(peer)?;
+    let outcome = execute(&mut driver, LIMIT, |line| say(&peer.record(line)));
     let ends = servers.into_iter().map(Server::end);
     let faults = std::iter::once(outcome).chain(ends);
     peer.faults.extend(faults.filter_map(Result::err));
@@ -103,75 +102,61 @@ fn converse(peer: &mut Peer, installed: &Installed, ours: &Ours) -> Result<(), S
 }
 
 /// The page: the peers with their packages, a table for each section, and the reasons for empty cells.
-fn page(peers: &[Peer]) -> Result<String, String> {
+fn page(peers: &[Peer]) -> Result<String> {
     let sections = peers.chunk_by(|a, b| a.section.title == b.section.title);
     let sections: Vec<_> = sections.collect();
-    render(
-        include_str!("page.md.jinja"),
-        minijinja::context!(peers, sections),
-    )
+    let values = minijinja::context!(peers, sections);
+    render(include_str!("page.md.jinja"), values)
 }
 
-/// The programs of this workspace that take part, copied into a folder.
-#[derive(Debug)]
-struct Ours {
-    client: PathBuf,
-    server: PathBuf,
-    auth: PathBuf,
-    telemetry: PathBuf,
-    mcp: PathBuf,
-}
-
-impl Ours {
+impl Installed {
     /// The driver of a peer, ready to start, and the running servers that it needs.
-    fn driver(&self, peer: &Peer, installed: &Installed) -> Result<(Command, Vec<Server>), String> {
-        let Section { transport, era, .. } = &peer.section;
+    fn driver(&self, peer: &Peer) -> Result<(Command, Vec<Server>)> {
+        let (section, program) = (&peer.section, &peer.program);
+        let Section { transport, era, .. } = section;
         let path = if transport == "sse" { "/sse" } else { "/mcp" };
-        let program = &peer.program;
         let mut servers = Vec::new();
         if program.command.contains("{url}") {
-            servers.push(match (&peer.behind, &peer.section.bridge) {
-                (Some(behind), Some(era)) => {
-                    let (server, _) = installed.command_of(behind, peer, "", &self.server);
-                    self.bridge(era, &server)?
-                }
-                _ => self.everything(&peer.section, path)?,
+            servers.push(match (&peer.behind, &section.bridge) {
+                (Some(behind), Some(era)) => self.bridge(era, &self.command(behind, peer, "").0)?,
+                _ => self.serve(section, path, false)?,
             });
         }
         let url = servers.first().map_or("", Server::url);
-        let (mut command, call) = installed.command(peer, url, &self.server);
-        let mut driver = Command::new(&self.client);
+        let (mut command, call) = self.command(program, peer, url);
+        let work = self.work(peer);
+        let mut driver = Command::new(self.ours(match program.role {
+            Role::Issuer => "interop-auth",
+            Role::Collector => "interop-telemetry",
+            _ => "interop-client",
+        }));
         match (program.role, &**transport) {
             (Role::Issuer, _) => {
                 let issuer = Server::start(&mut command, "")?;
-                driver = Command::new(&self.auth);
                 driver.arg(issuer.url());
                 return Ok((driver, vec![issuer]));
             }
             (Role::Collector, _) => {
-                driver = Command::new(&self.telemetry);
                 driver.arg(command.get_program()).args(command.get_args());
                 return Ok((driver, servers));
             }
             (Role::Client, "stdio") => {
-                command.arg(installed.work(peer));
-                command.arg(&self.client).arg(&self.server);
+                command.arg(work);
+                command.args(["interop-client", "everything-server"].map(|name| self.ours(name)));
                 return Ok((command, servers));
             }
             (Role::Client, _) => {
-                let servers = vec![
-                    self.everything(&peer.section, path)?,
-                    self.pages(&peer.section, path)?,
+                servers = vec![
+                    self.serve(section, path, false)?,
+                    self.serve(section, path, true)?,
                 ];
                 command.args(servers.iter().map(Server::url));
                 return Ok((command, servers));
             }
             (Role::Server, _) => {
-                let words = ["drive", era, &program.scenario];
-                driver.args(words).arg(installed.work(peer));
+                driver.args(["drive", era, &program.scenario]).arg(work);
             }
             (role @ (Role::Visited | Role::Hosted | Role::Host), _) => {
-                let work = installed.work(peer);
                 fs::create_dir_all(&work).at(work.display())?;
                 command.env("HOME", &work).current_dir(&work);
                 let mode = match role {
@@ -199,30 +184,28 @@ impl Ours {
         Ok((driver, servers))
     }
 
-    /// The everything server over HTTP.
-    fn everything(&self, section: &Section, path: &str) -> Result<Server, String> {
-        let mut command = Command::new(&self.server);
-        if let Some(era) = &section.bridge {
-            return self.bridge(era, command.arg("--stdio"));
+    /// The everything server over HTTP, or the same in small pages.
+    fn serve(&self, section: &Section, path: &str, is_paged: bool) -> Result<Server> {
+        let era = section.bridge.as_ref().unwrap_or(&section.era);
+        let mut command = match is_paged {
+            true => program(self.ours("interop-client"), &format!("pages {era} 5")),
+            false => program(self.ours("everything-server"), ""),
+        };
+        if section.bridge.is_some() {
+            let wire = (!is_paged).then_some("--stdio");
+            return self.bridge(era, command.args(wire));
         }
-        let sessions = (section.era == "legacy").then_some("--sessions");
-        serve(command.args(["--http", ANY_PORT]), path, sessions)
-    }
-
-    /// The same in small pages.
-    fn pages(&self, section: &Section, path: &str) -> Result<Server, String> {
-        let mut command = Command::new(&self.client);
-        if let Some(era) = &section.bridge {
-            return self.bridge(era, command.args(["pages", era, "5"]));
-        }
-        command.args(["pages", &section.era, "5", "--http", ANY_PORT]);
-        serve(&mut command, path, None)
+        // The endpoints of 2024-11-05, if the path is theirs.
+        let legacy = (path == "/sse").then_some("--legacy");
+        let sessions = (section.era == "legacy" && !is_paged).then_some("--sessions");
+        command.args(["--http", ANY_PORT]);
+        Server::start(command.args(legacy).args(sessions), path)
     }
 
     /// `mcp bridge` in front of a server on stdio, with which it uses the revisions of an era.
-    fn bridge(&self, era: &str, server: &Command) -> Result<Server, String> {
-        let mut command = Command::new(&self.mcp);
-        command.args(["bridge", "--listen", ANY_PORT, "--era", era]);
+    fn bridge(&self, era: &str, server: &Command) -> Result<Server> {
+        let words = format!("bridge --listen {ANY_PORT} --era {era}");
+        let mut command = program(self.ours("mcp"), &words);
         for (name, value) in server.get_envs() {
             let value = value.unwrap_or_default().to_string_lossy();
             command.arg("--env");
@@ -231,10 +214,4 @@ impl Ours {
         command.arg("--").arg(server.get_program());
         Server::start(command.args(server.get_args()), "/mcp")
     }
-}
-
-/// Starts a server of ours, with the endpoints of 2024-11-05 if `path` is theirs.
-fn serve(command: &mut Command, path: &str, sessions: Option<&str>) -> Result<Server, String> {
-    let legacy = (path == "/sse").then_some("--legacy");
-    Server::start(command.args(legacy).args(sessions), path)
 }

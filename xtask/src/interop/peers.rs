@@ -1,15 +1,15 @@
 //! The peers and the features that each has to show, as `tests/interop/peers.toml` lists them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
 use super::features::Feature;
 use crate::files::load;
-use crate::programs::{build, npm_ci, python_venv, venv_python};
-use crate::workspace::{At as _, root};
+use crate::programs::{build, executable, install, npm_ci, python_venv, venv_python};
+use crate::workspace::{At as _, Result, root};
 
 /// The folders with the package lists and drivers, and with the programs in Rust.
 const SCRIPTS: &str = "tests/interop";
@@ -18,6 +18,9 @@ const CRATES: &str = "tests/peers";
 /// The file of the short set, whose comments explain the members, and the file of the other peers, which is appended.
 pub(super) const FILE: &str = "tests/interop/peers.toml";
 const WIDE: &str = "tests/interop/wide";
+
+/// The folder of the programs of this workspace, in that of the installed peers.
+pub(super) const BIN: &str = "bin";
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -121,7 +124,7 @@ pub(super) struct Peer {
 }
 
 /// All peers, in the order of the columns.
-pub(super) fn all() -> Result<Vec<Peer>, String> {
+pub(super) fn all() -> Result<Vec<Peer>> {
     let mut file = File::load()?;
     for program in &mut file.program {
         program.version = version(program)?;
@@ -163,7 +166,7 @@ pub(super) fn all() -> Result<Vec<Peer>, String> {
 }
 
 impl File {
-    fn load() -> Result<Self, String> {
+    fn load() -> Result<Self> {
         let mut text = load(root(), FILE)?.text;
         text += &load(root(), &format!("{WIDE}/peers.toml"))?.text;
         toml::from_str(&text).at(FILE)
@@ -179,7 +182,7 @@ impl File {
 
 /// The version that is pinned for a package of npm (`"name": "1.0"`), PyPI (`name==1.0`) or crates.io (`name = { version =
 /// "=1.0"`).
-fn version(program: &Program) -> Result<String, String> {
+fn version(program: &Program) -> Result<String> {
     let Program {
         package, packages, ..
     } = program;
@@ -210,7 +213,7 @@ fn version(program: &Program) -> Result<String, String> {
 
 /// The peers with these names; a transport or `modern` selects all peers of that kind, and no name selects the
 /// short set.
-pub(super) fn chosen(words: &[String]) -> Result<Vec<Peer>, String> {
+pub(super) fn chosen(words: &[String]) -> Result<Vec<Peer>> {
     let mut peers = all()?;
     let is = |peer: &Peer, word: &String| {
         let Section { transport, era, .. } = &peer.section;
@@ -239,7 +242,7 @@ pub(super) struct Installed {
 
 impl Installed {
     /// Installs what is missing.
-    pub(super) fn new(folder: PathBuf, peers: &[Peer]) -> Result<Self, String> {
+    pub(super) fn new(folder: PathBuf, peers: &[Peer]) -> Result<Self> {
         let scripts = root().join(SCRIPTS);
         npm_ci(&scripts, &folder.join("npm"))?;
         python_venv(&scripts, &folder.join("python"), &folder.join("venv"))?;
@@ -249,13 +252,7 @@ impl Installed {
         }
         let lists = peers.iter().map(|peer| &*peer.program.packages);
         for list in lists.collect::<BTreeSet<_>>() {
-            let (from, own) = (root().join(WIDE).join(list), folder.join(list));
-            match list.split('-').next() {
-                Some("npm") => npm_ci(&from, &own)?,
-                Some("pip") => python_venv(&from, &own, &own.join("venv"))?,
-                Some("rust") => build(&from, &own, "--locked")?,
-                _ => {}
-            }
+            install(&root().join(WIDE).join(list), &folder.join(list))?;
         }
         Ok(Self { folder })
     }
@@ -265,19 +262,18 @@ impl Installed {
         self.folder.join("work").join(&peer.name)
     }
 
-    /// The command that starts a peer, with the address and the path of our server for those who need them, and the words of
-    /// its call.
-    pub(super) fn command(&self, peer: &Peer, url: &str, server: &Path) -> (Command, Vec<String>) {
-        self.command_of(&peer.program, peer, url, server)
+    /// A program of this workspace.
+    pub(super) fn ours(&self, name: &str) -> PathBuf {
+        executable(&self.folder.join(BIN), name)
     }
 
-    /// The same for another program than that of the peer.
-    pub(super) fn command_of(
+    /// The command that starts a program for a peer, with the address of our server for those that need it, and the words of
+    /// its call.
+    pub(super) fn command(
         &self,
         program: &Program,
         peer: &Peer,
         url: &str,
-        server: &Path,
     ) -> (Command, Vec<String>) {
         let Section { era, bridge, .. } = &peer.section;
         let transport = match (bridge, program.role) {
@@ -285,6 +281,7 @@ impl Installed {
             _ => &peer.section.transport,
         };
         let path = |path: PathBuf| path.to_string_lossy().into_owned();
+        let ours = |name| path(self.ours(name));
         let own = self.folder.join(&program.packages);
         let programs = match program.packages.split('-').next() {
             Some("npm") => "node_modules/.bin",
@@ -300,10 +297,10 @@ impl Installed {
             ("{bin}", path(own.join(programs))),
             ("{wide}", path(root().join(WIDE))),
             ("{url}", url.to_owned()),
-            ("{server}", path(server.to_owned())),
-            ("{client}", path(server.with_file_name("interop-client"))),
-            ("{stdio}", format!("{} --stdio", server.display())),
-            ("{mcp}", path(server.with_file_name("mcp"))),
+            ("{server}", ours("everything-server")),
+            ("{client}", ours("interop-client")),
+            ("{stdio}", format!("{} --stdio", ours("everything-server"))),
+            ("{mcp}", ours("mcp")),
             ("{skills}", path(root().join(SCRIPTS).join("skills"))),
             ("{python}", path(venv_python(&self.folder.join("venv")))),
             ("{work}", path(self.work(peer))),

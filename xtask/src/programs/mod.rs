@@ -4,15 +4,15 @@
 mod packages;
 mod process;
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::steps::cargo;
 use crate::workspace::{At as _, Result, root, say};
 
-pub(crate) use packages::{check_node, npm_ci, python_venv, venv_python};
+pub(crate) use packages::{check_node, install, npm_ci, python_venv, venv_python};
 pub(crate) use process::{Server, lines_of, output_of, run, run_to_end, watch};
 
 /// Time limit of builds.
@@ -22,22 +22,31 @@ pub(crate) const SHORT: Duration = Duration::from_secs(120);
 
 /// The folder that cargo builds into.
 pub(crate) fn target() -> PathBuf {
-    match std::env::var_os("CARGO_TARGET_DIR") {
-        Some(folder) => root().join(folder),
-        None => root().join("target"),
-    }
+    let folder = std::env::var_os("CARGO_TARGET_DIR");
+    root().join(folder.unwrap_or_else(|| "target".into()))
+}
+
+/// A program with the arguments in `words`, in the root folder.
+pub(crate) fn program(name: impl AsRef<OsStr>, words: &str) -> Command {
+    let mut command = Command::new(name);
+    command.args(words.split_whitespace()).current_dir(root());
+    command
+}
+
+/// The cargo that started xtask, else the one on the path, with the arguments in `words`, in the root folder.
+pub(crate) fn cargo(words: &str) -> Command {
+    program(
+        std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
+        words,
+    )
 }
 
 /// Runs `cargo build` with the arguments in `words`.
 pub(crate) fn build(workspace: &Path, target: &Path, words: &str) -> Result {
-    let mut command = Command::new(cargo());
-    command
-        .args(["build", "--target-dir"])
-        .arg(target)
-        .args(words.split_whitespace())
-        .current_dir(workspace);
+    let mut command = cargo(&format!("build {words} --target-dir"));
     let place = workspace.display();
-    run(&mut command, BUILD, say).at(format!("cargo build {words} in {place}"))
+    run(command.arg(target).current_dir(workspace), BUILD, say)
+        .at(format!("cargo build {words} in {place}"))
 }
 
 /// The path of a program in a folder.

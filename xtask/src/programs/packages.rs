@@ -2,11 +2,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use super::process::{output_of, run};
-use super::{SHORT, executable};
+use super::{SHORT, build, executable, program};
 use crate::workspace::{At as _, Result, say};
 
 /// Time limit of a package manager: the network may be slow, and `cargo xtask interop --all` needs two thousand packages.
@@ -18,12 +17,24 @@ const NODE: u32 = 20;
 
 /// Returns the version of the Node on the path, which must have at least this major version.
 pub(crate) fn check_node(min: u32) -> Result<String> {
-    let version = output_of(Command::new("node").arg("--version"), SHORT);
-    let version = version.at(format!("node is needed, version {min} or newer"))?;
+    let version = output_of(&mut program("node", "--version"), SHORT)
+        .at(format!("node is needed, version {min} or newer"))?;
     let major = version.trim_start_matches('v').split('.').next();
     match major.and_then(|major| major.parse::<u32>().ok()) {
         Some(major) if major >= min => Ok(version),
         _ => Err(format!("node is {version}, but {min} or newer is needed")),
+    }
+}
+
+/// Installs the packages of a folder whose name begins with the package manager: npm, pip or Rust. Folders with other names
+/// have none.
+pub(crate) fn install(from: &Path, to: &Path) -> Result {
+    let name = from.file_name().unwrap_or_default().to_string_lossy();
+    match name.split('-').next() {
+        Some("npm") => npm_ci(from, to),
+        Some("pip") => python_venv(from, to, &to.join("venv")),
+        Some("rust") => build(from, to, "--locked"),
+        _ => Ok(()),
     }
 }
 
@@ -36,8 +47,8 @@ pub(crate) fn npm_ci(from: &Path, folder: &Path) -> Result {
     let is_present = folder.join("node_modules").is_dir();
     install_once(folder, &lists, &version, is_present, || {
         say(&format!("npm ci: packages of {}", from.display()));
-        let mut npm = Command::new(if cfg!(windows) { "npm.cmd" } else { "npm" });
-        npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]);
+        let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
+        let mut npm = program(npm, "ci --ignore-scripts --no-audit --no-fund");
         run(npm.current_dir(folder), LIMIT, say)
             .at("npm ci failed; it needs npm and a registry that it can reach")
     })
@@ -47,20 +58,19 @@ pub(crate) fn npm_ci(from: &Path, folder: &Path) -> Result {
 /// environment `venv`, unless they are installed.
 pub(crate) fn python_venv(from: &Path, folder: &Path, venv: &Path) -> Result {
     let python = if cfg!(windows) { "python" } else { "python3" };
-    let version = output_of(Command::new(python).arg("--version"), SHORT)
+    let version = output_of(&mut program(python, "--version"), SHORT)
         .at(format!("{python} is needed, version 3.11 or newer"))?;
     let list = "requirements.txt";
     copy(from, folder, ".py", &[list])?;
     let is_present = venv_python(venv).is_file();
     install_once(folder, &[list], &version, is_present, || {
         say("pip install: packages for Python");
-        let mut create = Command::new(python);
-        create.args(["-m", "venv", "--clear"]).arg(venv);
-        run(&mut create, SHORT, say).at(format!("{python} cannot make an environment (venv)"))?;
+        run(program(python, "-m venv --clear").arg(venv), SHORT, say)
+            .at(format!("{python} cannot make an environment (venv)"))?;
         let words = "-m pip install --quiet --no-input --disable-pip-version-check --no-deps --require-hashes -r";
-        let mut pip = Command::new(venv_python(venv));
-        pip.args(words.split(' ')).arg(folder.join(list));
-        run(&mut pip, LIMIT, say).at("pip install failed; it needs an index that it can reach")
+        let mut pip = program(venv_python(venv), words);
+        run(pip.arg(folder.join(list)), LIMIT, say)
+            .at("pip install failed; it needs an index that it can reach")
     })
 }
 

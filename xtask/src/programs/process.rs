@@ -19,8 +19,7 @@ const START: Duration = Duration::from_secs(60);
 /// # Errors
 /// The program does not start, fails, or exceeds the time limit; with the last lines of its output.
 pub(crate) fn run(command: &mut Command, limit: Duration, watch: impl FnMut(&str)) -> Result {
-    let ended = run_to_end(command, limit, watch)?;
-    ended.is_success.then_some(()).ok_or(ended.text)
+    run_to_end(command, limit, watch)?
 }
 
 /// Runs a program and returns the lines of its stdout.
@@ -42,15 +41,7 @@ pub(crate) fn output_of(command: &mut Command, limit: Duration) -> Result<String
     Ok(lines.concat().trim().to_owned())
 }
 
-/// How a program ended.
-#[derive(Debug)]
-pub(crate) struct Ended {
-    pub(crate) is_success: bool,
-    /// The name and the status of the program, and the last lines of its output.
-    pub(crate) text: String,
-}
-
-/// Runs a program as [`run`] does; the caller judges the exit status.
+/// Runs a program as [`run`] does. The inner error is that of a program that fails.
 ///
 /// # Errors
 /// The program does not start or exceeds the time limit.
@@ -58,7 +49,7 @@ pub(crate) fn run_to_end(
     command: &mut Command,
     limit: Duration,
     mut watch: impl FnMut(&str),
-) -> Result<Ended> {
+) -> Result<Result> {
     let mut process = Process::start(command)?;
     let end = process.read::<()>(limit, |line| {
         if !line.is_stderr {
@@ -69,11 +60,7 @@ pub(crate) fn run_to_end(
     if end == Err(RecvTimeoutError::Timeout) {
         return Err(process.error(&format!("took longer than {} s", limit.as_secs())));
     }
-    let status = process.child.wait().at(&process.name)?;
-    Ok(Ended {
-        is_success: status.success(),
-        text: process.error(&format!("ended with {status}")),
-    })
+    process.wait()
 }
 
 /// Runs a program, prints its output, and passes each line to `read`. If it prints nothing for as long as `silence`, kills
@@ -100,8 +87,7 @@ pub(crate) fn watch(
             }
         }
     }
-    let status = process.child.wait().at(&process.name)?;
-    Ok(status.success())
+    Ok(process.wait()?.is_ok())
 }
 
 /// Kills what a process has started; on Windows, the process, too. Returns whether there was something to kill.
@@ -110,9 +96,8 @@ fn kill_children(process: u32) -> Result<bool> {
         true => ("taskkill", "/F /T /PID"),
         false => ("pkill", "-KILL -P"),
     };
-    let mut kill = Command::new(program);
-    kill.args(arguments.split(' ')).arg(process.to_string());
-    let status = kill.status().at(program)?;
+    let mut kill = super::program(program, arguments);
+    let status = kill.arg(process.to_string()).status().at(program)?;
     Ok(status.success())
 }
 
@@ -196,12 +181,8 @@ impl Process {
         let mut child = command.spawn().at(&name)?;
         // Unbounded: a full pipe would block the program.
         let (sender, lines) = channel();
-        if let Some(stdout) = child.stdout.take() {
-            forward(stdout, false, sender.clone());
-        }
-        if let Some(stderr) = child.stderr.take() {
-            forward(stderr, true, sender);
-        }
+        forward(child.stdout.take(), false, sender.clone());
+        forward(child.stderr.take(), true, sender);
         Ok(Self {
             name,
             child,
@@ -228,6 +209,15 @@ impl Process {
         }
     }
 
+    /// Waits for the end of the program. The inner error is that of a program that fails.
+    fn wait(&mut self) -> Result<Result> {
+        let status = self.child.wait().at(&self.name)?;
+        Ok(match status.success() {
+            true => Ok(()),
+            false => Err(self.error(&format!("ended with {status}"))),
+        })
+    }
+
     /// An event in the life of the program, with the last lines of its output.
     fn error(&self, event: &str) -> String {
         let start = self.output.len().saturating_sub(LAST_LINES);
@@ -243,9 +233,10 @@ impl Drop for Process {
     }
 }
 
-fn forward(pipe: impl Read + Send + 'static, is_stderr: bool, sender: Sender<OutputLine>) {
+fn forward(pipe: Option<impl Read + Send + 'static>, is_stderr: bool, sender: Sender<OutputLine>) {
     thread::spawn(move || {
-        for line in BufReader::new(pipe).split(b'\n') {
+        let lines = pipe.map(|pipe| BufReader::new(pipe).split(b'\n'));
+        for line in lines.into_iter().flatten() {
             let Ok(line) = line else { break };
             let text = String::from_utf8_lossy(&line).trim_end().to_owned();
             if sender.send(OutputLine { is_stderr, text }).is_err() {

@@ -4,36 +4,17 @@
 //! code, of which this workspace has none.
 
 use std::fs;
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::programs::{BUILD, SHORT, executable, output_of, run, target, watch};
-use crate::steps::cargo;
-use crate::workspace::{At as _, none_of, root, say};
+use crate::files::{self, File};
+use crate::programs::{BUILD, SHORT, cargo, executable, output_of, program, run, target, watch};
+use crate::workspace::{At as _, Result, none_of, root, say};
 
-/// The programs of `tests/fuzz/src/bin`, and what each receives.
-const TARGETS: &[(&str, &str)] = &[
-    ("envelope", "JSON-RPC messages and batches"),
-    ("uri-template", "a URI template and a URI"),
-    ("schema", "a JSON Schema of a peer and a value"),
-    ("www-authenticate", "`WWW-Authenticate` headers"),
-    ("token", "a signed access token"),
-    ("request-state", "the encrypted `requestState` of a call"),
-    ("server-pipe", "a whole server on a pipe, all revisions"),
-    ("http-headers", "the `Mcp-*` headers of a correct call"),
-    ("http-endpoint", "several HTTP requests to one endpoint"),
-    (
-        "client-pipe",
-        "a whole client, with a hostile server on a pipe",
-    ),
-    (
-        "client-sse",
-        "a whole client, with hostile HTTP responses and event streams",
-    ),
-];
+/// The folder of the programs. The first line of each says what the program receives.
+const TARGETS: &str = "tests/fuzz/src/bin";
 const FLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 --cfg fuzzing";
@@ -41,7 +22,7 @@ const FLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-leve
 const SECONDS: u64 = 60;
 
 /// Figures of one target, over all runs.
-#[derive(Default, Deserialize, Serialize)]
+#[derive(Deserialize, Serialize)]
 struct Row {
     name: String,
     input: String,
@@ -66,22 +47,19 @@ pub(crate) struct Options {
     target: Vec<String>,
 }
 
-pub(crate) fn run_targets(options: &Options) -> Result<(), String> {
+pub(crate) fn run_targets(options: &Options) -> Result {
     let (seconds, only) = (options.seconds, &options.target);
     let programs = build()?;
     let stored = super::stored("fuzz")?.map(serde_json::from_value);
     let mut figures: Figures = stored.transpose().at("fuzz.json")?.unwrap_or_default();
     let mut failures = Vec::new();
-    let is_chosen = |name: &str| only.is_empty() || only.iter().any(|chosen| chosen == name);
-    for (name, input) in TARGETS.iter().filter(|(name, _)| is_chosen(name)) {
-        match fuzz(&programs, name, seconds) {
-            Ok(run) => add(
-                &mut figures,
-                Row {
-                    input: (*input).to_owned(),
-                    ..run
-                },
-            ),
+    for file in files::read(root(), &[TARGETS], |path| path.ends_with(".rs"))? {
+        let name = files::module(&file.path).pop().unwrap_or_default();
+        if !(only.is_empty() || only.contains(&name)) {
+            continue;
+        }
+        match fuzz(&programs, &file, name, seconds) {
+            Ok(run) => add(&mut figures, run),
             Err(message) => failures.push(message),
         }
     }
@@ -104,32 +82,28 @@ fn add(figures: &mut Figures, run: Row) {
 }
 
 /// Builds the targets and returns the folder of their programs.
-fn build() -> Result<std::path::PathBuf, String> {
-    let version = output_of(Command::new("rustc").arg("--print=host-tuple"), SHORT)?;
+fn build() -> Result<PathBuf> {
+    let host = output_of(&mut program("rustc", "--print=host-tuple"), SHORT)?;
     let folder = target().join("fuzz");
-    let mut command = Command::new(cargo());
-    command
-        .args(["build", "--target", &version, "--target-dir"])
-        .arg(&folder)
-        .env("RUSTFLAGS", FLAGS)
-        .current_dir(root().join("tests/fuzz"));
+    let mut command = cargo(&format!("build --target {host} --target-dir"));
+    command.arg(&folder).env("RUSTFLAGS", FLAGS);
+    command.current_dir(root().join("tests/fuzz"));
     run(&mut command, BUILD, say).at("cargo build in tests/fuzz")?;
-    Ok(folder.join(version).join("debug"))
+    Ok(folder.join(host).join("debug"))
 }
 
-fn fuzz(programs: &Path, name: &str, seconds: u64) -> Result<Row, String> {
-    let found = target().join("fuzz/corpus").join(name);
-    let seeds = root().join("tests/fuzz/corpus").join(name);
+fn fuzz(programs: &Path, source: &File, name: String, seconds: u64) -> Result<Row> {
+    let found = target().join("fuzz/corpus").join(&name);
+    let seeds = root().join("tests/fuzz/corpus").join(&name);
     for folder in [&found, &seeds] {
         fs::create_dir_all(folder).at(folder.display())?;
     }
     say(&format!("\n== {name}, {seconds} s"));
     let artifacts = target().join("fuzz").join(format!("{name}-"));
-    let mut command = Command::new(executable(programs, name));
+    let options = "-timeout=10 -rss_limit_mb=1024 -max_len=4096 -print_final_stats=1 -print_funcs=0 -verbosity=0";
+    let mut command = program(executable(programs, &name), options);
     command
         .arg(format!("-max_total_time={seconds}"))
-        .args(["-timeout=10", "-rss_limit_mb=1024", "-max_len=4096"])
-        .args(["-print_final_stats=1", "-print_funcs=0", "-verbosity=0"])
         .arg(format!("-artifact_prefix={}", artifacts.display()))
         .args([&found, &seeds]);
     let (mut executions, mut peak_mib) = (0, 0);
@@ -143,11 +117,13 @@ fn fuzz(programs: &Path, name: &str, seconds: u64) -> Result<Row, String> {
         let prefix = artifacts.display();
         return Err(format!("{name}: the target failed; its input is {prefix}*"));
     }
+    let (_, first) = source.lines().next().unwrap_or_default();
+    let input = first.trim_start_matches("//! ").trim_end_matches('.');
     Ok(Row {
-        name: name.to_owned(),
+        name,
+        input: input.to_owned(),
         executions,
         seconds,
         peak_mib,
-        ..Row::default()
     })
 }

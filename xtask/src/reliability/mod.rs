@@ -6,55 +6,62 @@ pub(crate) mod fuzz;
 mod plots;
 
 use std::fs;
-use std::path::PathBuf;
-use std::process::Command;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
 use crate::bench::peer_servers;
 use crate::files;
+use crate::interop::steady_clients;
 use crate::page::render;
-use crate::programs::{build, executable, run_to_end, target};
+use crate::programs::{build, executable, lines_of, program, target};
 use crate::workspace::{At as _, Result, root, say};
 
 const PAGE: &str = "docs/reliability.md";
 const FIGURES: &str = "tests/reliability";
 
 /// The options of the servers whose memory `overload` fills.
-const BUDGETS: &[&[&str]] = &[
-    &["--addresses", "1"],
-    &[],
-    &["--memory", "134217728"],
-    &["--memory", "67108864"],
+const BUDGETS: [&str; 4] = [
+    "--addresses 1",
+    "",
+    "--memory 134217728",
+    "--memory 67108864",
 ];
 
 /// The kills of a cluster; the figures of a run with fewer are only printed.
 const KILLS: u64 = 200;
 
 /// Runs `soak`, `bridge`, `cluster`, `chaos` or `overload` with these arguments.
-pub(crate) fn run(command: &str, args: &[String]) -> Result {
-    let programs = match command {
-        // Nothing that depends on the speed is measured.
-        "cluster" => Programs::build_for_tests()?,
-        _ => Programs::build()?,
+pub(crate) fn run(command: &str, mut args: Vec<String>) -> Result {
+    let folder = match command {
+        "cluster" => build_for_tests()?,
+        _ => build_optimized()?,
     };
-    let mut args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let mcp = programs.path("mcp").display().to_string();
-    if command == "bridge" {
-        args.extend(["--mcp", &mcp]);
+    match command {
+        "bridge" => {
+            let mcp = executable(&folder, "mcp").display().to_string();
+            args.extend(["--mcp".to_owned(), mcp]);
+        }
+        "cluster" => {
+            let clients = steady_clients()?.into_iter();
+            args.extend(clients.flat_map(|client| ["--client".to_owned(), client]));
+        }
+        _ => {}
     }
-    let mut figures = programs.run(command, &args)?;
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let mut figures = measure(&folder, command, &args)?;
     if command == "overload" {
-        let budgets = BUDGETS
+        let options = BUDGETS.map(|words| Vec::from_iter(words.split_whitespace()));
+        let budgets = options
             .iter()
-            .map(|options| programs.run("budget", options));
+            .map(|words| measure(&folder, "budget", words));
         figures["budgets"] = budgets.collect::<Result<Vec<_>>>()?.into();
         let mut peers = Vec::new();
         for (name, path) in peer_servers()? {
             let path = path.display().to_string();
-            let options: Vec<&str> = args.iter().copied().chain(["--server", &path]).collect();
-            let mut figures = programs.run(command, &options)?;
+            let options = [&args[..], &["--server", &path]].concat();
+            let mut figures = measure(&folder, command, &options)?;
             figures["name"] = name.into();
             peers.push(figures);
         }
@@ -67,47 +74,35 @@ pub(crate) fn run(command: &str, args: &[String]) -> Result {
     publish(command, &figures)
 }
 
-/// The built programs of the campaign.
-struct Programs(PathBuf);
-
-impl Programs {
-    fn build() -> Result<Self> {
-        if !cfg!(target_os = "linux") {
-            return Err(
-                "the campaign reads the memory of processes from /proc; run it on Linux".to_owned(),
-            );
-        }
-        // A separate folder: a build with other features does not replace the program while it runs.
-        let folder = target().join("reliability");
-        let words = "--release -p mcp-tests -p mcp-cli --bin reliability --bin mcp --features mcp-tests/suites \
-                     --config profile.release.lto=\"off\" --config profile.release.codegen-units=16 \
-                     --config profile.release.debug=false";
-        build(root(), &folder, words)?;
-        Ok(Self(folder.join("release")))
+/// Builds the programs of the campaign and returns their folder.
+fn build_optimized() -> Result<PathBuf> {
+    if !cfg!(target_os = "linux") {
+        return Err(
+            "the campaign reads the memory of processes from /proc; run it on Linux".to_owned(),
+        );
     }
+    // A separate folder: a build with other features does not replace the program while it runs.
+    let folder = target().join("reliability");
+    let words = "--release -p mcp-tests -p mcp-cli --bin reliability --bin mcp --features mcp-tests/suites \
+                 --config profile.release.lto=\"off\" --config profile.release.codegen-units=16 \
+                 --config profile.release.debug=false";
+    build(root(), &folder, words)?;
+    Ok(folder.join("release"))
+}
 
-    fn build_for_tests() -> Result<Self> {
-        build(root(), &target(), "-p mcp-tests --bin reliability")?;
-        Ok(Self(target().join("debug")))
-    }
+/// The same without optimization, for a cluster: nothing that depends on the speed is measured.
+fn build_for_tests() -> Result<PathBuf> {
+    build(root(), &target(), "-p mcp-tests --bin reliability")?;
+    Ok(target().join("debug"))
+}
 
-    fn path(&self, name: &str) -> PathBuf {
-        executable(&self.0, name)
-    }
-
-    /// Runs a program with options and returns its figures.
-    fn run(&self, name: &str, options: &[&str]) -> Result<Value> {
-        let mut command = Command::new(self.path("reliability"));
-        command.arg(name).args(options);
-        say(&format!("\n== {name} {}", options.join(" ")));
-        let mut figures = String::new();
-        let limit = Duration::from_secs(24 * 3_600);
-        let ended = run_to_end(&mut command, limit, |line| line.clone_into(&mut figures))?;
-        if !ended.is_success {
-            return Err(ended.text);
-        }
-        serde_json::from_str(&figures).at(format!("the figures of {name}"))
-    }
+/// Runs a command of the program with options and returns its figures, the last line.
+fn measure(folder: &Path, name: &str, options: &[&str]) -> Result<Value> {
+    let mut command = program(executable(folder, "reliability"), name);
+    say(&format!("\n== {name} {}", options.join(" ")));
+    let limit = Duration::from_secs(24 * 3_600);
+    let figures = lines_of(command.args(options), limit)?.pop();
+    serde_json::from_str(&figures.unwrap_or_default()).at(format!("the figures of {name}"))
 }
 
 /// The stored figures of a command.

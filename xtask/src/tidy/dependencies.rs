@@ -2,13 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::process::Command;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::programs::{SHORT, lines_of};
-use crate::steps::cargo;
+use crate::programs::{SHORT, cargo, lines_of};
 use crate::workspace::{Result, say};
 
 /// The crate of types may depend on these and what they depend on.
@@ -94,10 +92,9 @@ pub(crate) type Crates = BTreeSet<(String, String)>;
 
 /// The crates that a build with these arguments of cargo links or runs.
 pub(crate) fn tree(root: &Path, words: &str) -> Result<Crates> {
-    let mut command = Command::new(cargo());
-    let options = "tree -e normal,build --prefix none --target x86_64-unknown-linux-gnu";
-    let words = options.split(' ').chain(words.split(' '));
-    let lines = lines_of(command.args(words).current_dir(root), SHORT)?;
+    let options = "-e normal,build --prefix none --target x86_64-unknown-linux-gnu";
+    let mut command = cargo(&format!("tree {options} {words}"));
+    let lines = lines_of(command.current_dir(root), SHORT)?;
     Ok(lines.iter().filter_map(|line| listed(line)).collect())
 }
 

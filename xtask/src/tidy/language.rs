@@ -1,11 +1,8 @@
 //! Rejected phrases and type names, and their lists.
 
-use std::path::Path;
-use std::process::Command;
-
 use super::syntax::{Source, Token};
 use crate::files::File;
-use crate::programs::{SHORT, lines_of};
+use crate::programs::{SHORT, lines_of, program};
 use crate::workspace::{Result, say};
 
 const PHRASES: &str = include_str!("phrases.txt");
@@ -78,13 +75,12 @@ pub(super) fn type_names(source: &Source) -> Vec<String> {
 }
 
 /// Rejected phrases in the subjects of new commits.
-pub(super) fn commits(root: &Path) -> Result<Vec<String>> {
+pub(super) fn commits() -> Result<Vec<String>> {
     let mut lines = PHRASES.lines();
     let base = lines.find_map(|line| line.strip_prefix("since: "));
     let base = base.ok_or("phrases.txt has no line `since: COMMIT`")?;
-    let mut git = Command::new("git");
-    git.args(["log", "--format=%h %s", &format!("{base}..HEAD")]);
-    let Ok(log) = lines_of(git.current_dir(root), SHORT) else {
+    let mut git = program("git", &format!("log {base}..HEAD"));
+    let Ok(log) = lines_of(git.arg("--format=%h %s"), SHORT) else {
         say("SKIPPED: commit subjects, because git does not have the history");
         return Ok(Vec::new());
     };

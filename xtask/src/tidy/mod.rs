@@ -27,7 +27,7 @@ pub(crate) fn run() -> Result {
     violations.extend(manifest::check(&manifest::load(root)?));
     violations.extend(dependencies::check(root)?);
     violations.extend(shape::root_folder(root)?);
-    violations.extend(language::commits(root)?);
+    violations.extend(language::commits()?);
     none_of(&violations)
 }
 

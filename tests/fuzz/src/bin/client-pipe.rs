@@ -1,4 +1,4 @@
-//! A client on a pipe.
+//! A whole client, with a hostile server on a pipe.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::client::pipe(data));

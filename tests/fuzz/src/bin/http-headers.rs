@@ -1,4 +1,4 @@
-//! The `Mcp-*` headers of a call.
+//! The `Mcp-*` headers of a correct call.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::server::http_headers(data));

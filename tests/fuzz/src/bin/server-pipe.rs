@@ -1,4 +1,4 @@
-//! A server on a pipe.
+//! A whole server on a pipe, all revisions.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::server::pipe(data));
