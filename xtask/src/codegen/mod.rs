@@ -35,7 +35,8 @@ const LATER: &[&str] = &["2026-07-28"];
 /// The folder of the canonical types; the module of a later revision is a folder in it.
 const FOLDER: &str = "crates/mcp-types/src/generated";
 
-/// The round-trip table of the types tests.
+/// The round-trip tables of the types tests, and their folder.
+const TABLES: &str = "crates/mcp-types/tests";
 const TABLE: &str = "crates/mcp-types/tests/generated_table";
 
 /// Generated texts by path from the root.
@@ -111,17 +112,17 @@ fn format(root: &Path, files: Files) -> Result<Files> {
     files.into_keys().map(formatted).collect()
 }
 
-/// Writes the files that differ and removes files of the generated folder that nothing generates any more. A check only
-/// lists them.
+/// Writes the files that differ and removes files that nothing generates any more. A check only lists them.
 fn apply(root: &Path, files: &Files, check: bool) -> Result {
-    let present = files::read(root, &[FOLDER], |path| path.ends_with(".rs"))?;
-    let present = present.into_iter().map(|file| file.path);
-    let mut stale: BTreeSet<String> = present.filter(|path| !files.contains_key(path)).collect();
-    for (path, text) in files {
-        if !files::load(root, path).is_ok_and(|present| present.text == *text) {
-            stale.insert(path.clone());
-        }
-    }
+    let is_generated = |path: &str| path.starts_with(FOLDER) || path.starts_with(TABLE);
+    let present = files::read(root, &[FOLDER, TABLES], is_generated)?;
+    let present: Files = present
+        .into_iter()
+        .map(|file| (file.path, file.text))
+        .collect();
+    let all = present.keys().chain(files.keys());
+    let stale = all.filter(|path| present.get(*path) != files.get(*path));
+    let stale: BTreeSet<String> = stale.cloned().collect();
     if check {
         let problem = "generated files are out of date: run `cargo xtask codegen`";
         return none_in(&stale, problem);

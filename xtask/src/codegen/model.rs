@@ -96,26 +96,8 @@ pub(super) struct Arm {
     /// Whether an embedded message may have no params.
     #[serde(skip_deserializing)]
     pub(super) optional: bool,
-    /// The arm is chosen if all conditions of one of these lists hold.
-    pub(super) when: Vec<Vec<Condition>>,
-}
-
-/// `member`, `member.member` or `member=value`.
-#[derive(Debug, Clone, Deserialize, PartialEq, Serialize)]
-#[serde(from = "String")]
-pub(super) struct Condition {
-    member: String,
-    value: Option<String>,
-}
-
-impl From<String> for Condition {
-    fn from(text: String) -> Self {
-        let (member, value) = text.split_once('=').unzip();
-        Self {
-            member: member.unwrap_or(&text).to_owned(),
-            value: value.map(str::to_owned),
-        }
-    }
+    /// The arm is chosen if all conditions of one of these lists hold: `member`, `member.member` or `member=value`.
+    pub(super) when: Vec<Vec<String>>,
 }
 
 /// What names the arm of a union.

@@ -11,7 +11,8 @@ use crate::workspace::{At as _, Result, none_in};
 /// The file, and which of its entries have not been used yet.
 #[derive(Debug, Deserialize)]
 pub(super) struct Overrides {
-    order: Order,
+    /// Members, from the first to the last; `*` is those that are not listed.
+    order: Vec<String>,
     /// The types of each module.
     areas: BTreeMap<String, Vec<String>>,
     /// The other tables, by kind.
@@ -19,14 +20,6 @@ pub(super) struct Overrides {
     entries: BTreeMap<String, Vec<Entry>>,
     #[serde(skip)]
     unused: RefCell<BTreeSet<String>>,
-}
-
-/// The members that come first and last.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Order {
-    first: Vec<String>,
-    last: Vec<String>,
 }
 
 /// An entry of any kind; each kind has some of these keys.
@@ -135,14 +128,10 @@ impl Overrides {
         Some(area)
     }
 
-    /// Sort key of a member: listed first ones, the others by name, listed last ones.
-    pub(super) fn rank(&self, wire: &str) -> (usize, usize) {
-        let place = |list: &[String]| list.iter().position(|known| known == wire);
-        match (place(&self.order.first), place(&self.order.last)) {
-            (Some(index), _) => (0, index),
-            (None, Some(index)) => (2, index),
-            (None, None) => (1, 0),
-        }
+    /// The place of a member in the order.
+    pub(super) fn rank(&self, wire: &str) -> Option<usize> {
+        let place = |name| self.order.iter().position(|known| known == name);
+        place(wire).or_else(|| place("*"))
     }
 
     /// Fails on entries that match nothing in any revision: misspelt, or the schemas changed.

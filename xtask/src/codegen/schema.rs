@@ -26,7 +26,9 @@ pub(super) struct Lock {
 #[serde(deny_unknown_fields)]
 struct LockEntry {
     revision: String,
+    /// With `{commit}` in the place of the commit.
     url: String,
+    commit: String,
     sha256: String,
 }
 
@@ -42,13 +44,9 @@ impl Lock {
         pin.ok_or_else(|| format!("{LOCK} does not pin {revision}"))
     }
 
-    /// Returns the commit in the URL of a revision.
+    /// The commit of a revision.
     pub(super) fn commit(&self, revision: &str) -> Result<&str> {
-        let url = &self.pin(revision)?.url;
-        let is_commit =
-            |part: &&str| part.len() == 40 && part.bytes().all(|b| b.is_ascii_hexdigit());
-        let commit = url.split('/').find(is_commit);
-        commit.ok_or_else(|| format!("{LOCK}: the URL of {revision} has no commit: {url}"))
+        Ok(&self.pin(revision)?.commit)
     }
 
     /// Reads the schema of a revision; downloads it first if the folder does not have it. Refuses a schema with another
@@ -56,19 +54,19 @@ impl Lock {
     pub(super) fn read(&self, folder: &Path, revision: &str) -> Result<Value> {
         let pin = self.pin(revision)?;
         let file = folder.join(revision).join("schema.json");
-        let (name, url) = (file.display(), &pin.url);
+        let (name, url) = (file.display(), pin.url.replace("{commit}", &pin.commit));
         if !file.exists() {
             let mut command = program("curl", "-fsSL --create-dirs");
-            command.args([url, "-o"]).arg(&file);
+            command.args([&url, "-o"]).arg(&file);
             run(&mut command, SHORT, |_| {}).at(format!("download of {url} to {name}"))?;
         }
         let bytes = fs::read(&file).at(&name)?;
         let digest = Sha256::digest(&bytes);
         let sha256: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-        if sha256 != pin.sha256 {
+        let pinned = &pin.sha256;
+        if sha256 != *pinned {
             return Err(format!(
-                "{name} has SHA-256 {sha256}, but {LOCK} pins {} for {revision}: remove the file",
-                pin.sha256
+                "{name} has SHA-256 {sha256}, but {LOCK} pins {pinned} for {revision}: remove the file"
             ));
         }
         serde_json::from_slice(&bytes).at(&name)

@@ -77,23 +77,18 @@ fn methods(model: &Model, scope: &Scope<'_>) -> Result<String> {
         constants.extend(novel.iter().map(|method| (method, place.clone())));
     }
     constants.sort_by_key(|(method, _)| by_method(method));
-    let own = methods.iter();
-    let own = own.filter(|method| !scope.is_shared(&method.name));
-    let markers = own.map(|method| {
+    let methods = methods.into_iter().map(|method| {
         context! {
             doc => scope.docs.item(&method.name, "methods"),
+            is_own => !scope.is_shared(&method.name),
             kind => method.kind(),
             params => scope.path(&method.params),
             result => method.result.as_ref().map(|result| scope.path(result)),
             ..Value::from_serialize(method)
         }
     });
-    let kinds = methods.iter();
-    let kinds =
-        kinds.map(|method| context!(kind => method.kind(), ..Value::from_serialize(method)));
     let values = context! {
-        markers => Vec::from_iter(markers),
-        methods => Vec::from_iter(kinds),
+        methods => Vec::from_iter(methods),
         constants => scope.module.is_none().then_some(constants),
         ..scope.head("methods")
     };
