@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml_edit::DocumentMut;
 
-use super::subject::{Programs, Subject};
+use super::subject::{Subject, build_for_gates};
 use super::valgrind::{self, CALLGRIND, Valgrind, span};
 use super::workloads::Workloads;
 use crate::files;
@@ -70,8 +70,8 @@ pub(super) fn run(options: Counting) -> Result {
     }
     gates.retain(|gate| only.is_empty() || only.contains(&gate.name));
     valgrind::check_installed()?;
-    let programs = Programs::for_gates()?;
-    let valgrind = Valgrind::new(&programs, keep)?;
+    build_for_gates()?;
+    let valgrind = Valgrind::new(keep)?;
     let text = files::load(root(), FILE)?.text;
     let mut entries: Entries = toml::from_str(&text).at(FILE)?;
     let mut document: DocumentMut = text.parse().at(FILE)?;

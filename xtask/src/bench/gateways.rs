@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::measure::{Round, json, reason};
 use super::results::spread;
-use super::subject::{Programs, Subject};
+use super::subject::{self, Subject, build_for_gates};
 use crate::files;
 use crate::page::render;
 use crate::programs::{BUILD, build, cargo, executable, install, program, run, target};
@@ -68,7 +68,8 @@ struct Row {
 }
 
 /// Measures all paths, in turns, and writes the section.
-pub(super) fn measure(programs: &Programs) -> Result {
+pub(super) fn measure() -> Result {
+    build_for_gates()?;
     let file: File = toml::from_str(include_str!("gateways.toml")).at("gateways.toml")?;
     let folder = target().join("gateways");
     build(root(), &target().join("bench"), "--profile dist -p mcp-cli")?;
@@ -81,7 +82,7 @@ pub(super) fn measure(programs: &Programs) -> Result {
             let Ok(done) = rounds else { continue };
             let both = LOADS.map(|calls| {
                 let words = format!("calls --inflight {calls} --warm 0.3 --seconds 1");
-                json::<Round>(&mut command(programs, path, &folder, &words))
+                json::<Round>(&mut command(path, &folder, &words))
             });
             let round = match both {
                 [Ok(one), Ok(eight)] => [one, eight],
@@ -118,7 +119,7 @@ pub(super) fn measure(programs: &Programs) -> Result {
         let same = p50(&alone[usize::from(path.wire == "stdio")])[0];
         let memory = (path.wire == "http" && problem.is_none()).then(|| {
             let words = format!("memory --inflight {SESSIONS}");
-            json::<Value>(&mut command(programs, &path, &folder, &words))
+            json::<Value>(&mut command(&path, &folder, &words))
         });
         let memory = memory.and_then(Result::ok).unwrap_or_default();
         let rate = |load: usize| {
@@ -186,9 +187,9 @@ fn installed(path: &Path) -> PathBuf {
 }
 
 /// `bench-load` with these options and the program of the path.
-fn command(programs: &Programs, path: &Path, folder: &std::path::Path, words: &str) -> Command {
+fn command(path: &Path, folder: &std::path::Path, words: &str) -> Command {
     let text = |path: PathBuf| path.display().to_string();
-    let server = text(programs.path(Subject::Ours.program()));
+    let server = text(subject::path(Subject::Ours.program()));
     let packages = installed(path);
     let mut script = path.program.clone();
     let mcp = executable(&target().join("bench/dist"), "mcp");
@@ -202,7 +203,7 @@ fn command(programs: &Programs, path: &Path, folder: &std::path::Path, words: &s
     ] {
         script = script.replace(name, &value);
     }
-    let mut command = program(programs.path("bench-load"), words);
+    let mut command = program(subject::path("bench-load"), words);
     command.args(["--wire", &path.wire, "--tool-prefix", &path.prefix]);
     if let Some(at) = &path.at {
         command.args(["--path", at]);

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::results::{CPU, Each, Figures, Results, spread};
 use super::size::{crates, machine, stripped_size};
-use super::subject::{ALL, Programs, Subject};
+use super::subject::{ALL, Subject, load, path};
 use super::valgrind::{self, BRIEF, CALLGRIND, MEMCHECK, Valgrind};
 use super::workloads::{Weight, Workload, Workloads};
 use crate::page::{short, thousands};
@@ -44,15 +44,14 @@ pub(super) struct Round {
 /// A row, with the rounds of each subject.
 type Row<T> = (Workload, Each<Vec<T>>);
 
-/// What is measured, and for how long.
+/// How long everything is measured.
 #[derive(Debug)]
-pub(super) struct Measurement<'a> {
-    pub(super) programs: &'a Programs,
+pub(super) struct Measurement {
     /// One short round of everything, for figures that are too rough to be kept.
     pub(super) is_quick: bool,
 }
 
-impl Measurement<'_> {
+impl Measurement {
     /// Measures everything.
     pub(super) fn all(&self) -> Result<Results> {
         let workloads = Workloads::load();
@@ -113,7 +112,7 @@ impl Measurement<'_> {
         let (calls, sessions) = (row.calls, row.sessions);
         let options =
             format!("calls --inflight {calls} --beside {sessions} --seconds {time} --warm {warm}");
-        let figures: Round = json(&mut self.programs.load(subject, row, &options, &[])?)?;
+        let figures: Round = json(&mut load(subject, row, &options, &[])?)?;
         if figures.calls == 0 {
             return Err("no call got a response in time".to_owned());
         }
@@ -128,8 +127,8 @@ impl Measurement<'_> {
             Subject::Rmcp => "bench-rmcp-client",
             Subject::Tower => return Err("its client is not measured".to_owned()),
         };
-        let mut client = on_core(1, &self.programs.path(client));
-        let mut server = on_core(0, &self.programs.path("bench-baseline"));
+        let mut client = on_core(1, &path(client));
+        let mut server = on_core(0, &path("bench-baseline"));
         let [warm, time] = self.seconds().map(|seconds| seconds.to_string());
         client.args([row.calls.to_string(), warm, time]);
         if row.is_stdio() {
@@ -172,9 +171,8 @@ impl Measurement<'_> {
 
     /// The values of the rows, most of them as `bench-load` prints them.
     fn weigh(&self, subject: Subject) -> Result<Value> {
-        let load = |wire: &str, options: &str| -> Result<Value> {
-            let workload = Workload::new("", wire);
-            json(&mut self.programs.load(subject, &workload, options, &[])?)
+        let figures = |wire: &str, options: &str| -> Result<Value> {
+            json(&mut load(subject, &Workload::new("", wire), options, &[])?)
         };
         let start = format!("start --calls {}", if self.is_quick { 3 } else { 21 });
         let crates = match subject {
@@ -182,10 +180,10 @@ impl Measurement<'_> {
             _ => Some(crates(subject)?),
         };
         Ok(serde_json::json!({
-            "memory": load("http", &format!("memory --inflight {SESSIONS}"))?,
-            "stdio": load("stdio", &start)?,
-            "http": load("http", &start)?,
-            "program": stripped_size(&self.programs.path(subject.program()))? as f64 / 1e6,
+            "memory": figures("http", &format!("memory --inflight {SESSIONS}"))?,
+            "stdio": figures("stdio", &start)?,
+            "http": figures("http", &start)?,
+            "program": stripped_size(&path(subject.program()))? as f64 / 1e6,
             "crates": crates,
         }))
     }
@@ -196,7 +194,7 @@ impl Measurement<'_> {
             say(&why);
             return Ok(Vec::new());
         }
-        let valgrind = Valgrind::new(self.programs, None)?;
+        let valgrind = Valgrind::new(None)?;
         gates.retain(|gate| gate.ask.starts_with("echo"));
         if self.is_quick {
             gates.truncate(1);

@@ -28,7 +28,7 @@ use budgets::Budget;
 use measure::Measurement;
 use results::Results;
 pub(crate) use subject::peer_servers;
-use subject::{ALL, Programs, Subject};
+use subject::{ALL, Subject, build_all};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
@@ -57,15 +57,11 @@ pub(crate) fn run(options: Options) -> Result {
         );
     }
     if options.gateways {
-        return gateways::measure(&Programs::for_gates()?);
+        return gateways::measure();
     }
-    let programs = Programs::all()?;
+    build_all()?;
     let start = Instant::now();
-    let results = Measurement {
-        programs: &programs,
-        is_quick,
-    };
-    let results = results.all()?;
+    let results = Measurement { is_quick }.all()?;
     let minutes = start.elapsed().as_secs_f64() / 60.0;
     let budgets = budgets::budgets(&results)?;
     let page = page(&results, &budgets)?;

@@ -13,15 +13,13 @@ use crate::page::short;
 const FONT: (&str, u32) = ("sans-serif", 12);
 const GREY: RGBColor = RGBColor(221, 221, 221);
 
-/// Also different in lightness.
-fn colour(subject: Subject) -> RGBColor {
-    match subject {
-        Subject::Baseline => RGBColor(153, 153, 153),
-        Subject::Ours => RGBColor(11, 95, 165),
-        Subject::Rmcp => RGBColor(224, 130, 20),
-        Subject::Tower => RGBColor(127, 191, 123),
-    }
-}
+/// The colours of the subjects, also different in lightness.
+const COLOURS: [RGBColor; ALL.len()] = [
+    RGBColor(153, 153, 153),
+    RGBColor(11, 95, 165),
+    RGBColor(224, 130, 20),
+    RGBColor(127, 191, 123),
+];
 
 /// A name, and a value for each subject in the order of [`ALL`].
 type Bars = (String, [Option<f64>; ALL.len()]);
@@ -86,10 +84,8 @@ fn chart(caption: &str, rows: &[Bars], text: fn(f64) -> String) -> Result<String
     area.fill(&WHITE)?;
     area.draw(&Text::new(caption, (20, 12), FONT))?;
     let mut x = 390;
-    for subject in ALL {
-        let name = subject.name();
-        let corners = [(x, 38), (x + 10, 48)];
-        area.draw(&Rectangle::new(corners, colour(subject).filled()))?;
+    for (name, colour) in ALL.map(Subject::name).into_iter().zip(COLOURS) {
+        area.draw(&Rectangle::new([(x, 38), (x + 10, 48)], colour.filled()))?;
         area.draw(&Text::new(name, (x + 15, 37), FONT))?;
         x += 40 + 7 * name.len() as i32;
     }
@@ -115,13 +111,12 @@ fn chart(caption: &str, rows: &[Bars], text: fn(f64) -> String) -> Result<String
     for (top, (name, values)) in (0..).map(f64::from).zip(rows) {
         let name = Text::new(name.clone(), (-8, 0), centred(HPos::Right));
         chart.draw_series([EmptyElement::at((start, top + 0.5)) + name])?;
-        for (which, subject) in ALL.into_iter().enumerate() {
+        for (which, (value, colour)) in values.iter().zip(COLOURS).enumerate() {
             let top = top + 0.06 + 0.22 * which as f64;
-            let value = values[which];
             let label = value.map_or("n/a".to_owned(), text);
             let end = value.unwrap_or(start);
             let bar = [(start, top), (end, top + 0.19)];
-            chart.draw_series([Rectangle::new(bar, colour(subject).filled())])?;
+            chart.draw_series([Rectangle::new(bar, colour.filled())])?;
             let label = Text::new(label, (4, 0), centred(HPos::Left));
             chart.draw_series([EmptyElement::at((end, top + 0.1)) + label])?;
         }

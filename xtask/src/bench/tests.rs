@@ -159,10 +159,10 @@ fn servers_are_started_in_their_best_form_or_not_at_all() {
         (Subject::Ours, "http", "steps:10", ""),
     ] {
         let expected = format!("--http 127.0.0.1:0 {flags}--tools 5");
-        assert_eq!(args(subject, wire, ask).unwrap().join(" "), expected);
+        assert_eq!(args(subject, wire, ask).unwrap(), expected);
     }
     let stdio = args(Subject::Ours, "stdio", "steps:10").unwrap();
-    assert_eq!(stdio.join(" "), "--stdio --tools 5");
+    assert_eq!(stdio, "--stdio --tools 5");
     assert!(args(Subject::Tower, "http-stateless", "echo:64").is_err());
 }
 

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::subject::{Programs, Subject};
+use super::subject::{Subject, load};
 use super::workloads::Workload;
 use crate::programs::{SHORT, output_of, program, run, target};
 use crate::workspace::{At as _, Result, root};
@@ -56,8 +56,7 @@ pub(super) const MEMCHECK: Tool = Tool {
 
 /// Counts instructions and allocations of servers.
 #[derive(Debug)]
-pub(super) struct Valgrind<'a> {
-    programs: &'a Programs,
+pub(super) struct Valgrind {
     folder: PathBuf,
     is_kept: bool,
 }
@@ -70,17 +69,13 @@ pub(super) fn check_installed() -> Result {
     )
 }
 
-impl<'a> Valgrind<'a> {
+impl Valgrind {
     /// Leaves its files in the folder `keep`, or else removes them at the end.
-    pub(super) fn new(programs: &'a Programs, keep: Option<String>) -> Result<Self> {
+    pub(super) fn new(keep: Option<String>) -> Result<Self> {
         let is_kept = keep.is_some();
         let folder = keep.map_or_else(|| target().join("bench/valgrind"), |keep| root().join(keep));
         fs::create_dir_all(&folder).at(folder.display())?;
-        Ok(Self {
-            programs,
-            folder,
-            is_kept,
-        })
+        Ok(Self { folder, is_kept })
     }
 
     /// The counts of a tool per call. The lowest totals of the gate's rounds of each run are used.
@@ -116,7 +111,7 @@ impl<'a> Valgrind<'a> {
         let output = format!("{}={place}", tool.output);
         let options = format!("calls --batch --inflight {} --calls {calls}", gate.calls);
         let wrapper = [tool.words, &[&output]].concat();
-        let mut command = self.programs.load(subject, gate, &options, &wrapper)?;
+        let mut command = load(subject, gate, &options, &wrapper)?;
         // One worker: with more, the number of wake-ups differs from run to run.
         command.env("TOKIO_WORKER_THREADS", "1");
         run(&mut command, LIMIT, |_| {})?;
@@ -125,7 +120,7 @@ impl<'a> Valgrind<'a> {
     }
 }
 
-impl Drop for Valgrind<'_> {
+impl Drop for Valgrind {
     fn drop(&mut self) {
         if !self.is_kept {
             // The next run would overwrite the files.
