@@ -1,5 +1,6 @@
 //! What will be emitted: the types and methods of a revision, already with Rust names and types.
 
+use heck::ToLowerCamelCase as _;
 use serde::{Deserialize, Serialize};
 
 /// Everything that one revision generates.
@@ -30,7 +31,7 @@ pub(super) enum Kind {
     Open,
 }
 
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(super) struct Struct {
     /// A constant member, written first and ignored on input.
     pub(super) tag: Option<Tag>,
@@ -47,7 +48,7 @@ pub(super) struct Tag {
     pub(super) checked: bool,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Property {
     pub(super) wire: String,
     pub(super) rust: String,
@@ -59,7 +60,7 @@ pub(super) struct Property {
     pub(super) keeps_null: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(super) enum Presence {
     Required,
     Optional,
@@ -69,7 +70,7 @@ pub(super) enum Presence {
     Defaulted,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct StringEnum {
     /// The values in JSON.
     pub(super) values: Vec<String>,
@@ -174,6 +175,11 @@ impl Kind {
 }
 
 impl Property {
+    /// Whether its name in JSON is not that of the field in camel case.
+    pub(super) fn is_renamed(&self) -> bool {
+        self.rust.to_lower_camel_case() != self.wire
+    }
+
     /// The type of the field.
     pub(super) fn held(&self) -> String {
         match self.presence {

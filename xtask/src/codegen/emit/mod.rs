@@ -1,18 +1,14 @@
 //! From the [`Model`] to Rust source: one file per area, `methods.rs`, `mod.rs` and `bridges.rs`. The templates beside this
 //! file have the text.
 
-mod bridges;
 mod scope;
-mod structs;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use minijinja::{Value, context};
 
-use super::model::{Item, Kind, Method, Model};
-
+use super::model::{Item, Kind, Method, Model, Presence, Property, Struct};
 use crate::workspace::Result;
-pub(super) use bridges::emit as bridges;
 pub(super) use scope::Scope;
 use scope::render;
 
@@ -45,13 +41,12 @@ pub(super) fn files(model: &Model, scope: &Scope<'_>) -> Result<BTreeMap<String,
 fn emit_item(item: &Item, scope: &Scope<'_>) -> Result<String> {
     let Item { name, area, .. } = item;
     let definition = match &item.kind {
-        Kind::Struct(structure) => structs::emit(name, structure, scope)?,
+        Kind::Struct(structure) => emit_struct(name, structure, scope)?,
         Kind::Enum(string_enum) => {
             let values = string_enum.values.iter();
             let values = values.map(|value| (value, scope.docs.member(name, value)));
             let values = Vec::from_iter(values);
-            let (closed, ranked) = (string_enum.closed, string_enum.ranked);
-            let values = context!(name, values, closed, ranked);
+            let values = context!(name, values, ..Value::from_serialize(string_enum));
             render(include_str!("enum.rs.jinja"), values)?
         }
         Kind::Union(union) => {
@@ -62,6 +57,36 @@ fn emit_item(item: &Item, scope: &Scope<'_>) -> Result<String> {
         Kind::Open => render(include_str!("open.rs.jinja"), context!(name))?,
     };
     Ok(format!("{}\n{definition}", scope.docs.item(name, area)))
+}
+
+/// A struct: fields, `new` and `with_…`.
+fn emit_struct(name: &str, structure: &Struct, scope: &Scope<'_>) -> Result<String> {
+    let fields = structure.fields.iter();
+    let is_camel = |field: &Property| !field.is_renamed() && field.rust != field.wire;
+    let is_optional = |field: &Property| field.presence == Presence::Optional;
+    let views = fields.clone().map(|field| {
+        let (parameter, value) = scope.argument(field);
+        let range = field.range.filter(|_| field.ty == "f64");
+        context! {
+            doc => scope.docs.member(name, &field.wire),
+            held => field.held(),
+            is_renamed => field.is_renamed(),
+            is_optional => is_optional(field),
+            range => range.map(|(least, greatest)| [least.to_string(), greatest.to_string()]),
+            parameter,
+            value,
+            ..Value::from_serialize(field)
+        }
+    });
+    let values = context! {
+        name,
+        constant => structure.constant(),
+        is_camel => fields.clone().any(is_camel),
+        is_empty => fields.clone().all(is_optional),
+        fields => Vec::from_iter(views),
+        ..Value::from_serialize(structure)
+    };
+    render(include_str!("struct.rs.jinja"), values)
 }
 
 /// `methods.rs`: names, markers and directions of the methods of the canonical revision, or what a later one does not share
@@ -113,4 +138,44 @@ pub(super) fn table(model: &Model, scope: &Scope<'_>) -> Result<String> {
     let helpers: BTreeSet<&str> = rows.iter().map(|(_, helper, _)| *helper).collect();
     let values = context!(header => scope.header, helpers, path, rows);
     render(include_str!("table.rs.jinja"), values)
+}
+
+/// `bridges.rs`: conversions of canonical types to those of a later revision and back, for pairs of a type and its canonical
+/// namesake.
+pub(super) fn bridges(pairs: &[(&Item, &Item)], scope: &Scope<'_>) -> Result<String> {
+    let bridged: BTreeSet<&str> = pairs.iter().map(|(item, _)| &*item.name).collect();
+    let bridges = pairs.iter().filter_map(|(item, known)| {
+        let values = match (&item.kind, &known.kind) {
+            (Kind::Struct(own), Kind::Struct(known)) => {
+                let lost = known.fields.iter().map(|field| &field.wire);
+                context! {
+                    narrow => literal(own, own, &bridged),
+                    widen => literal(known, own, &bridged),
+                    lost => Vec::from_iter(lost.filter(|wire| own.field(wire).is_none())),
+                }
+            }
+            (Kind::Union(own), _) => context!(arms => own.arms),
+            _ => return None,
+        };
+        let (later, canonical) = (scope.path(&item.name), format!("crate::{}", item.name));
+        Some(context!(later, canonical, ..values))
+    });
+    let values = context!(bridges => Vec::from_iter(bridges), ..scope.head("bridges"));
+    render(include_str!("bridges.rs.jinja"), values)
+}
+
+/// A literal of `target` from a value that has the members of `own`.
+fn literal(target: &Struct, own: &Struct, bridged: &BTreeSet<&str>) -> Value {
+    let fields = target.fields.iter().map(|field| {
+        let own = own.field(&field.wire);
+        context! {
+            name => field.rust,
+            is_known => own.is_some(),
+            is_bridged => own.is_some_and(|own| bridged.contains(own.name())),
+            is_optional => own.is_some_and(|own| own.presence == Presence::Optional),
+            is_list => own.is_some_and(|own| own.ty.starts_with("Vec<")),
+        }
+    });
+    let fields = Vec::from_iter(fields);
+    context!(fields, constant => target.constant(), extra => target.extra)
 }
