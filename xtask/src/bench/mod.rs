@@ -23,7 +23,7 @@ use minijinja::context;
 use crate::files;
 use crate::page::render;
 use crate::programs::target;
-use crate::workspace::{At as _, Result, root, say};
+use crate::workspace::{Result, root, say};
 use budgets::Budget;
 use measure::Measurement;
 use results::Results;
@@ -72,8 +72,7 @@ pub(crate) fn run(options: Options) -> Result {
     files::write(&docs.join("benchmarks.md"), &page)?;
     let (cost, scaling) = (plots::cost(&results), plots::scaling(&results));
     for (name, picture) in [("cost", cost), ("scaling", scaling)] {
-        let picture = picture.at("the plots")?;
-        files::write(&docs.join(format!("plots/{name}.svg")), &picture)?;
+        files::write(&docs.join(format!("plots/{name}.svg")), &picture?)?;
     }
     if is_quick {
         say(&page);
