@@ -2,17 +2,16 @@
 
 mod api;
 mod bench;
+mod checks;
 mod codegen;
 mod conformance;
 mod files;
 mod interop;
-mod lint;
 mod page;
 mod programs;
 mod reliability;
 mod steps;
 mod support;
-mod test;
 mod tidy;
 mod workspace;
 
@@ -107,12 +106,12 @@ fn run(command: Command) -> Result {
         Command::Conformance(options) => conformance::run(options),
         Command::Fuzz(options) => reliability::fuzz::run_targets(&options),
         Command::Interop(options) => interop::run(&options),
-        Command::Lint => lint::run(),
+        Command::Lint => checks::lint(),
         Command::Overload(Passed { args }) => reliability::run("overload", args),
         Command::Reliability => reliability::page(),
         Command::Soak(Passed { args }) => reliability::run("soak", args),
         Command::Support(Check { check }) => support::run(check),
-        Command::Test => test::run(),
+        Command::Test => checks::test(),
         Command::Tidy => tidy::run(),
     }
 }

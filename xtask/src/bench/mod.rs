@@ -9,7 +9,6 @@ mod gateways;
 mod measure;
 mod plots;
 mod results;
-mod size;
 mod subject;
 #[cfg(test)]
 mod tests;

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::checks::Outcome;
-use super::passed::entries;
+use super::checks::{Outcome, entries};
 use super::suite::{Role, Run, Suites, runs};
 use crate::files;
 use crate::programs::{Server, copy_program, program};

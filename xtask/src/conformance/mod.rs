@@ -9,7 +9,6 @@
 
 mod bridge;
 mod checks;
-mod passed;
 mod suite;
 
 use std::collections::BTreeSet;
@@ -69,11 +68,11 @@ pub(crate) fn run(mut wanted: Options) -> Result {
     if wanted.roles.len() == Role::ALL.len() && wanted.revision.is_none() {
         failures.extend(checks::unused(&outcomes));
     }
-    let known = passed::load(root())?;
+    let known = checks::load(root())?;
     if wanted.bless && failures.is_empty() {
-        passed::store(root(), &passed::updated(known, &outcomes))?;
+        checks::store(root(), &checks::updated(known, &outcomes))?;
     } else {
-        failures.extend(passed::check(&known, &outcomes));
+        failures.extend(checks::check(&known, &outcomes));
     }
     say(&format!("{} s in all", start.elapsed().as_secs()));
     none_of(&failures)

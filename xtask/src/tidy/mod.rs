@@ -5,7 +5,6 @@
 mod circles;
 mod dependencies;
 mod language;
-mod manifest;
 mod shape;
 mod source;
 mod syntax;
@@ -24,7 +23,7 @@ pub(crate) use dependencies::{counts as crates, tree};
 pub(crate) fn run() -> Result {
     let root = root();
     let mut violations = files_and_folders(root)?;
-    violations.extend(manifest::check(&manifest::load(root)?));
+    violations.extend(dependencies::check_manifests(&dependencies::load(root)?));
     violations.extend(dependencies::check(root)?);
     violations.extend(shape::root_folder(root)?);
     violations.extend(language::commits()?);

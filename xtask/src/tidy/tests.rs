@@ -114,10 +114,10 @@ fn files_have_a_first_line_and_a_greatest_length() {
     assert!(unexpected[2].as_ref().unwrap().starts_with("notes.txt: "));
 }
 
-fn manifest(name: &str, text: &str) -> manifest::Manifest {
+fn manifest(name: &str, text: &str) -> dependencies::Manifest {
     let text = format!("package.name = \"{name}\"\n{text}");
     let path = format!("crates/{name}/Cargo.toml");
-    manifest::Manifest::parse(File::new(&path, &text)).unwrap()
+    dependencies::Manifest::parse(File::new(&path, &text)).unwrap()
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn dependencies_are_allowed_and_come_with_the_lints_from_the_workspace() {
     let client = "[target.'cfg(unix)'.dependencies]\nmcp-server = { version = \"1\" }\n[dependencies]\na = \"1\"\n";
     let macros = "lints.workspace = true\n[dev-dependencies]\nmcp-server.path = \"x\"\n";
     let tests = "lints.workspace = true\n[dependencies]\nmcp-client.workspace = true\n";
-    let found = manifest::check(&[
+    let found = dependencies::check_manifests(&[
         manifest("mcp-server", server),
         manifest("mcp-client", client),
         manifest("mcp-macros", macros),

@@ -1,0 +1,76 @@
+//! `cargo xtask test` and `cargo xtask lint`: the commands of cargo that must pass.
+
+use crate::codegen::schema_folder;
+use crate::programs::{SHORT, cargo, executable, output_of, program, target};
+use crate::steps::Steps;
+use crate::workspace::{Result, say};
+
+/// Packages, with features, of each build whose tests run. xtask is tested in a separate build: the build with all features
+/// would replace the running xtask, which Windows refuses.
+const BUILDS: &[&str] = &[
+    ALL,
+    "-p xtask",
+    "-p mcp-protocol -p mcp-server -p mcp-client --no-default-features",
+    // HTTP without HTTP/2.
+    "-p mcp-transport-http --no-default-features --features server,client",
+];
+
+const ALL: &str = "--workspace --exclude xtask --all-features";
+
+/// Runs all tests, without Node and Python. Each test has a deadline: `cargo nextest` runs the tests if it is installed, and
+/// `.config/nextest.toml` has the deadlines. Otherwise `cargo test` runs them, and a test program that is silent for too long
+/// is killed.
+pub(crate) fn test() -> Result {
+    let mut steps = Steps::default();
+    let runner = match output_of(&mut cargo("nextest --version"), SHORT).is_ok() {
+        true => "nextest run --no-fail-fast",
+        false => "test --tests --no-fail-fast",
+    };
+    for build in BUILDS {
+        steps.cargo_tests(&format!("cargo {runner} {build}"));
+    }
+    // Loom runs every interleaving of three operations. A workspace of its own, in a folder of its own.
+    let folder = target().join("interleavings");
+    steps.cargo_tests(&format!(
+        "cargo test --manifest-path tests/interleavings/Cargo.toml --target-dir {}",
+        folder.display()
+    ));
+    // nextest does not run these.
+    steps.cargo_tests(&format!("cargo test --doc --no-fail-fast {ALL}"));
+    steps.cargo(&format!("cargo build --examples {ALL}"));
+    // Started directly: `cargo run` would build it again with other features.
+    let quickstart = executable(&target().join("debug/examples"), "quickstart");
+    let quickstart = program(quickstart, "");
+    steps.tests("cargo run --example quickstart", quickstart);
+    steps.finish()
+}
+
+/// The arguments of each clippy run: the combinations of features that compile different code.
+const CLIPPY: &[&str] = &[
+    "--workspace --all-targets",
+    "--workspace --all-targets --all-features",
+    "-p mcp-protocol -p mcp-server -p mcp-client -p mcp-transport-stdio --no-default-features --all-targets",
+    "-p mcp-transport-http --no-default-features --features server",
+    "-p mcp-transport-http --no-default-features --features client",
+    "-p mcp-transport-http --no-default-features --features legacy",
+];
+
+/// Checks formatting, clippy, the rules of `tidy`, generated files, and documentation. All steps run, also after a failure.
+pub(crate) fn lint() -> Result {
+    let mut steps = Steps::default();
+    steps.cargo("cargo fmt --all --check");
+    steps.cargo("cargo xtask tidy");
+    steps.cargo("cargo xtask support --check");
+    match schema_folder().is_dir() {
+        true => steps.cargo("cargo xtask codegen --check"),
+        false => say(
+            "SKIPPED: the official schema is not on the disk; set MCP_SCHEMA_DIR, or run `cargo xtask codegen --check`, which downloads it",
+        ),
+    }
+    for words in CLIPPY {
+        steps.cargo(&format!("cargo clippy {words} -- -D warnings"));
+    }
+    steps.cargo("RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --all-features --no-deps");
+    steps.cargo("cargo xtask api --check");
+    steps.finish()
+}
