@@ -7,17 +7,14 @@ use walkdir::{DirEntry, WalkDir};
 
 use crate::workspace::{At as _, Result};
 
-/// One text file.
 #[derive(Clone, Debug)]
 pub(crate) struct File {
     /// From the root, with slashes on every platform.
     pub(crate) path: String,
-    /// All of it.
     pub(crate) text: String,
 }
 
 impl File {
-    /// A file with this content.
     pub(crate) fn new(path: &str, text: &str) -> Self {
         let [path, text] = [path, text].map(str::to_owned);
         Self { path, text }
@@ -56,7 +53,6 @@ pub(crate) fn read(
     paths.iter().map(|path| load(root, path)).collect()
 }
 
-/// One file by its path.
 pub(crate) fn load(root: &Path, path: &str) -> Result<File> {
     let text = fs::read_to_string(root.join(path)).at(path)?;
     Ok(File::new(path, &text))

@@ -77,7 +77,6 @@ impl Steps {
         });
     }
 
-    /// Runs tests with cargo.
     pub(crate) fn cargo_tests(&mut self, words: &str) {
         self.tests(words, command(words));
     }

@@ -14,7 +14,6 @@ pub(crate) fn root() -> &'static Path {
 /// A result whose error is a text for the user.
 pub(crate) type Result<T = (), E = String> = std::result::Result<T, E>;
 
-/// Prints text to stdout.
 pub(crate) fn say(text: &str) {
     // If stdout is closed, nothing can be reported.
     let _ = writeln!(std::io::stdout(), "{text}");

@@ -8,7 +8,6 @@ use super::results::{CPU, Results, value};
 use super::subject::Subject;
 use crate::workspace::{At as _, Result};
 
-/// One budget.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Budget {

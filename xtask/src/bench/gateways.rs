@@ -145,7 +145,6 @@ pub(super) fn measure() -> Result {
     write(&section)
 }
 
-/// Replaces the section of the page.
 fn write(section: &str) -> Result {
     let page = files::load(root(), PAGE)?.text;
     let old = stored();
@@ -167,7 +166,6 @@ pub(super) fn stored() -> String {
     format!("{begin}{}{end}", section.map_or("", |(section, _)| section))
 }
 
-/// Installs the packages of a path.
 fn prepare(path: &Path, folder: &std::path::Path) -> Result {
     let from = root().join(PACKAGES).join(&path.packages);
     let to = installed(path);

@@ -55,7 +55,6 @@ pub(super) struct Measurement {
 }
 
 impl Measurement {
-    /// Measures everything.
     pub(super) fn all(&self) -> Result<Results> {
         let workloads = Workloads::load();
         let mut tables = self.counts(workloads.gates)?;

@@ -16,7 +16,6 @@ pub(super) struct Figure {
 /// The values of one row, of each subject in the order of [`ALL`], or the reason why it has none.
 pub(super) type Each<T> = [Result<T>; ALL.len()];
 
-/// The figures of one row.
 pub(super) type Cells = Each<Figure>;
 
 /// A table of the page.
@@ -52,7 +51,6 @@ impl Figures {
     }
 }
 
-/// All measured values.
 #[derive(Debug, Default)]
 pub(super) struct Results {
     pub(super) machine: String,
@@ -66,7 +64,6 @@ pub(super) struct Results {
 pub(super) const CPU: &str = "CPU per call, µs";
 
 impl Results {
-    /// The rows with CPU times in a section.
     pub(super) fn cpu(&self, section: &str) -> &[(Workload, Cells)] {
         let mut tables = self.tables.iter();
         let table = tables.find(|table| table.section == section && table.unit == CPU);
@@ -74,7 +71,6 @@ impl Results {
     }
 }
 
-/// The value of a subject, if it has one.
 pub(super) fn value(cells: &Cells, subject: Subject) -> Option<f64> {
     let figure = cells[subject as usize].as_ref().ok()?;
     Some(figure.value)

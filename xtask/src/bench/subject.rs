@@ -12,11 +12,9 @@ use crate::workspace::{Result, root};
 pub(super) enum Subject {
     /// A server without an SDK.
     Baseline,
-    /// This SDK.
     Ours,
     /// rmcp, the official Rust SDK.
     Rmcp,
-    /// tower-mcp.
     Tower,
 }
 
@@ -28,7 +26,6 @@ pub(super) const ALL: [Subject; 4] = [
     Subject::Tower,
 ];
 
-/// The workspace of the peers.
 pub(super) const PEERS: &str = "tests/bench-peers";
 
 impl Subject {
@@ -99,12 +96,10 @@ fn build_peer(package: &str) -> Result {
     build(&root().join(PEERS), &target().join("bench-peers"), &words)
 }
 
-/// Builds the programs that the gates need.
 pub(super) fn build_for_gates() -> Result {
     build_own("--bin bench-server --bin bench-baseline --bin bench-load")
 }
 
-/// Builds all programs.
 pub(super) fn build_all() -> Result {
     build_for_gates()?;
     build_own("--features client --bin bench-client")?;
@@ -121,7 +116,6 @@ pub(crate) fn peer_servers() -> Result<[(&'static str, PathBuf); 2]> {
     Ok(peers.map(|subject| (subject.name(), path(subject.program()))))
 }
 
-/// The path of a program.
 pub(super) fn path(name: &str) -> PathBuf {
     let is_peer = name.starts_with("bench-rmcp-") || name.starts_with("bench-tower-");
     let folder = if is_peer { "bench-peers" } else { "bench" };

@@ -21,7 +21,6 @@ pub(super) type Span = [u32; 2];
 /// The span of counts that are not gates: peers are ten times as slow.
 pub(super) const BRIEF: Span = [64, 320];
 
-/// The span of a gate.
 pub(super) fn span(gate: &Workload) -> Span {
     match gate.ask.starts_with("list") {
         true => [20, 100],
@@ -54,14 +53,12 @@ pub(super) const MEMCHECK: Tool = Tool {
     totals: allocations,
 };
 
-/// Counts instructions and allocations of servers.
 #[derive(Debug)]
 pub(super) struct Valgrind {
     folder: PathBuf,
     is_kept: bool,
 }
 
-/// Returns an error if valgrind is not installed.
 pub(super) fn check_installed() -> Result {
     let version = output_of(&mut program("valgrind", "--version"), SHORT);
     version.map(drop).at(
@@ -102,7 +99,6 @@ impl Valgrind {
         Ok([0, 1].map(|total| difference(total) / f64::from(more)))
     }
 
-    /// The totals of one run.
     fn run(&self, tool: &Tool, subject: Subject, gate: &Workload, calls: u32) -> Result<[u64; 2]> {
         let (name, program, extension) = (&gate.name, subject.program(), tool.extension);
         let name = format!("{name}.{program}.{calls}.{extension}");

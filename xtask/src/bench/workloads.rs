@@ -2,14 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-/// All calls that are measured.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Workloads {
     /// Calls to all servers, in the order of the page.
     #[serde(rename = "group")]
     pub(super) groups: Vec<Group>,
-    /// Calls of clients.
     pub(super) clients: Vec<Workload>,
     /// Calls of which instructions and allocations are counted.
     #[serde(rename = "gate")]

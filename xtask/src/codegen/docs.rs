@@ -24,7 +24,6 @@ pub(super) struct Docs {
 }
 
 impl Docs {
-    /// Reads the file compiled into this command.
     pub(super) fn load() -> Result<Self> {
         Self::parse(include_str!("docs.toml"))
     }
@@ -37,7 +36,6 @@ impl Docs {
         Ok(docs)
     }
 
-    /// The lines of one revision.
     pub(super) fn of<'a>(&'a self, revision: &'a str) -> Lines<'a> {
         Lines {
             docs: self,

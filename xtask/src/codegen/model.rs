@@ -10,7 +10,6 @@ pub(super) struct Model {
     pub(super) methods: Vec<Method>,
 }
 
-/// One Rust type.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Item {
     pub(super) name: String,
@@ -72,7 +71,6 @@ pub(super) enum Presence {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct StringEnum {
-    /// The values in JSON.
     pub(super) values: Vec<String>,
     pub(super) closed: bool,
     /// Whether the order of the values is a rank.
@@ -113,7 +111,6 @@ pub(super) enum Rule {
     Embedded,
 }
 
-/// One request or notification.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Method {
     /// The definition, which is also the name of the marker.
@@ -137,7 +134,6 @@ impl Method {
         }
     }
 
-    /// The types of params and result.
     pub(super) fn types(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&*self.params).chain(self.result.as_deref())
     }

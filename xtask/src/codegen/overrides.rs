@@ -57,7 +57,6 @@ impl Entry {
 }
 
 impl Overrides {
-    /// Reads the file compiled into this command.
     pub(super) fn load() -> Result<Self> {
         let overrides = toml::from_str(include_str!("overrides.toml"));
         let mut overrides: Self = overrides.at("overrides.toml")?;
@@ -106,7 +105,6 @@ impl Overrides {
         self.lookup(kind, name).is_some()
     }
 
-    /// The new name.
     pub(super) fn renamed(&self, kind: &str, name: &str) -> Option<&str> {
         let (name, entry) = self.lookup(kind, name)?;
         entry.to.get(&name).map(String::as_str)

@@ -14,7 +14,6 @@ use crate::workspace::{At as _, Result};
 
 const LOCK: &str = "xtask/schema.lock";
 
-/// The pins of all schema files.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Lock {
@@ -33,7 +32,6 @@ struct LockEntry {
 }
 
 impl Lock {
-    /// Reads `xtask/schema.lock`.
     pub(super) fn load(root: &Path) -> Result<Self> {
         let file = files::load(root, LOCK)?;
         toml::from_str(&file.text).at(LOCK)
@@ -44,7 +42,6 @@ impl Lock {
         pin.ok_or_else(|| format!("{LOCK} does not pin {revision}"))
     }
 
-    /// The commit of a revision.
     pub(super) fn commit(&self, revision: &str) -> Result<&str> {
         Ok(&self.pin(revision)?.commit)
     }
@@ -127,7 +124,6 @@ impl Schema {
         self.method().is_some() && self.member("jsonrpc").is_none()
     }
 
-    /// Whether every JSON value is valid.
     pub(super) fn is_any(&self) -> bool {
         *self == Self::default()
     }

@@ -18,7 +18,6 @@ const STAMP: &str = "-2026-11-21T09-25-40-348Z";
 /// `tests/suites/tasks` has it.
 const NOT_JUDGED: &str = "tasks-status-notifications";
 
-/// One check.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Check {
@@ -32,10 +31,8 @@ struct Check {
 /// The outcome of a scenario in one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Outcome {
-    /// The name of the run.
     pub(super) run: String,
     pub(super) scenario: String,
-    /// Number of checks that passed.
     pub(super) passed: usize,
     /// Failures and warnings.
     pub(super) problems: Vec<String>,
@@ -159,7 +156,6 @@ pub(super) fn entries<T, C: FromIterator<T>>(
     lines.collect()
 }
 
-/// Writes the file.
 pub(super) fn store(root: &Path, counts: &Counts) -> Result {
     let mut text = HEAD.to_owned();
     for (key, count) in counts {

@@ -40,7 +40,6 @@ pub(crate) struct Options {
     cluster: bool,
 }
 
-/// Runs the command.
 pub(crate) fn run(mut wanted: Options) -> Result {
     let start = Instant::now();
     if wanted.cluster {

@@ -22,7 +22,6 @@ pub(super) struct Feature {
     pub(super) outcome: Option<Outcome>,
 }
 
-/// The outcome of one feature.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Outcome {
@@ -30,7 +29,6 @@ pub(super) enum Outcome {
     Works(String),
     /// The peer does not have the feature, for this reason.
     Absent(String),
-    /// How the feature failed.
     Fails(String),
 }
 
@@ -86,7 +84,6 @@ impl Peer {
         shown
     }
 
-    /// All failures, one line each.
     pub(super) fn failures(&self) -> Vec<String> {
         let failed = self.features.iter().filter_map(|feature| {
             let detail = match &feature.outcome {

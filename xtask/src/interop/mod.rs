@@ -89,7 +89,6 @@ pub(crate) fn steady_clients() -> Result<Vec<String>> {
     ])
 }
 
-/// Runs the driver of one peer.
 fn converse(peer: &mut Peer, installed: &Installed) -> Result {
     // A server must not find files of an earlier run.
     let _ = fs::remove_dir_all(installed.work(peer));

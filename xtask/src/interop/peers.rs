@@ -91,7 +91,6 @@ struct Absent {
     says: String,
 }
 
-/// The role of a peer.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Role {
@@ -241,7 +240,6 @@ pub(super) struct Installed {
 }
 
 impl Installed {
-    /// Installs what is missing.
     pub(super) fn new(folder: PathBuf, peers: &[Peer]) -> Result<Self> {
         let scripts = root().join(SCRIPTS);
         npm_ci(&scripts, &folder.join("npm"))?;

@@ -15,7 +15,6 @@ use crate::workspace::{At as _, Result, root, say};
 pub(crate) use packages::{check_node, install, npm_ci, python_venv, venv_python};
 pub(crate) use process::{Server, lines_of, output_of, run, run_to_end, watch};
 
-/// Time limit of builds.
 pub(crate) const BUILD: Duration = Duration::from_secs(1_800);
 /// Time limit of programs that only print something, for example a version.
 pub(crate) const SHORT: Duration = Duration::from_secs(120);

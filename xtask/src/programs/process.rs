@@ -124,7 +124,6 @@ impl Server {
         Ok(Self { process, url })
     }
 
-    /// Its URL.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
@@ -160,11 +159,9 @@ struct Process {
     name: String,
     child: Child,
     lines: Receiver<OutputLine>,
-    /// The lines that were read.
     output: Vec<String>,
 }
 
-/// A line of output.
 #[derive(Debug)]
 struct OutputLine {
     is_stderr: bool,

@@ -22,7 +22,6 @@ pub(super) struct Row {
     pub(super) role: String,
     /// The statement in a few words of our own.
     pub(super) title: String,
-    /// The tests that prove it.
     pub(super) tests: BTreeSet<String>,
     /// Why no test can prove it.
     pub(super) reason: Option<String>,

@@ -110,7 +110,6 @@ pub(super) fn listed(line: &str) -> Option<(String, String)> {
 const DEV: &str = "dev-dependencies";
 const KINDS: [&str; 3] = ["dependencies", DEV, "build-dependencies"];
 
-/// The manifest of a crate.
 pub(super) struct Manifest {
     path: String,
     table: Table,
@@ -123,7 +122,6 @@ impl Manifest {
         Ok(Self { path, table })
     }
 
-    /// The name of the package.
     fn name(&self) -> &str {
         let package = self.table.get("package");
         let name = package.and_then(|package| package.get("name"));
@@ -147,7 +145,6 @@ impl Manifest {
     }
 }
 
-/// The manifests of all crates of the workspace.
 pub(super) fn load(root: &Path) -> Result<Vec<Manifest>> {
     let is_member = |path: &str| {
         matches!(
@@ -159,7 +156,6 @@ pub(super) fn load(root: &Path) -> Result<Vec<Manifest>> {
     files.into_iter().map(Manifest::parse).collect()
 }
 
-/// Checks all manifests.
 pub(super) fn check_manifests(manifests: &[Manifest]) -> Vec<String> {
     let own: BTreeSet<&str> = manifests.iter().map(Manifest::name).collect();
     let mut violations = Vec::new();

@@ -19,7 +19,6 @@ use syntax::Source;
 
 pub(crate) use dependencies::{counts as crates, tree};
 
-/// Runs the command.
 pub(crate) fn run() -> Result {
     let root = root();
     let mut violations = files_and_folders(root)?;

@@ -38,7 +38,6 @@ pub(super) fn methods(root: &Path) -> Result<Vec<String>> {
     Ok(methods)
 }
 
-/// Checks one file.
 pub(super) fn check(source: &Source, methods: &[String]) -> Vec<String> {
     let Source { file, tokens, .. } = source;
     let lines: Vec<&str> = file.text.lines().collect();

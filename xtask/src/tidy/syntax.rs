@@ -5,7 +5,6 @@ use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 use crate::files::File;
 use crate::workspace::{At as _, Result};
 
-/// A Rust file.
 pub(super) struct Source {
     pub(super) file: File,
     pub(super) tokens: Vec<Token>,

@@ -279,7 +279,6 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// The Rust type of a member.
     fn ty(&mut self, at: &str, schema: &Schema) -> Result<String> {
         if let Some(entry) = self.overrides.find("field", at) {
             return Ok(entry.ty.clone());

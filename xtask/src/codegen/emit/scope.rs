@@ -71,7 +71,6 @@ impl<'a> Scope<'a> {
         module.is_some_and(|(_, split)| split.shared.contains(name))
     }
 
-    /// The module of a type.
     fn root(&self, name: &str) -> String {
         match &self.module {
             Some((module, split)) if find(&split.own, name).is_some() => format!("crate::{module}"),
@@ -79,7 +78,6 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The whole path of a type.
     pub(super) fn path(&self, name: &str) -> String {
         format!("{}::{name}", self.root(name))
     }
