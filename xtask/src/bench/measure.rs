@@ -15,7 +15,6 @@ use super::results::{CPU, Each, Figures, Results, spread};
 use super::subject::{ALL, PEERS, Subject, load, path};
 use super::valgrind::{self, BRIEF, CALLGRIND, MEMCHECK, Valgrind};
 use super::workloads::{Weight, Workload, Workloads};
-use crate::page::{short, thousands};
 use crate::programs::{SHORT, Server, output_of, program, target};
 use crate::tidy::{self, tree};
 use crate::workspace::{At as _, Result, root, say};
@@ -163,12 +162,8 @@ impl Measurement {
             let cells = cells.map(|cell| cell.map_err(Option::unwrap_or_default));
             rows.push((Workload::new(&weight.name, ""), cells));
         }
-        let text = |value: f64| match value.fract() == 0.0 {
-            true => thousands(value),
-            false => short(value),
-        };
-        let figure = |value: &f64| (*value, text(*value));
-        Ok(Figures::costs("Memory, start, size", "", &rows, figure))
+        let values = |value: &f64| [*value, 0.0, 0.0];
+        Ok(Figures::costs("Memory, start, size", "", &rows, values))
     }
 
     /// The values of the rows, most of them as `bench-load` prints them.
@@ -207,39 +202,38 @@ impl Measurement {
         let rows = self.rows(gates, |subject, gate| {
             subject.args(gate)?;
             let count = |tool| valgrind.per_call(tool, subject, gate, BRIEF);
-            Ok((count(&CALLGRIND)?[0], count(&MEMCHECK)?))
+            Ok([count(&CALLGRIND)?, count(&MEMCHECK)?])
         })?;
         let section = "Instructions and allocations";
-        let instructions = Figures::costs(section, "instructions per call", &rows, |rounds| {
-            let (count, _) = rounds[0];
-            (count, thousands(count))
-        });
-        let unit = "allocations per call (bytes)";
-        let allocations = Figures::costs(section, unit, &rows, |rounds| {
-            let (_, [count, bytes]) = rounds[0];
-            (count, format!("{count:.1} ({})", thousands(bytes)))
-        });
-        Ok(vec![instructions, allocations])
+        let table = |unit, values: fn(&[_; 2]) -> [f64; 3]| {
+            Figures::costs(section, unit, &rows, |rounds| values(&rounds[0]))
+        };
+        Ok(vec![
+            table("instructions per call", |[[count, _], _]| {
+                [*count, 0.0, 0.0]
+            }),
+            table("allocations per call (bytes)", |[_, [count, bytes]]| {
+                [*count, *bytes, 0.0]
+            }),
+        ])
     }
 }
 
 /// The CPU time of the rows in a section, with minimum and maximum.
 fn cpu(section: &str, rows: &[Row<Round>], time: fn(&Round) -> f64) -> Figures {
-    Figures::costs(section, CPU, rows, |rounds| {
-        let [median, min, max] = spread(rounds.iter().map(time));
-        let text = format!("{} ({}–{})", short(median), short(min), short(max));
-        (median, text)
-    })
+    Figures::costs(section, CPU, rows, |rounds| spread(rounds.iter().map(time)))
 }
 
 /// Calls per second of the rows in a section, and how long calls take.
 fn speed(section: &str, rows: &[Row<Round>]) -> Figures {
     let unit = "calls per second; p50 / p99 in µs";
     let mut figures = Figures::costs(section, unit, rows, |rounds| {
-        let median = |figure: fn(&Round) -> f64| spread(rounds.iter().map(figure))[0];
-        let rate = median(|round| round.calls as f64 / round.seconds);
-        let [p50, p99] = [median(|round| round.p50_us), median(|round| round.p99_us)].map(short);
-        (rate, format!("{}; {p50} / {p99}", short(rate)))
+        let figures: [fn(&Round) -> f64; 3] = [
+            |round| round.calls as f64 / round.seconds,
+            |round| round.p50_us,
+            |round| round.p99_us,
+        ];
+        figures.map(|figure| spread(rounds.iter().map(figure))[0])
     });
     figures.are_costs = false;
     figures

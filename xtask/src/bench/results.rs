@@ -6,17 +6,11 @@ use super::subject::{ALL, Subject};
 use super::workloads::Workload;
 use crate::workspace::Result;
 
-/// A measured value and its text on the page.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct Figure {
-    pub(super) value: f64,
-    pub(super) text: String,
-}
-
 /// The values of one row, of each subject in the order of [`ALL`], or the reason why it has none.
 pub(super) type Each<T> = [Result<T>; ALL.len()];
 
-pub(super) type Cells = Each<Figure>;
+/// The values of one row, which the template writes as the unit of the table requires. The first of each is compared.
+pub(super) type Cells = Each<[f64; 3]>;
 
 /// A table of the page.
 #[derive(Clone, Debug, Serialize)]
@@ -30,17 +24,14 @@ pub(super) struct Figures {
 }
 
 impl Figures {
-    /// A table of costs; `figure` returns the value of a cell and its text.
+    /// A table of costs; `values` returns those of a cell, and zeros behind them.
     pub(super) fn costs<T>(
         section: &str,
         unit: &'static str,
         rows: &[(Workload, Each<T>)],
-        figure: impl Fn(&T) -> (f64, String),
+        values: impl Fn(&T) -> [f64; 3],
     ) -> Self {
-        let cell = |cell: &Result<T>| {
-            let (value, text) = figure(cell.as_ref().map_err(String::clone)?);
-            Ok(Figure { value, text })
-        };
+        let cell = |cell: &Result<T>| cell.as_ref().map(&values).map_err(String::clone);
         let row = |(row, cells): &(Workload, Each<T>)| (row.clone(), cells.each_ref().map(cell));
         Self {
             section: section.to_owned(),
@@ -72,8 +63,10 @@ impl Results {
 }
 
 pub(super) fn value(cells: &Cells, subject: Subject) -> Option<f64> {
-    let figure = cells[subject as usize].as_ref().ok()?;
-    Some(figure.value)
+    cells[subject as usize]
+        .as_ref()
+        .ok()
+        .map(|values| values[0])
 }
 
 /// Median, minimum and maximum of values; zero if there are none.

@@ -8,14 +8,13 @@ use super::results::{CPU, Figures, spread};
 use super::valgrind::{BRIEF, allocations, instructions, span};
 use super::workloads::{Workload, Workloads};
 use super::*;
-use crate::page::short;
 
 /// Results in which everything costs 10 on the baseline, 20 on this SDK and 40 on rmcp; tower-mcp has no figures.
 fn example() -> Results {
     let costs = [Ok(10.0), Ok(20.0), Ok(40.0), Err("it has none".to_owned())];
     let table = |section: &str, unit, rows: Vec<Workload>| {
         let rows: Vec<_> = rows.into_iter().map(|row| (row, costs.clone())).collect();
-        Figures::costs(section, unit, &rows, |cost| (*cost, short(*cost)))
+        Figures::costs(section, unit, &rows, |cost| [*cost, 1.5, 2_000.0])
     };
     let workloads = Workloads::load();
     let weights = workloads.weights.iter();
@@ -51,7 +50,7 @@ fn the_page_and_its_pictures_have_every_row() {
     // A peer that is cheaper in one row.
     for (row, cells) in results.tables.iter_mut().flat_map(|table| &mut table.rows) {
         if row.name == "10 kB" {
-            cells[Subject::Rmcp as usize].as_mut().unwrap().value = 5.0;
+            cells[Subject::Rmcp as usize].as_mut().unwrap()[0] = 5.0;
         }
     }
     let budgets = budgets::budgets(&results).unwrap();
@@ -60,9 +59,10 @@ fn the_page_and_its_pictures_have_every_row() {
     }
     let page = page(&results, &budgets).unwrap();
     for line in [
-        "| 64 kB | 10.0 | 2.00× 20.0 | 4.00× 40.0 | n/a [^1] | **2.00×** | n/a [^1] |",
-        "| 10 kB | 10.0 | 2.00× 20.0 | 0.50× 40.0 | n/a [^1] | 0.25×, behind | n/a [^1] |",
-        "| program, stripped, MB | 10.0 | 20.0 | 40.0 | n/a [^1] | **2.00×** | n/a [^1] |",
+        "| 64 kB | 10.0 (1.50–2\u{202f}000) | 2.00× 20.0 (1.50–2\u{202f}000) | 4.00× 40.0 (1.50–2\u{202f}000) | n/a [^1] | **2.00×** | n/a [^1] |",
+        "| 10 kB | 10.0 (1.50–2\u{202f}000) | 2.00× 20.0 (1.50–2\u{202f}000) | 0.50× 5.00 (1.50–2\u{202f}000) | n/a [^1] | 0.25×, behind | n/a [^1] |",
+        "| stdio | 10.0 (2) | 2.00× 20.0 (2) | 4.00× 40.0 (2) | n/a [^1] | **2.00×** | n/a [^1] |",
+        "| program, stripped, MB | 10 | 20 | 40 | n/a [^1] | **2.00×** | n/a [^1] |",
         "| Crates in the tree, types | ≤ 15 | 13 | yes |",
         "## Many tools",
         "[^1]: tower-mcp 0.25.0: it has none",
