@@ -36,11 +36,27 @@ impl Docs {
         Ok(docs)
     }
 
-    pub(super) fn of<'a>(&'a self, revision: &'a str) -> Lines<'a> {
-        Lines {
-            docs: self,
-            revision,
-        }
+    /// The first line of a module.
+    pub(super) fn module(&self, revision: &str, area: &str) -> &str {
+        self.get(&keys(revision, "modules.", area, ".line"))
+    }
+
+    /// The doc comment of a type.
+    pub(super) fn item(&self, revision: &str, name: &str, area: &str) -> String {
+        let line = self.member(revision, name, "self");
+        let pages = [
+            keys(revision, "pages.", name, ""),
+            keys(revision, "modules.", area, ".page"),
+        ];
+        let page = self.get(&pages.concat());
+        format!("{line}\n///\n/// Specification: <{SITE}/{revision}/{page}>")
+    }
+
+    /// The doc comment of a member or an enum value.
+    pub(super) fn member(&self, revision: &str, owner: &str, wire: &str) -> String {
+        let own = keys(revision, "types.", owner, &format!(".{wire}"));
+        let keys = [own, keys(revision, "common.", wire, "")].concat();
+        format!("/// {}", self.get(&keys))
     }
 
     /// The text of the first key that exists, or an empty text and a note.
@@ -74,41 +90,8 @@ fn flatten(prefix: &str, table: Table, texts: &mut BTreeMap<String, String>) -> 
     Ok(())
 }
 
-/// The doc comments of one revision.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Lines<'a> {
-    docs: &'a Docs,
-    pub(super) revision: &'a str,
-}
-
-impl Lines<'_> {
-    /// The first line of a module.
-    pub(super) fn module(&self, area: &str) -> &str {
-        self.docs.get(&self.keys("modules.", area, ".line"))
-    }
-
-    /// The doc comment of a type.
-    pub(super) fn item(&self, name: &str, area: &str) -> String {
-        let line = self.member(name, "self");
-        let pages = [
-            self.keys("pages.", name, ""),
-            self.keys("modules.", area, ".page"),
-        ];
-        let page = self.docs.get(&pages.concat());
-        let revision = self.revision;
-        format!("{line}\n///\n/// Specification: <{SITE}/{revision}/{page}>")
-    }
-
-    /// The doc comment of a member or an enum value.
-    pub(super) fn member(&self, owner: &str, wire: &str) -> String {
-        let own = self.keys("types.", owner, &format!(".{wire}"));
-        let keys = [own, self.keys("common.", wire, "")].concat();
-        format!("/// {}", self.docs.get(&keys))
-    }
-
-    /// The key for this revision, and the one for all revisions.
-    fn keys(&self, before: &str, name: &str, after: &str) -> [String; 2] {
-        let own = format!("{before}{name}@{}{after}", self.revision);
-        [own, format!("{before}{name}{after}")]
-    }
+/// The key for this revision, and the one for all revisions.
+fn keys(revision: &str, before: &str, name: &str, after: &str) -> [String; 2] {
+    let own = format!("{before}{name}@{revision}{after}");
+    [own, format!("{before}{name}{after}")]
 }

@@ -69,7 +69,7 @@ fn generate(root: &Path, schemas: &Path) -> Result<Files> {
     };
     let canonical = model(CANONICAL)?;
     let commit = |revision| lock.commit(revision);
-    let mut root = Scope::new(docs.of(CANONICAL), commit(CANONICAL)?, &canonical, None);
+    let mut root = Scope::new(&docs, CANONICAL, commit(CANONICAL)?, &canonical, None);
     let mut files = Files::new();
     for revision in LATER {
         let later = model(revision)?;
@@ -77,7 +77,7 @@ fn generate(root: &Path, schemas: &Path) -> Result<Files> {
         let date = revision.replace('-', "_");
         let module = format!("v{date}");
         let split_module = Some((module.clone(), &split));
-        let scope = Scope::new(docs.of(revision), commit(revision)?, &later, split_module);
+        let scope = Scope::new(&docs, revision, commit(revision)?, &later, split_module);
         files.insert(format!("{TABLE}_{date}.rs"), emit::table(&later, &scope)?);
         let own = split.own.items.iter();
         let bridged = own.filter(|item| overrides.has("bridge", &item.name));

@@ -14,17 +14,14 @@ use crate::workspace::{At as _, Result};
 
 const LOCK: &str = "xtask/schema.lock";
 
+/// The pins of the schema files, by revision.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Lock {
-    schema: Vec<LockEntry>,
-}
+pub(super) struct Lock(BTreeMap<String, SchemaPin>);
 
 /// One schema file, at one commit.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct LockEntry {
-    revision: String,
+struct SchemaPin {
     /// With `{commit}` in the place of the commit.
     url: String,
     commit: String,
@@ -37,8 +34,8 @@ impl Lock {
         toml::from_str(&file.text).at(LOCK)
     }
 
-    fn pin(&self, revision: &str) -> Result<&LockEntry> {
-        let pin = self.schema.iter().find(|pin| pin.revision == revision);
+    fn pin(&self, revision: &str) -> Result<&SchemaPin> {
+        let pin = self.0.get(revision);
         pin.ok_or_else(|| format!("{LOCK} does not pin {revision}"))
     }
 

@@ -36,8 +36,8 @@ fn a_schema_that_is_not_the_pinned_one_is_refused() {
     fs::create_dir_all(folder.join("r")).unwrap();
     fs::write(folder.join("r/schema.json"), "{}").unwrap();
     let read = |sha256: &str, revision| {
-        let pin = "[[schema]]\nrevision = \"r\"\nurl = \"\"\ncommit = \"\"\nsha256 = ";
-        let lock: Lock = toml::from_str(&format!("{pin}{sha256:?}")).unwrap();
+        let pin = format!("r = {{ url = \"\", commit = \"\", sha256 = {sha256:?} }}");
+        let lock: Lock = toml::from_str(&pin).unwrap();
         lock.read(&folder, revision)
     };
     let sha256 = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
@@ -111,11 +111,11 @@ fn an_item_without_a_text_and_a_text_without_an_item_are_errors() {
         types.Tool = { self = "A tool.", name = "Its name." }
     "#;
     let docs = Docs::parse(text).unwrap();
-    docs.of("r").item("Tool", "tools");
-    docs.of("r").module("tools");
+    docs.item("r", "Tool", "tools");
+    docs.module("r", "tools");
     let stale = "docs.toml describes items that the schema does not have:\n  types.Tool.name";
     assert_eq!(docs.check(), Err(stale.to_owned()));
-    docs.of("r").member("Tool", "title");
+    docs.member("r", "Tool", "title");
     let missing = "docs.toml lacks these lines:\n  types.Tool.title";
     assert_eq!(docs.check(), Err(missing.to_owned()));
 }

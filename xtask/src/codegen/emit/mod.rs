@@ -21,7 +21,7 @@ pub(super) fn files(model: &Model, scope: &Scope<'_>) -> Result<BTreeMap<String,
     let module = scope.module.as_ref();
     let root = context! {
         header => scope.header,
-        revision => scope.docs.revision,
+        revision => scope.revision,
         areas => Vec::from_iter(areas.keys()),
         module => module.is_some(),
         shared => module.map(|(_, split)| &split.shared),
@@ -44,7 +44,8 @@ fn emit_item(item: &Item, scope: &Scope<'_>) -> Result<String> {
         Kind::Struct(structure) => emit_struct(name, structure, scope)?,
         Kind::Enum(string_enum) => {
             let values = string_enum.values.iter();
-            let values = values.map(|value| (value, scope.docs.member(name, value)));
+            let values =
+                values.map(|value| (value, scope.docs.member(scope.revision, name, value)));
             let values = Vec::from_iter(values);
             let values = context!(name, values, ..Value::from_serialize(string_enum));
             render(include_str!("enum.rs.jinja"), values)?
@@ -56,7 +57,10 @@ fn emit_item(item: &Item, scope: &Scope<'_>) -> Result<String> {
         Kind::Alias(alias) => format!("pub type {name} = {alias};\n"),
         Kind::Open => render(include_str!("open.rs.jinja"), context!(name))?,
     };
-    Ok(format!("{}\n{definition}", scope.docs.item(name, area)))
+    Ok(format!(
+        "{}\n{definition}",
+        scope.docs.item(scope.revision, name, area)
+    ))
 }
 
 /// A struct: fields, `new` and `with_…`.
@@ -65,16 +69,14 @@ fn emit_struct(name: &str, structure: &Struct, scope: &Scope<'_>) -> Result<Stri
     let is_camel = |field: &Property| !field.is_renamed() && field.rust != field.wire;
     let is_optional = |field: &Property| field.presence == Presence::Optional;
     let views = fields.clone().map(|field| {
-        let (parameter, value) = scope.argument(field);
         let range = field.range.filter(|_| field.ty == "f64");
         context! {
-            doc => scope.docs.member(name, &field.wire),
+            doc => scope.docs.member(scope.revision, name, &field.wire),
             held => field.held(),
             is_renamed => field.is_renamed(),
             is_optional => is_optional(field),
             range => range.map(|(least, greatest)| [least.to_string(), greatest.to_string()]),
-            parameter,
-            value,
+            is_plain => scope.is_plain(field),
             ..Value::from_serialize(field)
         }
     });
@@ -104,7 +106,7 @@ fn methods(model: &Model, scope: &Scope<'_>) -> Result<String> {
     constants.sort_by_key(|(method, _)| by_method(method));
     let methods = methods.into_iter().map(|method| {
         context! {
-            doc => scope.docs.item(&method.name, "methods"),
+            doc => scope.docs.item(scope.revision, &method.name, "methods"),
             is_own => !scope.is_shared(&method.name),
             kind => method.kind(),
             params => scope.path(&method.params),

@@ -7,7 +7,7 @@ use minijinja::{Environment, UndefinedBehavior, Value, context};
 use syn::visit::{self, Visit};
 
 use crate::codegen::compare::{Split, find};
-use crate::codegen::docs::Lines;
+use crate::codegen::docs::Docs;
 use crate::codegen::model::{Item, Kind, Method, Model, Presence, Property};
 use crate::workspace::{At as _, Result};
 
@@ -26,7 +26,8 @@ const PRELUDE: &str = "Box Clone Copy D Debug Default Eq From Hash Into None Ok 
 
 /// The context of the generated files of one revision.
 pub(crate) struct Scope<'a> {
-    pub(super) docs: Lines<'a>,
+    pub(super) docs: &'a Docs,
+    pub(super) revision: &'a str,
     /// The first line of each file, with the commit of the schema.
     pub(super) header: String,
     /// Types that an argument has as they are: `impl Into` would only make inference harder.
@@ -40,7 +41,8 @@ pub(crate) struct Scope<'a> {
 impl<'a> Scope<'a> {
     /// `commit` is the commit of the specification's repository that the schema comes from.
     pub(crate) fn new(
-        docs: Lines<'a>,
+        docs: &'a Docs,
+        revision: &'a str,
         commit: &str,
         model: &Model,
         module: Option<(String, &'a Split)>,
@@ -56,9 +58,10 @@ impl<'a> Scope<'a> {
         Self {
             header: format!(
                 "// Generated from the official schema of {} at commit {commit}: do not edit. Run `cargo xtask codegen`.",
-                docs.revision
+                revision
             ),
             docs,
+            revision,
             plain: plain.chain(basic.map(str::to_owned)).collect(),
             module,
             later: BTreeMap::new(),
@@ -82,17 +85,10 @@ impl<'a> Scope<'a> {
         format!("{}::{name}", self.root(name))
     }
 
-    /// The parameter type and the conversion of an argument for a member.
-    pub(super) fn argument(&self, field: &Property) -> (String, String) {
-        let Property { rust, ty, .. } = field;
+    /// Whether an argument has the type of the member.
+    pub(super) fn is_plain(&self, Property { ty, presence, .. }: &Property) -> bool {
         let is_container = ty.starts_with("Vec<") || ty.starts_with("BTreeMap<");
-        if field.presence == Presence::Nullable {
-            (field.held(), rust.clone())
-        } else if is_container || self.plain.contains(ty) {
-            (ty.clone(), rust.clone())
-        } else {
-            (format!("impl Into<{ty}>"), format!("{rust}.into()"))
-        }
+        is_container || *presence == Presence::Nullable || self.plain.contains(ty)
     }
 
     /// The text of the file of an area, with the imports that its items need.
@@ -119,7 +115,7 @@ impl<'a> Scope<'a> {
 
     /// The values of the first lines of the file of an area.
     pub(super) fn head(&self, area: &str) -> Value {
-        context!(header => self.header, line => self.docs.module(area))
+        context!(header => self.header, line => self.docs.module(self.revision, area))
     }
 }
 
