@@ -10,9 +10,6 @@ use serde::Serialize;
 /// filter `safe` prevents it. The filters `short` and `number` write numbers.
 ///
 /// A template can call `note(reason)`, an empty cell that refers to a footnote with the reason, and `notes()`, all reasons.
-///
-/// # Errors
-/// The template is malformed, or `values` lacks what it refers to.
 pub(crate) fn render(template: &str, values: impl Serialize) -> Result<String> {
     let mut environment = Environment::new();
     environment.set_trim_blocks(true);
@@ -48,9 +45,6 @@ pub(crate) fn render(template: &str, values: impl Serialize) -> Result<String> {
 }
 
 /// Renders a template of an SVG picture.
-///
-/// # Errors
-/// As [`render`].
 pub(crate) fn draw(template: &str, values: impl Serialize) -> Result<String> {
     let mut environment = Environment::new();
     environment.set_trim_blocks(true);

@@ -66,10 +66,6 @@ impl Default for Workload {
 }
 
 impl Workloads {
-    /// Reads the file.
-    ///
-    /// # Panics
-    /// Never: a test reads it.
     #[expect(clippy::expect_used, reason = "the file is part of the program")]
     pub(super) fn load() -> Self {
         toml::from_str(include_str!("workloads.toml")).expect("workloads.toml is valid")

@@ -119,21 +119,3 @@ fn test(suites: &Suites, role: Role, path: &Path, wanted: &Options) -> Result<Ve
     server.map_or(Ok(()), Server::end)?;
     Ok(outcomes)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::suite::Run;
-    use super::*;
-
-    #[test]
-    fn the_packages_are_pinned_and_no_registry_is_named() {
-        let folder = root().join(SCRIPTS);
-        let lock = std::fs::read_to_string(folder.join("package-lock.json")).unwrap();
-        assert!(!lock.contains("\"resolved\"") && lock.contains("\"integrity\""));
-        let list = std::fs::read_to_string(folder.join("package.json")).unwrap();
-        for Run { line, .. } in runs(Role::Server, None) {
-            assert!(list.contains(&format!("\"conformance-{line}\"")), "{list}");
-        }
-        assert!(!list.contains('^') && !list.contains('~'), "{list}");
-    }
-}

@@ -240,7 +240,11 @@ mod tests {
             for revision in REVISIONS {
                 assert!(!runs(role, Some(revision)).is_empty(), "{revision}");
             }
+            let list = include_str!("../../../tests/conformance/package.json");
             let runs = runs(role, None);
+            for Run { line, .. } in &runs {
+                assert!(list.contains(&format!("\"conformance-{line}\"")), "{list}");
+            }
             let names: BTreeSet<_> = runs.iter().map(|run| &run.name).collect();
             assert_eq!(names.len(), runs.len(), "{names:?}");
         }

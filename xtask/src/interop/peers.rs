@@ -382,27 +382,10 @@ mod tests {
     }
 
     #[test]
-    fn every_package_is_pinned_and_no_registry_is_named() {
+    fn a_package_without_a_pin_is_an_error() {
         let mut program = File::load().unwrap().program.remove(0);
+        assert!(version(&program).is_ok());
         program.package = "no-such-package".to_owned();
         assert!(version(&program).is_err());
-        let lists = all().unwrap();
-        let lists = lists.iter().map(|peer| &*peer.program.packages);
-        for list in lists.collect::<BTreeSet<_>>() {
-            let folder = match list {
-                "" => SCRIPTS.to_owned(),
-                list => format!("{WIDE}/{list}"),
-            };
-            for (name, present, absent) in [
-                ("package-lock.json", "\"integrity\"", "\"resolved\""),
-                ("requirements.txt", "--hash=sha256:", "://"),
-            ] {
-                let Ok(lock) = load(root(), &format!("{folder}/{name}")) else {
-                    continue;
-                };
-                let lock = lock.text;
-                assert!(lock.contains(present) && !lock.contains(absent), "{folder}");
-            }
-        }
     }
 }

@@ -10,7 +10,7 @@ use crate::workspace::{At as _, Result, say};
 
 /// Time limit of a package manager: the network may be slow, and `cargo xtask interop --all` needs two thousand packages.
 const LIMIT: Duration = Duration::from_secs(1_800);
-/// Records the installed packages in their folder.
+/// Records the packages that are installed in a folder. Package managers remove it before they install others.
 const MARKER: &str = "installed.txt";
 /// The oldest Node that runs npm and all packages.
 const NODE: u32 = 20;
@@ -44,14 +44,19 @@ pub(crate) fn npm_ci(from: &Path, folder: &Path) -> Result {
     let version = check_node(NODE)?;
     let lists = ["package.json", "package-lock.json"];
     copy(from, folder, ".mjs", &lists)?;
-    let is_present = folder.join("node_modules").is_dir();
-    install_once(folder, &lists, &version, is_present, || {
-        say(&format!("npm ci: packages of {}", from.display()));
-        let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
-        let mut npm = program(npm, "ci --ignore-scripts --no-audit --no-fund");
-        run(npm.current_dir(folder), LIMIT, say)
-            .at("npm ci failed; it needs npm and a registry that it can reach")
-    })
+    install_once(
+        folder,
+        &lists,
+        &version,
+        &folder.join("node_modules"),
+        || {
+            say(&format!("npm ci: packages of {}", from.display()));
+            let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
+            let mut npm = program(npm, "ci --ignore-scripts --no-audit --no-fund");
+            run(npm.current_dir(folder), LIMIT, say)
+                .at("npm ci failed; it needs npm and a registry that it can reach")
+        },
+    )
 }
 
 /// Copies the Python scripts and `requirements.txt` of `from` to `folder` and installs the requirements into the virtual
@@ -62,8 +67,7 @@ pub(crate) fn python_venv(from: &Path, folder: &Path, venv: &Path) -> Result {
         .at(format!("{python} is needed, version 3.11 or newer"))?;
     let list = "requirements.txt";
     copy(from, folder, ".py", &[list])?;
-    let is_present = venv_python(venv).is_file();
-    install_once(folder, &[list], &version, is_present, || {
+    install_once(folder, &[list], &version, venv, || {
         say("pip install: packages for Python");
         run(program(python, "-m venv --clear").arg(venv), SHORT, say)
             .at(format!("{python} cannot make an environment (venv)"))?;
@@ -94,22 +98,47 @@ fn copy(from: &Path, to: &Path, ending: &str, lists: &[&str]) -> Result {
     Ok(())
 }
 
-/// Calls `install` unless the marker in `folder` has the same package lists and the same version of the interpreter.
+/// Calls `install` unless the marker in the folder `installed` has the package lists of `folder` and this version of the
+/// interpreter.
 fn install_once(
     folder: &Path,
     lists: &[&str],
     version: &str,
-    is_present: bool,
+    installed: &Path,
     install: impl FnOnce() -> Result,
 ) -> Result {
     let mut wanted = version.to_owned();
     for list in lists {
         wanted += &fs::read_to_string(folder.join(list)).at(list)?;
     }
-    let marker = folder.join(MARKER);
-    if is_present && fs::read_to_string(&marker).is_ok_and(|installed| installed == wanted) {
+    let marker = installed.join(MARKER);
+    if fs::read_to_string(&marker).is_ok_and(|installed| installed == wanted) {
         return Ok(());
     }
     install()?;
     fs::write(&marker, wanted).at(marker.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{files, workspace::root};
+
+    #[test]
+    fn every_package_is_pinned_and_no_registry_is_named() {
+        for (name, present, absent) in [
+            ("/package.json", ": \"", &["\"^", "\"~"][..]),
+            ("/package-lock.json", "\"integrity\"", &["\"resolved\""]),
+            ("/requirements.txt", "--hash=sha256:", &["://"]),
+        ] {
+            let lists = files::read(root(), &["tests"], |path| path.ends_with(name)).unwrap();
+            assert!(!lists.is_empty(), "{name}");
+            for files::File { path, text } in lists {
+                let is_absent = |part: &&str| !text.contains(*part);
+                assert!(
+                    text.contains(present) && absent.iter().all(is_absent),
+                    "{path}"
+                );
+            }
+        }
+    }
 }

@@ -14,18 +14,13 @@ const LAST_LINES: usize = 40;
 /// How long a server may take to print its address.
 const START: Duration = Duration::from_secs(60);
 
-/// Runs a program and passes each line of its stdout to `watch`.
-///
-/// # Errors
-/// The program does not start, fails, or exceeds the time limit; with the last lines of its output.
+/// Runs a program and passes each line of its stdout to `watch`. The error is that the program does not start, fails, or
+/// exceeds the time limit, with the last lines of its output.
 pub(crate) fn run(command: &mut Command, limit: Duration, watch: impl FnMut(&str)) -> Result {
     run_to_end(command, limit, watch)?
 }
 
 /// Runs a program and returns the lines of its stdout.
-///
-/// # Errors
-/// As [`run`].
 pub(crate) fn lines_of(command: &mut Command, limit: Duration) -> Result<Vec<String>> {
     let mut lines = Vec::new();
     run(command, limit, |line| lines.push(line.to_owned()))?;
@@ -33,18 +28,12 @@ pub(crate) fn lines_of(command: &mut Command, limit: Duration) -> Result<Vec<Str
 }
 
 /// Runs a program that prints one line, and returns that line, trimmed.
-///
-/// # Errors
-/// As [`run`].
 pub(crate) fn output_of(command: &mut Command, limit: Duration) -> Result<String> {
     let lines = lines_of(command, limit)?;
     Ok(lines.concat().trim().to_owned())
 }
 
 /// Runs a program as [`run`] does. The inner error is that of a program that fails.
-///
-/// # Errors
-/// The program does not start or exceeds the time limit.
 pub(crate) fn run_to_end(
     command: &mut Command,
     limit: Duration,
@@ -111,9 +100,6 @@ pub(crate) struct Server {
 impl Server {
     /// Starts a server on a port of its choice. A line of its stdout or stderr has to contain `http://HOST:PORT`; `path`
     /// is appended to it.
-    ///
-    /// # Errors
-    /// The server does not start, ends, or prints no address in time; with the last lines of its output.
     pub(crate) fn start(command: &mut Command, path: &str) -> Result<Self> {
         let mut process = Process::start(command)?;
         let Ok(origin) = process.read(START, |line| origin(&line.text)) else {
@@ -128,10 +114,7 @@ impl Server {
         &self.url
     }
 
-    /// Kills the server, which must still be running.
-    ///
-    /// # Errors
-    /// The server has ended; with the last lines of its output.
+    /// Kills the server. If it has ended by itself, that is the error, with the last lines of its output.
     pub(crate) fn end(mut self) -> Result {
         let process = &mut self.process;
         let Some(status) = process.child.try_wait().at(&process.name)? else {
