@@ -21,8 +21,6 @@ const PACKAGES: &str = "tests/interop/wide";
 /// The lines of the page around the section.
 const MARKERS: [&str; 2] = ["<!-- gateways -->\n", "<!-- end of gateways -->\n"];
 const ROUNDS: usize = 5;
-/// The calls in flight of the two loads.
-const LOADS: [&str; 2] = ["1", "8"];
 const SESSIONS: u32 = 2_000;
 
 #[derive(Deserialize)]
@@ -48,25 +46,6 @@ struct Path {
     program: String,
 }
 
-/// The figures of a path, or the reason why there are none.
-#[derive(Serialize)]
-struct Row {
-    path: Path,
-    problem: Option<String>,
-    /// Without a gateway.
-    is_direct: bool,
-    /// With one call in flight, without that of the server alone over the same transport.
-    added_us: [f64; 3],
-    p50_us: f64,
-    rates: [f64; 2],
-    /// CPU time of all processes of the path with eight calls in flight.
-    cpu_us: f64,
-    /// The CPU time, divided by that of the server alone over HTTP.
-    ratio: [f64; 3],
-    session_kib: Option<f64>,
-    idle_mib: Option<f64>,
-}
-
 /// Measures all paths, in turns, and writes the section.
 pub(super) fn measure() -> Result {
     build_for_gates()?;
@@ -80,71 +59,64 @@ pub(super) fn measure() -> Result {
     for _ in 0..ROUNDS {
         for (path, rounds) in file.path.iter().zip(&mut rounds) {
             let Ok(done) = rounds else { continue };
-            let both = LOADS.map(|calls| {
-                let words = format!("calls --inflight {calls} --warm 0.3 --seconds 1");
-                json::<Round>(&mut command(path, &folder, &words))
-            });
-            let round = match both {
-                [Ok(one), Ok(eight)] => [one, eight],
-                [Err(why), _] | [_, Err(why)] => {
-                    say(&format!("  {}: {why}", path.name));
-                    *rounds = Err(reason(&why));
-                    continue;
+            let Path { name, wire, .. } = path;
+            match load(path, &folder) {
+                Ok(round) => {
+                    say(&format!(
+                        "  {name}, {wire} to {}: {round:.1?}",
+                        path.upstream
+                    ));
+                    done.push(round);
                 }
-            };
-            let (wire, upstream) = (&path.wire, &path.upstream);
-            say(&format!(
-                "  {}, {wire} to {upstream}: {round:.1?}",
-                path.name
-            ));
-            done.push(round);
+                Err(why) => {
+                    say(&format!("  {name}: {why}"));
+                    *rounds = Err(reason(&why));
+                }
+            }
         }
     }
-    let direct = |wire: &str| {
-        let mut all = file.path.iter().zip(&rounds);
-        let found = all.find(|(path, _)| path.upstream.is_empty() && path.wire == wire);
-        found
-            .and_then(|(_, rounds)| rounds.as_ref().ok())
-            .cloned()
-            .unwrap_or_default()
-    };
-    let alone = [direct("http"), direct("stdio")];
-    let p50 = |rounds: &[[Round; 2]]| spread(rounds.iter().map(|round| round[0].p50_us));
-    let cpu = |rounds: &[[Round; 2]]| spread(rounds.iter().map(|round| round[1].server_us));
-    let [http, ..] = cpu(&alone[0]);
-    let mut rows = Vec::new();
-    for (path, rounds) in file.path.into_iter().zip(rounds) {
-        let problem = rounds.as_ref().err().cloned();
-        let rounds = rounds.unwrap_or_default();
-        let same = p50(&alone[usize::from(path.wire == "stdio")])[0];
-        let memory = (path.wire == "http" && problem.is_none()).then(|| {
-            let words = format!("memory --inflight {SESSIONS}");
-            json::<Value>(&mut command(&path, &folder, &words))
-        });
-        let memory = memory.and_then(Result::ok).unwrap_or_default();
-        let rate = |load: usize| {
-            let rounds = rounds.iter().map(|round| &round[load]);
-            spread(rounds.map(|round| round.calls as f64 / round.seconds))[0]
-        };
-        rows.push(Row {
-            is_direct: path.upstream.is_empty(),
-            added_us: p50(&rounds).map(|time| time - same),
-            p50_us: p50(&rounds)[0],
-            rates: [rate(0), rate(1)],
-            cpu_us: cpu(&rounds)[0],
-            ratio: cpu(&rounds).map(|cpu| cpu / http),
-            session_kib: memory["session"].as_f64(),
-            idle_mib: memory["idle"].as_f64().map(|kib| kib / 1_024.0),
-            problem,
-            path,
-        });
-    }
+    let rows = file.path.iter().zip(rounds);
+    let rows = rows.map(|(path, rounds)| match rounds {
+        Ok(rounds) => context!(path, ..figures(path, &folder, &rounds)),
+        Err(problem) => context!(path, problem),
+    });
+    let rows = Vec::from_iter(rows);
     let values = context!(rows, sessions => SESSIONS, rounds => ROUNDS);
     let section = render(include_str!("gateways.md.jinja"), values)?;
     say(&section);
     write(&section)
 }
 
+/// Calls over a path with one call in flight, and with eight.
+fn load(path: &Path, folder: &std::path::Path) -> Result<[Round; 2]> {
+    let load = |calls| {
+        let words = format!("calls --inflight {calls} --warm 0.3 --seconds 1");
+        json(&mut command(path, folder, &words))
+    };
+    Ok([load(1)?, load(8)?])
+}
+
+/// The figures of a path: p50 with one call in flight, the CPU time of all processes with eight, both with minimum and
+/// maximum, the calls per second of both loads, and the memory of a path over HTTP.
+fn figures(path: &Path, folder: &std::path::Path, rounds: &[[Round; 2]]) -> minijinja::Value {
+    let spread = |load: usize, figure: fn(&Round) -> f64| {
+        let rounds = rounds.iter().map(|round| &round[load]);
+        spread(rounds.map(figure))
+    };
+    let rates = [0, 1].map(|load| spread(load, |round| round.calls as f64 / round.seconds)[0]);
+    let memory = (path.wire == "http").then(|| {
+        let words = format!("memory --inflight {SESSIONS}");
+        json::<Value>(&mut command(path, folder, &words)).ok()
+    });
+    context! {
+        p50 => spread(0, |round| round.p50_us),
+        cpu => spread(1, |round| round.server_us),
+        rates,
+        memory => memory.flatten(),
+    }
+}
+
+/// Replaces the section of the page.
 fn write(section: &str) -> Result {
     let page = files::load(root(), PAGE)?.text;
     let old = stored();
