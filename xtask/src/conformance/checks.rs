@@ -125,7 +125,8 @@ pub(super) fn unused(outcomes: &[Outcome]) -> Option<String> {
         .then(|| format!("no server scenario begins with {NOT_JUDGED}: remove it from checks.rs"))
 }
 
-const PASSED: &str = "tests/conformance/passed.txt";
+/// The numbers of checks that passed.
+pub(super) const PASSED: &str = "tests/conformance/passed.txt";
 const HEAD: &str = "\
 # Checks passed, by run and scenario: none may pass fewer. `cargo xtask conformance --bless` writes this file.
 ";
@@ -134,9 +135,8 @@ const HEAD: &str = "\
 pub(super) type Counts = BTreeMap<String, usize>;
 
 /// Reads the file, whose lines are `run | scenario | count`.
-pub(super) fn load(root: &Path) -> Result<Counts> {
-    let form = "run | scenario | count";
-    entries(&files::load(root, PASSED)?, form, |key, count| {
+pub(super) fn load(file: &File) -> Result<Counts> {
+    entries(file, "run | scenario | count", |key, count| {
         Some((key.to_owned(), count.parse().ok()?))
     })
 }
@@ -156,12 +156,12 @@ pub(super) fn entries<T, C: FromIterator<T>>(
     lines.collect()
 }
 
-pub(super) fn store(root: &Path, counts: &Counts) -> Result {
-    let mut text = HEAD.to_owned();
-    for (key, count) in counts {
-        text += &format!("{key} | {count}\n");
-    }
-    files::write(&root.join(PASSED), &text)
+/// The text of the file.
+pub(super) fn text(counts: &Counts) -> String {
+    let lines = counts
+        .iter()
+        .map(|(key, count)| format!("{key} | {count}\n"));
+    HEAD.to_owned() + &lines.collect::<String>()
 }
 
 /// Replaces the counts of the runs of these outcomes.
@@ -270,10 +270,8 @@ mod tests {
         ];
         assert_eq!(faults, expected);
         // The file is read as it is written.
-        let root = std::env::temp_dir().join(format!("passed-{}", std::process::id()));
-        store(&root, &updated(known, &outcomes("server all", &[("b", 3)]))).unwrap();
-        let read = load(&root).unwrap();
-        std::fs::remove_dir_all(&root).unwrap();
+        let text = text(&updated(known, &outcomes("server all", &[("b", 3)])));
+        let read = load(&File::new(PASSED, &text)).unwrap();
         let read: Vec<_> = read.iter().map(|(key, count)| (&**key, *count)).collect();
         assert_eq!(read, [("client all | z", 1), ("server all | b", 3)]);
     }
