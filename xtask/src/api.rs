@@ -8,9 +8,8 @@ use std::process::{Command, ExitCode};
 
 use public_api::Builder;
 
-use crate::files;
 use crate::programs::{BUILD, SHORT, cargo, lines_of, output_of, program, run as execute, target};
-use crate::workspace::{At as _, Result, none_in, none_of, root, say};
+use crate::workspace::{self, At as _, Result, none_in, none_of, root, say};
 
 const FOLDER: &str = "docs/api";
 
@@ -59,7 +58,7 @@ pub(crate) fn run(check: bool) -> Result {
         }
         match check {
             true => _ = changed.insert(name),
-            false => files::write(&path, &list)?,
+            false => workspace::write(&path, &list)?,
         }
     }
     none_in(

@@ -5,7 +5,6 @@ mod bench;
 mod checks;
 mod codegen;
 mod conformance;
-mod files;
 mod interop;
 mod page;
 mod programs;

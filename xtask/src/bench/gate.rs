@@ -11,9 +11,8 @@ use toml_edit::DocumentMut;
 use super::subject::{Subject, build_for_gates};
 use super::valgrind::{self, CALLGRIND, Valgrind, span};
 use super::workloads::Workloads;
-use crate::files;
 use crate::programs::{BUILD, cargo, run_to_end};
-use crate::workspace::{At as _, Result, none_of, root, say};
+use crate::workspace::{self, At as _, Result, none_of, root, say};
 
 /// The recorded counts and the budgets.
 pub(super) const FILE: &str = "tests/budgets/gates.toml";
@@ -72,7 +71,7 @@ pub(super) fn run(options: Counting) -> Result {
     valgrind::check_installed()?;
     build_for_gates()?;
     let valgrind = Valgrind::new(keep)?;
-    let text = files::load(root(), FILE)?.text;
+    let text = workspace::load(root(), FILE)?.text;
     let mut entries: Entries = toml::from_str(&text).at(FILE)?;
     let mut document: DocumentMut = text.parse().at(FILE)?;
     if bless && only.is_empty() {
@@ -110,7 +109,7 @@ pub(super) fn run(options: Counting) -> Result {
         }
     }
     if bless {
-        files::write(&root().join(FILE), &document.to_string())?;
+        workspace::write(&root().join(FILE), &document.to_string())?;
     }
     none_of(&problems)
 }

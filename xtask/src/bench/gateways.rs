@@ -11,10 +11,9 @@ use serde_json::Value;
 use super::measure::{Round, json, reason};
 use super::results::spread;
 use super::subject::{self, Subject, build_for_gates};
-use crate::files;
 use crate::page::render;
 use crate::programs::{BUILD, build, cargo, executable, install, program, run, target};
-use crate::workspace::{At as _, Result, root, say};
+use crate::workspace::{self, At as _, Result, root, say};
 
 const PAGE: &str = "docs/benchmarks.md";
 const PACKAGES: &str = "tests/interop/wide";
@@ -118,14 +117,14 @@ fn figures(path: &Path, folder: &std::path::Path, rounds: &[[Round; 2]]) -> mini
 
 /// Replaces the section of the page.
 fn write(section: &str) -> Result {
-    let page = files::load(root(), PAGE)?.text;
+    let page = workspace::load(root(), PAGE)?.text;
     let old = stored();
     if !page.contains(&old) {
         return Err(format!("{PAGE} has no lines {MARKERS:?}"));
     }
     let [begin, end] = MARKERS;
     let new = format!("{begin}{section}{end}");
-    files::write(&root().join(PAGE), &page.replace(&old, &new))
+    workspace::write(&root().join(PAGE), &page.replace(&old, &new))
 }
 
 /// The section as the page has it, with its markers, so that a new page keeps it.

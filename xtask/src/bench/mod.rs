@@ -19,10 +19,9 @@ use std::time::Instant;
 
 use minijinja::context;
 
-use crate::files;
 use crate::page::render;
 use crate::programs::target;
-use crate::workspace::{Result, root, say};
+use crate::workspace::{self, Result, root, say};
 use budgets::Budget;
 use measure::Measurement;
 use results::Results;
@@ -68,10 +67,10 @@ pub(crate) fn run(options: Options) -> Result {
         true => target().join("bench/quick"),
         false => root().join("docs"),
     };
-    files::write(&docs.join("benchmarks.md"), &page)?;
+    workspace::write(&docs.join("benchmarks.md"), &page)?;
     let (cost, scaling) = (plots::cost(&results), plots::scaling(&results));
     for (name, picture) in [("cost", cost), ("scaling", scaling)] {
-        files::write(&docs.join(format!("plots/{name}.svg")), &picture?)?;
+        workspace::write(&docs.join(format!("plots/{name}.svg")), &picture?)?;
     }
     if is_quick {
         say(&page);

@@ -129,7 +129,7 @@ fn counts_that_differ_or_exceed_a_budget_are_problems() {
 
 #[test]
 fn names_are_different_gates_are_recorded_and_runs_end_with_a_whole_batch() {
-    let text = files::load(root(), gate::FILE).unwrap().text;
+    let text = workspace::load(root(), gate::FILE).unwrap().text;
     let entries: Entries = toml::from_str(&text).unwrap();
     assert!(toml::from_str::<Entry>("budgte = 1\n").is_err());
     let workloads = Workloads::load();

@@ -18,9 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::files;
 use crate::programs::{SHORT, program, run as execute};
-use crate::workspace::{At as _, Result, none_in, root, say};
+use crate::workspace::{self, At as _, Result, none_in, root, say};
 use docs::Docs;
 use emit::Scope;
 use overrides::Overrides;
@@ -108,14 +107,14 @@ fn format(root: &Path, files: Files) -> Result<Files> {
     let mut command = program("rustfmt", "--edition 2024");
     command.args(files.keys()).current_dir(&staged);
     execute(&mut command, SHORT, say).at("rustfmt of the generated code")?;
-    let formatted = |path: String| files::load(&staged, &path).map(|file| (path, file.text));
+    let formatted = |path: String| workspace::load(&staged, &path).map(|file| (path, file.text));
     files.into_keys().map(formatted).collect()
 }
 
 /// Writes the files that differ and removes files that nothing generates any more. A check only lists them.
 fn apply(root: &Path, files: &Files, check: bool) -> Result {
     let is_generated = |path: &str| path.starts_with(FOLDER) || path.starts_with(TABLE);
-    let present = files::read(root, &[FOLDER, TABLES], is_generated)?;
+    let present = workspace::read(root, &[FOLDER, TABLES], is_generated)?;
     let present: Files = present
         .into_iter()
         .map(|file| (file.path, file.text))
@@ -130,7 +129,7 @@ fn apply(root: &Path, files: &Files, check: bool) -> Result {
     for path in stale {
         match files.get(&path) {
             None => fs::remove_file(root.join(&path)).at(path)?,
-            Some(text) => files::write(&root.join(path), text)?,
+            Some(text) => workspace::write(&root.join(path), text)?,
         }
     }
     Ok(())

@@ -8,9 +8,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::files;
 use crate::programs::{SHORT, program, run};
-use crate::workspace::{At as _, Result};
+use crate::workspace::{self, At as _, Result};
 
 const LOCK: &str = "xtask/schema.lock";
 
@@ -30,7 +29,7 @@ struct SchemaPin {
 
 impl Lock {
     pub(super) fn load(root: &Path) -> Result<Self> {
-        let file = files::load(root, LOCK)?;
+        let file = workspace::load(root, LOCK)?;
         toml::from_str(&file.text).at(LOCK)
     }
 

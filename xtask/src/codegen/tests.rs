@@ -61,7 +61,7 @@ fn generated_files_name_the_commit_of_their_schema() {
         let commit = lock.commit(revision).unwrap();
         let module = format!("v{}/", revision.replace('-', "_"));
         let module = if revision == CANONICAL { "" } else { &module };
-        let file = files::load(root(), &format!("{FOLDER}/{module}methods.rs")).unwrap();
+        let file = workspace::load(root(), &format!("{FOLDER}/{module}methods.rs")).unwrap();
         let (_, first) = file.lines().next().unwrap();
         let source = format!("of {revision} at commit {commit}");
         assert!(first.contains(&source), "{first}");

@@ -5,9 +5,8 @@ use std::path::Path;
 
 use super::checks::{Outcome, entries};
 use super::suite::{Role, Run, Suites, runs};
-use crate::files;
 use crate::programs::{Server, copy_program, program};
-use crate::workspace::{Result, root, say};
+use crate::workspace::{self, Result, root, say};
 
 const FILE: &str = "tests/conformance/bridge.txt";
 const ERAS: [&str; 2] = ["legacy", "modern"];
@@ -93,7 +92,7 @@ fn clients(suites: &Suites, bridge: &Path, program: &Path, era: &str) -> Result<
 /// reason follows in each line of the file.
 fn differences() -> Result<Vec<String>> {
     let form = "role | era | scenario | reason";
-    entries(&files::load(root(), FILE)?, form, |key, reason| {
+    entries(&workspace::load(root(), FILE)?, form, |key, reason| {
         let is_whole = key.matches(" | ").count() == 2 && !reason.is_empty();
         is_whole.then(|| key.to_owned())
     })

@@ -7,8 +7,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::suite::{Role, Run};
-use crate::files::{self, File};
-use crate::workspace::{At as _, Result};
+use crate::workspace::{self, At as _, File, Result};
 
 const FILE: &str = "/checks.json";
 /// The end of a folder's name, behind the name of the scenario: the time.
@@ -94,7 +93,7 @@ pub(super) fn summary(outcomes: &[Outcome]) -> String {
 /// Reads the outcomes in the folder of a run, by scenario.
 pub(super) fn read(folder: &Path, run: &Run) -> Result<Vec<Outcome>> {
     let mut outcomes = Vec::new();
-    for file in files::read(folder, &[""], |path| path.ends_with(FILE))? {
+    for file in workspace::read(folder, &[""], |path| path.ends_with(FILE))? {
         let Some(scenario) = scenario(&file.path) else {
             continue;
         };

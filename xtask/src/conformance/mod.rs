@@ -15,9 +15,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
-use crate::files;
 use crate::programs::{Server, build, copy_program, program, target};
-use crate::workspace::{Result, none_of, root, say};
+use crate::workspace::{self, Result, none_of, root, say};
 use checks::{Outcome, PASSED};
 use suite::{REVISIONS, Role, Suites, runs, unselected};
 
@@ -68,10 +67,10 @@ pub(crate) fn run(mut wanted: Options) -> Result {
     if wanted.roles.len() == Role::ALL.len() && wanted.revision.is_none() {
         failures.extend(checks::unused(&outcomes));
     }
-    let known = checks::load(&files::load(root(), PASSED)?)?;
+    let known = checks::load(&workspace::load(root(), PASSED)?)?;
     if wanted.bless && failures.is_empty() {
         let text = checks::text(&checks::updated(known, &outcomes));
-        files::write(&root().join(PASSED), &text)?;
+        workspace::write(&root().join(PASSED), &text)?;
     } else {
         failures.extend(checks::check(&known, &outcomes));
     }

@@ -13,10 +13,9 @@ use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::files;
 use crate::page::render;
 use crate::programs::{Server, build, copy_program, program, run as execute, target, venv_python};
-use crate::workspace::{At as _, Result, none_of, root, say};
+use crate::workspace::{self, At as _, Result, none_of, root, say};
 use peers::{BIN, Installed, Peer, Role, Section};
 
 const PAGE: &str = "docs/interop.md";
@@ -68,7 +67,7 @@ pub(crate) fn run(options: &Options) -> Result {
     let page = page(&peers)?;
     say(&format!("\n{page}"));
     if options.all {
-        files::write(&root().join(PAGE), &page)?;
+        workspace::write(&root().join(PAGE), &page)?;
     }
     say(&format!("{} s in all", start.elapsed().as_secs()));
     let failures: Vec<String> = peers.iter().flat_map(Peer::failures).collect();

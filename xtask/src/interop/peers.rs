@@ -7,9 +7,8 @@ use std::process::Command;
 use serde::{Deserialize, Serialize};
 
 use super::features::Feature;
-use crate::files::load;
 use crate::programs::{build, executable, install, npm_ci, python_venv, venv_python};
-use crate::workspace::{At as _, Result, root};
+use crate::workspace::{At as _, Result, load, root};
 
 /// The folders with the package lists and drivers, and with the programs in Rust.
 const SCRIPTS: &str = "tests/interop";

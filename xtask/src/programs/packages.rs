@@ -121,7 +121,7 @@ fn install_once(
 
 #[cfg(test)]
 mod tests {
-    use crate::{files, workspace::root};
+    use crate::workspace::{File, read, root};
 
     #[test]
     fn every_package_is_pinned_and_no_registry_is_named() {
@@ -130,9 +130,9 @@ mod tests {
             ("/package-lock.json", "\"integrity\"", &["\"resolved\""]),
             ("/requirements.txt", "--hash=sha256:", &["://"]),
         ] {
-            let lists = files::read(root(), &["tests"], |path| path.ends_with(name)).unwrap();
+            let lists = read(root(), &["tests"], |path| path.ends_with(name)).unwrap();
             assert!(!lists.is_empty(), "{name}");
-            for files::File { path, text } in lists {
+            for File { path, text } in lists {
                 let is_absent = |part: &&str| !text.contains(*part);
                 assert!(
                     text.contains(present) && absent.iter().all(is_absent),

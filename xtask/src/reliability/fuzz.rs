@@ -9,9 +9,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::files::{self, File};
 use crate::programs::{BUILD, SHORT, cargo, executable, output_of, program, run, target, watch};
-use crate::workspace::{At as _, Result, none_of, root, say};
+use crate::workspace::{self, At as _, File, Result, none_of, root, say};
 
 /// The folder of the programs. The first line of each says what the program receives.
 const TARGETS: &str = "tests/fuzz/src/bin";
@@ -53,8 +52,8 @@ pub(crate) fn run_targets(options: &Options) -> Result {
     let stored = super::stored("fuzz")?.map(serde_json::from_value);
     let mut figures: Figures = stored.transpose().at("fuzz.json")?.unwrap_or_default();
     let mut failures = Vec::new();
-    for file in files::read(root(), &[TARGETS], |path| path.ends_with(".rs"))? {
-        let name = files::module(&file.path).pop().unwrap_or_default();
+    for file in workspace::read(root(), &[TARGETS], |path| path.ends_with(".rs"))? {
+        let name = workspace::module(&file.path).pop().unwrap_or_default();
         if !(only.is_empty() || only.contains(&name)) {
             continue;
         }

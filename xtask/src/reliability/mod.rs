@@ -11,11 +11,10 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::bench::peer_servers;
-use crate::files;
 use crate::interop::steady_clients;
 use crate::page::{draw, render};
 use crate::programs::{build, executable, lines_of, program, target};
-use crate::workspace::{At as _, Result, root, say};
+use crate::workspace::{self, At as _, Result, root, say};
 
 const PAGE: &str = "docs/reliability.md";
 const FIGURES: &str = "tests/reliability";
@@ -121,7 +120,7 @@ fn stored(command: &str) -> Result<Option<Value>> {
 /// Stores the figures of a command and writes the page.
 fn publish(command: &str, figures: &Value) -> Result {
     let text = serde_json::to_string(figures).at(command)?;
-    files::write(&path(command), &format!("{text}\n"))?;
+    workspace::write(&path(command), &format!("{text}\n"))?;
     page()
 }
 
@@ -135,12 +134,12 @@ pub(crate) fn page() -> Result {
         if let Some(samples) = figures.get("samples") {
             let values = minijinja::context!(command, samples);
             let plot = draw(include_str!("plot.svg.jinja"), values)?;
-            files::write(&root().join(format!("docs/plots/{command}.svg")), &plot)?;
+            workspace::write(&root().join(format!("docs/plots/{command}.svg")), &plot)?;
         }
         values.insert(command.to_owned(), figures);
     }
     let page = render(include_str!("page.md.jinja"), values)?;
-    files::write(&root().join(PAGE), &page)?;
+    workspace::write(&root().join(PAGE), &page)?;
     say(&format!("{PAGE} is written"));
     Ok(())
 }

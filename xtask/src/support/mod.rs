@@ -9,9 +9,8 @@ mod rows;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::files::{self, File};
 use crate::page::render;
-use crate::workspace::{At as _, Result, none_of, root, say};
+use crate::workspace::{self, At as _, File, Result, none_of, root, say};
 use proofs::Proof;
 use rows::Row;
 
@@ -23,8 +22,8 @@ pub(crate) fn run(check: bool) -> Result {
     let mut matrix = Matrix::load()?;
     let page = matrix.page()?;
     if !check {
-        files::write(&root().join(PAGE), &page)?;
-    } else if !files::load(root(), PAGE).is_ok_and(|known| known.text == page) {
+        workspace::write(&root().join(PAGE), &page)?;
+    } else if !workspace::load(root(), PAGE).is_ok_and(|known| known.text == page) {
         matrix.faults.push(format!(
             "{PAGE}:1: out of date, run `cargo xtask support` and commit it"
         ));
@@ -60,13 +59,13 @@ struct Matrix {
 impl Matrix {
     fn load() -> Result<Self> {
         let mut rows = Vec::new();
-        for file in files::read(root(), &[LEDGER], |path| path.ends_with(".txt"))? {
+        for file in workspace::read(root(), &[LEDGER], |path| path.ends_with(".txt"))? {
             rows.extend(rows::read(&file)?);
         }
-        let sources = files::read(root(), &["crates", "tests", "xtask"], |path| {
+        let sources = workspace::read(root(), &["crates", "tests", "xtask"], |path| {
             path.ends_with(".rs") || path.starts_with("tests/fixtures/wire/")
         })?;
-        let reasons = files::load(root(), &format!("{LEDGER}/reasons.toml"))?;
+        let reasons = workspace::load(root(), &format!("{LEDGER}/reasons.toml"))?;
         Self::new(rows, &sources, &reasons)
     }
 

@@ -1,8 +1,7 @@
 //! Claims: a comment of the form `proves: ROW, ROW` directly above a test, or `# proves:` in a wire transcript.
 
 use super::rows::is_id;
-use crate::files::{self, File};
-use crate::workspace::Result;
+use crate::workspace::{self, File, Result};
 
 /// One test and the rows it claims to prove.
 #[derive(Debug, PartialEq, Eq)]
@@ -69,7 +68,7 @@ fn tested<'a>(lines: &[&'a str]) -> Option<&'a str> {
 
 /// `crates/mcp-a/src/b/mod.rs` is `mcp_a::b`, `crates/mcp-a/tests/c.rs` is `mcp_a::tests::c`.
 fn module(path: &str) -> String {
-    let mut parts = files::module(&path.trim_start_matches("crates/").replace('-', "_"));
+    let mut parts = workspace::module(&path.trim_start_matches("crates/").replace('-', "_"));
     parts.retain(|part| part != "src");
     parts.join("::")
 }

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::files::File;
-use crate::workspace::Result;
+use crate::workspace::{File, Result};
 
 /// One statement of the specification.
 #[derive(Debug, Serialize)]

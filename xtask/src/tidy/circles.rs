@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use syn::UseTree;
 
 use super::syntax::{Source, is_test};
-use crate::files::module;
+use crate::workspace::module;
 
 /// The largest circle that is allowed.
 const LIMIT: usize = 3;

@@ -8,9 +8,8 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use crate::files::{self, File};
 use crate::programs::{SHORT, cargo, lines_of};
-use crate::workspace::{At as _, Result, say};
+use crate::workspace::{self, At as _, File, Result, say};
 
 /// The crate of types may depend on these and what they depend on.
 const TYPES: &str = "mcp-types";
@@ -152,7 +151,7 @@ pub(super) fn load(root: &Path) -> Result<Vec<Manifest>> {
             ["crates", _, "Cargo.toml"] | ["tests" | "xtask", "Cargo.toml"]
         )
     };
-    let files = files::read(root, &["crates", "tests", "xtask"], is_member)?;
+    let files = workspace::read(root, &["crates", "tests", "xtask"], is_member)?;
     files.into_iter().map(Manifest::parse).collect()
 }
 

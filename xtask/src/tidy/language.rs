@@ -1,9 +1,8 @@
 //! Rejected phrases and type names, and their lists.
 
 use super::syntax::{Source, Token};
-use crate::files::File;
 use crate::programs::{SHORT, lines_of, program};
-use crate::workspace::{Result, say};
+use crate::workspace::{File, Result, say};
 
 const PHRASES: &str = include_str!("phrases.txt");
 const TYPES: &str = include_str!("types.txt");

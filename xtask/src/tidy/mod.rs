@@ -13,8 +13,7 @@ mod tests;
 
 use std::path::Path;
 
-use crate::files;
-use crate::workspace::{Result, none_of, root};
+use crate::workspace::{self, Result, none_of, root};
 use syntax::Source;
 
 pub(crate) use dependencies::{counts as crates, tree};
@@ -32,13 +31,13 @@ pub(crate) fn run() -> Result {
 fn files_and_folders(root: &Path) -> Result<Vec<String>> {
     // The expected error messages of the compiler belong to wrong code.
     let is_rust = |path: &str| path.ends_with(".rs") && !path.contains("/ui/");
-    let rust = files::read(root, &["crates", "tests", "xtask"], is_rust)?;
+    let rust = workspace::read(root, &["crates", "tests", "xtask"], is_rust)?;
     let rust = rust.into_iter().map(Source::parse);
     let rust = rust.collect::<Result<Vec<_>, _>>()?;
     let is_markdown = |path: &str| path.ends_with(".md");
-    let mut markdown = files::read(root, &["crates", "docs", "tests", "xtask"], is_markdown)?;
+    let mut markdown = workspace::read(root, &["crates", "docs", "tests", "xtask"], is_markdown)?;
     for name in ["README.md", "CHANGELOG.md"] {
-        markdown.push(files::load(root, name)?);
+        markdown.push(workspace::load(root, name)?);
     }
 
     let methods = source::methods(root)?;

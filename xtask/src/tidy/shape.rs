@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use crate::files::File;
-use crate::workspace::{At as _, Result, say};
+use crate::workspace::{At as _, File, Result, say};
 
 /// Files with more lines are printed.
 const LONG: usize = 500;

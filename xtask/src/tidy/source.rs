@@ -4,8 +4,7 @@ use std::path::Path;
 
 use super::dependencies::RULES;
 use super::syntax::{Source, Token, is_test};
-use crate::files;
-use crate::workspace::Result;
+use crate::workspace::{self, Result};
 
 /// Tokens that the pure crates may not use, and the alternative.
 const IMPURE: &[(&str, &str)] = &[
@@ -27,7 +26,7 @@ const COMPARISONS: &[&str] = &["==", "!=", "<=", ">=", "<", ">"];
 
 /// The method names of the protocol, from the generated constants `const NAME: &str = "value";`.
 pub(super) fn methods(root: &Path) -> Result<Vec<String>> {
-    let source = Source::parse(files::load(root, METHODS)?)?;
+    let source = Source::parse(workspace::load(root, METHODS)?)?;
     let constants = source.tokens.windows(3);
     let constants = constants.filter(|texts| follows(texts, "str ="));
     let methods = constants.filter_map(|texts| Some(texts[2].string()?.to_owned()));

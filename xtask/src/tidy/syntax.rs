@@ -2,8 +2,7 @@
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
-use crate::files::File;
-use crate::workspace::{At as _, Result};
+use crate::workspace::{At as _, File, Result};
 
 pub(super) struct Source {
     pub(super) file: File,

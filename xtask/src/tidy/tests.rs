@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::files::File;
+use crate::workspace::{self, File};
 use syntax::Token;
 
 fn source(path: &str, text: &str) -> Source {
@@ -56,7 +56,7 @@ fn files_that_import_each_other_are_a_circle() {
         let sources = files.map(|(name, text)| source(&format!("{name}.rs"), text));
         let sources: Vec<Source> = sources.collect();
         let modules = sources.iter();
-        let modules = modules.map(|source| (files::module(&source.file.path), source));
+        let modules = modules.map(|source| (workspace::module(&source.file.path), source));
         let largest = circles::largest(&modules.collect()).join(" ");
         let is_none = largest.is_empty() && expected.starts_with("(none: ");
         assert!(is_none || largest == expected, "{largest}, not {expected}");
