@@ -1,11 +1,12 @@
 //! The root folder and the files of the workspace, the terminal, and errors with their place.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use walkdir::{DirEntry, WalkDir};
 
 /// The root folder of the workspace.
@@ -100,6 +101,12 @@ pub(crate) fn read(
 pub(crate) fn load(root: &Path, path: &str) -> Result<File> {
     let text = fs::read_to_string(root.join(path)).at(path)?;
     Ok(File::new(path, &text))
+}
+
+/// The entries of a TOML file that is one array of tables.
+pub(crate) fn tables<T: DeserializeOwned>(path: &str, text: &str) -> Result<Vec<T>> {
+    let tables: BTreeMap<String, Vec<T>> = toml::from_str(text).at(path)?;
+    Ok(tables.into_values().flatten().collect())
 }
 
 /// The module of a Rust file, as the names of its path from the root of the crate.

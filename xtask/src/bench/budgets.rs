@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::results::{CPU, Results, value};
 use super::subject::Subject;
-use crate::workspace::{At as _, Result};
+use crate::workspace::{Result, tables};
 
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -26,12 +26,7 @@ pub(super) struct Budget {
 
 /// Reads the budgets and adds the measured values.
 pub(super) fn budgets(results: &Results) -> Result<Vec<Budget>> {
-    #[derive(Deserialize)]
-    struct File {
-        budget: Vec<Budget>,
-    }
-    let file: File = toml::from_str(include_str!("budgets.toml")).at("budgets.toml")?;
-    let mut budgets = file.budget;
+    let mut budgets: Vec<Budget> = tables("budgets.toml", include_str!("budgets.toml"))?;
     budgets.extend(results.crates.iter().map(|(name, _, limit)| Budget {
         name: format!("Crates in the tree, {name}"),
         max: *limit as f64,

@@ -13,7 +13,7 @@ use super::results::spread;
 use super::subject::{self, Subject, build_for_gates};
 use crate::page::render;
 use crate::programs::{BUILD, build, cargo, executable, install, program, run, target};
-use crate::workspace::{self, At as _, Result, root, say};
+use crate::workspace::{self, Result, root, say, tables};
 
 const PAGE: &str = "docs/benchmarks.md";
 const PACKAGES: &str = "tests/interop/wide";
@@ -21,12 +21,6 @@ const PACKAGES: &str = "tests/interop/wide";
 const MARKERS: [&str; 2] = ["<!-- gateways -->\n", "<!-- end of gateways -->\n"];
 const ROUNDS: usize = 5;
 const SESSIONS: u32 = 2_000;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    path: Vec<Path>,
-}
 
 /// A client and a server, and what is between them. The file explains the members.
 #[derive(Deserialize, Serialize)]
@@ -48,15 +42,15 @@ struct Path {
 /// Measures all paths, in turns, and writes the section.
 pub(super) fn measure() -> Result {
     build_for_gates()?;
-    let file: File = toml::from_str(include_str!("gateways.toml")).at("gateways.toml")?;
+    let paths: Vec<Path> = tables("gateways.toml", include_str!("gateways.toml"))?;
     let folder = target().join("gateways");
     build(root(), &target().join("bench"), "--profile dist -p mcp-cli")?;
     let mut rounds: Vec<Result<Vec<[Round; 2]>>> = Vec::new();
-    for path in &file.path {
+    for path in &paths {
         rounds.push(prepare(path, &folder).map(|()| Vec::new()));
     }
     for _ in 0..ROUNDS {
-        for (path, rounds) in file.path.iter().zip(&mut rounds) {
+        for (path, rounds) in paths.iter().zip(&mut rounds) {
             let Ok(done) = rounds else { continue };
             let Path { name, wire, .. } = path;
             match load(path, &folder) {
@@ -74,7 +68,7 @@ pub(super) fn measure() -> Result {
             }
         }
     }
-    let rows = file.path.iter().zip(rounds);
+    let rows = paths.iter().zip(rounds);
     let rows = rows.map(|(path, rounds)| match rounds {
         Ok(rounds) => context!(path, ..figures(path, &folder, &rounds)),
         Err(problem) => context!(path, problem),

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::page::render;
-use crate::workspace::{self, At as _, File, Result, none_of, root, say};
+use crate::workspace::{self, File, Result, none_of, root, say, tables};
 use proofs::Proof;
 use rows::Row;
 
@@ -31,13 +31,6 @@ pub(crate) fn run(check: bool) -> Result {
     none_of(&matrix.faults)?;
     say(&matrix.headline());
     Ok(())
-}
-
-/// `tests/ledger/reasons.toml`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Reasons {
-    reason: Vec<Reason>,
 }
 
 /// Why no test can prove these rows.
@@ -83,8 +76,7 @@ impl Matrix {
             }
         }
         let path = &reasons.path;
-        let list: Reasons = toml::from_str(&reasons.text).at(path)?;
-        for Reason { rows, text } in list.reason {
+        for Reason { rows, text } in tables(path, &reasons.text)? {
             for id in rows {
                 let before = reasons.text.get(..id.span().start).unwrap_or_default();
                 let place = format!("{path}:{}", before.matches('\n').count() + 1);
