@@ -99,8 +99,8 @@ impl Steps {
         self.totals.failed += totals.failed;
     }
 
-    /// Prints the duration of each command and the failures. If tests ran, the last line is `N passed, N failed`. The error
-    /// has no message because the failures are already printed.
+    /// Prints the duration of each command and the failures. If tests ran, the last line is `N passed, N failed`. The error of
+    /// a failed step has no message: the failures are already printed.
     pub(crate) fn finish(&self) -> Result {
         say("");
         for (name, took) in &self.done {

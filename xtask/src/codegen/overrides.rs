@@ -11,7 +11,7 @@ use crate::workspace::{At as _, Result, none_in};
 /// The file, and which of its entries have not been used yet.
 #[derive(Debug, Deserialize)]
 pub(super) struct Overrides {
-    /// Members, from the first to the last; `*` is those that are not listed.
+    /// Members, from the first to the last; `*` is the place of the others.
     order: Vec<String>,
     /// The types of each module.
     areas: BTreeMap<String, Vec<String>>,

@@ -264,8 +264,8 @@ impl Installed {
         executable(&self.folder.join(BIN), name)
     }
 
-    /// The command that starts a program for a peer, with the address of our server for those that need it, and the words of
-    /// its call.
+    /// The command that starts a program for a peer, with the address of our server for programs that need it, and the words
+    /// of the call.
     pub(super) fn command(
         &self,
         program: &Program,

@@ -26,8 +26,7 @@ pub(crate) fn check_node(min: u32) -> Result<String> {
     }
 }
 
-/// Installs the packages of a folder whose name begins with the package manager: npm, pip or Rust. Folders with other names
-/// have none.
+/// Installs the packages of a folder, whose name begins with `npm`, `pip` or `rust`. Folders with other names have none.
 pub(crate) fn install(from: &Path, to: &Path) -> Result {
     let name = from.file_name().unwrap_or_default().to_string_lossy();
     match name.split('-').next() {

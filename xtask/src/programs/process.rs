@@ -14,8 +14,8 @@ const LAST_LINES: usize = 40;
 /// How long a server may take to print its address.
 const START: Duration = Duration::from_secs(60);
 
-/// Runs a program and passes each line of its stdout to `watch`. The error is that the program does not start, fails, or
-/// exceeds the time limit, with the last lines of its output.
+/// Runs a program and passes each line of its stdout to `watch`. Returns an error with the last lines of its output if the
+/// program does not start, fails, or exceeds the time limit.
 pub(crate) fn run(command: &mut Command, limit: Duration, watch: impl FnMut(&str)) -> Result {
     run_to_end(command, limit, watch)?
 }
@@ -33,7 +33,7 @@ pub(crate) fn output_of(command: &mut Command, limit: Duration) -> Result<String
     Ok(lines.concat().trim().to_owned())
 }
 
-/// Runs a program as [`run`] does. The inner error is that of a program that fails.
+/// Runs a program as [`run`] does. If the program fails, the inner result is the error.
 pub(crate) fn run_to_end(
     command: &mut Command,
     limit: Duration,
@@ -114,7 +114,7 @@ impl Server {
         &self.url
     }
 
-    /// Kills the server. If it has ended by itself, that is the error, with the last lines of its output.
+    /// Kills the server. Returns an error with the last lines of its output if the server has ended by itself.
     pub(crate) fn end(mut self) -> Result {
         let process = &mut self.process;
         let Some(status) = process.child.try_wait().at(&process.name)? else {
@@ -189,7 +189,7 @@ impl Process {
         }
     }
 
-    /// Waits for the end of the program. The inner error is that of a program that fails.
+    /// Waits for the end of the program. If the program fails, the inner result is the error.
     fn wait(&mut self) -> Result<Result> {
         let status = self.child.wait().at(&self.name)?;
         Ok(match status.success() {

@@ -88,7 +88,7 @@ fn build_optimized() -> Result<PathBuf> {
     Ok(folder.join("release"))
 }
 
-/// The same without optimization, for a cluster: nothing that depends on the speed is measured.
+/// Builds the program without optimization, for a cluster: nothing that depends on the speed is measured.
 fn build_for_tests() -> Result<PathBuf> {
     build(root(), &target(), "-p mcp-tests --bin reliability")?;
     Ok(target().join("debug"))
