@@ -44,16 +44,6 @@ pub(crate) fn render(template: &str, values: impl Serialize) -> Result<String> {
     page.map_err(|error| format!("{error:#}"))
 }
 
-/// Renders a template of an SVG picture.
-pub(crate) fn draw(template: &str, values: impl Serialize) -> Result<String> {
-    let mut environment = Environment::new();
-    environment.set_trim_blocks(true);
-    environment.set_undefined_behavior(minijinja::UndefinedBehavior::SemiStrict);
-    environment.add_filter("number", number);
-    let picture = environment.render_named_str("plot.xml", template, values);
-    picture.map_err(|error| format!("{error:#}"))
-}
-
 /// A number with this many digits after the point.
 fn number(number: f64, decimals: usize) -> String {
     match decimals {

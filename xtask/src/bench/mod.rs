@@ -21,7 +21,7 @@ use minijinja::context;
 
 use crate::page::render;
 use crate::programs::target;
-use crate::workspace::{self, Result, root, say};
+use crate::workspace::{self, At as _, Result, root, say};
 use budgets::Budget;
 use measure::Measurement;
 use results::Results;
@@ -70,7 +70,8 @@ pub(crate) fn run(options: Options) -> Result {
     workspace::write(&docs.join("benchmarks.md"), &page)?;
     let (cost, scaling) = (plots::cost(&results), plots::scaling(&results));
     for (name, picture) in [("cost", cost), ("scaling", scaling)] {
-        workspace::write(&docs.join(format!("plots/{name}.svg")), &picture?)?;
+        let picture = picture.at("the plots")?;
+        workspace::write(&docs.join(format!("plots/{name}.svg")), &picture)?;
     }
     if is_quick {
         say(&page);

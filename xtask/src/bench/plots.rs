@@ -1,12 +1,25 @@
 //! The two pictures of `docs/benchmarks.md`: bars for all subjects, on a logarithmic scale.
 
-use minijinja::context;
+use std::error::Error;
+
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::results::{Cells, Results, value};
 use super::subject::{ALL, Subject};
 use super::workloads::Workload;
-use crate::page::{draw, short};
-use crate::workspace::Result;
+use crate::page::short;
+
+const FONT: (&str, u32) = ("sans-serif", 12);
+const GREY: RGBColor = RGBColor(221, 221, 221);
+
+/// The colours of the subjects, also different in lightness.
+const COLOURS: [RGBColor; ALL.len()] = [
+    RGBColor(153, 153, 153),
+    RGBColor(11, 95, 165),
+    RGBColor(224, 130, 20),
+    RGBColor(127, 191, 123),
+];
 
 /// A name, and a value for each subject in the order of [`ALL`].
 type Bars = (String, [Option<f64>; ALL.len()]);
@@ -30,7 +43,7 @@ fn rows(
 }
 
 /// CPU per call against the baseline.
-pub(super) fn cost(results: &Results) -> Result<String> {
+pub(super) fn cost(results: &Results) -> Result<String, Box<dyn Error>> {
     let groups = [
         ("stdio", "stdio, "),
         ("HTTP, sessions, 2025-11-25", "HTTP, "),
@@ -46,7 +59,7 @@ pub(super) fn cost(results: &Results) -> Result<String> {
 }
 
 /// Calls over HTTP per second of server CPU, as the load grows.
-pub(super) fn scaling(results: &Results) -> Result<String> {
+pub(super) fn scaling(results: &Results) -> Result<String, Box<dyn Error>> {
     let groups = [
         ("HTTP, sessions, 2025-11-25", ""),
         ("Payloads over HTTP, in and out", "payloads of "),
@@ -61,26 +74,54 @@ pub(super) fn scaling(results: &Results) -> Result<String> {
 }
 
 /// Draws a bar for each subject in each row, with its value beside it.
-fn chart(caption: &str, rows: &[Bars], text: fn(f64) -> String) -> Result<String> {
+fn chart(caption: &str, rows: &[Bars], text: fn(f64) -> String) -> Result<String, Box<dyn Error>> {
     let values = || rows.iter().flat_map(|(_, values)| values.iter().flatten());
     let start = values().copied().fold(f64::MAX, f64::min) / 2.0;
     let end = values().copied().fold(start * 4.0, f64::max);
-    let place = |value: f64| (value / start).ln() / (end / start).ln();
-    let bar = |value: &Option<f64>| match value {
-        Some(value) => (place(*value), text(*value)),
-        None => (0.0, "n/a".to_owned()),
+    let mut svg = String::new();
+    let size = (960, 100 + 54 * rows.len() as u32);
+    let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
+    area.fill(&WHITE)?;
+    area.draw(&Text::new(caption, (20, 12), FONT))?;
+    let mut x = 390;
+    for (name, colour) in ALL.map(Subject::name).into_iter().zip(COLOURS) {
+        area.draw(&Rectangle::new([(x, 38), (x + 10, 48)], colour.filled()))?;
+        area.draw(&Text::new(name, (x + 15, 37), FONT))?;
+        x += 40 + 7 * name.len() as i32;
+    }
+    let mut chart = ChartBuilder::on(&area)
+        .margin_top(58)
+        .margin_right(80)
+        .x_label_area_size(40)
+        .y_label_area_size(390)
+        .build_cartesian_2d((start..end).log_scale(), rows.len() as f64..0.0)?;
+    chart
+        .configure_mesh()
+        .disable_y_mesh()
+        .y_labels(0)
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(GREY)
+        .label_style(FONT)
+        .x_label_formatter(&|value| text(*value))
+        .draw()?;
+    let centred = |horizontal| {
+        let style = FONT.into_text_style(&area);
+        style.pos(Pos::new(horizontal, VPos::Center))
     };
-    let bars = rows
-        .iter()
-        .map(|(name, values)| (name, values.each_ref().map(bar)));
-    let powers = (-3..9).map(|power| 10_f64.powi(power));
-    let ticks = powers.flat_map(|power| [power, 2.0 * power, 5.0 * power]);
-    let ticks = ticks.filter(|tick| (start..=end).contains(tick));
-    let values = context! {
-        caption,
-        subjects => ALL.map(Subject::name),
-        rows => Vec::from_iter(bars),
-        ticks => Vec::from_iter(ticks.map(|tick| (place(tick), text(tick)))),
-    };
-    draw(include_str!("plot.svg.jinja"), values)
+    for (top, (name, values)) in (0..).map(f64::from).zip(rows) {
+        let name = Text::new(name.clone(), (-8, 0), centred(HPos::Right));
+        chart.draw_series([EmptyElement::at((start, top + 0.5)) + name])?;
+        for (which, (value, colour)) in values.iter().zip(COLOURS).enumerate() {
+            let top = top + 0.06 + 0.22 * which as f64;
+            let label = value.map_or("n/a".to_owned(), text);
+            let end = value.unwrap_or(start);
+            let bar = [(start, top), (end, top + 0.19)];
+            chart.draw_series([Rectangle::new(bar, colour.filled())])?;
+            let label = Text::new(label, (4, 0), centred(HPos::Left));
+            chart.draw_series([EmptyElement::at((end, top + 0.1)) + label])?;
+        }
+    }
+    area.present()?;
+    drop((chart, area));
+    Ok(svg)
 }

@@ -3,6 +3,7 @@
 //! from all of them.
 
 pub(crate) mod fuzz;
+mod plots;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::bench::peer_servers;
 use crate::interop::steady_clients;
-use crate::page::{draw, render};
+use crate::page::render;
 use crate::programs::{build, executable, lines_of, program, target};
 use crate::workspace::{self, At as _, Result, root, say};
 
@@ -131,9 +132,8 @@ pub(crate) fn page() -> Result {
         let Some(figures) = stored(command)? else {
             continue;
         };
-        if let Some(samples) = figures.get("samples") {
-            let values = minijinja::context!(command, samples);
-            let plot = draw(include_str!("plot.svg.jinja"), values)?;
+        if !plots::lines(command).is_empty() {
+            let plot = plots::draw(command, &figures).at("the plots")?;
             workspace::write(&root().join(format!("docs/plots/{command}.svg")), &plot)?;
         }
         values.insert(command.to_owned(), figures);
