@@ -11,7 +11,7 @@ use mcp_protocol::BoxFuture;
 use crate::connection::Connection;
 
 /// A [`ReplayCache`] in Redis, from [`RedisStore::replay_cache`](crate::RedisStore::replay_cache): a DPoP proof is accepted once by all
-/// processes of a server. Cloning returns another handle to the same proofs.
+/// processes of a server, also if they forward requests to each other. Cloning returns another handle to the same proofs.
 ///
 /// Each proof is one key, which expires. The limit on their number is `maxmemory` of Redis. While Redis cannot be reached, requests with proofs
 /// are rejected with 503.
@@ -25,6 +25,10 @@ impl RedisReplayCache {
     pub(crate) fn new(connection: Connection, prefix: Arc<str>) -> Self {
         Self { connection, prefix }
     }
+
+    fn key(&self, key: &str, id: &str) -> String {
+        format!("{}proof:{key}:{id}", self.prefix)
+    }
 }
 
 impl ReplayCache for RedisReplayCache {
@@ -37,10 +41,23 @@ impl ReplayCache for RedisReplayCache {
         Box::pin(async move {
             let lifetime = u64::try_from(lifetime.as_millis())?;
             let mut command = redis::cmd("SET");
-            command.arg(format!("{}proof:{key}:{id}", self.prefix));
+            command.arg(self.key(key, id));
             command.arg(1).arg("NX").arg("PX").arg(lifetime.max(1));
             let stored: Option<String> = command.query_async(&mut self.connection.clone()).await?;
             Ok(stored.is_some())
+        })
+    }
+
+    fn remove<'a>(
+        &'a self,
+        key: &'a str,
+        id: &'a str,
+    ) -> BoxFuture<'a, Result<bool, Box<dyn Error + Send + Sync>>> {
+        Box::pin(async move {
+            let mut command = redis::cmd("DEL");
+            command.arg(self.key(key, id));
+            let removed: u64 = command.query_async(&mut self.connection.clone()).await?;
+            Ok(removed > 0)
         })
     }
 }

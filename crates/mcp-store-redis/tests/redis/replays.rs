@@ -37,6 +37,19 @@ async fn a_proof_is_accepted_once_by_all_processes_until_it_expires() {
     })
     .await;
 
+    // Of several processes, one removes an entry.
+    let mut attempts = JoinSet::new();
+    for attempt in 0..32 {
+        let cache = caches[attempt % 2].clone();
+        attempts.spawn(async move { cache.remove("key", "id").await.unwrap() });
+    }
+    let removed = attempts.join_all().await;
+    assert_eq!(removed.iter().filter(|removed| **removed).count(), 1);
+    assert!(!caches[0].remove("other", "other").await.unwrap());
+    assert!(caches[0].remove("other", "id").await.unwrap());
+    assert!(!caches[1].insert("key", "other", MINUTE).await.unwrap());
+
     redis.kill().await;
     assert!(caches[0].insert("key", "third", MINUTE).await.is_err());
+    assert!(caches[0].remove("key", "other").await.is_err());
 }

@@ -1,8 +1,8 @@
 //! The cache of used proofs.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_protocol::BoxFuture;
@@ -18,7 +18,8 @@ const SHARE: usize = 4;
 
 /// Where a server stores the proofs that were used, so that none is accepted twice.
 ///
-/// A cache that several servers share, such as Redis, makes a proof unique for all of them.
+/// A cache that several servers share, such as Redis, makes a proof unique for all of them. It also contains tickets for requests
+/// that a server forwards to another one (`ServerOptions::with_forwarding`), so that the other server accepts their proofs.
 pub trait ReplayCache: Send + Sync + 'static {
     /// Stores a proof for `lifetime` if it is not stored yet. Returns whether it was stored: `false` for a replay.
     ///
@@ -33,11 +34,28 @@ pub trait ReplayCache: Send + Sync + 'static {
         id: &'a str,
         lifetime: Duration,
     ) -> BoxFuture<'a, Result<bool, Box<dyn std::error::Error + Send + Sync>>>;
+
+    /// Removes what [`insert`](Self::insert) has stored, if it has not expired. Returns whether it was stored.
+    ///
+    /// Only tickets are removed, never proofs. Checking and removing must be one atomic step, such as `DEL key:id` of Redis:
+    /// of several calls, one returns `true`. Default: returns `false` and removes nothing, so that a server rejects a forwarded
+    /// request whose proof the other server has stored in this cache.
+    ///
+    /// # Errors
+    /// The cache cannot be reached. The server then rejects the request with status 503.
+    fn remove<'a>(
+        &'a self,
+        key: &'a str,
+        id: &'a str,
+    ) -> BoxFuture<'a, Result<bool, Box<dyn std::error::Error + Send + Sync>>> {
+        let _ = (key, id);
+        Box::pin(std::future::ready(Ok(false)))
+    }
 }
 
 /// A replay cache in the memory of this process.
 ///
-/// It holds up to 262,144 proofs, which take about 40 MB, and up to a quarter of that for one key. It does not forget a proof
+/// It holds up to 262,144 proofs, which take about 70 MB, and up to a quarter of that for one key. It does not forget a proof
 /// early: if it is full, further proofs are rejected until older ones have expired.
 pub struct MemoryReplayCache {
     capacity: usize,
@@ -46,9 +64,10 @@ pub struct MemoryReplayCache {
 
 #[derive(Default)]
 struct Used {
-    ids: HashSet<Box<str>>,
-    /// In the order of insertion, with the key.
-    expiries: VecDeque<(Instant, Box<str>, Box<str>)>,
+    /// With the time of expiry.
+    ids: HashMap<Arc<str>, Instant>,
+    /// In the order of insertion, with the key. Contains removed ids too, until they expire.
+    expiries: VecDeque<(Instant, Box<str>, Arc<str>)>,
     per_key: HashMap<Box<str>, usize>,
 }
 
@@ -71,35 +90,43 @@ impl MemoryReplayCache {
         let now = Instant::now();
         let used = &mut *lock(&self.used);
         used.forget(now);
-        if used.ids.contains(id) {
+        if used.ids.contains_key(id) {
             return Ok(false);
         }
         let of_key = used.per_key.get(key).copied().unwrap_or_default();
-        if used.ids.len() >= self.capacity || of_key >= self.capacity / SHARE {
+        let total = used.expiries.len();
+        if total >= self.capacity || of_key >= self.capacity / SHARE {
             return Err(format!(
-                "the replay cache holds {} proofs, {of_key} of them of one key; raise \
+                "the replay cache holds {total} proofs, {of_key} of them of one key; raise \
                  MemoryReplayCache::with_capacity from {}",
-                used.ids.len(),
                 self.capacity
             ));
         }
-        used.ids.insert(id.into());
-        used.expiries
-            .push_back((now + lifetime, key.into(), id.into()));
+        let (until, id) = (now + lifetime, Arc::<str>::from(id));
+        used.ids.insert(Arc::clone(&id), until);
+        used.expiries.push_back((until, key.into(), id));
         *used.per_key.entry(key.into()).or_default() += 1;
         Ok(true)
+    }
+
+    fn take(&self, id: &str) -> bool {
+        let until = lock(&self.used).ids.remove(id);
+        until.is_some_and(|until| until >= Instant::now())
     }
 }
 
 impl Used {
     /// Removes expired proofs, up to the first one that is not expired.
     fn forget(&mut self, now: Instant) {
-        let is_expired = |(until, ..): &(Instant, Box<str>, Box<str>)| *until < now;
+        let is_expired = |(until, ..): &(Instant, Box<str>, Arc<str>)| *until < now;
         while self.expiries.front().is_some_and(is_expired) {
-            let Some((_, key, id)) = self.expiries.pop_front() else {
+            let Some((until, key, id)) = self.expiries.pop_front() else {
                 return;
             };
-            self.ids.remove(&id);
+            // An id that was removed may be stored again.
+            if self.ids.get(&id) == Some(&until) {
+                self.ids.remove(&id);
+            }
             if let Some(count) = self.per_key.get_mut(&key) {
                 *count -= 1;
                 if *count == 0 {
@@ -133,6 +160,14 @@ impl ReplayCache for MemoryReplayCache {
     ) -> BoxFuture<'a, Result<bool, Box<dyn std::error::Error + Send + Sync>>> {
         let stored = self.store(key, id, lifetime).map_err(Into::into);
         Box::pin(std::future::ready(stored))
+    }
+
+    fn remove<'a>(
+        &'a self,
+        _key: &'a str,
+        id: &'a str,
+    ) -> BoxFuture<'a, Result<bool, Box<dyn std::error::Error + Send + Sync>>> {
+        Box::pin(std::future::ready(Ok(self.take(id))))
     }
 }
 
@@ -169,6 +204,30 @@ mod tests {
         tokio::time::advance(MINUTE * 2).await;
         assert_eq!(cache.store("9", "9", MINUTE), Ok(true));
         assert_eq!(lock(&cache.used).ids.len(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_entry_is_removed_once_and_can_be_stored_again() {
+        let cache = MemoryReplayCache::with_capacity(16);
+        assert!(!cache.take("1"));
+        assert_eq!(cache.store("k", "1", MINUTE), Ok(true));
+        assert!(cache.take("1") && !cache.take("1"));
+        tokio::time::advance(MINUTE / 2).await;
+        assert_eq!(cache.store("k", "1", MINUTE), Ok(true));
+        // The end of the first entry is not that of the second one.
+        tokio::time::advance(MINUTE).await;
+        assert_eq!(cache.store("k", "1", MINUTE), Ok(false));
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert!(!cache.take("1"));
+        // Removed entries count until they would have expired, because they still take memory.
+        for _ in 0..4 {
+            assert_eq!(cache.store("k", "2", MINUTE), Ok(true));
+            assert!(cache.take("2"));
+        }
+        assert!(cache.store("k", "2", MINUTE).is_err());
+        tokio::time::advance(MINUTE * 2).await;
+        assert_eq!(cache.store("k", "2", MINUTE), Ok(true));
+        assert_eq!(lock(&cache.used).expiries.len(), 1);
     }
 
     #[tokio::test(start_paused = true)]
