@@ -6,11 +6,13 @@ use std::convert::Infallible;
 use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes, BytesMut};
-use http::{HeaderValue, Request, Response};
+#[cfg(feature = "forward")]
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, HeaderValue, Request, Response};
 use http_body::{Body, Frame, SizeHint};
 use mcp_protocol::BoxFuture;
 use tower_service::Service;
@@ -78,19 +80,45 @@ where
 /// the header again, because the other endpoint verifies the request too. A layer that removes the header without
 /// keeping it in this value makes the other endpoint reject the request.
 #[derive(Clone)]
-pub struct RemovedAuthorization(
-    #[cfg_attr(
-        not(feature = "forward"),
-        expect(dead_code, reason = "is read to forward")
-    )]
-    pub(crate) HeaderValue,
-);
+#[cfg_attr(
+    not(feature = "forward"),
+    expect(dead_code, reason = "is read to forward")
+)]
+pub struct RemovedAuthorization {
+    value: HeaderValue,
+    more: Option<Arc<dyn ForwardedHeaders>>,
+}
+
+/// Further headers that an authentication layer adds to a request when the request is forwarded.
+pub trait ForwardedHeaders: Send + Sync {
+    /// Adds the headers. Called once for each forwarded request.
+    ///
+    /// # Errors
+    /// The headers cannot be created now. The request is then rejected with status 503.
+    fn add<'a>(&'a self, headers: &'a mut HeaderMap) -> BoxFuture<'a, Result<(), BoxError>>;
+}
 
 impl RemovedAuthorization {
     /// Keeps the value of the header.
     pub fn new(mut value: HeaderValue) -> Self {
         value.set_sensitive(true);
-        Self(value)
+        Self { value, more: None }
+    }
+
+    /// Sets what adds further headers to the request when it is forwarded.
+    #[doc(hidden)]
+    pub fn set_more(&mut self, more: Arc<dyn ForwardedHeaders>) {
+        self.more = Some(more);
+    }
+
+    /// Adds the header, and those that belong to it.
+    #[cfg(feature = "forward")]
+    pub(crate) async fn restore(&self, headers: &mut HeaderMap) -> Result<(), BoxError> {
+        headers.insert(AUTHORIZATION, self.value.clone());
+        match &self.more {
+            Some(more) => more.add(headers).await,
+            None => Ok(()),
+        }
     }
 }
 
@@ -285,7 +313,7 @@ where
 pub fn tls_config() -> Result<rustls::ClientConfig, rustls::Error> {
     use rustls_platform_verifier::BuilderVerifierExt;
 
-    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .and_then(BuilderVerifierExt::with_platform_verifier)?;

@@ -1,6 +1,7 @@
 //! Protected servers: a real client, a real authorization server, and attackers.
 
 mod bound;
+mod bound_processes;
 mod client_credentials;
 mod processes;
 mod secrets;

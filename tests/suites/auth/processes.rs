@@ -2,7 +2,7 @@
 
 use std::task::{Context, Poll};
 
-use ::http::{Request, Uri};
+use ::http::{HeaderMap, Request, Uri};
 use mcp_auth::server::{Identity, Protected, RequireBearer, require_bearer, static_tokens};
 use mcp_gateway::{Cluster, Gateway};
 use mcp_protocol::IntoService;
@@ -16,14 +16,17 @@ use crate::prelude::*;
 
 const TOKEN: &str = "9p4wJ0cY2mXqT7vLr3sZ";
 
-/// Sends each request to the other process than the one before.
+/// The headers of the requests that a listener has received.
+pub(super) type Received = Arc<Mutex<Vec<HeaderMap>>>;
+
+/// Sends each request to the next process, and keeps its headers.
 #[derive(Clone)]
-struct Alternating<S> {
-    processes: [S; 2],
-    requests: Arc<AtomicUsize>,
+struct Balancer<S> {
+    processes: Vec<S>,
+    received: Received,
 }
 
-impl<S: Service<Request<B>>, B> Service<Request<B>> for Alternating<S> {
+impl<S: Service<Request<B>>, B> Service<Request<B>> for Balancer<S> {
     type Response = S::Response;
     type Error = S::Error;
     type Future = S::Future;
@@ -33,51 +36,117 @@ impl<S: Service<Request<B>>, B> Service<Request<B>> for Alternating<S> {
     }
 
     fn call(&mut self, request: Request<B>) -> S::Future {
-        let number = self.requests.fetch_add(1, Ordering::AcqRel);
-        self.processes[number % 2].call(request)
+        let number = {
+            let mut received = self.received.lock().unwrap();
+            received.push(request.headers().clone());
+            received.len()
+        };
+        let process = number % self.processes.len();
+        self.processes[process].call(request)
     }
 }
 
-fn layer() -> RequireBearer {
-    let alice = Identity::new("https://mcp.example.com", "alice");
-    let verifier = static_tokens([(TOKEN, alice)]).unwrap();
-    let layer = require_bearer("https://mcp.example.com/mcp", verifier);
-    layer.build().unwrap()
+/// Two processes and their load balancer.
+pub(super) struct Processes {
+    /// The URL for clients.
+    pub(super) url: String,
+    /// The addresses of the processes for each other.
+    pub(super) addresses: [SocketAddr; 2],
+    /// The requests of clients.
+    pub(super) received: Received,
+    /// The requests that the processes have forwarded.
+    pub(super) forwarded: Received,
+}
+
+impl Processes {
+    /// Starts the processes. `layer` creates the authentication layer of a process for the URL of clients.
+    pub(super) async fn start<S: IntoService>(
+        server: impl AsyncFn(Uri) -> S,
+        options: ServerOptions,
+        layer: impl Fn(&str) -> RequireBearer,
+    ) -> Self {
+        let (balancer, address) = listen().await;
+        let url = format!("http://{address}/mcp");
+        let (received, forwarded) = (Received::default(), Received::default());
+        let mut processes = Vec::new();
+        let mut addresses = [address; 2];
+        for address in &mut addresses {
+            let process;
+            (process, *address) = start_process(&server, &options, layer(&url), &forwarded).await;
+            processes.push(process);
+        }
+        let unused = processes[0].get_ref().clone();
+        let service = Balancer {
+            processes,
+            received: Arc::clone(&received),
+        };
+        let served = serve_layered(balancer, unused, |_| service, std::future::pending());
+        tokio::spawn(served);
+        Self {
+            url,
+            addresses,
+            received,
+            forwarded,
+        }
+    }
+
+    fn requests(&self) -> usize {
+        self.received.lock().unwrap().len()
+    }
 }
 
 /// Serves a process behind authentication at an address for the other one.
-async fn process<S: IntoService>(
+async fn start_process<S: IntoService>(
     server: impl AsyncFn(Uri) -> S,
     options: &ServerOptions,
-) -> Protected<Endpoint> {
+    layer: RequireBearer,
+    forwarded: &Received,
+) -> (Protected<Endpoint>, SocketAddr) {
     let (listener, address) = listen().await;
     let own: Uri = format!("http://{address}/mcp").parse().unwrap();
     let options = options.clone().with_forwarding(own.clone());
     let endpoint = Endpoint::with_options(server(own).await, options).unwrap();
-    let layered = |route| layer().layer(route);
-    let served = serve_layered(listener, endpoint.clone(), layered, std::future::pending());
+    let process = layer.layer(endpoint.clone());
+    let received = Arc::clone(forwarded);
+    let layered = move |route| Balancer {
+        processes: vec![layer.layer(route)],
+        received,
+    };
+    let served = serve_layered(listener, endpoint, layered, std::future::pending());
     tokio::spawn(served);
-    layer().layer(endpoint)
+    (process, address)
 }
 
-/// Starts two processes and the load balancer; returns the URL for clients, and the number of requests.
-async fn balanced<S: IntoService>(
-    server: impl AsyncFn(Uri) -> S,
-    options: ServerOptions,
-) -> (String, Arc<AtomicUsize>) {
-    let requests: Arc<AtomicUsize> = Arc::default();
-    let balancer = Alternating {
-        processes: [
-            process(&server, &options).await,
-            process(&server, &options).await,
-        ],
-        requests: Arc::clone(&requests),
-    };
-    let (listener, address) = listen().await;
-    let unused = balancer.processes[0].get_ref().clone();
-    let served = serve_layered(listener, unused, |_| balancer, std::future::pending());
-    tokio::spawn(served);
-    (format!("http://{address}/mcp"), requests)
+/// Creates the options of processes that share their sessions.
+pub(super) fn shared_sessions() -> ServerOptions {
+    ServerOptions::new().with_session_store(MemorySessionStore::new())
+}
+
+/// Creates a process of a gateway whose calls are parked.
+pub(super) async fn gateway(own: Uri) -> Gateway {
+    let server = Server::builder("asks", "1").tool(Tool::new("ask", async |cx: Ctx| {
+        match cx.elicit::<Name>("Name?").await? {
+            Elicitation::Accepted(form) => Ok(form.name),
+            _ => Err(HandlerError::new("declined")),
+        }
+    }));
+    let cluster = Cluster::new(own, StateKeys::new([7; 32])).unwrap();
+    let gateway = Gateway::builder().cluster(cluster);
+    let gateway = gateway.mount("m", upstream(server, false));
+    gateway.build().await.unwrap()
+}
+
+/// Creates a client that responds to the gateway.
+pub(super) fn responding_client() -> ClientBuilder {
+    crate::peer::client()
+        .negotiation(Negotiation::Modern)
+        .on_elicit(async |form| form.accept(json!({ "name": "Ada" })))
+}
+
+fn layer(url: &str) -> RequireBearer {
+    let alice = Identity::new("https://mcp.example.com", "alice");
+    let verifier = static_tokens([(TOKEN, alice)]).unwrap();
+    require_bearer(url, verifier).build().unwrap()
 }
 
 async fn client(url: &str, builder: ClientBuilder) -> Client {
@@ -88,45 +157,24 @@ async fn client(url: &str, builder: ClientBuilder) -> Client {
 
 #[tokio::test]
 async fn requests_of_a_session_are_forwarded_with_the_token_of_the_client() {
-    let options = ServerOptions::new().with_session_store(MemorySessionStore::new());
     let server = async |_| notes(&Done::default());
-    let (url, requests) = balanced(server, options).await;
+    let processes = Processes::start(server, shared_sessions(), layer).await;
     let builder = crate::peer::client().negotiation(Negotiation::Legacy);
-    let client = client(&url, builder).await;
+    let client = client(&processes.url, builder).await;
     for _ in 0..4 {
         assert_eq!(called(&client, "whoami", json!({})).await, "alice");
     }
-    assert!(requests.load(Ordering::Acquire) >= 6);
+    assert!(processes.requests() >= 6);
 }
 
 #[tokio::test]
 async fn parked_calls_are_continued_with_the_token_of_the_client() {
-    #[derive(Deserialize, JsonSchema)]
-    struct NameForm {
-        name: String,
-    }
-    let gateway = async |own| {
-        let server = Server::builder("asks", "1").tool(Tool::new("ask", async |cx: Ctx| match cx
-            .elicit::<NameForm>("Name?")
-            .await?
-        {
-            Elicitation::Accepted(form) => Ok(form.name),
-            _ => Err(HandlerError::new("declined")),
-        }));
-        let cluster = Cluster::new(own, StateKeys::new([7; 32])).unwrap();
-        let gateway = Gateway::builder().cluster(cluster);
-        let gateway = gateway.mount("m", upstream(server, false));
-        gateway.build().await.unwrap()
-    };
-    let (url, requests) = balanced(gateway, ServerOptions::new()).await;
-    let builder = crate::peer::client()
-        .negotiation(Negotiation::Modern)
-        .on_elicit(async |form| form.accept(json!({ "name": "Ada" })));
-    let client = client(&url, builder).await;
+    let processes = Processes::start(gateway, ServerOptions::new(), layer).await;
+    let client = client(&processes.url, responding_client()).await;
     for _ in 0..10 {
-        let before = requests.load(Ordering::Acquire);
+        let before = processes.requests();
         assert_eq!(called(&client, "m__ask", json!({})).await, "Ada");
         // The request, and the one that continues the call.
-        assert_eq!(requests.load(Ordering::Acquire), before + 2);
+        assert_eq!(processes.requests(), before + 2);
     }
 }

@@ -135,7 +135,7 @@ impl Policy {
         let identity = verified.map_err(refusal)?;
         let key = Claims::new(identity.claims()).key();
         let key = key.ok_or(Refusal::Invalid(UNBOUND.into()))?;
-        let accepted = dpop.accept(proof, key).await;
+        let accepted = dpop.accept(proof, key, &mut parts.extensions).await;
         let needs_nonce = accepted.map_err(proof_refusal)?;
         Ok((identity, needs_nonce))
     }

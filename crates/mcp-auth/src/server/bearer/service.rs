@@ -22,7 +22,8 @@ use super::policy::Policy;
 ///   malformed request receives 400. If tokens cannot be verified now, the status is 503, not 401.
 /// - The layer removes the `Authorization` header of an accepted request and adds a [`Principal`],
 ///   a [`Grant`] and an [`Identity`] to its extensions. Handlers do not see the token. Only an endpoint with
-///   `ServerOptions::with_forwarding` sends it on, to another process of the same server, which verifies it again.
+///   `ServerOptions::with_forwarding` sends it on, with its DPoP proof, to another process of the same server, which verifies
+///   both again.
 /// - If a handler requires more scopes, with [`Tool::scope`] or [`Auth::require`], the response
 ///   becomes 403 with the required scopes, unless it is already an event stream.
 /// - The [metadata](Metadata) is public.

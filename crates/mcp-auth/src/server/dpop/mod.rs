@@ -6,17 +6,20 @@
 mod nonce;
 mod proof;
 mod replay;
+mod ticket;
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use http::request::Parts;
-use http::{HeaderName, HeaderValue};
+use http::{Extensions, HeaderName, HeaderValue};
+use mcp_transport_http::RemovedAuthorization;
 
 use self::nonce::{NonceAge, Nonces};
 use self::proof::Proof;
 pub use self::replay::{MemoryReplayCache, ReplayCache};
+use self::ticket::AcceptedProof;
 use crate::Secret;
 use crate::error::Error;
 use crate::server::audience::Audience;
@@ -205,12 +208,15 @@ pub(super) struct ProofChecker {
 /// A proof that is valid for its request, and perhaps a replay.
 pub(super) struct CheckedProof {
     proof: Proof,
+    header: HeaderValue,
+    /// The ticket of the process that has forwarded the request.
+    ticket: Option<HeaderValue>,
     /// Whether the client needs a newer nonce soon.
     is_nonce_old: bool,
 }
 
 impl ProofChecker {
-    /// Removes the proof from a request and checks it: everything except its key and its uniqueness.
+    /// Removes the proof and the ticket from a request and checks the proof: everything except its key and its uniqueness.
     pub(super) fn check(
         &self,
         parts: &mut Parts,
@@ -218,8 +224,9 @@ impl ProofChecker {
         audience: &Audience,
     ) -> Result<CheckedProof, ProofError> {
         let now = (self.clock)();
-        let text = proof::take(&mut parts.headers)?;
-        let proof = Proof::read(&text, &self.algorithms)?;
+        let ticket = parts.headers.remove(ticket::TICKET);
+        let header = proof::take(&mut parts.headers)?;
+        let proof = Proof::read(&header, &self.algorithms)?;
         proof.check(parts, token, audience, now, self.window)?;
         let mut is_nonce_old = false;
         if let Some(nonces) = &self.nonces {
@@ -231,30 +238,47 @@ impl ProofChecker {
         }
         Ok(CheckedProof {
             proof,
+            header,
+            ticket,
             is_nonce_old,
         })
     }
 
-    /// Accepts a proof for a token that is bound to the key `jkt`. Returns whether the client needs a newer nonce soon.
+    /// Accepts a proof for a token that is bound to the key `jkt`, and prepares the `extensions` of its request for forwarding.
+    /// Returns whether the client needs a newer nonce soon.
     ///
     /// Only proofs for valid tokens are stored, so that other clients cannot fill the cache.
     pub(super) async fn accept(
         &self,
         checked: CheckedProof,
         jkt: &str,
+        extensions: &mut Extensions,
     ) -> Result<bool, ProofError> {
-        let proof = &checked.proof;
+        let CheckedProof { proof, header, .. } = checked;
         if proof.key != jkt {
             return Err(ProofError::Invalid(
                 "the token is bound to another key than that of the proof",
             ));
         }
         let lifetime = proof.lifetime((self.clock)(), self.window);
-        match self.replays.insert(&proof.key, &proof.id, lifetime).await {
-            Ok(true) => Ok(checked.is_nonce_old),
-            Ok(false) => Err(ProofError::Invalid("the proof was used before")),
-            Err(error) => Err(ProofError::Unavailable(error)),
+        let accepted = AcceptedProof {
+            header,
+            key: proof.key,
+            id: proof.id,
+            replays: Arc::clone(&self.replays),
+        };
+        let is_accepted = match &checked.ticket {
+            // The process that has forwarded the request has stored the proof.
+            Some(ticket) if accepted.use_ticket(ticket).await? => true,
+            _ => accepted.store(lifetime).await?,
+        };
+        if !is_accepted {
+            return Err(ProofError::Invalid("the proof was used before"));
         }
+        if let Some(removed) = extensions.get_mut::<RemovedAuthorization>() {
+            removed.set_more(Arc::new(accepted));
+        }
+        Ok(checked.is_nonce_old)
     }
 
     /// Returns a new nonce, if nonces are required.

@@ -5,8 +5,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use http::HeaderMap;
 use http::request::Parts;
+use http::{HeaderMap, HeaderValue};
 use serde_json::{Map, Value};
 use url::Url;
 
@@ -36,16 +36,12 @@ pub(super) struct Proof {
 }
 
 /// Removes the proof of a request.
-pub(super) fn take(headers: &mut HeaderMap) -> Result<String, ProofError> {
-    let mut values = headers.get_all(PROOF).iter();
-    let text = match (values.next(), values.next()) {
-        (None, _) => return Err(invalid("the request has no proof (header DPoP)")),
-        (Some(_), Some(_)) => return Err(invalid("the request has more than one proof")),
-        (Some(value), None) => value.to_str().map(str::to_owned),
-    };
-    headers.remove(PROOF);
-    let text = text.ok().filter(|text| text.len() <= MAX_PROOF_BYTES);
-    text.ok_or_else(|| invalid("the proof is not text of at most 8 KiB"))
+pub(super) fn take(headers: &mut HeaderMap) -> Result<HeaderValue, ProofError> {
+    if headers.get_all(PROOF).iter().nth(1).is_some() {
+        return Err(invalid("the request has more than one proof"));
+    }
+    let value = headers.remove(PROOF);
+    value.ok_or_else(|| invalid("the request has no proof (header DPoP)"))
 }
 
 fn invalid(why: &'static str) -> ProofError {
@@ -54,7 +50,10 @@ fn invalid(why: &'static str) -> ProofError {
 
 impl Proof {
     /// Parses a proof and verifies its signature with the key inside of it.
-    pub(super) fn read(text: &str, allowed: &[Algorithm]) -> Result<Self, ProofError> {
+    pub(super) fn read(value: &HeaderValue, allowed: &[Algorithm]) -> Result<Self, ProofError> {
+        let text = value.to_str().ok();
+        let text = text.filter(|text| text.len() <= MAX_PROOF_BYTES);
+        let text = text.ok_or_else(|| invalid("the proof is not text of at most 8 KiB"))?;
         let parts = text.rsplit_once('.').and_then(|(message, signature)| {
             let (header, claims) = message.split_once('.')?;
             (!claims.contains('.')).then_some((message, header, claims, signature))

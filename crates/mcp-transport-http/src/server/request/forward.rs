@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{
-    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, TE, TRANSFER_ENCODING, UPGRADE,
+    CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, TE, TRANSFER_ENCODING, UPGRADE,
 };
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, Uri};
@@ -21,7 +21,7 @@ use memchr::memmem;
 use tokio::time::{Instant, Sleep, sleep, timeout};
 
 use crate::headers::EVENT_STREAM;
-use crate::http_service::{RemovedAuthorization, RequestBody};
+use crate::http_service::{BoxError, RemovedAuthorization, RequestBody};
 use crate::server::error::Error;
 use crate::server::options::ServerOptions;
 use crate::server::request::head::McpHeaders;
@@ -64,8 +64,10 @@ pub(crate) struct Forwarder {
 
 /// Why another endpoint did not respond.
 pub(crate) enum ForwardError {
-    /// The request was not sent.
+    /// The request was not sent, because there is no connection.
     Unreachable,
+    /// The request was not sent, because the authentication layer could not add its headers.
+    Refused(Refusal),
     /// The request was sent, and may have been processed.
     Interrupted,
 }
@@ -116,7 +118,12 @@ impl Forwarder {
         let mut request = Request::new(RequestBody::new(body.clone()));
         *request.method_mut() = head.method.clone();
         *request.uri_mut() = address;
-        *request.headers_mut() = forwarded_headers(head);
+        *request.headers_mut() = forwarded_headers(head).await.map_err(|error| {
+            tracing::warn!(%error, "a request cannot be forwarded without the headers of its authentication");
+            ForwardError::Refused(Refusal::busy(
+                "the request cannot be forwarded to another process now; retry later",
+            ))
+        })?;
         let head_timeout = match McpHeaders::of(&head.headers).names_stateless_revision {
             true => self.stateless_head_timeout,
             false => self.head_timeout,
@@ -168,7 +175,8 @@ impl EndpointState {
     /// that of the handler: it is returned if the handler has not chosen one, or if the other endpoint cannot be reached.
     ///
     /// # Errors
-    /// The bodies of requests take all of `ServerOptions::with_max_total_body_bytes`.
+    /// The bodies of requests take all of `ServerOptions::with_max_total_body_bytes`, or the authentication layer could not
+    /// add its headers.
     pub(crate) async fn forward_chosen(
         &self,
         mut response: Response<Body>,
@@ -187,6 +195,7 @@ impl EndpointState {
         Ok(match sent.await {
             Ok(forwarded) => forwarded,
             Err(ForwardError::Unreachable) => response,
+            Err(ForwardError::Refused(refusal)) => return Err(refusal),
             Err(ForwardError::Interrupted) => match forwarder.interrupted(&body) {
                 Some(errors) => json(errors),
                 None => response,
@@ -200,19 +209,19 @@ pub(crate) fn is_http(address: &Uri) -> bool {
     address.scheme_str() == Some("http") && address.host().is_some()
 }
 
-fn forwarded_headers(head: &Parts) -> HeaderMap {
+async fn forwarded_headers(head: &Parts) -> Result<HeaderMap, BoxError> {
     let mut headers = head.headers.clone();
     remove_connection_headers(&mut headers);
     headers.remove(CONTENT_LENGTH);
-    if let Some(RemovedAuthorization(value)) = head.extensions.get() {
-        headers.insert(AUTHORIZATION, value.clone());
+    if let Some(removed) = head.extensions.get::<RemovedAuthorization>() {
+        removed.restore(&mut headers).await?;
     }
     headers.insert(FORWARDED, HeaderValue::from_static("1"));
     // HTTP/2 requests may have none.
     headers
         .entry(HOST)
         .or_insert(HeaderValue::from_static("localhost"));
-    headers
+    Ok(headers)
 }
 
 fn remove_connection_headers(headers: &mut HeaderMap) {

@@ -130,7 +130,8 @@ impl EndpointState {
     /// its session: the one in the table can be another one by then. `body` is the body of a POST.
     ///
     /// # Errors
-    /// The session store failed, or there is no room for the session.
+    /// The session store failed, there is no room for the session, or the authentication layer could not add its headers to a
+    /// forwarded request.
     pub(crate) async fn continue_session(
         self: &Arc<Self>,
         client: &StoreClient,
@@ -161,6 +162,7 @@ impl EndpointState {
             match forwarder.send(address, head, bytes, permit).await {
                 Ok(response) => return Ok(Continued::Elsewhere(response)),
                 Err(ForwardError::Unreachable) => {}
+                Err(ForwardError::Refused(refusal)) => return Err(refusal),
                 Err(ForwardError::Interrupted) => {
                     if let Some(errors) = body.and_then(|body| forwarder.interrupted(body)) {
                         return Ok(Continued::Elsewhere(json(errors)));
