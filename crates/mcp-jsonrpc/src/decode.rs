@@ -54,6 +54,7 @@ impl std::error::Error for DecodeError {}
 /// # Errors
 /// The text does not fit `T`. The pointer is found in a second pass, which runs only after an
 /// error.
+#[inline]
 pub fn decode<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, DecodeError> {
     serde_json::from_str(text).map_err(|error| explain(text, &error))
 }

@@ -204,6 +204,7 @@ impl Core {
     }
 }
 
+#[inline(always)]
 fn wrap(round_trips: Option<MultiRoundTrip>, reply: Reply, binding: CallBinding<'_>) -> Reply {
     match round_trips {
         Some(round_trips) => round_trips.wrap(reply, binding),

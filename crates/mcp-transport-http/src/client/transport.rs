@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use http::header::{self, HOST, HeaderName};
+use http::header::{self, HeaderName};
 use http::{HeaderMap, Request, Response};
 use http_body::Body;
 use mcp_protocol::{BoxFuture, Connection, Inbound, Transport, TransportError};
@@ -151,7 +151,7 @@ impl HttpTransport {
         self
     }
 
-    fn into_connection(mut self) -> Result<(HttpConnection, ClientOptions), TransportError> {
+    fn into_connection(self) -> Result<(HttpConnection, ClientOptions), TransportError> {
         let bears_token = self.authorize.is_some() || !self.headers.is_empty();
         if bears_token && !self.endpoint.is_secure() && !self.endpoint.is_local() {
             tracing::warn!(
@@ -159,16 +159,16 @@ impl HttpTransport {
                 "credentials are sent without encryption; use https"
             );
         }
-        let service = match self.service {
-            Some(service) => service,
-            None => {
-                let host = self.headers.entry(HOST);
-                host.or_insert(self.endpoint.host_header()?);
-                connect::default_service(&self.endpoint, &self.options)?
-            }
+        let (service, host) = match self.service {
+            Some(service) => (service, None),
+            None => (
+                connect::default_service(&self.endpoint, &self.options)?,
+                Some(self.endpoint.host_header()?),
+            ),
         };
         let http = HttpConnection {
             endpoint: self.endpoint,
+            host,
             headers: self.headers,
             authorize: self.authorize,
             service,

@@ -155,7 +155,11 @@ impl Endpoint {
         // Boxed, because it is passed on through several futures.
         let asked = Box::new(RequestHead::new(parts, peer));
         Box::pin(async move {
-            let served = serve(&state, asked, body).await;
+            let served = match asked.method {
+                Method::POST => post::serve(&state, asked, body).await,
+                // Boxed because it is rare: the future of a request is as large as its largest branch.
+                _ => Box::pin(serve_without_message(&state, asked)).await,
+            };
             Ok(served.unwrap_or_else(Refusal::into_response))
         })
     }
@@ -198,18 +202,11 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-async fn serve<B>(
+/// Serves a request without a message: it opens or resumes a stream, or ends a session.
+async fn serve_without_message(
     state: &Arc<EndpointState>,
     parts: Box<RequestHead>,
-    body: B,
-) -> Result<Response<Body>, Refusal>
-where
-    B: http_body::Body + Send,
-    B::Data: Send,
-{
-    if parts.method == Method::POST {
-        return post::serve(state, parts, body).await;
-    }
+) -> Result<Response<Body>, Refusal> {
     let mcp_headers = McpHeaders::of(&parts.headers);
     state.admit(&parts, &mcp_headers)?;
     let has_sessions =

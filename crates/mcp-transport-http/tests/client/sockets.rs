@@ -189,6 +189,37 @@ async fn concurrent_threads_use_few_connections() {
     assert!(peer.connections() <= 10, "{}", peer.connections());
 }
 
+/// The host of the server is not a secret of the client, so an error shows it.
+#[tokio::test]
+async fn each_request_has_the_host_and_a_refusal_shows_it() {
+    let script = |head: &str, _: Option<Value>| {
+        let host = lines(head, "host").concat().replace("host: ", "");
+        let challenge =
+            format!("www-authenticate: Bearer resource_metadata=\"http://{host}/known\"");
+        Do::Say(format!("HTTP/1.1 401 No\r\n{challenge}\r\ncontent-length: 0\r\n\r\n").into_bytes())
+    };
+    let mut peer = Peer::new(script).await;
+    let (_connection, link) = peer.connect(ClientOptions::new()).await;
+    let error = failure(spawn(link.request(method::TOOLS_CALL, None))).await;
+    assert!(
+        error.contains(&format!("http://{}/known", peer.address)),
+        "{error}"
+    );
+    let head = peer.heads.recv().await.unwrap();
+    assert_eq!(lines(&head, "host"), [format!("host: {}", peer.address)]);
+
+    let http = HttpTransport::new(format!("http://{}/mcp", peer.address)).unwrap();
+    let http = http.header("host", "other.test").unwrap();
+    let (_connection, link) = start(
+        http.options(ClientOptions::new().without_listening()),
+        ear().0,
+    )
+    .await;
+    failure(spawn(link.request(method::TOOLS_CALL, None))).await;
+    let head = peer.heads.recv().await.unwrap();
+    assert_eq!(lines(&head, "host"), ["host: other.test"]);
+}
+
 #[tokio::test]
 async fn a_connection_closed_between_calls_is_replaced() {
     let script = |_: &str, message: Option<Value>| match message {

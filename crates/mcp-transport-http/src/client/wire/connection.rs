@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE, LOCATION, USER_AGENT};
+use http::header::{ACCEPT, CONTENT_TYPE, HOST, LOCATION, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, request};
 use mcp_protocol::TransportError;
 use tokio::time::timeout;
@@ -32,6 +32,8 @@ const REPAIRS: u32 = 3;
 /// The connection to one server: URL, headers, credentials and HTTP client.
 pub(crate) struct HttpConnection {
     pub(crate) endpoint: ServerUrl,
+    /// The `Host` header, if the HTTP client does not add it.
+    pub(crate) host: Option<HeaderValue>,
     pub(crate) headers: HeaderMap,
     pub(crate) authorize: Option<Arc<dyn Authorize>>,
     pub(crate) service: Box<dyn HttpService<RequestBody>>,
@@ -169,6 +171,9 @@ impl HttpConnection {
         head.headers.reserve(count);
         let headers = &mut head.headers;
         headers.insert(USER_AGENT, AGENT);
+        if let Some(host) = &self.host {
+            headers.insert(HOST, host.clone());
+        }
         for (name, value) in &self.headers {
             headers.insert(name, value.clone());
         }

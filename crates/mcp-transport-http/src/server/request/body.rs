@@ -28,14 +28,20 @@ impl RequestBody {
     ///
     /// # Errors
     /// More than `ServerOptions::with_max_total_body_bytes` would be in use.
+    #[inline]
     pub(crate) fn charge_tree(
         &mut self,
         head: &RequestHead,
         in_memory: &Capacity,
     ) -> Result<(), Refusal> {
-        if self.bytes.len() <= SMALL_BODY {
-            return Ok(());
+        match self.bytes.len() {
+            0..=SMALL_BODY => Ok(()),
+            _ => self.charge_large(head, in_memory),
         }
+    }
+
+    #[cold]
+    fn charge_large(&mut self, head: &RequestHead, in_memory: &Capacity) -> Result<(), Refusal> {
         let text = std::str::from_utf8(&self.bytes).unwrap_or_default();
         let tree = TreeSize::of(text).heap_bytes() - text.len();
         let grown = self.memory.try_grow(tree, || head.owner());

@@ -87,7 +87,9 @@ where
                 Message::Request(request) => refusal.with_id(Some(request.id.clone())),
                 _ => refusal,
             })?;
-            save = PendingSave::after(&session, message);
+            if state.session_store.is_some() {
+                save = PendingSave::after(&session, message);
+            }
             single_message(state, &session, message, head)?
         }
         (Frame::Batch(batch), _) => {
