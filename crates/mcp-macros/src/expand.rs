@@ -211,9 +211,10 @@ fn arguments(function: &Function) -> Result<TokenStream> {
         return Ok(TokenStream::new());
     }
     let mut fields = TokenStream::new();
-    let mut defaults = TokenStream::new();
+    let mut functions = TokenStream::new();
     for argument in function.arguments() {
         let Argument {
+            name,
             ident,
             ty,
             attributes,
@@ -231,15 +232,19 @@ fn arguments(function: &Function) -> Result<TokenStream> {
                 let function = format_ident!("__default_{}", ident.unraw());
                 let path = function.to_string();
                 let value = default_value(value);
-                defaults.extend(quote!(fn #function() -> #ty { #value }));
+                functions.extend(quote!(fn #function() -> #ty { #value }));
                 Some(quote!(#[serde(default = #path)]))
             }
         };
-        let parsed = options.parse.then(|| parsed(ty));
+        let parsed = options.parse.then(|| {
+            let function = format_ident!("__parse_{}", ident.unraw());
+            functions.extend(parse_function(&function, name, ty));
+            parse_attributes(&function, ty)
+        });
         fields.extend(quote!(#(#attributes)* #rename #default #parsed #ident: #ty,));
     }
     Ok(quote! {
-        #defaults
+        #functions
         #[derive(::mcp_server::__private::serde::Deserialize)]
         #[derive(::mcp_server::__private::schemars::JsonSchema)]
         #[serde(crate = "::mcp_server::__private::serde")]
@@ -248,18 +253,39 @@ fn arguments(function: &Function) -> Result<TokenStream> {
     })
 }
 
-/// Returns the attributes of a field that is read from text with `FromStr`.
-fn parsed(ty: &Type) -> TokenStream {
-    if std::ptr::eq(inside_option(ty), ty) {
-        return quote! {
-            #[serde(deserialize_with = "::mcp_server::__private::parsed")]
-            #[schemars(with = "::std::string::String")]
-        };
-    }
+/// Returns the function that reads an argument from text with `FromStr`. Its errors name the argument.
+fn parse_function(function: &Ident, name: &str, ty: &Type) -> TokenStream {
+    let parsed = match is_option(ty) {
+        true => quote!(parsed_option),
+        false => quote!(parsed),
+    };
     quote! {
-        #[serde(default, deserialize_with = "::mcp_server::__private::parsed_option")]
-        #[schemars(with = "::std::option::Option<::std::string::String>")]
+        fn #function<'de, __D>(deserializer: __D) -> ::core::result::Result<#ty, __D::Error>
+        where
+            __D: ::mcp_server::__private::serde::Deserializer<'de>,
+        {
+            ::mcp_server::__private::#parsed(#name, deserializer)
+        }
     }
+}
+
+/// Returns the attributes of a field that `function` reads from text.
+fn parse_attributes(function: &Ident, ty: &Type) -> TokenStream {
+    let path = format!("{function}");
+    match is_option(ty) {
+        true => quote! {
+            #[serde(default, deserialize_with = #path)]
+            #[schemars(with = "::std::option::Option<::std::string::String>")]
+        },
+        false => quote! {
+            #[serde(deserialize_with = #path)]
+            #[schemars(with = "::std::string::String")]
+        },
+    }
+}
+
+fn is_option(ty: &Type) -> bool {
+    !std::ptr::eq(inside_option(ty), ty)
 }
 
 /// Returns the default value of an argument; a string literal is converted with `into()`.

@@ -218,7 +218,7 @@ fn variables_and_prompt_arguments_are_read_from_text() {
     let text = serde_json::to_value(read("note://41/1.5").unwrap()).unwrap();
     assert_eq!(text["contents"][0]["text"], "42 1 5 None");
     for (uri, problem) in [
-        ("note://x/1.5", "\"x\": invalid digit"),
+        ("note://x/1.5", "id: invalid value \"x\": invalid digit"),
         ("note://1/15", "\"15\": a version has a dot"),
     ] {
         let error = read(uri).unwrap_err().to_string();
