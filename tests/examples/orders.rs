@@ -1,6 +1,7 @@
 //! One handler that elicits a confirmation, requires a scope, writes to a database and returns a struct.
 //!
-//! `cargo run --example orders` serves it over stdio, where the user that starts the server may do everything.
+//! `cargo run --example orders` serves it over stdio and waits for a client; the user that starts the server may do everything. The
+//! database has the orders 7 and 8.
 //! `cargo run --example orders -- --http 127.0.0.1:8000` serves it over HTTP with bearer tokens; in this example
 //! the tokens are the words `reader` and `clerk`. The handler is the same for every transport and protocol revision.
 

@@ -136,7 +136,10 @@ pub(crate) fn explain(target: &Target, error: ClientError) -> Failure {
     let failure = Failure::from(error);
     match (failure.code, &target.server) {
         (Code::ActionRequired, Server::Http(server)) => {
-            failure.hint(format!("sign in with `mcp login {}`", server.url))
+            failure.hint(format!(
+                "sign in with `mcp login {}`, or pass a token with --header \"Authorization: Bearer TOKEN\"",
+                server.url
+            ))
         }
         _ => failure,
     }

@@ -157,7 +157,7 @@ fn cannot_request_input() -> ErrorObject {
 /// it. The type must not implement `std::error::Error` then.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a handler",
-    note = "use `HandlerError`, text, or an error that converts to `Box<dyn Error + Send + Sync>`, such as `anyhow::Error`"
+    note = "use `HandlerError`, text, or an error that converts to `Box<dyn Error + Send + Sync>`, such as `anyhow::Error`; or implement `IntoHandlerError<Self>` for it"
 )]
 pub trait IntoHandlerError<M> {
     /// Converts the error.

@@ -71,7 +71,7 @@ pub use mcp_macros::{prompt, resource, tool, tools};
 pub use mcp_protocol::middleware;
 #[cfg(feature = "tasks")]
 pub use mcp_protocol::task::{MemoryTaskStore, TaskStore, TaskStoreError};
-pub use mcp_protocol::{AskError, Cancelled, Principal, RequestContext, Revision, Session};
+pub use mcp_protocol::{AskError, Cancelled, Grant, Principal, RequestContext, Revision, Session};
 pub use mcp_protocol::{CacheHint, CacheScope, Deviation, Strictness, Tolerance};
 /// The types of the protocol: crate `mcp-types`.
 pub use mcp_types as types;

@@ -28,7 +28,7 @@ impl Notes {
         &self,
         /** the text */
         text: String,
-        #[extract] cx: Ctx,
+        cx: Ctx,
     ) -> usize {
         let number = self.with(|notes| {
             notes.push(text);
@@ -52,7 +52,7 @@ impl Notes {
 
 /// Draws how long the notes are.
 #[tool(read_only = true)]
-async fn chart(#[extract] State(notes): State<Notes>) -> ContentBlock {
+async fn chart(State(notes): State<Notes>) -> ContentBlock {
     let bar = |(row, note): (usize, &String)| {
         format!("<rect y='{}' width='{}' height='8'/>", row * 10, note.len())
     };

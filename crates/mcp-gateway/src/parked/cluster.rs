@@ -107,6 +107,11 @@ impl Cluster {
 /// Forwards the request to the process at `address`. Returns the error that the client receives if that is not possible.
 pub(crate) fn forward(context: &RequestContext, address: &str) -> ErrorObject {
     if !context.forward(address) {
+        tracing::warn!(
+            address,
+            "a request that continues a parked call was not forwarded to its process: the endpoint of this process needs \
+             ServerOptions::with_forwarding, and a request is forwarded only once"
+        );
         return unknown_state();
     }
     ErrorObject::invalid_params(
