@@ -1,7 +1,7 @@
 //! The state of one session.
 
 use std::any::{Any, TypeId};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, Weak};
@@ -51,7 +51,7 @@ pub struct Session {
     task_limit: RateLimit,
     roots: Mutex<Roots>,
     /// The resource subscriptions: URIs, each with the permit for its text.
-    pub(super) subscriptions: Mutex<HashMap<String, BudgetPermit>>,
+    pub(super) subscriptions: Mutex<BTreeMap<String, BudgetPermit>>,
     values: OnceLock<Box<Mutex<Values>>>,
     /// The number of changes of the state that [`SessionState`] contains.
     changes: AtomicU64,

@@ -160,7 +160,7 @@ impl Endpoint {
                 // Boxed because it is rare: the future of a request is as large as its largest branch.
                 _ => Box::pin(serve_without_message(&state, asked)).await,
             };
-            Ok(served.unwrap_or_else(Refusal::into_response))
+            served.or_else(|refusal| Ok(refusal.into_response()))
         })
     }
 

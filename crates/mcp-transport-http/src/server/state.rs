@@ -76,6 +76,7 @@ impl EndpointState {
     }
 
     /// Takes a permit for a running request.
+    #[inline]
     pub(crate) fn request_permit(&self, head: &RequestHead) -> Result<Permit, Refusal> {
         // Refused before the handler runs, because its response would probably be dropped.
         if self.responses.used() > self.responses.limit() / 8 * 7 {

@@ -32,6 +32,7 @@ fn pass(check: SourceCheck) -> Result<(), Refusal> {
 }
 
 /// Checks that the client accepts the media types in `needed`.
+#[inline]
 pub(crate) fn check_accept(
     headers: &HeaderMap,
     mcp_headers: &McpHeaders<'_>,
@@ -81,6 +82,7 @@ fn accepts(headers: &HeaderMap, kind: &str) -> bool {
 }
 
 /// Checks `Content-Type` and `Content-Encoding`.
+#[inline]
 pub(crate) fn check_content(
     headers: &HeaderMap,
     mcp_headers: &McpHeaders<'_>,

@@ -123,20 +123,21 @@ impl<'a> McpHeaders<'a> {
     pub(crate) fn of(headers: &'a HeaderMap) -> Self {
         let mut this = Self::default();
         for (name, value) in headers {
+            // The most frequent names are first, because they are compared in turn.
             let field = match name.as_str() {
                 "host" => &mut this.host,
-                "origin" => &mut this.origin,
                 "accept" => &mut this.accept,
                 "content-type" => &mut this.content_type,
                 "content-length" => &mut this.content_length,
-                "content-encoding" => &mut this.content_encoding,
-                "mcp-session-id" => &mut this.session,
                 "mcp-protocol-version" => {
                     this.names_stateless_revision |= is_stateless(value);
                     &mut this.version
                 }
+                "mcp-session-id" => &mut this.session,
                 "mcp-method" => &mut this.method,
                 "mcp-name" => &mut this.name,
+                "origin" => &mut this.origin,
+                "content-encoding" => &mut this.content_encoding,
                 _ => continue,
             };
             field.add(value);
