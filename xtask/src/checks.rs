@@ -29,7 +29,7 @@ pub(crate) fn test() -> Result {
     for build in BUILDS {
         steps.cargo_tests(&format!("cargo {runner} {build}"));
     }
-    // Loom runs every interleaving of three operations. A workspace of its own, in a folder of its own.
+    // Loom runs every interleaving of three operations. A separate workspace with a separate target folder.
     let folder = target().join("interleavings");
     steps.cargo_tests(&format!(
         "cargo test --manifest-path tests/interleavings/Cargo.toml --target-dir {}",

@@ -105,13 +105,13 @@ impl RemovedAuthorization {
         Self { value, more: None }
     }
 
-    /// Sets what adds further headers to the request when it is forwarded.
+    /// Sets the headers that are added to the request when it is forwarded.
     #[doc(hidden)]
-    pub fn set_more(&mut self, more: Arc<dyn ForwardedHeaders>) {
+    pub fn set_forwarded_headers(&mut self, more: Arc<dyn ForwardedHeaders>) {
         self.more = Some(more);
     }
 
-    /// Adds the header, and those that belong to it.
+    /// Adds the `Authorization` header and the [`ForwardedHeaders`].
     #[cfg(feature = "forward")]
     pub(crate) async fn restore(&self, headers: &mut HeaderMap) -> Result<(), BoxError> {
         headers.insert(AUTHORIZATION, self.value.clone());

@@ -19,7 +19,7 @@ use crate::programs::{SHORT, Server, output_of, program, target};
 use crate::tidy::{self, tree};
 use crate::workspace::{At as _, Result, root, say};
 
-/// A server of this SDK over both transports, for cargo.
+/// The arguments for cargo that select a server with both transports.
 const OURS: &str = "-p mcp-server -p mcp-transport-http -p mcp-transport-stdio --no-default-features \
      --features mcp-server/macros,mcp-server/seal,mcp-server/tasks,mcp-transport-http/server";
 /// Time limit of `bench-load` and of clients, which have shorter limits for their parts.

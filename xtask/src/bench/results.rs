@@ -9,7 +9,7 @@ use crate::workspace::Result;
 /// The values of one row, of each subject in the order of [`ALL`], or the reason why it has none.
 pub(super) type Each<T> = [Result<T>; ALL.len()];
 
-/// The values of one row, which the template writes as the unit of the table requires. The first of each is compared.
+/// The values of one row, which the template writes as the unit of the table requires. Only the first value is compared.
 pub(super) type Cells = Each<[f64; 3]>;
 
 /// A table of the page.
@@ -24,7 +24,7 @@ pub(super) struct Figures {
 }
 
 impl Figures {
-    /// A table of costs; `values` returns those of a cell, and zeros behind them.
+    /// A table of costs; `values` returns those of a cell, followed by zeros.
     pub(super) fn costs<T>(
         section: &str,
         unit: &'static str,

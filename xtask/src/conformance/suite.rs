@@ -179,7 +179,7 @@ impl Suites {
         }
     }
 
-    /// A command of the package of a line.
+    /// Creates a command of the package for one release line of the suite.
     fn command(&self, line: &str, name: &str) -> Command {
         let package = format!("conformance-{line}/dist/index.js");
         let mut command = Command::new(&self.node);

@@ -18,7 +18,7 @@ const CRATES: &str = "tests/peers";
 pub(super) const FILE: &str = "tests/interop/peers.toml";
 const WIDE: &str = "tests/interop/wide";
 
-/// The folder of the programs of this workspace, in that of the installed peers.
+/// The folder, in that of the installed peers, with the programs of this workspace.
 pub(super) const BIN: &str = "bin";
 
 #[derive(Debug, Deserialize)]

@@ -89,7 +89,7 @@ fn build_optimized() -> Result<PathBuf> {
     Ok(folder.join("release"))
 }
 
-/// Builds the program without optimization, for a cluster: nothing that depends on the speed is measured.
+/// Builds the program without optimization, for a cluster: its figures are counts, and interruptions that depend on the kills.
 fn build_for_tests() -> Result<PathBuf> {
     build(root(), &target(), "-p mcp-tests --bin reliability")?;
     Ok(target().join("debug"))

@@ -164,7 +164,7 @@ pub(super) fn check_manifests(manifests: &[Manifest]) -> Vec<String> {
         let mut violation = |problem| violations.push(format!("{}:1: {problem}", manifest.path));
         if allowed.is_none() {
             violation(format!(
-                "{name} has no edges: add it to xtask/src/tidy/crates.toml and write an ADR"
+                "{name} has no dependency rules: add it to xtask/src/tidy/crates.toml and write an ADR"
             ));
         }
         let has = |list: Option<&Vec<String>>, used: &str| {

@@ -459,7 +459,7 @@ async fn without_room_for_a_proof_the_request_is_rejected_for_now() {
     let reply = dpop(&service, &token, &proof(&token, "2")).await;
     assert_eq!(reply.status, 503);
     assert!(reply.headers.contains_key("retry-after"));
-    // By default, a cache has no tickets.
+    // The default `remove` never finds a ticket.
     assert!(!UnreachableCache.remove("key", "id").await.unwrap());
     let (echo, service) = guarded(Dpop::new().replay_cache(UnreachableCache));
     let reply = dpop(&service, &token, &proof(&token, "1")).await;

@@ -37,7 +37,7 @@ async fn a_proof_is_accepted_once_by_all_processes_until_it_expires() {
     })
     .await;
 
-    // Of several processes, one removes an entry.
+    // Only one of several processes removes an entry.
     let mut attempts = JoinSet::new();
     for attempt in 0..32 {
         let cache = caches[attempt % 2].clone();

@@ -276,7 +276,7 @@ impl ProofChecker {
             return Err(ProofError::Invalid("the proof was used before"));
         }
         if let Some(removed) = extensions.get_mut::<RemovedAuthorization>() {
-            removed.set_more(Arc::new(accepted));
+            removed.set_forwarded_headers(Arc::new(accepted));
         }
         Ok(checked.is_nonce_old)
     }

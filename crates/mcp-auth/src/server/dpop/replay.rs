@@ -18,8 +18,8 @@ const SHARE: usize = 4;
 
 /// Where a server stores the proofs that were used, so that none is accepted twice.
 ///
-/// A cache that several servers share, such as Redis, makes a proof unique for all of them. It also contains tickets for requests
-/// that a server forwards to another one (`ServerOptions::with_forwarding`), so that the other server accepts their proofs.
+/// A cache that several processes of a server share, such as Redis, makes a proof unique for all of them. It also contains tickets for
+/// requests that a process forwards to another one (`ServerOptions::with_forwarding`), so that the other process accepts their proofs.
 pub trait ReplayCache: Send + Sync + 'static {
     /// Stores a proof for `lifetime` if it is not stored yet. Returns whether it was stored: `false` for a replay.
     ///
@@ -38,8 +38,8 @@ pub trait ReplayCache: Send + Sync + 'static {
     /// Removes what [`insert`](Self::insert) has stored, if it has not expired. Returns whether it was stored.
     ///
     /// Only tickets are removed, never proofs. Checking and removing must be one atomic step, such as `DEL key:id` of Redis:
-    /// of several calls, one returns `true`. Default: returns `false` and removes nothing, so that a server rejects a forwarded
-    /// request whose proof the other server has stored in this cache.
+    /// of several calls, one returns `true`. Default: returns `false` and removes nothing, so that a process rejects a forwarded
+    /// request whose proof the other process has stored in this cache.
     ///
     /// # Errors
     /// The cache cannot be reached. The server then rejects the request with status 503.
@@ -214,7 +214,7 @@ mod tests {
         assert!(cache.take("1") && !cache.take("1"));
         tokio::time::advance(MINUTE / 2).await;
         assert_eq!(cache.store("k", "1", MINUTE), Ok(true));
-        // The end of the first entry is not that of the second one.
+        // The expiry of the first entry does not remove the second one.
         tokio::time::advance(MINUTE).await;
         assert_eq!(cache.store("k", "1", MINUTE), Ok(false));
         tokio::time::advance(Duration::from_millis(1)).await;

@@ -1,8 +1,8 @@
 //! Tickets for the proofs of forwarded requests.
 //!
 //! A process that forwards a request has already stored its proof as used, and the process that receives the request verifies
-//! it again. A ticket permits the receiver to accept this proof once more. It is random, is stored in the common replay cache
-//! under the proof that it is for, and is removed when it is used.
+//! it again. A ticket permits the receiver to accept this proof once more. It is random. The common replay cache stores a
+//! digest of the ticket and its proof, and the entry is removed when the ticket is used.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,8 +62,8 @@ impl AcceptedProof {
         Ok(ticket)
     }
 
-    /// Returns the identifier of a ticket in the cache. A proof never has the same identifier: that is a digest of 43 characters
-    /// without a space, a space, and a text.
+    /// Returns the identifier of a ticket in the cache. It has no space, so it differs from that of each proof, which is a digest,
+    /// a space and a text.
     fn ticket_id(&self, ticket: &str) -> String {
         sha256(&format!("ticket {} {ticket}", self.id))
     }

@@ -119,7 +119,7 @@ impl Forwarder {
         *request.method_mut() = head.method.clone();
         *request.uri_mut() = address;
         *request.headers_mut() = forwarded_headers(head).await.map_err(|error| {
-            tracing::warn!(%error, "a request cannot be forwarded without the headers of its authentication");
+            tracing::warn!(%error, "the request cannot be forwarded: the authentication layer could not create its headers");
             ForwardError::Refused(Refusal::busy(
                 "the request cannot be forwarded to another process now; retry later",
             ))
@@ -172,7 +172,7 @@ impl Forwarder {
 
 impl EndpointState {
     /// Forwards a request whose handler has chosen another endpoint, and returns the response of that endpoint. `response` is
-    /// that of the handler: it is returned if the handler has not chosen one, or if the other endpoint cannot be reached.
+    /// the response of the handler. It is returned if the handler has not chosen an endpoint, or if that endpoint cannot be reached.
     ///
     /// # Errors
     /// The bodies of requests take all of `ServerOptions::with_max_total_body_bytes`, or the authentication layer could not
