@@ -265,8 +265,13 @@ impl SourceHeader {
     }
 }
 
-fn is_u16(digits: &str) -> bool {
-    digits.parse::<u16>().is_ok()
+/// Whether the text is a port from 1 to 65535.
+fn is_port(digits: &[u8]) -> bool {
+    let port = digits.iter().try_fold(0_u16, |port, digit| {
+        let digit = digit.is_ascii_digit().then(|| digit - b'0')?;
+        port.checked_mul(10)?.checked_add(digit.into())
+    });
+    port.is_some_and(|port| port != 0)
 }
 
 /// Whether the host is a name of this machine in the spelling of nearly every client. It is a fast
@@ -275,9 +280,7 @@ fn is_this_machine(host: &[u8]) -> bool {
     let name = |name: &[u8]| host.strip_prefix(name);
     match name(b"127.0.0.1").or_else(|| name(b"localhost")) {
         Some([]) => true,
-        Some([b':', port @ ..]) if !port.starts_with(b"0") => {
-            port.iter().all(u8::is_ascii_digit) && str::from_utf8(port).is_ok_and(is_u16)
-        }
+        Some([b':', port @ ..]) => !port.starts_with(b"0") && is_port(port),
         _ => false,
     }
 }
