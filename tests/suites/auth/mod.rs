@@ -1,5 +1,6 @@
 //! Protected servers: a real client, a real authorization server, and attackers.
 
+mod anonymous;
 mod bound;
 mod bound_processes;
 mod client_credentials;

@@ -124,6 +124,11 @@ impl ProtectedServer {
 
     /// Connects a client that signs in as the user of the authorization server.
     pub(crate) async fn client(&self) -> Client {
+        self.client_with(Negotiation::Auto).await
+    }
+
+    /// Like [`client`](Self::client), with a choice of revisions.
+    pub(crate) async fn client_with(&self, negotiation: Negotiation) -> Client {
         let auth = OAuth::client(&self.url)
             .user_agent(self.auth.browser())
             .clock(self.auth.clock())
@@ -131,7 +136,8 @@ impl ProtectedServer {
         let http = HttpTransport::new(&self.url)
             .unwrap()
             .authorize(auth.unwrap());
-        let client = Client::builder("host", "1").connect(http).await;
+        let builder = Client::builder("host", "1").negotiation(negotiation);
+        let client = builder.connect(http).await;
         client.unwrap_or_else(|error| panic!("{error}"))
     }
 

@@ -1,7 +1,7 @@
 //! [`Auth`]: the caller, as a parameter of handlers.
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::RequestContext;
+use mcp_protocol::{Grant, RequestContext};
 use mcp_server::{Call, Extraction, FromCall, HandlerError};
 
 use super::identity::Identity;
@@ -9,7 +9,8 @@ use super::identity::Identity;
 /// A handler parameter with the caller and its permissions.
 ///
 /// Over HTTP, it is the identity that [`RequireBearer`](super::RequireBearer) has verified; without
-/// the layer, the call is rejected, so that a missing layer cannot grant access. Over stdio, it is
+/// the layer, the call is rejected, so that a missing layer cannot grant access. If the layer [accepts requests without
+/// a token](super::RequireBearerBuilder::allow_anonymous), the caller can be [anonymous](Self::is_anonymous), without an identity and with no scopes. Over stdio, it is
 /// the local user who started the server: it has no identity and all permissions. The same handler
 /// works for both.
 ///
@@ -31,6 +32,7 @@ use super::identity::Identity;
 #[derive(Debug, Clone)]
 pub struct Auth {
     identity: Option<Identity>,
+    is_anonymous: bool,
     /// The context of the request; `None` only in tests.
     context: Option<RequestContext>,
 }
@@ -40,6 +42,7 @@ impl Auth {
     pub fn local() -> Self {
         Self {
             identity: None,
+            is_anonymous: false,
             context: None,
         }
     }
@@ -48,16 +51,32 @@ impl Auth {
     pub fn of(identity: Identity) -> Self {
         Self {
             identity: Some(identity),
+            is_anonymous: false,
             context: None,
         }
     }
 
-    /// Returns the identity of the caller; `None` for the local user.
+    /// Creates a caller without a token, for tests of handlers.
+    pub fn anonymous() -> Self {
+        Self {
+            identity: None,
+            is_anonymous: true,
+            context: None,
+        }
+    }
+
+    /// Returns whether the caller has sent no token. Possible only with
+    /// [`RequireBearerBuilder::allow_anonymous`](super::RequireBearerBuilder::allow_anonymous).
+    pub fn is_anonymous(&self) -> bool {
+        self.is_anonymous
+    }
+
+    /// Returns the identity of the caller; `None` for the local user and for an [anonymous](Self::is_anonymous) caller.
     pub fn identity(&self) -> Option<&Identity> {
         self.identity.as_ref()
     }
 
-    /// Returns the issuer's name for the caller; `None` for the local user.
+    /// Returns the issuer's name for the caller; `None` for the local user and for an [anonymous](Self::is_anonymous) caller.
     pub fn subject(&self) -> Option<&str> {
         self.identity().map(Identity::subject)
     }
@@ -65,7 +84,10 @@ impl Auth {
     /// Returns whether the caller has the scopes in `scope`, separated by spaces. Has no effect on
     /// the response; use it in handlers that do less with fewer permissions.
     pub fn has(&self, scope: &str) -> bool {
-        self.identity().is_none_or(|i| i.has(scope))
+        match &self.identity {
+            Some(identity) => identity.has(scope),
+            None => !self.is_anonymous,
+        }
     }
 
     /// Requires the scopes in `scope`, separated by spaces. A handler returns the error, so that
@@ -97,7 +119,10 @@ impl<S> FromCall<S> for Auth {
         };
         // Only the user who started this process has all permissions without an identity.
         let is_local = request.is_none() && context.principal().is_none() && context.permits("");
-        if identity.is_none() && !is_local {
+        // The layer gives a grant to every request that it accepts.
+        let is_anonymous = identity.is_none()
+            && request.is_some_and(|request| request.extensions.get::<Grant>().is_some());
+        if identity.is_none() && !is_local && !is_anonymous {
             return Extraction::End(HandlerError::protocol(ErrorObject::internal(
                 "the server has no authentication layer: add mcp_auth::server::RequireBearer in \
                  front of the endpoint",
@@ -105,6 +130,7 @@ impl<S> FromCall<S> for Auth {
         }
         Extraction::Ready(Self {
             identity: identity.cloned(),
+            is_anonymous,
             context: Some(context.clone()),
         })
     }

@@ -34,6 +34,7 @@ impl RequireBearer {
             implied: Vec::new(),
             name: None,
             documentation: None,
+            allows_anonymous: false,
             dpop: None,
         }
     }
@@ -51,6 +52,7 @@ pub struct RequireBearerBuilder {
     implied: Vec<(String, String)>,
     name: Option<String>,
     documentation: Option<String>,
+    allows_anonymous: bool,
     dpop: Option<Dpop>,
 }
 
@@ -102,6 +104,19 @@ impl RequireBearerBuilder {
         self
     }
 
+    /// Accepts requests without an `Authorization` header too: they have no identity and no scopes. If they need a
+    /// scope, of a tool or of [`Auth::require`](crate::server::Auth::require), they receive 401 and a challenge, so that
+    /// the client can sign in and call again. For servers whose lists and harmless tools are public.
+    ///
+    /// A tool without a scope is public. A session belongs to the principal that opened it, so a client that signs in
+    /// during an anonymous session has to open another one; the clients of this SDK do so, and report that the call has not run.
+    ///
+    /// Default: requests without a token receive 401.
+    pub fn allow_anonymous(mut self) -> Self {
+        self.allows_anonymous = true;
+        self
+    }
+
     /// Accepts tokens that are bound to a key of their client, with a proof. Default: such tokens are rejected.
     pub fn dpop(mut self, dpop: Dpop) -> Self {
         self.dpop = Some(dpop);
@@ -113,7 +128,8 @@ impl RequireBearerBuilder {
     /// # Errors
     /// Returns an error if a URL is not `https` (or `http` on this machine), a scope or a setting of DPoP is invalid,
     /// or there is no authorization server although the verifier
-    /// [needs one](Verify::needs_authorization_server).
+    /// [needs one](Verify::needs_authorization_server), or if [`allow_anonymous`](Self::allow_anonymous) is combined with
+    /// [`scope`](Self::scope).
     pub fn build(self) -> Result<RequireBearer, Error> {
         let mut audience = Audience::new(&self.resource)?;
         for name in self.audiences {
@@ -133,6 +149,11 @@ impl RequireBearerBuilder {
             ));
         }
         let required = scopes(&self.scopes)?;
+        if self.allows_anonymous && !required.is_empty() {
+            return Err(Error::setup(
+                "allow_anonymous() contradicts scope(), which every request requires; set the scopes of tools with Tool::scope",
+            ));
+        }
         let supported = scopes(&self.supported)?;
         let implied = self.implied.iter().map(|(broad, narrow)| {
             let broad = scopes(std::slice::from_ref(broad))?;
@@ -167,6 +188,7 @@ impl RequireBearerBuilder {
             document["dpop_bound_access_tokens_required"] = dpop.required.into();
         }
         Ok(RequireBearer(Arc::new(Policy {
+            allows_anonymous: self.allows_anonymous,
             dpop,
             metadata: Metadata::new(&audience, &document),
             audience,

@@ -33,6 +33,7 @@ pub(super) struct Policy {
     /// Scopes that imply other scopes.
     pub(super) implied: Vec<(Scopes, Scopes)>,
     pub(super) metadata: Metadata,
+    pub(super) allows_anonymous: bool,
     /// If bound tokens are accepted.
     pub(super) dpop: Option<ProofChecker>,
 }
@@ -44,7 +45,8 @@ pub(super) type Refused = (Option<Scheme>, Refusal);
 pub(super) struct Admission {
     grant: Grant,
     granted: Scopes,
-    scheme: Scheme,
+    /// The scheme of the token; `None` if the request has no token.
+    scheme: Option<Scheme>,
     /// Whether the client needs a newer nonce.
     needs_nonce: bool,
     /// When the token expires, if the request opens a stream that is not part of a call.
@@ -52,6 +54,19 @@ pub(super) struct Admission {
 }
 
 impl Admission {
+    /// The permissions of a request without a token: those that need no scope.
+    fn anonymous(parts: &mut Parts) -> Self {
+        let grant = Grant::new([""; 0]);
+        parts.extensions.insert(grant.clone());
+        Self {
+            grant,
+            granted: Scopes::default(),
+            scheme: None,
+            needs_nonce: false,
+            stream_end: None,
+        }
+    }
+
     /// When the response has to end, if it is a stream that may outlive the token.
     pub(super) fn stream_end<B>(&self, response: &Response<B>) -> Option<Instant> {
         self.stream_end.filter(|_| is_stream(response.headers()))
@@ -78,6 +93,9 @@ impl Policy {
             parts.headers.remove(AUTHORIZATION);
             return Ok(None);
         }
+        if self.allows_anonymous && !parts.headers.contains_key(AUTHORIZATION) {
+            return Ok(Some(Admission::anonymous(parts)));
+        }
         let taken = super::token::take(parts, self.dpop.is_some());
         let (scheme, token) = taken.map_err(|refusal| (None, refusal))?;
         let refused = |refusal| (Some(scheme), refusal);
@@ -103,7 +121,7 @@ impl Policy {
         Ok(Some(Admission {
             grant,
             granted,
-            scheme,
+            scheme: Some(scheme),
             needs_nonce,
             stream_end,
         }))
@@ -193,11 +211,14 @@ impl Policy {
         if response.status().is_server_error() || is_stream(response.headers()) {
             return;
         }
-        let refusal = Refusal::Scope(self.step_up(&admitted.granted, &missing));
-        tracing::debug!(status = 403, ?refusal, "refused");
-        *response.status_mut() = StatusCode::FORBIDDEN;
-        let context = self.context(Some(admitted.scheme));
-        refusal.challenge(context, response.headers_mut());
+        let scopes = self.step_up(&admitted.granted, &missing);
+        let refusal = match admitted.scheme {
+            Some(_) => Refusal::Scope(scopes),
+            None => Refusal::Anonymous(scopes),
+        };
+        *response.status_mut() = refusal.status();
+        tracing::debug!(status = response.status().as_u16(), ?refusal, "refused");
+        refusal.challenge(self.context(admitted.scheme), response.headers_mut());
     }
 }
 

@@ -23,6 +23,8 @@ const MAX_DESCRIPTION_CHARS: usize = 200;
 pub(super) enum Refusal {
     /// The request has no token.
     Missing,
+    /// The request has no token, and is for something that requires these scopes.
+    Anonymous(Scopes),
     /// The `Authorization` header is malformed.
     Malformed(&'static str),
     /// The token is invalid.
@@ -66,11 +68,13 @@ impl ChallengeContext<'_> {
 }
 
 impl Refusal {
-    fn status(&self) -> StatusCode {
+    pub(super) fn status(&self) -> StatusCode {
         match self {
-            Self::Missing | Self::Invalid(_) | Self::Proof(_) | Self::Nonce => {
-                StatusCode::UNAUTHORIZED
-            }
+            Self::Missing
+            | Self::Anonymous(_)
+            | Self::Invalid(_)
+            | Self::Proof(_)
+            | Self::Nonce => StatusCode::UNAUTHORIZED,
             Self::Malformed(_) => StatusCode::BAD_REQUEST,
             Self::Scope(_) => StatusCode::FORBIDDEN,
             Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
@@ -81,7 +85,7 @@ impl Refusal {
     /// error.
     fn code(&self) -> Option<&'static str> {
         match self {
-            Self::Missing => None,
+            Self::Missing | Self::Anonymous(_) => None,
             Self::Malformed(_) => Some("invalid_request"),
             Self::Invalid(_) => Some("invalid_token"),
             Self::Proof(_) => Some("invalid_dpop_proof"),
@@ -93,7 +97,7 @@ impl Refusal {
 
     fn description(&self) -> Cow<'_, str> {
         match self {
-            Self::Missing => "send an access token for this server".into(),
+            Self::Missing | Self::Anonymous(_) => "send an access token for this server".into(),
             Self::Malformed(why) | Self::Proof(why) => (*why).into(),
             Self::Nonce => "send a proof with the nonce of the header DPoP-Nonce".into(),
             Self::Invalid(why) => printable(why).into(),
@@ -104,7 +108,7 @@ impl Refusal {
 
     fn scopes<'a>(&'a self, context: ChallengeContext<'a>) -> &'a Scopes {
         match self {
-            Self::Scope(scopes) => scopes,
+            Self::Scope(scopes) | Self::Anonymous(scopes) => scopes,
             _ => context.scopes,
         }
     }

@@ -19,13 +19,13 @@ use super::policy::Policy;
 ///
 /// - A request without a token or with an invalid token receives 401 and a challenge that leads to
 ///   the metadata; a request whose token lacks a scope receives 403 and the required scopes; a
-///   malformed request receives 400. If tokens cannot be verified now, the status is 503, not 401.
+///   malformed request receives 400. [`RequireBearerBuilder::allow_anonymous`] also accepts requests without a token. If tokens cannot be verified now, the status is 503, not 401.
 /// - The layer removes the `Authorization` header of an accepted request and adds a [`Principal`],
 ///   a [`Grant`] and an [`Identity`] to its extensions. Handlers do not see the token. Only an endpoint with
 ///   `ServerOptions::with_forwarding` sends it on, with its DPoP proof, to another process of the same server, which verifies
 ///   both again.
 /// - If a handler requires more scopes, with [`Tool::scope`] or [`Auth::require`], the response
-///   becomes 403 with the required scopes, unless it is already an event stream.
+///   becomes 403 (401 if the request has no token) with the required scopes, unless it is already an event stream.
 /// - The [metadata](Metadata) is public.
 /// - A CORS preflight is forwarded, because it has no token and no effect. Place a CORS layer in
 ///   front of this one, so that pages can read the challenges too.
@@ -38,6 +38,7 @@ use super::policy::Policy;
 /// The inner service may be any tower service over HTTP requests whose response body can be built
 /// from bytes.
 ///
+/// [`RequireBearerBuilder::allow_anonymous`]: super::RequireBearerBuilder::allow_anonymous
 /// [`Principal`]: mcp_protocol::Principal
 /// [`Grant`]: mcp_protocol::Grant
 /// [`Identity`]: crate::server::Identity

@@ -1,0 +1,77 @@
+//! Requests without a token, at a server that accepts them.
+
+use http::Request;
+use http::header::AUTHORIZATION;
+use mcp_auth::server::{Identity, Protected, RequireBearerBuilder, require_bearer};
+use mcp_protocol::{Grant, Principal};
+
+use crate::support::{Echo, METADATA, RESOURCE, Reply, post, send, token, verifier};
+
+fn builder() -> RequireBearerBuilder {
+    require_bearer(RESOURCE, verifier().build().unwrap()).allow_anonymous()
+}
+
+fn service(echo: &Echo) -> Protected<Echo> {
+    builder().build().unwrap().layer(echo.clone())
+}
+
+async fn anonymous(service: &Protected<Echo>) -> Reply {
+    let request = Request::post("/mcp")
+        // The sender of a request cannot set its identity.
+        .extension(Principal::new("root"))
+        .extension(Grant::new(["everything"]))
+        .extension(Identity::new("i", "root"));
+    send(service, request.body("{}".to_owned()).unwrap()).await
+}
+
+#[tokio::test]
+async fn a_request_without_a_token_has_no_identity_and_no_scopes() {
+    let echo = Echo::default();
+    let service = service(&echo);
+    let reply = anonymous(&service).await;
+    assert_eq!((reply.status.as_u16(), reply.challenge()), (200, ""));
+    let seen = echo.last().unwrap().extensions;
+    assert!(seen.get::<Principal>().is_none() && seen.get::<Identity>().is_none());
+    let grant = seen.get::<Grant>().unwrap();
+    assert_eq!(grant.scopes().count(), 0);
+    assert!(!grant.covers("everything"));
+
+    // A token is verified, and other credentials are not ignored.
+    let reply = post(&service, "made-up").await;
+    assert_eq!(reply.said("error"), Some("invalid_token"));
+    for value in ["Basic dTpw", "", "Bearers a"] {
+        let request = Request::post("/mcp").header(AUTHORIZATION, value);
+        let reply = send(&service, request.body(String::new()).unwrap()).await;
+        assert_eq!(reply.status, 401, "{value}");
+    }
+    assert_eq!(echo.count(), 0);
+    post(&service, &token(&[])).await;
+    let seen = echo.last().unwrap().extensions;
+    assert_eq!(seen.get::<Identity>().unwrap().subject(), "alice");
+}
+
+#[tokio::test]
+async fn a_scope_that_an_anonymous_request_misses_becomes_a_challenge_to_sign_in() {
+    let echo = Echo {
+        demands: Some("notes:write"),
+        ..Echo::default()
+    };
+    let reply = anonymous(&service(&echo)).await;
+    assert_eq!(reply.status, 401);
+    let expected = format!("Bearer scope=\"notes:write\", resource_metadata=\"{METADATA}\"");
+    assert_eq!(reply.challenge(), expected);
+    assert_eq!(reply.body, "inner:{}");
+    // With a token it is the challenge of a missing scope.
+    let reply = post(&service(&echo), &token(&[])).await;
+    assert_eq!(reply.status, 403);
+    assert_eq!(reply.said("error"), Some("insufficient_scope"));
+}
+
+#[test]
+fn scopes_of_every_request_contradict_anonymous_requests() {
+    let error = builder().scope("mcp").build().unwrap_err().to_string();
+    assert!(
+        error.contains("allow_anonymous() contradicts scope()"),
+        "{error}"
+    );
+}
