@@ -1,10 +1,10 @@
 // A TypeScript SDK's client against our everything server, for `cargo xtask interop`.
 //
-//   node client.mjs SDK ERA stdio FOLDER INTEROP-CLIENT EVERYTHING-SERVER
-//   node client.mjs SDK ERA http URL URL-OF-PAGES
-//   node client.mjs SDK legacy sse URL URL-OF-PAGES
+//   node client.mjs SDK REVISION stdio FOLDER INTEROP-CLIENT EVERYTHING-SERVER
+//   node client.mjs SDK REVISION http URL URL-OF-PAGES
+//   node client.mjs SDK sessions sse URL URL-OF-PAGES
 //
-// SDK is 1 or 2, ERA is legacy or modern. Prints one JSON line per feature. The programs are a witness of how servers
+// SDK is 1 or 2, REVISION is sessions or stateless. Prints one JSON line per feature. The programs are a witness of how servers
 // end, which also serves the everything server in small pages, and that server; the URLs are those of the two servers.
 
 import { WATCHED, features, pagination, refused } from "./features.mjs";
@@ -115,5 +115,5 @@ async function sessions(s) {
   }
 }
 
-if (ours.modern) await conversation(sdk, ours);
+if (ours.stateless) await conversation(sdk, ours);
 else await sessions(await ours.connect("everything"));

@@ -1,10 +1,10 @@
 """The Python SDK's client against our everything server, for `cargo xtask interop`.
 
-    python client.py ERA stdio FOLDER INTEROP-CLIENT EVERYTHING-SERVER
-    python client.py ERA http URL URL-OF-PAGES
-    python client.py legacy sse URL URL-OF-PAGES
+    python client.py REVISION stdio FOLDER INTEROP-CLIENT EVERYTHING-SERVER
+    python client.py REVISION http URL URL-OF-PAGES
+    python client.py sessions sse URL URL-OF-PAGES
 
-ERA is legacy or modern. Prints one JSON line per feature. The programs are a witness of how servers
+REVISION is sessions or stateless. Prints one JSON line per feature. The programs are a witness of how servers
 end, which also serves the everything server in small pages, and that server; the URLs are those of
 the two servers.
 """
@@ -165,7 +165,7 @@ async def sessions(ours: Place) -> None:
 
 async def main() -> None:
     ours = place(*sys.argv[1:])
-    await (modern.conversation(ours) if ours.modern else sessions(ours))
+    await (modern.conversation(ours) if ours.stateless else sessions(ours))
 
 
 anyio.run(main)

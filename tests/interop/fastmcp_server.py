@@ -111,7 +111,7 @@ def was_cancelled() -> bool:
     return State.cancelled
 
 
-def is_modern(ctx: Context) -> bool:
+def is_stateless(ctx: Context) -> bool:
     """Whether the call belongs to no session, so that its questions are results."""
     return ctx.request_context.protocol_version == "2026-07-28"
 
@@ -132,7 +132,7 @@ def to_user(message: str, form: type[BaseModel]) -> types.ElicitRequest:
 async def answers(ctx: Context, **questions: Any) -> dict[str, Any] | types.InputRequiredResult:
     """The answers by name. In a session they are asked for here, else by the result that this gives
     instead, and the tool is called again."""
-    if is_modern(ctx):
+    if is_stateless(ctx):
         given = ctx.input_responses or {}
         if all(name in given for name in questions):
             return given
@@ -167,7 +167,7 @@ async def ask_model(prompt: str, ctx: Context) -> str | types.InputRequiredResul
 @app.tool
 async def ask_user(ctx: Context) -> str | types.InputRequiredResult:
     """Asks the user to fill in a form. In a session by the words of the framework."""
-    if not is_modern(ctx):
+    if not is_stateless(ctx):
         order = await ctx.elicit("What may it be?", Order)
         return order.data.model_dump_json() if order.action == "accept" else f"user: {order.action}"
     given = await answers(ctx, order=to_user("What may it be?", Order))
@@ -200,7 +200,7 @@ async def ask_all(ctx: Context) -> str | types.InputRequiredResult:
 @app.tool
 async def ask_twice(ctx: Context) -> str | types.InputRequiredResult:
     """Asks, and asks again because of the answer."""
-    first = ctx.request_state if is_modern(ctx) else None
+    first = ctx.request_state if is_stateless(ctx) else None
     if first is None:
         given = await answers(ctx, first=to_user("Enter your name", Name))
         if isinstance(given, types.InputRequiredResult):
@@ -216,7 +216,7 @@ async def ask_twice(ctx: Context) -> str | types.InputRequiredResult:
 async def ask_url(url: str, ctx: Context) -> str | types.InputRequiredResult:
     """Sends the user to a URL. In a session the visit has an id, and its end is told."""
     message = "Please look at this"
-    if is_modern(ctx):
+    if is_stateless(ctx):
         visit = types.ElicitRequest(params=types.ElicitRequestURLParams(message=message, url=url))
         given = await answers(ctx, visit=visit)
         if isinstance(given, types.InputRequiredResult):

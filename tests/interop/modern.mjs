@@ -8,7 +8,7 @@ const REVISION = "2026-07-28";
 const LEVEL = "io.modelcontextprotocol/logLevel";
 
 async function auto(s) {
-  same("the era", s.client.getProtocolEra(), "modern");
+  same("the protocol era", s.client.getProtocolEra(), "modern");
   same("the revision", s.client.getNegotiatedProtocolVersion(), REVISION);
   return `${REVISION}, as the server answers`;
 }

@@ -11,11 +11,11 @@ class Programs {
   ending = "shutdown";
   started = 0;
 
-  constructor(sdk, era, folder, witness, everything) {
-    Object.assign(this, { sdk, folder, witness, modern: era === "modern" });
+  constructor(sdk, revision, folder, witness, everything) {
+    Object.assign(this, { sdk, folder, witness, stateless: revision === "stateless" });
     this.commands = {
-      everything: [everything, "--stdio", ...(this.modern ? [] : ["--sessions"])],
-      pages: [witness, "pages", era, "5"],
+      everything: [everything, "--stdio", ...(this.stateless ? [] : ["--sessions"])],
+      pages: [witness, "pages", revision, "5"],
     };
     mkdirSync(folder, { recursive: true });
   }
@@ -37,16 +37,16 @@ class Programs {
       throw new Error("the server had to be killed, it did not leave when stdin was closed");
     }
     same("the exit code", ended.code, 0);
-    same("a handshake", ended.sent.includes("initialize"), !this.modern);
+    same("a handshake", ended.sent.includes("initialize"), !this.stateless);
     return "gone with exit code 0";
   }
 }
 
 /** Servers that are there already. */
 class Urls {
-  constructor(sdk, era, everything, pages) {
-    Object.assign(this, { sdk, urls: { everything, pages }, modern: era === "modern" });
-    this.ending = this.modern ? "closed" : "session-end";
+  constructor(sdk, revision, everything, pages) {
+    Object.assign(this, { sdk, urls: { everything, pages }, stateless: revision === "stateless" });
+    this.ending = this.stateless ? "closed" : "session-end";
   }
 
   connect(server, revision, capabilities) {
@@ -61,7 +61,7 @@ class Urls {
 
   /** The session has been ended, and the server has forgotten it; or there was none, and nothing that belongs to one. */
   async left(url, id, { revision, http }) {
-    if (this.modern) {
+    if (this.stateless) {
       same("the session", id, undefined);
       same("what belongs to sessions", http.ofSessions, []);
       return "there was no session";
@@ -84,9 +84,9 @@ class Urls {
 /** Servers that are there already, and speak as in 2024-11-05. */
 class Streams {
   ending = "stream-end";
-  modern = false;
+  stateless = false;
 
-  constructor(sdk, _era, everything, pages) {
+  constructor(sdk, _revision, everything, pages) {
     Object.assign(this, { sdk, urls: { everything, pages } });
   }
 
@@ -135,9 +135,9 @@ function watched(seen) {
 }
 
 /** The place that the arguments name. */
-export function place(sdk, [era, kind, ...rest]) {
-  if (kind === "stdio") return new Programs(sdk, era, ...rest);
-  if (kind === "http") return new Urls(sdk, era, ...rest);
-  if (kind === "sse") return new Streams(sdk, era, ...rest);
+export function place(sdk, [revision, kind, ...rest]) {
+  if (kind === "stdio") return new Programs(sdk, revision, ...rest);
+  if (kind === "http") return new Urls(sdk, revision, ...rest);
+  if (kind === "sse") return new Streams(sdk, revision, ...rest);
   throw new Error(`no such transport: ${kind}`);
 }

@@ -62,15 +62,15 @@ class Programs:
 
     ending = "shutdown"
 
-    def __init__(self, era: str, folder: str, witness: str, everything: str) -> None:
-        self.modern = era == "modern"
+    def __init__(self, revision: str, folder: str, witness: str, everything: str) -> None:
+        self.stateless = revision == "stateless"
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.witness = witness
-        sessions = [] if self.modern else ["--sessions"]
+        sessions = [] if self.stateless else ["--sessions"]
         self.commands = {
             "everything": [everything, "--stdio", *sessions],
-            "pages": [witness, "pages", era, "5"],
+            "pages": [witness, "pages", revision, "5"],
         }
         self.started = 0
 
@@ -92,7 +92,7 @@ class Programs:
             ensure(status.exists(), problem)
             ended = json.loads(status.read_text())
             same("the exit code", ended["code"], 0)
-            same("a handshake", "initialize" in ended["sent"], not self.modern)
+            same("a handshake", "initialize" in ended["sent"], not self.stateless)
             same("what went wrong on the way", errors, [])
             return "gone with exit code 0"
 
@@ -103,9 +103,9 @@ class Programs:
 class Urls:
     """Servers that are there already."""
 
-    def __init__(self, era: str, everything: str, pages: str) -> None:
-        self.modern = era == "modern"
-        self.ending = "closed" if self.modern else "session-end"
+    def __init__(self, revision: str, everything: str, pages: str) -> None:
+        self.stateless = revision == "stateless"
+        self.ending = "closed" if self.stateless else "session-end"
         self.urls = {"everything": everything, "pages": pages}
 
     @asynccontextmanager
@@ -131,7 +131,7 @@ class Urls:
         async def left() -> str:
             """The session has been ended, and the server has forgotten it; or there was none, and
             nothing that belongs to one."""
-            if self.modern:
+            if self.stateless:
                 same("what belongs to sessions", [*seen, *strange], [])
                 same("what went wrong on the way", errors, [])
                 return "there was no session"
@@ -158,9 +158,9 @@ class Streams:
     """Servers that are there already, and speak as in 2024-11-05."""
 
     ending = "stream-end"
-    modern = False
+    stateless = False
 
-    def __init__(self, _era: str, everything: str, pages: str) -> None:
+    def __init__(self, _revision: str, everything: str, pages: str) -> None:
         self.urls = {"everything": everything, "pages": pages}
 
     @asynccontextmanager
@@ -199,6 +199,6 @@ class Streams:
 Place = Programs | Urls | Streams
 
 
-def place(era: str, kind: str, *words: str) -> Place:
+def place(revision: str, kind: str, *words: str) -> Place:
     """The place that the arguments name."""
-    return {"stdio": Programs, "http": Urls, "sse": Streams}[kind](era, *words)
+    return {"stdio": Programs, "http": Urls, "sse": Streams}[kind](revision, *words)

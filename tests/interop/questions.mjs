@@ -72,7 +72,7 @@ async function url(s, place) {
     return { action: "accept" };
   });
   same("the outcome", said, "accepted: true");
-  if (place.modern) same("the id", id, undefined);
+  if (place.stateless) same("the id", id, undefined);
   else await s.until("the end of the visit", ({ urlsDone }) => urlsDone.includes(id));
   const refused = await asked(s, "test_elicitation_url", {}, () => ({ action: "decline" }));
   same("the outcome", refused, "accepted: false");
@@ -104,7 +104,7 @@ async function roots(s) {
 /** A session has to be told; without one they are asked for each time. */
 async function rootsChanged(s, place) {
   s.roots = [{ uri: "file:///elsewhere" }, { uri: "file:///more" }];
-  if (!place.modern) await s.client.sendRootsListChanged();
+  if (!place.stateless) await s.client.sendRootsListChanged();
   return roots(s);
 }
 
@@ -115,7 +115,7 @@ export async function questions(s, place) {
   await row("elicitation-defaults", () => defaults(s));
   await row("elicitation-refused", () => refusals(s));
   await row("elicitation-url", () => url(s, place));
-  if (!place.modern) await row("url-required", () => required(place));
+  if (!place.stateless) await row("url-required", () => required(place));
   await row("roots", () => roots(s));
   await row("roots-changed", () => rootsChanged(s, place));
 }

@@ -95,7 +95,7 @@ async def url(client: Client, host: Host, place: Place) -> str:
         ends = host.told(types.ElicitCompleteNotification)
         return ids[0] in [end.params.elicitation_id for end in ends]
 
-    if place.modern:
+    if place.stateless:
         same("ids", ids, [None])
     else:
         await host.until("the end of the visit", ended)
@@ -130,7 +130,7 @@ async def roots(client: Client, host: Host) -> str:
 async def roots_changed(client: Client, host: Host, place: Place) -> str:
     """A session has to be told; without one they are asked for each time."""
     host.roots = [types.Root(uri="file:///elsewhere"), types.Root(uri="file:///more")]
-    if not place.modern:
+    if not place.stateless:
         await client.send_roots_list_changed()
     return await roots(client, host)
 
@@ -147,5 +147,5 @@ async def questions(client: Client, host: Host, place: Place) -> None:
         "roots-changed": partial(roots_changed, place=place),
     }.items():
         await row(feature, partial(work, client, host))
-    if not place.modern:
+    if not place.stateless:
         await row("url-required", partial(required, place))

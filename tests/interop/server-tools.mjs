@@ -98,9 +98,9 @@ function twice(_args, ctx) {
 }
 
 /** In a session the visit has an id, and its end is told. */
-async function visit({ url }, ctx, { server }, era) {
+async function visit({ url }, ctx, { server }, isStateless) {
   const message = "Please look at this";
-  if (era === "modern") {
+  if (isStateless) {
     const { round, answers } = ask(ctx, { visit: inputRequired.elicitUrl({ message, url }) });
     return round ?? said(`user: ${answers.visit.action}`);
   }
@@ -138,7 +138,7 @@ async function count({ steps }, ctx) {
 }
 
 /** A tool by its name: what it says of itself, the shape of its arguments, and what it does. */
-export function tools(era, changes) {
+export function tools(isStateless, changes) {
   const none = z.object({});
   const tool = (description, shape, run, output) => ({
     description,

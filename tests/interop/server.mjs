@@ -1,5 +1,5 @@
 // A server made with TypeScript SDK 2, for our client to talk to: `node server.mjs`, or `node server.mjs --http` for any
-// port. It has what `server.py` has, in both eras.
+// port. It has what `server.py` has, for both kinds of revisions.
 
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
@@ -30,12 +30,12 @@ const toldByServer = {
     server.sendResourceListChanged();
   },
   async resource(server, uri) {
-    if (server.isModern || subscribed.has(uri)) await server.server.sendResourceUpdated({ uri });
+    if (server.isStateless || subscribed.has(uri)) await server.server.sendResourceUpdated({ uri });
   },
 };
 
 /** A server for one connection, or for one request. */
-function server(era, changes) {
+function server(isStateless, changes) {
   const capabilities = {
     tools: { listChanged: true },
     prompts: { listChanged: true },
@@ -45,15 +45,15 @@ function server(era, changes) {
   };
   const info = { name: "typescript-peer", version: "1.0.0" };
   const app = new McpServer(info, { capabilities, instructions: "A bit of each." });
-  app.isModern = era === "modern";
-  const all = Object.entries(tools(era, changes));
+  app.isStateless = isStateless;
+  const all = Object.entries(tools(isStateless, changes));
   for (const [name, { run, ...config }] of all) {
-    app.registerTool(name, config, (args, ctx) => run(args, ctx, app, era));
+    app.registerTool(name, config, (args, ctx) => run(args, ctx, app, isStateless));
   }
   paged(app, all);
   contents(app);
   custom(app);
-  if (!app.isModern) {
+  if (!app.isStateless) {
     const on = (method, change) =>
       app.server.setRequestHandler(method, ({ params }) => {
         change(params.uri);
@@ -158,7 +158,7 @@ class Sessions {
       eventStore: new Events(),
       retryInterval: 100,
     });
-    await server("legacy", toldByServer).connect(transport);
+    await server(false, toldByServer).connect(transport);
     return transport.handleRequest(request, options);
   }
 }
@@ -167,16 +167,16 @@ function listen() {
   const sessions = new Sessions();
   const toldToAll = {
     lists() {
-      modern.notify.toolsChanged();
-      modern.notify.promptsChanged();
-      modern.notify.resourcesChanged();
+      stateless.notify.toolsChanged();
+      stateless.notify.promptsChanged();
+      stateless.notify.resourcesChanged();
     },
-    resource: (_server, uri) => modern.notify.resourceUpdated(uri),
+    resource: (_server, uri) => stateless.notify.resourceUpdated(uri),
   };
-  const modern = createMcpHandler(() => server("modern", toldToAll), { legacy: "reject" });
+  const stateless = createMcpHandler(() => server(true, toldToAll), { legacy: "reject" });
   const handler = {
     async fetch(request, options) {
-      const place = (await isLegacyRequest(request)) ? sessions : modern;
+      const place = (await isLegacyRequest(request)) ? sessions : stateless;
       return place.fetch(request, options);
     },
   };
@@ -185,4 +185,4 @@ function listen() {
 }
 
 if (process.argv.includes("--http")) listen();
-else serveStdio(({ era }) => server(era, toldByServer));
+else serveStdio(({ era }) => server(era === "modern", toldByServer));

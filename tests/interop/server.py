@@ -126,13 +126,13 @@ def was_cancelled() -> bool:
 @app.tool()
 async def tell(ctx: Context) -> str:
     """Logs a message."""
-    if not is_modern(ctx) and LEVELS.index("info") < LEVELS.index(State.level):
+    if not is_stateless(ctx) and LEVELS.index("info") < LEVELS.index(State.level):
         return "told"
     await ctx.session.send_log_message("info", "told", "peer", related_request_id=ctx.request_id)
     return "told"
 
 
-def is_modern(ctx: Context) -> bool:
+def is_stateless(ctx: Context) -> bool:
     """Whether the call belongs to no session."""
     return ctx.protocol_version == "2026-07-28"
 
@@ -210,7 +210,7 @@ def ask_twice(first: Named, second: Annotated[Name, Resolve(for_companion)]) -> 
 async def ask_url(url: str, ctx: Context) -> str | types.InputRequiredResult:
     """Sends the user to a URL. In a session the visit has an id, and its end is told."""
     message = "Please look at this"
-    if is_modern(ctx):
+    if is_stateless(ctx):
         if answer := (ctx.input_responses or {}).get("visit"):
             return f"user: {answer.action}"
         visit = types.ElicitRequestURLParams(message=message, url=url)
@@ -243,7 +243,7 @@ async def needs_url(first: bool = False) -> str:
 @app.tool()
 async def change(ctx: Context) -> str:
     """Says that every list changed."""
-    if is_modern(ctx):
+    if is_stateless(ctx):
         await ctx.notify_tools_changed()
         await ctx.notify_prompts_changed()
         await ctx.notify_resources_changed()
@@ -257,7 +257,7 @@ async def change(ctx: Context) -> str:
 @app.tool()
 async def touch(uri: str, ctx: Context) -> str:
     """Says that a resource changed, if somebody wants to know."""
-    if is_modern(ctx):
+    if is_stateless(ctx):
         await ctx.notify_resource_updated(uri)
     elif uri in State.subscribed:
         await ctx.session.send_resource_updated(uri)
@@ -299,7 +299,7 @@ def review(code: str, language: str = "rust") -> str:
 @app.prompt()
 async def asking(ctx: Context) -> str | types.InputRequiredResult:
     """Asks what it is about."""
-    if not is_modern(ctx):
+    if not is_stateless(ctx):
         answer = await ctx.elicit("What is it about?", Topic)
         return f"Talk about {answer.data.topic}"
     if answer := (ctx.input_responses or {}).get("topic"):

@@ -11,7 +11,7 @@ const REVIEW = "skill://code/review/SKILL.md";
 const CHECKLIST = "references/checklist.md";
 
 const sdk = await import("./sdk-2.mjs");
-const session = await place(sdk, ["modern", "stdio", ...process.argv.slice(2)]).connect("everything", "2026-07-28");
+const session = await place(sdk, ["stateless", "stdio", ...process.argv.slice(2)]).connect("everything", "2026-07-28");
 const skills = new SkillsClient(session.client);
 const review = async () => (await skills.get(REVIEW)).skill;
 

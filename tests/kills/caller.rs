@@ -58,14 +58,14 @@ pub(super) struct Caller(pub(super) Client);
 
 impl Caller {
     pub(super) async fn connect(url: &str, revision: Revision) -> Self {
-        let era = if revision.rules().stateless {
-            Negotiation::Modern
+        let negotiation = if revision.is_stateless() {
+            Negotiation::Stateless
         } else {
-            Negotiation::Legacy
+            Negotiation::SessionBased
         };
         let client = Client::builder("caller", "1.0.0")
             .revision(revision)
-            .negotiation(era)
+            .negotiation(negotiation)
             .task_calls()
             .on_elicit(async |form| form.accept(json!({ "yes": true })))
             .connect(HttpTransport::new(url).unwrap())
@@ -113,8 +113,9 @@ impl Caller {
 
     /// Waits for a task that another client started.
     pub(super) async fn wait_for(callers: &[Self], task: &TaskRef) -> Outcome {
-        let era = |caller: &&Self| caller.0.known_version().era() == task.known_version().era();
-        let caller = callers.iter().find(era).unwrap();
+        let is_stateless = task.known_version().revision().is_stateless();
+        let is_same = |caller: &&Self| caller.0.revision().is_stateless() == is_stateless;
+        let caller = callers.iter().find(is_same).unwrap();
         caller.0.task(task.clone()).wait().await.into()
     }
 }

@@ -137,7 +137,7 @@ impl Session {
             .options(options);
         let client = Client::builder("subscriber", "1.0.0")
             .revision(Revision::V2025_11_25)
-            .negotiation(Negotiation::Legacy)
+            .negotiation(Negotiation::SessionBased)
             .task_calls()
             .connect(transport)
             .await

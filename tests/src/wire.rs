@@ -95,7 +95,7 @@ impl PipeEnd {
         capabilities: Value,
     ) -> (Self, Client) {
         let (mut wire, transport) = Self::server();
-        let builder = builder.negotiation(Negotiation::Legacy);
+        let builder = builder.negotiation(Negotiation::SessionBased);
         let connecting = tokio::spawn(builder.connect(transport));
         wire.welcome(revision, capabilities).await;
         let client = connecting.await.expect("no panic").expect("a handshake");

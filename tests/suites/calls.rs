@@ -215,7 +215,7 @@ async fn an_answer_over_the_limit_fails_its_call_at_once() {
     let options = mcp_transport_stdio::StdioOptions::for_client().with_line_limit(2_000);
     let connecting = tokio::spawn(
         client()
-            .negotiation(Negotiation::Legacy)
+            .negotiation(Negotiation::SessionBased)
             .connect(transport.options(options)),
     );
     wire.welcome("2025-11-25", json!({ "tools": {} })).await;

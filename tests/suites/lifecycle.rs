@@ -12,7 +12,7 @@ fn plain() -> ServerBuilder {
 }
 
 fn client() -> ClientBuilder {
-    Client::builder("host", "0.1").negotiation(Negotiation::Legacy)
+    Client::builder("host", "0.1").negotiation(Negotiation::SessionBased)
 }
 
 // A server that also supports the stateless revision reports the missing request metadata instead.

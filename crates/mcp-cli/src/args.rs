@@ -81,10 +81,12 @@ impl RevisionChoice {
     pub(crate) fn policy(self) -> (Revision, Negotiation) {
         match self {
             Self::Auto => (Revision::LATEST, Negotiation::Auto),
-            Self::SessionBased => (Revision::LATEST_WITH_SESSIONS, Negotiation::Legacy),
-            Self::Stateless => (Revision::LATEST, Negotiation::Modern),
-            Self::Exactly(revision) if revision.is_stateless() => (revision, Negotiation::Modern),
-            Self::Exactly(revision) => (revision, Negotiation::Legacy),
+            Self::SessionBased => (Revision::LATEST_WITH_SESSIONS, Negotiation::SessionBased),
+            Self::Stateless => (Revision::LATEST, Negotiation::Stateless),
+            Self::Exactly(revision) if revision.is_stateless() => {
+                (revision, Negotiation::Stateless)
+            }
+            Self::Exactly(revision) => (revision, Negotiation::SessionBased),
         }
     }
 }
@@ -300,4 +302,20 @@ pub(crate) enum ListKind {
     Prompts,
     Resources,
     Templates,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_former_option_and_words_for_revisions_are_accepted() {
+        for (word, expected) in [
+            ("legacy", RevisionChoice::SessionBased),
+            ("modern", RevisionChoice::Stateless),
+        ] {
+            let cli = Cli::try_parse_from(["mcp", "inspect", "--era", word]).unwrap();
+            assert_eq!(cli.options.revision, expected);
+        }
+    }
 }

@@ -336,7 +336,7 @@ fn a_lock_file_shows_what_has_changed() {
 }
 
 #[tokio::test]
-async fn questions_are_answered_from_a_file_in_both_eras() {
+async fn elicitation_is_answered_from_a_file_on_both_kinds_of_revisions() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let endpoint = Endpoint::new(tea()).unwrap();
@@ -454,11 +454,11 @@ impl Drop for Bridge {
 #[test]
 fn a_bridge_joins_pipes_http_and_all_revisions() {
     let calc = calc();
-    for server in ["legacy", "modern"] {
+    for server in ["sessions", "stateless"] {
         let listen = ["--revision", server, "--listen", "127.0.0.1:0", "--", &calc];
         let mut over_http = Bridge::start(&listen);
         let url = over_http.line();
-        for client in ["2024-11-05", "legacy", "modern"] {
+        for client in ["2024-11-05", "sessions", "stateless"] {
             let called = mcp(&["call", &url, "add", "a=2", "b=3", "--revision", client]);
             assert_eq!(
                 stdout(&called),

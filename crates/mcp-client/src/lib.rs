@@ -48,7 +48,7 @@ pub use call::progress::Progress;
 pub use call::tool::{ToolCall, ToolRoundTrip};
 pub use client::Client;
 pub use connect::keep_alive::KeepAlive;
-pub use connect::negotiation::{Era, KnownVersion, Negotiation};
+pub use connect::negotiation::{KnownVersion, Negotiation};
 #[cfg(feature = "hash")]
 pub use definition::{json_hash, tool_hash};
 pub use error::Error;

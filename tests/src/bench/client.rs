@@ -33,7 +33,7 @@ pub async fn run(mut args: impl Iterator<Item = String>) -> Result<(), Fault> {
     if !(1..=MOST_INFLIGHT).contains(&inflight) {
         return Err(USAGE.into());
     }
-    let builder = Client::builder("bench", "1.0.0").negotiation(Negotiation::Legacy);
+    let builder = Client::builder("bench", "1.0.0").negotiation(Negotiation::SessionBased);
     let kind = args.next();
     let target = args.next().ok_or(USAGE)?;
     let client = match kind.as_deref() {

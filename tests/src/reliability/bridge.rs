@@ -19,7 +19,7 @@ use crate::bench::load::{Connection, open_session, print};
 use crate::bench::requests::{Protocol, Requests, Workload};
 use crate::random::Random;
 
-/// Clients that call at the same time, half of each era.
+/// Clients that call at the same time, half of each kind of revision.
 const USERS: u64 = 16;
 /// Samples of a run.
 const SAMPLES: u32 = 240;

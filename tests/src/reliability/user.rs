@@ -54,8 +54,8 @@ impl User {
     pub(super) async fn connect(path: Path, host: &str) -> Result<Self, Fault> {
         let modern = path == Path::Stateless;
         let (revision, negotiation) = match modern {
-            true => (Revision::V2026_07_28, Negotiation::Modern),
-            false => (Revision::V2025_11_25, Negotiation::Legacy),
+            true => (Revision::V2026_07_28, Negotiation::Stateless),
+            false => (Revision::V2025_11_25, Negotiation::SessionBased),
         };
         let builder = Client::builder("user", "1.0.0")
             .revision(revision)

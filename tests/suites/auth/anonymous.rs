@@ -20,12 +20,12 @@ async fn world() -> ProtectedServer {
 #[tokio::test]
 async fn a_client_signs_in_when_a_call_needs_it() {
     let world = world().await;
-    for negotiation in [Negotiation::Auto, Negotiation::Legacy] {
+    for negotiation in [Negotiation::Auto, Negotiation::SessionBased] {
         let client = world.client_with(negotiation).await;
         assert_eq!(client.list_tools().await.unwrap().len(), 5);
         // No user was asked so far.
         assert_eq!(called(&client, "whoami", json!({})).await, "you");
-        if negotiation == Negotiation::Legacy {
+        if negotiation == Negotiation::SessionBased {
             // The session was anonymous. The client opens another one, and tells its user that the call has not run.
             let error = client.call_tool("write", json!({})).await.unwrap_err();
             assert!(error.to_string().contains("call again"), "{error}");

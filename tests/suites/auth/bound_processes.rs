@@ -47,7 +47,7 @@ async fn sessions(done: &Done, dpop: Dpop) -> (Processes, Client) {
     let auth = AuthServer::start().await;
     let server = async |_| notes(done);
     let processes = Processes::start(server, shared_sessions(), layers(&auth, dpop)).await;
-    let builder = crate::peer::client().negotiation(Negotiation::Legacy);
+    let builder = crate::peer::client().negotiation(Negotiation::SessionBased);
     let client = client(&auth, &processes.url, builder).await;
     (processes, client)
 }

@@ -139,7 +139,7 @@ pub(super) async fn gateway(own: Uri) -> Gateway {
 /// Creates a client that responds to the gateway.
 pub(super) fn responding_client() -> ClientBuilder {
     crate::peer::client()
-        .negotiation(Negotiation::Modern)
+        .negotiation(Negotiation::Stateless)
         .on_elicit(async |form| form.accept(json!({ "name": "Ada" })))
 }
 
@@ -159,7 +159,7 @@ async fn client(url: &str, builder: ClientBuilder) -> Client {
 async fn requests_of_a_session_are_forwarded_with_the_token_of_the_client() {
     let server = async |_| notes(&Done::default());
     let processes = Processes::start(server, shared_sessions(), layer).await;
-    let builder = crate::peer::client().negotiation(Negotiation::Legacy);
+    let builder = crate::peer::client().negotiation(Negotiation::SessionBased);
     let client = client(&processes.url, builder).await;
     for _ in 0..4 {
         assert_eq!(called(&client, "whoami", json!({})).await, "alice");

@@ -201,7 +201,7 @@ async fn the_token_of_a_client_never_reaches_the_server() {
     let connector =
         move |_: &mcp_host::StderrLog| HttpTransport::new(&url)?.header("x-own", "gateway");
     let settings = mcp_gateway::Upstream::new("http", connector);
-    let settings = settings.negotiation(Revision::LATEST, Negotiation::Modern);
+    let settings = settings.negotiation(Revision::LATEST, Negotiation::Stateless);
     let proxy = Proxy::connect(settings).await.unwrap();
     let endpoint = Endpoint::new(proxy).unwrap();
     let mut client = user(&endpoint, "ada");

@@ -23,8 +23,8 @@ pub(crate) fn upstream(server: ServerBuilder, is_stateless: bool) -> Upstream {
     let connector = move |_: &StderrLog| Ok(mcp_transport_stdio::in_memory(server.clone()));
     let upstream = Upstream::new("in-memory", connector).sharing(Sharing::All);
     match is_stateless {
-        true => upstream.negotiation(Revision::LATEST, Negotiation::Modern),
-        false => upstream.negotiation(Revision::LATEST_WITH_SESSIONS, Negotiation::Legacy),
+        true => upstream.negotiation(Revision::LATEST, Negotiation::Stateless),
+        false => upstream.negotiation(Revision::LATEST_WITH_SESSIONS, Negotiation::SessionBased),
     }
 }
 
@@ -41,8 +41,8 @@ pub(crate) async fn connect_to(
     is_stateless: bool,
 ) -> Client {
     let builder = match is_stateless {
-        true => builder.negotiation(Negotiation::Modern),
-        false => builder.negotiation(Negotiation::Legacy),
+        true => builder.negotiation(Negotiation::Stateless),
+        false => builder.negotiation(Negotiation::SessionBased),
     };
     connect(builder, proxy).await.unwrap()
 }
@@ -61,7 +61,7 @@ impl Scripted {
         };
         let upstream = Upstream::new("scripted", connector)
             .sharing(Sharing::All)
-            .negotiation(Revision::LATEST_WITH_SESSIONS, Negotiation::Legacy);
+            .negotiation(Revision::LATEST_WITH_SESSIONS, Negotiation::SessionBased);
         (upstream, Self(receiver))
     }
 

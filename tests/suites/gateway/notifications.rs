@@ -52,8 +52,10 @@ async fn changes_reach_sessions_and_subscriptions() {
             move |_: &mcp_host::StderrLog| Ok(mcp_transport_stdio::in_memory(connected.clone()));
         let upstream = mcp_gateway::Upstream::new("changing", connector);
         let upstream = match server_is_stateless {
-            true => upstream.negotiation(Revision::LATEST, Negotiation::Modern),
-            false => upstream.negotiation(Revision::LATEST_WITH_SESSIONS, Negotiation::Legacy),
+            true => upstream.negotiation(Revision::LATEST, Negotiation::Stateless),
+            false => {
+                upstream.negotiation(Revision::LATEST_WITH_SESSIONS, Negotiation::SessionBased)
+            }
         };
         let proxy = mcp_gateway::Proxy::connect(upstream).await.unwrap();
         for client_is_stateless in BOTH {
@@ -91,7 +93,7 @@ async fn changes_by_calls_reach_the_subscriptions_of_their_client() {
     };
     let upstream = mcp_gateway::Upstream::new("process", connector)
         .sharing(mcp_gateway::Sharing::All)
-        .negotiation(Revision::LATEST_WITH_SESSIONS, Negotiation::Legacy);
+        .negotiation(Revision::LATEST_WITH_SESSIONS, Negotiation::SessionBased);
     let proxy = mcp_gateway::Proxy::connect(upstream).await.unwrap();
     let (sender, mut changed) = mpsc::channel(64);
     let builder = client()

@@ -320,11 +320,14 @@ async fn changes_of_every_server_reach_clients() {
         let (name, upstream) = match is_stateless {
             true => (
                 "fs",
-                upstream.negotiation(Revision::LATEST, Negotiation::Modern),
+                upstream.negotiation(Revision::LATEST, Negotiation::Stateless),
             ),
             false => {
                 let newest = Revision::LATEST_WITH_SESSIONS;
-                ("git", upstream.negotiation(newest, Negotiation::Legacy))
+                (
+                    "git",
+                    upstream.negotiation(newest, Negotiation::SessionBased),
+                )
             }
         };
         builder = builder.mount(name, upstream);

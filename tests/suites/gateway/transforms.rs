@@ -106,7 +106,7 @@ async fn headers_follow_a_changed_call() {
     let url = format!("http://{address}/mcp");
     let connector = move |_: &StderrLog| HttpTransport::new(&url);
     let settings = Upstream::new("http", connector);
-    let settings = settings.negotiation(Revision::LATEST, Negotiation::Modern);
+    let settings = settings.negotiation(Revision::LATEST, Negotiation::Stateless);
     let transform = Transform::new()
         .rename("go", "walk")
         .fix_argument("push", "region", "eu");

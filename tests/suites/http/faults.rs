@@ -60,7 +60,7 @@ async fn connect(network: &Network) -> Client {
         .unwrap()
         .service(network.clone());
     let client = Client::builder("faults", "1")
-        .negotiation(Negotiation::Legacy)
+        .negotiation(Negotiation::SessionBased)
         .timeouts(Timeouts::new(
             Duration::from_secs(60),
             Duration::from_secs(120),

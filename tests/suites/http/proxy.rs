@@ -90,7 +90,7 @@ async fn a_cut_connection_costs_no_answer() {
     let options = ClientOptions::new().with_reconnect_backoff(delay, Duration::from_millis(500));
     let transport = HttpTransport::new(url).unwrap().options(options);
     let client = Client::builder("proxied", "1")
-        .negotiation(Negotiation::Legacy)
+        .negotiation(Negotiation::SessionBased)
         .connect(transport)
         .await
         .unwrap();

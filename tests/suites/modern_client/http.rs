@@ -1,7 +1,6 @@
 //! The same over HTTP, where headers repeat values of the body and a missing response proves
 //! nothing.
 
-use mcp_client::Era;
 use mcp_tests::network::Network;
 use mcp_transport_http::ClientOptions;
 use tokio::time::Instant;
@@ -67,7 +66,7 @@ async fn shakes_hands(mut server: HttpServer, connecting: Connecting) {
     let result = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": info });
     exchange.answer(result);
     let client = connecting.await.unwrap().unwrap();
-    assert_eq!(client.known_version().era(), Era::Legacy);
+    assert!(!client.revision().is_stateless());
     let initialized = server.next().await;
     assert_eq!(
         initialized.header("mcp-protocol-version"),
@@ -119,7 +118,7 @@ async fn a_version_that_is_refused_and_listed_is_tried_once_more() {
         assert_ne!(again.body["id"], first);
         again.answer(discovered(&[REVISION], json!({})));
         let client = connecting.await.unwrap().unwrap();
-        assert_eq!(client.known_version().era(), Era::Modern);
+        assert!(client.revision().is_stateless());
     }
     let (server, connecting, probe) = probing(client()).await;
     let data = json!({ "supported": ["2025-11-25"], "requested": REVISION });
@@ -207,7 +206,7 @@ async fn a_failed_handshake_after_a_failed_probe_reports_both() {
 #[tokio::test(start_paused = true)]
 async fn a_server_that_must_be_stateless_fails_with_the_status() {
     for (status, negotiation) in [
-        (503, Negotiation::Modern),
+        (503, Negotiation::Stateless),
         (
             403,
             Negotiation::Prior(mcp_client::KnownVersion::of(Revision::LATEST)),
@@ -375,7 +374,7 @@ async fn of_everything(builder: ClientBuilder) -> (Client, Network) {
 #[tokio::test]
 async fn a_server_is_the_same_on_both_kinds_of_revisions() {
     let account = json!({ "username": "octocat", "email": "o@example.com" });
-    for negotiation in [Negotiation::Auto, Negotiation::Legacy] {
+    for negotiation in [Negotiation::Auto, Negotiation::SessionBased] {
         let account = account.clone();
         let host = client()
             .negotiation(negotiation)
@@ -383,7 +382,7 @@ async fn a_server_is_the_same_on_both_kinds_of_revisions() {
             .on_sample(async |ask| Ok(ask.reply("model", "hello")));
         let (client, network) = of_everything(host).await;
         let is_stateless = negotiation == Negotiation::Auto;
-        assert_eq!(client.known_version().era() == Era::Modern, is_stateless);
+        assert_eq!(client.revision().is_stateless(), is_stateless);
         assert!(!client.list_tools().await.unwrap().is_empty());
         let arguments = json!({ "message": "who?" });
         let said = client

@@ -1,6 +1,6 @@
 //! Each line of the table of probe outcomes, over a pipe.
 
-use mcp_client::{Era, KnownVersion};
+use mcp_client::KnownVersion;
 use tokio::time::Instant;
 
 use super::{REVISION, claims, client, closed, discovered, unsupported, welcome};
@@ -32,7 +32,7 @@ async fn shakes_hands(
     wire.answer(&request, result).await;
     wire.next("notifications/initialized").await;
     let client = connecting.await.unwrap().unwrap();
-    assert_eq!(client.known_version().era(), Era::Legacy);
+    assert!(!client.revision().is_stateless());
     assert_eq!(client.revision().as_str(), revision);
     assert_eq!(client.server_info().name, "old");
     (wire, client)
@@ -150,7 +150,7 @@ async fn a_list_of_old_versions_is_good_for_a_handshake_only() {
     shakes_hands(wire, connecting, "2025-06-18").await;
 
     for (builder, versions) in [
-        (client().negotiation(Negotiation::Modern), ["2025-06-18"]),
+        (client().negotiation(Negotiation::Stateless), ["2025-06-18"]),
         (client(), ["2099-01-01"]),
     ] {
         let (mut wire, connecting, probe) = probing(builder).await;
@@ -196,7 +196,7 @@ async fn a_probe_without_response_leads_to_a_handshake_after_its_timeout() {
 // proves: M-VER-015, M-STDIO-026
 #[tokio::test(start_paused = true)]
 async fn a_stateless_only_client_reports_an_older_server() {
-    let modern = || client().negotiation(Negotiation::Modern);
+    let modern = || client().negotiation(Negotiation::Stateless);
     let (mut wire, connecting, probe) = probing(modern()).await;
     wire.refuse(&probe, -32601, "method not found").await;
     let refused = error(connecting).await;
@@ -240,7 +240,10 @@ async fn a_server_that_exits_after_the_probe_is_reconnected() {
     drop(wire);
     let error = error(connecting).await;
     assert!(error.is_closed(), "{error}");
-    assert!(error.to_string().contains("Negotiation::Legacy"), "{error}");
+    assert!(
+        error.to_string().contains("Negotiation::SessionBased"),
+        "{error}"
+    );
 }
 
 #[cfg(unix)]
@@ -256,7 +259,7 @@ async fn a_program_that_exits_after_the_probe_is_started_again() {
     let child = mcp_transport_stdio::ChildProcess::new("sh").args(["-c", &script]);
     let client = client().connect(child).await.unwrap();
     assert_eq!(client.server_info().name, "sh");
-    assert_eq!(client.known_version().era(), Era::Legacy);
+    assert!(!client.revision().is_stateless());
     client.close().await.unwrap();
 }
 
@@ -268,7 +271,7 @@ async fn a_slow_stateless_server_that_rejects_the_handshake_is_probed_again() {
     unsupported(&mut wire, &request, &[REVISION]).await;
     welcome(&mut wire, json!({})).await;
     let client = connecting.await.unwrap().unwrap();
-    assert_eq!(client.known_version().era(), Era::Modern);
+    assert!(client.revision().is_stateless());
 
     // The wait is limited.
     let (mut wire, connecting, _probe) = probing(super::client()).await;
@@ -297,7 +300,7 @@ async fn a_known_version_is_used_without_a_probe_until_it_is_wrong() {
     wire.refuse(&request, -32601, "method not found").await;
     welcome(&mut wire, json!({})).await;
     let client = connecting.await.unwrap().unwrap();
-    assert_eq!(client.known_version().era(), Era::Modern);
+    assert!(client.revision().is_stateless());
 
     // A slow stateless server is not a session-based server.
     let modern = || prior(Revision::V2026_07_28);
@@ -313,7 +316,10 @@ async fn a_known_version_is_used_without_a_probe_until_it_is_wrong() {
 #[tokio::test(start_paused = true)]
 async fn an_old_revision_or_a_setting_skips_the_probe() {
     for (builder, offer) in [
-        (client().negotiation(Negotiation::Legacy), "2025-11-25"),
+        (
+            client().negotiation(Negotiation::SessionBased),
+            "2025-11-25",
+        ),
         (client().revision(Revision::V2025_03_26), "2025-03-26"),
     ] {
         let (wire, transport) = PipeEnd::server();
@@ -336,20 +342,20 @@ async fn a_modern_connection_is_never_demoted() {
     let request = wire.recv_patiently().await;
     unsupported(&mut wire, &request, &["2025-11-25"]).await;
     assert!(listing.await.unwrap().is_err());
-    assert_eq!(client.known_version().era(), Era::Modern);
+    assert!(client.revision().is_stateless());
     closed(client, wire).await;
 }
 
 #[tokio::test]
 async fn a_server_of_all_revisions_is_used_on_the_stateless_one() {
     let server = || Server::builder("both", "1.2.3").tool(Tool::new("hello", || "hello"));
-    for (builder, era) in [
-        (client(), Era::Modern),
-        (client().negotiation(Negotiation::Modern), Era::Modern),
-        (client().negotiation(Negotiation::Legacy), Era::Legacy),
+    for (builder, is_stateless) in [
+        (client(), true),
+        (client().negotiation(Negotiation::Stateless), true),
+        (client().negotiation(Negotiation::SessionBased), false),
     ] {
         let client = connect(builder, server()).await.unwrap();
-        assert_eq!(client.known_version().era(), era);
+        assert_eq!(client.revision().is_stateless(), is_stateless);
         assert_eq!(client.server_info().version, "1.2.3");
         assert_eq!(client.list_tools().await.unwrap().len(), 1);
         assert_eq!(called(&client, "hello", json!({})).await, "hello");

@@ -143,7 +143,7 @@ fn check(record: &Transcript, revision: Revision) -> usize {
             } else {
                 -32_020
             };
-            assert_ne!(code, own, "a code of the other era: {message}");
+            assert_ne!(code, own, "a code of the other kind of revision: {message}");
         }
         // Extensions have identifiers of their own, and are declared in every revision.
         let mut message = message.clone();
@@ -158,7 +158,10 @@ fn check(record: &Transcript, revision: Revision) -> usize {
         } else {
             has_member(message, MODERN_ONLY, "io.modelcontextprotocol/")
         };
-        assert_eq!(foreign, None, "a member of the other era: {message}");
+        assert_eq!(
+            foreign, None,
+            "a member of the other kind of revision: {message}"
+        );
     }
     asked
         .into_values()

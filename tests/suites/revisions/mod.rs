@@ -13,10 +13,10 @@ use crate::prelude::*;
 /// Creates a client of this revision with all handlers.
 fn client(revision: Revision) -> ClientBuilder {
     let negotiation = match revision.is_stateless() {
-        true => Negotiation::Modern,
-        false => Negotiation::Legacy,
+        true => Negotiation::Stateless,
+        false => Negotiation::SessionBased,
     };
-    let builder = Client::builder("eras", "1")
+    let builder = Client::builder("revisions", "1")
         .negotiation(negotiation)
         .roots([Root::new("file:///work")])
         .on_elicit_url(async |url| url.accept())

@@ -19,7 +19,7 @@ async fn over_http(builder: ClientBuilder) -> (HttpServer, Client) {
     let transport = HttpTransport::new("http://127.0.0.1:1/mcp")
         .unwrap()
         .service(service);
-    let builder = builder.negotiation(Negotiation::Modern);
+    let builder = builder.negotiation(Negotiation::Stateless);
     let connecting = tokio::spawn(builder.connect(transport));
     let probe = server.next().await;
     let result = json!({

@@ -9,7 +9,7 @@ use crate::gate::OnDrop;
 use crate::peer::calling;
 use crate::prelude::*;
 
-const ERAS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
+const REVISIONS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
 /// Asks for a name, as a task.
 fn hello() -> Tool {
@@ -50,7 +50,7 @@ async fn with(builder: ClientBuilder, revision: Revision, tools: Vec<Tool>) -> C
 // proves: M-TASK-004, M-TASK-011, M-TASK-013, TASK-013, TASK-044
 #[tokio::test(start_paused = true)]
 async fn a_task_that_requests_input_is_one_await_on_all_revisions() {
-    for revision in ERAS {
+    for revision in REVISIONS {
         let client = with(accepting(), revision, vec![hello()]).await;
         let seen = SeenStates::default();
         let noted = seen.clone();
@@ -71,7 +71,7 @@ async fn a_task_that_requests_input_is_one_await_on_all_revisions() {
 
 #[tokio::test(start_paused = true)]
 async fn dropping_a_call_stops_the_handler_on_all_revisions() {
-    for revision in ERAS {
+    for revision in REVISIONS {
         let (dropped, started) = (Arc::default(), Arc::new(Notify::new()));
         let tools = vec![endless(&dropped, &started)];
         let client = with(client(), revision, tools).await;
@@ -87,7 +87,7 @@ async fn dropping_a_call_stops_the_handler_on_all_revisions() {
 
 #[tokio::test(start_paused = true)]
 async fn a_handle_supports_all_operations_on_all_revisions() {
-    for revision in ERAS {
+    for revision in REVISIONS {
         let (dropped, started) = (Arc::default(), Arc::new(Notify::new()));
         let tools = vec![hello(), endless(&dropped, &started)];
         let client = with(accepting(), revision, tools).await;
@@ -126,7 +126,7 @@ fn client_ticket(stored: &str) -> TaskRef {
 
 #[tokio::test(start_paused = true)]
 async fn failures_are_those_of_a_plain_call_on_all_revisions() {
-    for revision in ERAS {
+    for revision in REVISIONS {
         let failing = || async { Err::<String, _>("out of paper") };
         let refusing = || async {
             let error = ErrorObject::internal("out of order");

@@ -143,7 +143,7 @@ async fn a_client_declares_which_of_its_requests_may_be_tasks() {
     ];
     for (builder, expected) in table {
         let (mut wire, transport) = PipeEnd::server();
-        let builder = builder.negotiation(Negotiation::Legacy);
+        let builder = builder.negotiation(Negotiation::SessionBased);
         let connecting = tokio::spawn(builder.connect(transport));
         let params = wire.welcome(LEGACY, json!({})).await;
         assert_eq!(params["capabilities"]["tasks"], expected);

@@ -103,7 +103,7 @@ async fn a_failed_task_is_a_rejected_server_request() {
 #[tokio::test]
 async fn client_and_server_of_this_sdk_work_together() {
     let client = Client::builder("host", "1")
-        .negotiation(Negotiation::Legacy)
+        .negotiation(Negotiation::SessionBased)
         .on_elicit(async |form| form.accept(json!({ "name": "Grace" })))
         .tasks(TaskLimits::default());
     let client = client.connect(in_memory(server())).await.unwrap();

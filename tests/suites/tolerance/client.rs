@@ -99,7 +99,7 @@ async fn an_unknown_list_of_templates_is_empty() {
 /// Connects to a server that answers `initialize` with this result.
 async fn handshake(builder: ClientBuilder, result: Value) -> Result<Client, Error> {
     let (mut wire, transport) = PipeEnd::server();
-    let builder = builder.negotiation(Negotiation::Legacy);
+    let builder = builder.negotiation(Negotiation::SessionBased);
     let connecting = tokio::spawn(builder.connect(transport));
     wire.respond("initialize", result).await;
     connecting.await.unwrap()

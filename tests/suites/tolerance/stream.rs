@@ -11,7 +11,7 @@ async fn session(options: ClientOptions) -> (HttpServer, Stream, Client) {
     let (wired, mut server) = wired();
     let http = HttpTransport::new("http://server.test/mcp").unwrap();
     let http = http.service(wired).options(options);
-    let builder = client().negotiation(Negotiation::Legacy);
+    let builder = client().negotiation(Negotiation::SessionBased);
     let connecting = tokio::spawn(builder.connect(http));
     let result = json!({
         "protocolVersion": "2025-11-25", "capabilities": { "tools": {} },

@@ -32,7 +32,7 @@ fn relays() -> ServerBuilder {
 
 /// Returns a client; what its host receives goes to `heard`.
 pub(super) fn host(name: &str, heard: &mpsc::Sender<Value>) -> ClientBuilder {
-    let builder = Client::builder("host", "1").negotiation(Negotiation::Legacy);
+    let builder = Client::builder("host", "1").negotiation(Negotiation::SessionBased);
     match name {
         "plain" => builder,
         "host" => telling(builder, heard),

@@ -9,7 +9,7 @@ use crate::programs::{Server, copy_program, program};
 use crate::workspace::{self, Result, root, say};
 
 const FILE: &str = "tests/conformance/bridge.txt";
-const ERAS: [&str; 2] = ["legacy", "modern"];
+const REVISIONS: [&str; 2] = ["sessions", "stateless"];
 
 /// Runs all combinations; returns what is wrong.
 pub(super) fn run(suites: &Suites, roles: &[Role], bin: &Path) -> Result<Vec<String>> {
@@ -17,21 +17,24 @@ pub(super) fn run(suites: &Suites, roles: &[Role], bin: &Path) -> Result<Vec<Str
     let bridge = copy_program("mcp", bin)?;
     let mut failures = Vec::new();
     let mut used = BTreeSet::new();
-    let pairs = ERAS.map(|era| roles.iter().map(move |role| (era, role)));
-    for (era, role) in pairs.into_iter().flatten() {
+    let pairs = REVISIONS.map(|revision| roles.iter().map(move |role| (revision, role)));
+    for (revision, role) in pairs.into_iter().flatten() {
         let program = copy_program(role.program(), bin)?;
         let outcomes = match role {
-            Role::Server => servers(suites, &bridge, &program, era)?,
-            Role::Client => clients(suites, &bridge, &program, era)?,
+            Role::Server => servers(suites, &bridge, &program, revision)?,
+            Role::Client => clients(suites, &bridge, &program, revision)?,
         };
         for outcome in outcomes {
             let (role, scenario) = (role.name(), &outcome.scenario);
-            let keys = [era, "any"].map(|era| format!("{role} | {era} | {scenario}"));
+            let keys =
+                [revision, "any"].map(|revision| format!("{role} | {revision} | {scenario}"));
             let found = outcome.failures();
             let found = found.iter();
             match differences.iter().find(|known| keys.contains(known)) {
                 Some(known) => used.extend(found.map(|_| known)),
-                None => failures.extend(found.map(|failure| format!("bridge, {era}: {failure}"))),
+                None => {
+                    failures.extend(found.map(|failure| format!("bridge, {revision}: {failure}")))
+                }
             }
         }
     }
@@ -43,19 +46,21 @@ pub(super) fn run(suites: &Suites, roles: &[Role], bin: &Path) -> Result<Vec<Str
 }
 
 /// The suite as the client of a bridge to our server, which runs as a program and with a URL.
-fn servers(suites: &Suites, bridge: &Path, path: &Path, era: &str) -> Result<Vec<Outcome>> {
+fn servers(suites: &Suites, bridge: &Path, path: &Path, revision: &str) -> Result<Vec<Outcome>> {
     let mut direct = program(path, "--http 127.0.0.1:0 --strict");
     let direct = Server::start(&mut direct, "/mcp")?;
     let mut outcomes = Vec::new();
     for is_program in [true, false] {
-        let words = format!("--era {era} bridge --listen 127.0.0.1:0");
+        let words = format!("--revision {revision} bridge --listen 127.0.0.1:0");
         let mut command = program(bridge, &words);
         match is_program {
             true => command.arg("--").arg(path).args(["--stdio", "--strict"]),
             false => command.arg(direct.url()),
         };
         let wire = if is_program { "stdio" } else { "HTTP" };
-        say(&format!("server through a bridge; upstream {era}, {wire}"));
+        say(&format!(
+            "server through a bridge; upstream {revision}, {wire}"
+        ));
         let server = Server::start(&mut command, "/mcp")?;
         if server.url() == direct.url() {
             return Err("the bridge printed the URL of its server instead of its own".to_owned());
@@ -72,13 +77,13 @@ fn servers(suites: &Suites, bridge: &Path, path: &Path, era: &str) -> Result<Vec
 
 /// The suite as the server of a bridge, whose client is ours over stdio. Scenarios of authorization test the client that
 /// sends HTTP requests, which is the bridge here: it signs in with `mcp login` alone.
-fn clients(suites: &Suites, bridge: &Path, program: &Path, era: &str) -> Result<Vec<Outcome>> {
+fn clients(suites: &Suites, bridge: &Path, program: &Path, revision: &str) -> Result<Vec<Outcome>> {
     let mut suites = suites.clone();
     suites.variables = vec![
         ("CONFORMANCE_BRIDGE", bridge.display().to_string()),
-        ("CONFORMANCE_CLIENT_ERA", era.to_owned()),
+        ("CONFORMANCE_CLIENT_REVISION", revision.to_owned()),
     ];
-    say(&format!("client behind a bridge; client {era}"));
+    say(&format!("client behind a bridge; client {revision}"));
     let mut outcomes = Vec::new();
     let is_of_suite = |run: &&Run| run.name.contains(" all 20");
     for run in runs(Role::Client, None).iter().filter(is_of_suite) {
@@ -88,10 +93,10 @@ fn clients(suites: &Suites, bridge: &Path, program: &Path, era: &str) -> Result<
     Ok(outcomes)
 }
 
-/// The scenarios that differ through the bridge, as `role | era | scenario`; the era is that of the side of our fixture. A
-/// reason follows in each line of the file.
+/// The scenarios that differ through the bridge, as `role | revision | scenario`; the revision is that of the side of our
+/// fixture. A reason follows in each line of the file.
 fn differences() -> Result<Vec<String>> {
-    let form = "role | era | scenario | reason";
+    let form = "role | revision | scenario | reason";
     entries(&workspace::load(root(), FILE)?, form, |key, reason| {
         let is_whole = key.matches(" | ").count() == 2 && !reason.is_empty();
         is_whole.then(|| key.to_owned())

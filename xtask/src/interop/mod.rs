@@ -40,7 +40,7 @@ pub(crate) struct Options {
     /// All peers instead of the short set; writes docs/interop.md.
     #[arg(long, conflicts_with = "peers")]
     all: bool,
-    /// Names of peers; a transport or `modern` is all peers of that kind.
+    /// Names of peers; a transport, `sessions` or `stateless` is all peers of that kind.
     peers: Vec<String>,
 }
 
@@ -111,12 +111,18 @@ impl Installed {
     /// The driver of a peer, ready to start, and the running servers that it needs.
     fn driver(&self, peer: &Peer) -> Result<(Command, Vec<Server>)> {
         let (section, program) = (&peer.section, &peer.program);
-        let Section { transport, era, .. } = section;
+        let Section {
+            transport,
+            revision,
+            ..
+        } = section;
         let path = if transport == "sse" { "/sse" } else { "/mcp" };
         let mut servers = Vec::new();
         if program.command.contains("{url}") {
             servers.push(match (&peer.behind, &section.bridge) {
-                (Some(behind), Some(era)) => self.bridge(era, &self.command(behind, peer, "").0)?,
+                (Some(behind), Some(revision)) => {
+                    self.bridge(revision, &self.command(behind, peer, "").0)?
+                }
                 _ => self.serve(section, path, false)?,
             });
         }
@@ -152,7 +158,9 @@ impl Installed {
                 return Ok((command, servers));
             }
             (Role::Server, _) => {
-                driver.args(["drive", era, &program.scenario]).arg(work);
+                driver
+                    .args(["drive", revision, &program.scenario])
+                    .arg(work);
             }
             (role @ (Role::Visited | Role::Hosted | Role::Host), _) => {
                 fs::create_dir_all(&work).at(work.display())?;
@@ -173,7 +181,7 @@ impl Installed {
             driver.envs(command.get_envs().filter_map(set));
         } else {
             let server = match &peer.section.bridge {
-                Some(era) => self.bridge(era, &command)?,
+                Some(revision) => self.bridge(revision, &command)?,
                 None => Server::start(&mut command, path)?,
             };
             driver.args([&format!("--{transport}"), server.url()]);
@@ -184,25 +192,25 @@ impl Installed {
 
     /// The everything server over HTTP, or the same in small pages.
     fn serve(&self, section: &Section, path: &str, is_paged: bool) -> Result<Server> {
-        let era = section.bridge.as_ref().unwrap_or(&section.era);
+        let revision = section.bridge.as_ref().unwrap_or(&section.revision);
         let mut command = match is_paged {
-            true => program(self.ours("interop-client"), &format!("pages {era} 5")),
+            true => program(self.ours("interop-client"), &format!("pages {revision} 5")),
             false => program(self.ours("everything-server"), ""),
         };
         if section.bridge.is_some() {
             let wire = (!is_paged).then_some("--stdio");
-            return self.bridge(era, command.args(wire));
+            return self.bridge(revision, command.args(wire));
         }
         // The endpoints of 2024-11-05, if the path is theirs.
         let legacy = (path == "/sse").then_some("--legacy");
-        let sessions = (section.era == "legacy" && !is_paged).then_some("--sessions");
+        let sessions = (section.revision == "sessions" && !is_paged).then_some("--sessions");
         command.args(["--http", ANY_PORT]);
         Server::start(command.args(legacy).args(sessions), path)
     }
 
-    /// `mcp bridge` in front of a server on stdio, with which it uses the revisions of an era.
-    fn bridge(&self, era: &str, server: &Command) -> Result<Server> {
-        let words = format!("bridge --listen {ANY_PORT} --era {era}");
+    /// `mcp bridge` in front of a server on stdio, with which it uses this kind of revisions.
+    fn bridge(&self, revision: &str, server: &Command) -> Result<Server> {
+        let words = format!("bridge --listen {ANY_PORT} --revision {revision}");
         let mut command = program(self.ours("mcp"), &words);
         for (name, value) in server.get_envs() {
             let value = value.unwrap_or_default().to_string_lossy();

@@ -37,9 +37,10 @@ pub(super) struct Section {
     pub(super) title: String,
     /// stdio, http, or sse: the two endpoints of 2024-11-05.
     pub(super) transport: String,
-    pub(super) era: String,
+    /// The kind of revisions that the client uses: sessions or stateless.
+    pub(super) revision: String,
     suffix: String,
-    /// The era of the server, if `mcp bridge` is between it and the client.
+    /// The kind of revisions of the server, if `mcp bridge` is between it and the client.
     pub(super) bridge: Option<String>,
     /// The program behind the bridge, instead of our server.
     server: Option<String>,
@@ -209,20 +210,24 @@ fn version(program: &Program) -> Result<String> {
     ))
 }
 
-/// The peers with these names; a transport or `modern` selects all peers of that kind, and no name selects the
-/// short set.
+/// The peers with these names; a transport, `sessions` or `stateless` selects all peers of that kind, and no name
+/// selects the short set.
 pub(super) fn chosen(words: &[String]) -> Result<Vec<Peer>> {
     let mut peers = all()?;
     let is = |peer: &Peer, word: &String| {
-        let Section { transport, era, .. } = &peer.section;
-        peer.name == *word || transport == word || (era == "modern" && era == word)
+        let Section {
+            transport,
+            revision,
+            ..
+        } = &peer.section;
+        [&peer.name, transport, revision].contains(&word)
     };
     let is_unknown = |word: &&String| !peers.iter().any(|peer| is(peer, word));
     if let Some(unknown) = words.iter().find(is_unknown) {
         let known: Vec<&str> = peers.iter().map(|peer| &*peer.name).collect();
         let known = known.join(", ");
         return Err(format!(
-            "unknown peer {unknown}; use stdio, http, sse, modern or one of [{known}]"
+            "unknown peer {unknown}; use stdio, http, sse, sessions, stateless or one of [{known}]"
         ));
     }
     peers.retain(|peer| match words {
@@ -272,7 +277,9 @@ impl Installed {
         peer: &Peer,
         url: &str,
     ) -> (Command, Vec<String>) {
-        let Section { era, bridge, .. } = &peer.section;
+        let Section {
+            revision, bridge, ..
+        } = &peer.section;
         let transport = match (bridge, program.role) {
             (Some(_), Role::Server) => "stdio",
             _ => &peer.section.transport,
@@ -301,7 +308,7 @@ impl Installed {
             ("{skills}", path(root().join(SCRIPTS).join("skills"))),
             ("{python}", path(venv_python(&self.folder.join("venv")))),
             ("{work}", path(self.work(peer))),
-            ("{era}", era.clone()),
+            ("{revision}", revision.clone()),
             ("{transport}", transport.to_owned()),
         ];
         let filled = |word: &str| {
@@ -333,7 +340,8 @@ mod tests {
         for (word, with, without) in [
             ("http", "fastmcp-http", "memory"),
             ("sse", "everything-sse", "everything"),
-            ("modern", "rmcp-client-modern", "rmcp-client"),
+            ("sessions", "rmcp-client", "rmcp-client-stateless"),
+            ("stateless", "rmcp-client-stateless", "rmcp-client"),
         ] {
             let peers = chosen(word).unwrap();
             let has = |name| peers.iter().any(|peer| peer.name == name);

@@ -130,7 +130,7 @@ impl ClientBuilder {
 
     /// Sets how long the client waits for the response to `server/discover` before it sends
     /// `initialize`; default: 5 s. Over HTTP the time of an authorization does not count. It has no effect
-    /// if the client sends no `initialize`: with [`Negotiation::Modern`], and with
+    /// if the client sends no `initialize`: with [`Negotiation::Stateless`], and with
     /// [`Negotiation::Prior`] of a stateless revision.
     pub fn probe_timeout(mut self, timeout: Duration) -> Self {
         self.policy.probe_timeout = timeout;

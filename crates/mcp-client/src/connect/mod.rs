@@ -116,7 +116,7 @@ impl ConnectOptions {
         let limit = self.timeouts.idle.min(self.timeouts.total);
         match self.policy.negotiation {
             // No handshake can follow, so a missing response is a failure.
-            Negotiation::Prior(_) | Negotiation::Modern => limit,
+            Negotiation::Prior(_) | Negotiation::Stateless => limit,
             _ if is_pipe => self.policy.probe_timeout.min(limit),
             _ => limit,
         }
@@ -130,8 +130,8 @@ impl Connector<'_> {
             Negotiation::Prior(known) => Some(known.revision()),
             _ => None,
         };
-        let legacy = prior.filter(|known| !known.is_stateless() && *known <= policy.newest);
-        if let Some(revision) = legacy {
+        let session_based = prior.filter(|known| !known.is_stateless() && *known <= policy.newest);
+        if let Some(revision) = session_based {
             match self.initialize(revision).await {
                 Err(Error::Rejected(error)) => {
                     tracing::debug!(%error, "the server changed since the last connection; \
@@ -153,7 +153,7 @@ impl Connector<'_> {
                     let reply = self.discover(revision).await?;
                     // A slow stateless server is not mistaken for a session-based one.
                     let is_final =
-                        matches!(negotiation, Negotiation::Prior(_) | Negotiation::Modern);
+                        matches!(negotiation, Negotiation::Prior(_) | Negotiation::Stateless);
                     match &reply {
                         DiscoverReply::TimedOut(_) | DiscoverReply::Inconclusive(_) if is_final => {
                             return Err(reply.into_error());
@@ -164,7 +164,10 @@ impl Connector<'_> {
                         _ => {}
                     }
                     match (probe.next(reply.outcome()), reply) {
-                        (ProbeStep::Modern(revision), DiscoverReply::Discovered(result, meta)) => {
+                        (
+                            ProbeStep::Stateless(revision),
+                            DiscoverReply::Discovered(result, meta),
+                        ) => {
                             return Ok(self.agree_on(revision, result, meta));
                         }
                         (ProbeStep::NothingInCommon, DiscoverReply::Inconclusive(error)) => {
@@ -203,7 +206,7 @@ impl Connector<'_> {
                     },
                     done => return done,
                 },
-                ProbeStep::Modern(_)
+                ProbeStep::Stateless(_)
                 | ProbeStep::Surface
                 | ProbeStep::NothingInCommon
                 | ProbeStep::Unknown => {
@@ -227,7 +230,7 @@ impl Connector<'_> {
         let mut extras = meta.extras(None);
         if !matches!(
             options.policy.negotiation,
-            Negotiation::Prior(_) | Negotiation::Modern
+            Negotiation::Prior(_) | Negotiation::Stateless
         ) {
             extras.response_timeout = Some(options.policy.probe_timeout);
         }
@@ -348,7 +351,7 @@ impl Connector<'_> {
         let Some(spare) = self.spare.take() else {
             return Err(Error::Closed(reason.with_detail(
                 "the server ended the connection after server/discover, as old servers may, and \
-                 this transport cannot reconnect; use Negotiation::Legacy",
+                 this transport cannot reconnect; use Negotiation::SessionBased",
             )));
         };
         tracing::debug!(%reason, "reconnecting to the server for a handshake");

@@ -17,27 +17,13 @@ pub enum Negotiation {
     #[default]
     Auto,
     /// Sends `initialize` without a probe.
-    Legacy,
+    SessionBased,
     /// Only connects to servers of the stateless revision.
-    Modern,
+    Stateless,
     /// Starts with the [known version](crate::Client::known_version) of an earlier connection, and
     /// negotiates again if that is outdated. This skips the probe of a session-based server. A
     /// stateless server is asked in any case, because its reply has the capabilities.
     Prior(KnownVersion),
-}
-
-/// How a revision opens a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "every revision is of one kind or the other"
-)]
-pub enum Era {
-    /// Session-based, up to 2025-11-25: with `initialize`.
-    Legacy,
-    /// Stateless, since 2026-07-28: without a handshake.
-    Modern,
 }
 
 /// What was found out about a server. It belongs to the process or to the origin, and can be
@@ -48,7 +34,7 @@ pub enum Era {
 ///
 /// let found = KnownVersion::of(Revision::V2025_11_25);
 /// let stored = serde_json::to_string(&found)?;
-/// assert_eq!(stored, r#"{"era":"legacy","revision":"2025-11-25"}"#);
+/// assert_eq!(stored, r#"{"revision":"2025-11-25"}"#);
 /// let prior = Negotiation::Prior(serde_json::from_str(&stored)?);
 /// # assert_eq!(prior, Negotiation::Prior(found));
 /// # Ok::<(), serde_json::Error>(())
@@ -63,15 +49,6 @@ impl KnownVersion {
         Self(revision)
     }
 
-    /// Returns the kind of the revision.
-    pub fn era(self) -> Era {
-        if self.0.is_stateless() {
-            Era::Modern
-        } else {
-            Era::Legacy
-        }
-    }
-
     /// Returns the revision.
     pub fn revision(self) -> Revision {
         self.0
@@ -80,14 +57,12 @@ impl KnownVersion {
 
 #[derive(Serialize, Deserialize)]
 struct Stored {
-    era: Era,
     revision: String,
 }
 
 impl From<KnownVersion> for Stored {
     fn from(version: KnownVersion) -> Self {
         Self {
-            era: version.era(),
             revision: version.0.as_str().to_owned(),
         }
     }
@@ -97,12 +72,8 @@ impl TryFrom<Stored> for KnownVersion {
     type Error = String;
 
     fn try_from(stored: Stored) -> Result<Self, String> {
-        let version = stored.revision.parse().map(Self);
-        let version = version.map_err(|error| error.to_string())?;
-        if version.era() == stored.era {
-            return Ok(version);
-        }
-        Err(format!("revision {} is of the other kind", version.0))
+        let revision = stored.revision.parse().map(Self);
+        revision.map_err(|error| error.to_string())
     }
 }
 
@@ -133,8 +104,8 @@ impl Policy {
         all.filter(move |revision| {
             *revision <= self.newest
                 && match self.negotiation {
-                    Negotiation::Legacy => !revision.is_stateless(),
-                    Negotiation::Modern => revision.is_stateless(),
+                    Negotiation::SessionBased => !revision.is_stateless(),
+                    Negotiation::Stateless => revision.is_stateless(),
                     _ => true,
                 }
         })
@@ -156,16 +127,21 @@ mod tests {
                 version
             );
         }
-        for wrong in [
-            r#"{"era":"modern","revision":"2025-11-25"}"#,
-            r#"{"era":"modern","revision":"2099-01-01"}"#,
-            r#"{"era":"new","revision":"2026-07-28"}"#,
-        ] {
+        for wrong in [r#"{"revision":"2099-01-01"}"#, "{}", r#""2025-11-25""#] {
             assert!(
                 serde_json::from_str::<KnownVersion>(wrong).is_err(),
                 "{wrong}"
             );
         }
+    }
+
+    #[test]
+    fn a_known_version_of_an_earlier_release_is_read() {
+        let former = r#"{"era":"legacy","revision":"2025-11-25"}"#;
+        assert_eq!(
+            serde_json::from_str::<KnownVersion>(former).unwrap(),
+            KnownVersion::of(Revision::V2025_11_25)
+        );
     }
 
     #[test]
@@ -181,8 +157,11 @@ mod tests {
         let (old, new) = (Revision::V2025_06_18, Revision::LATEST);
         assert_eq!(policy(Negotiation::Auto, new), Revision::ALL);
         assert_eq!(policy(Negotiation::Auto, old), Revision::ALL[..3]);
-        assert_eq!(policy(Negotiation::Legacy, new), Revision::WITH_SESSIONS);
-        assert_eq!(policy(Negotiation::Modern, new), [new]);
-        assert_eq!(policy(Negotiation::Modern, old), []);
+        assert_eq!(
+            policy(Negotiation::SessionBased, new),
+            Revision::WITH_SESSIONS
+        );
+        assert_eq!(policy(Negotiation::Stateless, new), [new]);
+        assert_eq!(policy(Negotiation::Stateless, old), []);
     }
 }

@@ -213,12 +213,9 @@ impl TaskHandle {
 
     /// Returns an error if the task belongs to a server with the other form of tasks.
     fn check_server(&self) -> Result<(), Error> {
-        let (task, client) = (
-            self.task.server,
-            KnownVersion::of(self.shared.agreed.revision),
-        );
-        if task.era() == client.era() {
-            if client.revision().is_stateless() && !self.shared.has_tasks() {
+        let (task, client) = (self.task.server.revision(), self.shared.agreed.revision);
+        if task.is_stateless() == client.is_stateless() {
+            if client.is_stateless() && !self.shared.has_tasks() {
                 let problem = "the client did not declare tasks; call ClientBuilder::task_calls before \
                  connecting";
                 return Err(Error::invalid(problem.to_owned()));
@@ -226,9 +223,7 @@ impl TaskHandle {
             return Ok(());
         }
         Err(Error::invalid(format!(
-            "the task was created with revision {}, but this connection uses {}",
-            task.revision(),
-            client.revision()
+            "the task was created with revision {task}, but this connection uses {client}"
         )))
     }
 }

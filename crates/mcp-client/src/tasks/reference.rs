@@ -16,7 +16,7 @@ use crate::connect::negotiation::KnownVersion;
 /// use mcp_client::TaskRef;
 ///
 /// let stored = r#"{"id":"786512e2","tool":"report","created_at":"2026-08-01T10:30:00Z",
-///     "poll_interval_ms":5000,"server":{"era":"modern","revision":"2026-07-28"}}"#;
+///     "poll_interval_ms":5000,"server":{"revision":"2026-07-28"}}"#;
 /// let task: TaskRef = serde_json::from_str(stored)?;
 /// assert_eq!(task.tool(), "report");
 /// # Ok(())

@@ -43,7 +43,7 @@ pub enum ProbeOutcome<'a> {
 #[expect(clippy::exhaustive_enums, reason = "a client must handle every step")]
 pub enum ProbeStep {
     /// The server supports the stateless revision; use this revision.
-    Modern(Revision),
+    Stateless(Revision),
     /// Send `server/discover` again, in this revision.
     Ask(Revision),
     /// The server is session-based; send `initialize` with this revision.
@@ -91,7 +91,7 @@ impl Probe {
     pub fn next(&mut self, outcome: ProbeOutcome<'_>) -> ProbeStep {
         match outcome {
             ProbeOutcome::Discovered(versions) => match self.common(true, versions) {
-                Some(revision) => ProbeStep::Modern(revision),
+                Some(revision) => ProbeStep::Stateless(revision),
                 None => self.handshake_at(versions),
             },
             ProbeOutcome::Refused(error) => self.refused(error),
@@ -202,7 +202,7 @@ mod tests {
     // proves: M-STDIO-025, M-STDIO-027, M-HTTP-052, M-HTTP-053, M-HTTP-054
     #[test]
     fn each_outcome_leads_to_the_right_step() {
-        let modern = alike(ProbeStep::Modern(V2026_07_28));
+        let modern = alike(ProbeStep::Stateless(V2026_07_28));
         assert_eq!(discovered(&["2026-07-28"]), modern);
         let mixed = ["2099-01-01", "2026-07-28", "2025-11-25"];
         assert_eq!(discovered(&mixed), modern);

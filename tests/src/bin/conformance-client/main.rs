@@ -4,7 +4,8 @@
 //! with the public API alone, and exits with 0 if the outcome is the expected one.
 //!
 //! If `CONFORMANCE_BRIDGE` has the path of the program `mcp`, the client reaches the server through `mcp bridge`. It then
-//! uses the kind of revision that `CONFORMANCE_CLIENT_ERA` names (`legacy` or `modern`), whatever the server uses.
+//! uses the kind of revision that `CONFORMANCE_CLIENT_REVISION` names (`sessions` or `stateless`), whatever the server
+//! uses.
 
 mod auth;
 mod modern;
@@ -54,11 +55,12 @@ impl Task {
 
     /// Creates a client of the scenario's revision, because its servers support no other.
     fn builder(&self) -> ClientBuilder {
-        let (revision, negotiation) = match std::env::var("CONFORMANCE_CLIENT_ERA").as_deref() {
-            Ok("legacy") => (Revision::LATEST_WITH_SESSIONS, Negotiation::Legacy),
-            Ok("modern") => (Revision::LATEST, Negotiation::Modern),
-            _ if self.revision.is_stateless() => (self.revision, Negotiation::Modern),
-            _ => (self.revision, Negotiation::Legacy),
+        let (revision, negotiation) = match std::env::var("CONFORMANCE_CLIENT_REVISION").as_deref()
+        {
+            Ok("sessions") => (Revision::LATEST_WITH_SESSIONS, Negotiation::SessionBased),
+            Ok("stateless") => (Revision::LATEST, Negotiation::Stateless),
+            _ if self.revision.is_stateless() => (self.revision, Negotiation::Stateless),
+            _ => (self.revision, Negotiation::SessionBased),
         };
         Client::builder("conformance-client", env!("CARGO_PKG_VERSION"))
             .strictness(Strictness::Strict)
@@ -70,7 +72,7 @@ impl Task {
         if let Ok(bridge) = std::env::var("CONFORMANCE_BRIDGE") {
             let server = self.revision.as_str();
             let bridge = ChildProcess::new(bridge);
-            let bridge = bridge.args(["--era", server, "bridge", &*self.url, "--stdio"]);
+            let bridge = bridge.args(["--revision", server, "bridge", &*self.url, "--stdio"]);
             return Ok(builder.connect(bridge).await?);
         }
         let options = ClientOptions::new().with_strictness(Strictness::Strict);

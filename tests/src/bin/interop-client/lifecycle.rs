@@ -1,6 +1,6 @@
 //! From the handshake to the end.
 
-use mcp_client::{Era, Error};
+use mcp_client::Error;
 use mcp_protocol::Revision;
 use mcp_types::{JsonObject, ListToolsRequest, LoggingLevel, PaginatedRequestParams, Request};
 use serde_json::json;
@@ -38,12 +38,11 @@ pub(crate) async fn ping(session: &Session) -> Outcome {
 pub(crate) async fn probe(target: &Target) -> Outcome {
     let session = target.connect(Revision::LATEST).await?;
     session.client.list_tools().await?;
-    let verdict = session.client.known_version();
+    let revision = session.client.revision();
     session.end().await?;
-    let revision = verdict.revision();
-    worked(match verdict.era() {
-        Era::Modern => format!("{revision}, as it answers what it speaks"),
-        Era::Legacy => format!("{revision}, by a handshake after the question"),
+    worked(match revision.is_stateless() {
+        true => format!("{revision}, as it answers what it speaks"),
+        false => format!("{revision}, by a handshake after the question"),
     })
 }
 
@@ -64,8 +63,8 @@ pub(crate) fn discovered(session: &Session, name: &str) -> Outcome {
 }
 
 /// Connects with the newest revision and no other.
-pub(crate) async fn only_modern(target: &Target) -> Outcome {
-    let session = target.only_modern().await?;
+pub(crate) async fn only_stateless(target: &Target) -> Outcome {
+    let session = target.only_stateless().await?;
     same("the revision", session.client.revision(), Revision::LATEST)?;
     call_with(&session, "add", json!({ "a": 2, "b": 3 }), "5").await?;
     session.end().await?;

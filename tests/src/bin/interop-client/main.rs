@@ -27,7 +27,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mcp_client::Era;
+use mcp_protocol::Revision;
 use mcp_server::{Ctx, Tool};
 use mcp_tests::everything::serve_http;
 use mcp_transport_http::ServerOptions;
@@ -37,8 +37,8 @@ use target::Target;
 use visit::DefaultCall;
 
 const USAGE: &str = "\
-usage: interop-client drive ERA SCENARIO FOLDER PROGRAM ARGS...
-       interop-client drive ERA SCENARIO FOLDER --http URL | --sse URL
+usage: interop-client drive REVISION SCENARIO FOLDER PROGRAM ARGS...
+       interop-client drive REVISION SCENARIO FOLDER --http URL | --sse URL
        interop-client visit TOOL ARGUMENTS EXPECTED PROGRAM ARGS...
        interop-client visit TOOL ARGUMENTS EXPECTED --http URL
        interop-client hosted TOOL ARGUMENTS EXPECTED PROGRAM ARGS...
@@ -46,15 +46,15 @@ usage: interop-client drive ERA SCENARIO FOLDER PROGRAM ARGS...
        interop-client witness STATUS-FILE PROGRAM ARGS...
        interop-client overhear STATUS-FILE PROGRAM ARGS...
        interop-client app --http ADDRESS
-       interop-client pages ERA SIZE [--http ADDRESS [--legacy]]
-ERA is legacy or modern";
+       interop-client pages REVISION SIZE [--http ADDRESS [--legacy]]
+REVISION is sessions or stateless";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = args.iter().map(|arg| &**arg).collect();
     let outcome = match &*words {
-        ["drive", era, scenario, folder, server @ ..] if !server.is_empty() => {
-            block_on(drive(era, scenario, folder, server)).map(|()| 0)
+        ["drive", revision, scenario, folder, server @ ..] if !server.is_empty() => {
+            block_on(drive(revision, scenario, folder, server)).map(|()| 0)
         }
         [
             mode @ ("visit" | "hosted"),
@@ -83,7 +83,7 @@ fn main() -> ExitCode {
             let server = serve_http(address, app::server(), ServerOptions::new());
             block_on(server).map(|()| 0)
         }
-        ["pages", era, size, place @ ..] => block_on(pages(era, size, place)).map(|()| 0),
+        ["pages", revision, size, place @ ..] => block_on(pages(revision, size, place)).map(|()| 0),
         _ => Err(USAGE.into()),
     };
     match outcome {
@@ -99,17 +99,17 @@ fn block_on<T>(work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault>
     tokio::runtime::Runtime::new()?.block_on(work)
 }
 
-/// Parses the name of an era.
-fn era(word: &str) -> Result<Era, Fault> {
+/// Parses the name of a kind of revisions; returns the newest of that kind.
+fn newest(word: &str) -> Result<Revision, Fault> {
     match word {
-        "legacy" => Ok(Era::Legacy),
-        "modern" => Ok(Era::Modern),
-        other => Err(format!("there is no era {other}").into()),
+        "sessions" => Ok(Revision::LATEST_WITH_SESSIONS),
+        "stateless" => Ok(Revision::LATEST),
+        other => Err(format!("expected sessions or stateless, not {other}").into()),
     }
 }
 
 async fn drive(word: &str, scenario: &str, folder: &str, server: &[&str]) -> Result<(), Fault> {
-    let target = Target::new(era(word)?, folder, server)?;
+    let target = Target::new(newest(word)?, folder, server)?;
     if scenario == "skills" {
         return skills::run(&target).await;
     }
@@ -125,9 +125,9 @@ async fn pages(word: &str, size: &str, place: &[&str]) -> Result<(), Fault> {
         }
         Err(cx.urls_required([("Visit this first", "https://example.com/first")]))
     });
-    let server = match era(word)? {
-        Era::Legacy => mcp_tests::everything::sessions(),
-        Era::Modern => mcp_tests::everything::server(),
+    let server = match newest(word)?.is_stateless() {
+        true => mcp_tests::everything::server(),
+        false => mcp_tests::everything::sessions(),
     };
     let server = server
         .page_size(size.parse()?)

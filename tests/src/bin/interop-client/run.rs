@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use mcp_client::Era;
 use mcp_types::{
     CompleteRequest, GetPromptRequest, ListResourcesRequest, ReadResourceRequest, SetLevelRequest,
     SubscribeRequest,
@@ -45,13 +44,13 @@ pub(crate) async fn run(target: &Target, profile: &Profile) -> Result<(), Fault>
     run.tools().await;
     run.contents().await;
     run.server_requests().await;
-    match target.era {
-        Era::Modern => round_trips::rows(target, &run).await,
-        Era::Legacy => run.only_in_sessions().await,
+    match target.revision.is_stateless() {
+        true => round_trips::rows(target, &run).await,
+        false => run.only_in_sessions().await,
     }
     row("roots-changed", run.roots(true)).await;
     row(target.ending(), session.close()).await;
-    if target.era == Era::Legacy {
+    if !target.revision.is_stateless() {
         lifecycle::revisions(target, &profile.quick).await;
     }
     Ok(())
@@ -76,9 +75,13 @@ impl Run<'_> {
 
     async fn beginning(&self) {
         let (s, name) = (self.session, &*self.profile.name);
-        if self.target.era == Era::Modern {
+        if self.target.revision.is_stateless() {
             row("discover", async { lifecycle::discovered(s, name) }).await;
-            row("revision-2026-07-28", lifecycle::only_modern(self.target)).await;
+            row(
+                "revision-2026-07-28",
+                lifecycle::only_stateless(self.target),
+            )
+            .await;
         } else {
             row("initialize", async { lifecycle::initialized(s, name) }).await;
             row("ping", lifecycle::ping(s)).await;
@@ -229,7 +232,7 @@ impl Run<'_> {
     /// The user visits the URL, then declines.
     async fn visit(&self, url: &Url) -> Outcome {
         let outcome = server_requests::url(self.session, url).await?;
-        if let (Era::Legacy, Some(id)) = (self.target.era, &url.announced) {
+        if let (false, Some(id)) = (self.target.revision.is_stateless(), &url.announced) {
             let over = |seen: &crate::host::Observations| seen.urls_done.contains(id);
             self.session
                 .host
@@ -284,7 +287,7 @@ impl Run<'_> {
 
     async fn changed(&self, expected: &ListChanged) -> Outcome {
         let s = self.session;
-        if self.target.era == Era::Modern && !listens(s).await {
+        if self.target.revision.is_stateless() && !listens(s).await {
             return absent("the server has agreed to tell of nothing");
         }
         if !self.target.is_http() {

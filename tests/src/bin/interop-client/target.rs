@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use mcp_client::{Client, ClientBuilder, Era, Negotiation, Timeouts};
+use mcp_client::{Client, ClientBuilder, Negotiation, Timeouts};
 use mcp_protocol::Revision;
 use mcp_transport_http::HttpTransport;
 use mcp_transport_stdio::ChildProcess;
@@ -22,8 +22,8 @@ const WAIT: Duration = Duration::from_secs(80);
 pub(crate) struct Target {
     /// Folder for files.
     pub(crate) folder: PathBuf,
-    /// The kind of revision, if the server supports both.
-    pub(crate) era: Era,
+    /// The newest revision that its clients use.
+    pub(crate) revision: Revision,
     place: ServerLocation,
     started: AtomicUsize,
 }
@@ -50,7 +50,7 @@ pub(crate) struct Session {
 
 impl Target {
     /// The server is `--http URL`, `--sse URL`, or a program with its arguments. Creates the folder if it does not exist.
-    pub(crate) fn new(era: Era, folder: &str, words: &[&str]) -> Result<Self, Fault> {
+    pub(crate) fn new(revision: Revision, folder: &str, words: &[&str]) -> Result<Self, Fault> {
         std::fs::create_dir_all(folder)?;
         let place = match words {
             ["--http", url] => ServerLocation::Url((*url).to_owned()),
@@ -61,7 +61,7 @@ impl Target {
         };
         Ok(Self {
             folder: std::fs::canonicalize(folder)?,
-            era,
+            revision,
             place,
             started: AtomicUsize::new(0),
         })
@@ -71,7 +71,7 @@ impl Target {
     pub(crate) fn ending(&self) -> &'static str {
         match self.place {
             ServerLocation::Program(_) => "shutdown",
-            ServerLocation::Url(_) if self.era == Era::Modern => "closed",
+            ServerLocation::Url(_) if self.revision.is_stateless() => "closed",
             ServerLocation::Url(_) => "session-end",
             ServerLocation::Stream(_) => "stream-end",
         }
@@ -104,21 +104,22 @@ impl Target {
         Root::new(uri).with_name("Workshop")
     }
 
-    /// Connects as the era requires: with a handshake, or with `server/discover` and no handshake. A witness also records
-    /// the requests of a program.
+    /// Connects as the revision requires: with a handshake, or with `server/discover` and no handshake. A witness also
+    /// records the requests of a program.
     pub(crate) async fn session(&self) -> Result<Session, Fault> {
-        let revision = match self.era {
-            Era::Legacy => Revision::LATEST_WITH_SESSIONS,
-            Era::Modern => Revision::LATEST,
-        };
         let host = Host::new();
-        let mut builder = self.with_host(&host).revision(revision);
-        if self.era == Era::Modern {
+        let mut builder = self.with_host(&host).revision(self.revision);
+        if self.revision.is_stateless() {
             // A busy machine starts an interpreter slowly; that is no reason for a handshake.
             builder = builder.probe_timeout(WAIT);
         }
         let session = self.start("overhear", host, builder).await?;
-        same("the era", session.client.known_version().era(), self.era)?;
+        let is_stateless = session.client.revision().is_stateless();
+        same(
+            "a stateless revision",
+            is_stateless,
+            self.revision.is_stateless(),
+        )?;
         Ok(session)
     }
 
@@ -130,9 +131,9 @@ impl Target {
     }
 
     /// Connects with the newest revision and no other.
-    pub(crate) async fn only_modern(&self) -> Result<Session, Fault> {
+    pub(crate) async fn only_stateless(&self) -> Result<Session, Fault> {
         let host = Host::new();
-        let builder = self.with_host(&host).negotiation(Negotiation::Modern);
+        let builder = self.with_host(&host).negotiation(Negotiation::Stateless);
         self.start("witness", host, builder).await
     }
 
@@ -207,8 +208,8 @@ impl Session {
             // Only a witness that reads the messages writes this.
             if let Some(sent) = written["sent"].as_array() {
                 let shook = sent.iter().any(|method| method == "initialize");
-                let era = self.client.known_version().era();
-                same("a handshake", shook, era == Era::Legacy)?;
+                let is_stateless = self.client.revision().is_stateless();
+                same("a handshake", shook, !is_stateless)?;
             }
         }
         let after = self.client.ping().await;

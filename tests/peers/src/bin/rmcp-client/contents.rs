@@ -16,7 +16,7 @@ pub(crate) async fn rows(s: &Session, place: &Target) {
     row("resources-read", read_all(s)).await;
     row("templates", templates(s)).await;
     let nowhere = made(json!({ "uri": "test://nowhere" }));
-    let code = if place.is_modern { -32602 } else { -32002 };
+    let code = if place.is_stateless { -32602 } else { -32002 };
     row(
         "unknown-resource",
         refused(code, s.client.read_resource(nowhere)),

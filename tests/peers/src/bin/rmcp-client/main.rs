@@ -1,13 +1,13 @@
 //! The client of the official Rust SDK against our everything server:
 //!
 //! ```text
-//! rmcp-client ERA stdio FOLDER INTEROP-CLIENT EVERYTHING-SERVER
-//! rmcp-client ERA http URL URL-OF-PAGES
+//! rmcp-client REVISION stdio FOLDER INTEROP-CLIENT EVERYTHING-SERVER
+//! rmcp-client REVISION http URL URL-OF-PAGES
 //! rmcp-client visit URL
 //! rmcp-client steady URL
 //! ```
 //!
-//! ERA is legacy or modern. Prints one JSON line per feature. INTEROP-CLIENT records how a server ends, and serves
+//! REVISION is sessions or stateless. Prints one JSON line per feature. INTEROP-CLIENT records how a server ends, and serves
 //! the everything server with small pages; the URLs are those of the two servers.
 
 // rmcp marks features that the newest revision lacks as deprecated.
@@ -59,7 +59,7 @@ struct Session {
     host: Host,
     /// The file in which the witness records how the server ended.
     status: Option<PathBuf>,
-    is_modern: bool,
+    is_stateless: bool,
 }
 
 impl Session {
@@ -99,7 +99,7 @@ impl Session {
             "the transport is still open".to_owned()
         })?;
         match &self.status {
-            Some(status) => place::left(status, self.is_modern).await,
+            Some(status) => place::left(status, self.is_stateless).await,
             None => Ok("closed".to_owned()),
         }
     }
@@ -206,7 +206,7 @@ async fn main() -> Result<(), Fault> {
         _ => {}
     }
     let place = Target::new(&args)?;
-    if place.is_modern {
+    if place.is_stateless {
         modern::conversation(&place).await
     } else {
         sessions(&place).await

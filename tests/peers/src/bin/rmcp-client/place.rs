@@ -24,7 +24,7 @@ pub(crate) enum Server {
 
 /// The location of the servers.
 pub(crate) struct Target {
-    pub(crate) is_modern: bool,
+    pub(crate) is_stateless: bool,
     kind: Kind,
 }
 
@@ -45,8 +45,8 @@ impl Target {
     /// Parses the command line.
     pub(crate) fn new(args: &[String]) -> Result<Self, Fault> {
         let words: Vec<&str> = args.iter().map(|arg| &**arg).collect();
-        let (era, kind) = match *words {
-            [era, "stdio", folder, witness, everything] => {
+        let (revision, kind) = match *words {
+            [revision, "stdio", folder, witness, everything] => {
                 std::fs::create_dir_all(folder)?;
                 let kind = Kind::Programs {
                     folder: folder.into(),
@@ -54,19 +54,19 @@ impl Target {
                     everything: everything.to_owned(),
                     started: AtomicUsize::new(0),
                 };
-                (era, kind)
+                (revision, kind)
             }
-            [era, "http", everything, pages] => {
+            [revision, "http", everything, pages] => {
                 let kind = Kind::Urls {
                     everything: everything.to_owned(),
                     pages: pages.to_owned(),
                 };
-                (era, kind)
+                (revision, kind)
             }
-            _ => return Err("usage: rmcp-client ERA stdio|http PLACES".into()),
+            _ => return Err("usage: rmcp-client REVISION stdio|http PLACES".into()),
         };
         Ok(Self {
-            is_modern: era == "modern",
+            is_stateless: revision == "stateless",
             kind,
         })
     }
@@ -75,7 +75,7 @@ impl Target {
     pub(crate) fn ending(&self) -> &'static str {
         match self.kind {
             Kind::Programs { .. } => "shutdown",
-            Kind::Urls { .. } if self.is_modern => "closed",
+            Kind::Urls { .. } if self.is_stateless => "closed",
             Kind::Urls { .. } => "session-end",
         }
     }
@@ -86,7 +86,7 @@ impl Target {
 
     /// Connects with the revision of this location.
     pub(crate) async fn open(&self, server: Server) -> Result<Session, Fault> {
-        let revision = (!self.is_modern).then_some(LATEST);
+        let revision = (!self.is_stateless).then_some(LATEST);
         self.connect(server, revision).await
     }
 
@@ -137,13 +137,13 @@ impl Target {
                 let status = folder.join(format!("status-{number}.json"));
                 let mut command = Command::new(witness);
                 command.arg("overhear").arg(&status);
-                match (server, self.is_modern) {
+                match (server, self.is_stateless) {
                     (Server::Everything, true) => command.args([everything, "--stdio"]),
                     (Server::Everything, false) => {
                         command.args([everything, "--stdio", "--sessions"])
                     }
-                    (Server::Pages, true) => command.args([witness, "pages", "modern", "5"]),
-                    (Server::Pages, false) => command.args([witness, "pages", "legacy", "5"]),
+                    (Server::Pages, true) => command.args([witness, "pages", "stateless", "5"]),
+                    (Server::Pages, false) => command.args([witness, "pages", "sessions", "5"]),
                 };
                 let transport = TokioChildProcess::new(command)?;
                 let client = service.serve_with_lifecycle(transport, lifecycle).await?;
@@ -154,13 +154,13 @@ impl Target {
             client,
             host,
             status,
-            is_modern: self.is_modern,
+            is_stateless: self.is_stateless,
         })
     }
 }
 
 /// Fails unless the server has exited by itself, with success.
-pub(crate) async fn left(status: &Path, is_modern: bool) -> Outcome {
+pub(crate) async fn left(status: &Path, is_stateless: bool) -> Outcome {
     let end = Instant::now() + Duration::from_secs(10);
     let text = loop {
         match std::fs::read_to_string(status) {
@@ -177,6 +177,6 @@ pub(crate) async fn left(status: &Path, is_modern: bool) -> Outcome {
     same("the exit code", &ended["code"], 0)?;
     let sent = ended["sent"].as_array();
     let shook = sent.is_some_and(|sent| sent.iter().any(|method| method == "initialize"));
-    same("a handshake", shook, !is_modern)?;
+    same("a handshake", shook, !is_stateless)?;
     Ok("gone with exit code 0".to_owned())
 }

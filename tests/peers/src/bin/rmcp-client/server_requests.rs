@@ -13,7 +13,7 @@ pub(crate) async fn rows(s: &Session, place: &Target) {
     row("elicitation-defaults", defaults(s)).await;
     row("elicitation-refused", refusals(s)).await;
     row("elicitation-url", url(s, place)).await;
-    if !place.is_modern {
+    if !place.is_stateless {
         row("url-required", required(place)).await;
     }
     row("roots", roots(s, &["file:///workshop"])).await;
@@ -21,7 +21,7 @@ pub(crate) async fn rows(s: &Session, place: &Target) {
         let other = ["file:///elsewhere", "file:///more"];
         s.host.root_at(&other);
         // Without a session the server requests the roots each time.
-        if !place.is_modern {
+        if !place.is_stateless {
             s.client.notify_roots_list_changed().await?;
         }
         roots(s, &other).await
@@ -123,7 +123,7 @@ async fn url(s: &Session, place: &Target) -> Outcome {
     let over = s.host.until("the end of the visit", |seen| {
         seen.over.iter().any(|one| one == id)
     });
-    if place.is_modern {
+    if place.is_stateless {
         same("the id", id, "")?;
     } else {
         over.await?;

@@ -4,7 +4,7 @@ use rmcp::ErrorData;
 use rmcp::model::InputResponses;
 use serde_json::{Map, Value, json};
 
-use crate::{Context, is_modern, lost, made, shown};
+use crate::{Context, is_stateless, lost, made, shown};
 
 /// The responses and the state of the previous round trip.
 pub(crate) struct InputRequests {
@@ -34,7 +34,7 @@ impl InputRequests {
         cx: &Context,
         questions: &[(&str, Value)],
     ) -> Result<InputOutcome, ErrorData> {
-        if !is_modern(cx) {
+        if !is_stateless(cx) {
             let mut answers = Map::new();
             for (name, question) in questions {
                 answers.insert((*name).to_owned(), request(cx, question).await?);
@@ -102,7 +102,7 @@ pub(crate) fn name(message: &str) -> Value {
 /// Returns an elicitation by URL, which has an id in a session.
 pub(crate) fn visit(url: &str, cx: &Context) -> Value {
     let mut params = json!({ "mode": "url", "message": "Please look at this", "url": url });
-    if !is_modern(cx) {
+    if !is_stateless(cx) {
         params["elicitationId"] = "visit-1".into();
     }
     json!({ "method": "elicitation/create", "params": params })

@@ -64,7 +64,7 @@ const LEVELS: [&str; 8] = [
 ];
 
 /// Whether a request belongs to no session.
-fn is_modern(cx: &Context) -> bool {
+fn is_stateless(cx: &Context) -> bool {
     cx.meta.protocol_version() == Some(ProtocolVersion::V_2026_07_28)
 }
 
@@ -90,7 +90,7 @@ fn shown(value: impl serde::Serialize) -> Value {
 impl Peer {
     /// Logs at level info, if the session or the request asks for that level.
     async fn log(&self, cx: &Context, text: &str) -> Result<(), ErrorData> {
-        let level = if is_modern(cx) {
+        let level = if is_stateless(cx) {
             let Some(level) = cx.meta.log_level() else {
                 return Ok(());
             };
@@ -117,7 +117,7 @@ impl Peer {
 
     /// Sends the change notifications of all lists.
     async fn change(&self, cx: &Context) -> Result<(), ErrorData> {
-        if !is_modern(cx) {
+        if !is_stateless(cx) {
             cx.peer.notify_tool_list_changed().await.map_err(lost)?;
             cx.peer.notify_prompt_list_changed().await.map_err(lost)?;
             return cx.peer.notify_resource_list_changed().await.map_err(lost);
@@ -133,7 +133,7 @@ impl Peer {
 
     /// Notifies the subscribers of a changed resource.
     async fn touch(&self, cx: &Context, uri: &str) -> Result<(), ErrorData> {
-        if is_modern(cx) {
+        if is_stateless(cx) {
             for listener in self.listeners().await {
                 let _ = listener.notify_resource_updated(uri).await;
             }

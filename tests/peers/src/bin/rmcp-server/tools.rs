@@ -10,7 +10,7 @@ use rmcp::model::{
 use serde_json::{Map, Value, json};
 
 use crate::input::{self, InputOutcome, InputRequests};
-use crate::{Context, Peer, is_modern, lost, made, shown};
+use crate::{Context, Peer, is_stateless, lost, made, shown};
 
 /// Number of tools per page.
 const PAGE: usize = 4;
@@ -307,7 +307,7 @@ async fn ask_url(url: &str, asks: &InputRequests, cx: &Context) -> Result<Value,
         InputOutcome::Answers(given) => given["visit"].clone(),
     };
     let action = visit["action"].as_str().unwrap_or_default();
-    if action == "accept" && !is_modern(cx) {
+    if action == "accept" && !is_stateless(cx) {
         // The SDK has no type for it.
         let over = CustomNotification::new(
             "notifications/elicitation/complete",
