@@ -213,14 +213,14 @@ impl Peer {
 /// some of it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Modern {
+pub struct StatelessPeer {
     /// Its headers are sent with every request, unless the request determines them.
     pub peer: Peer,
     /// The `_meta` of every request.
     pub meta: Value,
 }
 
-impl Modern {
+impl StatelessPeer {
     /// Creates a client with capabilities for all input requests.
     pub fn new(endpoint: &Endpoint) -> Self {
         Self {

@@ -13,7 +13,7 @@ pub(crate) use mcp_jsonrpc::ErrorObject;
 pub(crate) use mcp_protocol::{Deviation, Principal, Revision, Strictness};
 pub(crate) use mcp_server::{Args, Ctx, HandlerError, Prompt, Resource, Server, Tool};
 pub(crate) use mcp_tests::everything;
-pub(crate) use mcp_tests::http::Modern;
+pub(crate) use mcp_tests::http::StatelessPeer;
 pub(crate) use mcp_tests::wire::{PipeEnd, connect};
 pub(crate) use mcp_transport_http::{Endpoint, HttpTransport, ServerOptions};
 pub(crate) use mcp_types::{CallToolResult, JsonObject, LoggingLevel};

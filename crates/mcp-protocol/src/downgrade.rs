@@ -55,22 +55,22 @@ pub fn server_capabilities(capabilities: &mut ServerCapabilities, rules: &Rules)
 }
 
 /// Converts server capabilities to the stateless revision, where tasks are an extension.
-pub(crate) fn modern_capabilities(
+pub(crate) fn stateless_capabilities(
     capabilities: ServerCapabilities,
 ) -> mcp_types::v2026_07_28::ServerCapabilities {
-    let mut modern = mcp_types::v2026_07_28::ServerCapabilities::new();
-    modern.completions = capabilities.completions;
-    modern.experimental = capabilities.experimental;
-    modern.logging = capabilities.logging;
-    modern.prompts = capabilities.prompts;
-    modern.resources = capabilities.resources;
-    modern.tools = capabilities.tools;
-    modern.extensions = capabilities.extensions;
+    let mut stateless = mcp_types::v2026_07_28::ServerCapabilities::new();
+    stateless.completions = capabilities.completions;
+    stateless.experimental = capabilities.experimental;
+    stateless.logging = capabilities.logging;
+    stateless.prompts = capabilities.prompts;
+    stateless.resources = capabilities.resources;
+    stateless.tools = capabilities.tools;
+    stateless.extensions = capabilities.extensions;
     if capabilities.tasks.is_some() {
-        let extensions = modern.extensions.get_or_insert_default();
+        let extensions = stateless.extensions.get_or_insert_default();
         extensions.entry(TASKS_EXTENSION.to_owned()).or_default();
     }
-    modern
+    stateless
 }
 
 /// Replaces the error code of a handler if the stateless revision reserves it: -32099 to -32000

@@ -54,7 +54,7 @@ fn server() -> ServerBuilder {
         .state_keys(StateKeys::new([7; 32]))
 }
 
-const MODERN: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"f","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}"#;
+const STATELESS: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"f","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}"#;
 
 /// Lines of a client. A line that begins with `-` is a request of 2026-07-28, with `+` one of a session, each as a method
 /// and its params; other lines are sent unchanged. The session is open if the first byte of the input is odd.
@@ -93,7 +93,7 @@ fn expanded(id: usize, line: &[u8]) -> Vec<u8> {
         if !params.trim_ascii().is_empty() {
             out.push(b',');
         }
-        out.extend_from_slice(MODERN.as_bytes());
+        out.extend_from_slice(STATELESS.as_bytes());
     }
     out.extend_from_slice(b"}}");
     out
@@ -129,7 +129,7 @@ pub fn http_headers(data: &[u8]) {
     ];
     let body = format!(
         "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\"region\",\"arguments\":{{\"region\":\
-         \"eu\"}},{MODERN}}}}}"
+         \"eu\"}},{STATELESS}}}}}"
     );
     let mut request = post(body.into());
     for (name, value) in NAMES.iter().zip(data.split(|byte| *byte == b'\n')) {

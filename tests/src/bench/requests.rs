@@ -258,9 +258,9 @@ pub fn listening(host: &str, session: &str) -> Vec<u8> {
 
 /// Returns the member `_meta` and a comma, or nothing if there is no metadata.
 fn meta(wire: Protocol, progress: bool) -> String {
-    let modern = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"load","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}"#;
+    let stateless = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"load","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}"#;
     let members: Vec<&str> = [
-        wire.is_stateless().then_some(modern),
+        wire.is_stateless().then_some(stateless),
         progress.then_some(r#""progressToken":"p""#),
     ]
     .into_iter()

@@ -52,8 +52,8 @@ pub(super) struct User {
 impl User {
     /// Connects to the server at this address; over stdio, starts a server.
     pub(super) async fn connect(path: Path, host: &str) -> Result<Self, Fault> {
-        let modern = path == Path::Stateless;
-        let (revision, negotiation) = match modern {
+        let is_stateless = path == Path::Stateless;
+        let (revision, negotiation) = match is_stateless {
             true => (Revision::V2026_07_28, Negotiation::Stateless),
             false => (Revision::V2025_11_25, Negotiation::SessionBased),
         };

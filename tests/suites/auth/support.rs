@@ -158,7 +158,7 @@ impl ProtectedServer {
 
     /// Calls a tool without a session.
     pub(crate) async fn stateless(&self, token: &str, id: i64, name: &str) -> Answer {
-        let client = Modern::new(&self.endpoint);
+        let client = StatelessPeer::new(&self.endpoint);
         let message = client.request(id, "tools/call", json!({ "name": name }));
         let mut request = bearing(Request::post(message.to_string()), token);
         for (name, value) in &client.mirroring(&message).headers {

@@ -24,10 +24,10 @@ struct NameForm {
 }
 
 /// A stateless client of the endpoint with elicitation, as this principal.
-fn user(endpoint: &Endpoint, name: &str) -> Modern {
+fn user(endpoint: &Endpoint, name: &str) -> StatelessPeer {
     let capabilities = json!({ "elicitation": {} });
     let key = "io.modelcontextprotocol/clientCapabilities";
-    let mut client = Modern::new(endpoint).with_meta(key, capabilities);
+    let mut client = StatelessPeer::new(endpoint).with_meta(key, capabilities);
     client.peer.principal = Some(Principal::new(name));
     client
 }

@@ -69,7 +69,7 @@ async fn denied_items_are_neither_listed_nor_used() {
 #[tokio::test]
 async fn a_request_without_the_scope_of_its_item_is_challenged() {
     let gateway = builder().access(policy()).build().await.unwrap();
-    let mut client = Modern::new(&Endpoint::new(gateway).unwrap());
+    let mut client = StatelessPeer::new(&Endpoint::new(gateway).unwrap());
     for (scopes, expected) in [
         (None, false),
         (Some("git:read"), false),
@@ -108,7 +108,7 @@ async fn each_client_has_its_own_limits() {
     let gateway = builder().client_limits(limits).build().await.unwrap();
     let endpoint = Endpoint::new(gateway).unwrap();
     let user = |name: &str| {
-        let mut client = Modern::new(&endpoint);
+        let mut client = StatelessPeer::new(&endpoint);
         client.peer.principal = Some(Principal::new(name));
         client
     };

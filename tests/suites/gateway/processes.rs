@@ -81,19 +81,19 @@ impl<S: Service<Request<B>>, B> Service<Request<B>> for Authenticated<S> {
 }
 
 /// A client of a process, as this user.
-fn user(process: &Endpoint, name: &str) -> Modern {
-    let mut client = Modern::new(process).with_meta(PROGRESS_TOKEN_KEY, "mine");
+fn user(process: &Endpoint, name: &str) -> StatelessPeer {
+    let mut client = StatelessPeer::new(process).with_meta(PROGRESS_TOKEN_KEY, "mine");
     client.peer = client.peer.with("authorization", Some(name));
     client.peer.principal = Some(Principal::new(name));
     client
 }
 
-fn ada(process: &Endpoint) -> Modern {
+fn ada(process: &Endpoint) -> StatelessPeer {
     user(process, "ada")
 }
 
 /// Calls a tool, or continues its call with the name for its open server request.
-async fn send(client: &Modern, tool: &str, parked: Option<(&Value, &str)>) -> Reply {
+async fn send(client: &StatelessPeer, tool: &str, parked: Option<(&Value, &str)>) -> Reply {
     let mut params = json!({ "name": format!("m__{tool}"), "arguments": {} });
     if let Some((result, name)) = parked {
         let requests = result["inputRequests"].as_object().unwrap();
@@ -106,7 +106,7 @@ async fn send(client: &Modern, tool: &str, parked: Option<(&Value, &str)>) -> Re
 }
 
 /// Calls a tool that asks first; returns the `input_required` result.
-async fn park(client: &Modern, tool: &str) -> Value {
+async fn park(client: &StatelessPeer, tool: &str) -> Value {
     required(send(client, tool, None).await).await
 }
 
@@ -118,7 +118,7 @@ async fn required(reply: Reply) -> Value {
 }
 
 /// Continues a call; returns its error.
-async fn rejected(client: &Modern, tool: &str, result: &Value) -> String {
+async fn rejected(client: &StatelessPeer, tool: &str, result: &Value) -> String {
     let answer = send(client, tool, Some((result, "Eve"))).await.json().await;
     assert_eq!(answer["error"]["code"], -32602, "{answer}");
     let message = answer["error"]["message"].as_str().unwrap();
@@ -232,7 +232,7 @@ async fn another_principal_cannot_continue_a_call_through_another_process() {
     let [one, two] = &processes.two().await;
     let result = park(&ada(one), "steps").await;
     rejected(&user(two, "eve"), "steps", &result).await;
-    rejected(&Modern::new(two), "steps", &result).await;
+    rejected(&StatelessPeer::new(two), "steps", &result).await;
     rejected(&ada(two), "ask", &result).await;
     // A client that claims to be another process gets no further.
     let mut eve = user(two, "eve");

@@ -113,7 +113,7 @@ async fn headers_follow_a_changed_call() {
     let mount = Mount::new(settings).transform(transform);
     let gateway = Gateway::builder().mount("m", mount).build().await.unwrap();
     let endpoint = Endpoint::new(gateway.clone()).unwrap();
-    let client = Modern::new(&endpoint);
+    let client = StatelessPeer::new(&endpoint);
     let with_region = |region: &str| {
         let mut client = client.clone();
         client.peer = client.peer.with("mcp-param-region", Some(region));

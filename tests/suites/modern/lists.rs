@@ -58,7 +58,7 @@ fn for_alice() -> ServerBuilder {
 async fn items_of_one_user_are_hidden_from_others_and_from_shared_caches() {
     let endpoint = Endpoint::new(for_alice()).unwrap();
     for (user, sees) in [(Some("alice"), true), (Some("bob"), false), (None, false)] {
-        let mut client = Modern::new(&endpoint);
+        let mut client = StatelessPeer::new(&endpoint);
         client.peer.principal = user.map(Principal::new);
         // A client can declare any name.
         client.meta["io.modelcontextprotocol/clientInfo"]["name"] = json!("alice");

@@ -83,7 +83,7 @@ async fn a_request_means_the_same_whatever_carries_it() {
     served.await.unwrap().unwrap();
 
     let endpoint = Endpoint::new(everything::server()).unwrap();
-    let client = Modern::new(&endpoint);
+    let client = StatelessPeer::new(&endpoint);
     let mut over_http = Vec::new();
     for (id, (method, params)) in scenario().into_iter().enumerate() {
         let request = request(id, method, params);

@@ -44,7 +44,7 @@ fn server() -> ServerBuilder {
 }
 
 /// Calls a tool with the responses of this round trip.
-async fn call(client: &Modern, tool: &str, more: Value) -> Value {
+async fn call(client: &StatelessPeer, tool: &str, more: Value) -> Value {
     let mut params = more;
     params["name"] = json!(tool);
     client.call(1, "tools/call", params).await.answer().await
@@ -60,7 +60,7 @@ fn answered(question: &str, key: &str) -> Value {
 async fn the_state_of_a_call_is_bound_to_its_principal() {
     let endpoint = Endpoint::new(server()).unwrap();
     let client = |user: Option<&str>| {
-        let mut client = Modern::new(&endpoint);
+        let mut client = StatelessPeer::new(&endpoint);
         client.peer.principal = user.map(Principal::new);
         client.meta["io.modelcontextprotocol/clientInfo"]["name"] = json!("alice");
         client

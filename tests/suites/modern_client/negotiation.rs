@@ -166,7 +166,7 @@ async fn a_list_of_old_versions_is_good_for_a_handshake_only() {
 async fn a_rejection_by_a_stateless_server_is_final() {
     for code in [-32020, -32021] {
         let (mut wire, connecting, probe) = probing(client()).await;
-        wire.refuse(&probe, code, "modern").await;
+        wire.refuse(&probe, code, "stateless").await;
         assert_eq!(error(connecting).await.rejection().unwrap().code.0, code);
         wire.ended().await;
     }
@@ -196,21 +196,21 @@ async fn a_probe_without_response_leads_to_a_handshake_after_its_timeout() {
 // proves: M-VER-015, M-STDIO-026
 #[tokio::test(start_paused = true)]
 async fn a_stateless_only_client_reports_an_older_server() {
-    let modern = || client().negotiation(Negotiation::Stateless);
-    let (mut wire, connecting, probe) = probing(modern()).await;
+    let stateless = || client().negotiation(Negotiation::Stateless);
+    let (mut wire, connecting, probe) = probing(stateless()).await;
     wire.refuse(&probe, -32601, "method not found").await;
     let refused = error(connecting).await;
     assert!(matches!(refused, Error::Revision { .. }), "{refused}");
     wire.ended().await;
 
-    let (mut wire, connecting, _probe) = probing(modern()).await;
+    let (mut wire, connecting, _probe) = probing(stateless()).await;
     let silent = error(connecting).await;
     assert!(silent.to_string().contains("connect_timeout"), "{silent}");
     wire.ended().await;
 
     // A server that is installed first responds late, and there is no handshake to try instead.
     let began = Instant::now();
-    let (mut wire, connecting, probe) = probing(modern()).await;
+    let (mut wire, connecting, probe) = probing(stateless()).await;
     tokio::time::advance(Duration::from_secs(20)).await;
     wire.answer(&probe, discovered(&[REVISION], json!({})))
         .await;
@@ -218,7 +218,7 @@ async fn a_stateless_only_client_reports_an_older_server() {
     assert_eq!(client.revision().as_str(), REVISION);
     assert_eq!(began.elapsed().as_secs(), 20);
 
-    let none = modern().revision(Revision::V2025_11_25);
+    let none = stateless().revision(Revision::V2025_11_25);
     let (_wire, transport) = PipeEnd::server();
     assert_fails!(none.connect(transport).await, Error::Invalid { .. });
 }
@@ -288,14 +288,14 @@ async fn a_slow_stateless_server_that_rejects_the_handshake_is_probed_again() {
 #[tokio::test(start_paused = true)]
 async fn a_known_version_is_used_without_a_probe_until_it_is_wrong() {
     let prior = |revision| client().negotiation(Negotiation::Prior(KnownVersion::of(revision)));
-    let legacy = || prior(Revision::V2025_06_18);
+    let session_based = || prior(Revision::V2025_06_18);
     let (wire, transport) = PipeEnd::server();
-    let connecting = tokio::spawn(legacy().connect(transport));
+    let connecting = tokio::spawn(session_based().connect(transport));
     shakes_hands(wire, connecting, "2025-06-18").await;
 
     // The server was replaced by a stateless one.
     let (mut wire, transport) = PipeEnd::server();
-    let connecting = tokio::spawn(legacy().connect(transport));
+    let connecting = tokio::spawn(session_based().connect(transport));
     let request = wire.recv_patiently().await;
     wire.refuse(&request, -32601, "method not found").await;
     welcome(&mut wire, json!({})).await;
@@ -303,12 +303,12 @@ async fn a_known_version_is_used_without_a_probe_until_it_is_wrong() {
     assert!(client.revision().is_stateless());
 
     // A slow stateless server is not a session-based server.
-    let modern = || prior(Revision::V2026_07_28);
-    let (mut wire, connecting, _probe) = probing(modern()).await;
+    let stateless = || prior(Revision::V2026_07_28);
+    let (mut wire, connecting, _probe) = probing(stateless()).await;
     assert!(error(connecting).await.is_timeout());
     wire.ended().await;
     // A server that does not know the probe is.
-    let (mut wire, connecting, probe) = probing(modern()).await;
+    let (mut wire, connecting, probe) = probing(stateless()).await;
     wire.refuse(&probe, -32601, "method not found").await;
     shakes_hands(wire, connecting, "2025-11-25").await;
 }
@@ -329,7 +329,7 @@ async fn an_old_revision_or_a_setting_skips_the_probe() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_modern_connection_is_never_demoted() {
+async fn a_stateless_connection_is_never_demoted() {
     let (mut wire, client) = super::connected(client(), json!({ "tools": {} })).await;
     for code in [-32601, -32602, -32000] {
         let client = client.clone();

@@ -65,7 +65,7 @@ async fn converse(client: &Client) {
 }
 
 /// Members that only the other kind of revision has.
-const MODERN_ONLY: &[&str] = &[
+const STATELESS_ONLY: &[&str] = &[
     "resultType",
     "ttlMs",
     "cacheScope",
@@ -73,7 +73,7 @@ const MODERN_ONLY: &[&str] = &[
     "inputResponses",
     "requestState",
 ];
-const LEGACY_ONLY: &[&str] = &["elicitationId", "protocolVersion", "task"];
+const SESSIONS_ONLY: &[&str] = &["elicitationId", "protocolVersion", "task"];
 
 fn has_member(value: &Value, names: &[&str], prefix: &str) -> Option<String> {
     match value {
@@ -154,9 +154,9 @@ fn check(record: &Transcript, revision: Revision) -> usize {
         }
         let message = &message;
         let foreign = if revision.is_stateless() {
-            has_member(message, LEGACY_ONLY, "")
+            has_member(message, SESSIONS_ONLY, "")
         } else {
-            has_member(message, MODERN_ONLY, "io.modelcontextprotocol/")
+            has_member(message, STATELESS_ONLY, "io.modelcontextprotocol/")
         };
         assert_eq!(
             foreign, None,

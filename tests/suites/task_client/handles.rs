@@ -7,8 +7,8 @@ use mcp_types::v2026_07_28::{
 };
 
 use super::{
-    ID, MODERN, SeenStates, about, accepting, all_of_tasks, client, created_task, done, legacy,
-    modern, polled, question, quiet, reply, start, task_of, working,
+    ID, STATELESS, SeenStates, about, accepting, all_of_tasks, client, created_task, done, polled,
+    question, quiet, reply, start, stateless, task_of, with_session, working,
 };
 use crate::prelude::*;
 
@@ -21,7 +21,7 @@ async fn started(wire: &mut PipeEnd, client: &Client) -> TaskHandle {
 
 #[tokio::test(start_paused = true)]
 async fn a_started_call_is_complete_or_a_task() {
-    let (mut wire, client) = modern(client()).await;
+    let (mut wire, client) = stateless(client()).await;
     let task = started(&mut wire, &client).await;
     assert_eq!((task.task_ref().id(), task.task_ref().tool()), (ID, "slow"));
     assert_eq!(task.task_ref().created_at(), "2026-07-28T10:30:00Z");
@@ -37,14 +37,14 @@ async fn a_started_call_is_complete_or_a_task() {
 // proves: M-TASK-022, TASK-102
 #[tokio::test(start_paused = true)]
 async fn a_stored_ticket_leads_back_to_the_task() {
-    let (mut wire, client) = modern(client()).await;
+    let (mut wire, client) = stateless(client()).await;
     let task = started(&mut wire, &client).await;
     let stored = serde_json::to_string(task.task_ref()).unwrap();
     drop((task, client, wire));
 
     let ticket: TaskRef = serde_json::from_str(&stored).unwrap();
     let again = accepting().negotiation(Negotiation::Prior(ticket.known_version()));
-    let (mut wire, client) = modern(again).await;
+    let (mut wire, client) = stateless(again).await;
     let seen = SeenStates::default();
     let noted = seen.clone();
     let task = client
@@ -65,7 +65,7 @@ async fn a_stored_ticket_leads_back_to_the_task() {
 
 #[tokio::test(start_paused = true)]
 async fn dropping_a_handle_does_not_affect_the_task() {
-    let (mut wire, client) = modern(client()).await;
+    let (mut wire, client) = stateless(client()).await;
     let task = started(&mut wire, &client).await;
     let waiter = task.clone();
     let waiting = tokio::spawn(async move { waiter.wait().await });
@@ -80,7 +80,7 @@ async fn dropping_a_handle_does_not_affect_the_task() {
 // proves: M-TASK-039, M-TASK-041
 #[tokio::test(start_paused = true)]
 async fn a_task_can_be_looked_at_and_given_up() {
-    let (mut wire, client) = modern(client()).await;
+    let (mut wire, client) = stateless(client()).await;
     let task = started(&mut wire, &client).await;
     let looker = task.clone();
     let looking = tokio::spawn(async move { looker.status().await });
@@ -116,7 +116,7 @@ async fn a_task_can_be_looked_at_and_given_up() {
 
 #[tokio::test(start_paused = true)]
 async fn a_task_that_has_ended_cannot_be_given_up() {
-    let (mut wire, client) = legacy(client(), all_of_tasks(), "required").await;
+    let (mut wire, client) = with_session(client(), all_of_tasks(), "required").await;
     let starting = start(&client);
     wire.respond("tools/call", created_task("working")).await;
     let task = task_of(starting).await;
@@ -128,7 +128,7 @@ async fn a_task_that_has_ended_cannot_be_given_up() {
 
 #[tokio::test(start_paused = true)]
 async fn a_ticket_is_invalid_on_the_other_kind_of_revision() {
-    let (mut wire, client) = modern(client()).await;
+    let (mut wire, client) = stateless(client()).await;
     let mut ticket = serde_json::to_value(started(&mut wire, &client).await.task_ref()).unwrap();
     ticket["server"] = serde_json::to_value(KnownVersion::of(Revision::V2025_11_25)).unwrap();
     let task = client.task(serde_json::from_value(ticket).unwrap());
@@ -138,7 +138,7 @@ async fn a_ticket_is_invalid_on_the_other_kind_of_revision() {
 
 #[tokio::test(start_paused = true)]
 async fn task_requests_can_be_sent_directly() {
-    let (mut wire, client) = modern(client()).await;
+    let (mut wire, client) = stateless(client()).await;
     let meta = RequestMeta::new("", ClientCapabilities::new());
     let params = GetTaskRequestParams::new(ID, meta);
     let asking = spawned(&client, |client| async move {
@@ -146,7 +146,7 @@ async fn task_requests_can_be_sent_directly() {
     });
     let request = about(&mut wire, "tasks/get").await;
     let meta = &request["params"]["_meta"];
-    assert_eq!(meta["io.modelcontextprotocol/protocolVersion"], MODERN);
+    assert_eq!(meta["io.modelcontextprotocol/protocolVersion"], STATELESS);
     wire.answer(&request, polled("working", json!({}))).await;
     let task = asking.await.unwrap().unwrap().task;
     assert_eq!(task.poll_interval_ms, Some(2_000));
@@ -161,7 +161,7 @@ async fn task_requests_can_be_sent_directly() {
 
 #[tokio::test(start_paused = true)]
 async fn debug_output_shortens_task_ids() {
-    let (mut wire, client) = modern(client()).await;
+    let (mut wire, client) = stateless(client()).await;
     let task = started(&mut wire, &client).await;
     let shown = format!("{task:?} {:?}", task.task_ref());
     assert!(!shown.contains(ID) && shown.contains("786512e2"), "{shown}");

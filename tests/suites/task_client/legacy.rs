@@ -4,13 +4,13 @@ use mcp_types::TaskStatus;
 
 use super::{
     ID, RELATED, SeenStates, about, accepting, all_of_tasks, call, client, created_task, done,
-    form, legacy, nested, quiet, reply, start, task_of,
+    form, nested, quiet, reply, start, task_of, with_session,
 };
 use crate::prelude::*;
 
 /// Calls a tool that only runs as a task, and answers with a task.
 async fn created(builder: ClientBuilder) -> (PipeEnd, Client, super::Calling) {
-    let (mut wire, client) = legacy(builder, all_of_tasks(), "required").await;
+    let (mut wire, client) = with_session(builder, all_of_tasks(), "required").await;
     let calling = call(&client);
     let request = wire.recv_patiently().await;
     assert_eq!(request["params"]["task"], json!({}), "{request}");
@@ -68,7 +68,7 @@ async fn input_requests_of_a_task_arrive_while_its_result_is_awaited() {
 async fn status_notifications_count_and_do_not_replace_polling() {
     let seen = SeenStates::default();
     let noted = seen.clone();
-    let (mut wire, client) = legacy(client(), all_of_tasks(), "required").await;
+    let (mut wire, client) = with_session(client(), all_of_tasks(), "required").await;
     let calling = tokio::spawn(async move {
         let call = client.call_tool("slow", json!({}));
         call.on_status(move |state| noted.note(&state.status)).await
@@ -143,7 +143,7 @@ async fn dropping_the_call_cancels_the_task_if_the_server_supports_it() {
 
     let mut tasks = all_of_tasks();
     tasks["cancel"] = Value::Null;
-    let (mut wire, client) = legacy(client(), tasks, "required").await;
+    let (mut wire, client) = with_session(client(), tasks, "required").await;
     let calling = call(&client);
     wire.respond("tools/call", created_task("working")).await;
     get(&mut wire, "working").await;
@@ -159,7 +159,7 @@ async fn dropping_the_call_cancels_the_task_if_the_server_supports_it() {
 // proves: CANC-006, CANC-019
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_dropped_before_there_is_a_task_gives_it_up_when_there_is() {
-    let (mut wire, client) = legacy(client(), all_of_tasks(), "required").await;
+    let (mut wire, client) = with_session(client(), all_of_tasks(), "required").await;
     let calling = call(&client);
     let request = wire.recv_patiently().await;
     calling.abort();
@@ -181,7 +181,7 @@ async fn a_call_that_is_dropped_before_there_is_a_task_gives_it_up_when_there_is
 #[tokio::test(start_paused = true)]
 async fn progress_uses_the_token_of_the_call_while_the_task_runs() {
     let (sender, mut heard) = tokio::sync::mpsc::channel(8);
-    let (mut wire, client) = legacy(client(), all_of_tasks(), "required").await;
+    let (mut wire, client) = with_session(client(), all_of_tasks(), "required").await;
     let caller = client.clone();
     let calling = tokio::spawn(async move {
         let call = caller.call_tool("slow", json!({}));
@@ -207,7 +207,7 @@ async fn progress_uses_the_token_of_the_call_while_the_task_runs() {
 // proves: TASK-018
 #[tokio::test(start_paused = true)]
 async fn a_server_may_offer_an_immediate_response() {
-    let (mut wire, client) = legacy(client(), all_of_tasks(), "required").await;
+    let (mut wire, client) = with_session(client(), all_of_tasks(), "required").await;
     let starting = start(&client);
     let request = wire.recv_patiently().await;
     let meta = json!({ "io.modelcontextprotocol/model-immediate-response": "On it." });

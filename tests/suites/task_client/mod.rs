@@ -16,8 +16,8 @@ use tokio::time::timeout;
 use crate::modern_client::connected;
 use crate::prelude::*;
 
-const MODERN: &str = "2026-07-28";
-const LEGACY: &str = "2025-11-25";
+const STATELESS: &str = "2026-07-28";
+const SESSION_BASED: &str = "2025-11-25";
 const ID: &str = "786512e2-9e0d-44bd-8f29-789f820fe840";
 const RELATED: &str = "io.modelcontextprotocol/related-task";
 
@@ -32,7 +32,7 @@ fn accepting() -> ClientBuilder {
 }
 
 /// Connects a client to a scripted stateless server.
-async fn modern(builder: ClientBuilder) -> (PipeEnd, Client) {
+async fn stateless(builder: ClientBuilder) -> (PipeEnd, Client) {
     let capabilities = json!({
         "tools": {}, "prompts": {},
         "extensions": { "io.modelcontextprotocol/tasks": {} },
@@ -46,9 +46,9 @@ fn all_of_tasks() -> Value {
 }
 
 /// Opens a session with a scripted server whose tool has this `taskSupport`.
-async fn legacy(builder: ClientBuilder, tasks: Value, support: &str) -> (PipeEnd, Client) {
+async fn with_session(builder: ClientBuilder, tasks: Value, support: &str) -> (PipeEnd, Client) {
     let capabilities = json!({ "tools": {}, "tasks": tasks });
-    let (mut wire, client) = PipeEnd::accept(builder, LEGACY, capabilities).await;
+    let (mut wire, client) = PipeEnd::accept(builder, SESSION_BASED, capabilities).await;
     let listing = crate::peer::listing(&client);
     wire.respond("tools/list", tools(support)).await;
     listing.await.unwrap().unwrap();

@@ -4,14 +4,14 @@ use mcp_types::TaskStatus;
 use tokio::time::Instant;
 
 use super::{
-    ID, SeenStates, about, accepting, call, client, done, flat, form, modern, polled, question,
-    quiet, reply, working,
+    ID, SeenStates, about, accepting, call, client, done, flat, form, polled, question, quiet,
+    reply, stateless, working,
 };
 use crate::prelude::*;
 
 /// Starts a call that is answered with a task.
 async fn created(builder: ClientBuilder) -> (PipeEnd, Client, super::Calling) {
-    let (mut wire, client) = modern(builder).await;
+    let (mut wire, client) = stateless(builder).await;
     let calling = call(&client);
     let request = wire.next("tools/call").await;
     let capabilities = &request["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"];
@@ -203,7 +203,7 @@ async fn dropping_the_call_gives_the_task_up() {
 
 #[tokio::test(start_paused = true)]
 async fn the_total_timeout_limits_the_call_and_the_idle_timeout_each_poll() {
-    let (mut wire, client) = modern(client()).await;
+    let (mut wire, client) = stateless(client()).await;
     let seen = SeenStates::default();
     let noted = seen.clone();
     let start = Instant::now();
@@ -239,7 +239,7 @@ async fn the_total_timeout_limits_the_call_and_the_idle_timeout_each_poll() {
 // proves: M-TASK-005
 #[tokio::test(start_paused = true)]
 async fn nothing_else_becomes_a_task() {
-    let (mut wire, client) = modern(client()).await;
+    let (mut wire, client) = stateless(client()).await;
     let none: [(&str, &str); 0] = [];
     let calling = tokio::spawn(async move { client.get_prompt("p", none).await });
     wire.respond("prompts/get", working()).await;
@@ -248,7 +248,7 @@ async fn nothing_else_becomes_a_task() {
 
 #[tokio::test(start_paused = true)]
 async fn input_requests_may_precede_the_task_under_the_same_keys() {
-    let (mut wire, client) = modern(accepting()).await;
+    let (mut wire, client) = stateless(accepting()).await;
     let calling = call(&client);
     let request = wire.recv_patiently().await;
     let asks = json!({ "resultType": "input_required", "inputRequests": { "a": question("?") } });

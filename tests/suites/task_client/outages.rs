@@ -4,8 +4,8 @@ use mcp_client::Timeouts;
 use tokio::time::Instant;
 
 use super::{
-    ID, MODERN, about, accepting, call, client, done, flat, modern, polled, question, reply, start,
-    task_of, working,
+    ID, STATELESS, about, accepting, call, client, done, flat, polled, question, reply, start,
+    stateless, task_of, working,
 };
 use crate::peer::calling;
 use crate::prelude::*;
@@ -23,7 +23,7 @@ async fn over_http(builder: ClientBuilder) -> (HttpServer, Client) {
     let connecting = tokio::spawn(builder.connect(transport));
     let probe = server.next().await;
     let result = json!({
-        "resultType": "complete", "supportedVersions": [MODERN],
+        "resultType": "complete", "supportedVersions": [STATELESS],
         "capabilities": { "tools": {} }, "ttlMs": 0, "cacheScope": "private",
     });
     probe.answer(result);
@@ -110,7 +110,7 @@ async fn a_server_that_stays_away_is_given_up_when_the_task_may_be_gone() {
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_has_ended_ends_the_wait() {
-    let (mut wire, client) = modern(client()).await;
+    let (mut wire, client) = stateless(client()).await;
     let calling = call(&client);
     wire.respond("tools/call", working()).await;
     about(&mut wire, "tasks/get").await;
@@ -121,7 +121,7 @@ async fn a_connection_that_has_ended_ends_the_wait() {
 
 #[tokio::test(start_paused = true)]
 async fn a_poll_without_response_is_repeated() {
-    let (mut wire, client) = modern(client()).await;
+    let (mut wire, client) = stateless(client()).await;
     let calling = tokio::spawn(async move {
         let call = client.call_tool("slow", json!({}));
         call.timeouts(Timeouts::new(SECOND * 5, SECOND * 600)).await
@@ -139,7 +139,7 @@ async fn a_poll_without_response_is_repeated() {
 
 #[tokio::test(start_paused = true)]
 async fn answers_that_the_server_cannot_take_now_are_handed_over_again() {
-    let (mut wire, client) = modern(accepting()).await;
+    let (mut wire, client) = stateless(accepting()).await;
     let calling = calling(&client, "slow");
     wire.respond("tools/call", working()).await;
     let asks = || json!({ "inputRequests": { "a": question("who?") } });

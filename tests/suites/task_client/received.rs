@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use mcp_client::TaskLimits;
 use tokio::time::{advance, timeout};
 
-use super::{LEGACY, RELATED, client, form};
+use super::{RELATED, SESSION_BASED, client, form};
 use crate::prelude::*;
 
 /// A client whose user responds on demand.
@@ -53,7 +53,7 @@ async fn slow(limits: TaskLimits) -> Slow {
 }
 
 async fn connected(builder: ClientBuilder) -> (PipeEnd, Client) {
-    PipeEnd::accept(builder, LEGACY, json!({ "tools": {} })).await
+    PipeEnd::accept(builder, SESSION_BASED, json!({ "tools": {} })).await
 }
 
 fn wanted(message: &str, task: Value) -> Value {
@@ -145,7 +145,7 @@ async fn a_client_declares_which_of_its_requests_may_be_tasks() {
         let (mut wire, transport) = PipeEnd::server();
         let builder = builder.negotiation(Negotiation::SessionBased);
         let connecting = tokio::spawn(builder.connect(transport));
-        let params = wire.welcome(LEGACY, json!({})).await;
+        let params = wire.welcome(SESSION_BASED, json!({})).await;
         assert_eq!(params["capabilities"]["tasks"], expected);
         connecting.await.unwrap().unwrap();
     }

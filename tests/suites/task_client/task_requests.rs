@@ -3,7 +3,8 @@
 use mcp_types::{ListTasksRequest, PaginatedRequestParams};
 
 use super::{
-    LEGACY, all_of_tasks, call, client, created_task, done, legacy, nested, quiet, reply, tools,
+    SESSION_BASED, all_of_tasks, call, client, created_task, done, nested, quiet, reply, tools,
+    with_session,
 };
 use crate::prelude::*;
 
@@ -35,7 +36,7 @@ async fn a_tool_declares_whether_its_calls_may_be_tasks() {
         ("required", json!({}), json!({ "ttl": 90_000 })),
     ];
     for (support, plain, wish) in table {
-        let (mut wire, client) = legacy(client(), all_of_tasks(), support).await;
+        let (mut wire, client) = with_session(client(), all_of_tasks(), support).await;
         assert_eq!(asks_for(&mut wire, call(&client)).await, plain, "{support}");
         let calling = wished(&client);
         assert_eq!(asks_for(&mut wire, calling).await, wish, "{support}");
@@ -52,7 +53,7 @@ async fn no_task_is_requested_if_the_server_declares_none_for_calls() {
         json!({ "requests": { "tools": {} }, "list": {}, "cancel": {} }),
     ];
     for tasks in without {
-        let (mut wire, client) = legacy(client(), tasks.clone(), "required").await;
+        let (mut wire, client) = with_session(client(), tasks.clone(), "required").await;
         let calling = wished(&client);
         assert_eq!(asks_for(&mut wire, calling).await, Value::Null, "{tasks}");
     }
@@ -61,7 +62,7 @@ async fn no_task_is_requested_if_the_server_declares_none_for_calls() {
 #[tokio::test(start_paused = true)]
 async fn a_tool_that_was_never_listed_is_looked_up_when_it_matters() {
     let capabilities = json!({ "tools": {}, "tasks": all_of_tasks() });
-    let (mut wire, client) = PipeEnd::accept(client(), LEGACY, capabilities).await;
+    let (mut wire, client) = PipeEnd::accept(client(), SESSION_BASED, capabilities).await;
     // Some servers answer a plain call of such a tool with a failed result.
     let calling = call(&client);
     wire.respond("tools/list", tools("required")).await;
@@ -70,7 +71,7 @@ async fn a_tool_that_was_never_listed_is_looked_up_when_it_matters() {
 
     // An unlisted tool is called directly; a rejection makes the client list the tools again.
     let capabilities = json!({ "tools": {}, "tasks": all_of_tasks() });
-    let (mut wire, client) = PipeEnd::accept(super::client(), LEGACY, capabilities).await;
+    let (mut wire, client) = PipeEnd::accept(super::client(), SESSION_BASED, capabilities).await;
     let calling = call(&client);
     let request = wire.expect("tools/list").await;
     wire.refuse(&request, -32603, "not now").await;
@@ -84,7 +85,7 @@ async fn a_tool_that_was_never_listed_is_looked_up_when_it_matters() {
     assert_eq!(asks_for(&mut wire, calling).await, json!({}));
 
     let capabilities = json!({ "tools": {}, "tasks": all_of_tasks() });
-    let (mut wire, client) = PipeEnd::accept(super::client(), LEGACY, capabilities).await;
+    let (mut wire, client) = PipeEnd::accept(super::client(), SESSION_BASED, capabilities).await;
     let calling = wished(&client);
     wire.respond("tools/list", tools("optional")).await;
     assert_eq!(asks_for(&mut wire, calling).await, json!({ "ttl": 90_000 }));
@@ -99,7 +100,7 @@ async fn a_tool_that_was_never_listed_is_looked_up_when_it_matters() {
 // proves: TASK-032, TASK-078
 #[tokio::test(start_paused = true)]
 async fn a_server_may_want_all_calls_to_be_tasks() {
-    let (mut wire, client) = legacy(client(), all_of_tasks(), "optional").await;
+    let (mut wire, client) = with_session(client(), all_of_tasks(), "optional").await;
     let calling = call(&client);
     let request = wire.recv_patiently().await;
     wire.refuse(&request, -32600, "tasks only").await;
@@ -113,7 +114,7 @@ async fn a_server_may_want_all_calls_to_be_tasks() {
 // proves: TASK-007, TASK-067
 #[tokio::test(start_paused = true)]
 async fn tasks_are_listed_where_the_server_has_a_list() {
-    let (mut wire, client) = legacy(client(), all_of_tasks(), "optional").await;
+    let (mut wire, client) = with_session(client(), all_of_tasks(), "optional").await;
     let listing = spawned(&client, |client| async move { client.list_tasks().await });
     let request = wire.expect("tasks/list").await;
     let cursor = "\u{0}b64==\"";
@@ -130,7 +131,7 @@ async fn tasks_are_listed_where_the_server_has_a_list() {
 
     let mut tasks = all_of_tasks();
     tasks["list"] = Value::Null;
-    let (mut wire, client) = legacy(super::client(), tasks, "optional").await;
+    let (mut wire, client) = with_session(super::client(), tasks, "optional").await;
     let listed = client.list_tasks().await;
     assert!(
         matches!(listed, Err(Error::Unsupported { .. })),

@@ -34,7 +34,7 @@ fn created() -> Value {
 
 /// The request has become a task, and the server waits for its result.
 async fn waited_for(capabilities: Value) -> (Peer, Value, Value) {
-    let mut peer = Peer::legacy(server(), capabilities).await;
+    let mut peer = Peer::with_session(server(), capabilities).await;
     let call = peer
         .send("tools/call", json!({ "name": "ask", "arguments": {} }))
         .await;
@@ -66,7 +66,7 @@ async fn a_client_without_tasks_gets_a_plain_request() {
         json!({ "elicitation": {}, "tasks": {} }),
         json!({ "elicitation": {}, "tasks": sampling_only }),
     ] {
-        let mut peer = Peer::legacy(server(), capabilities).await;
+        let mut peer = Peer::with_session(server(), capabilities).await;
         let call = peer
             .send("tools/call", json!({ "name": "ask", "arguments": {} }))
             .await;

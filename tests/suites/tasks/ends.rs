@@ -99,11 +99,11 @@ fn expired_tasks_are_unknown() {
             .task_options(TaskOptions::new().with_clock(clock))
             .build()
             .unwrap();
-        let mut peer = Peer::legacy(server.clone(), json!({})).await;
+        let mut peer = Peer::with_session(server.clone(), json!({})).await;
         let id = peer.augmented("must").await;
         peer.until(&id, "completed").await;
-        let mut modern = Peer::able(server);
-        assert_eq!(modern.get(&id).await["status"], "completed");
+        let mut stateless = Peer::able(server);
+        assert_eq!(stateless.get(&id).await["status"], "completed");
         LATER.fetch_add(3_599, Ordering::SeqCst);
         assert_eq!(peer.get(&id).await["status"], "completed");
         LATER.fetch_add(1, Ordering::SeqCst);
@@ -111,7 +111,7 @@ fn expired_tasks_are_unknown() {
         for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
             peer.expect_error(method, about.clone(), -32602).await;
         }
-        modern.expect_error("tasks/get", about, -32602).await;
+        stateless.expect_error("tasks/get", about, -32602).await;
         assert_eq!(peer.call("tasks/list", json!({})).await["tasks"], json!([]));
     });
 }
@@ -120,7 +120,7 @@ fn expired_tasks_are_unknown() {
 #[tokio::test(start_paused = true)]
 async fn an_expired_task_fails_with_the_reason() {
     let gate = gate();
-    let mut peer = Peer::legacy(gate.server, json!({})).await;
+    let mut peer = Peer::with_session(gate.server, json!({})).await;
     let params = json!({ "name": "work", "task": { "ttl": 5_000 } });
     let created = peer.call("tools/call", params).await;
     let about = json!({ "taskId": created["task"]["taskId"] });
@@ -139,7 +139,7 @@ async fn an_expired_task_fails_with_the_reason() {
 async fn a_store_that_fails_is_an_internal_error_without_its_text() {
     let store = Arc::new(Flaky::default());
     let server = gate().server.task_store(Arc::clone(&store));
-    let mut peer = Peer::legacy(server, json!({})).await;
+    let mut peer = Peer::with_session(server, json!({})).await;
     store.creates.store(1, Ordering::SeqCst);
     let call = json!({ "name": "must", "task": {} });
     let refused = peer.ask("tools/call", call).await;
@@ -160,7 +160,7 @@ async fn a_store_that_fails_is_an_internal_error_without_its_text() {
 async fn the_end_of_a_task_waits_for_its_store() {
     let store = Arc::new(Flaky::default());
     let server = gate().server.task_store(Arc::clone(&store));
-    let mut peer = Peer::legacy(server, json!({})).await;
+    let mut peer = Peer::with_session(server, json!({})).await;
     store.puts.store(20, Ordering::SeqCst);
     let id = peer.augmented("must").await;
     let result = peer.call("tasks/result", json!({ "taskId": id })).await;
@@ -173,7 +173,7 @@ async fn a_change_that_cannot_be_stored_ends_the_task() {
     let store = Arc::new(Flaky::default());
     let gate = gate();
     let server = gate.server.task_store(Arc::clone(&store));
-    let mut peer = Peer::legacy(server, json!({ "elicitation": {} })).await;
+    let mut peer = Peer::with_session(server, json!({ "elicitation": {} })).await;
     store.puts.store(10, Ordering::SeqCst);
     let id = peer.augmented("ask").await;
     let ended = peer.ask("tasks/result", json!({ "taskId": id })).await;
@@ -186,7 +186,7 @@ async fn tasks_have_limits_and_what_is_over_them_is_refused() {
     let gate = gate();
     let options = TaskOptions::new().with_max_running(2);
     let server = gate.server.task_options(options);
-    let mut peer = Peer::legacy(server, json!({})).await;
+    let mut peer = Peer::with_session(server, json!({})).await;
     let first = peer.augmented("work").await;
     peer.augmented("work").await;
     let call = json!({ "name": "work", "task": {} });
@@ -204,7 +204,7 @@ async fn tasks_have_limits_and_what_is_over_them_is_refused() {
     let server = super::gate()
         .server
         .task_store(MemoryTaskStore::new().with_max_tasks_per_owner(1));
-    let mut peer = Peer::legacy(server, json!({})).await;
+    let mut peer = Peer::with_session(server, json!({})).await;
     peer.augmented("must").await;
     let refused = peer.ask("tools/call", call).await;
     says(&refused, "1 tasks of one owner");

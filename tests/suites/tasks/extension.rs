@@ -5,7 +5,7 @@ use super::*;
 // proves: M-TASK-001, M-TASK-059
 #[tokio::test]
 async fn the_extension_is_declared_and_nothing_else_of_tasks() {
-    let mut peer = Peer::modern(gate().server, json!({}));
+    let mut peer = Peer::stateless(gate().server, json!({}));
     let discovered = peer.call("server/discover", json!({})).await;
     let capabilities = &discovered["capabilities"];
     let expected = json!({ "io.modelcontextprotocol/tasks": {} });
@@ -158,7 +158,7 @@ async fn cancellation_is_always_acknowledged() {
 async fn requests_about_tasks_are_refused_in_order() {
     let server = gate().server.build().unwrap();
     let mut able = Peer::able(server.clone());
-    let mut plain = Peer::modern(server, json!({}));
+    let mut plain = Peer::stateless(server, json!({}));
     for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
         let about = json!({ "taskId": "x", "inputResponses": {} });
         able.expect_error(method, about.clone(), -32602).await;
@@ -186,7 +186,7 @@ async fn the_extension_means_nothing_in_a_session() {
     let gate = gate();
     gate.go.add_permits(1);
     let extension = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
-    let mut peer = Peer::legacy(gate.server, extension).await;
+    let mut peer = Peer::with_session(gate.server, extension).await;
     assert_eq!(text(&peer.tool("work").await), "done");
 }
 
@@ -231,7 +231,7 @@ async fn a_subscription_receives_all_notifications_of_a_task() {
     for message in &peer.heard {
         assert_eq!(message["method"], "notifications/tasks", "{message}");
     }
-    let mut plain = Peer::modern(server, json!({}));
+    let mut plain = Peer::stateless(server, json!({}));
     plain
         .expect_error("subscriptions/listen", wanted, -32021)
         .await;

@@ -9,7 +9,7 @@ use super::*;
 #[tokio::test]
 async fn too_many_requests_are_rejected() {
     let server = gate().server.build().unwrap();
-    let mut peer = Peer::legacy(server.clone(), json!({})).await;
+    let mut peer = Peer::with_session(server.clone(), json!({})).await;
     let id = peer.augmented("work").await;
     let mut refused = 0;
     for _ in 0..400 {

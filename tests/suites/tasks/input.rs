@@ -10,7 +10,7 @@ fn accepted(name: &str) -> Value {
 #[tokio::test]
 async fn a_server_request_of_a_task_is_sent_once_on_the_stream_of_the_result() {
     let gate = gate();
-    let mut peer = Peer::legacy(gate.server, json!({ "elicitation": {} })).await;
+    let mut peer = Peer::with_session(gate.server, json!({ "elicitation": {} })).await;
     let id = peer.augmented("ask").await;
     peer.until(&id, "input_required").await;
     let about = json!({ "taskId": id });
@@ -38,7 +38,7 @@ async fn a_server_request_of_a_task_is_sent_once_on_the_stream_of_the_result() {
 async fn a_client_that_waits_again_gets_the_server_request_again() {
     let gate = gate();
     gate.go.add_permits(1);
-    let mut peer = Peer::legacy(gate.server, json!({ "elicitation": {} })).await;
+    let mut peer = Peer::with_session(gate.server, json!({ "elicitation": {} })).await;
     let id = peer.augmented("ask").await;
     let about = json!({ "taskId": id });
     let first = peer.send("tasks/result", about.clone()).await;
@@ -63,7 +63,7 @@ async fn a_client_that_waits_again_gets_the_server_request_again() {
 #[tokio::test]
 async fn an_error_response_fails_the_server_request() {
     let gate = gate();
-    let mut peer = Peer::legacy(gate.server, json!({ "elicitation": {} })).await;
+    let mut peer = Peer::with_session(gate.server, json!({ "elicitation": {} })).await;
     let id = peer.augmented("ask").await;
     let waiting = peer.send("tasks/result", json!({ "taskId": id })).await;
     let question = peer.next("elicitation/create").await;
@@ -188,7 +188,7 @@ async fn a_detaching_handler_requests_input_in_round_trips_and_then_in_the_task(
     assert_eq!(text(&task["result"]), "Ann Bob 7");
 
     // Clients without tasks wait, and the handler is the same.
-    let mut plain = Peer::modern(server, json!({ "elicitation": {} }));
+    let mut plain = Peer::stateless(server, json!({ "elicitation": {} }));
     let mut params = call;
     params["inputResponses"] = json!({ "first": accepted("Ann") });
     let asked = plain.call("tools/call", params.clone()).await;

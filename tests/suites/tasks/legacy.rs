@@ -36,7 +36,7 @@ async fn tasks_are_declared_where_there_is_something_to_run_as_one() {
 #[tokio::test]
 async fn a_task_is_returned_at_once_with_its_time_to_live() {
     let gate = gate();
-    let mut peer = Peer::legacy(gate.server, json!({})).await;
+    let mut peer = Peer::with_session(gate.server, json!({})).await;
     for (wanted, ttl) in [
         (json!({}), 3_600_000_u64),
         (json!({ "ttl": 60_000 }), 60_000),
@@ -71,7 +71,7 @@ async fn a_task_is_returned_at_once_with_its_time_to_live() {
 // proves: TASK-011, TASK-014, TASK-031, TASK-079
 #[tokio::test]
 async fn a_tool_declares_whether_it_runs_as_a_task() {
-    let mut peer = Peer::legacy(gate().server, json!({})).await;
+    let mut peer = Peer::with_session(gate().server, json!({})).await;
     let plain = json!({ "name": "plain", "task": {} });
     let refused = peer.expect_error("tools/call", plain.clone(), -32601).await;
     says(&refused, "task");
@@ -81,7 +81,7 @@ async fn a_tool_declares_whether_it_runs_as_a_task() {
 
     // A server without tasks ignores the member.
     let server = Server::builder("plain", "1").tool(Tool::new("plain", || "plain"));
-    let mut peer = Peer::legacy(server, json!({})).await;
+    let mut peer = Peer::with_session(server, json!({})).await;
     assert_eq!(text(&peer.call("tools/call", plain).await), "plain");
 }
 
@@ -89,7 +89,7 @@ async fn a_tool_declares_whether_it_runs_as_a_task() {
 #[tokio::test]
 async fn the_result_is_waited_for_and_is_that_of_the_call() {
     let gate = gate();
-    let mut peer = Peer::legacy(gate.server, json!({})).await;
+    let mut peer = Peer::with_session(gate.server, json!({})).await;
     let id = peer.augmented("work").await;
     let about = json!({ "taskId": id });
     let one = peer.send("tasks/result", about.clone()).await;
@@ -118,7 +118,7 @@ async fn the_result_is_waited_for_and_is_that_of_the_call() {
 // proves: TASK-080, TASK-081, TASK-082, TASK-083, TASK-084
 #[tokio::test]
 async fn a_failure_is_reported_as_in_a_plain_call() {
-    let mut peer = Peer::legacy(gate().server, json!({})).await;
+    let mut peer = Peer::with_session(gate().server, json!({})).await;
     for (tool, message, code) in [
         ("refuse", "out of order", Some(7)),
         ("panic", "the handler failed", Some(-32603)),
@@ -145,7 +145,7 @@ async fn a_failure_is_reported_as_in_a_plain_call() {
 #[tokio::test]
 async fn a_cancelled_task_stops_and_stays_cancelled() {
     let gate = gate();
-    let mut peer = Peer::legacy(gate.server, json!({})).await;
+    let mut peer = Peer::with_session(gate.server, json!({})).await;
     let id = peer.augmented("work").await;
     peer.until(&id, "working").await;
     let about = json!({ "taskId": id });
@@ -171,7 +171,7 @@ async fn a_cancelled_task_stops_and_stays_cancelled() {
 // proves: TASK-059, TASK-061, TASK-075, TASK-076
 #[tokio::test]
 async fn the_id_in_the_params_selects_the_task() {
-    let mut peer = Peer::legacy(gate().server, json!({})).await;
+    let mut peer = Peer::with_session(gate().server, json!({})).await;
     let (one, other) = (peer.augmented("must").await, peer.augmented("work").await);
     let related = json!({ "io.modelcontextprotocol/related-task": { "taskId": other } });
     peer.until(&one, "completed").await;
@@ -199,7 +199,7 @@ async fn the_id_in_the_params_selects_the_task() {
 // proves: TASK-035, TASK-062, TASK-065, TASK-066, TASK-068
 #[tokio::test]
 async fn all_tasks_are_on_the_pages_of_the_list() {
-    let mut peer = Peer::legacy(gate().server.page_size(2), json!({})).await;
+    let mut peer = Peer::with_session(gate().server.page_size(2), json!({})).await;
     let mut made = Vec::new();
     for tool in ["must", "work", "fail", "refuse", "work"] {
         made.push(peer.augmented(tool).await);
@@ -230,7 +230,7 @@ async fn all_tasks_are_on_the_pages_of_the_list() {
 #[tokio::test]
 async fn messages_of_a_task_name_the_task() {
     let gate = gate();
-    let mut peer = Peer::legacy(gate.server, json!({})).await;
+    let mut peer = Peer::with_session(gate.server, json!({})).await;
     let params = json!({ "name": "work", "task": {}, "_meta": { "progressToken": "p" } });
     let created = peer.call("tools/call", params).await;
     let id = created["task"]["taskId"].clone();
@@ -258,7 +258,7 @@ async fn messages_of_a_task_name_the_task() {
 #[tokio::test]
 async fn a_notification_does_not_cancel_a_task() {
     let gate = gate();
-    let mut peer = Peer::legacy(gate.server, json!({})).await;
+    let mut peer = Peer::with_session(gate.server, json!({})).await;
     let request = peer
         .send("tools/call", json!({ "name": "work", "task": {} }))
         .await;

@@ -85,12 +85,12 @@ impl Peer {
     }
 
     /// Opens a session.
-    async fn legacy(service: impl IntoService, capabilities: Value) -> Self {
+    async fn with_session(service: impl IntoService, capabilities: Value) -> Self {
         Self::of(peer::Peer::session(service, capabilities).await)
     }
 
     /// Creates a client without a session that declares these capabilities with each request.
-    fn modern(service: impl IntoService, capabilities: Value) -> Self {
+    fn stateless(service: impl IntoService, capabilities: Value) -> Self {
         Self::of(peer::Peer::with(service, capabilities))
     }
 
@@ -98,7 +98,7 @@ impl Peer {
     fn able(service: impl IntoService) -> Self {
         let extension = json!({ "io.modelcontextprotocol/tasks": {} });
         let capabilities = json!({ "elicitation": {}, "extensions": extension });
-        Self::modern(service, capabilities)
+        Self::stateless(service, capabilities)
     }
 
     async fn send(&mut self, method: &str, params: Value) -> Value {

@@ -1,6 +1,6 @@
 //! Several users of one server: the owner of a task.
 
-use mcp_tests::http::{Modern, Peer as HttpPeer};
+use mcp_tests::http::{Peer as HttpPeer, StatelessPeer};
 
 use super::*;
 
@@ -80,8 +80,8 @@ async fn tasks_are_not_listed_without_identities() {
 async fn requests_without_a_session_are_checked_one_by_one() {
     let endpoint = Endpoint::new(gate().server).unwrap();
     let extensions = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
-    let mut alice =
-        Modern::new(&endpoint).with_meta("io.modelcontextprotocol/clientCapabilities", extensions);
+    let mut alice = StatelessPeer::new(&endpoint)
+        .with_meta("io.modelcontextprotocol/clientCapabilities", extensions);
     alice.peer.principal = Some(Principal::new("alice"));
     let mut bob = alice.clone();
     bob.peer.principal = Some(Principal::new("bob"));

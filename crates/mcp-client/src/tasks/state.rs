@@ -145,15 +145,18 @@ mod tests {
 
     #[test]
     fn tasks_of_all_revisions_are_read() {
-        let legacy = created(
+        let core = created(
             r#"{"task":{"taskId":"t","status":"working","statusMessage":"half","createdAt":"a","lastUpdatedAt":"b","ttl":60000,"pollInterval":250}}"#,
         );
-        let modern = created(
+        let extension = created(
             r#"{"resultType":"task","taskId":"t","status":"working","statusMessage":"half","createdAt":"a","lastUpdatedAt":"b","ttlMs":60000,"pollIntervalMs":250}"#,
         );
-        assert_eq!((legacy.id, legacy.state), (modern.id, modern.state.clone()));
-        assert_eq!(modern.state.ttl, Some(Duration::from_secs(60)));
-        assert_eq!(modern.state.interval(), Duration::from_millis(250));
+        assert_eq!(
+            (core.id, core.state),
+            (extension.id, extension.state.clone())
+        );
+        assert_eq!(extension.state.ttl, Some(Duration::from_secs(60)));
+        assert_eq!(extension.state.interval(), Duration::from_millis(250));
     }
 
     #[test]

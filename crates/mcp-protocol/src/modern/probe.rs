@@ -202,10 +202,10 @@ mod tests {
     // proves: M-STDIO-025, M-STDIO-027, M-HTTP-052, M-HTTP-053, M-HTTP-054
     #[test]
     fn each_outcome_leads_to_the_right_step() {
-        let modern = alike(ProbeStep::Stateless(V2026_07_28));
-        assert_eq!(discovered(&["2026-07-28"]), modern);
+        let stateless = alike(ProbeStep::Stateless(V2026_07_28));
+        assert_eq!(discovered(&["2026-07-28"]), stateless);
         let mixed = ["2099-01-01", "2026-07-28", "2025-11-25"];
-        assert_eq!(discovered(&mixed), modern);
+        assert_eq!(discovered(&mixed), stateless);
         let newest = alike(ProbeStep::Initialize(V2025_11_25));
         assert_eq!(discovered(&["2025-06-18", "2025-11-25"]), newest);
         let older = alike(ProbeStep::Initialize(V2025_06_18));
@@ -265,25 +265,28 @@ mod tests {
         let plain = refusal(-32601, json!({}));
         assert_eq!(probe.reconsider(&plain), None);
         assert_eq!(probe.reconsider(&unsupported(&["2025-11-25"])), None);
-        let modern = unsupported(&["2026-07-28"]);
-        assert_eq!(probe.reconsider(&modern), Some(ProbeStep::Ask(V2026_07_28)));
-        assert_eq!(probe.reconsider(&modern), None);
+        let stateless = unsupported(&["2026-07-28"]);
+        assert_eq!(
+            probe.reconsider(&stateless),
+            Some(ProbeStep::Ask(V2026_07_28))
+        );
+        assert_eq!(probe.reconsider(&stateless), None);
     }
 
     // proves: M-VER-015, M-VER-021, M-STDIO-026
     #[test]
     fn a_client_of_one_kind_of_revisions_does_not_use_the_other() {
-        let mut modern = Probe::new([V2026_07_28], true);
-        assert_eq!(modern.first(), ProbeStep::Ask(V2026_07_28));
+        let mut stateless = Probe::new([V2026_07_28], true);
+        assert_eq!(stateless.first(), ProbeStep::Ask(V2026_07_28));
         let none = refusal(-32601, json!({}));
         for outcome in [
             ProbeOutcome::Refused(&none),
             ProbeOutcome::TimedOut,
             ProbeOutcome::Closed,
         ] {
-            assert_eq!(modern.next(outcome), ProbeStep::NothingInCommon);
+            assert_eq!(stateless.next(outcome), ProbeStep::NothingInCommon);
         }
-        let legacy = Probe::new(Revision::WITH_SESSIONS, true);
-        assert_eq!(legacy.first(), ProbeStep::Initialize(V2025_11_25));
+        let session_based = Probe::new(Revision::WITH_SESSIONS, true);
+        assert_eq!(session_based.first(), ProbeStep::Initialize(V2025_11_25));
     }
 }

@@ -149,7 +149,7 @@ impl CachedFacts {
             .map(|revision| revision.as_str().to_owned());
         let mut result = DiscoverResult::new(
             versions.collect(),
-            downgrade::modern_capabilities(facts.capabilities.clone()),
+            downgrade::stateless_capabilities(facts.capabilities.clone()),
             u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX),
             scope,
         );

@@ -125,7 +125,7 @@ fn a_record_survives_serialization() {
 
 #[test]
 fn a_failed_result_is_a_failure_of_core_tasks_only() {
-    for (json, legacy, message) in [
+    for (json, status, message) in [
         (
             r#"{"content":[],"isError":true}"#,
             "failed",
@@ -145,7 +145,7 @@ fn a_failed_result_is_a_failure_of_core_tasks_only() {
     ] {
         let mut task = task("t");
         task.end(result(json), at(1)).unwrap();
-        assert_eq!(task.status(TaskForm::Core).as_str(), legacy, "{json}");
+        assert_eq!(task.status(TaskForm::Core).as_str(), status, "{json}");
         assert_eq!(task.status(TaskForm::Extension).as_str(), "completed");
         assert_eq!(task.message(), message, "{json}");
     }

@@ -117,7 +117,7 @@ pub enum Answer {
 #[derive(Clone, Debug)]
 pub struct Baseline {
     list: Bytes,
-    modern: Bytes,
+    stateless_list: Bytes,
 }
 
 impl Baseline {
@@ -126,14 +126,14 @@ impl Baseline {
         let tools = tools(more);
         let mut list = json!({ "tools": tools });
         let ready = |list: &Value| Bytes::from(list.to_string());
-        let legacy = ready(&list);
+        let session_list = ready(&list);
         list["resultType"] = json!("complete");
         list["ttlMs"] = json!(0);
         list["cacheScope"] = json!("private");
         list["_meta"] = json!({ "io.modelcontextprotocol/serverInfo": SERVER });
         Self {
-            list: legacy,
-            modern: ready(&list),
+            list: session_list,
+            stateless_list: ready(&list),
         }
     }
 
@@ -146,11 +146,11 @@ impl Baseline {
         let Some(id) = request.id else {
             return Ok(Answer::None);
         };
-        let modern = request.params.meta.is_stateless()?;
+        let is_stateless = request.params.meta.is_stateless()?;
         match request.method {
-            "tools/call" => call(id, &request.params, modern),
+            "tools/call" => call(id, &request.params, is_stateless),
             "tools/list" => {
-                let list = if modern { &self.modern } else { &self.list };
+                let list = if is_stateless { &self.stateless_list } else { &self.list };
                 let head = format!(r#"{{"jsonrpc":"2.0","id":{},"result":"#, id.get());
                 let end = Bytes::from_static(b"}");
                 Ok(Answer::Ready([Bytes::from(head), list.clone(), end]))
@@ -184,7 +184,7 @@ impl Meta<'_> {
     }
 }
 
-fn call(id: &RawValue, params: &Params<'_>, modern: bool) -> Result<Answer, Fault> {
+fn call(id: &RawValue, params: &Params<'_>, is_stateless: bool) -> Result<Answer, Fault> {
     let arguments = &params.arguments;
     match (params.name.as_deref(), arguments) {
         (
@@ -193,7 +193,7 @@ fn call(id: &RawValue, params: &Params<'_>, modern: bool) -> Result<Answer, Faul
                 message: Some(message),
                 ..
             },
-        ) => Ok(Answer::One(text(id, message, modern)?)),
+        ) => Ok(Answer::One(text(id, message, is_stateless)?)),
         (
             Some("big"),
             Arguments {
@@ -201,7 +201,7 @@ fn call(id: &RawValue, params: &Params<'_>, modern: bool) -> Result<Answer, Faul
             },
         ) => {
             let long = "x".repeat(*bytes.min(&MOST_BYTES));
-            Ok(Answer::One(text(id, &long, modern)?))
+            Ok(Answer::One(text(id, &long, is_stateless)?))
         }
         (
             Some("steps"),
@@ -214,7 +214,7 @@ fn call(id: &RawValue, params: &Params<'_>, modern: bool) -> Result<Answer, Faul
             for step in 1..=*count.min(&MOST_STEPS) {
                 all.push(progress(token, step)?);
             }
-            all.push(text(id, "done", modern)?);
+            all.push(text(id, "done", is_stateless)?);
             Ok(Answer::Many(all))
         }
         (name, _) => Err(format!("no such call: {name:?}").into()),
@@ -222,7 +222,7 @@ fn call(id: &RawValue, params: &Params<'_>, modern: bool) -> Result<Answer, Faul
 }
 
 /// A result with one block of text.
-fn text(id: &RawValue, text: &str, modern: bool) -> Result<Vec<u8>, Fault> {
+fn text(id: &RawValue, text: &str, is_stateless: bool) -> Result<Vec<u8>, Fault> {
     let mut out = Vec::with_capacity(128 + text.len());
     let content = [Block {
         r#type: "text",
@@ -230,8 +230,8 @@ fn text(id: &RawValue, text: &str, modern: bool) -> Result<Vec<u8>, Fault> {
     }];
     let result = Text {
         content,
-        kind: modern.then_some("complete"),
-        meta: modern.then_some(ResultMeta { server: SERVER }),
+        kind: is_stateless.then_some("complete"),
+        meta: is_stateless.then_some(ResultMeta { server: SERVER }),
     };
     let response = Response {
         jsonrpc: "2.0",

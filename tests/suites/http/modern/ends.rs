@@ -38,7 +38,7 @@ fn stuck(speaks: bool, endless: bool) -> (Probe, Arc<Semaphore>) {
 }
 
 /// Starts a call without a response and drops it.
-async fn give_up(client: &Modern, id: u32) {
+async fn give_up(client: &StatelessPeer, id: u32) {
     let mut call = Box::pin(client.tool(id, "go", json!({})));
     let started = poll_fn(|cx| Poll::Ready(call.as_mut().poll(cx).is_pending())).await;
     assert!(started);
@@ -49,7 +49,7 @@ async fn give_up(client: &Modern, id: u32) {
 async fn a_disconnect_before_the_response_cancels() {
     let (probe, dropped) = stuck(false, false);
     let endpoint = probe.endpoint_with(ServerOptions::new().with_max_in_flight(1));
-    let client = Modern::new(&endpoint);
+    let client = StatelessPeer::new(&endpoint);
     for id in 1..=3 {
         give_up(&client, id).await;
         assert_eq!(
@@ -66,7 +66,7 @@ async fn a_disconnect_before_the_response_cancels() {
 async fn a_disconnect_during_a_stream_cancels() {
     let (probe, dropped) = stuck(true, false);
     let endpoint = probe.endpoint_with(ServerOptions::new().with_max_in_flight(1));
-    let client = Modern::new(&endpoint);
+    let client = StatelessPeer::new(&endpoint);
     for id in 1..=3 {
         let mut reply = client.tool(id, "go", json!({})).await;
         assert!(reply.message().await.is_some());
@@ -89,7 +89,7 @@ async fn a_disconnect_during_a_stream_cancels() {
 async fn an_unread_response_leaves_nothing_behind() {
     let gate = Gate::new();
     let endpoint = Endpoint::new(server(&gate)).unwrap();
-    let client = Modern::new(&endpoint).with_meta(PROGRESS_TOKEN_KEY, 1);
+    let client = StatelessPeer::new(&endpoint).with_meta(PROGRESS_TOKEN_KEY, 1);
     let reply = client.tool(1, "steps", json!({"message": "x"})).await;
     gate.go.add_permits(3);
     while endpoint.in_flight() > 0 {
@@ -109,7 +109,7 @@ async fn a_request_has_until_its_deadline_as_json_and_as_a_stream() {
         let endpoint = probe
             .endpoint_with(ServerOptions::new().with_keep_alive_interval(Duration::from_secs(60)));
         let began = Instant::now();
-        let reply = Modern::new(&endpoint).tool(1, "go", json!({})).await;
+        let reply = StatelessPeer::new(&endpoint).tool(1, "go", json!({})).await;
         let kind = if speaks {
             "text/event-stream"
         } else {
@@ -134,7 +134,7 @@ async fn subscriptions_outlive_the_deadline() {
         .with_max_in_flight(1)
         .with_max_subscriptions(1);
     let endpoint = probe.endpoint_with(options);
-    let client = Modern::new(&endpoint);
+    let client = StatelessPeer::new(&endpoint);
     let mut reply = client.tool(1, "go", json!({})).await;
     assert!(reply.message().await.is_some());
     for _ in 0..10 {
@@ -171,7 +171,7 @@ async fn a_deadline_may_be_lifted_late() {
     });
     probe.deadline = Some(Duration::from_secs(1));
     let endpoint = probe.endpoint();
-    let reply = Modern::new(&endpoint).tool(1, "go", json!({})).await;
+    let reply = StatelessPeer::new(&endpoint).tool(1, "go", json!({})).await;
     assert_eq!(reply.kind(), "text/event-stream");
     assert_eq!(reply.answer().await["result"]["resultType"], "complete");
 }
@@ -180,7 +180,7 @@ async fn a_deadline_may_be_lifted_late() {
 #[tokio::test(start_paused = true)]
 async fn a_closing_endpoint_ends_subscriptions_gracefully() {
     let endpoint = Endpoint::new(server(&Gate::new())).unwrap();
-    let client = Modern::new(&endpoint);
+    let client = StatelessPeer::new(&endpoint);
     let filter = json!({"notifications": {"toolsListChanged": true}});
     let mut listen = client.call("l", "subscriptions/listen", filter).await;
     assert!(listen.message().await.is_some());
@@ -205,7 +205,7 @@ async fn a_closing_endpoint_waits_up_to_the_shutdown_timeout() {
         probe.closing = Box::new(move || hears.store(true, Ordering::Release));
         let grace = Duration::from_secs(5);
         let endpoint = probe.endpoint_with(ServerOptions::new().with_shutdown_timeout(grace));
-        let client = Modern::new(&endpoint);
+        let client = StatelessPeer::new(&endpoint);
         let call = tokio::spawn(async move { client.tool(1, "go", json!({})).await });
         advance(Duration::from_millis(1)).await;
         let began = Instant::now();

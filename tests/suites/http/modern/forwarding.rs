@@ -88,7 +88,7 @@ async fn the_response_of_another_endpoint_is_passed_on() {
         })
         .await;
         let (endpoint, chosen) = forwarding(address, waits);
-        let mut client = Modern::new(&endpoint);
+        let mut client = StatelessPeer::new(&endpoint);
         client.peer = client.peer.with("authorization", Some("Bearer a"));
         for id in 0..3 {
             let reply = client.tool(id, "t", json!({ "long": "x".repeat(9_000) }));
@@ -109,7 +109,7 @@ async fn a_forwarded_request_is_not_forwarded_again() {
     })
     .await;
     let (endpoint, _) = forwarding(address, false);
-    let reply = Modern::new(&endpoint).tool(1, "t", json!({})).await;
+    let reply = StatelessPeer::new(&endpoint).tool(1, "t", json!({})).await;
     assert_eq!(reply.said().await, "answered here");
 }
 
@@ -119,7 +119,7 @@ async fn the_handler_responds_if_the_other_endpoint_cannot_be_reached() {
         let (listener, address) = listen().await;
         drop(listener);
         let (endpoint, chosen) = forwarding(address, waits);
-        let client = Modern::new(&endpoint);
+        let client = StatelessPeer::new(&endpoint);
         let answer = client.tool(1, "t", json!({})).await.json().await;
         says(&answer, "not forwarded");
         assert_eq!(*chosen.lock().unwrap(), [true]);
@@ -134,7 +134,7 @@ async fn a_request_whose_endpoint_ends_may_have_run() {
     for response in ["", HEAD] {
         let (listener, address) = listen().await;
         let (endpoint, _) = forwarding(address, false);
-        let client = Modern::new(&endpoint);
+        let client = StatelessPeer::new(&endpoint);
         let call = tokio::spawn(async move { client.tool(7, "t", json!({})).await.answer().await });
         let (mut connection, request) = accepted(&listener).await;
         assert!(request.contains("mcp-forwarded: 1"), "{request}");
@@ -154,7 +154,7 @@ async fn a_request_whose_endpoint_ends_may_have_run() {
 async fn the_head_of_a_response_may_come_after_the_keep_alive_interval() {
     let (listener, address) = listen().await;
     let (endpoint, _) = forwarding(address, false);
-    let client = Modern::new(&endpoint);
+    let client = StatelessPeer::new(&endpoint);
     let start = Instant::now();
     let call = tokio::spawn(async move { client.tool(1, "t", json!({})).await.answer().await });
     let _silent = accepted(&listener).await;
@@ -185,7 +185,7 @@ async fn events_and_the_end_of_a_client_are_passed_on() {
     })
     .await;
     let (endpoint, _) = forwarding(address, false);
-    let mut call = Modern::new(&endpoint).tool(1, "t", json!({})).await;
+    let mut call = StatelessPeer::new(&endpoint).tool(1, "t", json!({})).await;
     assert_eq!(call.message().await.unwrap()["method"], "notifications/x");
     assert_eq!((endpoint.in_flight(), other.in_flight()), (1, 1));
     drop(call);
@@ -215,7 +215,7 @@ async fn a_request_that_cannot_be_forwarded_is_answered_here() {
         endpoints.push(choose(wrong, false).endpoint_with(options(address)));
     }
     for endpoint in &endpoints {
-        let reply = Modern::new(endpoint).tool(1, "t", json!({})).await;
+        let reply = StatelessPeer::new(endpoint).tool(1, "t", json!({})).await;
         assert_eq!(reply.said().await, "here");
     }
     // In sessions, and without them on the same revisions.

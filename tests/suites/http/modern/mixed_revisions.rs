@@ -12,17 +12,17 @@ use crate::prelude::*;
 #[tokio::test]
 async fn a_session_and_requests_without_one_share_an_endpoint() {
     let endpoint = endpoint(&Gate::new());
-    let modern = Modern::new(&endpoint);
-    let legacy = Peer::open(&endpoint).await;
+    let stateless = StatelessPeer::new(&endpoint);
+    let session = Peer::open(&endpoint).await;
     for round in 0..3 {
-        let answer = legacy.tool(round, "echo", json!({"message": "a"})).await;
+        let answer = session.tool(round, "echo", json!({"message": "a"})).await;
         assert_eq!(answer.headers.get("mcp-session-id"), None);
         let answer = answer.answer().await;
         assert_eq!(answer["result"]["content"][0]["text"], "a");
         assert_eq!(answer["result"].get("resultType"), None);
         assert_eq!(answer["result"].get("_meta"), None);
         // The same id at the same time belongs to another client.
-        let answer = modern.tool(round, "echo", json!({"message": "b"})).await;
+        let answer = stateless.tool(round, "echo", json!({"message": "b"})).await;
         assert_eq!(answer.headers.get("mcp-session-id"), None);
         let answer = answer.answer().await;
         assert_eq!(answer["result"]["content"][0]["text"], "b");
@@ -30,9 +30,9 @@ async fn a_session_and_requests_without_one_share_an_endpoint() {
     }
     assert_eq!(endpoint.sessions(), 1);
     // The request ignores a session id, whether that session exists or not.
-    for session in [legacy.session().unwrap(), "guess", ""] {
-        let mut client = modern.clone();
-        client.peer = client.peer.with("mcp-session-id", Some(session));
+    for id in [session.session().unwrap(), "guess", ""] {
+        let mut client = stateless.clone();
+        client.peer = client.peer.with("mcp-session-id", Some(id));
         client.peer = client.peer.with("last-event-id", Some("1"));
         let reply = client.tool(1, "quick", json!({"message": "c"})).await;
         assert_eq!(reply.status, 200);
@@ -40,7 +40,7 @@ async fn a_session_and_requests_without_one_share_an_endpoint() {
         assert_eq!(reply.answer().await["id"], 1);
     }
     // `initialize` is not valid either.
-    let reply = modern.call(1, "initialize", json!({})).await;
+    let reply = stateless.call(1, "initialize", json!({})).await;
     reply.refused(404, -32601).await;
     assert_eq!(endpoint.sessions(), 1);
 }
@@ -74,7 +74,7 @@ async fn messages_without_metadata_are_served_by_their_header() {
     }
     assert_eq!(endpoint.sessions(), 1, "nothing ended the session");
     // A notification with the revision in its `_meta` needs no header.
-    let params = json!({"_meta": Modern::new(&endpoint).meta});
+    let params = json!({"_meta": StatelessPeer::new(&endpoint).meta});
     let custom = json!({"jsonrpc": "2.0", "method": "custom/news", "params": params});
     assert_eq!(Peer::new(&endpoint).post(custom).await.status, 202);
     assert_eq!(session.call(1, "ping", json!({})).await.status, 200);
@@ -109,7 +109,7 @@ async fn a_stateless_endpoint_reports_its_revision() {
             assert_eq!(reply.headers["allow"], "POST");
         }
     }
-    let client = Modern::new(&endpoint);
+    let client = StatelessPeer::new(&endpoint);
     let reply = client.tool(1, "echo", json!({"message": "hi"})).await;
     assert_eq!(reply.status, 200);
     // The HTTP+SSE transport has no revision to serve.
@@ -122,13 +122,13 @@ async fn a_stateless_endpoint_reports_its_revision() {
 #[tokio::test]
 async fn an_endpoint_without_sessions_serves_all_revisions() {
     let endpoint = with(&Gate::new(), ServerOptions::new().without_sessions());
-    let modern = Modern::new(&endpoint);
-    let legacy = Peer::new(&endpoint).with("mcp-protocol-version", Some("2025-11-25"));
-    let reply = legacy.tool(1, "echo", json!({"message": "a"})).await;
+    let stateless = StatelessPeer::new(&endpoint);
+    let session = Peer::new(&endpoint).with("mcp-protocol-version", Some("2025-11-25"));
+    let reply = session.tool(1, "echo", json!({"message": "a"})).await;
     assert_eq!(reply.status, 200);
     let result = reply.json().await["result"].take();
     assert_eq!(result.get("resultType"), None);
-    let reply = modern.tool(1, "echo", json!({"message": "a"})).await;
+    let reply = stateless.tool(1, "echo", json!({"message": "a"})).await;
     assert_eq!(reply.json().await["result"]["resultType"], "complete");
     // The header alone does not make the request stateless.
     let peer = Peer::new(&endpoint).with("mcp-protocol-version", Some("2026-07-28"));
@@ -143,10 +143,10 @@ async fn a_request_that_says_what_it_is_is_no_member_of_a_batch() {
     let probe = Probe::ready();
     let runs = Arc::clone(&probe.runs);
     let endpoint = probe.endpoint();
-    let legacy = Peer::open_as(&endpoint, "2025-03-26", json!({})).await;
-    let modern = Modern::new(&endpoint).request(1, "tools/call", json!({"name": "go"}));
+    let session = Peer::open_as(&endpoint, "2025-03-26", json!({})).await;
+    let stateless = StatelessPeer::new(&endpoint).request(1, "tools/call", json!({"name": "go"}));
     let ping = json!({"jsonrpc": "2.0", "id": 2, "method": "ping"});
-    let reply = legacy.post(json!([modern, ping])).await;
+    let reply = session.post(json!([stateless, ping])).await;
     assert_eq!(reply.status, 200);
     let answers = reply.answer().await;
     assert_eq!(answers[0]["error"]["code"], -32600);

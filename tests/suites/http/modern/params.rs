@@ -29,7 +29,7 @@ fn probe() -> Probe {
 async fn header_parameters_must_match_the_body() {
     let probe = probe();
     let endpoint = probe.endpoint();
-    let client = Modern::new(&endpoint);
+    let client = StatelessPeer::new(&endpoint);
     let (region, limit) = (json!({"region": "here"}), json!({"where": {"limit": 42}}));
     let (umlaut, dry) = (json!({"region": "\u{e9}"}), json!({"where": {"dry": true}}));
     let (none, null) = (json!({}), json!({"region": null}));
@@ -77,7 +77,7 @@ async fn header_parameters_must_match_the_body() {
 #[tokio::test]
 async fn a_parameter_header_is_unique_and_ascii() {
     let endpoint = probe().endpoint();
-    let mut client = Modern::new(&endpoint);
+    let mut client = StatelessPeer::new(&endpoint);
     let values: [&[u8]; 2] = [b"here", b"here"];
     for value in values {
         let value = HeaderValue::from_bytes(value).unwrap();
@@ -106,7 +106,7 @@ async fn a_tool_of_a_server_gives_its_parameters_headers_by_its_schema() {
     });
     let tool = Tool::dynamic("go", schema, || "done");
     let endpoint = Endpoint::new(Server::builder("headers", "1").tool(tool)).unwrap();
-    let client = Modern::new(&endpoint);
+    let client = StatelessPeer::new(&endpoint);
     let list = client.call(1, "tools/list", json!({})).await.json().await;
     let region = &list["result"]["tools"][0]["inputSchema"]["properties"]["region"];
     assert_eq!(region["x-mcp-header"], "Region");

@@ -1,7 +1,7 @@
 //! The checks before a request is served, and their order.
 
 use http::{HeaderValue, Method};
-use mcp_tests::http::{Modern, Peer};
+use mcp_tests::http::{Peer, StatelessPeer};
 use mcp_types::{CLIENT_CAPABILITIES_KEY, PROTOCOL_VERSION_KEY};
 use serde_json::{Value, json};
 
@@ -83,7 +83,7 @@ async fn of_two_faults_the_first_one_is_reported() {
     let probe = region();
     let runs = std::sync::Arc::clone(&probe.runs);
     let endpoint = probe.endpoint();
-    let client = Modern::new(&endpoint);
+    let client = StatelessPeer::new(&endpoint);
     for (first, Fault(status, code, words, does)) in FAULTS.iter().enumerate() {
         for (second, Fault(_, _, later, also)) in FAULTS.iter().enumerate().skip(first) {
             if (first, second) == (NAME, METHOD) {
@@ -127,7 +127,7 @@ async fn of_two_faults_the_first_one_is_reported() {
 #[tokio::test]
 async fn a_revision_that_is_not_served_is_answered_with_those_that_are() {
     let endpoint = Probe::ready().endpoint();
-    let client = Modern::new(&endpoint).with_meta(PROTOCOL_VERSION_KEY, "1900-01-01");
+    let client = StatelessPeer::new(&endpoint).with_meta(PROTOCOL_VERSION_KEY, "1900-01-01");
     let reply = client.tool(5, "go", json!({})).await;
     assert_eq!(reply.status, 400);
     let error = reply.json().await["error"].take();
@@ -145,7 +145,7 @@ async fn a_revision_that_is_not_served_is_answered_with_those_that_are() {
 #[tokio::test]
 async fn standard_headers_repeat_the_body_exactly() {
     let endpoint = Probe::ready().endpoint();
-    let client = Modern::new(&endpoint);
+    let client = StatelessPeer::new(&endpoint);
     let params = json!({"name": "go", "arguments": {}});
     let request = client.request(1, "tools/call", params);
     let good = client.mirroring(&request);
@@ -193,7 +193,7 @@ async fn standard_headers_repeat_the_body_exactly() {
 #[tokio::test]
 async fn a_response_has_the_id_of_its_request_and_a_status_for_its_error() {
     let endpoint = Probe::ready().endpoint();
-    let client = Modern::new(&endpoint);
+    let client = StatelessPeer::new(&endpoint);
     for id in [json!(7), json!("7"), json!(""), json!(-1)] {
         let reply = client.tool(id.clone(), "go", json!({})).await;
         assert_eq!(reply.status, 200);

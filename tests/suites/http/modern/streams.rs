@@ -14,7 +14,7 @@ use crate::prelude::*;
 async fn a_handler_that_speaks_first_makes_a_stream_that_ends_with_its_answer() {
     let gate = Gate::new();
     let endpoint = endpoint(&gate);
-    let silent = Modern::new(&endpoint);
+    let silent = StatelessPeer::new(&endpoint);
     let client = silent.with_meta(PROGRESS_TOKEN_KEY, "p");
     // The handler sends nothing, or the client has no progress token.
     for (client, tool) in [(&client, "echo"), (&silent, "quick")] {
@@ -53,7 +53,7 @@ async fn a_quiet_handler_makes_a_stream_only_to_keep_it_open() {
     let interval = Duration::from_secs(15);
     let gate = Gate::new();
     let endpoint = endpoint(&gate);
-    let client = Modern::new(&endpoint);
+    let client = StatelessPeer::new(&endpoint);
     let wait = client.tool(1, "wait", json!({"message": "x"}));
     let open = async {
         pass(&gate.started).await;
@@ -80,7 +80,7 @@ async fn a_quiet_handler_makes_a_stream_only_to_keep_it_open() {
 async fn notifications_of_a_request_are_sent_only_on_its_stream() {
     let gate = Gate::new();
     let endpoint = endpoint(&gate);
-    let client = Modern::new(&endpoint);
+    let client = StatelessPeer::new(&endpoint);
     let filter = json!({"notifications": {"toolsListChanged": true}});
     let mut listen = client.call("l", "subscriptions/listen", filter).await;
     assert_eq!(listen.kind(), "text/event-stream");
@@ -132,7 +132,7 @@ async fn server_requests_fail_without_a_session() {
         }))
     })
     .endpoint();
-    let client = Modern::new(&endpoint);
+    let client = StatelessPeer::new(&endpoint);
     let reply = client.tool(1, "go", json!({})).await;
     assert_eq!(reply.kind(), "application/json");
     let said = reply.json().await["result"]["said"].take();
@@ -156,7 +156,7 @@ async fn nothing_follows_an_answer() {
         Reply::ok(Payload::Empty)
     })
     .endpoint();
-    let mut reply = Modern::new(&endpoint).tool(1, "go", json!({})).await;
+    let mut reply = StatelessPeer::new(&endpoint).tool(1, "go", json!({})).await;
     let exchange = kept.lock().unwrap().take().unwrap();
     let late = exchange
         .link()
@@ -187,7 +187,7 @@ async fn an_error_has_a_status_unless_a_message_precedes_it() {
                 })),
             });
             let endpoint = quiet.endpoint();
-            let client = Modern::new(&endpoint);
+            let client = StatelessPeer::new(&endpoint);
             let reply = client.tool(1, "go", json!({})).await;
             assert_eq!(reply.status.as_u16(), status);
             assert_eq!(reply.kind(), "application/json");
@@ -199,7 +199,7 @@ async fn an_error_has_a_status_unless_a_message_precedes_it() {
                 Reply::Ready(answer())
             });
             let speaking = speaking.endpoint();
-            let reply = Modern::new(&speaking).tool(1, "go", json!({})).await;
+            let reply = StatelessPeer::new(&speaking).tool(1, "go", json!({})).await;
             assert_eq!(reply.status.as_u16(), 200);
             assert_eq!(reply.kind(), "text/event-stream");
             assert_eq!(reply.answer().await["error"]["code"], code.0);
@@ -210,7 +210,7 @@ async fn an_error_has_a_status_unless_a_message_precedes_it() {
 #[tokio::test]
 async fn a_panic_is_an_answer() {
     let endpoint = Probe::new(|_| panic!("a secret")).endpoint();
-    let reply = Modern::new(&endpoint).tool(1, "go", json!({})).await;
+    let reply = StatelessPeer::new(&endpoint).tool(1, "go", json!({})).await;
     assert_eq!(reply.status, 200);
     let text = reply.text().await;
     assert!(
@@ -240,7 +240,7 @@ async fn a_subscriber_that_does_not_read_is_let_go_before_it_misses_anything() {
         }))
     });
     let endpoint = probe.endpoint_with(ServerOptions::new().with_max_queue(2, 1 << 20));
-    let mut reply = Modern::new(&endpoint).tool(1, "go", json!({})).await;
+    let mut reply = StatelessPeer::new(&endpoint).tool(1, "go", json!({})).await;
     let exchange = links.lock().unwrap().take().unwrap();
     let notify = |name: &str| exchange.link().notify(name, None, Delivery::Always);
     assert!(notify("n/1").is_ok() && notify("n/2").is_ok());

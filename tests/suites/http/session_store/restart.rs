@@ -76,13 +76,13 @@ impl Drop for State {
 async fn cursors_and_the_state_of_calls_are_valid_after_a_restart() {
     let state = State::new("keys");
     let endpoint = state.start().await;
-    let client = Modern::new(&endpoint);
+    let client = StatelessPeer::new(&endpoint);
     let list = client.call(1, "tools/list", json!({})).await.json().await;
     let first = client.tool(2, "proceed", json!({})).await.json().await;
     drop(client);
 
     let endpoint = state.restart(endpoint).await;
-    let client = Modern::new(&endpoint);
+    let client = StatelessPeer::new(&endpoint);
     let next = json!({ "cursor": list["result"]["nextCursor"] });
     let list = client.call(3, "tools/list", next).await.json().await;
     assert_eq!(list["result"]["tools"][0]["name"], "progress", "{list}");

@@ -75,7 +75,7 @@ impl Discovery<'_> {
                 "the server has no protected resource metadata",
             ));
         }
-        self.legacy(log).await
+        self.without_resource_metadata(log).await
     }
 
     /// Returns the protected resource metadata; `None` if the server publishes none.
@@ -211,7 +211,10 @@ impl Discovery<'_> {
     ///
     /// Specification: [2025-03-26,
     /// authorization](https://modelcontextprotocol.io/specification/2025-03-26/basic/authorization).
-    async fn legacy(&self, log: &mut DiscoveryLog) -> Result<DiscoveryResult, Error> {
+    async fn without_resource_metadata(
+        &self,
+        log: &mut DiscoveryLog,
+    ) -> Result<DiscoveryResult, Error> {
         let mut root = self.server.clone();
         root.set_path("");
         root.set_query(None);

@@ -174,7 +174,7 @@ async fn prompt(s: &Session) -> Outcome {
 /// Connects a client without capabilities.
 async fn incapable(place: &Target) -> Outcome {
     let s = place
-        .start(Server::Everything, Host::incapable(LATEST), only_modern())
+        .start(Server::Everything, Host::incapable(LATEST), only_stateless())
         .await?;
     let call = s.call("test_missing_capability", json!({}));
     let missing = refused(-32021, call).await?;
@@ -194,7 +194,7 @@ async fn headers(s: &Session) -> Outcome {
     Ok("the server found what it compares with".to_owned())
 }
 
-fn only_modern() -> ClientLifecycleMode {
+fn only_stateless() -> ClientLifecycleMode {
     ClientLifecycleMode::Discover {
         preferred_versions: vec![ProtocolVersion::V_2026_07_28],
     }
@@ -202,7 +202,7 @@ fn only_modern() -> ClientLifecycleMode {
 
 async fn pinned(place: &Target) -> Outcome {
     let s = place
-        .start(Server::Everything, Host::new(LATEST), only_modern())
+        .start(Server::Everything, Host::new(LATEST), only_stateless())
         .await?;
     same("the revision", &s.server()["protocolVersion"], REVISION)?;
     let sum = s.said("add", json!({ "a": 2, "b": 3 })).await?;

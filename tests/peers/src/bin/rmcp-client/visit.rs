@@ -15,7 +15,7 @@ const TOOLS: [&str; 3] = [
 
 /// Reports every feature.
 pub(crate) async fn conversation(url: &str) -> Result<(), Fault> {
-    let place = ["modern", "http", url, url].map(str::to_owned);
+    let place = ["stateless", "http", url, url].map(str::to_owned);
     let s = &Target::new(&place)?.open(Server::Everything).await?;
     s.host
         .answer(json!({ "action": "accept", "content": { "name": "Ada", "check": true } }));
