@@ -174,7 +174,11 @@ async fn prompt(s: &Session) -> Outcome {
 /// Connects a client without capabilities.
 async fn incapable(place: &Target) -> Outcome {
     let s = place
-        .start(Server::Everything, Host::incapable(LATEST), only_stateless())
+        .start(
+            Server::Everything,
+            Host::incapable(LATEST),
+            only_stateless(),
+        )
         .await?;
     let call = s.call("test_missing_capability", json!({}));
     let missing = refused(-32021, call).await?;
