@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use crate::programs::{cargo, watch};
 use crate::workspace::{At as _, Result, say};
 
-/// How long a command that runs tests may print nothing. libtest prints a line after each test.
-const SILENCE: Duration = Duration::from_secs(5 * 60);
+/// How long a command that builds and runs tests may print nothing. Each test has its own time limit, but the compiler prints
+/// nothing while it compiles the largest crate of tests, which takes more than 5 minutes on a busy machine.
+const SILENCE: Duration = Duration::from_secs(15 * 60);
 
 /// Number of tests that passed and failed, summed over the summaries of libtest and nextest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
