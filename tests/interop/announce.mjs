@@ -1,4 +1,4 @@
-// Makes a Node program that listens say where: `node --import ./announce.mjs PROGRAM`. With port 0 it cannot know.
+// Prints the URL at which a Node program listens, for programs that do not print it: `node --import ./announce.mjs PROGRAM`.
 
 import { Server } from "node:net";
 

@@ -1,8 +1,8 @@
-// An authorization server that nobody here wrote: oidc-provider, on a port of this machine. Two of them, in fact: one at
-// the root, and one at a path, whose issuer has another name, other keys and other users.
+// Two authorization servers of another project (oidc-provider) on a local port: one at the root, and one at a path, which
+// has another issuer, other keys and other users.
 //
-// Whoever signs in needs no password, and agrees on the pages that oidc-provider has for development. What a resource
-// is, is told by its path alone, because those who protect one come by any port.
+// Users sign in without a password and consent on the development pages of oidc-provider. A resource is identified by its
+// path alone, because protected servers use any port.
 
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { createServer } from "node:http";
@@ -73,7 +73,7 @@ listener.listen(0, "127.0.0.1", () => {
   const atPath = provider(issuer + PATH).callback();
   listener.on("request", (request, response) => {
     if (!request.url.startsWith(`${PATH}/`)) return atRoot(request, response);
-    // This is how a framework tells an application where it is mounted.
+    // With this property, frameworks pass on the path at which an application is mounted.
     request.originalUrl = request.url;
     request.url = request.url.slice(PATH.length);
     return atPath(request, response);

@@ -1,11 +1,11 @@
-// A TypeScript SDK's client against our everything server, for `cargo xtask interop`.
+// Tests the client of a TypeScript SDK with our everything server, for `cargo xtask interop`.
 //
 //   node client.mjs SDK REVISION stdio FOLDER INTEROP-CLIENT EVERYTHING-SERVER
 //   node client.mjs SDK REVISION http URL URL-OF-PAGES
 //   node client.mjs SDK sessions sse URL URL-OF-PAGES
 //
-// SDK is 1 or 2, REVISION is sessions or stateless. Prints one JSON line per feature. The programs are a witness of how servers
-// end, which also serves the everything server in small pages, and that server; the URLs are those of the two servers.
+// SDK is 1 or 2, REVISION is sessions or stateless. INTEROP-CLIENT records how a server ends, and can serve lists in small pages.
+// The URLs are those of the everything server and of a server with small pages. Prints one JSON line per feature.
 
 import { WATCHED, features, pagination, refused } from "./features.mjs";
 import { conversation } from "./modern.mjs";
@@ -37,8 +37,8 @@ async function resumption(s) {
   const before = s.http.streams.length;
   const said = text(await s.call("test_reconnection", {}));
   const resumed = s.http.streams.slice(before).filter((id) => id !== null);
-  // A call that was cancelled a while ago may come back too, and finds nothing.
-  ensure(resumed.length > 0, "no stream was taken up again");
+  // The stream of a call that was cancelled earlier may be resumed too, and has no events.
+  ensure(resumed.length > 0, "no stream was resumed");
   return said;
 }
 

@@ -1,12 +1,11 @@
-"""The Python SDK's client against our everything server, for `cargo xtask interop`.
+"""Tests the client of the Python SDK with our everything server, for `cargo xtask interop`.
 
     python client.py REVISION stdio FOLDER INTEROP-CLIENT EVERYTHING-SERVER
     python client.py REVISION http URL URL-OF-PAGES
     python client.py sessions sse URL URL-OF-PAGES
 
-REVISION is sessions or stateless. Prints one JSON line per feature. The programs are a witness of how servers
-end, which also serves the everything server in small pages, and that server; the URLs are those of
-the two servers.
+REVISION is sessions or stateless. INTEROP-CLIENT records how a server ends, and can serve lists in small
+pages. The URLs are those of the everything server and of a server with small pages. Prints one JSON line per feature.
 """
 
 from __future__ import annotations
@@ -48,17 +47,16 @@ async def ping(client: Client, host: Host) -> str:
 
 
 async def resumption(client: Client, host: Host) -> str:
-    """The server gives the connection back before it answers; the client comes back for the
-    rest."""
+    """The server closes the connection before it responds; the client resumes the stream."""
     before = host.resumed
     said = text(await call(client, "test_reconnection", {}))
-    ensure(host.resumed > before, "no stream was taken up again")
+    ensure(host.resumed > before, "no stream was resumed")
     return said
 
 
 async def too_large(place: Place) -> str:
-    """Over two endpoints the client takes events of a megabyte, and an answer is one. What is longer
-    ends its stream, so this has a connection of its own."""
+    """The HTTP+SSE client limits events to a megabyte. A longer response ends its stream, so this test uses a
+    separate connection."""
     said: list[str] = []
     try:
         async with place.connect("everything") as (client, host, left):

@@ -1,4 +1,4 @@
-"""A server made with FastMCP, for our client to talk to: `python fastmcp_server.py`.
+"""A server made with FastMCP, which our client calls: `python fastmcp_server.py`.
 
 It uses stdio, or HTTP on any port with `--http`, and offers what `server.py` offers, in the words of this framework and
 of nothing below it."""
@@ -22,14 +22,14 @@ app = FastMCP("fastmcp-peer", version="1.0.0", instructions="A bit of each.", li
 
 
 class State:
-    """What the server knows."""
+    """The state of the server."""
 
     cancelled = False
     visited = False
 
 
 class Place(BaseModel):
-    """Where it is, and how warm."""
+    """A place and its weather."""
 
     city: str
     celsius: float
@@ -37,13 +37,13 @@ class Place(BaseModel):
 
 
 class Name(BaseModel):
-    """Whom it is about."""
+    """The name of a person."""
 
     name: str = Field(min_length=2)
 
 
 class Topic(BaseModel):
-    """What it is about."""
+    """A topic."""
 
     topic: str
 
@@ -66,19 +66,19 @@ def add(a: int, b: int) -> int:
 
 @app.tool
 def echo(text: str) -> str:
-    """Says it back."""
+    """Returns its argument."""
     return text
 
 
 @app.tool
 def weather(city: str) -> Place:
-    """Gives structured output."""
+    """Returns structured output."""
     return Place(city=city, celsius=21.5)
 
 
 @app.tool
 def fail(reason: str = "") -> str:
-    """Fails if there is a reason to."""
+    """Fails if a reason is given."""
     if reason:
         raise ToolError(f"it failed {reason}")
     return "no reason to fail"
@@ -95,7 +95,7 @@ async def count(steps: int, ctx: Context) -> str:
 
 @app.tool
 async def wait(ctx: Context, seconds: float = 300) -> str:
-    """Waits until it is cancelled, and remembers that."""
+    """Waits until it is cancelled, and records that."""
     try:
         await ctx.report_progress(1)
         await anyio.sleep(seconds)
@@ -107,12 +107,12 @@ async def wait(ctx: Context, seconds: float = 300) -> str:
 
 @app.tool
 def was_cancelled() -> bool:
-    """Whether the tool that waits was cancelled."""
+    """Returns whether `wait` was cancelled."""
     return State.cancelled
 
 
 def is_stateless(ctx: Context) -> bool:
-    """Whether the call belongs to no session, so that its questions are results."""
+    """Returns whether the call uses the stateless revision, in which server requests are part of results."""
     return ctx.request_context.protocol_version == "2026-07-28"
 
 
@@ -130,8 +130,8 @@ def to_user(message: str, form: type[BaseModel]) -> types.ElicitRequest:
 
 
 async def answers(ctx: Context, **questions: Any) -> dict[str, Any] | types.InputRequiredResult:
-    """The answers by name. In a session they are asked for here, else by the result that this gives
-    instead, and the tool is called again."""
+    """Returns the responses of the client by name. In a session, sends the requests. At the stateless revision, returns a
+    result that has the requests, after which the client calls the tool again."""
     if is_stateless(ctx):
         given = ctx.input_responses or {}
         if all(name in given for name in questions):
@@ -157,7 +157,7 @@ def uris(answer: types.ListRootsResult) -> str:
 
 @app.tool
 async def ask_model(prompt: str, ctx: Context) -> str | types.InputRequiredResult:
-    """Asks the client's model."""
+    """Requests a completion from the model of the client."""
     given = await answers(ctx, model=to_model(prompt))
     if isinstance(given, types.InputRequiredResult):
         return given
@@ -166,7 +166,7 @@ async def ask_model(prompt: str, ctx: Context) -> str | types.InputRequiredResul
 
 @app.tool
 async def ask_user(ctx: Context) -> str | types.InputRequiredResult:
-    """Asks the user to fill in a form. In a session by the words of the framework."""
+    """Requests a form from the user. In a session, uses the function of the framework."""
     if not is_stateless(ctx):
         order = await ctx.elicit("What may it be?", Order)
         return order.data.model_dump_json() if order.action == "accept" else f"user: {order.action}"
@@ -181,14 +181,14 @@ async def ask_user(ctx: Context) -> str | types.InputRequiredResult:
 
 @app.tool
 async def ask_roots(ctx: Context) -> str | types.InputRequiredResult:
-    """Asks for the roots."""
+    """Requests the roots."""
     given = await answers(ctx, roots=types.ListRootsRequest())
     return given if isinstance(given, types.InputRequiredResult) else uris(given["roots"])
 
 
 @app.tool
 async def ask_all(ctx: Context) -> str | types.InputRequiredResult:
-    """Asks user, model and host at once."""
+    """Sends three requests at once: to the user, the model and the host."""
     user, model = to_user("Enter your name", Name), to_model("say hello")
     given = await answers(ctx, user=user, model=model, roots=types.ListRootsRequest())
     if isinstance(given, types.InputRequiredResult):
@@ -199,7 +199,7 @@ async def ask_all(ctx: Context) -> str | types.InputRequiredResult:
 
 @app.tool
 async def ask_twice(ctx: Context) -> str | types.InputRequiredResult:
-    """Asks, and asks again because of the answer."""
+    """Sends a request, and a second one that depends on the first response."""
     first = ctx.request_state if is_stateless(ctx) else None
     if first is None:
         given = await answers(ctx, first=to_user("Enter your name", Name))
@@ -214,7 +214,7 @@ async def ask_twice(ctx: Context) -> str | types.InputRequiredResult:
 
 @app.tool
 async def ask_url(url: str, ctx: Context) -> str | types.InputRequiredResult:
-    """Sends the user to a URL. In a session the visit has an id, and its end is told."""
+    """Sends the user to a URL. In a session, the elicitation has an id, and a notification reports its completion."""
     message = "Please look at this"
     if is_stateless(ctx):
         visit = types.ElicitRequest(params=types.ElicitRequestURLParams(message=message, url=url))
@@ -231,7 +231,7 @@ async def ask_url(url: str, ctx: Context) -> str | types.InputRequiredResult:
 
 @app.tool
 def needs_url(first: bool = False) -> str:
-    """Needs a URL to be visited first, if it is told to."""
+    """Requires that a URL is visited first, if `first` is set."""
     if State.visited or not first:
         return "visited"
     State.visited = True
@@ -243,13 +243,13 @@ def needs_url(first: bool = False) -> str:
 
 @app.tool
 def headed(value: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Value"})]) -> str:
-    """Gives the header that its argument was mirrored in."""
+    """Returns the header that repeats its argument."""
     return get_http_headers(include_all=True).get("mcp-param-value", "no header")
 
 
 @app.tool
 async def change(ctx: Context) -> str:
-    """Says that every list changed."""
+    """Notifies the client that all lists have changed."""
     await ctx.send_notification(types.ToolListChangedNotification())
     await ctx.send_notification(types.PromptListChangedNotification())
     await ctx.send_notification(types.ResourceListChangedNotification())
@@ -265,7 +265,7 @@ async def tell(ctx: Context) -> str:
 
 @app.tool
 async def pause(ctx: Context) -> str:
-    """Gives the connection back before it answers."""
+    """Closes the connection before it responds."""
     await ctx.close_sse_stream()
     await anyio.sleep(0.1)
     return "the client came back"
@@ -285,7 +285,7 @@ def some_bytes() -> bytes:
 
 @app.resource("peer://greeting/{name}")
 def greeting(name: str) -> str:
-    """A greeting by name."""
+    """A greeting for a name."""
     return f"hello {name}"
 
 
@@ -297,7 +297,7 @@ def review(code: str, language: str = "rust") -> str:
 
 @app.prompt
 async def asking(ctx: Context) -> str | types.InputRequiredResult:
-    """Asks what it is about."""
+    """Requests a topic from the user."""
     given = await answers(ctx, topic=to_user("What is it about?", Topic))
     if isinstance(given, types.InputRequiredResult):
         return given

@@ -1,4 +1,4 @@
-// What a TypeScript SDK's client does the same in every revision, against our everything server.
+// Features that the client of a TypeScript SDK uses in the same way in every revision, tested with our everything server.
 
 import { Absent, code, ensure, pages, row, same, text } from "./session.mjs";
 

@@ -1,4 +1,4 @@
-"""What the Python SDK's client does the same in every revision, against our everything server."""
+"""Features that the client of the Python SDK uses in the same way in every revision, tested with our everything server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from session import Host, call, ensure, refused, row, same, text
 WATCHED = "test://watched-resource"
 TEMPLATE = "test://template/{id}/data"
 
-# Arguments of tools that need some, and what they say.
+# Arguments of tools, and a part of their results.
 KNOWN: dict[str, tuple[dict[str, Any], str]] = {
     "test_simple_text": ({}, "simple text response"),
     "test_image_content": ({}, '"type":"image"'),
@@ -37,7 +37,7 @@ KNOWN: dict[str, tuple[dict[str, Any], str]] = {
     "greet": ({"name": "Ada"}, "Ada"),
     "slow_compute": ({"seconds": 0, "label": "nothing"}, "computed nothing"),
 }
-# Tools with a row of their own, that fail or wait on purpose.
+# Tools that fail or wait on purpose and have separate rows.
 APART = ["test_error_handling", "wait_for_cancel"]
 # Tools for clients that declare the extension for tasks.
 TASKS = ["failing_job", "protocol_error_job", "confirm_delete", "multi_input", "test_tool_with_task"]
@@ -51,7 +51,7 @@ class NoSuchRequest(types.Request[types.RequestParams | None, Literal["no/such"]
 
 
 class ReverseParams(types.RequestParams):
-    """A text."""
+    """A text to reverse."""
 
     text: str
 
@@ -64,7 +64,7 @@ class ReverseRequest(types.Request[ReverseParams, Literal["com.example/reverse"]
 
 
 class ReverseResult(types.Result):
-    """The text from its end to its beginning."""
+    """The reversed text."""
 
     text: str
 
@@ -86,7 +86,7 @@ async def tools_list(client: Client, host: Host) -> str:
 
 
 async def tools_call(client: Client, host: Host) -> str:
-    """Every tool, for a user who answers whatever is asked."""
+    """Calls every tool. The user answers every request."""
     host.answer = filled
     tools = [tool for tool in (await client.list_tools()).tools if tool.name not in APART + TASKS]
     for tool in tools:
@@ -99,7 +99,7 @@ async def tools_call(client: Client, host: Host) -> str:
 
 
 def filled(params: Any) -> types.ElicitResult:
-    """A form filled in: the first choice, or something of the type."""
+    """Fills in a form: with the first choice, or a value of the type."""
     if params.mode == "url":
         return types.ElicitResult(action="accept")
 
@@ -254,7 +254,7 @@ async def pagination(place: Place) -> str:
     return f"{len(names)} tools on {count} pages"
 
 
-# Rows about a client and its host, in this order.
+# The tests of features, in the order of their rows.
 FEATURES = {
     "unknown-method": unknown_method,
     "custom-method": custom_method,
@@ -276,7 +276,7 @@ FEATURES = {
 
 
 async def features(client: Client, host: Host) -> None:
-    """A row for each."""
+    """Tests each feature and prints its row."""
     for feature, work in FEATURES.items():
         await row(feature, partial(work, client, host))
     await row("tool-errors", partial(failing, client, "test_error_handling", {}))

@@ -1,4 +1,4 @@
-// TypeScript SDK 2's client against our everything server without a session, at 2026-07-28.
+// Tests the client of TypeScript SDK 2 with our everything server at 2026-07-28, which has no sessions.
 
 import { WATCHED, features, filled, pagination, refused } from "./features.mjs";
 import { questions } from "./questions.mjs";

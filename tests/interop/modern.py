@@ -1,4 +1,4 @@
-"""The Python SDK's client against our everything server without a session, at 2026-07-28."""
+"""Tests the client of the Python SDK with our everything server at 2026-07-28, which has no sessions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def discover(client: Client, host: Host) -> str:
 
 
 async def logging(client: Client, host: Host) -> str:
-    """Each request says from which level on it wants to know."""
+    """Each request names the lowest level of its log messages."""
 
     async def messages(meta: dict[str, Any] | None, expected: int) -> list[Any]:
         before = len(host.logs)
@@ -78,7 +78,7 @@ async def list_changed(client: Client, host: Host) -> str:
     async with client.listen(**wanted) as events:
         for name, kind in lists.items():
             await call(client, f"test_trigger_{name}_change", {})
-            # A list that changes and changes back is told of once or twice.
+            # For a list that changes and changes back, one or two notifications arrive.
             while not isinstance(await anext(events), kind):
                 pass
     return "tools, prompts, resources"
@@ -118,7 +118,7 @@ async def prompt_asks(client: Client, host: Host) -> str:
 
 
 async def incapable(place: Place) -> str:
-    """A client that nothing can be asked."""
+    """A client without capabilities, to which the server can send no requests."""
     async with place.connect("everything", host=None) as (client, _, left):
         missing = await refused([-32021], client.call_tool("test_missing_capability", {}))
     await left()
@@ -126,7 +126,7 @@ async def incapable(place: Place) -> str:
 
 
 async def headers(client: Client, host: Host) -> str:
-    """Our server refuses a call whose headers do not say what its arguments say."""
+    """Our server rejects a call whose headers differ from its arguments."""
     await client.list_tools()
     for value, header in [("plain", "plain"), ("grüß dich", "=?base64?Z3LDvMOfIGRpY2g=?=")]:
         same("the answer", text(await call(client, "test_custom_header", {"value": value})), value)

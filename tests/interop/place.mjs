@@ -1,5 +1,5 @@
-// Where the everything server is found: as a program that is started for each connection, or at a URL, by either
-// transport.
+// How to connect to the everything server: a program that is started for each connection, or a URL of one of the two HTTP
+// transports.
 
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -38,7 +38,7 @@ class Programs {
     }
     same("the exit code", ended.code, 0);
     same("a handshake", ended.sent.includes("initialize"), !this.stateless);
-    return "gone with exit code 0";
+    return "exit code 0";
   }
 }
 
@@ -107,7 +107,7 @@ class Streams {
     const headers = { "content-type": "application/json" };
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
     const ask = () => fetch(address, { method: "POST", headers, body });
-    // That a connection is gone is noticed a moment later.
+    // The server notices a moment later that the connection has ended.
     const end = Date.now() + 10_000;
     let response = await ask();
     while (response.ok && Date.now() < end) response = await ask();

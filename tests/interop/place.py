@@ -1,6 +1,6 @@
-"""Where the everything server is found: as a program that is started for each connection, or at a
-URL. A place connects to the server `everything`, or to `pages`, which has a few items a page; to one
-revision, or to what the two sides find out. Without a host there is nobody to ask."""
+"""How to connect to the everything server: a program that is started for each connection, or a URL. A place has two
+servers: `everything`, and `pages`, whose lists have small pages. Without a revision, it is negotiated. Without a host, the client
+declares no capabilities."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from session import LIMIT, Host, ensure, same
 SESSION = "mcp-session-id"
 MIRRORED = "mcp-param-value"
 
-# Stands for a host of one's own.
+# Default of the parameter `host`: a new host.
 UNASKED: Any = object()
 
-# Shows, after the end, that the server has noticed it.
+# Checks, after the connection has ended, that the server has noticed that.
 Left = Callable[[], Awaitable[str]]
 
 
 @asynccontextmanager
 async def connected(server: Any, host: Host | None, revision: str | None) -> AsyncIterator[Client]:
-    """A client with a host behind it. Without a revision the client probes for the newest one and
-    falls back to the handshake."""
+    """Connects a client with the callbacks of a host. Without a revision, the client probes for the newest one and falls back
+    to `initialize`."""
     mode = "auto"
     if revision is not None:
         mode = revision if revision >= "2026-07-28" else "legacy"
@@ -58,7 +58,7 @@ async def connected(server: Any, host: Host | None, revision: str | None) -> Asy
 
 
 class Programs:
-    """Server programs, started under a witness of how they end."""
+    """Server programs, started by a program that records how they end."""
 
     ending = "shutdown"
 
@@ -87,21 +87,21 @@ class Programs:
         errors = host.errors if host else []
 
         async def left() -> str:
-            """The server has to have left by itself, with success."""
-            problem = "the server had to be killed, it did not leave when stdin was closed"
+            """Checks that the server has exited successfully and was not killed."""
+            problem = "the server did not exit when stdin was closed, and was killed"
             ensure(status.exists(), problem)
             ended = json.loads(status.read_text())
             same("the exit code", ended["code"], 0)
             same("a handshake", "initialize" in ended["sent"], not self.stateless)
-            same("what went wrong on the way", errors, [])
-            return "gone with exit code 0"
+            same("errors", errors, [])
+            return "exit code 0"
 
         async with connected(server, host, revision) as client:
             yield client, host, left
 
 
 class Urls:
-    """Servers that are there already."""
+    """Servers that are already running."""
 
     def __init__(self, revision: str, everything: str, pages: str) -> None:
         self.stateless = revision == "stateless"
@@ -129,11 +129,11 @@ class Urls:
                 host.mirrored = request.headers[MIRRORED]
 
         async def left() -> str:
-            """The session has been ended, and the server has forgotten it; or there was none, and
-            nothing that belongs to one."""
+            """Checks that the client has ended the session and that the server does not know it any more. At the stateless
+            revision, checks that no request belonged to a session."""
             if self.stateless:
-                same("what belongs to sessions", [*seen, *strange], [])
-                same("what went wrong on the way", errors, [])
+                same("headers and requests of sessions", [*seen, *strange], [])
+                same("errors", errors, [])
                 return "there was no session"
             ensure(SESSION in seen, "there was no session")
             names = [SESSION, "mcp-protocol-version", "accept", "content-type"]
@@ -144,7 +144,7 @@ class Urls:
             async with httpx2.AsyncClient() as http:
                 answer = await http.post(url, headers=headers, json=ping)
             same("the status after the end", answer.status_code, 404)
-            same("what went wrong on the way", errors, [])
+            same("errors", errors, [])
             return "ended by DELETE, then unknown (404)"
 
         timeout = httpx2.Timeout(LIMIT)
@@ -155,7 +155,7 @@ class Urls:
 
 
 class Streams:
-    """Servers that are there already, and speak as in 2024-11-05."""
+    """Servers with the HTTP+SSE transport of 2024-11-05 that are already running."""
 
     ending = "stream-end"
     stateless = False
@@ -178,17 +178,17 @@ class Streams:
             return httpx2.AsyncClient(**words, event_hooks={"request": [watch]})
 
         async def left() -> str:
-            """The stream was the session: the address that the server told is nobody's any more."""
+            """Checks that the session has ended with its stream: its URL for messages is unknown."""
             same("addresses", len(addresses), 1)
             ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
             end = anyio.current_time() + 10
             async with httpx2.AsyncClient() as http:
                 answer = await http.post(*addresses, json=ping)
-                # That a connection is gone is noticed a moment later.
+                # The server notices a moment later that the connection has ended.
                 while answer.is_success and anyio.current_time() < end:
                     answer = await http.post(*addresses, json=ping)
             same("the status after the end", answer.status_code, 404)
-            same("what went wrong on the way", host.errors, [])
+            same("errors", host.errors, [])
             return "the stream was closed, then unknown (404)"
 
         server = sse_client(self.urls[name], timeout=LIMIT, httpx_client_factory=client)
@@ -200,5 +200,5 @@ Place = Programs | Urls | Streams
 
 
 def place(revision: str, kind: str, *words: str) -> Place:
-    """The place that the arguments name."""
+    """Returns the place that the arguments name."""
     return {"stdio": Programs, "http": Urls, "sse": Streams}[kind](revision, *words)

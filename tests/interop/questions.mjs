@@ -1,4 +1,4 @@
-// What our everything server asks a client: the model, the user, the roots.
+// Requests of our everything server to a client: sampling, elicitation and roots.
 
 import { code, ensure, row, same, text } from "./session.mjs";
 
@@ -76,7 +76,7 @@ async function url(s, place) {
   else await s.until("the end of the visit", ({ urlsDone }) => urlsDone.includes(id));
   const refused = await asked(s, "test_elicitation_url", {}, () => ({ action: "decline" }));
   same("the outcome", refused, "accepted: false");
-  return `${said}, its end was told; ${refused}`;
+  return `${said}, its completion was reported; ${refused}`;
 }
 
 /** The everything server has no such tool; the one that serves pages has. */

@@ -1,4 +1,4 @@
-"""What our everything server asks a client: the model, the user, the roots."""
+"""Requests of our everything server to a client: sampling, elicitation and roots."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ async def sampling(client: Client, host: Host) -> str:
 
 
 async def asked(client: Client, host: Host, tool: str, arguments: dict, answer: Any) -> str:
-    """Calls a tool that asks the user, who answers in this way; gives what the tool says."""
+    """Calls a tool that sends an elicitation request, to which `answer` responds. Returns the text of the result."""
     questions = []
 
     def answering(params: Any) -> types.ElicitResult:
@@ -79,8 +79,8 @@ async def refusals(client: Client, host: Host) -> str:
 
 
 async def url(client: Client, host: Host, place: Place) -> str:
-    """The user visits a URL, then refuses. In a session the visit has an id, by which its end is
-    told."""
+    """The user accepts a URL, and declines the next one. In a session, the elicitation has an id, which the notification
+    of its completion repeats."""
     ids = []
 
     def visit(params: types.ElicitRequestURLParams) -> types.ElicitResult:
@@ -102,11 +102,11 @@ async def url(client: Client, host: Host, place: Place) -> str:
     decline = types.ElicitResult(action="decline")
     no = await asked(client, host, "test_elicitation_url", {}, lambda _: decline)
     same("the outcome", no, "accepted: false")
-    return f"{said}, its end was told; {no}"
+    return f"{said}, its completion was reported; {no}"
 
 
 async def required(place: Place) -> str:
-    """The everything server has no such tool; the one that serves pages has."""
+    """Only the server with small pages has this tool."""
     async with place.connect("pages") as (client, host, left):
         try:
             await client.call_tool("interop_url_required", {})
@@ -128,7 +128,7 @@ async def roots(client: Client, host: Host) -> str:
 
 
 async def roots_changed(client: Client, host: Host, place: Place) -> str:
-    """A session has to be told; without one they are asked for each time."""
+    """In a session, the client has to send a notification. At the stateless revision, the server requests the roots each time."""
     host.roots = [types.Root(uri="file:///elsewhere"), types.Root(uri="file:///more")]
     if not place.stateless:
         await client.send_roots_list_changed()
@@ -136,7 +136,7 @@ async def roots_changed(client: Client, host: Host, place: Place) -> str:
 
 
 async def questions(client: Client, host: Host, place: Place) -> None:
-    """One row per question."""
+    """Tests each kind of request and prints its row."""
     for feature, work in {
         "sampling": sampling,
         "elicitation": form,

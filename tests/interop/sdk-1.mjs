@@ -1,4 +1,4 @@
-// What differs between the two TypeScript SDKs, in the words of `@modelcontextprotocol/sdk`.
+// The differences between the two TypeScript SDKs, for `@modelcontextprotocol/sdk`.
 
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";

@@ -1,4 +1,4 @@
-// What differs between the two TypeScript SDKs, in the words of `@modelcontextprotocol/client`.
+// The differences between the two TypeScript SDKs, for `@modelcontextprotocol/client`.
 
 import {
   Client,

@@ -1,5 +1,5 @@
-// The tools of the server that is made with TypeScript SDK 2: what they are called, what they take, what they do. Each
-// gets its arguments, the context of its call, and the server that it is a tool of.
+// The tools of the server that is made with TypeScript SDK 2. A handler receives the arguments, the context of the call, and
+// the server.
 
 import { inputRequired, inputResponse } from "@modelcontextprotocol/server";
 import { UrlElicitationRequiredError } from "@modelcontextprotocol/server";
@@ -148,14 +148,14 @@ export function tools(isStateless, changes) {
   });
   return {
     add: tool("Adds two numbers", { a: z.number(), b: z.number() }, ({ a, b }) => said(`${a + b}`)),
-    echo: tool("Says it back", { text: z.string() }, ({ text }) => said(text)),
+    echo: tool("Returns its argument", { text: z.string() }, ({ text }) => said(text)),
     weather: tool(
       "Gives structured output",
       { city: z.string() },
       ({ city }) => said(`21.5 in ${city}`, { city, celsius: 21.5 }),
       place,
     ),
-    fail: tool("Fails if there is a reason to", { reason: z.string().optional() }, ({ reason }) => {
+    fail: tool("Fails if a reason is given", { reason: z.string().optional() }, ({ reason }) => {
       if (reason) throw new Error(`it failed ${reason}`);
       return said("no reason to fail");
     }),

@@ -1,4 +1,4 @@
-// A server made with TypeScript SDK 2, for our client to talk to: `node server.mjs`, or `node server.mjs --http` for any
+// A server made with TypeScript SDK 2, which our client calls: `node server.mjs`, or `node server.mjs --http` for any
 // port. It has what `server.py` has, for both kinds of revisions.
 
 import { randomUUID } from "node:crypto";

@@ -1,8 +1,8 @@
-"""A server made with the Python SDK, for our client to talk to: `python server.py`, or
+"""A server made with the Python SDK, which our client calls: `python server.py`, or
 `python server.py --http` for any port.
 
-It has a bit of each thing, and what the reference servers lack: lists in pages, a tool that
-learns of its cancellation, and the end of a visit to a URL.
+It has each feature, also those that the reference servers lack: lists in pages, a tool that records its
+cancellation, and the notification that an elicitation by URL is complete.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ low = app._lowlevel_server  # The part that takes handlers for any method.
 
 
 class State:
-    """What one connection knows."""
+    """The state of one connection."""
 
     level = "debug"
     cancelled = False
@@ -41,7 +41,7 @@ class State:
 
 
 class Place(BaseModel):
-    """Where it is, and how warm."""
+    """A place and its weather."""
 
     city: str
     celsius: float
@@ -49,13 +49,13 @@ class Place(BaseModel):
 
 
 class Name(BaseModel):
-    """Whom it is about."""
+    """The name of a person."""
 
     name: str = Field(min_length=2)
 
 
 class Topic(BaseModel):
-    """What it is about."""
+    """A topic."""
 
     topic: str
 
@@ -78,19 +78,19 @@ def add(a: int, b: int) -> int:
 
 @app.tool()
 def echo(text: str) -> str:
-    """Says it back."""
+    """Returns its argument."""
     return text
 
 
 @app.tool()
 def weather(city: str, units: Annotated[str, Field(description="Not used")] = "C") -> Place:
-    """Gives structured output."""
+    """Returns structured output."""
     return Place(city=city, celsius=21.5)
 
 
 @app.tool()
 def fail(reason: str = "") -> str:
-    """Fails if there is a reason to."""
+    """Fails if a reason is given."""
     if reason:
         raise ToolError(f"it failed {reason}")
     return "no reason to fail"
@@ -107,7 +107,7 @@ async def count(steps: int, ctx: Context) -> str:
 
 @app.tool()
 async def wait(ctx: Context, seconds: float = 300) -> str:
-    """Waits until it is cancelled, and remembers that."""
+    """Waits until it is cancelled, and records that."""
     try:
         await ctx.report_progress(1)
         await anyio.sleep(seconds)
@@ -119,7 +119,7 @@ async def wait(ctx: Context, seconds: float = 300) -> str:
 
 @app.tool()
 def was_cancelled() -> bool:
-    """Whether the tool that waits was cancelled."""
+    """Returns whether `wait` was cancelled."""
     return State.cancelled
 
 
@@ -133,7 +133,7 @@ async def tell(ctx: Context) -> str:
 
 
 def is_stateless(ctx: Context) -> bool:
-    """Whether the call belongs to no session."""
+    """Returns whether the call uses the stateless revision."""
     return ctx.protocol_version == "2026-07-28"
 
 
@@ -174,19 +174,19 @@ def uris(answer: types.ListRootsResult) -> str:
 def ask_model(
     prompt: str, answer: Annotated[types.CreateMessageResult, Resolve(to_model)]
 ) -> str:
-    """Asks the client's model."""
+    """Requests a completion from the model of the client."""
     return f"{answer.model}: {answer.content.text}"
 
 
 @app.tool()
 def ask_user(order: Annotated[ElicitationResult[Order], Resolve(for_order)]) -> str:
-    """Asks the user to fill in a form."""
+    """Requests a form from the user."""
     return order.data.model_dump_json() if order.action == "accept" else f"user: {order.action}"
 
 
 @app.tool()
 def ask_roots(roots: Rooted) -> str:
-    """Asks for the roots."""
+    """Requests the roots."""
     return uris(roots)
 
 
@@ -196,19 +196,19 @@ def ask_all(
     model: Annotated[types.CreateMessageResult, Resolve(greeting_to_model)],
     roots: Rooted,
 ) -> str:
-    """Asks user, model and host at once."""
+    """Sends three requests at once: to the user, the model and the host."""
     return f"{user.name}; {model.content.text}; {uris(roots)}"
 
 
 @app.tool()
 def ask_twice(first: Named, second: Annotated[Name, Resolve(for_companion)]) -> str:
-    """Asks, and asks again because of the answer."""
+    """Sends a request, and a second one that depends on the first response."""
     return f"{first.name} and {second.name}"
 
 
 @app.tool()
 async def ask_url(url: str, ctx: Context) -> str | types.InputRequiredResult:
-    """Sends the user to a URL. In a session the visit has an id, and its end is told."""
+    """Sends the user to a URL. In a session, the elicitation has an id, and a notification reports its completion."""
     message = "Please look at this"
     if is_stateless(ctx):
         if answer := (ctx.input_responses or {}).get("visit"):
@@ -224,13 +224,13 @@ async def ask_url(url: str, ctx: Context) -> str | types.InputRequiredResult:
 
 @app.tool()
 def headed(value: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Value"})], ctx: Context) -> str:
-    """Gives the header that its argument was mirrored in."""
+    """Returns the header that repeats its argument."""
     return (ctx.headers or {}).get("mcp-param-value", "no header")
 
 
 @app.tool()
 async def needs_url(first: bool = False) -> str:
-    """Needs a URL to be visited first, if it is told to."""
+    """Requires that a URL is visited first, if `first` is set."""
     if State.visited or not first:
         return "visited"
     State.visited = True
@@ -242,7 +242,7 @@ async def needs_url(first: bool = False) -> str:
 
 @app.tool()
 async def change(ctx: Context) -> str:
-    """Says that every list changed."""
+    """Notifies the client that all lists have changed."""
     if is_stateless(ctx):
         await ctx.notify_tools_changed()
         await ctx.notify_prompts_changed()
@@ -256,7 +256,7 @@ async def change(ctx: Context) -> str:
 
 @app.tool()
 async def touch(uri: str, ctx: Context) -> str:
-    """Says that a resource changed, if somebody wants to know."""
+    """Notifies clients with a subscription that a resource has changed."""
     if is_stateless(ctx):
         await ctx.notify_resource_updated(uri)
     elif uri in State.subscribed:
@@ -266,7 +266,7 @@ async def touch(uri: str, ctx: Context) -> str:
 
 @app.tool()
 async def pause(ctx: Context) -> str:
-    """Gives the connection back before it answers, where there is one to give back."""
+    """Closes the connection before it responds, if the transport can."""
     await ctx.close_sse_stream()
     await anyio.sleep(0.1)
     return "the client came back"
@@ -286,7 +286,7 @@ def some_bytes() -> bytes:
 
 @app.resource("peer://greeting/{name}")
 def greeting(name: str) -> str:
-    """A greeting by name."""
+    """A greeting for a name."""
     return f"hello {name}"
 
 
@@ -298,7 +298,7 @@ def review(code: str, language: str = "rust") -> str:
 
 @app.prompt()
 async def asking(ctx: Context) -> str | types.InputRequiredResult:
-    """Asks what it is about."""
+    """Requests a topic from the user."""
     if not is_stateless(ctx):
         answer = await ctx.elicit("What is it about?", Topic)
         return f"Talk about {answer.data.topic}"
@@ -320,7 +320,7 @@ async def complete(ref: Any, argument: Any, context: Any) -> types.Completion | 
 
 
 async def list_tools(_ctx: Any, params: types.PaginatedRequestParams) -> types.ListToolsResult:
-    """The tools in pages; the cursor is the number of the first one."""
+    """Lists tools in pages. The cursor is the index of the first tool of the page."""
     tools = await app.list_tools()
     if params.cursor and not params.cursor.isdigit():
         raise MCPError(types.INVALID_PARAMS, "no such cursor")
@@ -331,13 +331,13 @@ async def list_tools(_ctx: Any, params: types.PaginatedRequestParams) -> types.L
 
 
 class ReverseParams(types.RequestParams):
-    """A text."""
+    """A text to reverse."""
 
     text: str
 
 
 class ReverseResult(types.Result):
-    """The text from its end to its beginning."""
+    """The reversed text."""
 
     text: str
 
@@ -362,7 +362,7 @@ async def unsubscribe(_ctx: Any, params: types.UnsubscribeRequestParams) -> type
 
 
 class Events(EventStore):
-    """What was sent, for clients that come back."""
+    """The events that were sent, for clients that resume their stream."""
 
     def __init__(self) -> None:
         self.sent: list[tuple[str, types.JSONRPCMessage | None]] = []

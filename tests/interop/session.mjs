@@ -1,5 +1,5 @@
-// One connection of a TypeScript SDK's client to a server, with a host behind it that answers
-// questions and remembers what it is told.
+// A connection of the client of a TypeScript SDK to a server, with a host that responds to server requests and records
+// notifications.
 
 import { isDeepStrictEqual } from "node:util";
 
@@ -119,7 +119,7 @@ export class Session {
   async close() {
     const { sessionId } = this.transport;
     // Before the end: the first SDK reports that it closes its own stream.
-    same("what went wrong on the way", this.seen.errors, []);
+    same("errors", this.seen.errors, []);
     await this.transport.terminateSession?.();
     await this.client.close();
     return this.left(sessionId);

@@ -1,5 +1,5 @@
-"""One connection of the Python SDK's client to a server, with a host behind it that answers
-questions and remembers what it is told."""
+"""A connection of the client of the Python SDK to a server, with a host that responds to server requests and records
+notifications."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import mcp_types as types
 from mcp import Client, MCPError
 from mcp.client.session import ClientSession
 
-# How long one feature, one request or one wait may take.
+# The time limit of a feature, a request and a wait, in seconds.
 LIMIT = 90
 
 
@@ -30,7 +30,7 @@ def same(what: str, got: Any, expected: Any) -> None:
 
 
 async def row(feature: str, work: Callable[[], Awaitable[Any]]) -> None:
-    """Runs one feature and prints its line."""
+    """Tests one feature and prints its line."""
     outcome = "ok"
     try:
         with anyio.fail_after(LIMIT):
@@ -45,14 +45,14 @@ async def row(feature: str, work: Callable[[], Awaitable[Any]]) -> None:
 
 
 def innermost(error: BaseException) -> str:
-    """Task groups wrap what went wrong in them."""
+    """Returns the error that a task group has wrapped."""
     while inner := getattr(error, "exceptions", None):
         error = inner[0]
     return f"{type(error).__name__}: {error}"
 
 
 class Probes:
-    """Watches what becomes of `server/discover`, which the client sends before `initialize`."""
+    """Records the error codes of `server/discover`, which the client sends before `initialize`."""
 
     def __init__(self) -> None:
         self.codes: list[int] = []
@@ -69,7 +69,7 @@ class Probes:
 
 
 class Host:
-    """What stands behind the client."""
+    """The callbacks of the client, which record what they receive."""
 
     def __init__(self) -> None:
         self.logs: list[types.LoggingMessageNotificationParams] = []
@@ -105,11 +105,11 @@ class Host:
         return types.CreateMessageResult(role="assistant", content=text, model="interop-model")
 
     def told(self, kind: type) -> list[Any]:
-        """The notifications of one kind."""
+        """Returns the notifications of one type."""
         return [message for message in self.heard if isinstance(message, kind)]
 
     async def until(self, what: str, said: Callable[[], bool]) -> None:
-        """Waits until the server has said something."""
+        """Waits until a condition holds."""
         with anyio.move_on_after(LIMIT - 10):
             while not said():
                 await anyio.sleep(0.02)
@@ -118,7 +118,7 @@ class Host:
 
 
 def text(result: types.CallToolResult) -> str:
-    """The text of a result."""
+    """Returns the text of a result."""
     return "\n".join(getattr(block, "text", "") for block in result.content)
 
 
@@ -130,10 +130,10 @@ async def call(client: Client, name: str, arguments: dict[str, Any], **options: 
 
 
 async def refused(expected: list[int], answer: Awaitable[Any]) -> str:
-    """Awaits something that must be refused with one of these codes."""
+    """Awaits a response that must be an error with one of these codes."""
     try:
         await answer
     except MCPError as refusal:
         ensure(refusal.code in expected, f"code {refusal.code}, not {expected}")
         return f"code {refusal.code}"
-    raise AssertionError("the server answered where it must refuse")
+    raise AssertionError("the server must respond with an error, but returned a result")

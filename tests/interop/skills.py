@@ -60,7 +60,7 @@ async def drive(everything: str) -> None:
             return skill.frontmatter.description
 
         async def read() -> str:
-            """The framework leaves the comparison of digests to the host."""
+            """Compares the digests, which the framework leaves to the host."""
             for file in (await get(REVIEW)).resources:
                 [contents] = await client.read_resource(file.uri)
                 text = getattr(contents, "text", None)

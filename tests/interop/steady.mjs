@@ -8,7 +8,7 @@ import * as sdk from "./sdk-1.mjs";
 import { Session, text } from "./session.mjs";
 
 const STEPS = 20;
-// A call that takes longer never ends.
+// A call that takes longer counts as one that never ends.
 const LIMIT = 30_000;
 
 const session = new Session(sdk, sdk.http(new URL(process.argv[2]), {}));

@@ -18,7 +18,7 @@ from place import connected
 from session import Host, innermost, text
 
 STEPS = 20
-# A call that takes longer never ends.
+# A call that takes longer counts as one that never ends.
 LIMIT = 30
 
 

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use crate::programs::{cargo, watch};
 use crate::workspace::{At as _, Result, say};
 
-/// How long a command that builds and runs tests may print nothing. Each test has its own time limit, but the compiler prints
-/// nothing while it compiles the largest crate of tests, which takes more than 5 minutes on a busy machine.
-const SILENCE: Duration = Duration::from_secs(15 * 60);
+/// Idle timeout of a command that builds and runs tests. Each test has its own time limit, but the compiler prints nothing
+/// while it compiles the largest crate of tests, which takes more than 5 minutes on a busy machine.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 
 /// Number of tests that passed and failed, summed over the summaries of libtest and nextest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,7 +87,7 @@ impl Steps {
     pub(crate) fn tests(&mut self, name: &str, mut command: Command) {
         let mut totals = Totals::default();
         self.step(name, || {
-            let success = watch(&mut command, SILENCE, |line| totals.read(line))?;
+            let success = watch(&mut command, IDLE_TIMEOUT, |line| totals.read(line))?;
             if !success {
                 totals.failed = totals.failed.max(1);
             }

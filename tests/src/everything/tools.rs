@@ -136,7 +136,8 @@ fn behaviour() -> Vec<Tool> {
         })
         .description("Adds two numbers")
         .read_only(true),
-        Tool::new("echo", |Args(args): Args<Message>| args.message).description("Says it back"),
+        Tool::new("echo", |Args(args): Args<Message>| args.message)
+            .description("Returns its argument"),
         Tool::new("get_weather", |Args(place): Args<Location>| {
             Json(Weather {
                 temperature: 21.5,

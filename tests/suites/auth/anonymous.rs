@@ -1,4 +1,4 @@
-//! A server whose lists and harmless tools need no token.
+//! A server with public lists and tools, and protected tools.
 
 use mcp_auth::server::require_bearer;
 use mcp_tests::auth_server::AuthServer;
@@ -23,7 +23,7 @@ async fn a_client_signs_in_when_a_call_needs_it() {
     for negotiation in [Negotiation::Auto, Negotiation::SessionBased] {
         let client = world.client_with(negotiation).await;
         assert_eq!(client.list_tools().await.unwrap().len(), 5);
-        // No user was asked so far.
+        // No sign-in has been requested yet.
         assert_eq!(called(&client, "whoami", json!({})).await, "you");
         if negotiation == Negotiation::SessionBased {
             // The session was anonymous. The client opens another one, and tells its user that the call has not run.
@@ -54,7 +54,7 @@ async fn a_handler_that_requires_a_scope_does_not_run_without_a_token() {
     }
     assert_eq!(world.done.runs(), 0);
     assert_eq!(world.said(&session, "whoami").await, "you");
-    // The session is anonymous, so a principal cannot take it.
+    // An authenticated client cannot use an anonymous session.
     let taken = bearing(session, &world.token("eve", "mcp"));
     assert_eq!(world.ask(&tool(&taken, 1, "whoami")).await.status, 404);
 }

@@ -93,8 +93,8 @@ fn clients(suites: &Suites, bridge: &Path, program: &Path, revision: &str) -> Re
     Ok(outcomes)
 }
 
-/// The scenarios that differ through the bridge, as `role | revision | scenario`; the revision is that of the side of our
-/// fixture. A reason follows in each line of the file.
+/// The scenarios whose result differs through the bridge, as `role | revision | scenario`. The revision is that between our
+/// fixture and the bridge. A reason follows in each line of the file.
 fn differences() -> Result<Vec<String>> {
     let form = "role | revision | scenario | reason";
     entries(&workspace::load(root(), FILE)?, form, |key, reason| {

@@ -40,7 +40,7 @@ pub(crate) struct Options {
     /// All peers instead of the short set; writes docs/interop.md.
     #[arg(long, conflicts_with = "peers")]
     all: bool,
-    /// Names of peers; a transport, `sessions` or `stateless` is all peers of that kind.
+    /// Names of peers; a transport, `sessions` or `stateless` selects all peers of that kind.
     peers: Vec<String>,
 }
 
@@ -208,7 +208,7 @@ impl Installed {
         Server::start(command.args(legacy).args(sessions), path)
     }
 
-    /// `mcp bridge` in front of a server on stdio, with which it uses this kind of revisions.
+    /// Starts `mcp bridge` in front of a server on stdio. The bridge connects to the server with this kind of revision.
     fn bridge(&self, revision: &str, server: &Command) -> Result<Server> {
         let words = format!("bridge --listen {ANY_PORT} --revision {revision}");
         let mut command = program(self.ours("mcp"), &words);

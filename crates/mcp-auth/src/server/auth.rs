@@ -65,7 +65,7 @@ impl Auth {
         }
     }
 
-    /// Returns whether the caller has sent no token. Possible only with
+    /// Returns whether the caller has sent no token. This is possible only with
     /// [`RequireBearerBuilder::allow_anonymous`](super::RequireBearerBuilder::allow_anonymous).
     pub fn is_anonymous(&self) -> bool {
         self.is_anonymous

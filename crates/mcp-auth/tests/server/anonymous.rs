@@ -15,7 +15,7 @@ fn service(echo: &Echo) -> Protected<Echo> {
     builder().build().unwrap().layer(echo.clone())
 }
 
-async fn anonymous(service: &Protected<Echo>) -> Reply {
+async fn post_anonymous(service: &Protected<Echo>) -> Reply {
     let request = Request::post("/mcp")
         // The sender of a request cannot set its identity.
         .extension(Principal::new("root"))
@@ -28,7 +28,7 @@ async fn anonymous(service: &Protected<Echo>) -> Reply {
 async fn a_request_without_a_token_has_no_identity_and_no_scopes() {
     let echo = Echo::default();
     let service = service(&echo);
-    let reply = anonymous(&service).await;
+    let reply = post_anonymous(&service).await;
     assert_eq!((reply.status.as_u16(), reply.challenge()), (200, ""));
     let seen = echo.last().unwrap().extensions;
     assert!(seen.get::<Principal>().is_none() && seen.get::<Identity>().is_none());
@@ -56,22 +56,22 @@ async fn a_scope_that_an_anonymous_request_misses_becomes_a_challenge_to_sign_in
         demands: Some("notes:write"),
         ..Echo::default()
     };
-    let reply = anonymous(&service(&echo)).await;
+    let reply = post_anonymous(&service(&echo)).await;
     assert_eq!(reply.status, 401);
     let expected = format!("Bearer scope=\"notes:write\", resource_metadata=\"{METADATA}\"");
     assert_eq!(reply.challenge(), expected);
     assert_eq!(reply.body, "inner:{}");
-    // With a token it is the challenge of a missing scope.
+    // With a token, the challenge is `insufficient_scope`.
     let reply = post(&service(&echo), &token(&[])).await;
     assert_eq!(reply.status, 403);
     assert_eq!(reply.said("error"), Some("insufficient_scope"));
 }
 
 #[test]
-fn scopes_of_every_request_contradict_anonymous_requests() {
+fn allow_anonymous_cannot_be_combined_with_scope() {
     let error = builder().scope("mcp").build().unwrap_err().to_string();
     assert!(
-        error.contains("allow_anonymous() contradicts scope()"),
+        error.contains("allow_anonymous() cannot be combined with scope()"),
         "{error}"
     );
 }

@@ -41,8 +41,8 @@ pub(crate) async fn probe(target: &Target) -> Outcome {
     let revision = session.client.revision();
     session.end().await?;
     worked(match revision.is_stateless() {
-        true => format!("{revision}, as it answers what it speaks"),
-        false => format!("{revision}, by a handshake after the question"),
+        true => format!("{revision}, from the response to `server/discover`"),
+        false => format!("{revision}, by `initialize` after the probe"),
     })
 }
 

@@ -189,7 +189,7 @@ impl Session {
         self.left().await?;
         let seconds = start.elapsed().as_secs() + 1;
         worked(if is_program {
-            format!("gone with exit code 0 within {seconds} s")
+            format!("exit code 0 within {seconds} s")
         } else {
             format!("the session ended within {seconds} s")
         })

@@ -104,12 +104,12 @@ impl RequireBearerBuilder {
         self
     }
 
-    /// Accepts requests without an `Authorization` header too: they have no identity and no scopes. If they need a
-    /// scope, of a tool or of [`Auth::require`](crate::server::Auth::require), they receive 401 and a challenge, so that
-    /// the client can sign in and call again. For servers whose lists and harmless tools are public.
+    /// Also accepts requests without an `Authorization` header. Such a request has no identity and no scopes. If its tool
+    /// or [`Auth::require`](crate::server::Auth::require) requires a scope, the response is 401 with a challenge, and the
+    /// client can sign in and call again. Use it for servers with public lists and tools: every tool without a scope is public.
     ///
-    /// A tool without a scope is public. A session belongs to the principal that opened it, so a client that signs in
-    /// during an anonymous session has to open another one; the clients of this SDK do so, and report that the call has not run.
+    /// A session belongs to the principal that opened it, so a client that signs in during an anonymous session has to
+    /// open a new one. The client of this SDK opens it and returns an error: the call has not run, and can be repeated.
     ///
     /// Default: requests without a token receive 401.
     pub fn allow_anonymous(mut self) -> Self {
@@ -151,7 +151,7 @@ impl RequireBearerBuilder {
         let required = scopes(&self.scopes)?;
         if self.allows_anonymous && !required.is_empty() {
             return Err(Error::setup(
-                "allow_anonymous() contradicts scope(), which every request requires; set the scopes of tools with Tool::scope",
+                "allow_anonymous() cannot be combined with scope(), which applies to every request; set the scopes of single tools with Tool::scope",
             ));
         }
         let supported = scopes(&self.supported)?;

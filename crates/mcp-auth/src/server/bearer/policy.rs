@@ -54,7 +54,7 @@ pub(super) struct Admission {
 }
 
 impl Admission {
-    /// The permissions of a request without a token: those that need no scope.
+    /// Admits a request without a token, with an empty grant.
     fn anonymous(parts: &mut Parts) -> Self {
         let grant = Grant::new([""; 0]);
         parts.extensions.insert(grant.clone());

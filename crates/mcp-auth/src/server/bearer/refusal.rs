@@ -23,7 +23,7 @@ const MAX_DESCRIPTION_CHARS: usize = 200;
 pub(super) enum Refusal {
     /// The request has no token.
     Missing,
-    /// The request has no token, and is for something that requires these scopes.
+    /// The request has no token, but its operation requires these scopes.
     Anonymous(Scopes),
     /// The `Authorization` header is malformed.
     Malformed(&'static str),

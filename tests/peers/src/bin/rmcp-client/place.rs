@@ -178,5 +178,5 @@ pub(crate) async fn left(status: &Path, is_stateless: bool) -> Outcome {
     let sent = ended["sent"].as_array();
     let shook = sent.is_some_and(|sent| sent.iter().any(|method| method == "initialize"));
     same("a handshake", shook, !is_stateless)?;
-    Ok("gone with exit code 0".to_owned())
+    Ok("exit code 0".to_owned())
 }

@@ -130,7 +130,7 @@ async fn url(s: &Session, place: &Target) -> Outcome {
     }
     let (_, no) = asked(s, tool, json!({}), json!({ "action": "decline" })).await?;
     same("the outcome", &*no, "accepted: false")?;
-    Ok(format!("{yes}, its end was told; {no}"))
+    Ok(format!("{yes}, its completion was reported; {no}"))
 }
 
 async fn required(place: &Target) -> Outcome {

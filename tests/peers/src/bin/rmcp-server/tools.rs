@@ -41,7 +41,7 @@ fn all() -> Vec<Value> {
             "Adds two numbers",
             &[("a", number()), ("b", number())],
         ),
-        tool("echo", "Says it back", &[("text", text())]),
+        tool("echo", "Returns its argument", &[("text", text())]),
         tool("weather", "Gives structured output", &[("city", text())]),
         tool("count", "Reports progress", &[("steps", number())]),
         tool(
@@ -61,7 +61,7 @@ fn all() -> Vec<Value> {
         ),
     ];
     for (name, description) in [
-        ("fail", "Fails if there is a reason to"),
+        ("fail", "Fails if a reason is given"),
         ("wait", "Waits until it is cancelled, and remembers that"),
         ("was_cancelled", "Whether the tool that waits was cancelled"),
         ("ask_user", "InputRequests the user to fill in a form"),

@@ -265,7 +265,7 @@ impl SourceHeader {
     }
 }
 
-/// Whether the text is a port from 1 to 65535.
+/// Returns whether `digits` is a number from 1 to 65535.
 fn is_port(digits: &[u8]) -> bool {
     let port = digits.iter().try_fold(0_u16, |port, digit| {
         let digit = digit.is_ascii_digit().then(|| digit - b'0')?;
