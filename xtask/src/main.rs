@@ -2,6 +2,8 @@
 
 mod api;
 mod bench;
+#[cfg(test)]
+mod cases;
 mod checks;
 mod codegen;
 mod conformance;

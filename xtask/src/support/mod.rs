@@ -11,7 +11,7 @@ use toml::Spanned;
 
 use crate::page::render;
 use crate::workspace::{self, File, Result, none_of, root, say, tables};
-use proofs::Proof;
+use proofs::Claim;
 use rows::Row;
 
 const LEDGER: &str = "tests/ledger";
@@ -42,7 +42,7 @@ struct Reason {
 }
 
 /// All rows, with the tests that prove them and the reasons of the others.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Matrix {
     rows: Vec<Row>,
     /// Claims and reasons that contradict the rows or each other, and rows with neither.
@@ -51,52 +51,54 @@ struct Matrix {
 
 impl Matrix {
     fn load() -> Result<Self> {
-        let mut rows = Vec::new();
-        for file in workspace::read(root(), &[LEDGER], |path| path.ends_with(".txt"))? {
-            rows.extend(rows::read(&file)?);
-        }
-        let sources = workspace::read(root(), &["crates", "tests", "xtask"], |path| {
-            path.ends_with(".rs") || path.starts_with("tests/fixtures/wire/")
-        })?;
-        let reasons = workspace::load(root(), &format!("{LEDGER}/reasons.toml"))?;
-        Self::new(rows, &sources, &reasons)
+        let is_wanted = |path: &str| {
+            let is_wire = path.starts_with("tests/fixtures/wire/");
+            path.ends_with(".rs") || is_wire || path.starts_with(LEDGER)
+        };
+        let files = workspace::read(root(), &["crates", "tests", "xtask"], is_wanted)?;
+        Self::new(&files)
     }
 
-    fn new(rows: Vec<Row>, sources: &[File], reasons: &File) -> Result<Self> {
-        let faults = Vec::new();
-        let mut this = Self { rows, faults };
-        for file in sources {
-            for Proof { place, test, rows } in proofs::read(file)? {
+    /// The matrix of the files of the ledger and of those with claims.
+    fn new(files: &[File]) -> Result<Self> {
+        let mut this = Self::default();
+        let ledger = files.iter().filter(|file| file.path.starts_with(LEDGER));
+        let (rows, reasons): (Vec<_>, Vec<_>) =
+            ledger.partition(|file| file.path.ends_with(".txt"));
+        for file in rows {
+            this.rows.extend(rows::read(file)?);
+        }
+        for file in files {
+            for Claim { place, id, test } in proofs::read(file)? {
+                this.change(&place, &id, |row| {
+                    row.tests.insert(test);
+                    None
+                });
+            }
+        }
+        for File { path, text } in reasons {
+            for Reason { rows, text: reason } in tables(path, text)? {
                 for id in rows {
-                    this.change(&place, &id, |row| {
-                        row.tests.insert(test.clone());
-                        None
+                    let before = text.get(..id.span().start).unwrap_or_default();
+                    let place = format!("{path}:{}", before.matches('\n').count() + 1);
+                    this.change(&place, id.get_ref(), |row| match row.tests.first() {
+                        Some(test) => Some(format!("is proven by {test}, remove it from here")),
+                        None => {
+                            let other = row.reason.replace(reason.clone());
+                            other.map(|_| "occurs twice; remove one".to_owned())
+                        }
                     });
                 }
             }
         }
-        let path = &reasons.path;
-        for Reason { rows, text } in tables(path, &reasons.text)? {
-            for id in rows {
-                let before = reasons.text.get(..id.span().start).unwrap_or_default();
-                let place = format!("{path}:{}", before.matches('\n').count() + 1);
-                this.change(&place, id.get_ref(), |row| {
-                    if let Some(test) = row.tests.first() {
-                        return Some(format!("is proven by {test}, remove it from here"));
-                    }
-                    let other = row.reason.replace(text.clone());
-                    other.map(|_| "occurs twice; remove one".to_owned())
-                });
-            }
-        }
-        for row in &this.rows {
-            let (place, id, title) = (&row.place, &row.id, &row.title);
-            if row.tests.is_empty() && row.reason.is_none() {
-                this.faults.push(format!(
-                    "{place}: {id} ({title}) has neither a test nor a reason"
-                ));
-            }
-        }
+        let gaps = this.rows.iter();
+        let gaps = gaps.filter(|row| row.tests.is_empty() && row.reason.is_none());
+        this.faults.extend(gaps.map(|row| {
+            let Row {
+                place, id, title, ..
+            } = row;
+            format!("{place}: {id} ({title}) has neither a test nor a reason")
+        }));
         Ok(this)
     }
 
@@ -134,46 +136,40 @@ impl Matrix {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::collections::BTreeMap;
 
-    /// Two rows, a file with a reason for these rows, and a test with this claim.
-    fn matrix(reasons: &str, claim: &str) -> Matrix {
-        let rows = "BASE-001\tMUST\tboth\tone\nBASE-002\tMAY\tserver\ta|b\n";
-        let rows = rows::read(&File::new("rows-2025-11-25.txt", rows)).unwrap();
-        let test = format!("/{claim}\n#[test]\nfn it_holds() {{}}\n");
-        let test = File::new("crates/mcp-a/src/b.rs", &test);
-        let reasons = format!("[[reason]]\nrows = [{reasons}]\ntext = \"The host draws it.\"\n");
-        let reasons = File::new("reasons.toml", &reasons);
-        Matrix::new(rows, &[test], &reasons).unwrap()
+    use super::*;
+    use crate::cases::{cases, check};
+
+    const ROWS: &str = "BASE-001\tMUST\tboth\tone\nBASE-002\tMAY\tserver\ta|b\n";
+    const TEST: &str = "\x2f/ proves: BASE-001\n#[test]\nfn it_holds() {}\n";
+    const REASON: &str = "reason = [{rows = [\"BASE-002\"], text = \"The host draws it.\"}]";
+
+    /// The matrix of these rows, a test that proves the first one, and a reason for the other, with another file at `path`.
+    fn matrix(path: &str, text: &str) -> Result<Matrix> {
+        let mut files = BTreeMap::from([
+            ("tests/ledger/rows-2025-11-25.txt", ROWS),
+            ("crates/mcp-a/src/b.rs", TEST),
+            ("tests/ledger/reasons.toml", REASON),
+        ]);
+        files.insert(path, text);
+        let files = files.iter().map(|(path, text)| File::new(path, text));
+        Matrix::new(&Vec::from_iter(files))
     }
 
     #[test]
-    fn gaps_contradictions_and_unknown_ids_are_faults_at_their_lines() {
-        let check = |reasons: &str, claim: &str, faults: &[&str]| {
-            assert_eq!(
-                matrix(reasons, &format!("/ proves: {claim}")).faults,
-                faults
-            );
-        };
-        check("\"BASE-002\"", "BASE-001", &[]);
-        let gap = "rows-2025-11-25.txt:2: BASE-002 (a|b) has neither a test nor a reason";
-        check("", "BASE-001", &[gap]);
-        let twice = "reasons.toml:4: BASE-002 occurs twice; remove one";
-        let proven =
-            "reasons.toml:5: BASE-001 is proven by mcp_a::b::it_holds, remove it from here";
-        let reasons = "\n  \"BASE-002\",\n  \"BASE-002\",\n  \"BASE-001\",\n";
-        check(reasons, "BASE-001", &[twice, proven]);
-        let claimed = "crates/mcp-a/src/b.rs:1: no row BASE-100 in tests/ledger, correct the id";
-        let listed = "reasons.toml:2: no row BASE-009 in tests/ledger, correct the id";
-        let reasons = "\"BASE-002\", \"BASE-009\"";
-        check(reasons, "BASE-001, BASE-100", &[claimed, listed]);
-        let extra = File::new("reasons.toml", "reason = []\nextra = 1\n");
-        assert!(Matrix::new(Vec::new(), &[], &extra).is_err());
+    fn malformed_files_gaps_contradictions_and_unknown_ids_are_faults_at_their_lines() {
+        for (path, text) in cases(include_str!("cases.txt")) {
+            check(path, text, |text| {
+                matrix(path, text).map_or_else(|fault| vec![fault], |matrix| matrix.faults)
+            });
+        }
     }
 
     #[test]
     fn the_page_counts_and_lists_every_row_once() {
-        let matrix = matrix("\"BASE-002\"", "/ proves: BASE-001");
+        let transcript = "tests/fixtures/wire/batch.txt";
+        let matrix = matrix(transcript, "# proves: BASE-001\n> {}\n").unwrap();
         let page = matrix.page().unwrap();
         let expected = "\n## 2025-11-25\n
 | Area | Rows | Proven | Reason |
@@ -185,7 +181,7 @@ mod tests {
 
 | Row | Level | Role | Asks | Tests or reason |
 | --- | --- | --- | --- | --- |
-| BASE-001 | MUST | both | one | `mcp_a::b::it_holds` |
+| BASE-001 | MUST | both | one | `mcp_a::b::it_holds`<br>`tests/fixtures/wire/batch.txt` |
 | BASE-002 | MAY | server | a\\|b | The host draws it. |
 ";
         assert!(page.ends_with(expected), "{page}");

@@ -91,31 +91,3 @@ pub(super) fn is_id(text: &str) -> bool {
     let is_number = number.len() == 3 && number.chars().all(|c| c.is_ascii_digit());
     is_number && area.starts_with(is_capital) && area.chars().all(|c| is_capital(c) || c == '-')
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_are_read_and_faults_named_by_line() {
-        let path = "tests/ledger/rows-2025-11-25.txt";
-        let read = |text| read(&File::new(path, text));
-        let text = "# rows\nM-TOOL-001\tMUST NOT\tclient\ta title\nA-001\tmust\tboth\tone\n";
-        let rows = read(text).unwrap();
-        let (revision, area) = (&*rows[0].revision, rows[0].area());
-        assert_eq!((revision, area), ("2025-11-25", "M-TOOL"));
-        assert_eq!(rows[1].level, "must");
-        for wrong in [
-            "TOOL-1\tMUST\tboth\tt\n",
-            "TOOL-001\tMIGHT\tboth\tt\n",
-            "TOOL-001\tmay\tboth\tt\n",
-            "TOOL-001\tMUST\tboth\t\n",
-            "TOOL-001 MUST both t\n",
-            "A-001\tMUST\tboth\tt\nA-001\tMUST\tboth\tt\n",
-        ] {
-            let error = read(wrong).unwrap_err();
-            assert!(error.starts_with(&format!("{path}:")), "{error}");
-        }
-        assert!(super::read(&File::new("tests/ledger/notes.txt", "")).is_err());
-    }
-}
