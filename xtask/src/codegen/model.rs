@@ -159,14 +159,15 @@ impl Struct {
 }
 
 impl Kind {
-    /// The types that it mentions.
+    /// The types that it mentions, with those around them, such as `Vec`.
     pub(super) fn names(&self) -> Vec<&str> {
-        match self {
-            Self::Struct(structure) => structure.fields.iter().map(Property::name).collect(),
-            Self::Union(union) => union.arms.iter().map(|arm| &*arm.ty).collect(),
-            Self::Alias(ty) => vec![innermost(ty)],
+        let types: Vec<&String> = match self {
+            Self::Struct(structure) => structure.fields.iter().map(|field| &field.ty).collect(),
+            Self::Union(union) => union.arms.iter().map(|arm| &arm.ty).collect(),
+            Self::Alias(ty) => vec![ty],
             Self::Enum(_) | Self::Open => Vec::new(),
-        }
+        };
+        types.into_iter().flat_map(|ty| words(ty)).collect()
     }
 }
 
@@ -183,15 +184,9 @@ impl Property {
             Presence::Optional | Presence::Nullable => format!("Option<{}>", self.ty),
         }
     }
-
-    /// The innermost type.
-    pub(super) fn name(&self) -> &str {
-        innermost(&self.ty)
-    }
 }
 
-/// `Tool` of `Vec<Tool>` or `BTreeMap<String, Tool>`.
-fn innermost(ty: &str) -> &str {
-    let ty = ty.trim_end_matches('>');
-    ty.rsplit(['<', ' ']).next().unwrap_or(ty)
+/// The names in a text of Rust.
+pub(super) fn words(code: &str) -> impl Iterator<Item = &str> {
+    code.split(|c: char| !c.is_alphanumeric())
 }

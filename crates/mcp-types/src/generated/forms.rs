@@ -3,7 +3,7 @@
 //! The fields of an elicitation form.
 
 use crate::{
-    LegacyTitledEnumSchema, TitledMultiSelectEnumSchema, TitledSingleSelectEnumSchema,
+    JsonObject, LegacyTitledEnumSchema, TitledMultiSelectEnumSchema, TitledSingleSelectEnumSchema,
     UntitledMultiSelectEnumSchema, UntitledSingleSelectEnumSchema,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -293,7 +293,7 @@ impl crate::union::ShapedUnion for PrimitiveSchemaDefinition {
     const NAME: &'static str = "PrimitiveSchemaDefinition";
     const REQUIRES: Option<&'static str> = Some("type");
 
-    fn classify(members: &crate::JsonObject) -> Option<usize> {
+    fn classify(members: &JsonObject) -> Option<usize> {
         if crate::union::is(members, &["type"], "string")
             && crate::union::has(members, &["enum"])
             && crate::union::has(members, &["enumNames"])

@@ -2,7 +2,7 @@
 
 //! Resources, resource templates and their contents.
 
-use crate::{Annotations, Icon, Meta};
+use crate::{Annotations, Icon, JsonObject, Meta};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
@@ -344,7 +344,7 @@ impl<'de> Deserialize<'de> for ResourceContents {
 impl crate::union::ShapedUnion for ResourceContents {
     const NAME: &'static str = "ResourceContents";
 
-    fn classify(members: &crate::JsonObject) -> Option<usize> {
+    fn classify(members: &JsonObject) -> Option<usize> {
         if crate::union::has(members, &["text"]) {
             return Some(0);
         }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use minijinja::{Value, context};
 
-use super::model::{Item, Kind, Method, Model, Presence, Property, Struct};
+use super::model::{Item, Kind, Method, Model, Presence, Property, Struct, words};
 use crate::workspace::Result;
 pub(super) use scope::Scope;
 use scope::render;
@@ -173,7 +173,7 @@ fn literal(target: &Struct, own: &Struct, bridged: &BTreeSet<&str>) -> Value {
         context! {
             name => field.rust,
             is_known => own.is_some(),
-            is_bridged => own.is_some_and(|own| bridged.contains(own.name())),
+            is_bridged => own.is_some_and(|own| words(&own.ty).any(|name| bridged.contains(name))),
             is_optional => own.is_some_and(|own| own.presence == Presence::Optional),
             is_list => own.is_some_and(|own| own.ty.starts_with("Vec<")),
         }

@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use heck::{ToShoutySnakeCase as _, ToSnakeCase as _, ToUpperCamelCase as _};
 use minijinja::{Environment, UndefinedBehavior, Value, context};
-use syn::visit::{self, Visit};
 
 use crate::codegen::compare::{Split, find};
 use crate::codegen::docs::Docs;
-use crate::codegen::model::{Item, Kind, Method, Model, Presence, Property};
-use crate::workspace::{At as _, Result};
+use crate::codegen::model::{Item, Kind, Method, Model, Presence, Property, words};
+use crate::workspace::Result;
 
 /// Modules and names of them that generated code uses.
 const IMPORTS: &[(&str, &str)] = &[
+    ("crate", "JsonObject OutOfRange"),
     ("serde", "Deserialize Deserializer Serialize Serializer"),
     ("serde_json", "Number Value"),
     ("std", "fmt"),
@@ -20,9 +20,8 @@ const IMPORTS: &[(&str, &str)] = &[
     ("std::ops", "Deref DerefMut"),
 ];
 
-/// Names that need no import: the prelude and type parameters.
-const PRELUDE: &str = "Box Clone Copy D Debug Default Eq From Hash Into None Ok Option Ord PartialEq PartialOrd Result S \
-                       Self Some String Vec";
+/// Names of types that need no import.
+const PRELUDE: &str = "String Vec";
 
 /// The context of the generated files of one revision.
 pub(crate) struct Scope<'a> {
@@ -93,15 +92,15 @@ impl<'a> Scope<'a> {
 
     /// The text of the file of an area, with the imports that its items need.
     pub(super) fn file(&self, area: &str, items: &[&Item], texts: &[String]) -> Result<String> {
-        let mut names = Names::default();
-        let code = syn::parse_file(&texts.concat());
-        names.visit_file(&code.at("generated code does not parse")?);
+        let lines = texts.iter().flat_map(|text| text.lines());
+        let code = lines.filter(|line| !line.trim_start().starts_with("///"));
+        let types: BTreeSet<&str> = items.iter().flat_map(|item| item.kind.names()).collect();
         let has = |list: &str, name: &str| list.split(' ').any(|known| known == name);
         let mut imports: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-        for name in &names.0 {
+        for name in code.flat_map(words).collect::<BTreeSet<_>>() {
             let known = IMPORTS.iter().find(|(_, list)| has(list, name));
-            let is_type = name.starts_with(char::is_uppercase) && !has(PRELUDE, name);
-            let is_own = items.iter().any(|item| item.name == *name);
+            let is_type = types.contains(name) && name.starts_with(char::is_uppercase);
+            let is_own = has(PRELUDE, name) || items.iter().any(|item| item.name == name);
             let module = known.map(|(module, _)| (*module).to_owned());
             let module = module.or_else(|| (is_type && !is_own).then(|| self.root(name)));
             if let Some(module) = module {
@@ -131,26 +130,4 @@ pub(super) fn render(template: &str, values: Value) -> Result<String> {
     environment.add_filter("upper_camel", |text: &str| text.to_upper_camel_case());
     let text = environment.render_str(template, values);
     text.map_err(|error| format!("{error:#}"))
-}
-
-/// The first segment of each path.
-#[derive(Default)]
-struct Names(BTreeSet<String>);
-
-impl Visit<'_> for Names {
-    fn visit_path(&mut self, path: &syn::Path) {
-        let first = path.segments.first();
-        self.0.extend(first.map(|first| first.ident.to_string()));
-        visit::visit_path(self, path);
-    }
-
-    fn visit_attribute(&mut self, attribute: &syn::Attribute) {
-        if attribute.path().is_ident("derive") {
-            // The list of a derive is a list of paths.
-            let _ = attribute.parse_nested_meta(|derived| {
-                self.visit_path(&derived.path);
-                Ok(())
-            });
-        }
-    }
 }

@@ -6,7 +6,7 @@ use crate::v2026_07_28::{
     CallToolResult, CreateMessageRequestParams, ElicitRequestParams, ElicitResult, GetPromptResult,
     ListRootsRequestParams, ListRootsResult, ReadResourceResult,
 };
-use crate::{CreateMessageResult, Meta};
+use crate::{CreateMessageResult, JsonObject, Meta};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -342,7 +342,7 @@ impl<'de> Deserialize<'de> for InputResponse {
 impl crate::union::ShapedUnion for InputResponse {
     const NAME: &'static str = "InputResponse";
 
-    fn classify(members: &crate::JsonObject) -> Option<usize> {
+    fn classify(members: &JsonObject) -> Option<usize> {
         if crate::union::has(members, &["action"]) {
             return Some(0);
         }
