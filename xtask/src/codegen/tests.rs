@@ -54,20 +54,6 @@ fn a_schema_that_is_not_the_pinned_one_is_refused() {
     fs::remove_dir_all(folder).unwrap();
 }
 
-#[test]
-fn generated_files_name_the_commit_of_their_schema() {
-    let lock = Lock::load(root()).unwrap();
-    for revision in ["2025-11-25", "2026-07-28"] {
-        let commit = lock.commit(revision).unwrap();
-        let module = format!("v{}/", revision.replace('-', "_"));
-        let module = if revision == CANONICAL { "" } else { &module };
-        let file = workspace::load(root(), &format!("{FOLDER}/{module}methods.rs")).unwrap();
-        let (_, first) = file.lines().next().unwrap();
-        let source = format!("of {revision} at commit {commit}");
-        assert!(first.contains(&source), "{first}");
-    }
-}
-
 /// The definition of an object with one member.
 fn object(name: &str, member: &str, schema: &Value) -> Value {
     json!({name: {"type": "object", "properties": {member: schema}}})

@@ -165,26 +165,4 @@ mod tests {
             });
         }
     }
-
-    #[test]
-    fn the_page_counts_and_lists_every_row_once() {
-        let transcript = "tests/fixtures/wire/batch.txt";
-        let matrix = matrix(transcript, "# proves: BASE-001\n> {}\n").unwrap();
-        let page = matrix.page().unwrap();
-        let expected = "\n## 2025-11-25\n
-| Area | Rows | Proven | Reason |
-| --- | --: | --: | --: |
-| [BASE](#base) | 2 | 1 | 1 |
-| **All** | 2 | 1 | 1 |
-
-### BASE
-
-| Row | Level | Role | Asks | Tests or reason |
-| --- | --- | --- | --- | --- |
-| BASE-001 | MUST | both | one | `mcp_a::b::it_holds`<br>`tests/fixtures/wire/batch.txt` |
-| BASE-002 | MAY | server | a\\|b | The host draws it. |
-";
-        assert!(page.ends_with(expected), "{page}");
-        assert_eq!(matrix.headline(), "2 rows: 1 proven, 1 with a reason");
-    }
 }

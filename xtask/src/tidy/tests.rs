@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::cases::{cases, check};
 use crate::workspace::{self, File};
-use syntax::Token;
 
 fn source(path: &str, text: &str) -> Source {
     Source::parse(File::new(path, text)).unwrap()
@@ -25,16 +24,6 @@ fn rules_on_tokens_and_words_apply_to_libraries_and_tests() {
             });
         }
     }
-}
-
-#[test]
-fn strings_and_operators_are_one_token() {
-    let code = "a /* b */ == c::D(\"e\", r#\"f\"#, b\"g\", 'h') // todo!()";
-    let tokens = source("a.rs", code).tokens;
-    let strings: Vec<&str> = tokens.iter().filter_map(Token::string).collect();
-    assert_eq!(strings, ["e", "f"]);
-    let texts: Vec<&str> = tokens.iter().map(|token| &*token.text).collect();
-    assert_eq!(texts[..6], ["a", "==", "c", "::", "D", "("]);
 }
 
 #[test]
