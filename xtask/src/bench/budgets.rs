@@ -27,17 +27,20 @@ pub(super) struct Budget {
 /// Reads the budgets and adds the measured values.
 pub(super) fn budgets(results: &Results) -> Result<Vec<Budget>> {
     let mut budgets: Vec<Budget> = tables("budgets.toml", include_str!("budgets.toml"))?;
-    budgets.extend(results.crates.iter().map(|(name, _, limit)| Budget {
-        name: format!("Crates in the tree, {name}"),
-        max: *limit as f64,
-        figure: format!("crates: {name}"),
-        ..Budget::default()
-    }));
     let figures = figures(results);
     for budget in &mut budgets {
         if let Some(figure) = figures.get(&budget.figure) {
             budget.measure(*figure);
         }
+    }
+    for (name, count, limit) in &results.crates {
+        let mut budget = Budget {
+            name: format!("Crates in the tree, {name}"),
+            max: *limit as f64,
+            ..Budget::default()
+        };
+        budget.measure(*count as f64);
+        budgets.push(budget);
     }
     Ok(budgets)
 }
@@ -60,8 +63,6 @@ fn figures(results: &Results) -> BTreeMap<String, f64> {
             figures.extend(figure.map(|(value, divisor)| (name, value / divisor)));
         }
     }
-    let crates = results.crates.iter();
-    figures.extend(crates.map(|(name, count, _)| (format!("crates: {name}"), *count as f64)));
     let [none, many] =
         ["stdio", "stdio-1000-tools"].map(|gate| format!("instructions per call: {gate}"));
     if let Some((many_tools, no_tools)) = figures.get(&many).zip(figures.get(&none)) {

@@ -55,8 +55,8 @@ pub(super) const MEMCHECK: Tool = Tool {
 
 #[derive(Debug)]
 pub(super) struct Valgrind {
+    /// The folder of its files. The next run overwrites them.
     folder: PathBuf,
-    is_kept: bool,
 }
 
 pub(super) fn check_installed() -> Result {
@@ -67,12 +67,10 @@ pub(super) fn check_installed() -> Result {
 }
 
 impl Valgrind {
-    /// Leaves its files in the folder `keep`, or else removes them at the end.
     pub(super) fn new(keep: Option<String>) -> Result<Self> {
-        let is_kept = keep.is_some();
         let folder = keep.map_or_else(|| target().join("bench/valgrind"), |keep| root().join(keep));
         fs::create_dir_all(&folder).at(folder.display())?;
-        Ok(Self { folder, is_kept })
+        Ok(Self { folder })
     }
 
     /// The counts of a tool per call. The lowest totals of the gate's rounds of each run are used.
@@ -113,15 +111,6 @@ impl Valgrind {
         run(&mut command, LIMIT, |_| {})?;
         let text = fs::read_to_string(&file).at(&place)?;
         (tool.totals)(&text).ok_or_else(|| format!("{place}: valgrind wrote no total"))
-    }
-}
-
-impl Drop for Valgrind {
-    fn drop(&mut self) {
-        if !self.is_kept {
-            // The next run would overwrite the files.
-            let _ = fs::remove_dir_all(&self.folder);
-        }
     }
 }
 
