@@ -13,10 +13,6 @@ const FILE: &str = "/checks.json";
 /// The end of a folder's name, behind the name of the scenario: the time.
 const STAMP: &str = "-2026-11-21T09-25-40-348Z";
 
-/// The beginning of the names of server scenarios that run and are not judged: the suite skips their only check;
-/// `tests/suites/tasks` has it.
-const NOT_JUDGED: &str = "tasks-status-notifications";
-
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Check {
@@ -35,8 +31,6 @@ pub(super) struct Outcome {
     pub(super) passed: usize,
     /// Failures and warnings.
     pub(super) problems: Vec<String>,
-    /// Whether the problems and the number count.
-    pub(super) is_judged: bool,
 }
 
 impl Outcome {
@@ -45,20 +39,24 @@ impl Outcome {
         Self {
             run: run.name.clone(),
             scenario: scenario.to_owned(),
-            is_judged: run.role != Role::Server || !scenario.starts_with(NOT_JUDGED),
             ..Self::default()
         }
     }
 
-    /// The problems of a judged scenario.
-    pub(super) fn failures(&self) -> Vec<String> {
+    fn key(&self) -> String {
+        format!("{} | {}", self.run, self.scenario)
+    }
+
+    /// The problems of the scenario. That no check passed is one, unless the known count is 0.
+    pub(super) fn failures(&self, known: &Counts) -> Vec<String> {
         let mut failures = self.problems.clone();
-        if self.passed == 0 && failures.is_empty() {
+        if self.passed == 0 && failures.is_empty() && known.get(&self.key()) != Some(&0) {
             failures.push("not a single check passed".to_owned());
         }
-        let judged = failures.iter().filter(|_| self.is_judged);
-        judged
-            .map(|failure| format!("{}: {}: {failure}", self.run, self.scenario))
+        let failures = failures.into_iter();
+        let place = format!("{}: {}", self.run, self.scenario);
+        failures
+            .map(|failure| format!("{place}: {failure}"))
             .collect()
     }
 
@@ -78,15 +76,12 @@ impl Outcome {
 }
 
 /// One line about the outcomes of a run.
-pub(super) fn summary(outcomes: &[Outcome]) -> String {
-    let judged = || outcomes.iter().filter(|outcome| outcome.is_judged);
-    let passed: usize = judged().map(|outcome| outcome.passed).sum();
-    let problems: usize = judged().map(|outcome| outcome.problems.len()).sum();
-    let name = outcomes.first().map_or("", |outcome| &outcome.run);
-    let scenarios = judged().count();
-    let others = outcomes.len() - scenarios;
+pub(super) fn summary(run: &Run, outcomes: &[Outcome]) -> String {
+    let passed: usize = outcomes.iter().map(|outcome| outcome.passed).sum();
+    let problems = outcomes.iter().map(|outcome| outcome.problems.len());
+    let (name, scenarios, problems) = (&run.name, outcomes.len(), problems.sum::<usize>());
     format!(
-        "{name:31} {scenarios:2} scenarios: {passed} checks passed, {problems} failures and warnings; {others} not judged"
+        "{name:31} {scenarios:2} scenarios: {passed} checks passed, {problems} failures and warnings"
     )
 }
 
@@ -117,17 +112,11 @@ fn scenario(path: &str) -> Option<&str> {
     (shape(stamp) == shape(STAMP)).then_some(scenario)
 }
 
-/// A failure if no scenario of all runs has a name that begins with [`NOT_JUDGED`].
-pub(super) fn unused(outcomes: &[Outcome]) -> Option<String> {
-    let is_unused = outcomes.iter().all(|outcome| outcome.is_judged);
-    is_unused
-        .then(|| format!("no server scenario begins with {NOT_JUDGED}: remove it from checks.rs"))
-}
-
 /// The numbers of checks that passed.
 pub(super) const PASSED: &str = "tests/conformance/passed.txt";
 const HEAD: &str = "\
-# Checks passed, by run and scenario: none may pass fewer. `cargo xtask conformance --bless` writes this file.
+# Checks passed, by run and scenario: none may pass fewer. `cargo xtask conformance --bless` writes this file. A 0 is written
+# by hand: the suite skips the only check of the scenario, and `tests/suites/tasks` has it.
 ";
 
 /// Numbers of checks, by `run | scenario`.
@@ -155,19 +144,14 @@ pub(super) fn entries<T, C: FromIterator<T>>(
     lines.collect()
 }
 
-/// The text of the file.
-pub(super) fn text(counts: &Counts) -> String {
-    let lines = counts
+/// The text of the file with these outcomes instead of the known ones of their runs.
+pub(super) fn updated(mut known: Counts, outcomes: &[Outcome]) -> String {
+    known.retain(|key, _| !is_of(key, outcomes));
+    known.extend(counts(outcomes));
+    let lines = known
         .iter()
         .map(|(key, count)| format!("{key} | {count}\n"));
     HEAD.to_owned() + &lines.collect::<String>()
-}
-
-/// Replaces the counts of the runs of these outcomes.
-pub(super) fn updated(mut known: Counts, outcomes: &[Outcome]) -> Counts {
-    known.retain(|key, _| !is_of(key, outcomes));
-    known.extend(counts(outcomes));
-    known
 }
 
 /// Scenarios of the runs of these outcomes that pass fewer checks, are missing, or are not in the file.
@@ -195,9 +179,9 @@ fn is_of(key: &str, outcomes: &[Outcome]) -> bool {
 }
 
 fn counts(outcomes: &[Outcome]) -> Counts {
-    let judged = outcomes.iter().filter(|outcome| outcome.is_judged);
-    let key = |outcome: &Outcome| format!("{} | {}", outcome.run, outcome.scenario);
-    let counts = judged.map(|outcome| (key(outcome), outcome.passed));
+    let counts = outcomes
+        .iter()
+        .map(|outcome| (outcome.key(), outcome.passed));
     counts.collect()
 }
 
@@ -218,47 +202,44 @@ mod tests {
     }
 
     #[test]
-    fn only_failures_and_warnings_count_against_a_judged_scenario() {
-        let outcome = |checks: &str, is_judged| {
-            let mut outcome = Outcome {
-                is_judged,
-                ..Outcome::default()
-            };
-            outcome.add(serde_json::from_str(&format!("[{checks}]")).unwrap());
-            outcome
-        };
+    fn failures_warnings_and_scenarios_without_a_passed_check_fail() {
         let neutral = r#"{"id": "b", "status": "INFO"}, {"id": "c", "status": "SKIPPED"}"#;
         let other = r#"{"id": "a", "name": "A", "status": "SUCCESS"},
             {"id": "d", "status": "FAILURE", "description": "what is checked", "errorMessage": "what went wrong"},
             {"id": "e", "status": "WARNING", "description": "what is checked"},
             {"id": "f", "status": "PERHAPS"}"#;
-        let failures = outcome(&format!("{neutral}, {other}"), true).failures();
-        let expected = [
+        let problems = [
             ": : FAILURE d: what went wrong",
             ": : WARNING e: what is checked",
             ": : PERHAPS f: ",
         ];
-        assert_eq!(failures, expected);
-        let failures = outcome(neutral, true).failures();
-        assert_eq!(failures, [": : not a single check passed"]);
-        assert_eq!(outcome(neutral, false).failures(), [""; 0]);
-    }
-
-    fn outcomes(run: &str, scenarios: &[(&str, usize)]) -> Vec<Outcome> {
-        let outcome = |(scenario, passed): &(&str, usize)| Outcome {
-            run: run.to_owned(),
-            scenario: (*scenario).to_owned(),
-            passed: *passed,
-            is_judged: true,
-            ..Outcome::default()
-        };
-        scenarios.iter().map(outcome).collect()
+        let none = [": : not a single check passed"];
+        for (checks, known, failures) in [
+            (format!("{neutral}, {other}"), 0, &problems[..]),
+            (neutral.to_owned(), 1, &none),
+            (neutral.to_owned(), 0, &[]),
+        ] {
+            let mut outcome = Outcome::default();
+            outcome.add(serde_json::from_str(&format!("[{checks}]")).unwrap());
+            let known = Counts::from([(" | ".to_owned(), known)]);
+            assert_eq!(outcome.failures(&known), failures);
+        }
     }
 
     #[test]
     fn fewer_checks_and_missing_and_new_scenarios_are_faults() {
+        let outcomes = |run: &str, scenarios: &[(&str, usize)]| {
+            let outcome = |(scenario, passed): &(&str, usize)| Outcome {
+                run: run.to_owned(),
+                scenario: (*scenario).to_owned(),
+                passed: *passed,
+                ..Outcome::default()
+            };
+            Vec::from_iter(scenarios.iter().map(outcome))
+        };
         let known = counts(&outcomes("server all", &[("a/x", 2), ("b", 1)]));
-        let known = updated(known, &outcomes("client all", &[("z", 1)]));
+        let text = updated(known, &outcomes("client all", &[("z", 1)]));
+        let known = load(&File::new(PASSED, &text)).unwrap();
         let enough = outcomes("server all", &[("a/x", 3), ("b", 1)]);
         assert_eq!(check(&known, &enough), [""; 0]);
         let faults = check(&known, &outcomes("server all", &[("a/x", 1), ("c", 1)]));
@@ -268,10 +249,11 @@ mod tests {
             "server all | c: is not in tests/conformance/passed.txt; run with --bless to add it",
         ];
         assert_eq!(faults, expected);
-        // The file is read as it is written.
-        let text = text(&updated(known, &outcomes("server all", &[("b", 3)])));
-        let read = load(&File::new(PASSED, &text)).unwrap();
-        let read: Vec<_> = read.iter().map(|(key, count)| (&**key, *count)).collect();
-        assert_eq!(read, [("client all | z", 1), ("server all | b", 3)]);
+        // The runs of the outcomes are replaced, the others kept.
+        let text = updated(known, &outcomes("server all", &[("b", 3)]));
+        assert_eq!(
+            text,
+            format!("{HEAD}client all | z | 1\nserver all | b | 3\n")
+        );
     }
 }

@@ -63,14 +63,11 @@ pub(crate) fn run(mut wanted: Options) -> Result {
         let program = copy_program(role.program(), &bin)?;
         outcomes.extend(test(&suites, *role, &program, &wanted)?);
     }
-    let mut failures: Vec<String> = outcomes.iter().flat_map(Outcome::failures).collect();
-    if wanted.roles.len() == Role::ALL.len() && wanted.revision.is_none() {
-        failures.extend(checks::unused(&outcomes));
-    }
     let known = checks::load(&workspace::load(root(), PASSED)?)?;
+    let failures = outcomes.iter().flat_map(|outcome| outcome.failures(&known));
+    let mut failures: Vec<String> = failures.collect();
     if wanted.bless && failures.is_empty() {
-        let text = checks::text(&checks::updated(known, &outcomes));
-        workspace::write(&root().join(PASSED), &text)?;
+        workspace::write(&root().join(PASSED), &checks::updated(known, &outcomes))?;
     } else {
         failures.extend(checks::check(&known, &outcomes));
     }
@@ -104,7 +101,7 @@ fn test(suites: &Suites, role: Role, path: &Path, wanted: &Options) -> Result<Ve
     let (mut done, mut alone) = (BTreeSet::new(), Vec::new());
     for run in runs.iter().filter(|_| role == Role::Client) {
         let own = outcomes.iter().filter(|outcome| outcome.run == run.name);
-        for Outcome { scenario, .. } in own.filter(|outcome| outcome.is_judged) {
+        for Outcome { scenario, .. } in own {
             let run = run.alone(scenario);
             if done.insert((run.name.clone(), scenario)) {
                 alone.push(run);

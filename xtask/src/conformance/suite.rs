@@ -212,7 +212,7 @@ impl Suites {
             fault.problems.push(format!("{problem}: {text}"));
             outcomes.push(fault);
         }
-        say(&format!("{}; {}", summary(&outcomes), run.scenario));
+        say(&format!("{}; {}", summary(run, &outcomes), run.scenario));
         Ok(outcomes)
     }
 }
