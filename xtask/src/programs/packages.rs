@@ -37,36 +37,29 @@ pub(crate) fn install(from: &Path, to: &Path) -> Result {
     }
 }
 
-/// Installs the npm packages that the lists in `from` name into `folder`, unless they are installed. Also copies the
-/// scripts (`.mjs`) of `from`.
+/// Copies the scripts and lists of `from` to `folder` and installs the npm packages that the lists name, unless they are
+/// installed.
 pub(crate) fn npm_ci(from: &Path, folder: &Path) -> Result {
     let version = check_node(NODE)?;
     let lists = ["package.json", "package-lock.json"];
-    copy(from, folder, ".mjs", &lists)?;
-    install_once(
-        folder,
-        &lists,
-        &version,
-        &folder.join("node_modules"),
-        || {
-            say(&format!("npm ci: packages of {}", from.display()));
-            let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
-            let mut npm = program(npm, "ci --ignore-scripts --no-audit --no-fund");
-            run(npm.current_dir(folder), LIMIT, say)
-                .at("npm ci failed; it needs npm and a registry that it can reach")
-        },
-    )
+    let modules = folder.join("node_modules");
+    install_once(from, folder, &lists, &version, &modules, || {
+        say(&format!("npm ci: packages of {}", from.display()));
+        let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
+        let mut npm = program(npm, "ci --ignore-scripts --no-audit --no-fund");
+        run(npm.current_dir(folder), LIMIT, say)
+            .at("npm ci failed; it needs npm and a registry that it can reach")
+    })
 }
 
-/// Copies the Python scripts and `requirements.txt` of `from` to `folder` and installs the requirements into the virtual
+/// Copies the scripts and `requirements.txt` of `from` to `folder` and installs the requirements into the virtual
 /// environment `venv`, unless they are installed.
 pub(crate) fn python_venv(from: &Path, folder: &Path, venv: &Path) -> Result {
     let python = if cfg!(windows) { "python" } else { "python3" };
     let version = output_of(&mut program(python, "--version"), SHORT)
         .at(format!("{python} is needed, version 3.11 or newer"))?;
     let list = "requirements.txt";
-    copy(from, folder, ".py", &[list])?;
-    install_once(folder, &[list], &version, venv, || {
+    install_once(from, folder, &[list], &version, venv, || {
         say("pip install: packages for Python");
         run(program(python, "-m venv --clear").arg(venv), SHORT, say)
             .at(format!("{python} cannot make an environment (venv)"))?;
@@ -83,29 +76,25 @@ pub(crate) fn venv_python(venv: &Path) -> PathBuf {
     executable(&venv.join(folder), "python")
 }
 
-/// Copies the package lists and the scripts with this ending into a folder, which is created if it is missing.
-fn copy(from: &Path, to: &Path, ending: &str, lists: &[&str]) -> Result {
-    fs::create_dir_all(to).at(to.display())?;
-    for entry in fs::read_dir(from).at(from.display())? {
-        let entry = entry.at(from.display())?;
-        let name = entry.file_name();
-        let is_wanted = |name: &str| name.ends_with(ending) || lists.contains(&name);
-        if name.to_str().is_some_and(is_wanted) {
-            fs::copy(entry.path(), to.join(name)).at(to.display())?;
-        }
-    }
-    Ok(())
-}
-
-/// Calls `install` unless the marker in the folder `installed` has the package lists of `folder` and this version of the
-/// interpreter.
+/// Copies the files of `from` to `folder`, and calls `install` unless the marker in `installed` has the package lists and this
+/// version of the interpreter.
 fn install_once(
+    from: &Path,
     folder: &Path,
     lists: &[&str],
     version: &str,
     installed: &Path,
     install: impl FnOnce() -> Result,
 ) -> Result {
+    let place = from.display();
+    fs::create_dir_all(folder).at(folder.display())?;
+    for entry in fs::read_dir(from).at(&place)? {
+        let path = entry.at(&place)?.path();
+        if path.is_file() {
+            let copy = folder.join(path.file_name().unwrap_or_default());
+            fs::copy(&path, copy).at(path.display())?;
+        }
+    }
     let mut wanted = version.to_owned();
     for list in lists {
         wanted += &fs::read_to_string(folder.join(list)).at(list)?;
