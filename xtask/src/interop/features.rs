@@ -2,22 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::peers::{FILE, Peer};
+use super::peers::{Absent, FILE, Peer};
 
 /// The feature whose outcome is a revision instead of "yes".
 const AUTO: &str = "auto";
 
 /// A row of the tables, for one peer.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Feature {
     /// The name that drivers use.
     pub(super) name: String,
     /// The words of the page.
     pub(super) title: String,
     /// Why the peer may lack the feature.
-    pub(super) absent: Option<String>,
-    /// A text of the failure that shows it.
-    pub(super) says: String,
+    pub(super) absent: Option<Absent>,
     /// `None` is not reported.
     pub(super) outcome: Option<Outcome>,
 }
@@ -47,14 +45,15 @@ impl Feature {
             return;
         }
         let fails = |why: &str| Outcome::Fails(format!("{why}{detail}"));
+        let shows = |says: &str| !says.is_empty() && detail.contains(says);
         self.outcome = Some(match (outcome, &self.absent) {
             ("ok", None) if self.name == AUTO => match revision(detail) {
                 Some(revision) => Outcome::Works(revision.to_owned()),
                 None => fails("the detail does not begin with a revision: "),
             },
             ("ok", None) => Outcome::Works("yes".to_owned()),
-            ("absent", Some(reason)) => Outcome::Absent(reason.clone()),
-            ("failed", Some(reason)) if !self.says.is_empty() && detail.contains(&self.says) => {
+            ("absent", Some(Absent { reason, .. })) => Outcome::Absent(reason.clone()),
+            ("failed", Some(Absent { reason, says, .. })) if shows(says) => {
                 Outcome::Absent(reason.clone())
             }
             ("ok", Some(_)) => fails("is listed as absent, but works: "),
@@ -114,60 +113,56 @@ mod tests {
     use super::*;
     use crate::interop::{page, peers::chosen};
 
-    fn peer(name: &str) -> Peer {
-        chosen(&[name.to_owned()]).unwrap().remove(0)
-    }
-
     fn line(feature: &str, outcome: &str, detail: &str) -> String {
         format!(r#"{{"feature":"{feature}","outcome":"{outcome}","detail":"{detail}"}}"#)
     }
 
-    /// The text of a feature that works after these reports; none if it failed.
-    fn works(name: &str, feature: &str, reports: &[(&str, &str)]) -> Option<String> {
-        let mut peer = peer(name);
-        for (outcome, detail) in reports {
-            peer.record(&line(feature, outcome, detail));
-        }
-        let mut features = peer.features.into_iter();
-        let feature = features.find(|known| known.name == feature).unwrap();
-        match feature.outcome.unwrap() {
-            Outcome::Works(text) => Some(text),
-            Outcome::Fails(_) => None,
-            Outcome::Absent(reason) => panic!("absent: {reason}"),
-        }
-    }
-
     #[test]
     fn a_feature_works_only_if_its_driver_reports_it_and_it_is_not_listed_as_absent() {
-        let ping = works("everything", "ping", &[("ok", "")]);
-        assert_eq!(ping.as_deref(), Some("yes"));
-        for (name, feature, reports) in [
-            ("everything", "ping", &[("failed", "")][..]),
-            ("everything", "ping", &[("fine", "")]),
-            ("everything", "ping", &[("absent", "")]),
-            ("everything", "ping", &[("failed", ""), ("ok", "")]),
-            ("memory", "prompts", &[("ok", "")]),
+        let reason = || Some("its reason");
+        for (name, absent, reports, expected) in [
+            ("ping", None, &[("ok", "")][..], "yes"),
+            ("ping", None, &[("failed", "")], "FAILED"),
+            ("ping", None, &[("fine", "")], "FAILED"),
+            ("ping", None, &[("absent", "")], "FAILED"),
+            ("ping", None, &[("failed", ""), ("ok", "")], "FAILED"),
+            ("ping", reason(), &[("ok", "")], "FAILED"),
+            ("ping", reason(), &[("absent", "")], "its reason"),
+            ("ping", reason(), &[("failed", "")], "FAILED"),
+            ("ping", reason(), &[("failed", "no ping")], "its reason"),
+            ("auto", None, &[("ok", "2026-07-28")], "2026-07-28"),
+            ("auto", None, &[("ok", "2026-07-28, or")], "2026-07-28"),
+            ("auto", None, &[("ok", "")], "FAILED"),
+            ("auto", None, &[("ok", "yes")], "FAILED"),
+            ("auto", None, &[("ok", "2026-07-2")], "FAILED"),
+            ("auto", None, &[("ok", "2026-07-285")], "FAILED"),
+            ("auto", None, &[("ok", "a026-07-28")], "FAILED"),
         ] {
-            let works = works(name, feature, reports);
-            assert_eq!(works, None, "{feature} {reports:?}");
-        }
-        for (detail, revision) in [
-            ("2026-07-28", Some("2026-07-28")),
-            ("2026-07-28, after -32601", Some("2026-07-28")),
-            ("", None),
-            ("yes", None),
-            ("2026-07-2", None),
-            ("2026-07-285", None),
-            ("a026-07-28", None),
-        ] {
-            let works = works("python-server", "auto", &[("ok", detail)]);
-            assert_eq!(works.as_deref(), revision, "{detail}");
+            let absent = absent.map(|reason| Absent {
+                reason: reason.to_owned(),
+                says: "no ping".to_owned(),
+                ..Absent::default()
+            });
+            let name = name.to_owned();
+            let mut feature = Feature {
+                name,
+                absent,
+                ..Feature::default()
+            };
+            for (outcome, detail) in reports {
+                feature.record(outcome, detail);
+            }
+            let found = match feature.outcome.unwrap() {
+                Outcome::Works(text) | Outcome::Absent(text) => text,
+                Outcome::Fails(_) => "FAILED".to_owned(),
+            };
+            assert_eq!(found, expected, "{reports:?}");
         }
     }
 
     #[test]
     fn every_feature_is_on_the_page_and_missing_or_unknown_reports_are_failures() {
-        let mut peer = peer("memory");
+        let mut peer = chosen(&["memory".to_owned()]).unwrap().remove(0);
         assert_eq!(peer.failures().len(), peer.features.len());
         peer.record(&line("prompts", "absent", ""));
         peer.record(&line("logging", "absent", ""));
