@@ -11,7 +11,7 @@ use toml::Spanned;
 
 use crate::page::render;
 use crate::workspace::{self, File, Result, none_of, root, say, tables};
-use proofs::Claim;
+use proofs::Proof;
 use rows::Row;
 
 const LEDGER: &str = "tests/ledger";
@@ -69,7 +69,7 @@ impl Matrix {
             this.rows.extend(rows::read(file)?);
         }
         for file in files {
-            for Claim { place, id, test } in proofs::read(file)? {
+            for Proof { place, id, test } in proofs::read(file)? {
                 this.change(&place, &id, |row| {
                     row.tests.insert(test);
                     None

@@ -3,8 +3,8 @@
 use super::rows::is_id;
 use crate::workspace::{self, File, Result};
 
-/// A test that claims to prove a row.
-pub(super) struct Claim {
+/// The claim that a test proves a row.
+pub(super) struct Proof {
     /// `path:line`.
     pub(super) place: String,
     pub(super) id: String,
@@ -13,7 +13,7 @@ pub(super) struct Claim {
 }
 
 /// Every claim of a file.
-pub(super) fn read(File { path, text }: &File) -> Result<Vec<Claim>> {
+pub(super) fn read(File { path, text }: &File) -> Result<Vec<Proof>> {
     let is_rust = path.ends_with(".rs");
     let mark = if is_rust { "// proves:" } else { "# proves:" };
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
@@ -37,7 +37,7 @@ pub(super) fn read(File { path, text }: &File) -> Result<Vec<Claim>> {
                 return Err(format!("{place}: {problem}"));
             }
             let [place, id, test] = [&place, id, &test].map(str::to_owned);
-            claims.push(Claim { place, id, test });
+            claims.push(Proof { place, id, test });
         }
     }
     Ok(claims)

@@ -11,16 +11,13 @@ use toml::{Table, Value};
 use crate::programs::{SHORT, cargo, lines_of};
 use crate::workspace::{self, At as _, File, Result, say};
 
-/// The crate of types may depend on these and what they depend on.
-const TYPES: &str = "mcp-types";
-const TYPES_BASE: &str = "-p serde -p serde_json";
-
 /// `crates.toml`, which explains the members.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct Rules {
     pub(super) pure: Vec<String>,
     impure: Vec<String>,
+    external: BTreeMap<String, Vec<String>>,
     pub(super) edges: BTreeMap<String, Vec<String>>,
     pub(super) test_edges: BTreeMap<String, Vec<String>>,
     budget: Vec<Budget>,
@@ -51,10 +48,14 @@ pub(crate) fn counts(root: &Path) -> Result<Vec<(&'static str, usize, usize)>> {
 /// Checks the trees, and prints the number of crates of each use.
 pub(super) fn check(root: &Path) -> Result<Vec<String>> {
     let mut violations = Vec::new();
-    let base = tree(root, TYPES_BASE)?;
     for name in &RULES.pure {
         let tree = tree(root, &format!("-p {name} --all-features"))?;
-        violations.extend(unwanted(name, &tree, &base));
+        let names = tree.iter().map(|(found, _)| found);
+        for found in names.filter(|found| RULES.impure.contains(found)) {
+            violations.push(format!(
+                "crates/{name}/Cargo.toml:1: {name} depends on {found}: runtime, network and randomness belong in a transport"
+            ));
+        }
     }
     for (name, crates, limit) in counts(root)? {
         say(&format!("{name}: {crates} crates, limit {limit}"));
@@ -67,43 +68,16 @@ pub(super) fn check(root: &Path) -> Result<Vec<String>> {
     Ok(violations)
 }
 
-/// The crates in the tree of a pure crate that it may not depend on; `base` is what the crate of types may.
-pub(super) fn unwanted(name: &str, tree: &Crates, base: &Crates) -> Vec<String> {
-    let names = tree.iter().map(|(name, _)| name);
-    let mut violations = Vec::new();
-    for found in BTreeSet::from_iter(names) {
-        let reason = if RULES.impure.contains(found) {
-            "runtime, network and randomness belong in a transport"
-        } else if name == TYPES
-            && !RULES.edges.contains_key(found)
-            && !base.iter().any(|(known, _)| known == found)
-        {
-            "it may only depend on serde and serde_json, remove it"
-        } else {
-            continue;
-        };
-        violations.push(format!(
-            "crates/{name}/Cargo.toml:1: {name} depends on {found}: {reason}"
-        ));
-    }
-    violations
-}
-
-/// Name and version of crates.
-pub(crate) type Crates = BTreeSet<(String, String)>;
-
-/// The crates that a build with these arguments of cargo links or runs.
-pub(crate) fn tree(root: &Path, words: &str) -> Result<Crates> {
+/// Name and version of the crates that a build with these arguments of cargo links or runs.
+pub(crate) fn tree(root: &Path, words: &str) -> Result<BTreeSet<(String, String)>> {
     let options = "-e normal,build --prefix none --target x86_64-unknown-linux-gnu";
     let mut command = cargo(&format!("tree {options} {words}"));
     let lines = lines_of(command.current_dir(root), SHORT)?;
-    Ok(lines.iter().filter_map(|line| listed(line)).collect())
-}
-
-/// The crate in a line of `cargo tree`.
-pub(super) fn listed(line: &str) -> Option<(String, String)> {
-    let mut words = line.split(' ').map(str::to_owned);
-    Some((words.next()?, words.next()?))
+    let listed = |line: &String| {
+        let mut words = line.split(' ').map(str::to_owned);
+        Some((words.next()?, words.next()?))
+    };
+    Ok(lines.iter().filter_map(listed).collect())
 }
 
 const DEV: &str = "dev-dependencies";
@@ -167,16 +141,20 @@ pub(super) fn check_manifests(manifests: &[Manifest]) -> Vec<String> {
                 "{name} has no dependency rules: add it to xtask/src/tidy/crates.toml and write an ADR"
             ));
         }
-        let has = |list: Option<&Vec<String>>, used: &str| {
-            list.is_some_and(|list| list.iter().any(|allowed| allowed == used || allowed == "*"))
+        let has = |list: &Vec<String>, used: &str| {
+            list.iter().any(|allowed| allowed == used || allowed == "*")
         };
         let is_edge = |kind, used| {
-            allowed.is_none()
-                || has(allowed, used)
-                || (kind == DEV && has(RULES.test_edges.get(name), used))
+            let of_tests = RULES.test_edges.get(name).filter(|_| kind == DEV);
+            let listed = allowed.into_iter().chain(of_tests);
+            allowed.is_none() || listed.into_iter().any(|list| has(list, used))
         };
         for (kind, used, value) in manifest.dependencies() {
-            if own.contains(used) && !is_edge(kind, used) {
+            let is_allowed = match own.contains(used) {
+                true => is_edge(kind, used),
+                false => kind == DEV || RULES.external.get(name).is_none_or(|list| has(list, used)),
+            };
+            if !is_allowed {
                 violation(format!(
                     "{name} may not depend on {used}: remove the dependency"
                 ));
