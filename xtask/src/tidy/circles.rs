@@ -119,10 +119,10 @@ struct Module {
 }
 
 impl Module {
-    /// Reads the tokens of a file. The paths in quoted code belong to the code that is generated.
+    /// Reads the tokens of a file.
     fn read(file: &Path, source: &Source, files: &Files<'_>) -> Self {
         let tokens = source.tokens.iter();
-        let tokens = tokens.filter(|token| !(token.marks.in_test || token.marks.is_quoted));
+        let tokens = tokens.filter(|token| !token.marks.in_test);
         let texts: Vec<&str> = tokens.map(|token| &*token.text).collect();
         let is_used = |name: &str| texts.iter().filter(|text| **text == name).count() > 1;
         let mut this = Self::default();

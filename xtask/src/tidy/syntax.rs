@@ -38,8 +38,6 @@ pub(super) struct Marks {
     pub(super) in_test: bool,
     /// Whether the token belongs to a test with a paused clock.
     pub(super) is_paused: bool,
-    /// Whether the token belongs to the code in a `quote!`.
-    pub(super) is_quoted: bool,
 }
 
 impl Token {
@@ -77,12 +75,8 @@ fn append(code: TokenStream, outer: Marks, tokens: &mut Vec<Token>) {
                     Delimiter::None => ("", ""),
                 };
                 let end = group.span_close().start().line;
-                let mut inner = marks;
-                if let [.., name, mark] = &tokens[..] {
-                    inner.is_quoted |= name.text.starts_with("quote") && mark.text == "!";
-                }
                 tokens.push(token(open.to_owned(), line));
-                append(group.stream(), inner, tokens);
+                append(group.stream(), marks, tokens);
                 tokens.push(token(close.to_owned(), end));
                 if was_attribute {
                     let text = group.stream().to_string();
