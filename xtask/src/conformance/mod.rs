@@ -11,7 +11,6 @@ mod bridge;
 mod checks;
 mod suite;
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
@@ -98,12 +97,11 @@ fn test(suites: &Suites, role: Role, path: &Path, wanted: &Options) -> Result<Ve
     for run in &runs {
         outcomes.extend(suites.run(run, subject)?);
     }
-    let (mut done, mut alone) = (BTreeSet::new(), Vec::new());
+    let mut alone = Vec::new();
     for run in runs.iter().filter(|_| role == Role::Client) {
-        let own = outcomes.iter().filter(|outcome| outcome.run == run.name);
-        for Outcome { scenario, .. } in own {
-            let run = run.alone(scenario);
-            if done.insert((run.name.clone(), scenario)) {
+        for outcome in outcomes.iter().filter(|outcome| outcome.run == run.name) {
+            let run = run.alone(&outcome.scenario);
+            if !alone.contains(&run) {
                 alone.push(run);
             }
         }

@@ -185,20 +185,18 @@ fn version(program: &Program) -> Result<String> {
         "" => format!("{folder}/{name}"),
         packages => format!("{WIDE}/{packages}/{name}"),
     };
-    let npm = format!("\"{package}\": \"");
-    let cargo = format!("{package} = {{ version = \"=");
-    for (path, start) in [
-        (list(SCRIPTS, "package.json"), npm),
-        (list(SCRIPTS, "requirements.in"), format!("{package}==")),
-        (list(CRATES, "Cargo.toml"), cargo),
+    for (path, before) in [
+        (list(SCRIPTS, "package.json"), format!("\"{package}\": \"")),
+        (list(SCRIPTS, "requirements.in"), format!("\n{package}==")),
+        (
+            list(CRATES, "Cargo.toml"),
+            format!("\n{package} = {{ version = \"="),
+        ),
     ] {
-        let Ok(file) = load(root(), &path) else {
-            continue;
-        };
-        let mut lines = file.lines();
-        let rest = lines.find_map(|(_, line)| line.trim_start().strip_prefix(&start));
-        if let Some(version) = rest.and_then(|rest| rest.split(['"', ' ', ';']).next()) {
-            return Ok(version.to_owned());
+        let text = load(root(), &path).map_or_else(|_| String::new(), |file| file.text);
+        if let Some((_, rest)) = format!("\n{text}").split_once(&before) {
+            let version = rest.split(['"', ' ', ';', '\n']).next();
+            return Ok(version.unwrap_or_default().to_owned());
         }
     }
     Err(format!(

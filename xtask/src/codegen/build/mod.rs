@@ -39,6 +39,7 @@ pub(super) fn build(schema: &Value, overrides: &Overrides) -> Result<Model> {
         };
         built.at(name)?;
     }
+    builder.methods.sort_by(|a, b| a.method.cmp(&b.method));
     Ok(Model {
         items: builder.items.into_values().collect(),
         methods: builder.methods,

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use minijinja::{Value, context};
 
-use super::model::{Item, Kind, Method, Model, Presence, Property, Struct, words};
+use super::model::{Item, Kind, Model, Presence, Property, Struct, words};
 use crate::workspace::Result;
 pub(super) use scope::Scope;
 use scope::render;
@@ -94,17 +94,15 @@ fn emit_struct(name: &str, structure: &Struct, scope: &Scope<'_>) -> Result<Stri
 /// `methods.rs`: names, markers and directions of the methods of the canonical revision, or what a later one does not share
 /// with it.
 fn methods(model: &Model, scope: &Scope<'_>) -> Result<String> {
-    let by_method = |method: &&Method| method.method.clone();
-    let mut methods: Vec<&Method> = model.methods.iter().collect();
-    methods.sort_by_key(by_method);
     // Every name of every revision, each once, and the module of its marker.
-    let mut constants = Vec::from_iter(methods.iter().map(|method| (*method, "super".to_owned())));
+    let methods = model.methods.iter();
+    let mut constants = Vec::from_iter(methods.clone().map(|method| (method, "super".to_owned())));
     for (module, novel) in &scope.later {
         let place = format!("crate::{module}");
         constants.extend(novel.iter().map(|method| (method, place.clone())));
     }
-    constants.sort_by_key(|(method, _)| by_method(method));
-    let methods = methods.into_iter().map(|method| {
+    constants.sort_by(|(a, _), (b, _)| a.method.cmp(&b.method));
+    let methods = methods.map(|method| {
         context! {
             doc => scope.docs.item(scope.revision, &method.name, "methods"),
             is_own => !scope.is_shared(&method.name),
