@@ -34,7 +34,6 @@ struct Path {
     packages: String,
     #[serde(default)]
     prefix: String,
-    #[serde(default)]
     at: Option<String>,
     program: String,
 }

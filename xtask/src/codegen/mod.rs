@@ -23,7 +23,7 @@ use crate::workspace::{self, At as _, Result, none_in, root, say};
 use docs::Docs;
 use emit::Scope;
 use overrides::Overrides;
-use schema::Lock;
+use schema::SchemaPin;
 
 /// The revision whose types are at the root of the types crate.
 const CANONICAL: &str = "2025-11-25";
@@ -59,38 +59,40 @@ pub(crate) fn schema_folder() -> PathBuf {
 
 /// Every generated file, not yet formatted.
 fn generate(root: &Path, schemas: &Path) -> Result<Files> {
-    let lock = Lock::load(root)?;
     let overrides = Overrides::load()?;
     let docs = Docs::load()?;
     let model = |revision: &str| {
-        let schema = lock.read(schemas, revision)?;
-        build::build(&schema, &overrides).at(revision)
+        let pin = SchemaPin::load(root, revision)?;
+        let schema = pin.read(schemas, revision)?;
+        Ok::<_, String>((build::build(&schema, &overrides).at(revision)?, pin.commit))
     };
-    let canonical = model(CANONICAL)?;
-    let commit = |revision| lock.commit(revision);
-    let mut root = Scope::new(&docs, CANONICAL, commit(CANONICAL)?, &canonical, None);
+    let (canonical, commit) = model(CANONICAL)?;
+    let mut scope = Scope::new(&docs, CANONICAL, &commit, &canonical, None);
     let mut files = Files::new();
     for revision in LATER {
-        let later = model(revision)?;
+        let (later, commit) = model(revision)?;
         let split = compare::split(&later, &canonical)?;
         let date = revision.replace('-', "_");
         let module = format!("v{date}");
         let split_module = Some((module.clone(), &split));
-        let scope = Scope::new(&docs, revision, commit(revision)?, &later, split_module);
-        files.insert(format!("{TABLE}_{date}.rs"), emit::table(&later, &scope)?);
+        let own_scope = Scope::new(&docs, revision, &commit, &later, split_module);
+        files.insert(
+            format!("{TABLE}_{date}.rs"),
+            emit::table(&later, &own_scope)?,
+        );
         let own = split.own.items.iter();
         let bridged = own.filter(|item| overrides.has("bridge", &item.name));
         let bridged =
             bridged.filter_map(|item| Some((item, compare::find(&canonical, &item.name)?)));
-        let bridges = emit::bridges(&Vec::from_iter(bridged), &scope)?;
+        let bridges = emit::bridges(&Vec::from_iter(bridged), &own_scope)?;
         files.insert(format!("{FOLDER}/{module}/bridges.rs"), bridges);
-        for (name, text) in emit::files(&split.own, &scope)? {
+        for (name, text) in emit::files(&split.own, &own_scope)? {
             files.insert(format!("{FOLDER}/{module}/{name}.rs"), text);
         }
-        root.later.insert(module, split.novel);
+        scope.later.insert(module, split.novel);
     }
-    files.insert(format!("{TABLE}.rs"), emit::table(&canonical, &root)?);
-    for (name, text) in emit::files(&canonical, &root)? {
+    files.insert(format!("{TABLE}.rs"), emit::table(&canonical, &scope)?);
+    for (name, text) in emit::files(&canonical, &scope)? {
         files.insert(format!("{FOLDER}/{name}.rs"), text);
     }
     overrides.check()?;

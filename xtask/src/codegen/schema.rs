@@ -13,41 +13,29 @@ use crate::workspace::{self, At as _, Result};
 
 const LOCK: &str = "xtask/schema.lock";
 
-/// The pins of the schema files, by revision.
-#[derive(Debug, Deserialize)]
-pub(super) struct Lock(BTreeMap<String, SchemaPin>);
-
-/// One schema file, at one commit.
+/// The schema file of a revision, at one commit.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct SchemaPin {
+pub(super) struct SchemaPin {
     /// With `{commit}` in the place of the commit.
     url: String,
-    commit: String,
+    pub(super) commit: String,
     sha256: String,
 }
 
-impl Lock {
-    pub(super) fn load(root: &Path) -> Result<Self> {
-        let file = workspace::load(root, LOCK)?;
-        toml::from_str(&file.text).at(LOCK)
-    }
-
-    fn pin(&self, revision: &str) -> Result<&SchemaPin> {
-        let pin = self.0.get(revision);
+impl SchemaPin {
+    pub(super) fn load(root: &Path, revision: &str) -> Result<Self> {
+        let text = workspace::load(root, LOCK)?.text;
+        let mut pins: BTreeMap<String, Self> = toml::from_str(&text).at(LOCK)?;
+        let pin = pins.remove(revision);
         pin.ok_or_else(|| format!("{LOCK} does not pin {revision}"))
-    }
-
-    pub(super) fn commit(&self, revision: &str) -> Result<&str> {
-        Ok(&self.pin(revision)?.commit)
     }
 
     /// Reads the schema of a revision; downloads it first if the folder does not have it. Refuses a schema with another
     /// checksum than the pinned one.
     pub(super) fn read(&self, folder: &Path, revision: &str) -> Result<Value> {
-        let pin = self.pin(revision)?;
         let file = folder.join(revision).join("schema.json");
-        let (name, url) = (file.display(), pin.url.replace("{commit}", &pin.commit));
+        let (name, url) = (file.display(), self.url.replace("{commit}", &self.commit));
         if !file.exists() {
             let mut command = program("curl", "-fsSL --create-dirs");
             command.args([&url, "-o"]).arg(&file);
@@ -56,7 +44,7 @@ impl Lock {
         let bytes = fs::read(&file).at(&name)?;
         let digest = Sha256::digest(&bytes);
         let sha256: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-        let pinned = &pin.sha256;
+        let pinned = &self.sha256;
         if sha256 != *pinned {
             return Err(format!(
                 "{name} has SHA-256 {sha256}, but {LOCK} pins {pinned} for {revision}: remove the file"

@@ -29,8 +29,7 @@ pub(crate) struct Scope<'a> {
     pub(super) revision: &'a str,
     /// The first line of each file, with the commit of the schema.
     pub(super) header: String,
-    /// Types that an argument has as they are: `impl Into` would only make inference harder.
-    plain: BTreeSet<String>,
+    model: &'a Model,
     /// The module of a later revision, and what it has in common with the canonical one, which has none.
     pub(super) module: Option<(String, &'a Split)>,
     /// For the canonical revision: the modules of later ones, and the methods that only they have.
@@ -43,17 +42,9 @@ impl<'a> Scope<'a> {
         docs: &'a Docs,
         revision: &'a str,
         commit: &str,
-        model: &Model,
+        model: &'a Model,
         module: Option<(String, &'a Split)>,
     ) -> Self {
-        let is_plain = |kind: &Kind| match kind {
-            Kind::Struct(_) | Kind::Open => true,
-            Kind::Alias(ty) => ty != "String",
-            Kind::Enum(_) | Kind::Union(_) => false,
-        };
-        let plain = model.items.iter().filter(|item| is_plain(&item.kind));
-        let plain = plain.map(|item| item.name.clone());
-        let basic = ["bool", "i64", "u64", "f64", "JsonObject", "Meta"];
         Self {
             header: format!(
                 "// Generated from the official schema of {} at commit {commit}: do not edit. Run `cargo xtask codegen`.",
@@ -61,7 +52,7 @@ impl<'a> Scope<'a> {
             ),
             docs,
             revision,
-            plain: plain.chain(basic.map(str::to_owned)).collect(),
+            model,
             module,
             later: BTreeMap::new(),
         }
@@ -84,10 +75,19 @@ impl<'a> Scope<'a> {
         format!("{}::{name}", self.root(name))
     }
 
-    /// Whether an argument has the type of the member.
+    /// Whether an argument has the type of the member: `impl Into` would only make inference harder.
     pub(super) fn is_plain(&self, Property { ty, presence, .. }: &Property) -> bool {
         let is_container = ty.starts_with("Vec<") || ty.starts_with("BTreeMap<");
-        is_container || *presence == Presence::Nullable || self.plain.contains(ty)
+        let is_plain = match find(self.model, ty).map(|item| &item.kind) {
+            Some(Kind::Struct(_) | Kind::Open) => true,
+            Some(Kind::Alias(ty)) => ty != "String",
+            Some(Kind::Enum(_) | Kind::Union(_)) => false,
+            None => matches!(
+                &**ty,
+                "bool" | "i64" | "u64" | "f64" | "JsonObject" | "Meta"
+            ),
+        };
+        is_container || *presence == Presence::Nullable || is_plain
     }
 
     /// The text of the file of an area, with the imports that its items need.
