@@ -131,17 +131,13 @@ pub(super) fn stored() -> String {
 }
 
 fn prepare(path: &Path, folder: &std::path::Path) -> Result {
-    let from = root().join(PACKAGES).join(&path.packages);
-    let to = installed(path);
-    match &*path.packages {
-        "" => Ok(()),
-        name if name.starts_with("npm") || name.starts_with("pip") => install(&from, &to),
-        name => {
-            let mut cargo = cargo(&format!("install --quiet --locked {name} --root"));
-            cargo.arg(folder).arg("--target-dir");
-            run(cargo.arg(folder.join("build")), BUILD, say)
-        }
+    let packages = &path.packages;
+    if !packages.contains('@') {
+        return install(&root().join(PACKAGES).join(packages), &installed(path));
     }
+    let mut cargo = cargo(&format!("install --quiet --locked {packages} --root"));
+    cargo.arg(folder).arg("--target-dir");
+    run(cargo.arg(folder.join("build")), BUILD, say)
 }
 
 fn installed(path: &Path) -> PathBuf {

@@ -148,33 +148,31 @@ fn names_are_different_gates_are_recorded_and_runs_end_with_a_whole_batch() {
 
 #[test]
 fn servers_are_started_in_their_best_form_or_not_at_all() {
-    let args = |subject: Subject, wire, ask: &str| {
+    for (subject, wire, ask, flags) in [
+        (
+            Subject::Rmcp,
+            "http-modern",
+            "echo:64",
+            Some(" --stateless"),
+        ),
+        (Subject::Tower, "http-modern", "steps:10", Some(" --events")),
+        (Subject::Tower, "http-stateless", "echo:64", None),
+        (Subject::Ours, "http", "steps:10", Some("")),
+    ] {
         let mut workload = Workload::new("", wire);
         (workload.tools, workload.ask) = (5, ask.to_owned());
-        subject.args(&workload)
-    };
-    for (subject, wire, ask, flags) in [
-        (Subject::Rmcp, "http-modern", "echo:64", "--stateless "),
-        (Subject::Tower, "http-modern", "steps:10", "--events "),
-        (Subject::Ours, "http", "steps:10", ""),
-    ] {
-        let expected = format!("--http 127.0.0.1:0 {flags}--tools 5");
-        assert_eq!(args(subject, wire, ask).unwrap(), expected);
+        let expected = flags.map(|flags| format!("--http 127.0.0.1:0{flags} --tools 5"));
+        assert_eq!(subject.args(&workload).ok(), expected);
     }
-    let stdio = args(Subject::Ours, "stdio", "steps:10").unwrap();
-    assert_eq!(stdio, "--stdio --tools 5");
-    assert!(args(Subject::Tower, "http-stateless", "echo:64").is_err());
+    let stdio = Subject::Ours.args(&Workload::new("", "stdio"));
+    assert_eq!(stdio.unwrap(), "--stdio --tools 0");
 }
 
 #[test]
-fn values_are_summarized() {
+fn numbers_and_reasons_are_found_in_the_output_of_programs_and_summarized() {
     assert_eq!(spread([3.0, 1.0, 2.0].into_iter()), [2.0, 1.0, 3.0]);
     assert_eq!(spread([1.0, 2.0].into_iter()), [1.5, 1.0, 2.0]);
     assert_eq!(spread(std::iter::empty()), [0.0; 3]);
-}
-
-#[test]
-fn totals_counts_and_reasons_are_found_in_the_output_of_programs() {
     let part = "events: Ir\nsummary: 1\nfn=(1) main\n3 40\n\ntotals: 5\n";
     assert_eq!(instructions(&part.repeat(2)), Some([10, 0]));
     assert_eq!(instructions("events: Ir\n"), None);
