@@ -2,14 +2,13 @@
 //!
 //! The lists come from rustdoc's JSON, which Rust calls unstable: its format belongs to one version of rustdoc.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::process::{Command, ExitCode};
 
 use public_api::Builder;
 
 use crate::programs::{BUILD, SHORT, cargo, lines_of, output_of, program, run as execute, target};
-use crate::workspace::{self, At as _, Result, none_in, none_of, root, say};
+use crate::workspace::{self, At as _, Files, Result, none_of, root, say};
 
 const FOLDER: &str = "docs/api";
 
@@ -42,29 +41,18 @@ pub(crate) fn run(check: bool) -> Result {
         say(&format!("SKIPPED: public API: {problem}"));
         return Ok(());
     }
-    let mut changed = BTreeSet::new();
+    let mut files = Files::new();
     for folder in fs::read_dir(root().join("crates")).at("crates")? {
-        let name = folder.at("crates")?.file_name();
-        let name = name.to_string_lossy().into_owned();
-        let path = root().join(FOLDER).join(format!("{name}.txt"));
-        let library = root().join("crates").join(&name).join("src/lib.rs");
+        let folder = folder.at("crates")?;
         // A program has no public API.
-        if !library.is_file() {
-            continue;
-        }
-        let list = list(&name)?;
-        if fs::read_to_string(&path).ok().as_deref() == Some(&list) {
-            continue;
-        }
-        match check {
-            true => _ = changed.insert(name),
-            false => workspace::write(&path, &list)?,
+        if folder.path().join("src/lib.rs").is_file() {
+            let name = folder.file_name().to_string_lossy().into_owned();
+            files.insert(format!("{FOLDER}/{name}.txt"), list(&name)?);
         }
     }
-    none_in(
-        &changed,
-        "the public API is not the one in docs/api; run `cargo xtask api` and describe the change in CHANGELOG.md:",
-    )?;
+    let present = workspace::read(root(), &[FOLDER], |_| true)?;
+    let problem = "the public API is not the one in docs/api; run `cargo xtask api` and describe the change in CHANGELOG.md:";
+    workspace::apply(root(), &files, present, check, problem)?;
     match check {
         true => none_of(&silent_changes()?),
         false => Ok(()),

@@ -124,3 +124,31 @@ pub(crate) fn write(path: &Path, text: &str) -> Result {
         .and_then(|()| fs::write(path, text))
         .at(path.display())
 }
+
+/// Generated texts by path from the root.
+pub(crate) type Files = BTreeMap<String, String>;
+
+/// Writes the files that differ from those that are present, and removes the others. A check only lists them, after the problem.
+pub(crate) fn apply(
+    root: &Path,
+    files: &Files,
+    present: Vec<File>,
+    check: bool,
+    problem: &str,
+) -> Result {
+    let present = present.into_iter().map(|file| (file.path, file.text));
+    let present: Files = present.collect();
+    let all = present.keys().chain(files.keys());
+    let stale = all.filter(|path| present.get(*path) != files.get(*path));
+    let stale: BTreeSet<String> = stale.cloned().collect();
+    if check {
+        return none_in(&stale, problem);
+    }
+    for path in stale {
+        match files.get(&path) {
+            None => fs::remove_file(root.join(&path)).at(path)?,
+            Some(text) => write(&root.join(path), text)?,
+        }
+    }
+    Ok(())
+}

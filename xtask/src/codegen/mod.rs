@@ -14,12 +14,11 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::programs::{SHORT, program, run as execute};
-use crate::workspace::{self, At as _, Result, none_in, root, say};
+use crate::workspace::{self, At as _, Files, Result, root, say};
 use docs::Docs;
 use emit::Scope;
 use overrides::Overrides;
@@ -37,9 +36,6 @@ const FOLDER: &str = "crates/mcp-types/src/generated";
 /// The round-trip tables of the types tests, and their folder.
 const TABLES: &str = "crates/mcp-types/tests";
 const TABLE: &str = "crates/mcp-types/tests/generated_table";
-
-/// Generated texts by path from the root.
-type Files = BTreeMap<String, String>;
 
 /// Runs the command: writes the generated files, or compares them.
 pub(crate) fn run(check: bool) -> Result {
@@ -113,26 +109,10 @@ fn format(root: &Path, files: Files) -> Result<Files> {
     files.into_keys().map(formatted).collect()
 }
 
-/// Writes the files that differ and removes files that nothing generates any more. A check only lists them.
+/// Writes the files, and removes files that nothing generates any more. A check only lists them.
 fn apply(root: &Path, files: &Files, check: bool) -> Result {
     let is_generated = |path: &str| path.starts_with(FOLDER) || path.starts_with(TABLE);
     let present = workspace::read(root, &[FOLDER, TABLES], is_generated)?;
-    let present: Files = present
-        .into_iter()
-        .map(|file| (file.path, file.text))
-        .collect();
-    let all = present.keys().chain(files.keys());
-    let stale = all.filter(|path| present.get(*path) != files.get(*path));
-    let stale: BTreeSet<String> = stale.cloned().collect();
-    if check {
-        let problem = "generated files are out of date: run `cargo xtask codegen`";
-        return none_in(&stale, problem);
-    }
-    for path in stale {
-        match files.get(&path) {
-            None => fs::remove_file(root.join(&path)).at(path)?,
-            Some(text) => workspace::write(&root.join(path), text)?,
-        }
-    }
-    Ok(())
+    let problem = "generated files are out of date: run `cargo xtask codegen`";
+    workspace::apply(root, files, present, check, problem)
 }

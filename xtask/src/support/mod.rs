@@ -10,7 +10,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::page::render;
-use crate::workspace::{self, File, Result, none_of, root, say, tables};
+use crate::workspace::{self, File, Files, Result, none_of, root, say, tables};
 use proofs::Proof;
 use rows::Row;
 
@@ -20,14 +20,11 @@ const PAGE: &str = "docs/support.md";
 /// Runs the command: writes the page, or compares it.
 pub(crate) fn run(check: bool) -> Result {
     let mut matrix = Matrix::load()?;
-    let page = matrix.page()?;
-    if !check {
-        workspace::write(&root().join(PAGE), &page)?;
-    } else if !workspace::load(root(), PAGE).is_ok_and(|known| known.text == page) {
-        matrix.faults.push(format!(
-            "{PAGE}:1: out of date, run `cargo xtask support` and commit it"
-        ));
-    }
+    let page = Files::from([(PAGE.to_owned(), matrix.page()?)]);
+    let present = workspace::read(root(), &["docs"], |path| path == PAGE)?;
+    let problem = "out of date, run `cargo xtask support` and commit it:";
+    let applied = workspace::apply(root(), &page, present, check, problem);
+    matrix.faults.extend(applied.err());
     none_of(&matrix.faults)?;
     say(&matrix.headline());
     Ok(())
