@@ -22,12 +22,11 @@ impl Totals {
     fn read(&mut self, line: &str) {
         // libtest: `test result: ok. 12 passed; 0 failed; ...`
         // nextest: `Summary [ 1.5s] 4 tests run: 2 passed (1 slow), 1 failed, 1 timed out, 0 skipped`
-        let summary = match line.split_once(" run: ") {
-            Some((start, summary)) if start.trim_start().starts_with("Summary [") => summary,
-            _ if line.starts_with("test result: ") => line,
-            _ => return,
-        };
-        for part in summary.split([';', ',', '(', '.']) {
+        let is_nextest = line.trim_start().starts_with("Summary [");
+        if !(is_nextest || line.starts_with("test result: ")) {
+            return;
+        }
+        for part in line.split([':', ';', ',', '(', '.']) {
             let Some((count, what)) = part.trim().split_once(' ') else {
                 continue;
             };

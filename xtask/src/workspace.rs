@@ -65,9 +65,10 @@ impl File {
         Self { path, text }
     }
 
-    /// Its lines, counted from one.
-    pub(crate) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
-        self.text.lines().enumerate().map(|(n, line)| (n + 1, line))
+    /// Its lines, counted from one, without comments and empty lines.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (usize, &str)> {
+        let lines = (1..).zip(self.text.lines());
+        lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
     }
 }
 

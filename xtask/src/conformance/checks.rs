@@ -135,13 +135,12 @@ pub(super) fn entries<T, C: FromIterator<T>>(
     form: &str,
     entry: impl Fn(&str, &str) -> Option<T>,
 ) -> Result<C> {
-    let lines = file.lines().filter(|(_, line)| !line.starts_with('#'));
-    let lines = lines.map(|(number, line)| {
+    let entries = file.entries().map(|(number, line)| {
         let parts = line.rsplit_once(" | ");
         let entry = parts.and_then(|(key, value)| entry(key, value));
         entry.ok_or_else(|| format!("{}:{number}: not `{form}`: {line}", file.path))
     });
-    lines.collect()
+    entries.collect()
 }
 
 /// The text of the file with these outcomes instead of the known ones of their runs.

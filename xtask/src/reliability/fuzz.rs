@@ -116,7 +116,7 @@ fn fuzz(programs: &Path, source: &File, name: String, seconds: u64) -> Result<Ro
         let prefix = artifacts.display();
         return Err(format!("{name}: the target failed; its input is {prefix}*"));
     }
-    let (_, first) = source.lines().next().unwrap_or_default();
+    let first = source.text.lines().next().unwrap_or_default();
     let input = first.trim_start_matches("//! ").trim_end_matches('.');
     Ok(Row {
         name,

@@ -45,10 +45,7 @@ pub(super) fn read(file: &File) -> Result<Vec<Row>> {
         .ok_or_else(|| format!("{path}:1: a ledger is named rows-<revision>.txt, rename it"))?;
     let has = |list: &str, value| list.split(", ").any(|known| known == value);
     let mut rows: Vec<Row> = Vec::new();
-    for (number, line) in file.lines() {
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
+    for (number, line) in file.entries() {
         let place = format!("{path}:{number}");
         let cells: Vec<&str> = line.split('\t').collect();
         let [id, level, role, title] = cells[..] else {

@@ -58,14 +58,13 @@ pub(super) fn largest(files: &Files<'_>) -> Vec<String> {
         let targets = targets.filter_map(|named| definer(&modules, named, 0));
         reach.insert(path, targets.filter(|target| target != path).collect());
     }
-    loop {
-        let before = reach.clone();
-        for reached in reach.values_mut() {
-            let next: Vec<_> = reached.iter().flat_map(|next| &before[*next]).collect();
-            reached.extend(next);
-        }
-        if reach == before {
-            break;
+    for middle in modules.keys() {
+        let next = reach[middle].clone();
+        for reached in reach
+            .values_mut()
+            .filter(|reached| reached.contains(middle))
+        {
+            reached.extend(&next);
         }
     }
     let circle = |path: &&Path| -> Vec<String> {
