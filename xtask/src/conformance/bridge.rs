@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::checks::{Counts, Outcome, entries};
+use super::checks::{Outcome, entries};
 use super::suite::{Role, Run, Suites, runs};
 use crate::programs::{Server, copy_program, program};
 use crate::workspace::{self, Result, root, say};
@@ -28,7 +28,7 @@ pub(super) fn run(suites: &Suites, roles: &[Role], bin: &Path) -> Result<Vec<Str
             let (role, scenario) = (role.name(), &outcome.scenario);
             let keys =
                 [revision, "any"].map(|revision| format!("{role} | {revision} | {scenario}"));
-            let found = outcome.failures(&Counts::new());
+            let found = outcome.failures();
             let found = found.iter();
             match differences.iter().find(|known| keys.contains(known)) {
                 Some(known) => used.extend(found.map(|_| known)),
