@@ -370,7 +370,7 @@ mod tests {
         };
         let mut absent = Vec::from_iter(peers.iter().flat_map(of_peer));
         absent.sort();
-        // An entry that does not match a feature, or a second one for the same feature.
+        // An entry for a feature that no peer has, and a second entry for the same feature, would differ.
         assert!(absent.iter().map(|(a, b)| (a, b)).eq(entries));
         let always = ["shutdown", "closed", "session-end", "stream-end"];
         for (_, name) in &absent {
