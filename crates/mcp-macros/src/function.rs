@@ -41,7 +41,7 @@ pub(crate) struct Function {
 pub(crate) enum Container {
     /// In a module or another function.
     Module,
-    /// In an `impl` block with `#[tools]`.
+    /// In an `impl` block with `#[tools]`, `#[prompts]` or `#[resources]`.
     Impl,
 }
 
@@ -146,16 +146,9 @@ fn shape(kind: Kind, container: Container, item: &ItemFn) -> Result<()> {
         (Container::Module, Some(receiver)) => {
             return Err(Error::new_spanned(
                 receiver,
-                match kind {
-                    Kind::Tool => {
-                        "for tools that are methods, place `#[tools]` on the `impl` block"
-                            .to_owned()
-                    }
-                    _ => format!(
-                        "`#[{attribute}]` must be placed on a free function: pass the data of \
-                         `self` as `State(name): State<Type>`"
-                    ),
-                },
+                format!(
+                    "for {attribute}s that are methods, place `#[{attribute}s]` on the `impl` block"
+                ),
             ));
         }
         (Container::Impl, Some(receiver)) if !is_shared(receiver) => {
@@ -167,8 +160,10 @@ fn shape(kind: Kind, container: Container, item: &ItemFn) -> Result<()> {
         (Container::Impl, None) => {
             return Err(Error::new_spanned(
                 &sig.ident,
-                "a tool in this `impl` block takes `&self`; move a function without it out of the \
-                 block",
+                format!(
+                    "a {attribute} in this `impl` block takes `&self`; move a function without it out of \
+                     the block"
+                ),
             ));
         }
         _ => {}

@@ -1,4 +1,5 @@
-//! The attributes `#[tool]`, `#[tools]`, `#[prompt]` and `#[resource]` of `mcp-server`.
+//! The attributes `#[tool]`, `#[prompt]` and `#[resource]` of `mcp-server`, and `#[tools]`, `#[prompts]` and `#[resources]` for
+//! methods.
 //!
 //! Use them through `mcp_server`, which re-exports them: the expansion refers to that crate only.
 //! The annotated function does not change, so other functions and tests can call it. The macro adds
@@ -117,7 +118,76 @@ pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
 /// not change. `#[tool]` on a method needs no import.
 #[proc_macro_attribute]
 pub fn tools(options: TokenStream, item: TokenStream) -> TokenStream {
-    methods::attribute(&options.into(), &item.into()).into()
+    methods::attribute(Kind::Tool, &options.into(), &item.into()).into()
+}
+
+/// Turns the methods of an `impl` block that have `#[prompt]` into prompts, as [`macro@tools`] does for tools.
+///
+/// ```
+/// use mcp_server::{Server, prompts, tools};
+///
+/// #[derive(Clone)]
+/// struct Reviews {
+///     language: String,
+/// }
+///
+/// #[tools]
+/// impl Reviews {
+///     /// Returns the language of the project.
+///     #[tool]
+///     fn language(&self) -> String {
+///         self.language.clone()
+///     }
+/// }
+///
+/// #[prompts]
+/// impl Reviews {
+///     /// Asks for a review.
+///     #[prompt]
+///     fn review(&self, code: String) -> String {
+///         format!("Review this {}:\n{code}", self.language)
+///     }
+/// }
+///
+/// let reviews = Reviews { language: "Rust".to_owned() };
+/// let server = Server::builder("reviews", "1.0.0").tools(reviews.clone().tools()).prompts(reviews.prompts());
+/// # let _ = server;
+/// ```
+///
+/// The attribute adds the method `prompts(self) -> Vec<Prompt<S>>` to the type. A type with tools and prompts has one `impl`
+/// block for each; if both change the same data, the data is in an `Arc`, which clones share.
+#[proc_macro_attribute]
+pub fn prompts(options: TokenStream, item: TokenStream) -> TokenStream {
+    methods::attribute(Kind::Prompt, &options.into(), &item.into()).into()
+}
+
+/// Turns the methods of an `impl` block that have `#[resource]` into resources, as [`macro@tools`] does for tools.
+///
+/// ```
+/// use std::collections::HashMap;
+///
+/// use mcp_server::{Server, resources};
+///
+/// struct Notes(HashMap<String, String>);
+///
+/// #[resources]
+/// impl Notes {
+///     /// One note.
+///     #[resource("notes://{name}")]
+///     async fn note(&self, name: String) -> Option<String> {
+///         self.0.get(&name).cloned()
+///     }
+/// }
+///
+/// let notes = Notes(HashMap::new());
+/// let server = Server::builder("notes", "1.0.0").resources(notes.resources());
+/// # let _ = server;
+/// ```
+///
+/// The attribute adds the method `resources(self) -> Vec<Resource<S>>` to the type.
+#[proc_macro_attribute]
+pub fn resources(options: TokenStream, item: TokenStream) -> TokenStream {
+    methods::attribute(Kind::Resource, &options.into(), &item.into()).into()
 }
 
 /// Turns a function into a prompt. Its arguments are text, and it returns text, messages or a

@@ -1,55 +1,67 @@
-//! `#[tools]` on an `impl` block: its methods with `#[tool]` become tools.
+//! `#[tools]`, `#[prompts]` and `#[resources]` on an `impl` block: its methods with `#[tool]`, `#[prompt]` or `#[resource]`
+//! become items of the server.
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{format_ident, quote};
 use syn::{Attribute, Error, ImplItem, ImplItemFn, ItemFn, ItemImpl, Meta, Result};
 
 use crate::expand::{Expansion, expand_item};
 use crate::function::{Container, Function};
 use crate::options::{Kind, Options};
 
-pub(crate) fn attribute(options: &TokenStream, item: &TokenStream) -> TokenStream {
+pub(crate) fn attribute(kind: Kind, options: &TokenStream, item: &TokenStream) -> TokenStream {
     let mut block: ItemImpl = match syn::parse2(item.clone()) {
         Ok(block) => block,
         Err(error) => {
-            let text = format!("`#[tools]` must be placed on an `impl` block: {error}");
+            let text = format!(
+                "`#[{kind}s]` must be placed on an `impl` block: {error}",
+                kind = kind.name()
+            );
             let error = Error::new(error.span(), text).into_compile_error();
             return quote!(#item #error);
         }
     };
-    let expanded = check(options, &block).and_then(|()| tools(&mut block));
+    let expanded = check(kind, options, &block).and_then(|()| items(kind, &mut block));
     let methods = expanded.unwrap_or_else(Error::into_compile_error);
     quote!(#block #methods)
 }
 
-fn check(options: &TokenStream, block: &ItemImpl) -> Result<()> {
+fn check(kind: Kind, options: &TokenStream, block: &ItemImpl) -> Result<()> {
+    let kind = kind.name();
     if !options.is_empty() {
-        let text = "`#[tools]` takes no options: write them in the `#[tool]` of each method";
+        let text =
+            format!("`#[{kind}s]` takes no options: write them in the `#[{kind}]` of each method");
         return Err(Error::new_spanned(options, text));
     }
     if let Some((path, _)) = &block.trait_ {
-        let text = "`#[tools]` cannot be placed on the implementation of a trait: move the tools to an \
-             `impl` block of the type";
+        let text = format!(
+            "`#[{kind}s]` cannot be placed on the implementation of a trait: move the {kind}s to an \
+             `impl` block of the type"
+        );
         return Err(Error::new_spanned(path, text));
     }
     Ok(())
 }
 
-/// Returns an `impl` block with the method `tools`, which builds the tools of a value. Removes
-/// `#[tool]` from the methods of `block`.
-fn tools(block: &mut ItemImpl) -> Result<TokenStream> {
+/// Returns an `impl` block with the method `tools`, `prompts` or `resources`, which builds the items of a value. Removes the
+/// attribute from the methods of `block`.
+fn items(kind: Kind, block: &mut ItemImpl) -> Result<TokenStream> {
     let (mut bodies, mut bounds) = (Vec::new(), Vec::new());
     let mut mistakes: Option<Error> = None;
     for item in &mut block.items {
         let ImplItem::Fn(method) = item else { continue };
-        let Some(at) = method.attrs.iter().position(is_tool) else {
+        let Some(at) = method
+            .attrs
+            .iter()
+            .position(|attribute| is_of(kind, attribute))
+        else {
             continue;
         };
         let attribute = method.attrs.remove(at);
-        match tool(method, &attribute) {
-            Ok(tool) => {
-                bodies.push(tool.body);
-                bounds.extend(tool.bounds);
+        match expand(kind, method, &attribute) {
+            Ok(item) => {
+                bodies.push(item.body);
+                bounds.extend(item.bounds);
             }
             Err(mistake) => match &mut mistakes {
                 Some(mistakes) => mistakes.combine(mistake),
@@ -61,19 +73,23 @@ fn tools(block: &mut ItemImpl) -> Result<TokenStream> {
         return Err(mistakes);
     }
     if bodies.is_empty() {
-        let text =
-            "no method of this `impl` block is a tool: place `#[tool]` on at least one method";
+        let kind = kind.name();
+        let text = format!(
+            "no method of this `impl` block is a {kind}: place `#[{kind}]` on at least one method"
+        );
         return Err(Error::new_spanned(&block.self_ty, text));
     }
     let (generics, ty, clause) = {
         let (generics, _, clause) = block.generics.split_for_impl();
         (generics, &block.self_ty, clause)
     };
+    let (product, method) = (kind.product(), format_ident!("{}s", kind.name()));
+    let doc = format!("Returns the {method} of this value. All calls share the value.");
     Ok(quote! {
         impl #generics #ty #clause {
-            /// Returns the tools of this value. All calls share the value.
+            #[doc = #doc]
             #[allow(dead_code, unreachable_pub)]
-            pub fn tools<S>(self) -> ::std::vec::Vec<::mcp_server::Tool<S>>
+            pub fn #method<S>(self) -> ::std::vec::Vec<::mcp_server::#product<S>>
             where
                 S: ::core::clone::Clone + ::core::marker::Send + ::core::marker::Sync + 'static,
                 #(#bounds,)*
@@ -88,23 +104,28 @@ fn tools(block: &mut ItemImpl) -> Result<TokenStream> {
     })
 }
 
-fn is_tool(attribute: &Attribute) -> bool {
+fn is_of(kind: Kind, attribute: &Attribute) -> bool {
     let last = attribute.path().segments.last();
-    last.is_some_and(|segment| segment.ident == "tool")
+    last.is_some_and(|segment| segment.ident == kind.name())
 }
 
-fn tool(method: &mut ImplItemFn, attribute: &Attribute) -> Result<Expansion> {
+fn expand(kind: Kind, method: &mut ImplItemFn, attribute: &Attribute) -> Result<Expansion> {
     let options = match &attribute.meta {
         Meta::Path(_) => TokenStream::new(),
         Meta::List(list) => list.tokens.clone(),
         Meta::NameValue(value) => {
             return Err(Error::new_spanned(
                 value,
-                "write the options in parentheses: `#[tool(..)]`",
+                format!("write the options in parentheses: `#[{}(..)]`", kind.name()),
             ));
         }
     };
-    let options = Options::parse(Kind::Tool, options)?;
+    let is_empty = options.is_empty();
+    // Without options, the error has no token to point at.
+    let options = Options::parse(kind, options).map_err(|error| match is_empty {
+        true => Error::new_spanned(attribute, error),
+        false => error,
+    })?;
     let item = ItemFn {
         attrs: method.attrs.clone(),
         vis: method.vis.clone(),
@@ -112,11 +133,11 @@ fn tool(method: &mut ImplItemFn, attribute: &Attribute) -> Result<Expansion> {
         sig: method.sig.clone(),
         block: Box::new(method.block.clone()),
     };
-    let (function, sound) = Function::parse(Kind::Tool, Container::Impl, item);
+    let (function, sound) = Function::parse(kind, Container::Impl, item);
     method.sig = function.item.sig.clone();
     sound?;
     method.attrs.push(syn::parse_quote! {
         #[allow(clippy::needless_pass_by_value, clippy::unused_async)]
     });
-    expand_item(Kind::Tool, &options, &function)
+    expand_item(kind, &options, &function)
 }

@@ -28,7 +28,7 @@
 //! ([`Args`], [`State`], [`Ctx`], your own [`FromCall`] types) and whose return type fits: text,
 //! numbers, [`Json`], content, `CallToolResult`, or a `Result` of these. The attributes
 //! `#[tool]`, `#[prompt]` and `#[resource]` do the same for functions with plain parameters, and
-//! `#[tools]` for methods.
+//! `#[tools]`, `#[prompts]` and `#[resources]` for methods.
 //!
 //! The crate contains no transport: pass the [`ServerBuilder`] or the [`Server`] to
 //! `mcp_transport_stdio::serve`, `mcp_transport_http::serve`, or another transport.
@@ -67,7 +67,7 @@ pub use handler::spec::Spec;
 pub use handler::{Args, Call, Extraction, FromCall, FromState, Handler, State};
 pub use mcp_jsonrpc::{ErrorCode, ErrorObject};
 #[cfg(feature = "macros")]
-pub use mcp_macros::{prompt, resource, tool, tools};
+pub use mcp_macros::{prompt, prompts, resource, resources, tool, tools};
 pub use mcp_protocol::middleware;
 #[cfg(feature = "tasks")]
 pub use mcp_protocol::task::{MemoryTaskStore, TaskStore, TaskStoreError};

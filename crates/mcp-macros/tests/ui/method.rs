@@ -1,4 +1,4 @@
-use mcp_server::{tool, tools};
+use mcp_server::{prompt, prompts, resources, tool, tools};
 
 struct Calculator;
 
@@ -32,5 +32,31 @@ fn no_impl() {}
 
 #[tool]
 struct NoFunction;
+
+impl Calculator {
+    #[prompt]
+    fn explain(&self) -> String {
+        String::new()
+    }
+}
+
+#[prompts]
+impl Calculator {
+    #[prompt]
+    fn associated() -> String {
+        String::new()
+    }
+}
+
+#[resources]
+impl Calculator {
+    #[resource]
+    fn no_uri(&self) -> String {
+        String::new()
+    }
+}
+
+#[resources(name = "x")]
+impl Calculator {}
 
 fn main() {}
