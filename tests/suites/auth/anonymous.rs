@@ -4,7 +4,7 @@ use mcp_auth::server::require_bearer;
 use mcp_tests::auth_server::AuthServer;
 use mcp_tests::tcp::{Request, initialize};
 
-use super::support::{ProtectedServer, bearing, jwt, said, tool};
+use super::support::{ProtectedServer, bearing, jwt, request, said, tool};
 use crate::prelude::*;
 
 async fn world() -> ProtectedServer {
@@ -53,6 +53,10 @@ async fn a_handler_that_requires_a_scope_does_not_run_without_a_token() {
         assert_eq!(said(&answer, "error"), None);
     }
     assert_eq!(world.done.runs(), 0);
+    let prompt = request(&session, 2, "prompts/get", json!({ "name": "plan" }));
+    let answer = world.ask(&prompt).await;
+    assert_eq!(answer.status, 401, "{answer:?}");
+    assert_eq!(said(&answer, "scope"), Some("notes:read"));
     assert_eq!(world.said(&session, "whoami").await, "you");
     // An authenticated client cannot use an anonymous session.
     let taken = bearing(session, &world.token("eve", "mcp"));

@@ -67,6 +67,10 @@ pub(crate) fn notes(done: &Done) -> ServerBuilder {
             Ok::<_, HandlerError>("asked")
         }))
         .resource(Resource::text("notes://all", "all", "secret notes"))
+        .prompt(Prompt::new("plan", |auth: Auth| {
+            auth.require("notes:read")?;
+            Ok::<_, HandlerError>("plan the day")
+        }))
 }
 
 /// A protected server on a local port.

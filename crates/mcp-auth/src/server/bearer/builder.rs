@@ -106,7 +106,8 @@ impl RequireBearerBuilder {
 
     /// Also accepts requests without an `Authorization` header. Such a request has no identity and no scopes. If its tool
     /// or [`Auth::require`](crate::server::Auth::require) requires a scope, the response is 401 with a challenge, and the
-    /// client can sign in and call again. Use it for servers with public lists and tools: every tool without a scope is public.
+    /// client can sign in and call again. Everything that requires no scope is public: lists, prompts, resources, and tools
+    /// without a scope. A prompt or a resource requires a scope with [`Auth::require`](crate::server::Auth::require).
     ///
     /// A session belongs to the principal that opened it, so a client that signs in during an anonymous session has to
     /// open a new one. The client of this SDK opens it and returns an error: the call has not run, and can be repeated.

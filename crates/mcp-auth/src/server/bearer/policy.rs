@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use http::header::{ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, CONTENT_TYPE, ORIGIN};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, Method, Response, StatusCode};
+use http::{HeaderMap, HeaderName, Method, Response};
 use mcp_protocol::{Grant, Principal, http_headers};
 use mcp_server::types::method::SUBSCRIPTIONS_LISTEN;
 use tokio::time::Instant;
