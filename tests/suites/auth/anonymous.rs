@@ -61,4 +61,8 @@ async fn a_handler_that_requires_a_scope_does_not_run_without_a_token() {
     // An authenticated client cannot use an anonymous session.
     let taken = bearing(session, &world.token("eve", "mcp"));
     assert_eq!(world.ask(&tool(&taken, 1, "whoami")).await.status, 404);
+    // Nor can an anonymous client use the session of an authenticated one.
+    let session = world.open(&world.token("alice", "mcp"), "2025-11-25").await;
+    let taken = session.without("authorization");
+    assert_eq!(world.ask(&tool(&taken, 1, "whoami")).await.status, 404);
 }

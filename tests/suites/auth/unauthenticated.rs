@@ -1,5 +1,6 @@
 //! Requests without a valid token are rejected, whatever they ask for.
 
+use mcp_server::Grant;
 use mcp_tests::auth_server::AuthServer;
 use mcp_tests::http::Peer;
 use mcp_tests::tcp::{Conn, Request, initialize};
@@ -124,6 +125,27 @@ async fn without_authorization_a_handler_gets_no_identity() {
             .unwrap()
             .contains("notes:write")
     );
+    assert_eq!(done.runs(), 0);
+}
+
+#[tokio::test]
+async fn a_principal_of_another_layer_is_neither_an_identity_nor_anonymous() {
+    use axum::{Extension, Router};
+    let (listener, address) = listen().await;
+    let done = Done::default();
+    let endpoint = Endpoint::new(notes(&done)).unwrap();
+    let router = Router::new()
+        .route_service("/mcp", endpoint)
+        .layer(Extension(Principal::new("bob")))
+        .layer(Extension(Grant::new(["notes:read"])));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let mut conn = Conn::new(TcpStream::connect(address).await.unwrap());
+    let answer = conn.ask(&Request::post(initialize())).await;
+    let id = answer.header("mcp-session-id").unwrap();
+    let session = Request::post("").with("mcp-session-id", id);
+    let answer = conn.ask(&tool(&session, 1, "whoami")).await.json();
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(message.contains("RequireBearer"), "{answer}");
     assert_eq!(done.runs(), 0);
 }
 

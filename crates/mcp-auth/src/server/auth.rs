@@ -9,8 +9,9 @@ use super::identity::Identity;
 /// A handler parameter with the caller and its permissions.
 ///
 /// Over HTTP, it is the identity that [`RequireBearer`](super::RequireBearer) has verified; without
-/// the layer, the call is rejected, so that a missing layer cannot grant access. If the layer [accepts requests without
-/// a token](super::RequireBearerBuilder::allow_anonymous), the caller can be [anonymous](Self::is_anonymous), without an identity and with no scopes. Over stdio, it is
+/// the layer, the call is rejected, so that a missing layer cannot grant access. If the layer [accepts
+/// requests without a token](super::RequireBearerBuilder::allow_anonymous), the caller can be
+/// [anonymous](Self::is_anonymous): it has no identity and no scopes. Over stdio, it is
 /// the local user who started the server: it has no identity and all permissions. The same handler
 /// works for both.
 ///
@@ -119,8 +120,9 @@ impl<S> FromCall<S> for Auth {
         };
         // Only the user who started this process has all permissions without an identity.
         let is_local = request.is_none() && context.principal().is_none() && context.permits("");
-        // The layer gives a grant to every request that it accepts.
+        // The layer gives a grant to every request that it accepts. A principal without an identity is of another layer.
         let is_anonymous = identity.is_none()
+            && context.principal().is_none()
             && request.is_some_and(|request| request.extensions.get::<Grant>().is_some());
         if identity.is_none() && !is_local && !is_anonymous {
             return Extraction::End(HandlerError::protocol(ErrorObject::internal(

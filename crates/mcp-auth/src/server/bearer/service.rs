@@ -19,7 +19,8 @@ use super::policy::Policy;
 ///
 /// - A request without a token or with an invalid token receives 401 and a challenge that leads to
 ///   the metadata; a request whose token lacks a scope receives 403 and the required scopes; a
-///   malformed request receives 400. [`RequireBearerBuilder::allow_anonymous`] also accepts requests without a token. If tokens cannot be verified now, the status is 503, not 401.
+///   malformed request receives 400. If tokens cannot be verified now, the status is 503, not 401.
+///   With [`RequireBearerBuilder::allow_anonymous`], requests without a token are accepted too.
 /// - The layer removes the `Authorization` header of an accepted request and adds a [`Principal`],
 ///   a [`Grant`] and an [`Identity`] to its extensions. Handlers do not see the token. Only an endpoint with
 ///   `ServerOptions::with_forwarding` sends it on, with its DPoP proof, to another process of the same server, which verifies
