@@ -1,22 +1,35 @@
 //! The suite through `mcp bridge`: clients and servers of both kinds of revisions, programs and URLs.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::checks::{Outcome, entries};
+use serde::Deserialize;
+
+use super::checks::Outcome;
 use super::suite::{Role, Run, Suites, runs};
 use crate::programs::{Server, copy_program, program};
-use crate::workspace::{self, Result, root, say};
+use crate::workspace::{self, Result, root, say, tables};
 
-const FILE: &str = "tests/conformance/bridge.txt";
+const FILE: &str = "tests/conformance/bridge.toml";
 const REVISIONS: [&str; 2] = ["sessions", "stateless"];
+
+/// A scenario whose result differs through the bridge, with the revision between our fixture and the bridge.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Difference {
+    role: String,
+    revision: String,
+    scenario: String,
+    reason: String,
+    /// Whether the scenario does differ.
+    #[serde(skip)]
+    is_found: bool,
+}
 
 /// Runs all combinations; returns what is wrong.
 pub(super) fn run(suites: &Suites, roles: &[Role], bin: &Path) -> Result<Vec<String>> {
-    let differences = differences()?;
+    let mut differences: Vec<Difference> = tables(FILE, &workspace::load(root(), FILE)?.text)?;
     let bridge = copy_program("mcp", bin)?;
     let mut failures = Vec::new();
-    let mut used = BTreeSet::new();
     let pairs = REVISIONS.map(|revision| roles.iter().map(move |role| (revision, role)));
     for (revision, role) in pairs.into_iter().flatten() {
         let program = copy_program(role.program(), bin)?;
@@ -25,22 +38,29 @@ pub(super) fn run(suites: &Suites, roles: &[Role], bin: &Path) -> Result<Vec<Str
             Role::Client => clients(suites, &bridge, &program, revision)?,
         };
         for outcome in outcomes {
-            let (role, scenario) = (role.name(), &outcome.scenario);
-            let keys =
-                [revision, "any"].map(|revision| format!("{role} | {revision} | {scenario}"));
             let found = outcome.failures();
-            let found = found.iter();
-            match differences.iter().find(|known| keys.contains(known)) {
-                Some(known) => used.extend(found.map(|_| known)),
+            let known = differences.iter_mut().find(|known| {
+                known.role == role.name()
+                    && [revision, "any"].contains(&&*known.revision)
+                    && known.scenario == outcome.scenario
+            });
+            match known {
+                Some(known) => known.is_found |= !found.is_empty(),
                 None => {
-                    failures.extend(found.map(|failure| format!("bridge, {revision}: {failure}")))
+                    let found = found.iter();
+                    failures.extend(found.map(|failure| format!("bridge, {revision}: {failure}")));
                 }
             }
         }
     }
-    if roles.len() == Role::ALL.len() {
-        let unused = differences.iter().filter(|known| !used.contains(known));
-        failures.extend(unused.map(|known| format!("{FILE}: {known} does not differ: remove it")));
+    for known in differences {
+        let Difference { scenario, .. } = &known;
+        if known.reason.is_empty() {
+            failures.push(format!("{FILE}: {scenario} has no reason"));
+        }
+        if roles.len() == Role::ALL.len() && !known.is_found {
+            failures.push(format!("{FILE}: {scenario} does not differ: remove it"));
+        }
     }
     Ok(failures)
 }
@@ -91,14 +111,4 @@ fn clients(suites: &Suites, bridge: &Path, program: &Path, revision: &str) -> Re
     }
     outcomes.retain(|outcome| !outcome.scenario.starts_with("auth/"));
     Ok(outcomes)
-}
-
-/// The scenarios whose result differs through the bridge, as `role | revision | scenario`. The revision is that between our
-/// fixture and the bridge. A reason follows in each line of the file.
-fn differences() -> Result<Vec<String>> {
-    let form = "role | revision | scenario | reason";
-    entries(&workspace::load(root(), FILE)?, form, |key, reason| {
-        let is_whole = key.matches(" | ").count() == 2 && !reason.is_empty();
-        is_whole.then(|| key.to_owned())
-    })
 }

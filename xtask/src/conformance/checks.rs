@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::suite::{Role, Run};
-use crate::workspace::{self, At as _, File, Result};
+use crate::workspace::{self, At as _, Result, root};
 
 const FILE: &str = "/checks.json";
 /// The end of a folder's name, behind the name of the scenario: the time.
@@ -43,13 +43,10 @@ impl Outcome {
         }
     }
 
-    fn key(&self) -> String {
-        format!("{} | {}", self.run, self.scenario)
-    }
-
     /// Whether nothing is wrong and no check is expected.
     pub(super) fn is_skipped(&self, known: &Counts) -> bool {
-        self.problems.is_empty() && known.get(&self.key()) == Some(&0)
+        let run = known.get(&self.run);
+        self.problems.is_empty() && run.and_then(|run| run.get(&self.scenario)) == Some(&0)
     }
 
     /// The problems of the scenario. That no check passed is one.
@@ -118,75 +115,58 @@ fn scenario(path: &str) -> Option<&str> {
 }
 
 /// The numbers of checks that passed.
-pub(super) const PASSED: &str = "tests/conformance/passed.txt";
+pub(super) const PASSED: &str = "tests/conformance/passed.toml";
 const HEAD: &str = "\
 # Checks passed, by run and scenario: none may pass fewer. `cargo xtask conformance --bless` writes this file. A 0 is written
 # by hand: the suite skips the only check of the scenario, and `tests/suites/tasks` has it.
 ";
 
-/// Numbers of checks, by `run | scenario`.
-pub(super) type Counts = BTreeMap<String, usize>;
+/// Numbers of checks, by run and scenario.
+pub(super) type Counts = BTreeMap<String, BTreeMap<String, usize>>;
 
-/// Reads the file, whose lines are `run | scenario | count`.
-pub(super) fn load(file: &File) -> Result<Counts> {
-    entries(file, "run | scenario | count", |key, count| {
-        Some((key.to_owned(), count.parse().ok()?))
-    })
-}
-
-/// Reads a file with one entry a line, and comments; `entry` reads what is before and behind the last bar.
-pub(super) fn entries<T, C: FromIterator<T>>(
-    file: &File,
-    form: &str,
-    entry: impl Fn(&str, &str) -> Option<T>,
-) -> Result<C> {
-    let entries = file.entries().map(|(number, line)| {
-        let parts = line.rsplit_once(" | ");
-        let entry = parts.and_then(|(key, value)| entry(key, value));
-        entry.ok_or_else(|| format!("{}:{number}: not `{form}`: {line}", file.path))
-    });
-    entries.collect()
+pub(super) fn load() -> Result<Counts> {
+    toml::from_str(&workspace::load(root(), PASSED)?.text).at(PASSED)
 }
 
 /// The text of the file with these outcomes instead of the known ones of their runs.
-pub(super) fn updated(mut known: Counts, outcomes: &[Outcome]) -> String {
-    known.retain(|key, _| !is_of(key, outcomes));
+pub(super) fn updated(mut known: Counts, outcomes: &[Outcome]) -> Result<String> {
     known.extend(counts(outcomes));
-    let lines = known
-        .iter()
-        .map(|(key, count)| format!("{key} | {count}\n"));
-    HEAD.to_owned() + &lines.collect::<String>()
+    let runs = toml::to_string(&known).at(PASSED)?;
+    Ok(format!("{HEAD}\n{runs}"))
 }
 
 /// Scenarios of the runs of these outcomes that pass fewer checks, are missing, or are not in the file.
 pub(super) fn check(known: &Counts, outcomes: &[Outcome]) -> Vec<String> {
-    let found = counts(outcomes);
+    let none = BTreeMap::new();
     let mut faults = Vec::new();
-    for (key, min) in known.iter().filter(|(key, _)| is_of(key, outcomes)) {
-        faults.extend(match found.get(key) {
-            Some(passed) if passed >= min => None,
-            Some(passed) => Some(format!(
-                "{key}: {passed} checks passed, at least {min} must"
-            )),
-            None => Some(format!("{key}: was not run")),
-        });
+    for (run, found) in counts(outcomes) {
+        let known = known.get(&run).unwrap_or(&none);
+        for (scenario, min) in known {
+            faults.extend(match found.get(scenario) {
+                Some(passed) if passed >= min => None,
+                Some(passed) => Some(format!(
+                    "{run}: {scenario}: {passed} checks passed, at least {min} must"
+                )),
+                None => Some(format!("{run}: {scenario}: was not run")),
+            });
+        }
+        let new = found
+            .keys()
+            .filter(|scenario| !known.contains_key(*scenario));
+        faults.extend(new.map(|scenario| {
+            format!("{run}: {scenario}: is not in {PASSED}; run with --bless to add it")
+        }));
     }
-    let new = found.keys().filter(|key| !known.contains_key(*key));
-    faults.extend(new.map(|key| format!("{key}: is not in {PASSED}; run with --bless to add it")));
     faults
 }
 
-/// Whether the key belongs to a run of these outcomes.
-fn is_of(key: &str, outcomes: &[Outcome]) -> bool {
-    let run = key.split(" | ").next();
-    outcomes.iter().any(|outcome| run == Some(&outcome.run))
-}
-
 fn counts(outcomes: &[Outcome]) -> Counts {
-    let counts = outcomes
-        .iter()
-        .map(|outcome| (outcome.key(), outcome.passed));
-    counts.collect()
+    let mut counts = Counts::new();
+    for outcome in outcomes {
+        let run = counts.entry(outcome.run.clone()).or_default();
+        run.insert(outcome.scenario.clone(), outcome.passed);
+    }
+    counts
 }
 
 #[cfg(test)]
@@ -218,7 +198,7 @@ mod tests {
             ": : PERHAPS f: ",
         ];
         let none = [": : not a single check passed"];
-        let known = Counts::from([(" | ".to_owned(), 0)]);
+        let known = counts(&[Outcome::default()]);
         for (checks, failures, is_skipped) in [
             (format!("{neutral}, {other}"), &problems[..], false),
             (neutral.to_owned(), &none, true),
@@ -243,22 +223,20 @@ mod tests {
             Vec::from_iter(scenarios.iter().map(outcome))
         };
         let known = counts(&outcomes("server all", &[("a/x", 2), ("b", 1)]));
-        let text = updated(known, &outcomes("client all", &[("z", 1)]));
-        let known = load(&File::new(PASSED, &text)).unwrap();
+        let text = updated(known, &outcomes("client all", &[("z", 1)])).unwrap();
+        let known: Counts = toml::from_str(&text).unwrap();
         let enough = outcomes("server all", &[("a/x", 3), ("b", 1)]);
         assert_eq!(check(&known, &enough), [""; 0]);
         let faults = check(&known, &outcomes("server all", &[("a/x", 1), ("c", 1)]));
         let expected = [
-            "server all | a/x: 1 checks passed, at least 2 must",
-            "server all | b: was not run",
-            "server all | c: is not in tests/conformance/passed.txt; run with --bless to add it",
+            "server all: a/x: 1 checks passed, at least 2 must",
+            "server all: b: was not run",
+            "server all: c: is not in tests/conformance/passed.toml; run with --bless to add it",
         ];
         assert_eq!(faults, expected);
         // The runs of the outcomes are replaced, the others kept.
-        let text = updated(known, &outcomes("server all", &[("b", 3)]));
-        assert_eq!(
-            text,
-            format!("{HEAD}client all | z | 1\nserver all | b | 3\n")
-        );
+        let text = updated(known, &outcomes("server all", &[("b", 3)])).unwrap();
+        let expected = "\n[\"client all\"]\nz = 1\n\n[\"server all\"]\nb = 3\n";
+        assert_eq!(text, format!("{HEAD}{expected}"));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The suites are pinned in `tests/conformance` and installed under `target/conformance`, with the Node they need. The
 //! checks that they write are judged: a failure or a warning in any scenario fails the run, whether the suite scores that
-//! scenario or not, and so does a scenario that passes fewer checks than `passed.txt` says. Scenarios that the packages list
+//! scenario or not, and so does a scenario that passes fewer checks than `passed.toml` says. Scenarios that the packages list
 //! and no selection includes, such as those of extensions, are run alone. There is no list of expected failures.
 //!
 //! `--cluster` runs the server as two processes behind a load balancer, with one Redis. `--bridge` runs the same scenarios through `mcp bridge` instead, between all kinds of revisions.
@@ -28,7 +28,7 @@ pub(crate) struct Options {
     /// One revision instead of all.
     #[arg(long, value_parser = REVISIONS)]
     revision: Option<String>,
-    /// Writes the number of checks that each scenario passes to tests/conformance/passed.txt.
+    /// Writes the number of checks that each scenario passes to tests/conformance/passed.toml.
     #[arg(long)]
     bless: bool,
     /// Runs the scenarios through `mcp bridge`.
@@ -62,13 +62,13 @@ pub(crate) fn run(mut wanted: Options) -> Result {
         let program = copy_program(role.program(), &bin)?;
         outcomes.extend(test(&suites, *role, &program, &wanted)?);
     }
-    let known = checks::load(&workspace::load(root(), PASSED)?)?;
+    let known = checks::load()?;
     let judged = outcomes
         .iter()
         .filter(|outcome| !outcome.is_skipped(&known));
     let mut failures: Vec<String> = judged.flat_map(Outcome::failures).collect();
     if wanted.bless && failures.is_empty() {
-        workspace::write(&root().join(PASSED), &checks::updated(known, &outcomes))?;
+        workspace::write(&root().join(PASSED), &checks::updated(known, &outcomes)?)?;
     } else {
         failures.extend(checks::check(&known, &outcomes));
     }
