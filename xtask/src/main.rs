@@ -10,6 +10,7 @@ mod conformance;
 mod interop;
 mod page;
 mod programs;
+mod release;
 mod reliability;
 mod steps;
 mod support;
@@ -62,6 +63,8 @@ enum Command {
     /// Offers ten times the capacity of a server for 60 s, and fills its memory; writes docs/reliability.md.
     #[command(override_usage = "cargo xtask overload [--seconds N]")]
     Overload(Passed),
+    /// Builds the packages of all crates with a prefix before their names, and publishes them with `--upload`.
+    Release(release::Options),
     /// Measures calls beside a server without an SDK and beside peers; writes docs/benchmarks.md.
     Bench(bench::Options),
 }
@@ -109,6 +112,7 @@ fn run(command: Command) -> Result {
         Command::Interop(options) => interop::run(&options),
         Command::Lint => checks::lint(),
         Command::Overload(Passed { args }) => reliability::run("overload", args),
+        Command::Release(options) => release::run(&options),
         Command::Reliability => reliability::page(),
         Command::Soak(Passed { args }) => reliability::run("soak", args),
         Command::Support(Check { check }) => support::run(check),
