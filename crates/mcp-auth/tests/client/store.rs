@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mcp_auth::client::{FileTokenStore, TokenStore};
+use serde_json::json;
 
 use crate::support::{Net, refuse, sent, shown, signed_in, token};
 
@@ -76,6 +77,47 @@ async fn t38_two_programs_with_one_store_use_one_refresh_token() {
     for auth in [&one, &two] {
         assert_eq!(shown(&sent(auth).await.unwrap()), Some("token-2"));
     }
+}
+
+#[tokio::test]
+async fn a_program_uses_the_tokens_of_another_one_that_has_signed_in_since() {
+    let folder = Folder::new("since");
+    let net = Net::new();
+    let one = net.client().store(folder.store()).build().unwrap();
+    let message = sent(&one).await.unwrap();
+    let two = net.client().store(folder.store()).build().unwrap();
+    signed_in(&two).await;
+    refuse(&one, &message, 401, "Bearer").await.unwrap();
+    assert_eq!(shown(&sent(&one).await.unwrap()), Some("token-1"));
+    assert_eq!(net.visits().len(), 1);
+    // The other program has more scopes now.
+    let message = sent(&one).await.unwrap();
+    net.tokens(|_| token("token-2"));
+    let challenge = "Bearer error=\"insufficient_scope\", scope=\"more\"";
+    for auth in [&two, &one] {
+        refuse(auth, &message, 403, challenge).await.unwrap();
+        assert_eq!(shown(&sent(auth).await.unwrap()), Some("token-2"));
+    }
+    assert_eq!(net.visits().len(), 2);
+}
+
+#[tokio::test]
+async fn a_bound_token_of_another_program_is_used_with_its_key() {
+    let folder = Folder::new("bound");
+    let net = Net::new();
+    net.tokens(|_| {
+        let body = json!({ "access_token": "bound", "token_type": "DPoP" });
+        (200, body.to_string())
+    });
+    let client = || net.client().require_dpop().store(folder.store());
+    let one = client().build().unwrap();
+    let message = sent(&one).await.unwrap();
+    signed_in(&client().build().unwrap()).await;
+    refuse(&one, &message, 401, "DPoP").await.unwrap();
+    let parts = sent(&one).await.unwrap();
+    assert_eq!(parts.headers["authorization"], "DPoP bound");
+    assert!(parts.headers.contains_key("dpop"));
+    assert_eq!(net.visits().len(), 1);
 }
 
 #[cfg(unix)]

@@ -30,8 +30,7 @@ impl Inner {
             return Ok(());
         }
         let tokens = self.load_tokens().await?;
-        let dpop_key = self.store.load(&self.dpop_key_name()).await?;
-        let dpop_key = dpop_key.and_then(|text| DpopKey::from_text(&text).ok());
+        let dpop_key = self.stored_dpop_key().await?;
         let mut state = self.state();
         if !state.is_loaded {
             state.is_loaded = true;
@@ -44,6 +43,12 @@ impl Inner {
             state.dpop_key = dpop_key;
         }
         Ok(())
+    }
+
+    /// Returns the stored DPoP key, if it can be read.
+    pub(crate) async fn stored_dpop_key(&self) -> Result<Option<DpopKey>, Error> {
+        let text = self.store.load(&self.dpop_key_name()).await?;
+        Ok(text.and_then(|text| DpopKey::from_text(&text).ok()))
     }
 
     /// Returns the stored tokens if they belong to this client.

@@ -85,6 +85,9 @@ impl Inner {
         used: Option<&Secret>,
         reason: &RenewalReason,
     ) -> Result<(), Error> {
+        if self.adopt_stored_tokens(used).await? {
+            return Ok(());
+        }
         let old = self.state().tokens.clone();
         let challenge = match reason {
             RenewalReason::InsufficientScope(challenge) => Some(challenge.clone()),
@@ -115,6 +118,31 @@ impl Inner {
         };
         let tokens = self.sign_in(&request).await?;
         self.save_tokens(tokens).await
+    }
+
+    /// Uses the stored tokens if another program has stored others than those in memory and the rejected ones.
+    /// Returns whether it has.
+    async fn adopt_stored_tokens(&self, used: Option<&Secret>) -> Result<bool, Error> {
+        let stored = self.load_tokens().await?;
+        let dpop_key = self.stored_dpop_key().await?;
+        let mut state = self.state();
+        let known = state.tokens.as_ref().map(|tokens| &tokens.access);
+        let is_newer = |stored: &TokenSet| {
+            let is_other = |known: &Secret| known.expose() != stored.access.expose();
+            known.is_none_or(is_other)
+                && used.is_none_or(is_other)
+                && !stored.is_expired(self.now())
+        };
+        let Some(stored) = stored.filter(is_newer) else {
+            return Ok(false);
+        };
+        tracing::debug!("another program has obtained new tokens");
+        state.is_untried = true;
+        if dpop_key.is_some() {
+            state.dpop_key = dpop_key;
+        }
+        state.tokens = Some(stored);
+        Ok(true)
     }
 
     /// Returns whether the refresh token may be used. A token that was just renewed and is rejected
@@ -179,12 +207,7 @@ impl Refresh {
         let inner = &self.inner;
         // Other programs with the same store wait here and then use the tokens of this one.
         let _lock = inner.store.lock(&inner.tokens_name()).await?;
-        let stored = inner.load_tokens().await?;
-        if let Some(stored) = stored.filter(|stored| self.is_newer(stored)) {
-            tracing::debug!("another program has renewed the token");
-            let mut state = inner.state();
-            state.is_untried = true;
-            state.tokens = Some(stored);
+        if inner.adopt_stored_tokens(self.used.as_ref()).await? {
             return Ok(true);
         }
         let Some(tokens) = inner.state().tokens.clone() else {
@@ -212,16 +235,6 @@ impl Refresh {
             }
             Err(error) => Err(error),
         }
-    }
-
-    /// Returns whether the stored tokens are newer than those in memory.
-    fn is_newer(&self, stored: &TokenSet) -> bool {
-        let state = self.inner.state();
-        let known = state.tokens.as_ref().map(|tokens| &tokens.access);
-        let is_other = |known: &Secret| known.expose() != stored.access.expose();
-        known.is_none_or(is_other)
-            && self.used.as_ref().is_none_or(is_other)
-            && !stored.is_expired(self.inner.now())
     }
 
     /// Returns renewed tokens, or `None` if the server no longer names the issuer of the old ones.
