@@ -307,17 +307,24 @@ where
 /// Returns the TLS configuration of clients: the certificates of the system, and a provider of its
 /// own, because the process-wide default belongs to the program.
 ///
+/// The certificates are read once in a process, because that takes milliseconds.
+///
 /// # Errors
-/// Returns an error if the certificates of the system cannot be used.
+/// Returns an error if the certificates of the system cannot be used. The next call reads them again.
 #[cfg(feature = "tls")]
 pub fn tls_config() -> Result<rustls::ClientConfig, rustls::Error> {
     use rustls_platform_verifier::BuilderVerifierExt;
+    static CONFIG: std::sync::OnceLock<rustls::ClientConfig> = std::sync::OnceLock::new();
 
+    if let Some(config) = CONFIG.get() {
+        return Ok(config.clone());
+    }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .and_then(BuilderVerifierExt::with_platform_verifier)?;
-    Ok(config.with_no_client_auth())
+    let config = config.with_no_client_auth();
+    Ok(CONFIG.get_or_init(|| config).clone())
 }
 
 /// Formats an error and its causes without repetition.
@@ -334,4 +341,15 @@ pub fn error_chain(error: &(dyn std::error::Error + 'static)) -> String {
         cause = error.source();
     }
     text
+}
+
+#[cfg(all(test, feature = "tls"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn certificates_are_read_once() {
+        let [one, other] = [tls_config(), tls_config()].map(Result::unwrap);
+        assert!(Arc::ptr_eq(one.crypto_provider(), other.crypto_provider()));
+    }
 }

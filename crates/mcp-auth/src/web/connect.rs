@@ -2,34 +2,63 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use http::{Request, Response};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::dns::Name;
 use hyper_util::rt::TokioExecutor;
 use mcp_protocol::BoxFuture;
-use mcp_transport_http::http_service::{HttpService, TowerService};
+use mcp_transport_http::http_service::{BoxError, HttpService, ResponseBody, TowerService};
 use tower_service::Service;
 
 use super::url_policy::UrlPolicy;
 use crate::error::Error;
 use mcp_transport_http::RequestBody;
 
-/// Creates a client that connects only to addresses that the policy allows.
-///
-/// # Errors
-/// Returns an error if TLS cannot be set up.
-pub(crate) fn default_service(
+/// The built-in client, which connects only to addresses that its policy allows. It is created for its first request: reading
+/// the certificates of the system takes milliseconds, and most connections never sign in.
+pub(crate) struct BuiltInService {
     resolver: PolicyResolver,
     timeout: Duration,
-) -> Result<Box<dyn HttpService<RequestBody>>, Error> {
-    let mut tcp = HttpConnector::new_with_resolver(resolver);
-    tcp.set_nodelay(true);
-    tcp.set_connect_timeout(Some(timeout));
-    secure(tcp)
+    service: OnceLock<Box<dyn HttpService<RequestBody>>>,
+}
+
+impl BuiltInService {
+    pub(crate) fn new(resolver: PolicyResolver, timeout: Duration) -> Self {
+        Self {
+            resolver,
+            timeout,
+            service: OnceLock::new(),
+        }
+    }
+
+    fn service(&self) -> Result<&dyn HttpService<RequestBody>, Error> {
+        if let Some(service) = self.service.get() {
+            return Ok(&**service);
+        }
+        let mut tcp = HttpConnector::new_with_resolver(self.resolver.clone());
+        tcp.set_nodelay(true);
+        tcp.set_connect_timeout(Some(self.timeout));
+        let service = secure(tcp)?;
+        Ok(&**self.service.get_or_init(|| service))
+    }
+}
+
+impl HttpService<RequestBody> for BuiltInService {
+    /// Fails if the certificates of the system cannot be used.
+    fn send(
+        &self,
+        request: Request<RequestBody>,
+    ) -> BoxFuture<'static, Result<Response<ResponseBody>, BoxError>> {
+        match self.service() {
+            Ok(service) => service.send(request),
+            Err(error) => Box::pin(async { Err(error.into()) }),
+        }
+    }
 }
 
 #[cfg(feature = "tls")]

@@ -6,7 +6,7 @@ use mcp_transport_http::http_service::HttpService;
 use url::Url;
 
 use super::client::{HttpClient, Limits};
-use super::connect::{PolicyResolver, Resolver, SystemResolver, default_service};
+use super::connect::{BuiltInService, PolicyResolver, Resolver, SystemResolver};
 use super::url_policy::UrlPolicy;
 use crate::error::Error;
 use mcp_transport_http::RequestBody;
@@ -101,7 +101,7 @@ impl HttpSettings {
                     resolver: self.resolver,
                     policy: policy.clone(),
                 };
-                Arc::from(default_service(resolver, self.limits.timeout)?)
+                Arc::new(BuiltInService::new(resolver, self.limits.timeout))
             }
         };
         Ok(HttpClient {
