@@ -1,7 +1,7 @@
 //! The public client transport: URL, headers, credentials, options.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use http::header::{self, HeaderName};
 use http::{HeaderMap, Request, Response};
@@ -37,6 +37,9 @@ use crate::http_service::{HttpService, RequestBody, TowerService};
 /// [`service`](Self::service) replaces the built-in HTTP client, with I/O enabled. Nothing is sent
 /// before the first call.
 ///
+/// A clone is a transport to the same server for another connection. It shares the authorizer and the HTTP connections
+/// of the built-in client, so that many sessions need few HTTP connections.
+///
 /// # Failures
 ///
 /// A failure ends one call and not the connection; the error says what happened and what to do. An
@@ -54,12 +57,15 @@ use crate::http_service::{HttpService, RequestBody, TowerService};
 /// [spec]:
 /// https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
 #[must_use = "nothing is sent before the transport is started"]
+#[derive(Clone)]
 pub struct HttpTransport {
     endpoint: ServerUrl,
     headers: HeaderMap,
     authorize: Option<Arc<dyn Authorize>>,
     options: ClientOptions,
-    service: Option<Box<dyn HttpService<RequestBody>>>,
+    service: Option<Arc<dyn HttpService<RequestBody>>>,
+    /// The built-in client, after the first start of this transport or of a clone.
+    built_in: Arc<OnceLock<Arc<dyn HttpService<RequestBody>>>>,
 }
 
 /// Headers that only the transport sets.
@@ -88,6 +94,7 @@ impl HttpTransport {
             authorize: None,
             options: ClientOptions::default(),
             service: None,
+            built_in: Arc::default(),
         })
     }
 
@@ -133,6 +140,8 @@ impl HttpTransport {
     /// Sets limits and timeouts.
     pub fn options(mut self, options: ClientOptions) -> Self {
         self.options = options;
+        // The HTTP connections of clones have the options of those.
+        self.built_in = Arc::default();
         self
     }
 
@@ -147,7 +156,7 @@ impl HttpTransport {
         B: Body + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        self.service = Some(Box::new(TowerService::new(service)));
+        self.service = Some(Arc::new(TowerService::new(service)));
         self
     }
 
@@ -161,10 +170,16 @@ impl HttpTransport {
         }
         let (service, host) = match self.service {
             Some(service) => (service, None),
-            None => (
-                connect::default_service(&self.endpoint, &self.options)?,
-                Some(self.endpoint.host_header()?),
-            ),
+            None => {
+                let service = match self.built_in.get() {
+                    Some(service) => Arc::clone(service),
+                    None => {
+                        let created = connect::default_service(&self.endpoint, &self.options)?;
+                        Arc::clone(self.built_in.get_or_init(|| created))
+                    }
+                };
+                (service, Some(self.endpoint.host_header()?))
+            }
         };
         let http = HttpConnection {
             endpoint: self.endpoint,

@@ -4,7 +4,6 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-#[cfg(feature = "tls")]
 use std::time::Duration;
 
 use mcp_protocol::{Connection, Link, Transport};
@@ -22,6 +21,8 @@ struct Peer {
     address: SocketAddr,
     connections: Arc<AtomicUsize>,
     heads: mpsc::Receiver<String>,
+    /// Has a value for each connection that has ended.
+    ended: mpsc::Receiver<()>,
 }
 
 /// The reaction to a message.
@@ -40,18 +41,26 @@ impl Peer {
         let address = listener.local_addr().unwrap();
         let connections = Arc::new(AtomicUsize::new(0));
         let (heads, seen) = mpsc::channel(4_096);
+        let (end, ended) = mpsc::channel(4_096);
         let count = Arc::clone(&connections);
         let script: Script = Arc::new(script);
         tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
                 count.fetch_add(1, Ordering::SeqCst);
-                tokio::spawn(serve(socket, Arc::clone(&script), heads.clone()));
+                let served = serve(socket, Arc::clone(&script), heads.clone());
+                let end = end.clone();
+                tokio::spawn(async move {
+                    // It ends with an error if the client resets the connection.
+                    let _ = served.await;
+                    let _ = end.send(()).await;
+                });
             }
         });
         Self {
             address,
             connections,
             heads: seen,
+            ended,
         }
     }
 
@@ -181,12 +190,65 @@ async fn a_thousand_streams_use_one_connection() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn concurrent_threads_use_few_connections() {
+async fn calls_of_several_threads_use_one_connection() {
     let peer = Peer::new(polite).await;
     let (_connection, link) = peer.connect(ClientOptions::new()).await;
     call_often(&link, 1_000).await;
-    // Two threads may occasionally race for an idle connection of the pool.
-    assert!(peer.connections() <= 10, "{}", peer.connections());
+    assert_eq!(peer.connections(), 1);
+}
+
+#[tokio::test]
+async fn idle_connections_end_after_the_timeout_and_beyond_the_maximum() {
+    for (max_idle, timeout) in [(1, Duration::from_millis(20)), (0, Duration::from_secs(60))] {
+        let mut peer = Peer::new(polite).await;
+        let options = ClientOptions::new().with_max_idle_connections(max_idle, timeout);
+        let (_connection, link) = peer.connect(options).await;
+        for calls in 1..=3 {
+            link.request(method::TOOLS_LIST, None)
+                .await
+                .unwrap()
+                .unwrap();
+            peer.ended.recv().await.unwrap();
+            assert_eq!(peer.connections(), calls);
+        }
+    }
+}
+
+#[tokio::test]
+async fn clones_of_a_transport_share_their_connections() {
+    let mut peer = Peer::new(polite).await;
+    let http = HttpTransport::new(format!("http://{}/mcp", peer.address)).unwrap();
+    let http = http.options(ClientOptions::new().without_listening());
+    let mut open = Vec::new();
+    for _ in 0..5 {
+        let (connection, link) = start(http.clone(), ear().0).await;
+        call_often(&link, 10).await;
+        open.push(connection);
+    }
+    assert_eq!(peer.connections(), 1);
+    // Other options need other connections.
+    let other = http
+        .clone()
+        .options(ClientOptions::new().without_listening());
+    let (other, link) = start(other, ear().0).await;
+    call_often(&link, 10).await;
+    assert_eq!(peer.connections(), 2);
+    drop((http, open, other, link));
+    for _ in 0..2 {
+        peer.ended.recv().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn idle_connections_end_with_the_client() {
+    let mut peer = Peer::new(polite).await;
+    let (connection, link) = peer.connect(ClientOptions::new()).await;
+    link.request(method::TOOLS_LIST, None)
+        .await
+        .unwrap()
+        .unwrap();
+    drop((connection, link));
+    peer.ended.recv().await.unwrap();
 }
 
 /// The host of the server is not a secret of the client, so an error shows it.

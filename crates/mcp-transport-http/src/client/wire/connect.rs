@@ -1,16 +1,17 @@
-//! The built-in HTTP client: HTTP/1.1 with a connection pool.
+//! The built-in HTTP client: its connector and its pool.
 
 use std::io;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use crate::client::options::ClientOptions;
+use crate::client::wire::pool::{ConnectError, PooledClient};
 use crate::client::wire::url::ServerUrl;
-use crate::http_service::{BoxError, HttpService, RequestBody, TowerService};
+use crate::http_service::{BoxError, HttpService, RequestBody};
 use http::Uri;
-use hyper_util::client::legacy::Client;
+use hyper::rt::{Read, Write};
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 use mcp_protocol::{BoxFuture, TransportError};
 use tokio::time::timeout;
 use tower_service::Service;
@@ -26,35 +27,37 @@ const PROBES: u32 = 3;
 pub(crate) fn default_service(
     endpoint: &ServerUrl,
     options: &ClientOptions,
-) -> Result<Box<dyn HttpService<RequestBody>>, TransportError> {
+) -> Result<Arc<dyn HttpService<RequestBody>>, TransportError> {
     let mut tcp = HttpConnector::new();
     tcp.set_nodelay(true);
     tcp.set_connect_timeout(Some(options.connect_timeout));
     tcp.set_keepalive(Some(PROBE));
     tcp.set_keepalive_interval(Some(PROBE));
     tcp.set_keepalive_retries(Some(PROBES));
-    let mut builder = Client::builder(TokioExecutor::new());
-    builder
-        .pool_timer(TokioTimer::new())
-        .pool_idle_timeout(options.idle_timeout)
-        .pool_max_idle_per_host(options.idle_connections)
-        // The connection sets it, once for all requests.
-        .set_host(false);
-    if endpoint.is_secure() {
-        secure(&builder, tcp, options.connect_timeout)
-    } else {
-        let connector = ConnectTimeout::new(tcp, options.connect_timeout);
-        let client = builder.build::<_, RequestBody>(connector);
-        Ok(Box::new(TowerService::new(client)))
+    match endpoint.is_secure() {
+        true => secure(tcp, options),
+        false => Ok(pooled(tcp, options)),
     }
+}
+
+/// Creates a client that connects with `connector`.
+fn pooled<C>(connector: C, options: &ClientOptions) -> Arc<dyn HttpService<RequestBody>>
+where
+    C: Service<Uri> + Clone + Send + Sync + 'static,
+    C::Response: Read + Write + Send + Unpin + 'static,
+    C::Error: Into<BoxError>,
+    C::Future: Send + 'static,
+{
+    let connector = ConnectTimeout::new(connector, options.connect_timeout);
+    let (max_idle, timeout) = (options.idle_connections, options.idle_timeout);
+    Arc::new(PooledClient::new(connector, max_idle, timeout))
 }
 
 #[cfg(feature = "tls")]
 fn secure(
-    builder: &hyper_util::client::legacy::Builder,
     mut tcp: HttpConnector,
-    limit: Duration,
-) -> Result<Box<dyn HttpService<RequestBody>>, TransportError> {
+    options: &ClientOptions,
+) -> Result<Arc<dyn HttpService<RequestBody>>, TransportError> {
     tcp.enforce_http(false);
     let config = crate::http_service::tls_config().map_err(|error| {
         TransportError::new("cannot use the certificates of this system").with_source(error)
@@ -64,16 +67,14 @@ fn secure(
         .https_only()
         .enable_http1()
         .wrap_connector(tcp);
-    let client = builder.build::<_, RequestBody>(ConnectTimeout::new(connector, limit));
-    Ok(Box::new(TowerService::new(client)))
+    Ok(pooled(connector, options))
 }
 
 #[cfg(not(feature = "tls"))]
 fn secure(
-    _builder: &hyper_util::client::legacy::Builder,
     _tcp: HttpConnector,
-    _limit: Duration,
-) -> Result<Box<dyn HttpService<RequestBody>>, TransportError> {
+    _options: &ClientOptions,
+) -> Result<Arc<dyn HttpService<RequestBody>>, TransportError> {
     Err(TransportError::new(
         "https needs TLS: enable the feature \"tls\" of mcp-transport-http, or set another HTTP \
          client with HttpTransport::service",
@@ -128,6 +129,10 @@ where
 pub(crate) fn is_unreached(error: &(dyn std::error::Error + 'static)) -> bool {
     let mut error = Some(error);
     while let Some(current) = error {
+        if current.is::<ConnectError>() {
+            return true;
+        }
+        // The client of an application may be that of hyper-util.
         if let Some(error) = current.downcast_ref::<hyper_util::client::legacy::Error>() {
             return error.is_connect();
         }

@@ -36,7 +36,7 @@ pub(crate) struct HttpConnection {
     pub(crate) host: Option<HeaderValue>,
     pub(crate) headers: HeaderMap,
     pub(crate) authorize: Option<Arc<dyn Authorize>>,
-    pub(crate) service: Box<dyn HttpService<RequestBody>>,
+    pub(crate) service: Arc<dyn HttpService<RequestBody>>,
     pub(crate) redirects: usize,
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod authorize;
 pub(crate) mod body;
 pub(crate) mod connect;
 pub(crate) mod connection;
+pub(crate) mod pool;
 pub(crate) mod url;
 
 /// Maximum number of characters of a server's text in a log or error message.

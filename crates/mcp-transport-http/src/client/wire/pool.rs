@@ -1,0 +1,314 @@
+//! HTTP/1.1 connections to one server.
+//!
+//! Each request drives the connection that it uses, and so does the body of its response. A connection has no task, and it can be
+//! used again as soon as the body ends.
+
+use std::error::Error;
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, Weak};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::uri::PathAndQuery;
+use http::{Request, Response, Uri};
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
+use hyper::client::conn::TrySendError;
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::rt::{Read, Write};
+use mcp_protocol::BoxFuture;
+use tokio::runtime::Handle;
+use tokio::task::{AbortHandle, unconstrained};
+use tokio::time::{Instant, sleep_until};
+use tower_service::Service;
+
+use crate::http_service::{BoxError, HttpService, RequestBody, ResponseBody};
+use crate::sync::lock;
+
+/// An HTTP client that keeps idle connections to one server.
+pub(crate) struct PooledClient<C>(Arc<Pool<C>>);
+
+impl<C> PooledClient<C> {
+    /// Creates a client. `connector` connects to the server; at most `max_idle` connections are kept,
+    /// each until `idle_timeout` after its last request.
+    pub(crate) fn new(connector: C, max_idle: usize, idle_timeout: Duration) -> Self {
+        Self(Arc::new(Pool {
+            connector,
+            max_idle,
+            idle_timeout,
+            idle: Mutex::default(),
+        }))
+    }
+}
+
+impl<C> HttpService<RequestBody> for PooledClient<C>
+where
+    C: Service<Uri, Error = BoxError> + Clone + Send + Sync + 'static,
+    C::Response: Read + Write + Send + Unpin + 'static,
+    C::Future: Send,
+{
+    fn send(
+        &self,
+        mut request: Request<RequestBody>,
+    ) -> BoxFuture<'static, Result<Response<ResponseBody>, BoxError>> {
+        let pool = Arc::clone(&self.0);
+        Box::pin(async move {
+            let url = request.uri().clone();
+            let path = url.path_and_query().cloned();
+            let path = path.unwrap_or(PathAndQuery::from_static("/"));
+            *request.uri_mut() = Uri::from(path);
+            loop {
+                let idle = pool.take();
+                let is_reused = idle.is_some();
+                let mut connection = match idle {
+                    Some(connection) => connection,
+                    // Boxed because it is rare.
+                    None => Box::pin(pool.connect(url.clone())).await?,
+                };
+                match connection.exchange(request).await {
+                    Ok(response) => {
+                        let body = |body| DrivenBody::new(body, connection, pool);
+                        return Ok(response.map(|incoming| ResponseBody::new(body(incoming))));
+                    }
+                    Err(mut error) => match error.take_message() {
+                        // The server has closed the idle connection, and nothing was sent.
+                        Some(unsent) if is_reused => request = unsent,
+                        _ => return Err(error.into_error().into()),
+                    },
+                }
+            }
+        })
+    }
+}
+
+/// The idle connections, and how others are made.
+struct Pool<C> {
+    connector: C,
+    max_idle: usize,
+    idle_timeout: Duration,
+    idle: Mutex<Idle>,
+}
+
+#[derive(Default)]
+struct Idle {
+    /// Each with the end of its last request, the longest idle first.
+    connections: Vec<(Http1Connection, Instant)>,
+    /// The task that closes connections after the idle timeout. It runs while there are any.
+    reaper: Option<AbortHandle>,
+}
+
+impl Drop for Idle {
+    fn drop(&mut self) {
+        if let Some(reaper) = &self.reaper {
+            reaper.abort();
+        }
+    }
+}
+
+impl<C> Pool<C> {
+    /// Takes the connection that was used last.
+    fn take(&self) -> Option<Http1Connection> {
+        lock(&self.idle).connections.pop().map(|(taken, _)| taken)
+    }
+}
+
+impl<C: Send + Sync + 'static> Pool<C> {
+    /// Keeps a connection for the next request, if it can be used again.
+    fn put(self: &Arc<Self>, mut connection: Http1Connection) {
+        if !connection.is_ready() {
+            connection.drive(&mut Context::from_waker(Waker::noop()));
+        }
+        let mut idle = lock(&self.idle);
+        if !connection.is_ready() || idle.connections.len() >= self.max_idle {
+            return;
+        }
+        if idle.reaper.is_none() {
+            // Outside of a runtime, nothing would close the connection.
+            let Ok(runtime) = Handle::try_current() else {
+                return;
+            };
+            let end = Instant::now() + self.idle_timeout;
+            let reaper = runtime.spawn(reap(Arc::downgrade(self), end));
+            idle.reaper = Some(reaper.abort_handle());
+        }
+        idle.connections.push((connection, Instant::now()));
+    }
+}
+
+impl<C> Pool<C>
+where
+    C: Service<Uri, Error = BoxError> + Clone,
+    C::Response: Read + Write + Send + Unpin + 'static,
+{
+    async fn connect(&self, url: Uri) -> Result<Http1Connection, BoxError> {
+        let mut connector = self.connector.clone();
+        poll_fn(|cx| connector.poll_ready(cx)).await?;
+        let stream = connector.call(url).await.map_err(ConnectError)?;
+        let (sender, connection) = handshake(stream).await?;
+        Ok(Http1Connection {
+            sender,
+            driver: Some(Box::pin(connection)),
+        })
+    }
+}
+
+/// Closes connections after the idle timeout, the first at `end`, until none is left.
+async fn reap<C>(pool: Weak<Pool<C>>, mut end: Instant) {
+    loop {
+        sleep_until(end).await;
+        let Some(pool) = pool.upgrade() else { return };
+        let mut idle = lock(&pool.idle);
+        let now = Instant::now();
+        let expired = |(_, since): &(_, Instant)| *since + pool.idle_timeout <= now;
+        let count = idle.connections.partition_point(expired);
+        idle.connections.drain(..count);
+        match idle.connections.first() {
+            Some((_, since)) => end = *since + pool.idle_timeout,
+            None => {
+                idle.reaper = None;
+                return;
+            }
+        }
+    }
+}
+
+/// A connection, which makes progress only while it is driven.
+struct Http1Connection {
+    sender: SendRequest<RequestBody>,
+    /// Reads and writes; `None` after the end of the connection.
+    driver: Option<Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>>,
+}
+
+impl Http1Connection {
+    fn drive(&mut self, cx: &mut Context<'_>) {
+        if let Some(driver) = &mut self.driver
+            && let Poll::Ready(end) = driver.as_mut().poll(cx)
+        {
+            if let Err(error) = end {
+                tracing::debug!(%error, "a connection to the server ended");
+            }
+            self.driver = None;
+        }
+    }
+
+    fn is_ready(&self) -> bool {
+        self.driver.is_some() && self.sender.is_ready()
+    }
+
+    /// Sends a request and waits for the head of the response.
+    async fn exchange(
+        &mut self,
+        request: Request<RequestBody>,
+    ) -> Result<Response<Incoming>, TrySendError<Request<RequestBody>>> {
+        // Only the driver completes this future, so it needs no waker. `unconstrained` prevents it from yielding to the
+        // runtime, which would wake that waker.
+        let response = unconstrained(self.sender.try_send_request(request));
+        let mut response = pin!(response);
+        poll_fn(|cx| {
+            self.drive(cx);
+            response
+                .as_mut()
+                .poll(&mut Context::from_waker(Waker::noop()))
+        })
+        .await
+    }
+}
+
+/// The body of a response, which drives the connection and returns it to the pool at its end.
+struct DrivenBody<C: Send + Sync + 'static> {
+    /// `None` only while this is dropped.
+    incoming: Option<Incoming>,
+    connection: Option<Http1Connection>,
+    pool: Arc<Pool<C>>,
+}
+
+impl<C: Send + Sync + 'static> DrivenBody<C> {
+    fn new(incoming: Incoming, connection: Http1Connection, pool: Arc<Pool<C>>) -> Self {
+        let is_empty = incoming.is_end_stream();
+        let mut body = Self {
+            incoming: Some(incoming),
+            connection: Some(connection),
+            pool,
+        };
+        if is_empty {
+            body.release();
+        }
+        body
+    }
+
+    fn release(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            self.pool.put(connection);
+        }
+    }
+
+    /// Takes a frame that the driver has read.
+    fn received(&mut self) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        match &mut self.incoming {
+            Some(incoming) => {
+                Pin::new(incoming).poll_frame(&mut Context::from_waker(Waker::noop()))
+            }
+            None => Poll::Ready(None),
+        }
+    }
+}
+
+impl<C: Send + Sync + 'static> Body for DrivenBody<C> {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let this = self.get_mut();
+        let mut frame = this.received();
+        if frame.is_pending()
+            && let Some(connection) = &mut this.connection
+        {
+            connection.drive(cx);
+            frame = this.received();
+        }
+        if matches!(frame, Poll::Ready(None)) || this.is_end_stream() {
+            this.release();
+        }
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.incoming.as_ref().is_none_or(Body::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.incoming
+            .as_ref()
+            .map_or_else(SizeHint::default, Body::size_hint)
+    }
+}
+
+impl<C: Send + Sync + 'static> Drop for DrivenBody<C> {
+    fn drop(&mut self) {
+        // Without a reader, hyper discards the rest of the body if it has arrived, and closes the connection otherwise.
+        self.incoming = None;
+        self.release();
+    }
+}
+
+/// No connection was made, so nothing was sent.
+#[derive(Debug)]
+pub(crate) struct ConnectError(BoxError);
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Error for ConnectError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
+    }
+}
