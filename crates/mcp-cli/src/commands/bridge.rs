@@ -80,12 +80,8 @@ async fn connect(
             })
         }
         Server::Http(server) => {
-            drop(connect::http(server, options)?);
-            let (server, options) = (server.clone(), options.clone());
-            Upstream::new(name, move |_: &StderrLog| {
-                connect::http(&server, &options)
-                    .map_err(|failure| mcp_client::TransportError::new(failure.to_string()))
-            })
+            let transport = connect::http(server, options)?;
+            Upstream::new(name, move |_: &StderrLog| Ok(transport.clone()))
         }
     };
     let upstream = upstream

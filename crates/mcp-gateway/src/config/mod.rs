@@ -253,7 +253,12 @@ impl GatewayConfig {
 
 impl ServerEntry {
     fn mount(&self) -> Mount {
-        let mut upstream = Upstream::new(&*self.name, self.server.clone());
+        let mut upstream = match self.server.http_transport() {
+            // All connections share the HTTP client.
+            Ok(Some(http)) => Upstream::new(&*self.name, move |_: &StderrLog| Ok(http.clone())),
+            // A child process, or an invalid configuration, which each attempt to connect reports.
+            _ => Upstream::new(&*self.name, self.server.clone()),
+        };
         if let Some(timeout) = self.server.start_timeout {
             upstream = upstream.connect_timeout(timeout);
         }

@@ -95,6 +95,18 @@ impl ServerConfig {
         }
     }
 
+    /// Creates the transport of a [resolved](Self::resolve) configuration with a URL; `None` for a child process.
+    /// Clones of the transport share their HTTP connections.
+    ///
+    /// # Errors
+    /// The URL or a header is invalid.
+    pub fn http_transport(&self) -> Result<Option<HttpTransport>, TransportError> {
+        match &self.launch {
+            Launch::Stdio { .. } => Ok(None),
+            Launch::Http { url, headers } => http(url, headers).map(Some),
+        }
+    }
+
     /// Returns whether a tool of this name is shown.
     pub fn shows_tool(&self, name: &str) -> bool {
         let contains = |names: &[String]| names.iter().any(|other| other == name);
@@ -191,15 +203,17 @@ impl Connector for ServerConfig {
                 }
                 Ok(Box::new(child))
             }
-            Launch::Http { url, headers } => {
-                let mut http = HttpTransport::new(url)?;
-                for (name, value) in headers {
-                    http = http.header(name, value)?;
-                }
-                Ok(Box::new(http))
-            }
+            Launch::Http { url, headers } => Ok(Box::new(http(url, headers)?)),
         }
     }
+}
+
+fn http(url: &str, headers: &BTreeMap<String, String>) -> Result<HttpTransport, TransportError> {
+    let mut http = HttpTransport::new(url)?;
+    for (name, value) in headers {
+        http = http.header(name, value)?;
+    }
+    Ok(http)
 }
 
 impl fmt::Debug for Launch {
