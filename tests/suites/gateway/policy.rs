@@ -66,6 +66,36 @@ async fn denied_items_are_neither_listed_nor_used() {
     }
 }
 
+/// A server reads several spellings of a URI as the same file, so a rule for one of them is a rule for all.
+#[tokio::test]
+async fn a_denied_resource_cannot_be_read_with_another_spelling_of_its_uri() {
+    let files = Server::builder("files", "1").resource(Resource::new(
+        "file:///{+path}",
+        "files",
+        async || ResourceContents::text("file:///a", "content"),
+    ));
+    let policy = AccessPolicy::new().rule(AccessRule::deny("file:///etc/*"));
+    let gateway = Gateway::builder().mount("files", upstream(files, true));
+    let gateway = gateway.access(policy).build().await.unwrap();
+    let client = connect_to(gateway, client(), true).await;
+    for uri in [
+        "file:///etc/passwd",
+        "file:///%65tc/passwd",
+        "file:///etc%2Fpasswd",
+        "file:///a/../etc/passwd",
+        "file:///a%2F..%2Fetc/passwd",
+        "file:////etc/passwd",
+        "FILE:///etc/passwd",
+        "file:/etc/passwd",
+    ] {
+        let error = refused(client.read_resource(uri).await);
+        assert!(error.message.contains("no server"), "{uri}: {error}");
+    }
+    for uri in ["file:///etcetera", "file:///a/etc/b", "file:///a%20b"] {
+        client.read_resource(uri).await.unwrap();
+    }
+}
+
 #[tokio::test]
 async fn a_request_without_the_scope_of_its_item_is_challenged() {
     let gateway = builder().access(policy()).build().await.unwrap();

@@ -5,6 +5,8 @@ use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{InvalidServer, RequestContext};
 use serde::Deserialize;
 
+use crate::catalog::normal_form;
+
 /// Rules for the tools, prompts and resources of a gateway, for
 /// [`GatewayBuilder::access`](super::GatewayBuilder::access). The first rule that matches an item decides; an item that no rule matches
 /// may be used.
@@ -72,7 +74,8 @@ impl AccessRule {
     }
 
     /// Creates a rule that allows items. `name` is the name at the server, without the prefix of the mount, or the URI of a resource;
-    /// `*` in it matches any text.
+    /// `*` in it matches any text. The URI of a request is compared as it is and in its normal form: `FILE:///a/../%65tc` is also
+    /// `file:///etc`. If different rules match, both decide.
     pub fn allow(name: impl Into<String>) -> Self {
         Self::new(name, Effect::Allow, None)
     }
@@ -103,10 +106,10 @@ impl AccessRule {
         self
     }
 
-    fn matches(&self, item: &Item<'_>) -> bool {
+    /// Returns whether the rule is for the mount and the kind of an item.
+    fn is_for(&self, item: &Item<'_>) -> bool {
         self.kind.is_none_or(|kind| kind == item.kind)
             && (self.mount.as_deref()).is_none_or(|mount| matches_pattern(mount, item.mount))
-            && matches_pattern(&self.name, item.name)
     }
 }
 
@@ -146,14 +149,28 @@ impl AccessPolicy {
         problem.map_or(Ok(()), |problem| Err(InvalidServer::new(problem)))
     }
 
-    fn deciding(&self, item: &Item<'_>) -> Option<&AccessRule> {
-        self.rules.iter().find(|rule| rule.matches(item))
+    /// Returns the rules that decide: the first one that matches the item and, for a resource, the first one that matches the normal form of
+    /// its URI, because the server may read both URIs as the same resource.
+    fn deciding(&self, item: &Item<'_>) -> impl Iterator<Item = &AccessRule> {
+        let first = |is_match: &dyn Fn(&str) -> bool| {
+            let mut rules = self.rules.iter();
+            rules.find(|rule| rule.is_for(item) && is_match(&rule.name))
+        };
+        let is_uri = item.kind == ItemKind::Resource && !self.rules.is_empty();
+        let normal = is_uri.then(|| normal_form(item.name));
+        let of_normal = normal.and_then(|uri| {
+            first(&|pattern| {
+                matches_pattern(pattern, &uri) || matches_pattern(&normal_form(pattern), &uri)
+            })
+        });
+        let of_name = first(&|pattern| matches_pattern(pattern, item.name));
+        of_name.into_iter().chain(of_normal)
     }
 
     /// Returns whether clients see the item.
     pub(super) fn shows(&self, item: &Item<'_>) -> bool {
-        let rule = self.deciding(item);
-        rule.is_none_or(|rule| rule.effect == Effect::Allow)
+        let mut rules = self.deciding(item);
+        rules.all(|rule| rule.effect == Effect::Allow)
     }
 
     /// Checks that the request has the scope that the item requires.
@@ -162,8 +179,9 @@ impl AccessPolicy {
         item: &Item<'_>,
         context: &RequestContext,
     ) -> Result<(), ErrorObject> {
-        let scope = self.deciding(item).and_then(|rule| rule.scope.as_deref());
-        match scope.filter(|scope| !context.permits(scope)) {
+        let rules = self.deciding(item);
+        let mut scopes = rules.filter_map(|rule| rule.scope.as_deref());
+        match scopes.find(|scope| !context.permits(scope)) {
             Some(scope) => Err(ErrorObject::invalid_request(format!(
                 "{:?} needs the scope {scope:?}",
                 item.name
@@ -194,6 +212,30 @@ mod tests {
         ] {
             let item = Item { kind, mount, name };
             assert_eq!(policy.shows(&item), expected, "{mount} {name}");
+        }
+    }
+
+    #[test]
+    fn rules_apply_to_every_spelling_of_a_uri() {
+        let policy = AccessPolicy::new()
+            .rule(AccessRule::deny("FILE:///etc/*"))
+            .rule(AccessRule::allow("file:///my%20docs/*"))
+            .rule(AccessRule::deny("file:///my*"));
+        for (name, expected) in [
+            ("file:///etc/passwd", false),
+            ("file:///e%74c/passwd", false),
+            ("file:///my%20docs/a", true),
+            ("file:///my%20docs/a/../b", true),
+            ("file:///my%20docs/../etc/passwd", false),
+            ("file:///my%20docs/../mydocs", false),
+            ("file:///a", true),
+        ] {
+            let (kind, mount) = (ItemKind::Resource, "fs");
+            assert_eq!(
+                policy.shows(&Item { kind, mount, name }),
+                expected,
+                "{name}"
+            );
         }
     }
 
