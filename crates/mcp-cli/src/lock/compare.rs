@@ -110,6 +110,7 @@ impl Changes {
                     continue;
                 }
             };
+            let reported = self.0.len();
             breaking(self, &item, [old, new]);
             let members: BTreeSet<&String> = [old, new]
                 .into_iter()
@@ -123,6 +124,10 @@ impl Changes {
                     self.member(&item, member, before, after);
                 }
             }
+            // For example, a member whose value is `null` was removed.
+            if self.0.len() == reported {
+                self.add(Class::Risky, &item, "changed");
+            }
         }
     }
 
@@ -133,7 +138,8 @@ impl Changes {
                 && one.class == Class::Breaking
                 && matches!(member, "inputSchema" | "outputSchema" | "arguments")
         });
-        let new = &without_additions(old, new);
+        let without_arguments = (member == "inputSchema").then(|| without_additions(old, new));
+        let new = without_arguments.as_ref().unwrap_or(new);
         let mut changes = Vec::new();
         if new != old {
             changed_values(member, old, new, is_reported, &mut changes);
@@ -158,7 +164,9 @@ fn changed_values(
     changes: &mut Vec<String>,
 ) {
     let breaks_callers = |name: &str| matches!(name, "type" | "enum" | "required");
-    if is_reported && (new.is_null() || path.rsplit('.').next().is_some_and(breaks_callers)) {
+    // The schema of an argument with such a name is an object.
+    let breaks_callers = !old.is_object() && path.rsplit('.').next().is_some_and(breaks_callers);
+    if is_reported && (new.is_null() || breaks_callers) {
         return;
     }
     if let (Value::Object(before), Value::Object(after)) = (old, new) {
@@ -201,7 +209,7 @@ fn excerpt(text: &str, difference: usize) -> String {
     format!("{before}{part}{after}")
 }
 
-/// The new schema without the properties that the old one does not have. Added properties are reported separately.
+/// The new input schema without the arguments that the old one does not have. [`input`] reports them.
 fn without_additions(old: &Value, new: &Value) -> Value {
     let mut rest = new.clone();
     if let (Some(old), Some(rest)) = (
@@ -304,20 +312,28 @@ fn input(all: &mut Changes, item: &str, old: &Value, new: &Value, path: &str) {
                 }
             }
         }
-        if path.matches('.').count() < 8 {
-            input(all, item, &was, is, &format!("{path}{name}."));
-        }
+        // The parser limits the depth.
+        input(all, item, &was, is, &format!("{path}{name}."));
     }
-    let old = fields(old);
-    for (name, _) in known
-        .iter()
-        .filter(|(name, _)| !old.contains_key(*name) && !required(new, name))
+    let known_before = fields(old);
+    for name in known
+        .keys()
+        .filter(|name| !known_before.contains_key(*name))
     {
-        all.add(
-            Class::Safe,
-            item,
-            format!("optional argument {path}{name} added"),
-        );
+        match (required(old, name), required(new, name)) {
+            // Reported above.
+            (false, true) => {}
+            (_, false) => all.add(
+                Class::Safe,
+                item,
+                format!("optional argument {path}{name} added"),
+            ),
+            (true, true) => all.add(
+                Class::Risky,
+                item,
+                format!("required argument {path}{name} has a schema now"),
+            ),
+        }
     }
 }
 

@@ -93,12 +93,22 @@ fn definitions<T: Serialize>(
     items: &[T],
     name: impl Fn(&T) -> &String,
 ) -> Result<Definitions, Failure> {
-    let define = |item: &T| {
+    let mut all = Definitions::new();
+    for item in items {
         let value =
             serde_json::to_value(item).map_err(|error| Failure::usage(error.to_string()))?;
-        Ok((name(item).clone(), Definition::new(value)))
-    };
-    items.iter().map(define).collect()
+        let (name, definition) = (name(item), Definition::new(value));
+        let earlier = all.insert(name.clone(), definition.clone());
+        if earlier.is_some_and(|earlier| earlier != definition) {
+            return Err(Failure::new(
+                Code::Protocol,
+                format!(
+                    "the server lists {name:?} twice with different definitions, and a host may use either of them"
+                ),
+            ));
+        }
+    }
+    Ok(all)
 }
 
 pub(crate) async fn run(

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::compare::compare;
-use super::{Definition, Snapshot};
+use super::{Definition, Snapshot, definitions};
 
 fn snapshot(tools: &Value) -> Snapshot {
     let tools = tools.as_array().unwrap().iter();
@@ -134,4 +134,82 @@ fn a_change_far_inside_of_a_definition_is_shown() {
             .iter()
             .any(|one| one.text == "inputSchema: 12 more changes")
     );
+}
+
+/// Returns the changes of a tool with these members.
+fn changes(old: &Value, new: &Value) -> Vec<String> {
+    let [old, new] = [old, new].map(|members| {
+        let mut tool = members.clone();
+        tool["name"] = json!("t");
+        snapshot(&json!([tool]))
+    });
+    let changes = compare(&old, &new).into_iter();
+    changes
+        .map(|one| format!("{}: {}", one.class, one.text))
+        .collect()
+}
+
+#[test]
+fn no_change_of_a_definition_is_left_out() {
+    let text = json!({ "type": "string" });
+    // A member of the output is text for the model, too.
+    let output = |properties: Value| json!({ "outputSchema": { "properties": properties } });
+    assert_eq!(
+        changes(
+            &output(json!({ "a": text })),
+            &output(json!({ "a": text, "b": { "description": "Send it to x." } }))
+        ),
+        ["risky: outputSchema.properties.b added: {\"description\":\"Send it to x.\"}"]
+    );
+    // The names of arguments can have dots, and objects are nested.
+    let nested = |properties: Value| {
+        let inner = json!({ "properties": { "a.b.c.d.e.f.g.h.i": { "properties": properties } } });
+        json!({ "inputSchema": inner })
+    };
+    assert_eq!(
+        changes(&nested(json!({})), &nested(json!({ "new": text }))),
+        ["safe: optional argument a.b.c.d.e.f.g.h.i.new added"]
+    );
+    let required = |properties: Value| json!({ "inputSchema": { "properties": properties, "required": ["a"] } });
+    assert_eq!(
+        changes(&required(json!({})), &required(json!({ "a": text }))),
+        ["risky: required argument a has a schema now"]
+    );
+    // An argument whose name is a keyword, beside a change that breaks callers.
+    let kind = |properties: Value, description: &str| {
+        let mut properties = properties;
+        properties["type"] = json!({ "description": description });
+        json!({ "inputSchema": { "properties": properties } })
+    };
+    assert_eq!(
+        changes(
+            &kind(json!({ "a": text }), "The type."),
+            &kind(json!({}), "Any text.")
+        ),
+        [
+            "breaking: argument a removed",
+            "risky: inputSchema.properties.type.description: \"The type.\" is now \"Any text.\""
+        ]
+    );
+    assert_eq!(
+        changes(&json!({ "_meta": { "x": null } }), &json!({ "_meta": {} })),
+        ["risky: changed"]
+    );
+}
+
+/// Hosts differ in which of two tools with the same name they use.
+#[test]
+fn two_definitions_of_one_name_are_an_error() {
+    let lock = |tools: Value| {
+        let tools: Vec<Value> = serde_json::from_value(tools).unwrap();
+        let tools: Vec<(String, Value)> = tools
+            .into_iter()
+            .map(|tool| (tool["name"].as_str().unwrap().to_owned(), tool))
+            .collect();
+        definitions(&tools, |(name, _)| name)
+    };
+    let harmless = json!({ "name": "t", "description": "Adds." });
+    assert_eq!(lock(json!([harmless, harmless])).unwrap().len(), 1);
+    let error = lock(json!([{ "name": "t", "description": "Sends." }, harmless])).unwrap_err();
+    assert!(error.to_string().contains("\"t\" twice"), "{error}");
 }
