@@ -1,5 +1,8 @@
 //! Servers that end, and connections that are used again.
 
+use mcp_gateway::{Gateway, Mount, Proxy};
+use tokio::time::{sleep, timeout};
+
 use super::{Scripted, connect_to, upstream};
 use crate::peer::{Peer, calling, client};
 use crate::prelude::*;
@@ -89,7 +92,7 @@ async fn connections_are_limited() {
         std::future::pending::<&str>().await
     }));
     let settings = upstream(server, false).max_connections(2);
-    let proxy = mcp_gateway::Proxy::connect(settings).await.unwrap();
+    let proxy = Proxy::connect(settings).await.unwrap();
     let open = async || connect_to(proxy.clone(), client(), false).await;
     let (first, second, third) = (open().await, open().await, open().await);
     let one = calling(&first, "wait");
@@ -100,4 +103,39 @@ async fn connections_are_limited() {
     assert!(error.message.contains("2 connections"), "{error}");
     one.abort();
     two.abort();
+}
+
+/// A load balancer sends no requests to a gateway that is not ready.
+#[tokio::test(start_paused = true)]
+async fn a_gateway_becomes_ready_again_without_a_request() {
+    let (settings, mut servers, is_up) = Scripted::switched();
+    let mount = Mount::new(settings).required();
+    let building = tokio::spawn(Gateway::builder().mount("a", mount).build());
+    let (mut server, _) = servers.accept().await;
+    server.respond("tools/list", json!({ "tools": [] })).await;
+    let gateway = building.await.unwrap().unwrap();
+    let mut peer = Peer::new(gateway.clone());
+    peer.request("tools/call", json!({ "name": "a__t" })).await;
+    server.expect("tools/call").await;
+    is_up.store(false, Ordering::Release);
+    drop(server);
+    says(&peer.wire.recv().await, "may have run");
+    assert!(gateway.is_ready(), "no attempt to connect has failed");
+    let list = peer.call("tools/list", json!({})).await;
+    let reason = &list["_meta"]["mcp-gateway/unavailable"]["a"];
+    assert!(reason.is_string() && !gateway.is_ready(), "{list}");
+    // sleep: the clock is paused. Further attempts fail.
+    sleep(Duration::from_secs(10)).await;
+    assert!(!gateway.is_ready());
+    is_up.store(true, Ordering::Release);
+    let (mut server, _) = servers.accept().await;
+    server.respond("tools/list", json!({ "tools": [] })).await;
+    let ready = async {
+        while !gateway.is_ready() {
+            // sleep: the clock is paused
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(Duration::from_secs(60), ready).await.unwrap();
+    gateway.close().await;
 }

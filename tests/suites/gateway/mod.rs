@@ -53,8 +53,19 @@ pub(crate) struct Scripted(mpsc::Receiver<PipeEnd>);
 impl Scripted {
     /// Creates the settings of the gateway, and the servers behind it.
     pub(crate) fn upstream() -> (Upstream, Self) {
+        let (upstream, servers, _) = Self::switched();
+        (upstream, servers)
+    }
+
+    /// Creates the settings of the gateway, the servers behind it, and whether they can be reached: at first they can.
+    pub(crate) fn switched() -> (Upstream, Self, Arc<AtomicBool>) {
         let (sender, receiver) = mpsc::channel(64);
+        let is_up = Arc::new(AtomicBool::new(true));
+        let state = Arc::clone(&is_up);
         let connector = move |_: &StderrLog| {
+            if !state.load(Ordering::Acquire) {
+                return Err(mcp_client::TransportError::new("down"));
+            }
             let (server, transport) = PipeEnd::server();
             sender.try_send(server).unwrap();
             Ok(transport)
@@ -62,14 +73,22 @@ impl Scripted {
         let upstream = Upstream::new("scripted", connector)
             .sharing(Sharing::All)
             .negotiation(Revision::LATEST_WITH_SESSIONS, Negotiation::SessionBased);
-        (upstream, Self(receiver))
+        (upstream, Self(receiver), is_up)
     }
 
     /// Accepts the next connection of the gateway; returns it and the params of `initialize`.
     pub(crate) async fn accept(&mut self) -> (PipeEnd, Value) {
-        let mut server = self.0.recv().await.unwrap();
-        let tools = json!({ "tools": {}, "logging": {} });
-        let params = server.welcome("2025-11-25", tools).await;
+        self.accept_with(json!({ "tools": {}, "logging": {} }))
+            .await
+    }
+
+    /// Accepts the next connection of the gateway, to a server with these capabilities.
+    pub(crate) async fn accept_with(&mut self, capabilities: Value) -> (PipeEnd, Value) {
+        let accepted = self.0.recv();
+        // A paused clock advances only when nothing else happens.
+        let accepted = tokio::time::timeout(Duration::from_secs(120), accepted).await;
+        let mut server = accepted.expect("a connection in time").unwrap();
+        let params = server.welcome("2025-11-25", capabilities).await;
         server.expect("notifications/initialized").await;
         (server, params)
     }

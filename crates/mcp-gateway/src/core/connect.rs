@@ -85,6 +85,9 @@ impl Core {
                 failures.in_row += 1;
                 self.shared.is_failing.store(true, Ordering::Release);
                 failures.not_before = Some(Instant::now() + wait.min(MAX_BACKOFF));
+                if failures.in_row == 1 && self.is_wanted() {
+                    self.reconnect_after(std::future::ready(()));
+                }
                 Err(unavailable(
                     server,
                     format!("the server {server:?} cannot be reached: {error}"),
@@ -106,7 +109,14 @@ impl Core {
         }
     }
 
-    /// Opens the connection again when it has ended, as long as clients wait for changes.
+    /// Returns whether the connection is opened again without a request: clients wait for changes, or a gateway with several servers
+    /// reports that this one is not connected. It may get no requests until it is ready.
+    fn is_wanted(&self) -> bool {
+        let is_reported = self.catalog.is_some() && self.shared.is_failing.load(Ordering::Acquire);
+        !*self.closing.borrow() && (is_reported || self.changes.has_subscriptions())
+    }
+
+    /// Opens the connection again when it has ended, as long as it is wanted.
     pub(crate) fn watch_shared(self: &Arc<Self>, connection: &Arc<UpstreamConnection>) {
         self.reconnect_after(connection.ended());
     }
@@ -116,7 +126,7 @@ impl Core {
         tokio::spawn(async move {
             ended.await;
             while let Some(core) = core.upgrade() {
-                if !core.changes.has_subscriptions() || core.shared().await.is_ok() {
+                if !core.is_wanted() || core.shared().await.is_ok() {
                     return;
                 }
                 drop(core);
