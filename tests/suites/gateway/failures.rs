@@ -139,3 +139,50 @@ async fn a_gateway_becomes_ready_again_without_a_request() {
     timeout(Duration::from_secs(60), ready).await.unwrap();
     gateway.close().await;
 }
+
+/// The capabilities of a server with a tool and a resource.
+fn capabilities() -> Value {
+    json!({ "tools": {}, "resources": { "subscribe": true } })
+}
+
+/// Accepts the shared connection of a proxy.
+async fn accept_shared(servers: &mut Scripted) -> PipeEnd {
+    let (mut shared, _) = servers.accept_with(capabilities()).await;
+    shared.respond("tools/list", json!({ "tools": [] })).await;
+    shared
+}
+
+/// Starts to listen to changes of the resource `test://a`; returns the id of the request.
+async fn listen(peer: &mut Peer) -> Value {
+    let listen = json!({ "notifications": { "resourceSubscriptions": ["test://a"] } });
+    peer.request("subscriptions/listen", listen).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resource_is_watched_again_after_failed_attempts_to_connect() {
+    let (settings, mut servers, is_up) = Scripted::switched();
+    let connecting = tokio::spawn(Proxy::connect(settings));
+    let mut server = accept_shared(&mut servers).await;
+    let mut peer = Peer::new(connecting.await.unwrap().unwrap());
+    listen(&mut peer).await;
+    server.respond("resources/subscribe", json!({})).await;
+    peer.wire
+        .expect("notifications/subscriptions/acknowledged")
+        .await;
+    is_up.store(false, Ordering::Release);
+    drop(server);
+    // sleep: the clock is paused. Several attempts fail.
+    sleep(Duration::from_secs(10)).await;
+    is_up.store(true, Ordering::Release);
+    let mut server = accept_shared(&mut servers).await;
+    let request = server.expect("resources/subscribe").await;
+    assert_eq!(request["params"]["uri"], "test://a");
+    server.answer(&request, json!({})).await;
+    // It may have changed meanwhile.
+    peer.wire.expect("notifications/resources/updated").await;
+    let changed = json!({ "uri": "test://a" });
+    server
+        .notify("notifications/resources/updated", changed)
+        .await;
+    peer.wire.expect("notifications/resources/updated").await;
+}

@@ -18,7 +18,7 @@ use crate::shared::{Failures, KnownServer, header_params};
 const INITIAL_BACKOFF: Duration = Duration::from_millis(100);
 const MAX_BACKOFF: Duration = Duration::from_secs(30);
 /// Maximum time that a request waits for the next connection attempt. If the backoff is longer, the request fails at once.
-const MAX_RECONNECT_WAIT: Duration = Duration::from_secs(2);
+pub(super) const MAX_RECONNECT_WAIT: Duration = Duration::from_secs(2);
 /// How long a server may take to end before its program is started again.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 

@@ -5,19 +5,24 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
 
-use mcp_client::Subscription;
+use mcp_client::{Error, Subscription};
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::Principal;
 use tokio::task::JoinSet;
+use tokio::time::sleep;
 
 use super::Core;
+use super::connect::MAX_RECONNECT_WAIT;
 use crate::connection::UpstreamConnection;
 use crate::sync::lock;
 use crate::upstream::Sharing;
 
 /// Maximum number of resources to which a connection of the pool subscribes when it is opened.
 const MAX_POOLED: usize = 256;
+/// Delay before a client subscribes again after its subscription has ended. After a failure, the delay is [`MAX_RECONNECT_WAIT`].
+const RESUBSCRIBE_DELAY: Duration = Duration::from_millis(100);
 
 /// The resources that clients watch.
 #[derive(Default)]
@@ -71,7 +76,7 @@ impl Drop for SubscriptionEntry {
 
 impl Core {
     /// Subscribes to a resource for a client with this principal. The returned future calls `deliver` with each change, and
-    /// subscribes again after the connection has ended.
+    /// subscribes again after the connection has ended, as soon as the server can be reached.
     ///
     /// # Errors
     /// The server rejects the subscription.
@@ -100,17 +105,25 @@ impl Core {
                 while let Some(changed) = subscription.next().await {
                     (watch.deliver)(&changed);
                 }
-                let Some(core) = core.upgrade() else { return };
-                let Ok(connection) = core.shared().await else {
-                    return;
-                };
-                match connection.client.subscribe(&*watch.uri).await {
-                    Ok(again) => subscription = again,
-                    Err(error) => {
-                        tracing::debug!(%error, uri = watch.uri, "a resource cannot be watched again");
-                        return;
+                let mut wait = RESUBSCRIBE_DELAY;
+                subscription = loop {
+                    sleep(wait).await;
+                    wait = MAX_RECONNECT_WAIT;
+                    let Some(core) = core.upgrade() else { return };
+                    let Ok(connection) = core.shared().await else {
+                        continue;
+                    };
+                    match connection.client.subscribe(&*watch.uri).await {
+                        Ok(again) => break again,
+                        Err(error @ (Error::Rejected(_) | Error::Unsupported { .. })) => {
+                            tracing::debug!(%error, uri = watch.uri, "a resource cannot be watched again");
+                            return;
+                        }
+                        Err(error) => {
+                            tracing::debug!(%error, uri = watch.uri, "a resource is not watched yet");
+                        }
                     }
-                }
+                };
                 // It may have changed while it was not watched.
                 (watch.deliver)(&watch.uri);
             }
