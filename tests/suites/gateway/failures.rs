@@ -186,3 +186,55 @@ async fn a_resource_is_watched_again_after_failed_attempts_to_connect() {
         .await;
     peer.wire.expect("notifications/resources/updated").await;
 }
+
+/// A new connection first subscribes to what clients watch. It is used again if the request that opened it is cancelled meanwhile.
+#[tokio::test]
+async fn a_cancelled_request_gives_its_connection_back() {
+    let (settings, mut servers) = Scripted::upstream();
+    let connecting = tokio::spawn(Proxy::connect(settings.max_connections(2)));
+    let mut shared = accept_shared(&mut servers).await;
+    let proxy = connecting.await.unwrap().unwrap();
+    let mut watching = Peer::new(proxy.clone());
+    listen(&mut watching).await;
+    shared.respond("resources/subscribe", json!({})).await;
+    let acknowledged = "notifications/subscriptions/acknowledged";
+    watching.wire.expect(acknowledged).await;
+
+    let mut asking = Peer::with(proxy, json!({ "elicitation": {} }));
+    let id = asking.request("tools/call", json!({ "name": "t" })).await;
+    let (mut own, _) = servers.accept_with(capabilities()).await;
+    let subscribing = own.expect("resources/subscribe").await;
+    asking.wire.cancel(&id).await;
+    asking.silent().await;
+    own.answer(&subscribing, json!({})).await;
+    asking.request("tools/call", json!({ "name": "t" })).await;
+    own.respond("tools/call", json!({ "content": [] })).await;
+    assert!(asking.wire.recv().await["error"].is_null());
+}
+
+#[tokio::test]
+async fn a_resource_is_not_watched_for_a_cancelled_request() {
+    let (settings, mut servers) = Scripted::upstream();
+    let connecting = tokio::spawn(Proxy::connect(settings));
+    let _first = accept_shared(&mut servers).await;
+    let proxy = connecting.await.unwrap().unwrap();
+    let mut asking = Peer::with(proxy.clone(), json!({ "elicitation": {} }));
+    asking.request("tools/call", json!({ "name": "t" })).await;
+    let (mut own, _) = servers.accept_with(capabilities()).await;
+    own.respond("tools/call", json!({ "content": [] })).await;
+    asking.wire.recv().await;
+
+    let mut watching = Peer::new(proxy.clone());
+    let id = listen(&mut watching).await;
+    let mut shared = accept_shared(&mut servers).await;
+    shared.respond("resources/subscribe", json!({})).await;
+    own.expect("resources/subscribe").await;
+    watching.wire.cancel(&id).await;
+    watching.silent().await;
+
+    let mut other = Peer::with(proxy, json!({ "sampling": {} }));
+    other.request("tools/call", json!({ "name": "t" })).await;
+    let (mut new, _) = servers.accept_with(capabilities()).await;
+    new.respond("tools/call", json!({ "content": [] })).await;
+    assert!(other.wire.recv().await["error"].is_null());
+}

@@ -106,21 +106,22 @@ impl Core {
         let known = key
             .as_ref()
             .and_then(|key| self.pool.take(key, can_be_asked && may_ask));
-        let connection = match known {
-            Some(connection) => connection,
+        match known {
+            Some(connection) => {
+                let home = key.map(|key| (Arc::clone(&self.pool), key));
+                Ok(Lease { connection, home })
+            }
             // Boxed because it is rare.
-            None => Box::pin(self.open_for_pool((info, capabilities), key.as_ref())).await?,
-        };
-        let home = key.map(|key| (Arc::clone(&self.pool), key));
-        Ok(Lease { connection, home })
+            None => Box::pin(self.open_for_pool((info, capabilities), key)).await,
+        }
     }
 
     /// Opens a connection for a client, and adds it to the pool if other requests can use it.
     async fn open_for_pool(
         self: &Arc<Self>,
         client: Identity,
-        key: Option<&Key>,
-    ) -> Result<Arc<UpstreamConnection>, ErrorObject> {
+        key: Option<Key>,
+    ) -> Result<Lease, ErrorObject> {
         self.release_shared().await;
         let newest = Revision::LATEST_WITH_SESSIONS;
         let on_change = Self::on_change(Arc::downgrade(self));
@@ -128,11 +129,25 @@ impl Core {
         let connection = self
             .open(Some(client), newest, routes, Some(on_change))
             .await?;
-        if let Some(key) = key {
-            self.pool.add(key.clone(), &connection);
-            self.watch_on(&connection, key.principal.as_ref()).await;
-        }
-        Ok(connection)
+        let Some(key) = key else {
+            return Ok(Lease {
+                connection,
+                home: None,
+            });
+        };
+        self.pool.add(key.clone(), &connection);
+        let principal = key.principal.clone();
+        // From here on, the connection is given back when the request is cancelled.
+        let lease = Lease {
+            connection: Arc::clone(&connection),
+            home: Some((Arc::clone(&self.pool), key)),
+        };
+        let core = Arc::clone(self);
+        let watching =
+            tokio::spawn(async move { core.watch_on(&connection, principal.as_ref()).await });
+        // A cancelled request does not end the task, because other requests use the connection. The task fails only with the runtime.
+        let _ = watching.await;
+        Ok(lease)
     }
 
     async fn open(

@@ -144,15 +144,17 @@ impl Core {
             watches.by_number.insert(number, Arc::clone(watch));
             number
         };
+        // Before the first await, so that the entry is removed when the request is cancelled.
+        let entry = SubscriptionEntry {
+            core: Arc::downgrade(self),
+            number,
+        };
         let mut subscribing = JoinSet::new();
         for connection in self.pool.open_of(watch.principal.as_ref()) {
             subscribing.spawn(subscribe(connection, Arc::clone(watch)));
         }
         subscribing.join_all().await;
-        SubscriptionEntry {
-            core: Arc::downgrade(self),
-            number,
-        }
+        entry
     }
 
     /// Subscribes to what the clients of a new connection of the pool watch.
