@@ -51,12 +51,15 @@ fn run(cli: Cli) -> Result<Code, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = { runtime }.enable_all().build();
     let runtime = runtime.map_err(|error| Failure::usage(format!("cannot start: {error}")))?;
-    runtime.block_on(async {
+    let outcome = runtime.block_on(async {
         tokio::select! {
             biased;
             outcome = commands::run(cli) => outcome,
             // Dropping the command cancels its request and ends its child process.
             Ok(()) = tokio::signal::ctrl_c() => Ok(Code::Interrupted),
         }
-    })
+    });
+    // Does not wait for a thread that reads a line of stdin.
+    runtime.shutdown_background();
+    outcome
 }

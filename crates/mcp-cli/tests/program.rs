@@ -209,6 +209,28 @@ fn a_configured_server_is_used_by_its_name() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_the_program_while_it_waits_for_a_line() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_mcp"))
+        .args(["repl", "--json", "--", &calc()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"tools/list {}\n").unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(out.next().unwrap().unwrap().contains("add"));
+    let id = child.id().to_string();
+    let sent = Command::new("kill").args(["-s", "INT", &id]).status();
+    assert!(sent.unwrap().success());
+    // Its stdin is open until it has ended.
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    drop(stdin);
+}
+
 #[test]
 fn lines_of_stdin_are_sent_one_after_the_other() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_mcp"))

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Output, Stdio};
 use std::time::Duration;
@@ -205,6 +205,30 @@ fn servers_of_a_file_are_served_and_reloaded() {
 
     gateway.signal("TERM");
     assert!(gateway.child.wait().unwrap().success());
+}
+
+#[test]
+fn new_rules_hold_while_a_new_server_starts() {
+    let (calc, file) = (calc(), file("rules"));
+    write(&file, &json!({ "one": { "command": calc } }), json!({}));
+    let mut gateway = Running::start(&file);
+    let url = gateway.url();
+    let add = || mcp(&["call", &url, "one__add", "a=2", "b=3"]);
+    assert!(add().status.success());
+    // A server that accepts a connection and sends no response.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let other = format!("http://{}/mcp", silent.local_addr().unwrap());
+    let servers = json!({ "one": { "command": calc }, "other": { "url": other } });
+    write(
+        &file,
+        &servers,
+        json!({ "access": [{ "effect": "deny", "name": "add" }] }),
+    );
+    gateway.signal("HUP");
+    // The gateway connects to the new server now.
+    let connection = silent.accept();
+    assert!(!add().status.success());
+    drop(connection);
 }
 
 #[test]

@@ -227,14 +227,15 @@ impl GatewayConfig {
                 gateway.unmount(namespace);
             }
         }
+        let (new, old) = (&self.section, &previous.section);
+        if (&new.access, new.limits) != (&old.access, old.limits) {
+            gateway.set_policy(new.access.clone(), new.limits)?;
+        }
+        // The new rules hold before a new server can be used, and while it starts.
         for (namespace, entry) in &self.servers {
             if previous.servers.get(namespace) != Some(entry) {
                 gateway.mount(namespace, entry.mount()).await?;
             }
-        }
-        let (new, old) = (&self.section, &previous.section);
-        if (&new.access, new.limits) != (&old.access, old.limits) {
-            gateway.set_policy(new.access.clone(), new.limits)?;
         }
         let settings = [
             ("listen", new.listen != old.listen),

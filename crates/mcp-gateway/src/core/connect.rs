@@ -186,8 +186,9 @@ impl Core {
         self.changes.deliver_list(list);
     }
 
-    /// Lists the tools again.
+    /// Lists the tools again, and not from the cache of the client.
     pub(crate) async fn learn_tools(&self, connection: &UpstreamConnection) {
+        connection.client.clear_cache();
         let header_params = header_params(&connection.client, self.catalog.as_deref()).await;
         let known = self.shared.known();
         self.shared.learn(KnownServer {
