@@ -9,32 +9,46 @@ use mcp_transport_http::{
 };
 
 use super::{Gate, node, node_with, ping, with};
+use crate::gate::pass;
 use crate::prelude::*;
 
 /// What a [`Switchable`] store does.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Mode {
+pub(super) enum Mode {
     Works,
     Fails,
     Hangs,
+    /// Calls have their effect, and return after a permit.
+    Delays,
 }
 
 /// A store that can be switched off.
 #[derive(Debug, Clone)]
-struct Switchable {
+pub(super) struct Switchable {
     store: MemorySessionStore,
     mode: Arc<Mutex<Mode>>,
+    /// Gets a permit from each delayed call, when it has had its effect.
+    pub(super) delayed: Arc<Semaphore>,
+    /// The permits for delayed calls.
+    pub(super) go: Arc<Semaphore>,
 }
 
 impl Switchable {
     fn new() -> Self {
+        Self::of(MemorySessionStore::new())
+    }
+
+    pub(super) fn of(store: MemorySessionStore) -> Self {
+        let [delayed, go] = [0; 2].map(|permits| Arc::new(Semaphore::new(permits)));
         Self {
-            store: MemorySessionStore::new(),
+            store,
             mode: Arc::new(Mutex::new(Mode::Works)),
+            delayed,
+            go,
         }
     }
 
-    fn set(&self, mode: Mode) {
+    pub(super) fn set(&self, mode: Mode) {
         *self.mode.lock().unwrap() = mode;
     }
 
@@ -44,6 +58,15 @@ impl Switchable {
     ) -> BoxFuture<'a, Result<T, SessionStoreError>> {
         match *self.mode.lock().unwrap() {
             Mode::Works => call,
+            Mode::Delays => {
+                let (delayed, go) = (Arc::clone(&self.delayed), Arc::clone(&self.go));
+                Box::pin(async move {
+                    let done = call.await;
+                    delayed.add_permits(1);
+                    pass(&go).await;
+                    done
+                })
+            }
             Mode::Fails => Box::pin(async {
                 let kind = SessionStoreErrorKind::Unavailable;
                 Err(SessionStoreError::new(kind, "a secret address"))

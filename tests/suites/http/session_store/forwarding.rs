@@ -5,13 +5,15 @@ use mcp_protocol::BoxFuture;
 use mcp_tests::http::{Peer, Reply};
 use mcp_transport_http::{
     Durability, EventStore, EventStoreError, MemoryEventStore, MemorySessionStore, Replay,
-    SessionId, StreamKey, serve_with,
+    SessionId, SessionStore, StreamKey, serve_with,
 };
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::time::Instant;
 
+use super::failures::{Mode, Switchable};
 use super::{Gate, WATCHED, node_with, ping};
+use crate::gate::pass;
 use crate::prelude::*;
 
 /// Events that several endpoints share.
@@ -62,8 +64,13 @@ impl Cluster {
 
     /// Creates an endpoint that others reach at `address`.
     fn node(&self, address: SocketAddr) -> (Server, Endpoint) {
+        self.node_of(self.sessions.clone(), address)
+    }
+
+    /// The same, with another handle of the session store.
+    fn node_of(&self, store: impl SessionStore, address: SocketAddr) -> (Server, Endpoint) {
         let options = ServerOptions::new()
-            .with_session_store(self.sessions.clone())
+            .with_session_store(store)
             .with_event_store(self.events.clone())
             .with_forwarding(format!("http://{address}/mcp").parse().unwrap());
         node_with(&self.gate, options)
@@ -105,6 +112,16 @@ async fn steps(peer: &Peer) -> Reply {
     peer.call(7, "tools/call", params).await
 }
 
+/// Answers a request for the roots at `peer`, and checks that the call gets the answer.
+async fn give_roots(mut call: Reply, peer: &Peer) {
+    let request = call.message().await.unwrap();
+    assert_eq!(request["method"], "roots/list");
+    let roots = json!({"roots": [{"uri": "file:///r"}]});
+    let response = json!({"jsonrpc": "2.0", "id": request["id"], "result": roots});
+    assert_eq!(peer.post(response).await.status, 202);
+    assert_eq!(call.said().await, "file:///r");
+}
+
 const LOST: &str = "the server process that ran this request has ended";
 
 #[tokio::test]
@@ -130,13 +147,8 @@ async fn a_response_reaches_the_call_at_another_endpoint() {
     let peer = Peer::open(&one).await;
     // Forwarded in both directions: the call, its stream, and the response.
     for (caller, other) in [(&one, &two), (&two, &one), (&two, &two)] {
-        let mut call = peer.at(caller).tool(1, "roots", json!({})).await;
-        let request = call.message().await.unwrap();
-        assert_eq!(request["method"], "roots/list");
-        let roots = json!({"roots": [{"uri": "file:///r"}]});
-        let response = json!({"jsonrpc": "2.0", "id": request["id"], "result": roots});
-        assert_eq!(peer.at(other).post(response).await.status, 202);
-        assert_eq!(call.said().await, "file:///r");
+        let call = peer.at(caller).tool(1, "roots", json!({})).await;
+        give_roots(call, &peer.at(other)).await;
         // The next call asks again.
         let changed = json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"});
         assert_eq!(peer.at(other).post(changed).await.status, 202);
@@ -152,6 +164,29 @@ async fn an_unreachable_endpoint_loses_its_sessions_to_the_next_one() {
     assert_eq!(ping(&peer.at(&two)).await, 200);
     assert_eq!(ping(&peer.at(&three)).await, 200);
     assert_eq!((two.sessions(), three.sessions()), (1, 0));
+}
+
+/// Two endpoints notice at the same time that the one of a session is lost, and one of them claims the session first.
+#[tokio::test]
+async fn a_session_is_not_taken_from_the_endpoint_that_has_just_claimed_it() {
+    let cluster = Cluster::new();
+    let (_, lost) = cluster.unreachable().await;
+    let first = cluster.served().await;
+    let store = Switchable::of(cluster.sessions.clone());
+    let (_, second) = cluster.node_of(store.clone(), listen().await.1);
+    let peer = Peer::open(&lost).await;
+    let moved = peer.at(&second);
+    // The second endpoint has read the address of the lost one.
+    store.set(Mode::Delays);
+    let waiting = moved.clone();
+    let waiting = tokio::spawn(async move { ping(&waiting).await });
+    pass(&store.delayed).await;
+    store.set(Mode::Works);
+    let call = peer.at(&first).tool(2, "roots", json!({})).await;
+    store.go.add_permits(1);
+    assert_eq!(waiting.await.unwrap(), 200);
+    assert_eq!((first.sessions(), second.sessions()), (1, 0));
+    give_roots(call, &moved).await;
 }
 
 #[tokio::test]

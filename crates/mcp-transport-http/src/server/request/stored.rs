@@ -150,38 +150,45 @@ impl EndpointState {
         if let Some(forwarder) = &self.forwarder
             && !Forwarder::has_forwarded(head)
         {
-            let found = self.claimed_session(client, id, head, true).await?;
-            let ClaimOutcome::Elsewhere(address) = found else {
-                return Ok(found.into());
-            };
-            let permit = match body {
-                Some(_) => Some(self.request_permit(head)?),
-                None => None,
-            };
-            let bytes = body.cloned().unwrap_or_default();
-            match forwarder.send(address, head, bytes, permit).await {
-                Ok(response) => return Ok(Continued::Elsewhere(response)),
-                Err(ForwardError::Unreachable) => {}
-                Err(ForwardError::Refused(refusal)) => return Err(refusal),
-                Err(ForwardError::Interrupted) => {
-                    if let Some(errors) = body.and_then(|body| forwarder.interrupted(body)) {
-                        return Ok(Continued::Elsewhere(json(errors)));
+            // After each attempt the record is read again: another endpoint may have claimed the session in the meantime.
+            let mut tried = Vec::new();
+            while tried.len() < CLAIM_ATTEMPTS {
+                let found = self.claimed_session(client, id, head, Some(&tried)).await?;
+                let ClaimOutcome::Elsewhere(address) = found else {
+                    return Ok(found.into());
+                };
+                let permit = match body {
+                    Some(_) => Some(self.request_permit(head)?),
+                    None => None,
+                };
+                let bytes = body.cloned().unwrap_or_default();
+                let sent = forwarder.send(address.clone(), head, bytes, permit);
+                match sent.await {
+                    Ok(response) => return Ok(Continued::Elsewhere(response)),
+                    Err(ForwardError::Unreachable) => {}
+                    Err(ForwardError::Refused(refusal)) => return Err(refusal),
+                    Err(ForwardError::Interrupted) => {
+                        if let Some(errors) = body.and_then(|body| forwarder.interrupted(body)) {
+                            return Ok(Continued::Elsewhere(json(errors)));
+                        }
                     }
                 }
+                tried.push(address);
             }
         }
         #[cfg(not(feature = "forward"))]
         let _ = body;
-        Ok(self.claimed_session(client, id, head, false).await?.into())
+        Ok(self.claimed_session(client, id, head, None).await?.into())
     }
 
-    /// Finds a session, and claims it if another endpoint has its lease, unless the request can be forwarded there.
+    /// Finds a session, and claims it if another endpoint has its lease, unless the request can be forwarded there. `tried` has the
+    /// addresses that could not be reached; without it, the request is not forwarded.
     async fn claimed_session(
         &self,
         client: &StoreClient,
         id: SessionId,
         parts: &RequestHead,
-        may_forward: bool,
+        tried: Option<&[Uri]>,
     ) -> Result<ClaimOutcome, Refusal> {
         let owner = parts.owner();
         let principal = parts.extensions.get::<Principal>();
@@ -197,7 +204,7 @@ impl EndpointState {
                     return Ok(ClaimOutcome::Claimed(guard));
                 }
             }
-            let claim = self.claim_session(client, id, principal, owner.clone(), may_forward);
+            let claim = self.claim_session(client, id, principal, owner.clone(), tried);
             match claim.await? {
                 ClaimOutcome::Concurrent => {}
                 outcome => return Ok(outcome),
@@ -216,7 +223,7 @@ impl EndpointState {
         id: SessionId,
         principal: Option<&Principal>,
         owner: Option<Owner>,
-        may_forward: bool,
+        tried: Option<&[Uri]>,
     ) -> Result<ClaimOutcome, Refusal> {
         let record = client.load(id, owner.as_ref()).await;
         let Some(record) = record.map_err(|error| unavailable(&error))? else {
@@ -230,7 +237,10 @@ impl EndpointState {
             tracing::debug!("a stored session has a revision that this server does not support");
             return Ok(ClaimOutcome::Unknown);
         }
-        if may_forward && let Some(address) = client.other_address(&record) {
+        if let Some(tried) = tried
+            && let Some(address) = client.other_address(&record)
+            && !tried.contains(&address)
+        {
             return Ok(ClaimOutcome::Elsewhere(address));
         }
         let claiming = client.claim_lock(&id).await;
