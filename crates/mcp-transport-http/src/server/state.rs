@@ -57,6 +57,10 @@ impl EndpointState {
     pub(crate) fn admit(&self, parts: &Parts, mcp_headers: &McpHeaders<'_>) -> Result<(), Refusal> {
         admission::check_source(&self.options, parts, mcp_headers)?;
         if self.closing.load(Ordering::Acquire) {
+            #[cfg(feature = "forward")]
+            if Forwarder::has_forwarded(parts) {
+                return Err(Forwarder::refusal_at_shutdown());
+            }
             return Err(Refusal::busy("the server is shutting down"));
         }
         Ok(())

@@ -190,6 +190,27 @@ async fn a_session_is_not_taken_from_the_endpoint_that_has_just_claimed_it() {
 }
 
 #[tokio::test]
+async fn an_endpoint_that_is_shutting_down_loses_its_sessions_to_the_next_one() {
+    let cluster = Cluster::new();
+    let (one, two) = (cluster.served().await, cluster.served().await);
+    let peer = Peer::open(&one).await;
+    let moved = peer.at(&two);
+    // The connection between the endpoints stays open.
+    assert_eq!(ping(&moved).await, 200);
+    let call = peer.tool(1, "wait", json!({"message": "done"})).await;
+    let closing = one.clone();
+    let closing = tokio::spawn(async move { closing.close().await });
+    while ping(&peer).await == 200 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(ping(&moved).await, 200);
+    assert_eq!(two.sessions(), 1);
+    cluster.gate.go.add_permits(1);
+    assert_eq!(call.said().await, "done");
+    closing.await.unwrap();
+}
+
+#[tokio::test]
 async fn a_call_whose_endpoint_ends_fails_with_an_error() {
     const HEAD: &str =
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";

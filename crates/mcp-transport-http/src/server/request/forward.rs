@@ -10,7 +10,7 @@ use http::header::{
     CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, TE, TRANSFER_ENCODING, UPGRADE,
 };
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, Uri};
 use http_body::Body as _;
 use hyper::body::Incoming;
 use hyper_util::client::legacy::Client;
@@ -62,9 +62,12 @@ pub(crate) struct Forwarder {
     limits: Limits,
 }
 
+/// The status for a forwarded request at an endpoint that is shutting down. The request was not processed.
+const SHUTTING_DOWN: StatusCode = StatusCode::MISDIRECTED_REQUEST;
+
 /// Why another endpoint did not respond.
 pub(crate) enum ForwardError {
-    /// The request was not sent, because there is no connection.
+    /// The request was not processed, because there is no connection or the endpoint is shutting down.
     Unreachable,
     /// The request was not sent, because the authentication layer could not add its headers.
     Refused(Refusal),
@@ -107,6 +110,11 @@ impl Forwarder {
         head.headers.contains_key(FORWARDED)
     }
 
+    /// The response to a forwarded request at an endpoint that is shutting down.
+    pub(crate) fn refusal_at_shutdown() -> Refusal {
+        Refusal::new(SHUTTING_DOWN, "this endpoint is shutting down")
+    }
+
     /// Sends a request to `address` and returns the response. `permits` are released at the end of the response.
     pub(crate) async fn send(
         &self,
@@ -129,6 +137,9 @@ impl Forwarder {
             false => self.head_timeout,
         };
         let response = match timeout(head_timeout, self.client.request(request)).await {
+            Ok(Ok(response)) if response.status() == SHUTTING_DOWN => {
+                return Err(ForwardError::Unreachable);
+            }
             Ok(Ok(response)) => response,
             Ok(Err(error)) if error.is_connect() => return Err(ForwardError::Unreachable),
             Ok(Err(error)) => {

@@ -57,7 +57,7 @@ impl ServerOptions {
     /// All endpoints need an address, and the same settings for authentication, `Host` and `Origin`: a forwarded request
     /// has the headers of the client, with its `Authorization`, and is checked again. It is sent with HTTP/1.1 without TLS,
     /// so the network between the endpoints must be trusted. If the other endpoint cannot be reached
-    /// within 1 s, this one claims the session and serves the request; a handler that chose the other endpoint responds itself. If
+    /// within 1 s or is shutting down, this one claims the session and serves the request; a handler that chose the other endpoint responds itself. If
     /// the other endpoint ends during a call, the call fails with an error that says that its handler may have run.
     ///
     /// The lease of a session is checked at most once a second instead of before each request, because other endpoints claim a
