@@ -1,5 +1,7 @@
 //! A store that fails, and limits.
 
+use std::collections::HashSet;
+
 use mcp_protocol::BoxFuture;
 use mcp_protocol::task::Timestamp;
 use mcp_tests::http::Peer;
@@ -7,8 +9,9 @@ use mcp_transport_http::{
     EndpointId, MemorySessionStore, SessionId, SessionLease, SessionRecord, SessionStore,
     SessionStoreError, SessionStoreErrorKind,
 };
+use tokio::time::{sleep, timeout};
 
-use super::{Gate, node, node_with, ping, with};
+use super::{Gate, WATCHED, node, node_with, ping, with};
 use crate::gate::pass;
 use crate::prelude::*;
 
@@ -20,6 +23,10 @@ pub(super) enum Mode {
     Hangs,
     /// Calls have their effect, and return after a permit.
     Delays,
+    /// Changed sessions are not stored.
+    IsFull,
+    /// Changed sessions are stored later than the test lasts.
+    HangsAtUpdates,
 }
 
 /// A store that can be switched off.
@@ -31,6 +38,7 @@ pub(super) struct Switchable {
     pub(super) delayed: Arc<Semaphore>,
     /// The permits for delayed calls.
     pub(super) go: Arc<Semaphore>,
+    renewed: Arc<Mutex<HashSet<SessionId>>>,
 }
 
 impl Switchable {
@@ -45,6 +53,7 @@ impl Switchable {
             mode: Arc::new(Mutex::new(Mode::Works)),
             delayed,
             go,
+            renewed: Arc::default(),
         }
     }
 
@@ -52,12 +61,16 @@ impl Switchable {
         *self.mode.lock().unwrap() = mode;
     }
 
+    fn mode(&self) -> Mode {
+        *self.mode.lock().unwrap()
+    }
+
     fn run<'a, T: Send + 'a>(
         &self,
         call: BoxFuture<'a, Result<T, SessionStoreError>>,
     ) -> BoxFuture<'a, Result<T, SessionStoreError>> {
-        match *self.mode.lock().unwrap() {
-            Mode::Works => call,
+        match self.mode() {
+            Mode::Works | Mode::IsFull | Mode::HangsAtUpdates => call,
             Mode::Delays => {
                 let (delayed, go) = (Arc::clone(&self.delayed), Arc::clone(&self.go));
                 Box::pin(async move {
@@ -110,6 +123,7 @@ impl SessionStore for Switchable {
         expires: Timestamp,
         now: Timestamp,
     ) -> BoxFuture<'_, Result<(), SessionStoreError>> {
+        self.renewed.lock().unwrap().insert(lease.session);
         self.run(self.store.renew(lease, expires, now))
     }
 
@@ -120,7 +134,14 @@ impl SessionStore for Switchable {
         expires: Timestamp,
         now: Timestamp,
     ) -> BoxFuture<'_, Result<(), SessionStoreError>> {
-        self.run(self.store.update(lease, record, expires, now))
+        match self.mode() {
+            Mode::IsFull => Box::pin(async {
+                let kind = SessionStoreErrorKind::Full;
+                Err(SessionStoreError::new(kind, "full"))
+            }),
+            Mode::HangsAtUpdates => Box::pin(std::future::pending()),
+            _ => self.run(self.store.update(lease, record, expires, now)),
+        }
     }
 
     fn remove(
@@ -208,4 +229,34 @@ async fn a_full_endpoint_does_not_claim_a_session() {
     assert_eq!(ping(&peers[0].at(&two)).await, 200);
     assert_eq!(ping(&peers[1].at(&two)).await, 503);
     assert_eq!(ping(&peers[1]).await, 200);
+}
+
+/// As if the nodes of some sessions were away, or the store had no room for their changes.
+#[tokio::test(start_paused = true)]
+async fn sessions_that_cannot_be_stored_do_not_end_the_renewals_of_others() {
+    const SESSIONS: usize = 32;
+    for mode in [Mode::IsFull, Mode::HangsAtUpdates] {
+        let (gate, store) = (Gate::new(), Switchable::new());
+        let (_, one) = node(&gate, store.clone());
+        let (mut peers, mut streams) = (Vec::new(), Vec::new());
+        for _ in 0..SESSIONS {
+            let peer = Peer::open(&one).await;
+            streams.push(peer.get(None).await);
+            peers.push(peer);
+        }
+        store.set(mode);
+        for peer in &peers[SESSIONS / 2..] {
+            let params = json!({"uri": WATCHED});
+            let subscribed = peer.call(1, "resources/subscribe", params).await;
+            assert_eq!(subscribed.status, 503);
+        }
+        store.renewed.lock().unwrap().clear();
+        let renewed = async {
+            while store.renewed.lock().unwrap().len() < SESSIONS / 2 {
+                // sleep: the next round of renewals is awaited.
+                sleep(Duration::from_secs(1)).await;
+            }
+        };
+        timeout(Duration::from_secs(40), renewed).await.unwrap();
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, RwLock, Weak};
 use std::time::Duration;
 
 use mcp_protocol::Closed;
-use tokio::task::AbortHandle;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
 use crate::server::options::ServerOptions;
@@ -26,6 +26,12 @@ const EVICTION_DIVISOR: usize = 100;
 /// The minimum time between two sweeps of a full table that are caused by rejected clients. A sweep
 /// visits every session, and many clients may be rejected at once.
 const MIN_SWEEP_INTERVAL: Duration = Duration::from_millis(100);
+
+/// How many leases are renewed at the same time.
+const MAX_RENEWALS: usize = 64;
+
+/// How long a round of renewals may take. The other sessions are renewed in one of the next rounds.
+const RENEWAL_ROUND: Duration = Duration::from_secs(10);
 
 /// The ids are random, and a client cannot choose the id of a session, so a fast hash suffices.
 type Sessions = HashMap<SessionId, Arc<HttpSession>, foldhash::fast::RandomState>;
@@ -267,8 +273,9 @@ impl SessionTable {
     }
 
     /// Renews the leases of sessions that are in use without sending requests, so that they do not
-    /// expire in the store, and ends those that another endpoint has claimed.
-    async fn renew_active(&self, client: &StoreClient) {
+    /// expire in the store, and ends those that another endpoint has claimed. A session that cannot be renewed
+    /// does not keep the others from it.
+    async fn renew_active(self: &Arc<Self>, client: &Arc<StoreClient>) {
         let mut due = Vec::new();
         for shard in &self.shards {
             let shard = shard
@@ -280,14 +287,31 @@ impl SessionTable {
                 .map(|(id, session)| (*id, Arc::downgrade(session)));
             due.extend(sessions);
         }
+        // Each round begins with another session, because a round may end before all sessions are renewed.
+        let start = getrandom::u64().unwrap_or(0) % (due.len() as u64).max(1);
+        due.rotate_left(usize::try_from(start).unwrap_or(0));
+        let (mut renewals, mut failures) = (JoinSet::new(), Vec::new());
+        let began = Instant::now();
         for (id, session) in due {
-            let Some(session) = session.upgrade() else {
-                continue;
-            };
-            if let Err(error) = self.renew(client, &id, &session).await {
-                tracing::warn!(%error, "failed to renew the lease of a session");
-                return;
+            if renewals.len() >= MAX_RENEWALS {
+                failures.extend(renewals.join_next().await.and_then(failure));
             }
+            if began.elapsed() >= RENEWAL_ROUND {
+                break;
+            }
+            let (table, client) = (Arc::clone(self), Arc::clone(client));
+            renewals.spawn(async move {
+                match session.upgrade() {
+                    Some(session) => table.renew(&client, &id, &session).await,
+                    None => Ok(false),
+                }
+            });
+        }
+        while let Some(ended) = renewals.join_next().await {
+            failures.extend(failure(ended));
+        }
+        if let Some(error) = failures.first() {
+            tracing::warn!(%error, sessions = failures.len(), "failed to renew the leases of sessions");
         }
     }
 
@@ -375,6 +399,13 @@ async fn sweep_regularly(
             table.renew_active(client).await;
         }
     }
+}
+
+/// Why a lease was not renewed.
+fn failure(
+    ended: Result<Result<bool, SessionStoreError>, tokio::task::JoinError>,
+) -> Option<SessionStoreError> {
+    ended.ok()?.err()
 }
 
 /// Capacity for a session. Released on drop, unless it is committed.
