@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio::time::Instant;
 
 use super::failures::{Mode, Switchable};
-use super::{Gate, WATCHED, node_with, ping};
+use super::{Gate, WATCHED, node, node_with, ping};
 use crate::gate::pass;
 use crate::prelude::*;
 
@@ -187,6 +187,29 @@ async fn a_session_is_not_taken_from_the_endpoint_that_has_just_claimed_it() {
     assert_eq!(waiting.await.unwrap(), 200);
     assert_eq!((first.sessions(), second.sessions()), (1, 0));
     give_roots(call, &moved).await;
+}
+
+#[tokio::test]
+async fn a_session_from_before_forwarding_stays_at_the_endpoint_that_continues_it() {
+    let cluster = Cluster::new();
+    let (_, before) = node(&cluster.gate, cluster.sessions.clone());
+    let (one, two) = (cluster.served().await, cluster.served().await);
+    let peer = Peer::open(&before).await;
+    for endpoint in [&one, &two, &one] {
+        assert_eq!(ping(&peer.at(endpoint)).await, 200);
+    }
+    assert_eq!((one.sessions(), two.sessions()), (1, 0));
+}
+
+#[tokio::test]
+async fn a_session_of_a_lost_endpoint_continues_while_the_store_is_full() {
+    let cluster = Cluster::new();
+    let (_, lost) = cluster.unreachable().await;
+    let store = Switchable::of(cluster.sessions.clone());
+    let (_, two) = cluster.node_of(store.clone(), listen().await.1);
+    let peer = Peer::open(&lost).await;
+    store.set(Mode::IsFull);
+    assert_eq!(ping(&peer.at(&two)).await, 200);
 }
 
 #[tokio::test]

@@ -275,10 +275,14 @@ impl EndpointState {
         );
         session.inbound.reopen(record.state());
         if let Some(stored) = &session.stored {
-            if client.other_address(&record).is_some() {
+            if client.has_other_address(&record) {
                 // Later requests at other endpoints are forwarded to this one.
-                let updated = client.update(&session, stored).await;
-                updated.map_err(|error| unavailable(&error))?;
+                match client.update(&session, stored).await {
+                    Err(error) if error.kind() == Kind::Full => {
+                        tracing::warn!(%error, "other endpoints do not learn which one continues a session");
+                    }
+                    updated => updated.map_err(|error| unavailable(&error))?,
+                }
             }
             // The stored state is the state of the session.
             let changes = session.inbound.session().changes();

@@ -178,6 +178,12 @@ impl StoreClient {
         (other != *own).then_some(other)
     }
 
+    /// Whether a record has another address than this endpoint. A session that was opened without forwarding has none.
+    pub(crate) fn has_other_address(&self, record: &SessionRecord) -> bool {
+        let own = self.options.stored.address.as_ref();
+        own.map(ToString::to_string).as_deref() != record.address()
+    }
+
     /// Whether a session is in use, or has unsaved changes, and its lease was not confirmed recently.
     pub(crate) fn is_due(&self, session: &HttpSession) -> bool {
         let Some(stored) = &session.stored else {
