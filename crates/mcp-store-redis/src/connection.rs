@@ -1,6 +1,6 @@
 //! Connections to one Redis, to the master that Sentinel names, or to a cluster.
 
-use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig};
+use redis::aio::{ConnectionLike, ConnectionManagerConfig};
 #[cfg(feature = "changes")]
 use redis::{AsyncConnectionConfig, aio::MultiplexedConnection};
 use redis::{Client, Cmd, Pipeline, RedisFuture, RedisResult, Value};
@@ -11,11 +11,12 @@ use crate::RedisOptions;
 use crate::options::Topology;
 #[cfg(feature = "sentinel")]
 use crate::sentinel::SentinelConnection;
+use crate::single::SingleConnection;
 
 /// A connection that is opened again after it was lost. Cloning returns another handle to it.
 #[derive(Clone)]
 pub(crate) enum Connection {
-    Single(ConnectionManager),
+    Single(SingleConnection),
     /// A connection to a single Redis that is not opened again.
     #[cfg(feature = "changes")]
     Once(MultiplexedConnection),
@@ -51,7 +52,7 @@ pub(crate) async fn connect(
                 .set_connection_timeout(Some(options.connect_timeout))
                 .set_response_timeout(Some(options.response_timeout));
             let client = Client::open(url)?;
-            let connection = ConnectionManager::new_with_config(client.clone(), config).await?;
+            let connection = SingleConnection::open(client.clone(), config).await?;
             Ok((
                 Connection::Single(connection),
                 Connector::Single(Box::new(client)),
@@ -119,7 +120,9 @@ impl Connection {
 impl ConnectionLike for Connection {
     fn req_packed_command<'a>(&'a mut self, cmd: &'a Cmd) -> RedisFuture<'a, Value> {
         match self {
-            Self::Single(connection) => connection.req_packed_command(cmd),
+            Self::Single(connection) => {
+                Box::pin(connection.run(async |current| current.req_packed_command(cmd).await))
+            }
             #[cfg(feature = "changes")]
             Self::Once(connection) => connection.req_packed_command(cmd),
             #[cfg(feature = "sentinel")]
@@ -136,7 +139,9 @@ impl ConnectionLike for Connection {
         count: usize,
     ) -> RedisFuture<'a, Vec<Value>> {
         match self {
-            Self::Single(connection) => connection.req_packed_commands(pipeline, offset, count),
+            Self::Single(connection) => Box::pin(connection.run(async move |current| {
+                current.req_packed_commands(pipeline, offset, count).await
+            })),
             #[cfg(feature = "changes")]
             Self::Once(connection) => connection.req_packed_commands(pipeline, offset, count),
             #[cfg(feature = "sentinel")]
@@ -148,7 +153,7 @@ impl ConnectionLike for Connection {
 
     fn get_db(&self) -> i64 {
         match self {
-            Self::Single(connection) => connection.get_db(),
+            Self::Single(connection) => connection.current().get_db(),
             #[cfg(feature = "changes")]
             Self::Once(connection) => connection.get_db(),
             #[cfg(feature = "sentinel")]

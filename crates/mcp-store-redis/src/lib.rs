@@ -47,6 +47,7 @@ mod replays;
 #[cfg(feature = "sentinel")]
 mod sentinel;
 mod sessions;
+mod single;
 mod store;
 mod tasks;
 

@@ -14,4 +14,5 @@ mod process;
 mod replays;
 #[cfg(feature = "sentinel")]
 mod sentinel;
+mod silence;
 mod stores;

@@ -1,0 +1,64 @@
+//! Connections that are lost without a sign, as after the failure of a machine or of a firewall.
+
+use std::future::pending;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use mcp_store_redis::{RedisOptions, RedisStore};
+use mcp_transport_http::SessionStoreErrorKind;
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpListener, UnixStream};
+use tokio::sync::watch;
+
+use crate::process::Redis;
+use crate::stores::{create, renew, renewed};
+
+/// Passes connections on to Redis. All that are open can be silenced: they stay open, and nothing arrives any more.
+struct Relay {
+    address: SocketAddr,
+    silence: watch::Sender<()>,
+}
+
+impl Relay {
+    async fn start(socket: PathBuf) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let silence = watch::Sender::new(());
+        let silenced = silence.clone();
+        tokio::spawn(async move {
+            while let Ok((mut client, _)) = listener.accept().await {
+                let (mut silenced, socket) = (silenced.subscribe(), socket.clone());
+                tokio::spawn(async move {
+                    let mut redis = UnixStream::connect(&socket).await.unwrap();
+                    tokio::select! {
+                        _ = copy_bidirectional(&mut client, &mut redis) => {}
+                        _ = silenced.changed() => pending().await,
+                    }
+                });
+            }
+        });
+        Self { address, silence }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_was_lost_without_a_sign_is_replaced() {
+    let Some(redis) = Redis::start("silence", &[]).await else {
+        return;
+    };
+    let relay = Relay::start(redis.socket()).await;
+    let options = RedisOptions::new().with_response_timeout(Duration::from_millis(500));
+    let url = format!("redis://{}", relay.address);
+    let store = RedisStore::connect_with(&url, options).await.unwrap();
+    let store = store.session_store();
+    create(&store, 1).await.unwrap();
+    for _ in 0..2 {
+        relay.silence.send_replace(());
+        assert_eq!(
+            renew(&store, 1).await,
+            Err(SessionStoreErrorKind::Unavailable)
+        );
+        renewed(&store, 1).await.unwrap();
+    }
+}
