@@ -20,7 +20,7 @@ pub(crate) use gate::{Basis, Gate, ServerGate};
 pub use policy::{Effect, Policy, PolicyRule, matches};
 pub use request::{ConsentAction, ConsentRequest};
 pub use text::printable;
-pub(crate) use text::{plain_url, quote_lines};
+pub(crate) use text::{one_line, plain_url, quote_lines};
 
 /// Asks the user. A closure from [`ConsentRequest`] to a future with a [`Decision`] implements it.
 ///

@@ -9,7 +9,7 @@ use mcp_client::CreateMessageResult;
 use mcp_client::types::{CreateMessageRequestParams, OneOrMany, SamplingMessageContentBlock, Tool};
 use serde_json::Value;
 
-use super::text::{printable, quote_lines, quoted};
+use super::text::{one_line, printable, quote_lines, quoted};
 use crate::config::{Launch, ServerConfig};
 
 /// An action that needs the user's consent. [`fmt::Display`] is its text for a terminal, without control characters and
@@ -38,7 +38,7 @@ pub enum ConsentAction {
     Connect {
         /// The configuration with the values of its variables. They can be secrets.
         config: Box<ServerConfig>,
-        /// The unabridged command line, quoted as for a POSIX shell, or the URL.
+        /// The unabridged command line, quoted as for a POSIX shell, or the URL. Line ends are escaped.
         command_line: String,
         /// The path of the executable that `command` resolves to, in `PATH` or relative to the working directory; `None` for a
         /// URL, or if there is no such file.
@@ -90,7 +90,7 @@ impl ConsentAction {
                 let line = words.collect::<Vec<_>>().join(" ");
                 (line, find(command, cwd.as_deref()))
             }
-            Launch::Http { url, .. } => (url.clone(), None),
+            Launch::Http { url, .. } => (one_line(url), None),
         };
         Self::Connect {
             config: Box::new(config.clone()),
@@ -119,15 +119,17 @@ impl fmt::Display for ConsentRequest {
                 write!(text, "{verb} the server {server:?}: {command_line}")?;
                 if let Launch::Stdio { cwd, .. } = &config.launch {
                     match executable {
-                        Some(path) => write!(text, "\nprogram: {}", path.display())?,
+                        Some(path) => {
+                            write!(text, "\nprogram: {}", quoted(&path.to_string_lossy()))?
+                        }
                         None => text.push_str("\nprogram: not found"),
                     }
                     if let Some(cwd) = cwd {
-                        write!(text, "\nfolder: {cwd}")?;
+                        write!(text, "\nfolder: {}", quoted(cwd))?;
                     }
                 }
                 if !values.is_empty() {
-                    let names: Vec<&str> = values.keys().map(String::as_str).collect();
+                    let names: Vec<String> = values.keys().map(|name| quoted(name)).collect();
                     let what = match &config.launch {
                         Launch::Stdio { .. } => "variables",
                         Launch::Http { .. } => "headers",
@@ -187,10 +189,11 @@ impl fmt::Display for ConsentRequest {
             }
         }
         if !self.untrusted_sources.is_empty() {
-            let names = self.untrusted_sources.join(", ");
+            let names = self.untrusted_sources.iter().map(|name| quoted(name));
             write!(
                 text,
-                "\nThe conversation has results of servers that are not trusted: {names}"
+                "\nThe conversation has results of servers that are not trusted: {}",
+                names.collect::<Vec<_>>().join(", ")
             )?;
         }
         f.write_str(&printable(&text))
@@ -247,5 +250,37 @@ mod tests {
         assert!(text.contains(&long) && text.contains("differs"));
         assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text}");
         assert!(text.lines().nth(1).unwrap().ends_with("/sh"), "{text}");
+    }
+
+    #[test]
+    fn values_of_a_configuration_do_not_imitate_lines_of_the_request() {
+        let forged = "x\nprogram: /bin/true\u{2028}\u{9b}2K\u{202e}";
+        let variables = || [(forged.to_owned(), String::new())].into();
+        let mut program = ServerConfig::stdio(forged, [forged]);
+        let mut url = ServerConfig::http(forged);
+        if let Launch::Stdio { env, cwd, .. } = &mut program.launch {
+            *env = variables();
+            *cwd = Some(forged.to_owned());
+        }
+        if let Launch::Http { headers, .. } = &mut url.launch {
+            *headers = variables();
+        }
+        for (config, lines) in [(program, 5), (url, 3)] {
+            let mut action = ConsentAction::connect(&config, false);
+            if let ConsentAction::Connect { executable, .. } = &mut action {
+                *executable = Some(forged.into());
+            }
+            let request = ConsentRequest {
+                server: forged.to_owned(),
+                is_trusted: false,
+                action,
+                untrusted_sources: vec![forged.to_owned()],
+            };
+            let text = request.to_string();
+            assert_eq!(text.lines().count(), lines, "{text}");
+            assert!(!text.contains("\nprogram: /bin"), "{text}");
+            let hidden = ['\u{2028}', '\u{9b}', '\u{202e}'];
+            assert!(!text.contains(hidden), "{text}");
+        }
     }
 }

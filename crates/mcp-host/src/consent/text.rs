@@ -23,15 +23,18 @@ pub(crate) fn quote_lines(text: &str) -> String {
     lines.flat_map(|line| ["\n  > ", line]).collect()
 }
 
-/// Quotes a word for a POSIX shell. A line end becomes `\u{a}`, so that a word cannot imitate a line of the
-/// request.
+/// Replaces line ends by `\u{a}`, so that the text cannot imitate a line of the host.
+pub(crate) fn one_line(text: &str) -> String {
+    text.replace('\n', "\\u{a}")
+}
+
+/// Quotes a word for a POSIX shell, on one line.
 pub(super) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();
     }
-    let escaped = word.replace('\'', "'\\''").replace('\n', "\\u{a}");
-    format!("'{escaped}'")
+    format!("'{}'", one_line(&word.replace('\'', "'\\''")))
 }
 
 /// Returns a URL without its query and fragment, which may contain secrets.

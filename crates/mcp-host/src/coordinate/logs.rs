@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::sync::Notify;
 
 use super::limits::{ServerLimits, TokenBucket};
-use crate::consent::printable;
+use crate::consent::{one_line, printable};
 
 /// Memory of a message without its text.
 const MESSAGE_BYTES: usize = 128;
@@ -41,7 +41,7 @@ impl fmt::Display for LogMessage {
         };
         let logger = self.logger.as_deref().unwrap_or_default();
         let line = format!("{} {} {logger}: {text}", self.server, self.level.as_str());
-        f.write_str(&printable(&line.replace('\n', "\\u{a}")))
+        f.write_str(&printable(&one_line(&line)))
     }
 }
 
