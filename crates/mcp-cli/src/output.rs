@@ -25,14 +25,21 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 
 /// Prints a value as indented JSON.
 pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
-    write((text_of(value)? + "\n").as_bytes())
+    json_text(text_of(value)?)
 }
 
 /// Prints a value as one line of JSON.
 pub(crate) fn json_line(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string(value);
-    let text = text.map_err(|error| Failure::usage(error.to_string()))?;
-    write((text + "\n").as_bytes())
+    json_text(text.map_err(|error| Failure::usage(error.to_string()))?)
+}
+
+/// Prints JSON with a line break at its end: unchanged, or escaped for a terminal.
+pub(crate) fn json_text(mut json: String) -> Result<(), Failure> {
+    if is_terminal() {
+        json = escape_json(&json);
+    }
+    write((json + "\n").as_bytes())
 }
 
 pub(crate) fn text_of(value: &impl Serialize) -> Result<String, Failure> {
@@ -54,19 +61,38 @@ pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
-/// Replaces control characters, with which a server could change what the terminal shows, except line breaks and tabs.
+/// Replaces characters with which a server could change what the terminal shows.
 pub(crate) fn clean(text: &str) -> String {
-    let replace = |c: char| match c {
-        '\n' | '\t' => c,
-        c if c.is_control() || is_invisible(c) => '\u{fffd}',
-        c => c,
-    };
+    let replace = |c: char| if is_unsafe(c) { '\u{fffd}' } else { c };
     text.chars().map(replace).collect()
 }
 
-/// Characters that reorder or hide text.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
+/// Escapes the characters that [`clean`] replaces. The value of the JSON text is the same.
+fn escape_json(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            // Within a string it is always escaped.
+            '\r' => escaped.push(' '),
+            // The others occur only within strings.
+            c if is_unsafe(c) => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    escaped.push_str(&format!("\\u{unit:04x}"));
+                }
+            }
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// Whether a character can change what the terminal shows: control characters except line breaks and tabs, and
+/// characters that reorder, break or hide text.
+fn is_unsafe(c: char) -> bool {
+    let is_invisible = matches!(c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        | '\u{e0000}'..='\u{e007f}');
+    is_invisible || c.is_control() && !matches!(c, '\n' | '\t')
 }
 
 /// The first line of a text.
@@ -77,7 +103,7 @@ pub(crate) fn first_line(text: &str) -> &str {
 /// The result of a tool as text; structured content only if there is no other.
 pub(crate) fn result_text(result: &CallToolResult) -> Result<String, Failure> {
     match (&result.content[..], &result.structured_content) {
-        ([], Some(structured)) => text_of(structured),
+        ([], Some(structured)) => text_of(structured).map(|json| escape_json(&json)),
         (blocks, _) => Ok(blocks.iter().map(block_text).collect::<Vec<_>>().join("\n")),
     }
 }
@@ -123,4 +149,28 @@ pub(crate) fn print_table(rows: &[(&str, &str)]) -> Result<(), Failure> {
     let width = width.unwrap_or_default().min(40);
     let row = |(name, text): &(&str, &str)| format!("{name:width$}  {text}").trim_end().to_owned();
     print(&rows.iter().map(row).collect::<Vec<_>>().join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn json_for_a_terminal_has_the_same_value_without_control_characters() {
+        let text = "\u{1b}[2K \u{7f} \u{9b}2K \u{202e}abc\u{61c} \u{2028} \u{e0041} \r\n\t ä 😀";
+        let value = json!({ text: [text] });
+        let mut json = text_of(&value).unwrap();
+        // Between tokens, a server may also write this.
+        json.insert_str(1, "\r\n\t");
+        let escaped = escape_json(&json);
+        assert_eq!(escaped, clean(&escaped), "nothing is left to replace");
+        assert!(
+            escaped.contains(r"\u009b2K \u202eabc\u061c \u2028 \udb40\udc41 \r"),
+            "{escaped}"
+        );
+        assert!(escaped.ends_with("ä 😀\"\n  ]\n}"), "{escaped}");
+        assert_eq!(serde_json::from_str::<Value>(&escaped).unwrap(), value);
+    }
 }

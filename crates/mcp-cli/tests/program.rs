@@ -231,15 +231,23 @@ fn a_signal_ends_the_program_while_it_waits_for_a_line() {
     drop(stdin);
 }
 
-#[test]
-fn lines_of_stdin_are_sent_one_after_the_other() {
+/// Runs `mcp repl --json`, whose stdin has these lines.
+fn repl(server: &[&str], lines: &str) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_mcp"))
-        .args(["repl", "--json", "--", &calc()])
+        .args([&["repl", "--json"], server].concat())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(lines.as_bytes()).unwrap();
+    drop(stdin);
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn lines_of_stdin_are_sent_one_after_the_other() {
     let lines = concat!(
         "tools/call {\"name\":\"add\",\"arguments\":{\"a\":2,\"b\":3}}\n",
         "\n",
@@ -247,13 +255,7 @@ fn lines_of_stdin_are_sent_one_after_the_other() {
         "no/such {}\n",
         "tools/list {\n",
     );
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(lines.as_bytes())
-        .unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = repl(&["--", &calc()], lines);
     let (found, problem) = (stdout(&output), stderr(&output));
     let result: Value = serde_json::from_str(&found).unwrap();
     assert_eq!(result["content"][0]["text"], "5");
@@ -277,6 +279,25 @@ fn json_is_the_whole_result() {
     let inspected = read(&["inspect"]);
     assert_eq!(inspected["server"]["name"], "calc");
     assert_eq!(inspected["warnings"], json!([]));
+}
+
+#[tokio::test]
+async fn json_has_the_text_of_the_server_unchanged() {
+    const HIDDEN: &str = "\u{9b}2K\u{202e}\u{e0041}";
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let server = Server::builder("hides", "1.0.0").tool(Tool::new("hide", async || HIDDEN));
+    let endpoint = Endpoint::new(server).unwrap();
+    let server = tokio::spawn(serve_with(listener, endpoint, std::future::pending()));
+    let words = ["call", &url, "hide", "--json"].map(str::to_owned);
+    let called = mcp_beside(words.to_vec()).await;
+    let run = move || repl(&[&url], "tools/call {\"name\":\"hide\",\"arguments\":{}}\n");
+    let sent = tokio::task::spawn_blocking(run).await.unwrap();
+    for output in [called, sent] {
+        let found = stdout(&output);
+        assert!(found.contains(HIDDEN), "{found:?}{}", stderr(&output));
+    }
+    server.abort();
 }
 
 #[test]

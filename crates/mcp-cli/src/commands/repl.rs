@@ -170,7 +170,7 @@ impl Message {
         };
         // The text of numbers and the order of members are those of the server.
         match options.json {
-            true => output::print(&result),
+            true => output::json_text(result.to_string()),
             false => output::json(&serde_json::from_str::<Value>(&result).unwrap_or_default()),
         }
     }
