@@ -15,14 +15,14 @@ pub(crate) struct Options {
     /// The beginning of each package name, for example `acme-` for `acme-mcp-server`.
     #[arg(long)]
     prefix: String,
-    /// Uploads the packages, which are only built otherwise.
+    /// Uploads the packages. Without this flag they are only built.
     #[arg(long)]
     upload: bool,
 }
 
 pub(crate) fn run(Options { prefix, upload }: &Options) -> Result {
     let copy = target().join("release-copy");
-    // It exists only after an earlier run.
+    // The copy exists only after an earlier run.
     let _ = fs::remove_dir_all(&copy);
     let mut git = program("git", "clone --quiet .");
     execute(git.arg(&copy), SHORT, say).at("git clone")?;
@@ -32,7 +32,7 @@ pub(crate) fn run(Options { prefix, upload }: &Options) -> Result {
     for file in &manifests {
         let library = file.path.replace("Cargo.toml", "src/lib.rs");
         let is_library = copy.join(library).is_file();
-        let text = renamed(file, prefix, &names, is_library)?;
+        let text = rename_packages(file, prefix, &names, is_library)?;
         workspace::write(&copy.join(&file.path), &text)?;
     }
     let mode = if *upload { "" } else { "--dry-run" };
@@ -53,7 +53,7 @@ fn crate_name(path: &str) -> Option<&str> {
 }
 
 /// A manifest with the prefix before its own name and before the names of the crates that it depends on.
-fn renamed(
+fn rename_packages(
     File { path, text }: &File,
     prefix: &str,
     names: &BTreeSet<&str>,
@@ -66,13 +66,13 @@ fn renamed(
             manifest["lib"]["name"] = value(name.replace('-', "_"));
         }
     }
-    for place in [
+    for table_path in [
         &["workspace", "dependencies"][..],
         &["dependencies"],
         &["dev-dependencies"],
     ] {
         let mut table: Option<&mut dyn TableLike> = Some(manifest.as_table_mut());
-        for key in place {
+        for key in table_path {
             let item = table.and_then(|table| table.get_mut(key));
             table = item.and_then(Item::as_table_like_mut);
         }
@@ -92,7 +92,7 @@ fn renamed(
 #[test]
 fn packages_get_the_prefix_and_libraries_keep_their_names() {
     let names = BTreeSet::from(["mcp-a", "mcp-b"]);
-    let renamed = |path, text| renamed(&File::new(path, text), "x-", &names, true).unwrap();
+    let renamed = |path, text| rename_packages(&File::new(path, text), "x-", &names, true).unwrap();
     let text = "[package]\nname = \"mcp-a\"\n\n[dependencies]\nmcp-b.workspace = true\nserde = \"1\"\n\n\
         [dev-dependencies]\nmcp-b = { path = \"../mcp-b\" }\n\n[lib]\nproc-macro = true\n";
     let expected = "[package]\nname = \"x-mcp-a\"\n\n[dependencies]\nmcp-b.workspace = true\nserde = \"1\"\n\n\

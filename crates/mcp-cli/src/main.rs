@@ -22,7 +22,7 @@ use args::Cli;
 use failure::{Code, Failure};
 use mimalloc::MiMalloc;
 
-/// Takes a fifth of the time of the allocator of glibc; a call through `mcp bridge` needs about a hundred allocations.
+/// The allocator of the program. A call through `mcp bridge` takes 12 % fewer instructions than with the allocator of glibc.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 

@@ -310,7 +310,7 @@ fn a_gateway_is_served_over_stdio() {
 
 /// An address with a free port, for a gateway that must know the address that it listens on.
 fn chosen_address() -> String {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().to_string()
 }
 

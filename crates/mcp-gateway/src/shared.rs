@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use mcp_client::{Client, Revision};
 use mcp_protocol::ServerFacts;
@@ -25,6 +26,9 @@ pub(crate) struct SharedConnection {
     /// Whether the last attempt to connect failed.
     pub(crate) is_failing: AtomicBool,
 }
+
+/// Maximum time that a request waits for the next connection attempt. If the backoff is longer, the request fails at once.
+pub(crate) const MAX_RECONNECT_WAIT: Duration = Duration::from_secs(2);
 
 /// The failed attempts to connect.
 #[derive(Default)]

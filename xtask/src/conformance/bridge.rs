@@ -20,9 +20,9 @@ struct Difference {
     revision: String,
     scenario: String,
     reason: String,
-    /// Whether the scenario does differ.
+    /// Whether the scenario failed in this run.
     #[serde(skip)]
-    is_found: bool,
+    is_observed: bool,
 }
 
 /// Runs all combinations; returns what is wrong.
@@ -45,7 +45,7 @@ pub(super) fn run(suites: &Suites, roles: &[Role], bin: &Path) -> Result<Vec<Str
                     && known.scenario == outcome.scenario
             });
             match known {
-                Some(known) => known.is_found |= !found.is_empty(),
+                Some(known) => known.is_observed |= !found.is_empty(),
                 None => {
                     let found = found.iter();
                     failures.extend(found.map(|failure| format!("bridge, {revision}: {failure}")));
@@ -54,12 +54,18 @@ pub(super) fn run(suites: &Suites, roles: &[Role], bin: &Path) -> Result<Vec<Str
         }
     }
     for known in differences {
-        let Difference { scenario, .. } = &known;
+        let Difference {
+            role,
+            revision,
+            scenario,
+            ..
+        } = &known;
+        let entry = format!("{FILE}: {role}, {revision}, {scenario}");
         if known.reason.is_empty() {
-            failures.push(format!("{FILE}: {scenario} has no reason"));
+            failures.push(format!("{entry}: the reason is empty; add one"));
         }
-        if roles.len() == Role::ALL.len() && !known.is_found {
-            failures.push(format!("{FILE}: {scenario} does not differ: remove it"));
+        if roles.len() == Role::ALL.len() && !known.is_observed {
+            failures.push(format!("{entry}: passes through the bridge; remove it"));
         }
     }
     Ok(failures)

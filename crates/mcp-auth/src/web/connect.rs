@@ -19,8 +19,8 @@ use super::url_policy::UrlPolicy;
 use crate::error::Error;
 use mcp_transport_http::RequestBody;
 
-/// The built-in client, which connects only to addresses that its policy allows. It is created for its first request: reading
-/// the certificates of the system takes milliseconds, and most connections never sign in.
+/// The built-in client, which connects only to addresses that its policy allows. The HTTP client is created on the first request:
+/// reading the certificates of the system takes milliseconds, and most clients never need a sign-in.
 pub(crate) struct BuiltInService {
     resolver: PolicyResolver,
     timeout: Duration,

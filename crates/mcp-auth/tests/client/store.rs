@@ -80,7 +80,7 @@ async fn t38_two_programs_with_one_store_use_one_refresh_token() {
 }
 
 #[tokio::test]
-async fn a_program_uses_the_tokens_of_another_one_that_has_signed_in_since() {
+async fn tokens_that_another_program_has_stored_are_used() {
     let folder = Folder::new("since");
     let net = Net::new();
     let one = net.client().store(folder.store()).build().unwrap();

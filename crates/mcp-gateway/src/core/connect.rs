@@ -12,13 +12,11 @@ use super::Core;
 use crate::caller::Routes;
 use crate::changes::notification;
 use crate::connection::{OnChange, UpstreamConnection, unavailable};
-use crate::shared::{Failures, KnownServer, header_params};
+use crate::shared::{Failures, KnownServer, MAX_RECONNECT_WAIT, header_params};
 
 /// Backoff after the first failed attempt. It doubles after each further failure, up to [`MAX_BACKOFF`].
 const INITIAL_BACKOFF: Duration = Duration::from_millis(100);
 const MAX_BACKOFF: Duration = Duration::from_secs(30);
-/// Maximum time that a request waits for the next connection attempt. If the backoff is longer, the request fails at once.
-pub(super) const MAX_RECONNECT_WAIT: Duration = Duration::from_secs(2);
 /// How long a server may take to end before its program is started again.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 

@@ -14,8 +14,8 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::Core;
-use super::connect::MAX_RECONNECT_WAIT;
 use crate::connection::UpstreamConnection;
+use crate::shared::MAX_RECONNECT_WAIT;
 use crate::sync::lock;
 use crate::upstream::Sharing;
 

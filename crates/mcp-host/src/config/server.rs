@@ -103,7 +103,7 @@ impl ServerConfig {
     pub fn http_transport(&self) -> Result<Option<HttpTransport>, TransportError> {
         match &self.launch {
             Launch::Stdio { .. } => Ok(None),
-            Launch::Http { url, headers } => http(url, headers).map(Some),
+            Launch::Http { url, headers } => create_http_transport(url, headers).map(Some),
         }
     }
 
@@ -203,12 +203,15 @@ impl Connector for ServerConfig {
                 }
                 Ok(Box::new(child))
             }
-            Launch::Http { url, headers } => Ok(Box::new(http(url, headers)?)),
+            Launch::Http { url, headers } => Ok(Box::new(create_http_transport(url, headers)?)),
         }
     }
 }
 
-fn http(url: &str, headers: &BTreeMap<String, String>) -> Result<HttpTransport, TransportError> {
+fn create_http_transport(
+    url: &str,
+    headers: &BTreeMap<String, String>,
+) -> Result<HttpTransport, TransportError> {
     let mut http = HttpTransport::new(url)?;
     for (name, value) in headers {
         http = http.header(name, value)?;

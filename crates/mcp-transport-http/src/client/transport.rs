@@ -37,8 +37,8 @@ use crate::http_service::{HttpService, RequestBody, TowerService};
 /// [`service`](Self::service) replaces the built-in HTTP client, with I/O enabled. Nothing is sent
 /// before the first call.
 ///
-/// A clone is a transport to the same server for another connection. It shares the authorizer and the HTTP connections
-/// of the built-in client, so that many sessions need few HTTP connections.
+/// A clone opens another MCP connection to the same server. Clones share the authorizer and the HTTP connections of the
+/// built-in client, so that many sessions need few HTTP connections.
 ///
 /// # Failures
 ///
@@ -140,7 +140,7 @@ impl HttpTransport {
     /// Sets limits and timeouts.
     pub fn options(mut self, options: ClientOptions) -> Self {
         self.options = options;
-        // The HTTP connections of clones have the options of those.
+        // Other options need other HTTP connections than those of the clones.
         self.built_in = Arc::default();
         self
     }

@@ -50,7 +50,7 @@ impl Peer {
                 let served = serve(socket, Arc::clone(&script), heads.clone());
                 let end = end.clone();
                 tokio::spawn(async move {
-                    // It ends with an error if the client resets the connection.
+                    // `served` fails if the client resets the connection.
                     let _ = served.await;
                     let _ = end.send(()).await;
                 });

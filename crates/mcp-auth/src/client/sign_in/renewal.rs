@@ -120,20 +120,20 @@ impl Inner {
         self.save_tokens(tokens).await
     }
 
-    /// Uses the stored tokens if another program has stored others than those in memory and the rejected ones.
-    /// Returns whether it has.
+    /// Adopts the stored tokens if they have not expired and differ from those in memory and from the rejected one.
+    /// Returns whether it has adopted them.
     async fn adopt_stored_tokens(&self, used: Option<&Secret>) -> Result<bool, Error> {
         let stored = self.load_tokens().await?;
         let dpop_key = self.stored_dpop_key().await?;
         let mut state = self.state();
         let known = state.tokens.as_ref().map(|tokens| &tokens.access);
-        let is_newer = |stored: &TokenSet| {
+        let is_usable = |stored: &TokenSet| {
             let is_other = |known: &Secret| known.expose() != stored.access.expose();
             known.is_none_or(is_other)
                 && used.is_none_or(is_other)
                 && !stored.is_expired(self.now())
         };
-        let Some(stored) = stored.filter(is_newer) else {
+        let Some(stored) = stored.filter(is_usable) else {
             return Ok(false);
         };
         tracing::debug!("another program has obtained new tokens");

@@ -36,12 +36,12 @@ pub(crate) fn default_service(
     tcp.set_keepalive_retries(Some(PROBES));
     match endpoint.is_secure() {
         true => secure(tcp, options),
-        false => Ok(pooled(tcp, options)),
+        false => Ok(create_client(tcp, options)),
     }
 }
 
 /// Creates a client that connects with `connector`.
-fn pooled<C>(connector: C, options: &ClientOptions) -> Arc<dyn HttpService<RequestBody>>
+fn create_client<C>(connector: C, options: &ClientOptions) -> Arc<dyn HttpService<RequestBody>>
 where
     C: Service<Uri> + Clone + Send + Sync + 'static,
     C::Response: Read + Write + Send + Unpin + 'static,
@@ -67,7 +67,7 @@ fn secure(
         .https_only()
         .enable_http1()
         .wrap_connector(tcp);
-    Ok(pooled(connector, options))
+    Ok(create_client(connector, options))
 }
 
 #[cfg(not(feature = "tls"))]

@@ -84,23 +84,23 @@ where
     }
 }
 
-/// The idle connections, and how others are made.
+/// Idle connections, and the connector for new ones.
 struct Pool<C> {
     connector: C,
     max_idle: usize,
     idle_timeout: Duration,
-    idle: Mutex<Idle>,
+    idle: Mutex<IdleConnections>,
 }
 
 #[derive(Default)]
-struct Idle {
-    /// Each with the end of its last request, the longest idle first.
+struct IdleConnections {
+    /// Each with the time at which it became idle, the oldest first.
     connections: Vec<(Http1Connection, Instant)>,
     /// The task that closes connections after the idle timeout. It runs while there are any.
     reaper: Option<AbortHandle>,
 }
 
-impl Drop for Idle {
+impl Drop for IdleConnections {
     fn drop(&mut self) {
         if let Some(reaper) = &self.reaper {
             reaper.abort();
@@ -130,8 +130,8 @@ impl<C: Send + Sync + 'static> Pool<C> {
             let Ok(runtime) = Handle::try_current() else {
                 return;
             };
-            let end = Instant::now() + self.idle_timeout;
-            let reaper = runtime.spawn(reap(Arc::downgrade(self), end));
+            let deadline = Instant::now() + self.idle_timeout;
+            let reaper = runtime.spawn(reap(Arc::downgrade(self), deadline));
             idle.reaper = Some(reaper.abort_handle());
         }
         idle.connections.push((connection, Instant::now()));
@@ -155,10 +155,10 @@ where
     }
 }
 
-/// Closes connections after the idle timeout, the first at `end`, until none is left.
-async fn reap<C>(pool: Weak<Pool<C>>, mut end: Instant) {
+/// Closes each idle connection at its timeout, until none is left. `deadline` is the first timeout.
+async fn reap<C>(pool: Weak<Pool<C>>, mut deadline: Instant) {
     loop {
-        sleep_until(end).await;
+        sleep_until(deadline).await;
         let Some(pool) = pool.upgrade() else { return };
         let mut idle = lock(&pool.idle);
         let now = Instant::now();
@@ -166,7 +166,7 @@ async fn reap<C>(pool: Weak<Pool<C>>, mut end: Instant) {
         let count = idle.connections.partition_point(expired);
         idle.connections.drain(..count);
         match idle.connections.first() {
-            Some((_, since)) => end = *since + pool.idle_timeout,
+            Some((_, since)) => deadline = *since + pool.idle_timeout,
             None => {
                 idle.reaper = None;
                 return;
@@ -219,7 +219,7 @@ impl Http1Connection {
 
 /// The body of a response, which drives the connection and returns it to the pool at its end.
 struct DrivenBody<C: Send + Sync + 'static> {
-    /// `None` only while this is dropped.
+    /// `None` only during `drop`.
     incoming: Option<Incoming>,
     connection: Option<Http1Connection>,
     pool: Arc<Pool<C>>,
@@ -246,7 +246,7 @@ impl<C: Send + Sync + 'static> DrivenBody<C> {
     }
 
     /// Takes a frame that the driver has read.
-    fn received(&mut self) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+    fn poll_received(&mut self) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         match &mut self.incoming {
             Some(incoming) => {
                 Pin::new(incoming).poll_frame(&mut Context::from_waker(Waker::noop()))
@@ -265,12 +265,12 @@ impl<C: Send + Sync + 'static> Body for DrivenBody<C> {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         let this = self.get_mut();
-        let mut frame = this.received();
+        let mut frame = this.poll_received();
         if frame.is_pending()
             && let Some(connection) = &mut this.connection
         {
             connection.drive(cx);
-            frame = this.received();
+            frame = this.poll_received();
         }
         if matches!(frame, Poll::Ready(None)) || this.is_end_stream() {
             this.release();
@@ -297,7 +297,7 @@ impl<C: Send + Sync + 'static> Drop for DrivenBody<C> {
     }
 }
 
-/// No connection was made, so nothing was sent.
+/// An error of the connector. The request was not sent.
 #[derive(Debug)]
 pub(crate) struct ConnectError(BoxError);
 
