@@ -124,6 +124,28 @@ async fn a_revision_that_one_side_does_not_know_ends_the_connection() {
     wire.ended().await;
 }
 
+/// A client keeps what a server says about itself, and a gateway does for each connection.
+#[tokio::test]
+async fn a_server_that_describes_itself_with_much_memory_is_refused() {
+    for (objects, is_refused) in [(1_000, false), (2_000, true)] {
+        let (mut wire, transport) = PipeEnd::server();
+        let connecting = tokio::spawn(client().connect(transport));
+        let small: Vec<_> = (0..objects).map(|_| json!({ "a": 1 })).collect();
+        wire.welcome("2025-11-25", json!({ "experimental": { "a": small } }))
+            .await;
+        match connecting.await.unwrap() {
+            Ok(_) => assert!(!is_refused),
+            Err(error) => {
+                let text = error.to_string();
+                assert!(
+                    is_refused && text.contains("the limit is 1048576"),
+                    "{text}"
+                );
+            }
+        }
+    }
+}
+
 // proves: LIFE-036, CANC-005
 #[tokio::test(start_paused = true)]
 async fn a_silent_server_makes_connect_fail_without_a_cancellation() {

@@ -8,7 +8,7 @@ pub(crate) mod request_meta;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_jsonrpc::{ErrorObject, RawJson};
+use mcp_jsonrpc::{ErrorObject, RawJson, TreeSize};
 use mcp_protocol::modern::{Probe, ProbeOutcome, ProbeStep};
 use mcp_protocol::{
     CallError, Connection, Delivery, Deviation, Revision, Timeouts, Tolerance, Transport, downgrade,
@@ -249,6 +249,9 @@ impl Connector<'_> {
                 after: limit,
             }));
         };
+        if let Ok(Ok(result)) = &answer {
+            check_size(method, result)?;
+        }
         Ok(match answer {
             Ok(Ok(result)) => match tolerant::decode(method, &result, &options.tolerance) {
                 Ok(result) => DiscoverReply::Discovered(result, meta),
@@ -307,6 +310,7 @@ impl Connector<'_> {
         let call = link.request(method::INITIALIZE, Some(params));
         let answer = within_idle(method::INITIALIZE, limit, call).await?;
         let raw: RawJson = answer?.map_err(Error::Rejected)?;
+        check_size(method::INITIALIZE, &raw)?;
         let tolerance = &options.tolerance;
         let result: InitializeResult = tolerant::decode(method::INITIALIZE, &raw, tolerance)?;
         let answered = self.answered(&result.protocol_version);
@@ -430,4 +434,17 @@ impl DiscoverReply {
 fn listed(error: &ErrorObject) -> Option<String> {
     let data = UnsupportedProtocolVersion::deserialize(error.data.as_ref()?);
     data.ok().map(|data| data.supported.join(", "))
+}
+
+/// Maximum memory of what a server says about itself. A client keeps it for as long as the connection, and a gateway for each connection.
+const MAX_SERVER_BYTES: usize = 1 << 20;
+
+fn check_size(method: &str, result: &RawJson) -> Result<(), Error> {
+    let bytes = TreeSize::of(result).heap_bytes();
+    match bytes > MAX_SERVER_BYTES {
+        true => Err(Error::protocol(format!(
+            "the server describes itself in the result of {method} with {bytes} bytes of memory; the limit is {MAX_SERVER_BYTES}"
+        ))),
+        false => Ok(()),
+    }
 }
