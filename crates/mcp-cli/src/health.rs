@@ -1,26 +1,29 @@
-//! `/healthz` and `/readyz` before the endpoint. They need no token and have no content.
+//! `/healthz` and `/readyz` before the endpoint. They need no token. `/readyz` names the servers that are not ready, without any text of theirs.
 
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use http::{Method, Request, Response, StatusCode};
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use tower_service::Service;
 
-/// Returns whether the servers are connected that must be.
-pub(crate) type IsReady = Arc<dyn Fn() -> bool + Send + Sync>;
+/// Returns why the program is not ready, a line for each reason; an empty text if it is ready.
+pub(crate) type CheckReady =
+    Arc<dyn Fn() -> Pin<Box<dyn Future<Output = String> + Send>> + Send + Sync>;
 
 /// Answers the paths of health checks, and passes all other requests on.
 #[derive(Clone)]
 pub(crate) struct Health<S> {
     inner: S,
-    is_ready: IsReady,
+    check_ready: CheckReady,
 }
 
 impl<S> Health<S> {
-    pub(crate) fn new(inner: S, is_ready: IsReady) -> Self {
-        Self { inner, is_ready }
+    pub(crate) fn new(inner: S, check_ready: CheckReady) -> Self {
+        Self { inner, check_ready }
     }
 }
 
@@ -40,55 +43,70 @@ where
     }
 
     fn call(&mut self, request: Request<A>) -> Self::Future {
-        let status = match request.uri().path() {
-            "/healthz" => StatusCode::OK,
-            "/readyz" if (self.is_ready)() => StatusCode::OK,
-            "/readyz" => StatusCode::SERVICE_UNAVAILABLE,
+        let check = match request.uri().path() {
+            "/healthz" => None,
+            "/readyz" => Some((self.check_ready)()),
             _ => {
                 let response = self.inner.call(request);
                 return Box::pin(async move { Ok(response.await?.map(HealthBody::Inner)) });
             }
         };
         let is_read = [Method::GET, Method::HEAD].contains(request.method());
-        let mut response = Response::new(HealthBody::Empty);
-        *response.status_mut() = match is_read {
-            true => status,
-            false => StatusCode::METHOD_NOT_ALLOWED,
-        };
-        Box::pin(std::future::ready(Ok(response)))
+        Box::pin(async move {
+            if !is_read {
+                return Ok(respond(StatusCode::METHOD_NOT_ALLOWED, String::new()));
+            }
+            let reasons = match check {
+                Some(check) => check.await,
+                None => String::new(),
+            };
+            Ok(match reasons.is_empty() {
+                true => respond(StatusCode::OK, reasons),
+                false => respond(StatusCode::SERVICE_UNAVAILABLE, reasons),
+            })
+        })
     }
+}
+
+fn respond<B>(status: StatusCode, text: String) -> Response<HealthBody<B>> {
+    let mut response = Response::new(HealthBody::Text(text.into()));
+    *response.status_mut() = status;
+    let content_type = HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, content_type);
+    response
 }
 
 /// The body of a response.
 pub(crate) enum HealthBody<B> {
-    Empty,
+    Text(Bytes),
     Inner(B),
 }
 
-impl<B: Body + Unpin> Body for HealthBody<B> {
-    type Data = B::Data;
+impl<B: Body<Data = Bytes> + Unpin> Body for HealthBody<B> {
+    type Data = Bytes;
     type Error = B::Error;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
         match self.get_mut() {
-            Self::Empty => Poll::Ready(None),
+            Self::Text(text) if text.is_empty() => Poll::Ready(None),
+            Self::Text(text) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(text))))),
             Self::Inner(body) => Pin::new(body).poll_frame(cx),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match self {
-            Self::Empty => true,
+            Self::Text(text) => text.is_empty(),
             Self::Inner(body) => body.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Self::Empty => SizeHint::with_exact(0),
+            Self::Text(text) => SizeHint::with_exact(text.len() as u64),
             Self::Inner(body) => body.size_hint(),
         }
     }

@@ -10,6 +10,7 @@ mod connect;
 mod failure;
 mod health;
 mod lock;
+mod log;
 mod login;
 mod output;
 mod target;

@@ -6,7 +6,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -260,8 +260,33 @@ fn health_checks_say_whether_required_servers_are_connected() {
     let mut gateway = Running::start(&file);
     let url = gateway.url();
     assert!(status(&url, "/healthz").contains("200"));
-    assert!(status(&url, "/readyz").contains("503"));
+    let response = get(&url, "/readyz");
+    assert!(response.starts_with("HTTP/1.1 503"), "{response}");
+    assert!(
+        response.ends_with("\r\n\r\nbroken: it is not connected\n"),
+        "{response}"
+    );
     gateway.logged("broken: ");
+}
+
+/// A liveness probe restarts a gateway that does not respond within 30 s.
+#[test]
+fn a_server_that_hangs_delays_neither_health_checks_nor_other_servers() {
+    let file = file("hangs");
+    let hangs = json!({ "command": "sleep", "args": ["600"] });
+    write(
+        &file,
+        &json!({ "calc": { "command": calc() }, "hangs": hangs }),
+        json!({}),
+    );
+    let start = Instant::now();
+    let mut gateway = Running::start(&file);
+    let url = gateway.url();
+    assert!(status(&url, "/healthz").contains("200"));
+    let called = mcp(&["call", &url, "calc__add", "a=2", "b=3"]);
+    assert_eq!(text(&called.stdout), "5\n", "{}", text(&called.stderr));
+    // The first attempt to connect ends after 30 s.
+    assert!(start.elapsed() < Duration::from_secs(28));
 }
 
 #[test]

@@ -9,10 +9,12 @@ use mcp_protocol::{Delivery, Link, Session};
 use mcp_types::{JsonObject, SUBSCRIPTION_ID_KEY, method};
 use serde_json::{Value, json};
 
+use crate::client_key::ClientKey;
 use crate::sync::lock;
 
-/// Maximum number of open subscriptions.
+/// Maximum number of open subscriptions, of all clients and of one.
 const MAX_SUBSCRIPTIONS: usize = 1_024;
+const MAX_SUBSCRIPTIONS_PER_CLIENT: usize = 128;
 /// Number of sessions at which those that have ended are removed.
 const MIN_SWEEP: usize = 64;
 
@@ -38,6 +40,7 @@ struct ChangeSubscriptions {
 /// A subscription of the stateless revision.
 pub(crate) struct ChangeSubscription {
     pub(crate) id: RequestId,
+    pub(crate) client: ClientKey,
     pub(crate) link: Arc<dyn Link>,
     /// The notifications of lists that it includes.
     pub(crate) lists: HashSet<&'static str>,
@@ -93,6 +96,13 @@ impl Changes {
         if subscriptions.open.len() >= MAX_SUBSCRIPTIONS {
             return Err(ErrorObject::internal(format!(
                 "{MAX_SUBSCRIPTIONS} subscriptions are open, which is the limit; try again later"
+            )));
+        }
+        let client = &subscription.client;
+        let own = (subscriptions.open.values()).filter(|other| other.client == *client);
+        if client.has_share() && own.count() >= MAX_SUBSCRIPTIONS_PER_CLIENT {
+            return Err(ErrorObject::internal(format!(
+                "{MAX_SUBSCRIPTIONS_PER_CLIENT} subscriptions of this client are open, which is the limit; end one first"
             )));
         }
         subscriptions.last += 1;

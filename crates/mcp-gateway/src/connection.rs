@@ -1,7 +1,7 @@
 //! One connection to the upstream server, and the calls that run on it.
 
 use std::fmt;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use mcp_client::{ChangedList, Client, Error, Negotiation, Revision, TransportError};
@@ -13,9 +13,12 @@ use mcp_protocol::{
     Reply, StatelessRequest, Transport, gate,
 };
 use mcp_types::{ClientCapabilities, Implementation, LoggingLevel, method};
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::caller::Routes;
+use crate::pool::Permit;
+use crate::sync::lock;
 use crate::upstream::Upstream;
 
 /// The client that a connection declares to the upstream server.
@@ -32,7 +35,25 @@ pub(crate) struct UpstreamConnection {
     is_open: Arc<watch::Sender<bool>>,
     /// The log level that was set last.
     level: tokio::sync::Mutex<Option<LoggingLevel>>,
-    _permit: OwnedSemaphorePermit,
+    usage: Mutex<Usage>,
+    permit: Permit,
+}
+
+/// The requests that use a connection.
+struct Usage {
+    running: usize,
+    last: Instant,
+}
+
+/// Keeps a connection in use. Released on drop.
+pub(crate) struct InUse<'a>(&'a UpstreamConnection);
+
+impl Drop for InUse<'_> {
+    fn drop(&mut self) {
+        let mut usage = lock(&self.0.usage);
+        usage.running -= 1;
+        usage.last = Instant::now();
+    }
 }
 
 impl UpstreamConnection {
@@ -43,7 +64,7 @@ impl UpstreamConnection {
         version: (Revision, Negotiation),
         routes: Arc<Routes>,
         on_change: Option<OnChange>,
-        permit: OwnedSemaphorePermit,
+        permit: Permit,
     ) -> Result<Arc<Self>, Error> {
         let transport = upstream.connector.transport(&upstream.stderr)?;
         let is_open = Arc::new(watch::Sender::new(true));
@@ -64,14 +85,40 @@ impl UpstreamConnection {
             builder = builder.on_change(on_change);
         }
         let client = builder.connect(transport).await?;
-        Ok(Arc::new(Self {
+        let connection = Arc::new(Self {
             link: client.connection().link(),
             client,
             routes,
             is_open,
             level: tokio::sync::Mutex::default(),
-            _permit: permit,
-        }))
+            usage: Mutex::new(Usage {
+                running: 0,
+                last: Instant::now(),
+            }),
+            permit: permit,
+        });
+        connection.permit.is_of(&connection);
+        Ok(connection)
+    }
+
+    /// Keeps the connection from being closed for another one.
+    pub(crate) fn in_use(&self) -> InUse<'_> {
+        lock(&self.usage).running += 1;
+        InUse(self)
+    }
+
+    /// Returns since when no request uses the connection; `None` if one does.
+    pub(crate) fn unused_since(&self) -> Option<Instant> {
+        let usage = lock(&self.usage);
+        (usage.running == 0 && !self.routes.has_calls()).then_some(usage.last)
+    }
+
+    /// Closes the connection. A request that needs one opens another.
+    pub(crate) async fn evict(&self) {
+        self.is_open.send_replace(false);
+        if let Err(error) = self.client.close().await {
+            tracing::debug!(%error, "an unused connection did not close");
+        }
     }
 
     pub(crate) fn is_open(&self) -> bool {

@@ -32,6 +32,7 @@
 mod caller;
 mod catalog;
 mod changes;
+mod client_key;
 mod config;
 mod connection;
 mod core;

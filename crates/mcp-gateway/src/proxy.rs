@@ -13,7 +13,7 @@ use mcp_types::{SetLevelRequestParams, SubscribeRequestParams, method, v2026_07_
 use serde::de::DeserializeOwned;
 
 use crate::core::{self, Core};
-use crate::text::member;
+use crate::text::{check_members, member};
 use crate::upstream::Upstream;
 
 /// A server behind the gateway. It is served like a server of this process, in all revisions, whatever
@@ -39,6 +39,11 @@ impl Proxy {
     /// Returns the revision that is used with the server.
     pub fn revision(&self) -> mcp_client::Revision {
         self.0.shared.known().revision
+    }
+
+    /// Asks the server for a response. Returns why it is not ready if it does not respond within 2 s; the reason has no text of the server.
+    pub async fn unready(&self) -> Option<String> {
+        self.0.unready().await
     }
 
     /// Closes the shared connection, and ends all subscriptions. Connections of sessions end with
@@ -72,6 +77,9 @@ impl Service for Proxy {
     }
 
     fn request(&self, request: &Request<'_>, context: RequestContext) -> Reply {
+        if let Err(error) = check_members(request.params.unwrap_or("{}")) {
+            return Reply::error(error);
+        }
         let name = match gate::core_method(&request.method) {
             Some(name) => MethodName::Borrowed(name),
             None => MethodName::Owned((*request.method).to_owned()),

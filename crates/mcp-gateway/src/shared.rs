@@ -136,6 +136,11 @@ impl SharedConnection {
         *lock(&self.current) = Some(Arc::clone(connection));
     }
 
+    /// Returns whether the gateway has closed the connection because it was not in use.
+    pub(crate) fn is_released(&self) -> bool {
+        lock(&self.current).is_none()
+    }
+
     /// Takes the connection, if this function returns `true` for it.
     pub(crate) fn take_if(
         &self,

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use mcp_jsonrpc::{RawJson, decode, members};
+use mcp_jsonrpc::{ErrorObject, RawJson, decode, members};
 use mcp_protocol::WriteJson;
 use serde_json::value::RawValue;
 
@@ -15,6 +15,44 @@ pub(crate) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
     let mut all = members(object).map_while(Result::ok);
     let found = all.find_map(|(key, value)| (unescaped(key) == name).then_some(value));
     found.filter(|value| *value != "null")
+}
+
+/// Checks that all readers of the params see the same members: the server must not read a value that the gateway has not checked.
+///
+/// # Errors
+/// A member of the params, or of `ref`, `arguments` or `_meta` in them, is repeated; or a name of the params or of `ref` has an escape.
+pub(crate) fn check_members(params: &str) -> Result<(), ErrorObject> {
+    check_object(params, "params", false)?;
+    for (name, has_free_names) in [("ref", false), ("arguments", true), ("_meta", true)] {
+        if let Some(object) = member(params, name).filter(|value| value.starts_with('{')) {
+            check_object(object, name, has_free_names)?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks one object. `has_free_names` is whether any text can be a name in it.
+fn check_object(object: &str, at: &str, has_free_names: bool) -> Result<(), ErrorObject> {
+    let mut names = Vec::new();
+    for pair in members(object) {
+        let (key, _) =
+            pair.map_err(|error| ErrorObject::invalid_params(format!("{at}: {error}")))?;
+        let name = unescaped(key);
+        if !has_free_names && key.contains('\\') {
+            return Err(ErrorObject::invalid_params(format!(
+                "{at}: the name \"{key}\" has an escape; write it as {name:?}"
+            )));
+        }
+        names.push(name);
+    }
+    names.sort_unstable();
+    match names.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(ErrorObject::invalid_params(format!(
+            "{at}: the member {:?} is repeated; send it once",
+            pair[0]
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Returns the elements of an array member as JSON text; `None` if it is not an array.
@@ -152,6 +190,36 @@ impl WriteJson for RawResult {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn params_that_readers_can_understand_differently_are_refused() {
+        for (params, part) in [
+            (
+                r#"{"uri":"a","uri":"b"}"#,
+                r#"params: the member "uri" is repeated"#,
+            ),
+            (r#"{"uri":"a","\u0075ri":"b"}"#, r#"write it as "uri""#),
+            (r#"{"\u0075ri":"b"}"#, r#"write it as "uri""#),
+            (
+                r#"{"ref":{"uri":"a","uri":"b"}}"#,
+                r#"ref: the member "uri""#,
+            ),
+            (
+                r#"{"arguments":{"a":1,"\u0061":2}}"#,
+                r#"arguments: the member "a""#,
+            ),
+            (r#"{"_meta":{"a":1,"a":2}}"#, r#"_meta: the member "a""#),
+        ] {
+            let error = check_members(params).unwrap_err();
+            assert!(error.message.contains(part), "{params}: {error}");
+        }
+        for params in [
+            "{}",
+            r#"{"a":{"b":1},"b":{"b":1},"arguments":{"\"":1,"\\":2},"ref":"text"}"#,
+        ] {
+            check_members(params).unwrap();
+        }
+    }
 
     #[test]
     fn text_of_numbers_and_unknown_members_are_kept() {

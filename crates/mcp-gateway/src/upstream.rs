@@ -2,12 +2,16 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use mcp_client::{Client, ClientBuilder, Negotiation, Revision};
 use mcp_host::{Connector, StderrLog};
 
 use crate::parked::Cluster;
+
+/// Maximum time of a request at a server, unless another is set.
+pub(crate) const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// A server behind a gateway: how to reach it, and who shares a connection to it.
 pub struct Upstream {
@@ -18,8 +22,10 @@ pub struct Upstream {
     pub(crate) newest: Revision,
     pub(crate) negotiation: Negotiation,
     pub(crate) sharing: Sharing,
-    pub(crate) call_timeout: Duration,
+    /// In milliseconds; it can change while the gateway runs.
+    call_timeout: AtomicU64,
     pub(crate) max_connections: usize,
+    pub(crate) max_connections_per_client: usize,
     pub(crate) parking: ParkingLimits,
     pub(crate) cluster: Option<Cluster>,
 }
@@ -45,9 +51,9 @@ pub struct ParkingLimits {
     pub lifetime: Duration,
     /// Maximum number of waiting calls. Default 1,024.
     pub max_calls: usize,
-    /// Maximum number of waiting calls of one principal; requests without one count together.
-    /// Default 16 with a principal; [`max_calls`](Self::max_calls) without one.
-    pub max_calls_per_principal: usize,
+    /// Maximum number of waiting calls of one client: a verified principal or, without authentication, a network address. Default 16. Clients
+    /// over stdio have no limit of their own.
+    pub max_calls_per_client: usize,
     /// Maximum size of the params of all waiting calls and their server requests, in bytes of JSON.
     /// Default 32 MiB.
     pub max_bytes: usize,
@@ -58,7 +64,7 @@ impl Default for ParkingLimits {
         Self {
             lifetime: Duration::from_secs(300),
             max_calls: 1_024,
-            max_calls_per_principal: 16,
+            max_calls_per_client: 16,
             max_bytes: 32 << 20,
         }
     }
@@ -72,10 +78,10 @@ impl ParkingLimits {
         self
     }
 
-    /// Sets the maximum number of waiting calls, in all and of one principal.
+    /// Sets the maximum number of waiting calls, in all and of one client.
     #[must_use]
-    pub fn with_max_calls(mut self, all: usize, per_principal: usize) -> Self {
-        (self.max_calls, self.max_calls_per_principal) = (all, per_principal);
+    pub fn with_max_calls(mut self, all: usize, per_client: usize) -> Self {
+        (self.max_calls, self.max_calls_per_client) = (all, per_client);
         self
     }
 
@@ -99,11 +105,13 @@ impl Upstream {
             newest: Revision::LATEST,
             negotiation: Negotiation::Auto,
             sharing: Sharing::default(),
-            call_timeout: Duration::from_secs(600),
+            call_timeout: AtomicU64::new(0),
             max_connections: 256,
+            max_connections_per_client: 32,
             parking: ParkingLimits::default(),
             cluster: None,
         }
+        .call_timeout(DEFAULT_CALL_TIMEOUT)
     }
 
     /// Sets the newest revision to use with the server, and how to find out its revision. Default:
@@ -124,9 +132,18 @@ impl Upstream {
     /// Sets the maximum time of a request at the server. Time in which the request waits for its client is not counted. Default:
     /// 10 min.
     #[must_use]
-    pub fn call_timeout(mut self, timeout: Duration) -> Self {
-        self.call_timeout = timeout;
+    pub fn call_timeout(self, timeout: Duration) -> Self {
+        self.set_call_timeout(timeout);
         self
+    }
+
+    pub(crate) fn set_call_timeout(&self, timeout: Duration) {
+        let millis = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+        self.call_timeout.store(millis, Ordering::Relaxed);
+    }
+
+    pub(crate) fn max_call_time(&self) -> Duration {
+        Duration::from_millis(self.call_timeout.load(Ordering::Relaxed))
     }
 
     /// Sets which requests of stateless clients share a connection. Default: those of one principal.
@@ -136,10 +153,20 @@ impl Upstream {
         self
     }
 
-    /// Sets the maximum number of connections to the server at the same time. Default 256.
+    /// Sets the maximum number of connections to the server at the same time. Default 256. If all are open, a new one takes the place of the one
+    /// that was unused for the longest time; if all are in use, the request fails.
     #[must_use]
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.max_connections = connections;
+        self
+    }
+
+    /// Sets the maximum number of connections of one client at the same time: a verified principal or, without authentication, a network
+    /// address. Default 32. Its next connection takes the place of its own one that was unused for the longest time; if all are in use, the
+    /// request fails. Clients over stdio have no limit of their own. Behind a proxy, all clients without tokens have one address.
+    #[must_use]
+    pub fn max_connections_per_client(mut self, connections: usize) -> Self {
+        self.max_connections_per_client = connections;
         self
     }
 

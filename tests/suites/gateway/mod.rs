@@ -3,9 +3,12 @@
 mod attacks;
 mod combinations;
 mod failures;
+mod hostile;
 mod notifications;
+mod operations;
 mod policy;
 mod processes;
+mod readers;
 mod several;
 mod transforms;
 

@@ -89,7 +89,11 @@ async fn a_denied_resource_cannot_be_read_with_another_spelling_of_its_uri() {
         "file:/etc/passwd",
     ] {
         let error = refused(client.read_resource(uri).await);
-        assert!(error.message.contains("no server"), "{uri}: {error}");
+        let expected = match uri.contains("..") {
+            true => "has a segment",
+            false => "no server",
+        };
+        assert!(error.message.contains(expected), "{uri}: {error}");
     }
     for uri in ["file:///etcetera", "file:///a/etc/b", "file:///a%20b"] {
         client.read_resource(uri).await.unwrap();

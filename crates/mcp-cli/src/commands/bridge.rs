@@ -10,6 +10,7 @@ use super::http::{self, HttpSettings};
 use crate::args::{Options, Words};
 use crate::connect;
 use crate::failure::{Code, Failure};
+use crate::log;
 use crate::login;
 use crate::output::say;
 use crate::target::{Server, Target};
@@ -39,6 +40,7 @@ pub(super) async fn run(
         Some(address) => Some(http::listen("--listen", address).await?),
         None => None,
     };
+    log::start();
     let proxy = connect(&target, &settings, options).await?;
     say(&format!("connected; the server uses {}", proxy.revision()));
     let Some(listener) = listener else {
@@ -48,6 +50,7 @@ pub(super) async fn run(
             .map(|_| Code::Success)
             .map_err(|error| Failure::new(Code::Connection, format!("stdin or stdout: {error}")));
     };
+    let ready = proxy.clone();
     let http = HttpSettings {
         public_url: settings.public_url.as_deref(),
         public_url_setting: "--public-url",
@@ -55,7 +58,10 @@ pub(super) async fn run(
         authorization: None,
         token_variable: TOKEN,
         own_address: None,
-        is_ready: Arc::new(|| true),
+        check_ready: Arc::new(move || {
+            let ready = ready.clone();
+            Box::pin(async move { ready.unready().await.unwrap_or_default() })
+        }),
     };
     http::serve(listener, proxy.clone(), http).await?;
     proxy.close().await;

@@ -10,7 +10,7 @@ use mcp_transport_http::{Endpoint, ServerOptions, serve_layered, shutdown_signal
 use tokio::net::TcpListener;
 
 use crate::failure::Failure;
-use crate::health::{Health, IsReady};
+use crate::health::{CheckReady, Health};
 use crate::output;
 
 /// How a command serves HTTP.
@@ -26,7 +26,7 @@ pub(super) struct HttpSettings<'a> {
     pub(super) token_variable: &'a str,
     /// The address of this process for other processes of the same gateway.
     pub(super) own_address: Option<&'a Uri>,
-    pub(super) is_ready: IsReady,
+    pub(super) check_ready: CheckReady,
 }
 
 /// Binds an address; `setting` names it in errors.
@@ -53,7 +53,7 @@ pub(super) async fn serve(
     if let Some(own) = settings.own_address {
         options = options.with_forwarding(own.clone());
     }
-    let is_ready = settings.is_ready;
+    let check_ready = settings.check_ready;
     let Some(url) = settings.public_url else {
         if !address.ip().is_loopback() {
             return Err(Failure::usage(format!(
@@ -65,7 +65,7 @@ pub(super) async fn serve(
         let endpoint = Endpoint::with_options(service, options);
         let endpoint = endpoint.map_err(|error| problem(&error))?;
         output::print(&format!("http://{address}/mcp"))?;
-        let layered = |route| Health::new(route, is_ready);
+        let layered = |route| Health::new(route, check_ready);
         return serve_layered(listener, endpoint, layered, shutdown_signal())
             .await
             .map_err(|error| problem(&error));
@@ -101,7 +101,7 @@ pub(super) async fn serve(
     if let Some(token) = new_token {
         output::print(&format!("Authorization: Bearer {token}"))?;
     }
-    let layered = |route| Health::new(tower_layer::Layer::layer(&layer, route), is_ready);
+    let layered = |route| Health::new(tower_layer::Layer::layer(&layer, route), check_ready);
     serve_layered(listener, endpoint, layered, shutdown_signal())
         .await
         .map_err(|error| problem(&error))

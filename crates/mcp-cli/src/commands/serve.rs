@@ -9,6 +9,7 @@ use tokio::net::TcpListener;
 
 use super::http::{self, HttpSettings};
 use crate::failure::{Code, Failure};
+use crate::log;
 use crate::output::say;
 
 /// The variable with the bearer token.
@@ -21,12 +22,12 @@ pub(super) async fn run(file: &Path, is_stdio: bool) -> Result<Code, Failure> {
         true => None,
         false => Some(http::listen("listen", config.listen()).await?),
     };
-    let gateway = config.builder().build().await;
+    log::start();
+    let gateway = config.builder().start();
     let gateway = gateway.map_err(|error| Failure::usage(error.to_string()))?;
-    report(&gateway);
     let served = tokio::select! {
         served = serve(listener, &config, &gateway) => served,
-        failed = reload(file, config.clone(), &gateway) => Err(failed),
+        failed = report_and_reload(file, config.clone(), &gateway) => Err(failed),
     };
     gateway.close().await;
     served.map(|()| Code::Success)
@@ -56,7 +57,15 @@ async fn serve(
         authorization: config.authorization(),
         token_variable: TOKEN,
         own_address: cluster.as_ref().map(Cluster::address),
-        is_ready: Arc::new(move || ready.is_ready()),
+        check_ready: Arc::new(move || {
+            let ready = ready.clone();
+            Box::pin(async move {
+                let unready = ready.unready().await.into_iter();
+                unready
+                    .map(|(server, reason)| format!("{server}: {reason}\n"))
+                    .collect()
+            })
+        }),
     };
     http::serve(listener, gateway.clone(), settings).await
 }
@@ -74,13 +83,28 @@ fn read(file: &Path) -> Result<GatewayConfig, Failure> {
 fn report(gateway: &Gateway) {
     for mount in gateway.mounts() {
         let name = &mount.name;
-        match mount.error {
-            _ if mount.is_connected => say(&format!("{name}: connected")),
-            Some(error) => say(&format!("{name}: {error}; further attempts follow")),
-            None => say(&format!(
-                "{name}: not connected; the next request connects it"
-            )),
-        }
+        let state = match (mount.is_connected, mount.error, mount.replacement_error) {
+            (_, _, Some(error)) => format!(
+                "the changed server cannot be reached, so the former one is used: {error}; further attempts follow"
+            ),
+            (true, ..) => "connected".to_owned(),
+            (false, Some(error), None) => format!("{error}; further attempts follow"),
+            (false, None, None) => "not connected; the next request connects it".to_owned(),
+        };
+        say(&format!("{name}: {state}"));
+    }
+}
+
+/// Reports the state of the servers when they had a first attempt to connect, and after each change of the file.
+async fn report_and_reload(file: &Path, config: GatewayConfig, gateway: &Gateway) -> Failure {
+    let reported = async {
+        gateway.settled().await;
+        report(gateway);
+        std::future::pending().await
+    };
+    tokio::select! {
+        failed = reload(file, config, gateway) => failed,
+        never = reported => never,
     }
 }
 
@@ -106,10 +130,11 @@ async fn reload(file: &Path, mut config: GatewayConfig, gateway: &Gateway) -> Fa
                 for setting in settings {
                     say(&format!("{setting:?} has changed; restart to use it"));
                 }
+                config = changed;
             }
+            // The next signal tries it again.
             Err(error) => say(&format!("not all servers were changed: {error}")),
         }
-        config = changed;
         report(gateway);
         say("reloaded");
     }

@@ -4,14 +4,14 @@ mod transform;
 mod uri;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use mcp_client::Client;
 use mcp_host::model_name;
 use mcp_types::Tool;
 
 pub use self::transform::Transform;
-pub(crate) use self::uri::{normal_form, scheme};
+pub(crate) use self::uri::{check_spelling, example_of, normal_form, scheme};
 use crate::sync::lock;
 
 /// Maximum number of items of one kind that are kept for a server.
@@ -23,7 +23,7 @@ const MAX_BYTES: usize = 4 << 20;
 pub(crate) struct Catalog {
     /// The prefix of names.
     namespace: Arc<str>,
-    pub(crate) transform: Transform,
+    transform: RwLock<Arc<Transform>>,
     items: Mutex<Items>,
 }
 
@@ -66,9 +66,28 @@ impl Catalog {
     pub(crate) fn new(namespace: Arc<str>, transform: Transform) -> Self {
         Self {
             namespace,
-            transform,
+            transform: RwLock::new(Arc::new(transform)),
             items: Mutex::default(),
         }
+    }
+
+    /// Returns the changes of the tools.
+    pub(crate) fn transform(&self) -> Arc<Transform> {
+        Arc::clone(
+            &self
+                .transform
+                .read()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
+    }
+
+    /// Replaces the changes of the tools. Names that were learned stay valid if the new changes lead to the same names.
+    pub(crate) fn set_transform(&self, transform: Transform) {
+        let mut current = self
+            .transform
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        *current = Arc::new(transform);
     }
 
     /// Replaces the tools.
@@ -138,8 +157,9 @@ impl Catalog {
             true => _ = items.read_only.insert(name.to_owned()),
             false => _ = items.read_only.remove(name),
         }
-        let shown = self.transform.shown_name(name)?;
-        if self.transform.is_read_only && !items.read_only.contains(name) {
+        let transform = self.transform();
+        let shown = transform.shown_name(name)?;
+        if transform.is_read_only && !items.read_only.contains(name) {
             return None;
         }
         let exposed = model_name(&self.namespace, shown);
@@ -160,15 +180,15 @@ impl Catalog {
 
     /// Returns the name at the server of the tool with this name at the gateway.
     pub(crate) fn tool(&self, exposed: &str) -> Option<String> {
-        let items = lock(&self.items);
+        let (items, transform) = (lock(&self.items), self.transform());
         let known = items.tools.by_exposed.get(exposed).map(String::as_str);
         let name = known.or_else(|| {
             let shown = self.plain_exactly(exposed)?;
-            Some(self.transform.server_name(shown))
+            Some(transform.server_name(shown))
         })?;
         // A hidden tool cannot be called, nor a renamed one by its former name.
-        let shown = self.transform.shown_name(name)?;
-        let is_allowed = !self.transform.is_read_only || items.read_only.contains(name);
+        let shown = transform.shown_name(name)?;
+        let is_allowed = !transform.is_read_only || items.read_only.contains(name);
         (is_allowed && model_name(&self.namespace, shown) == exposed).then(|| name.to_owned())
     }
 

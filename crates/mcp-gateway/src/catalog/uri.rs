@@ -1,5 +1,9 @@
 //! URIs and URI templates, as far as the choice of a server and the rules for clients need them.
 
+use std::borrow::Cow;
+use std::net::Ipv4Addr;
+
+use iri_string::types::IriStr;
 use percent_encoding::percent_decode_str;
 
 /// Returns the scheme of a URI.
@@ -11,8 +15,85 @@ pub(crate) fn scheme(uri: &str) -> Option<&str> {
     (is_first && letters.all(is_rest)).then_some(scheme)
 }
 
-/// Returns the normal form of a URI. Servers may read its other spellings as the same resource. The scheme and the authority are in lower
-/// case, escapes are decoded, `\` is `/`, and the path has no `.`, no `..` and no empty segments. A file has no authority `localhost`.
+/// Schemes whose URIs have an authority, also if `//` is missing: readers add it.
+const WITH_AUTHORITY: [&str; 5] = ["http", "https", "ws", "wss", "ftp"];
+
+/// Checks that all readers understand a URI in the same way. Readers remove tabs and line ends, take `\` for `/`, resolve `..`, and decode
+/// escapes before or after they split the URI.
+///
+/// # Errors
+/// The error says what is not certain, and what to change.
+pub(crate) fn check_spelling(uri: &str) -> Result<(), &'static str> {
+    let iri = IriStr::new(uri).map_err(|_| {
+        "it is not a URI, or has a character or an escape that RFC 3986 does not allow; escape other characters with %"
+    })?;
+    check_decoded(uri)?;
+    let scheme = iri.scheme_str().to_ascii_lowercase();
+    if let Some(authority) = iri.authority_str()
+        && (!authority.is_ascii() || authority.contains(['%', '@']))
+    {
+        return Err(
+            "its authority has a user, an escape or a letter outside of ASCII; name only the host",
+        );
+    }
+    if scheme == "file" {
+        return check_file(iri);
+    }
+    let has_host = iri.authority_str().is_some_and(|host| !host.is_empty());
+    match WITH_AUTHORITY.contains(&&*scheme) && !(has_host && is_plain_host(iri)) {
+        true => Err(
+            "its host is missing, or is a number that readers convert to an address; write the scheme, \"://\" and the host",
+        ),
+        false => Ok(()),
+    }
+}
+
+/// Checks a URI after each of the two times that a reader may decode it.
+fn check_decoded(uri: &str) -> Result<(), &'static str> {
+    let mut text = Cow::Borrowed(uri);
+    for _ in 0..2 {
+        let decoded = percent_decode_str(&text).decode_utf8();
+        text = Cow::Owned(
+            decoded
+                .map_err(|_| "its escapes are not UTF-8")?
+                .into_owned(),
+        );
+        if text.chars().any(|c| c.is_control() || c == '\\') {
+            return Err("it has an escaped control character or backslash");
+        }
+        if (text.split(['/', '?', '#'])).any(|segment| matches!(segment, "." | "..")) {
+            return Err("it has a segment \".\" or \"..\"; resolve it first");
+        }
+    }
+    Ok(())
+}
+
+/// Checks a URI with the scheme `file` (RFC 8089).
+fn check_file(uri: &IriStr) -> Result<(), &'static str> {
+    let is_local = |host: &str| host.is_empty() || host.eq_ignore_ascii_case("localhost");
+    if !uri.authority_str().is_none_or(is_local) {
+        return Err("it names a file of another host; write \"file:///\"");
+    }
+    if uri.query().is_some() || uri.fragment().is_some() {
+        return Err("a file has no query and no fragment; write \"?\" as %3F and \"#\" as %23");
+    }
+    match uri.path_str().starts_with('/') {
+        true => Ok(()),
+        false => Err("its path does not begin with \"/\"; write \"file:///\""),
+    }
+}
+
+/// Returns whether the host is a name, an address in brackets, or four decimal numbers. Readers convert other numbers to addresses.
+fn is_plain_host(uri: &IriStr) -> bool {
+    let parts = uri.authority_components();
+    let host = parts.map_or("", |parts| parts.host());
+    let last = host.trim_end_matches('.').rsplit('.').next();
+    let is_number = last.is_some_and(|label| label.starts_with(|c: char| c.is_ascii_digit()));
+    !is_number || host.parse::<Ipv4Addr>().is_ok()
+}
+
+/// Returns the normal form of a URI, which other spellings of it have too. The scheme and the authority are in lower case, the escapes of the
+/// path are decoded, and the path has no empty segments. A file has no authority `localhost`, and a host has no default port.
 pub(crate) fn normal_form(uri: &str) -> String {
     let Some((scheme, rest)) = scheme(uri).map(|scheme| (scheme, &uri[scheme.len() + 1..])) else {
         return uri.to_owned();
@@ -20,7 +101,6 @@ pub(crate) fn normal_form(uri: &str) -> String {
     let scheme = scheme.to_ascii_lowercase();
     let (path, query) = rest.split_at(rest.find(['?', '#']).unwrap_or(rest.len()));
     let path = percent_decode_str(path).decode_utf8_lossy();
-    let path = path.replace('\\', "/");
     let (authority, path) = match path.strip_prefix("//") {
         Some(rest) => rest.split_at(rest.find('/').unwrap_or(rest.len())),
         None if path.starts_with('/') => ("", &*path),
@@ -28,23 +108,34 @@ pub(crate) fn normal_form(uri: &str) -> String {
         None => return format!("{scheme}:{path}{query}"),
     };
     let authority = authority.to_ascii_lowercase();
-    let authority = match &*authority {
+    let default_port = match &*scheme {
+        "http" | "ws" => ":80",
+        "https" | "wss" => ":443",
+        "ftp" => ":21",
+        _ => ":",
+    };
+    let authority = match authority.strip_suffix(default_port).unwrap_or(&authority) {
         "localhost" if scheme == "file" => "",
+        host if WITH_AUTHORITY.contains(&&*scheme) => host.trim_end_matches(['.', ':']),
         other => other,
     };
-    let mut segments = Vec::new();
-    for segment in path.split('/') {
-        match segment {
-            "" | "." => {}
-            ".." => _ = segments.pop(),
-            other => segments.push(other),
-        }
-    }
+    let segments: Vec<_> = path.split('/').filter(|part| !part.is_empty()).collect();
     let end = match path.ends_with('/') && !segments.is_empty() {
         true => "/",
         false => "",
     };
     format!("{scheme}://{authority}/{}{end}{query}", segments.join("/"))
+}
+
+/// Returns a template with `x` instead of each expression: one of its URIs.
+pub(crate) fn example_of(template: &str) -> String {
+    let mut parts = template.split('{');
+    let mut example = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        example.push('x');
+        example.push_str(part.split_once('}').map_or("", |(_, literal)| literal));
+    }
+    example
 }
 
 /// Returns the length of the literal parts of a template, if they occur in the URI in this order. An expression
@@ -96,17 +187,79 @@ mod tests {
             ("file://LOCALHOST/etc/passwd", "file:///etc/passwd"),
             ("file:////etc//passwd", "file:///etc/passwd"),
             ("file:///%65tc%2Fpasswd", "file:///etc/passwd"),
-            ("file:///a/../etc/./passwd", "file:///etc/passwd"),
-            ("file:///a%2f%2E%2e%5cetc/passwd", "file:///etc/passwd"),
-            ("file:///../etc/passwd", "file:///etc/passwd"),
-            ("file:///etc/passwd?/../../a", "file:///etc/passwd?/../../a"),
+            ("http://Host.:80/a?b", "http://host/a?b"),
+            ("https://host:443", "https://host/"),
             ("file:///a%2520b/", "file:///a%20b/"),
             ("DB://Host/{table}", "db://host/{table}"),
             ("db://Host", "db://host/"),
-            ("URN:isbn:1/..", "urn:isbn:1/.."),
-            ("no scheme/../a", "no scheme/../a"),
+            ("URN:isbn:1/x", "urn:isbn:1/x"),
+            ("no scheme/a", "no scheme/a"),
         ] {
             assert_eq!(normal_form(uri), expected, "{uri}");
+        }
+    }
+
+    #[test]
+    fn a_uri_that_readers_understand_differently_is_refused() {
+        for uri in [
+            "file:///srv/.\t./etc/passwd",
+            "file:///srv/.\n./etc/passwd",
+            "file:///srv/%2e\t%2e/etc/passwd",
+            "file:///srv/%2e%09%2e/etc/passwd",
+            "file:///e\ttc/passwd",
+            " file:///etc/passwd",
+            "fi\tle:///etc/passwd",
+            "file:etc/passwd",
+            "file://other/etc/passwd",
+            "file:///srv/../etc/passwd",
+            "file:///srv/%2e%2e/etc/passwd",
+            "file:///srv/%252e%252e/etc/passwd",
+            "file:///srv%2f..%5cetc",
+            "file:///srv/a\\..\\etc",
+            "file:///srv/a?/../../etc/passwd",
+            "file:///srv/a#b",
+            "file:///%ff",
+            "file:///%zz",
+            "file:///a\u{0}",
+            "file:///a%00",
+            "http:host/a",
+            "http:/host/a",
+            "http:///host/a",
+            "http://user@host/",
+            "http://h%6fst/",
+            "http://h\u{f6}st/",
+            "http://0x7f.1/",
+            "http://2130706433/",
+            "db://a/../b",
+            "nothing",
+            "",
+        ] {
+            assert!(check_spelling(uri).is_err(), "{uri}");
+        }
+        for uri in [
+            "file:///srv/a%20b/C%23.md",
+            "file:/srv/\u{e4}",
+            "file://localhost/srv",
+            "http://host:80/a?path=../b#c",
+            "http://127.0.0.1:8000/",
+            "http://[::1]/",
+            "db://users/rows/7?columns=a",
+            "urn:isbn:1",
+            "ui://app/.hidden/..b",
+        ] {
+            assert_eq!(check_spelling(uri), Ok(()), "{uri}");
+        }
+    }
+
+    #[test]
+    fn a_template_has_an_example() {
+        for (template, expected) in [
+            ("file:///a", "file:///a"),
+            ("file:///{path}/b{?q}", "file:///x/bx"),
+            ("{+any}", "x"),
+            ("file:///{broken", "file:///x"),
+        ] {
+            assert_eq!(example_of(template), expected);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 
 use data_encoding::BASE64;
 use http::Uri;
@@ -112,6 +112,8 @@ pub(super) struct ServerSection {
     pub(super) is_required: bool,
     #[serde(rename = "shared")]
     pub(super) is_shared: bool,
+    pub(super) max_connections: Option<NonZeroUsize>,
+    pub(super) max_connections_per_client: Option<NonZeroUsize>,
     #[serde(rename = "readOnly")]
     pub(super) is_read_only: bool,
     /// By the name at the server.

@@ -13,12 +13,13 @@ use std::time::Duration;
 use mcp_host::{Config, ConfigFormat, Connector as _, ServerConfig, StderrLog, Variables};
 use mcp_jsonrpc::decode;
 use mcp_protocol::InvalidServer;
+use tokio::task::JoinSet;
 
 use self::file::{File, Section, ServerSection};
 use crate::catalog::Transform;
-use crate::gateway::{Gateway, GatewayBuilder, Mount};
+use crate::gateway::{Gateway, GatewayBuilder, Mount, Settings};
 use crate::parked::Cluster;
-use crate::upstream::{Sharing, Upstream};
+use crate::upstream::{DEFAULT_CALL_TIMEOUT, Sharing, Upstream};
 
 /// Maximum size of a configuration file.
 const MAX_FILE_BYTES: u64 = 4 << 20;
@@ -191,18 +192,7 @@ impl GatewayConfig {
 
     /// Returns a builder with all enabled servers of a [resolved](Self::resolve) configuration, in the order of their namespaces.
     pub fn builder(&self) -> GatewayBuilder {
-        let mut builder = Gateway::builder()
-            .access(self.section.access.clone())
-            .client_limits(self.section.limits);
-        if let Some(instructions) = &self.section.instructions {
-            builder = builder.instructions(instructions);
-        }
-        if let Some(timeout) = self.section.list_timeout {
-            builder = builder.list_timeout(Duration::from_millis(timeout.get().into()));
-        }
-        if let Some(tools) = self.section.search_above {
-            builder = builder.search_above(tools);
-        }
+        let mut builder = Gateway::builder().settings(self.gateway_settings());
         if let Some(cluster) = self.cluster() {
             builder = builder.cluster(cluster);
         }
@@ -212,8 +202,24 @@ impl GatewayConfig {
         builder
     }
 
-    /// Updates a gateway that runs with the configuration `previous` to this one: removes, adds and replaces the servers that
-    /// differ. Other servers keep their connections. Returns the names of changed settings that need a restart.
+    /// Returns the settings of the gateway that can change while it runs.
+    fn gateway_settings(&self) -> Settings {
+        let default = Settings::default();
+        let list_timeout = self.section.list_timeout;
+        Settings {
+            instructions: self.section.instructions.clone(),
+            list_timeout: list_timeout.map_or(default.list_timeout, |millis| {
+                Duration::from_millis(millis.get().into())
+            }),
+            search_above: self.section.search_above,
+            access: self.section.access.clone(),
+            limits: self.section.limits,
+        }
+    }
+
+    /// Updates a gateway that runs with the configuration `previous` to this one, which must be [resolved](Self::resolve): removes, adds and
+    /// replaces servers that differ. A server is replaced when the new one is connected, and keeps its connections if only rules or numbers
+    /// differ. Returns the names of changed settings that need a restart, when the first attempt of each new server has ended.
     ///
     /// # Errors
     /// The gateway would have more than 64 servers, or an access rule is invalid.
@@ -222,20 +228,34 @@ impl GatewayConfig {
         previous: &Self,
         gateway: &Gateway,
     ) -> Result<Vec<&'static str>, InvalidServer> {
+        self.section.access.check()?;
         for namespace in previous.servers.keys() {
             if !self.servers.contains_key(namespace) {
                 gateway.unmount(namespace);
             }
         }
         let (new, old) = (&self.section, &previous.section);
-        if (&new.access, new.limits) != (&old.access, old.limits) {
-            gateway.set_policy(new.access.clone(), new.limits)?;
-        }
         // The new rules hold before a new server can be used, and while it starts.
+        let settings = self.gateway_settings();
+        if settings != previous.gateway_settings() {
+            gateway.configure(settings);
+        }
+        let mut mounting = JoinSet::new();
         for (namespace, entry) in &self.servers {
-            if previous.servers.get(namespace) != Some(entry) {
-                gateway.mount(namespace, entry.mount()).await?;
+            let earlier = previous.servers.get(namespace);
+            if earlier == Some(entry) {
+                continue;
             }
+            let is_adjusted = earlier.is_some_and(|earlier| entry.connects_like(earlier))
+                && entry.adjust(namespace, gateway);
+            if !is_adjusted {
+                let (gateway, namespace, mount) =
+                    (gateway.clone(), namespace.clone(), entry.mount());
+                mounting.spawn(async move { gateway.mount(namespace, mount).await });
+            }
+        }
+        for mounted in mounting.join_all().await {
+            mounted?;
         }
         let settings = [
             ("listen", new.listen != old.listen),
@@ -243,9 +263,6 @@ impl GatewayConfig {
             ("auth", new.auth != old.auth),
             ("cluster", new.cluster != old.cluster),
             ("allowedOrigins", new.allowed_origins != old.allowed_origins),
-            ("instructions", new.instructions != old.instructions),
-            ("searchAbove", new.search_above != old.search_above),
-            ("listTimeout", new.list_timeout != old.list_timeout),
         ];
         let changed = settings.into_iter().filter(|(_, is_changed)| *is_changed);
         Ok(changed.map(|(name, _)| name).collect())
@@ -253,6 +270,34 @@ impl GatewayConfig {
 }
 
 impl ServerEntry {
+    /// Returns whether the entries lead to the same connections: they differ only in what [`adjust`](Self::adjust) changes.
+    fn connects_like(&self, other: &Self) -> bool {
+        let connection = |entry: &Self| {
+            let mut server = entry.server.clone();
+            server.call_timeout = None;
+            server.allowed_tools.clear();
+            server.denied_tools.clear();
+            let settings = &entry.settings;
+            let limits = (
+                settings.max_connections,
+                settings.max_connections_per_client,
+            );
+            (entry.name.clone(), server, settings.is_shared, limits)
+        };
+        connection(self) == connection(other)
+    }
+
+    /// Changes the settings of the mount that need no new connection. Returns whether there is a mount.
+    fn adjust(&self, namespace: &str, gateway: &Gateway) -> bool {
+        let timeout = self.server.call_timeout.unwrap_or(DEFAULT_CALL_TIMEOUT);
+        gateway.adjust(
+            namespace,
+            self.transform(),
+            self.settings.is_required,
+            timeout,
+        )
+    }
+
     fn mount(&self) -> Mount {
         let mut upstream = match self.server.http_transport() {
             // All connections share the HTTP client.
@@ -268,6 +313,12 @@ impl ServerEntry {
         }
         if self.settings.is_shared {
             upstream = upstream.sharing(Sharing::All);
+        }
+        if let Some(connections) = self.settings.max_connections {
+            upstream = upstream.max_connections(connections.get());
+        }
+        if let Some(connections) = self.settings.max_connections_per_client {
+            upstream = upstream.max_connections_per_client(connections.get());
         }
         let mount = Mount::new(upstream).transform(self.transform());
         match self.settings.is_required {

@@ -9,7 +9,7 @@ use mcp_protocol::{Answer, MethodName, Outcome, Payload, RequestContext, downgra
 use mcp_types::method;
 use tokio::task::JoinSet;
 
-use crate::caller::Caller;
+use crate::caller::{Caller, RunningCall};
 use crate::connection::{UpstreamConnection, no_response, within};
 use crate::parked::{CONTINUATION, ParkableCall, may_ask};
 use crate::results;
@@ -50,14 +50,15 @@ impl Core {
         params: Option<&str>,
         context: &RequestContext,
     ) -> Outcome {
-        let connection = self.session_connection(context.session()).await?;
+        let connection = self.session_connection(context).await?;
         let caller = Caller::new(context, params, None);
         let running = connection.routes().add(&caller);
         let change = ParamsChange {
             token: caller.wants_progress().then_some(running.token),
             ..ParamsChange::default()
         };
-        let answer = self.send(&connection, method, change.apply(params)).await;
+        let params = change.apply(params);
+        let answer = self.send(&connection, method, params, Some(&running)).await;
         let is_newer = connection.client.revision() > context.session().revision();
         Ok(results::for_session(
             method,
@@ -81,7 +82,10 @@ impl Core {
             token: caller.wants_progress().then_some(running.token),
             ..ParamsChange::default()
         };
-        let result = self.send(&connection, method, change.apply(params)).await?;
+        let params = change.apply(params);
+        let result = self
+            .send(&connection, method, params, Some(&running))
+            .await?;
         Ok(Payload::Boxed(Box::new(RawResult(result))))
     }
 
@@ -108,7 +112,9 @@ impl Core {
                 with: &retry,
                 ..ParamsChange::default()
             };
-            let result = match self.send(&connection, method, change.apply(params)).await {
+            let params = change.apply(params);
+            let sent = self.send(&connection, method, params, Some(&running));
+            let result = match sent.await {
                 Ok(result) => result,
                 Err(error) => return results::error_for_session(method, error),
             };
@@ -151,7 +157,7 @@ impl Core {
                 without_meta: &REQUEST_META,
                 ..ParamsChange::default()
             };
-            let sent = self.send(&lease.connection, method, change.apply(text));
+            let sent = self.send(&lease.connection, method, change.apply(text), None);
             let failed = |error| downgrade::handler_error(error, context.rules());
             let result = sent.await.map_err(failed)?;
             return Ok(results::for_stateless(method, result));
@@ -159,7 +165,7 @@ impl Core {
         if let Some(state) = text.and_then(|params| member(params, "requestState")) {
             return Box::pin(self.continue_call(state, method, text, context)).await;
         }
-        let lease = self.lease(context, true).await?;
+        let mut lease = self.lease(context, true).await?;
         if let Some(level) = context.session().log_level() {
             Box::pin(lease.connection.set_level(level)).await;
         }
@@ -178,7 +184,7 @@ impl Core {
         let (server, rules) = (Arc::clone(&self.upstream.name), context.rules());
         let name = method.clone();
         let response = Box::pin(async move {
-            let answer = sent.await;
+            let answer = lease.response(running.response(sent)).await;
             drop((running, lease));
             let answer = answer.map_err(|error| no_response(&server, &error))?;
             let result = answer.map_err(|error| downgrade::handler_error(error, rules))?;
@@ -196,21 +202,24 @@ impl Core {
         self.run_parkable(call, context).await
     }
 
-    /// Sends a request, once more if the header parameters of its tool have changed.
+    /// Sends a request, once more if the header parameters of its tool have changed. `running` is the entry of its call, if the call has one.
     pub(super) async fn send(
         &self,
         connection: &Arc<UpstreamConnection>,
         method: &MethodName,
         params: Option<String>,
+        running: Option<&RunningCall>,
     ) -> Answer {
+        let _in_use = connection.in_use();
         if !connection.has_headers() {
-            return self.send_once(connection, method, params).await;
+            return self.send_once(connection, method, params, running).await;
         }
-        let answer = self.send_once(connection, method, params.clone()).await;
+        let copy = params.clone();
+        let answer = self.send_once(connection, method, copy, running).await;
         match answer {
             Err(error) if error.code == ErrorCode::HEADER_MISMATCH => {
                 Box::pin(self.learn_tools(connection)).await;
-                self.send_once(connection, method, params).await
+                self.send_once(connection, method, params, running).await
             }
             Ok(result) if method == method::TOOLS_LIST => {
                 Ok(results::without_invalid_tools(result))
@@ -224,6 +233,7 @@ impl Core {
         connection: &UpstreamConnection,
         method: &MethodName,
         params: Option<String>,
+        running: Option<&RunningCall>,
     ) -> Answer {
         let server = &*self.upstream.name;
         let name = connection.name_header(method, params.as_deref());
@@ -234,8 +244,12 @@ impl Core {
             _ => Vec::new(),
         };
         let sent = connection.send(method, params, name, headers);
-        within(server, self.upstream.call_timeout, async {
-            sent.await.map_err(|error| no_response(server, &error))?
+        within(server, self.upstream.max_call_time(), async {
+            let answer = match running {
+                Some(running) => running.response(sent).await,
+                None => sent.await,
+            };
+            answer.map_err(|error| no_response(server, &error))?
         })
         .await
     }

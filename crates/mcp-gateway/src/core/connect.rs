@@ -27,7 +27,8 @@ impl Core {
         version: (Revision, Negotiation),
         on_change: OnChange,
     ) -> Result<Arc<UpstreamConnection>, Error> {
-        let permit = self.permit().map_err(Error::Rejected)?;
+        let permit = self.connections.permit(&self.upstream, None);
+        let permit = permit.await.map_err(Error::Rejected)?;
         let routes = Routes::new(None);
         let (upstream, on_change) = (&self.upstream, Some(on_change));
         UpstreamConnection::open(upstream, None, version, routes, on_change, permit).await
@@ -72,6 +73,9 @@ impl Core {
                 };
                 self.shared.is_failing.store(false, Ordering::Release);
                 let catalog = self.catalog.as_deref();
+                if !self.shared.is_released() {
+                    tracing::info!(server, "the server is connected again");
+                }
                 self.shared
                     .learn(KnownServer::of(&connection.client, catalog).await);
                 self.shared.set(&connection);
@@ -79,6 +83,9 @@ impl Core {
                 Ok(connection)
             }
             Err(error) => {
+                if failures.in_row == 0 {
+                    tracing::warn!(server, %error, "the server cannot be reached");
+                }
                 let wait = INITIAL_BACKOFF.saturating_mul(1 << failures.in_row.min(16));
                 failures.in_row += 1;
                 self.shared.is_failing.store(true, Ordering::Release);
@@ -116,7 +123,16 @@ impl Core {
 
     /// Opens the connection again when it has ended, as long as it is wanted.
     pub(crate) fn watch_shared(self: &Arc<Self>, connection: &Arc<UpstreamConnection>) {
-        self.reconnect_after(connection.ended());
+        let (ended, core) = (connection.ended(), Arc::downgrade(self));
+        self.reconnect_after(async move {
+            ended.await;
+            if let Some(core) = core.upgrade()
+                && !*core.closing.borrow()
+                && !core.shared.is_released()
+            {
+                tracing::warn!(server = %core.upstream.name, "the connection to the server has ended");
+            }
+        });
     }
 
     fn reconnect_after(self: &Arc<Self>, ended: impl Future<Output = ()> + Send + 'static) {

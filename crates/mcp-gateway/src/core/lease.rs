@@ -1,18 +1,16 @@
 //! Which connection a request uses.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use mcp_client::Revision;
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{RequestContext, Session};
 use mcp_types::v2026_07_28::TASKS_EXTENSION;
 use mcp_types::{ClientCapabilities, Implementation};
-use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::Instant;
 
 use super::Core;
 use crate::caller::Routes;
+use crate::client_key::ClientKey;
 use crate::connection::{Identity, OnChange, UpstreamConnection, unavailable};
 use crate::pool::{ChosenLevel, Key, Lease};
 use crate::upstream::Sharing;
@@ -44,28 +42,29 @@ impl Core {
     /// The server cannot be reached, or there are too many connections.
     pub(crate) async fn session_connection(
         &self,
-        session: &Arc<Session>,
+        context: &RequestContext,
     ) -> Result<Arc<UpstreamConnection>, ErrorObject> {
-        let own = self.connection_of(session);
+        let own = self.connection_of(context.session());
         let mut connection = own.0.lock().await;
         if let Some(open) = connection.as_ref().filter(|open| open.is_open()) {
             return Ok(Arc::clone(open));
         }
         // Boxed because it is rare.
-        let opened = Box::pin(self.open_for_session(session)).await?;
+        let opened = Box::pin(self.open_for_session(context)).await?;
         *connection = Some(Arc::clone(&opened));
         Ok(opened)
     }
 
     async fn open_for_session(
         &self,
-        session: &Arc<Session>,
+        context: &RequestContext,
     ) -> Result<Arc<UpstreamConnection>, ErrorObject> {
         self.release_shared().await;
+        let session = context.session();
         let routes = Routes::new(Some(session));
         let newest = session.revision();
         let opened = self
-            .open(Some(identity_of(session)), newest, routes, None)
+            .open(context, identity_of(session), newest, routes, None)
             .await?;
         if let Some(level) = session.value(ChosenLevel::default).get() {
             opened.set_level(level).await;
@@ -89,6 +88,8 @@ impl Core {
             roots.list_changed = None;
         }
         let can_be_asked = can_be_asked(&capabilities);
+        // The server may send messages that do not name their call.
+        let is_exclusive = may_ask && (can_be_asked || context.session().log_level().is_some());
         let is_shared = self.upstream.sharing == Sharing::All;
         let principal = self.pool_principal(context.principal().cloned());
         let key = (is_shared || principal.is_some()).then(|| Key {
@@ -96,38 +97,36 @@ impl Core {
             identity: serde_json::json!([info, capabilities]).to_string(),
         });
         // A list is not worth a connection that no other request can use.
-        if (is_shared && !can_be_asked) || (key.is_none() && !may_ask) {
+        if (is_shared && !can_be_asked && !is_exclusive) || (key.is_none() && !may_ask) {
             let connection = self.shared().await?;
             return Ok(Lease {
                 connection,
                 home: None,
             });
         }
-        let known = key
-            .as_ref()
-            .and_then(|key| self.pool.take(key, can_be_asked && may_ask));
-        match known {
-            Some(connection) => {
-                let home = key.map(|key| (Arc::clone(&self.pool), key));
-                Ok(Lease { connection, home })
-            }
-            // Boxed because it is rare.
-            None => Box::pin(self.open_for_pool((info, capabilities), key)).await,
-        }
+        let key = match key.map(|key| self.pool.take(key, is_exclusive)) {
+            Some(Ok(lease)) => return Ok(lease),
+            Some(Err(key)) => Some(key),
+            None => None,
+        };
+        // Boxed because it is rare.
+        Box::pin(self.open_for_pool(context, (info, capabilities), key, is_exclusive)).await
     }
 
     /// Opens a connection for a client, and adds it to the pool if other requests can use it.
     async fn open_for_pool(
         self: &Arc<Self>,
+        context: &RequestContext,
         client: Identity,
         key: Option<Key>,
+        is_exclusive: bool,
     ) -> Result<Lease, ErrorObject> {
         self.release_shared().await;
         let newest = Revision::LATEST_WITH_SESSIONS;
         let on_change = Self::on_change(Arc::downgrade(self));
         let routes = Routes::new(None);
         let connection = self
-            .open(Some(client), newest, routes, Some(on_change))
+            .open(context, client, newest, routes, Some(on_change))
             .await?;
         let Some(key) = key else {
             return Ok(Lease {
@@ -135,13 +134,9 @@ impl Core {
                 home: None,
             });
         };
-        self.pool.add(key.clone(), &connection);
         let principal = key.principal.clone();
         // From here on, the connection is given back when the request is cancelled.
-        let lease = Lease {
-            connection: Arc::clone(&connection),
-            home: Some((Arc::clone(&self.pool), key)),
-        };
+        let lease = self.pool.add(key, Arc::clone(&connection), is_exclusive);
         let core = Arc::clone(self);
         let watching =
             tokio::spawn(async move { core.watch_on(&connection, principal.as_ref()).await });
@@ -152,27 +147,23 @@ impl Core {
 
     async fn open(
         &self,
-        client: Option<Identity>,
+        context: &RequestContext,
+        client: Identity,
         newest: Revision,
         routes: Arc<Routes>,
         on_change: Option<OnChange>,
     ) -> Result<Arc<UpstreamConnection>, ErrorObject> {
-        let permit = self.permit_after_sweep()?;
+        let key = ClientKey::of(context);
         let upstream = &self.upstream;
+        let permit = self.connections.permit(upstream, Some(&key));
+        let permit = permit.await?;
         let version = (newest.min(upstream.newest), self.known_version().1);
+        let client = Some(client);
         let opened = UpstreamConnection::open(upstream, client, version, routes, on_change, permit);
         opened.await.map_err(|error| {
             let server = &*upstream.name;
             let text = format!("the server {server:?} cannot be reached: {error}");
             unavailable(server, text)
-        })
-    }
-
-    /// Returns the right to open a connection, for which unused connections are closed if necessary.
-    fn permit_after_sweep(&self) -> Result<OwnedSemaphorePermit, ErrorObject> {
-        self.permit().or_else(|_| {
-            self.pool.sweep(Instant::now(), Duration::ZERO);
-            self.permit()
         })
     }
 }

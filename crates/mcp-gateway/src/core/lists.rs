@@ -2,18 +2,25 @@
 
 use std::sync::Arc;
 
-use mcp_jsonrpc::{ErrorObject, RawJson};
+use mcp_jsonrpc::{ErrorObject, RawJson, decode};
 use mcp_protocol::RequestContext;
 
 use super::Core;
 use super::params::{ParamsChange, REQUEST_META, SessionClient};
-use crate::text::string;
+use crate::text::{member, string};
 
 /// One page of a list, as the server sent it.
 pub(crate) struct ListPage {
     pub(crate) result: RawJson,
     /// Whether the server uses a newer revision than the client.
     pub(crate) is_newer: bool,
+}
+
+impl ListPage {
+    /// Returns the cursor of the page after this one.
+    pub(crate) fn next_cursor(&self) -> Option<String> {
+        decode(member(&self.result, "nextCursor")?).ok()
+    }
 }
 
 impl Core {
@@ -29,7 +36,7 @@ impl Core {
         let is_stateless_server = self.shared.known().revision.is_stateless();
         let connection = match is_stateless_client || is_stateless_server {
             true => self.shared().await?,
-            false => self.session_connection(session).await?,
+            false => self.session_connection(context).await?,
         };
         let cursor = cursor.map(|cursor| ("cursor", string(cursor)));
         let change = ParamsChange {
@@ -47,7 +54,7 @@ impl Core {
         };
         Ok(ListPage {
             result: self
-                .send(&connection, &method.into(), change.apply(params))
+                .send(&connection, &method.into(), change.apply(params), None)
                 .await?,
             is_newer: connection.client.revision() > session.revision(),
         })

@@ -13,9 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use mcp_client::Error;
-use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::Session;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 
 pub(crate) use self::listen::{ChangeSource, listen, unsubscribe};
 pub(crate) use self::lists::ListPage;
@@ -25,7 +24,7 @@ use crate::catalog::Catalog;
 use crate::changes::Changes;
 use crate::connection::UpstreamConnection;
 use crate::parked::ParkedCalls;
-use crate::pool::{Pool, SessionConnection, SessionConnections};
+use crate::pool::{Capacity, Pool, SessionConnection, SessionConnections};
 use crate::shared::SharedConnection;
 use crate::sync::Debounce;
 use crate::upstream::Upstream;
@@ -35,7 +34,7 @@ pub(crate) struct Core {
     /// Distinguishes the proxies of this process.
     number: u64,
     pub(crate) upstream: Arc<Upstream>,
-    connections: Arc<Semaphore>,
+    connections: Arc<Capacity>,
     pub(crate) shared: SharedConnection,
     pub(crate) pool: Arc<Pool>,
     pub(crate) parked: ParkedCalls,
@@ -45,28 +44,6 @@ pub(crate) struct Core {
     /// What the server lists, if a gateway with several servers needs to know.
     catalog: Option<Arc<Catalog>>,
     pub(crate) closing: watch::Sender<bool>,
-}
-
-impl Core {
-    /// Returns the right to open a connection.
-    ///
-    /// # Errors
-    /// There are too many connections.
-    pub(crate) fn permit(&self) -> Result<OwnedSemaphorePermit, ErrorObject> {
-        permit(&self.connections, &self.upstream)
-    }
-}
-
-fn permit(
-    connections: &Arc<Semaphore>,
-    upstream: &Upstream,
-) -> Result<OwnedSemaphorePermit, ErrorObject> {
-    Arc::clone(connections).try_acquire_owned().map_err(|_| {
-        ErrorObject::internal(format!(
-            "{} connections to the server {:?} are open, which is the limit (max_connections); try again later",
-            upstream.max_connections, upstream.name
-        ))
-    })
 }
 
 impl Core {
@@ -95,14 +72,15 @@ impl Core {
             let core = core_is_known.borrow().clone();
             Self::on_change(core)(list);
         });
-        let connections = Arc::new(Semaphore::new(upstream.max_connections));
+        let connections = Arc::<Capacity>::default();
+        let permit = connections.permit(&upstream, None).await;
         let first = UpstreamConnection::open(
             &upstream,
             None,
             (upstream.newest, upstream.negotiation),
             Routes::new(None),
             Some(on_change),
-            permit(&connections, &upstream).map_err(Error::Rejected)?,
+            permit.map_err(Error::Rejected)?,
         )
         .await?;
         let core = Arc::new(Self {

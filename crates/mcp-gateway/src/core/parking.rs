@@ -8,6 +8,7 @@ use mcp_protocol::{MethodName, Outcome, Payload, RequestContext};
 use tokio::time::sleep;
 
 use super::Core;
+use crate::client_key::ClientKey;
 use crate::connection::within;
 use crate::parked::{ParkableCall, ParkedAt, ParkedBinding, ParkedCall, fingerprint, forward};
 use crate::text::{RawResult, member};
@@ -20,7 +21,7 @@ impl Core {
         context: &RequestContext,
     ) -> Outcome {
         let upstream = &self.upstream;
-        let waited = within(&upstream.name, upstream.call_timeout, async {
+        let waited = within(&upstream.name, upstream.max_call_time(), async {
             Ok(call.wait().await)
         });
         if let Some(outcome) = waited.await? {
@@ -53,6 +54,7 @@ impl Core {
             bytes: call.bytes(),
             call,
             owner: context.principal().cloned(),
+            client: ClientKey::of(context),
             expiry: expiry.abort_handle(),
         };
         self.parked.add(id, parked, &upstream.parking)?;

@@ -5,7 +5,7 @@ use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{InvalidServer, RequestContext};
 use serde::Deserialize;
 
-use crate::catalog::normal_form;
+use crate::catalog::{check_spelling, example_of, normal_form};
 
 /// Rules for the tools, prompts and resources of a gateway, for
 /// [`GatewayBuilder::access`](super::GatewayBuilder::access). The first rule that matches an item decides; an item that no rule matches
@@ -74,20 +74,21 @@ impl AccessRule {
     }
 
     /// Creates a rule that allows items. `name` is the name at the server, without the prefix of the mount, or the URI of a resource;
-    /// `*` in it matches any text. The URI of a request is compared as it is and in its normal form: `FILE:///a/../%65tc` is also
-    /// `file:///etc`. If different rules match, both decide.
+    /// `*` in it matches any text. The URI of a request is compared as it is and in its normal form: `FILE:/%65tc` is also
+    /// `file:///etc`. If different rules match, both decide. A URI that servers may understand differently is refused if rules apply to
+    /// resources of its server, for example one with `..`, with a control character, or of a file on another host.
     pub fn allow(name: impl Into<String>) -> Self {
         Self::new(name, Effect::Allow, None)
     }
 
     /// Creates a rule that denies items: they are not listed, and requests for them fail as if they did not exist. `name` as for
-    /// [`allow`](Self::allow).
+    /// [`allow`](Self::allow); a URI is also denied with a query, a fragment, parameters after `;` or a `/` at the end.
     pub fn deny(name: impl Into<String>) -> Self {
         Self::new(name, Effect::Deny, None)
     }
 
     /// Creates a rule that allows items to clients whose access token has a scope. Without the scope, a request fails with a challenge that
-    /// names it, and the client can obtain another token. The items are listed for all clients. `name` as for [`allow`](Self::allow).
+    /// names it, and the client can obtain another token. The items are listed for all clients. `name` as for [`deny`](Self::deny).
     pub fn require_scope(scope: impl Into<String>, name: impl Into<String>) -> Self {
         Self::new(name, Effect::Allow, Some(scope.into()))
     }
@@ -111,6 +112,20 @@ impl AccessRule {
         self.kind.is_none_or(|kind| kind == item.kind)
             && (self.mount.as_deref()).is_none_or(|mount| matches_pattern(mount, item.mount))
     }
+
+    /// Returns whether the pattern matches a name or URI, of which this is the normal form.
+    fn matches(&self, normal: &str) -> bool {
+        matches_pattern(&self.name, normal) || matches_pattern(&normal_form(&self.name), normal)
+    }
+
+    /// Returns whether the rule matches a URI with this normal form. Servers may ignore the end of a URI, so a rule that restricts the use of
+    /// `a` does the same for `a?b`.
+    fn matches_uri(&self, normal: &str) -> bool {
+        let is_restrictive = self.effect == Effect::Deny || self.scope.is_some();
+        let end = normal.find(['?', '#', ';']).unwrap_or(normal.len());
+        let shortest = normal[..end].trim_end_matches('/');
+        self.matches(normal) || is_restrictive && self.matches(shortest)
+    }
 }
 
 /// An item of a server.
@@ -118,8 +133,15 @@ impl AccessRule {
 pub(super) struct Item<'a> {
     pub(super) kind: ItemKind,
     pub(super) mount: &'a str,
-    /// The name at the server, or the URI.
+    /// The name at the server, or the URI or template of a resource.
     pub(super) name: &'a str,
+}
+
+impl Item<'_> {
+    /// Returns the URI of a resource, or one of the URIs of a template.
+    fn uri(&self) -> String {
+        example_of(self.name)
+    }
 }
 
 impl AccessPolicy {
@@ -133,6 +155,12 @@ impl AccessPolicy {
     pub fn rule(mut self, rule: AccessRule) -> Self {
         self.rules.push(rule);
         self
+    }
+
+    /// Returns whether clients may use an item, if they have the scope that it may need. `mount` is the name of the mount, `name` as for
+    /// [`AccessRule::allow`].
+    pub fn allows(&self, kind: ItemKind, mount: &str, name: &str) -> bool {
+        self.shows(&Item { kind, mount, name })
     }
 
     /// Checks that no rule contradicts itself.
@@ -152,25 +180,38 @@ impl AccessPolicy {
     /// Returns the rules that decide: the first one that matches the item and, for a resource, the first one that matches the normal form of
     /// its URI, because the server may read both URIs as the same resource.
     fn deciding(&self, item: &Item<'_>) -> impl Iterator<Item = &AccessRule> {
-        let first = |is_match: &dyn Fn(&str) -> bool| {
+        let first = |is_match: &dyn Fn(&AccessRule) -> bool| {
             let mut rules = self.rules.iter();
-            rules.find(|rule| rule.is_for(item) && is_match(&rule.name))
+            rules.find(|rule| rule.is_for(item) && is_match(rule))
         };
         let is_uri = item.kind == ItemKind::Resource && !self.rules.is_empty();
         let normal = is_uri.then(|| normal_form(item.name));
-        let of_normal = normal.and_then(|uri| {
-            first(&|pattern| {
-                matches_pattern(pattern, &uri) || matches_pattern(&normal_form(pattern), &uri)
-            })
-        });
-        let of_name = first(&|pattern| matches_pattern(pattern, item.name));
+        let of_normal = normal.and_then(|uri| first(&|rule| rule.matches_uri(&uri)));
+        let of_name = first(&|rule| matches_pattern(&rule.name, item.name));
         of_name.into_iter().chain(of_normal)
+    }
+
+    /// Checks that all servers understand the URI of a resource in the same way, if rules apply to it.
+    ///
+    /// # Errors
+    /// The error says what to change.
+    pub(super) fn check_uri(&self, item: &Item<'_>) -> Result<(), ErrorObject> {
+        let is_checked = item.kind == ItemKind::Resource;
+        if !is_checked || !self.rules.iter().any(|rule| rule.is_for(item)) {
+            return Ok(());
+        }
+        check_spelling(&item.uri()).map_err(|problem| {
+            ErrorObject::invalid_params(format!(
+                "the gateway cannot apply its rules to the URI {:?}: {problem}",
+                item.name
+            ))
+        })
     }
 
     /// Returns whether clients see the item.
     pub(super) fn shows(&self, item: &Item<'_>) -> bool {
         let mut rules = self.deciding(item);
-        rules.all(|rule| rule.effect == Effect::Allow)
+        rules.all(|rule| rule.effect == Effect::Allow) && self.check_uri(item).is_ok()
     }
 
     /// Checks that the request has the scope that the item requires.
@@ -225,9 +266,11 @@ mod tests {
             ("file:///etc/passwd", false),
             ("file:///e%74c/passwd", false),
             ("file:///my%20docs/a", true),
-            ("file:///my%20docs/a/../b", true),
+            ("file:///my%20docs/a/../b", false),
             ("file:///my%20docs/../etc/passwd", false),
-            ("file:///my%20docs/../mydocs", false),
+            ("file:///mydocs", false),
+            ("file:///etc/{name}", false),
+            ("file:///a/{name}", true),
             ("file:///a", true),
         ] {
             let (kind, mount) = (ItemKind::Resource, "fs");
@@ -236,6 +279,25 @@ mod tests {
                 expected,
                 "{name}"
             );
+        }
+    }
+
+    #[test]
+    fn a_rule_that_restricts_also_applies_to_longer_uris() {
+        let policy = AccessPolicy::new()
+            .rule(AccessRule::deny("notes://secret"))
+            .rule(AccessRule::allow("notes://public"))
+            .rule(AccessRule::deny("*"));
+        for (name, expected) in [
+            ("notes://secret", false),
+            ("notes://SECRET/?x", false),
+            ("notes://secret;a=b", false),
+            ("notes://public", true),
+            ("notes://public?drop=all", false),
+        ] {
+            let (kind, mount) = (ItemKind::Resource, "notes");
+            let item = Item { kind, mount, name };
+            assert_eq!(policy.shows(&item), expected, "{name}");
         }
     }
 

@@ -1,19 +1,16 @@
 //! The settings of a gateway.
 
-use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_protocol::InvalidServer;
 use mcp_types::Implementation;
-use tokio::sync::watch;
-use tokio::task::JoinSet;
 
 use super::Gateway;
 use super::access::AccessPolicy;
 use super::limits::ClientLimits;
 use super::mount::{Mount, MountedServer};
-use super::state::{Policy, State};
+use super::state::{Settings, State};
 use crate::parked::Cluster;
 
 /// Maximum number of servers.
@@ -23,11 +20,8 @@ const MAX_MOUNTS: usize = 64;
 #[derive(Debug)]
 pub struct GatewayBuilder {
     info: Implementation,
-    instructions: Option<String>,
-    list_timeout: Duration,
-    search_above: Option<usize>,
+    settings: Settings,
     mounts: Vec<(String, Mount)>,
-    policy: Policy,
     cluster: Option<Cluster>,
 }
 
@@ -35,11 +29,8 @@ impl GatewayBuilder {
     pub(super) fn new() -> Self {
         Self {
             info: Implementation::new("mcp-gateway", env!("CARGO_PKG_VERSION")),
-            instructions: None,
-            list_timeout: Duration::from_secs(5),
-            search_above: None,
+            settings: Settings::default(),
             mounts: Vec::new(),
-            policy: Policy::default(),
             cluster: None,
         }
     }
@@ -54,14 +45,15 @@ impl GatewayBuilder {
     /// Sets instructions for the model, before those of the servers.
     #[must_use]
     pub fn instructions(mut self, text: impl Into<String>) -> Self {
-        self.instructions = Some(text.into());
+        self.settings.instructions = Some(text.into());
         self
     }
 
-    /// Sets the timeout for one page of a server's list. A slower server is omitted from the list. Default: 5 s.
+    /// Sets how long the servers have to return their lists: one page of each, or all pages if the gateway searches for tools. A slower server
+    /// is omitted from the list, or its further tools are. Default: 5 s.
     #[must_use]
     pub fn list_timeout(mut self, timeout: Duration) -> Self {
-        self.list_timeout = timeout;
+        self.settings.list_timeout = timeout;
         self
     }
 
@@ -70,21 +62,21 @@ impl GatewayBuilder {
     /// by their names. Default: the list is never replaced.
     #[must_use]
     pub fn search_above(mut self, tools: usize) -> Self {
-        self.search_above = Some(tools);
+        self.settings.search_above = Some(tools);
         self
     }
 
     /// Sets the rules for the tools, prompts and resources that clients may use. Default: everything.
     #[must_use]
     pub fn access(mut self, policy: AccessPolicy) -> Self {
-        self.policy.access = policy;
+        self.settings.access = policy;
         self
     }
 
     /// Sets the limits on the requests of each client. Default: none.
     #[must_use]
     pub fn client_limits(mut self, limits: ClientLimits) -> Self {
-        self.policy.limits = limits;
+        self.settings.limits = limits;
         self
     }
 
@@ -104,14 +96,31 @@ impl GatewayBuilder {
         self
     }
 
+    /// Replaces all settings that can change while the gateway runs.
+    pub(crate) fn settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+
     /// Connects to all servers concurrently, and returns when each has connected or its first attempt has failed. A failed server
     /// is omitted from lists; the gateway retries with a backoff from 0.1 s to 30 s.
     ///
     /// # Errors
     /// A mount name, a transform or an access rule is invalid, or the gateway would have more than 64 servers.
     pub async fn build(self) -> Result<Gateway, InvalidServer> {
+        let gateway = self.start()?;
+        gateway.settled().await;
+        Ok(gateway)
+    }
+
+    /// Returns the gateway at once, and connects to all servers concurrently in the background. A request for a server whose first attempt is
+    /// running waits up to 2 s. [`Gateway::settled`] completes when all first attempts have ended. Call it within a tokio runtime.
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    pub fn start(self) -> Result<Gateway, InvalidServer> {
         check_count(self.mounts.len())?;
-        self.policy.access.check()?;
+        self.settings.access.check()?;
         let mut mounts: Vec<Arc<MountedServer>> = Vec::new();
         for (name, mount) in self.mounts {
             if mounts.iter().any(|mount| *mount.name == *name) {
@@ -121,27 +130,12 @@ impl GatewayBuilder {
             }
             mounts.push(MountedServer::new(&name, mount, self.cluster.as_ref())?);
         }
-        let gateway = Gateway(Arc::new(State {
-            info: self.info,
-            instructions: self.instructions,
-            list_timeout: self.list_timeout,
-            search_above: self.search_above,
-            mounts: RwLock::new(mounts.clone().into()),
-            policy: RwLock::new(Arc::new(self.policy)),
-            cluster: self.cluster,
-            counter: Arc::default(),
-            changes: Arc::default(),
-            edition: AtomicU64::new(0),
-            closing: watch::Sender::new(false),
-            reported: Default::default(),
-        }));
-        let mut connecting = JoinSet::new();
-        for mount in mounts {
-            let state = Arc::clone(&gateway.0);
-            connecting.spawn(async move { mount.connect(&state).await });
+        let state = Arc::new(State::new(self.info, self.settings, self.cluster));
+        state.update(|all| all.clone_from(&mounts));
+        for mount in &mounts {
+            mount.connect(&state);
         }
-        connecting.join_all().await;
-        Ok(gateway)
+        Ok(Gateway(state))
     }
 }
 

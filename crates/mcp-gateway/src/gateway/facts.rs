@@ -16,7 +16,7 @@ impl State {
         let tools = ToolsCapability::new().with_list_changed(true);
         let prompts = PromptsCapability::new().with_list_changed(true);
         let resources = ResourcesCapability::new().with_list_changed(true);
-        let mut instructions = self.instructions.clone().unwrap_or_default();
+        let mut instructions = self.settings().instructions.clone().unwrap_or_default();
         all.tools = Some(tools);
         for mount in self.mounts().iter() {
             let Some(proxy) = mount.proxy() else {

@@ -12,13 +12,14 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::access::{Item, ItemKind};
-use super::lists::ListKind;
-use super::mount::MountedServer;
-use super::search::{self, CALL_TOOL, SEARCH_TOOLS};
+use super::limits::RequestGuard;
+use super::lists::{CALL_TOOL, ListKind, SEARCH_TOOLS, called};
+use super::mount::{MountedServer, outcome_of};
 use super::state::State;
 use crate::catalog::scheme;
 use crate::core;
 use crate::pool::ChosenLevel;
+use crate::shared::MAX_RECONNECT_WAIT;
 use crate::text::{ObjectText, member, string};
 
 impl State {
@@ -36,8 +37,14 @@ impl State {
             method::SUBSCRIPTIONS_LISTEN => return self.subscribe(text, context),
             _ => {}
         }
-        let guard = self.counter.admit(self.policy().limits, &context)?;
-        let reply = self.forward(name, params, context)?;
+        let guard = self.count(1, &context)?;
+        let reply = match self.forward(name, params, &context) {
+            // The name or URI may be of a server that is being started.
+            Err(error) if error.code != ErrorCode::INVALID_REQUEST && !self.is_settled() => {
+                self.forward_when_settled(name, params, context)
+            }
+            reply => reply?,
+        };
         Ok(match (guard, reply) {
             (Some(guard), Reply::Pending(handler)) => Reply::Pending(Box::pin(async move {
                 let outcome = handler.await;
@@ -48,61 +55,101 @@ impl State {
         })
     }
 
-    fn forward(
+    /// Counts requests of a client.
+    fn count(
+        &self,
+        requests: usize,
+        context: &RequestContext,
+    ) -> Result<Option<RequestGuard>, ErrorObject> {
+        let counted = self
+            .counter
+            .admit(self.settings().limits, context, requests);
+        counted.inspect_err(|error| self.denials.limit(error, context))
+    }
+
+    fn is_settled(&self) -> bool {
+        self.mounts().iter().all(|mount| mount.is_settled())
+    }
+
+    /// Forwards a request after the first attempts to connect, which have a limited time.
+    fn forward_when_settled(
         self: &Arc<Self>,
         name: &'static str,
         params: Option<&str>,
         context: RequestContext,
+    ) -> Reply {
+        let (state, params) = (Arc::clone(self), params.map(RawJson::copy));
+        Reply::Pending(Box::pin(async move {
+            let settled = async {
+                for mount in state.mounts().iter() {
+                    mount.settled().await;
+                }
+            };
+            // The others are used without the servers that are still being started.
+            let _ = timeout(MAX_RECONNECT_WAIT, settled).await;
+            outcome_of(state.forward(name, params.as_deref(), &context)?).await
+        }))
+    }
+
+    fn forward(
+        self: &Arc<Self>,
+        name: &'static str,
+        params: Option<&str>,
+        context: &RequestContext,
     ) -> Result<Reply, ErrorObject> {
         let text = params.unwrap_or("{}");
         if let Some(kind) = ListKind::of(name) {
             let (state, params) = (Arc::clone(self), params.map(RawJson::copy));
+            let context = context.clone();
             return Ok(Reply::Pending(Box::pin(state.list(kind, params, context))));
         }
         match name {
-            method::TOOLS_CALL => {
-                let tool = text_member(text, "name")?;
-                if self.search_above.is_some() && tool == SEARCH_TOOLS {
-                    let search = Arc::clone(self).search(RawJson::copy(text), context);
-                    return Ok(Reply::Pending(Box::pin(search)));
-                }
-                let (tool, text) = match self.search_above.is_some() && tool == CALL_TOOL {
-                    true => {
-                        let text = search::called(text)?;
-                        (text_member(&text, "name")?.into_owned(), Cow::Owned(text))
-                    }
-                    false => (tool.into_owned(), Cow::Borrowed(text)),
-                };
-                let text = &*text;
-                let (mount, tool) = self.tool(&tool).ok_or_else(|| unknown("tool", &tool))?;
-                self.check_scope(ItemKind::Tool, &mount, &tool, &context)?;
-                let arguments = member(text, "arguments");
-                let arguments = mount.catalog.transform.arguments(&tool, arguments);
-                let text = renamed(text, &tool, arguments.as_deref());
-                Ok(mount.connected()?.serve(name, Some(&text), context))
-            }
+            method::TOOLS_CALL => self.call_tool(text, context),
             method::PROMPTS_GET => {
-                let prompt = text_member(text, "name")?;
-                let (mount, prompt) = self
-                    .prompt(&prompt)
-                    .ok_or_else(|| unknown("prompt", &prompt))?;
-                self.check_scope(ItemKind::Prompt, &mount, &prompt, &context)?;
+                let exposed = text_member(text, "name")?;
+                let (mount, prompt) = self.allowed_prompt(&exposed, context)?;
                 let text = renamed(text, &prompt, None);
-                Ok(mount.connected()?.serve(name, Some(&text), context))
+                Ok(mount.serve(name, &text, context.clone()))
             }
             method::RESOURCES_READ
             | method::RESOURCES_SUBSCRIBE
             | method::RESOURCES_UNSUBSCRIBE => {
                 let uri = text_member(text, "uri")?;
-                let mount = self
-                    .resource(&uri)
-                    .map_err(|error| downgrade::handler_error(error, context.rules()))?;
-                self.check_scope(ItemKind::Resource, &mount, &uri, &context)?;
-                Ok(mount.connected()?.serve(name, params, context))
+                let mount = self.allowed_resource(&uri, context)?;
+                Ok(mount.serve(name, text, context.clone()))
             }
             method::COMPLETION_COMPLETE => self.complete(text, context),
             _ => Err(ErrorObject::method_not_found(name)),
         }
+    }
+
+    fn call_tool(
+        self: &Arc<Self>,
+        text: &str,
+        context: &RequestContext,
+    ) -> Result<Reply, ErrorObject> {
+        let exposed = text_member(text, "name")?;
+        let is_searched = self.settings().search_above.is_some();
+        if is_searched && exposed == SEARCH_TOOLS {
+            let search = Arc::clone(self).search(RawJson::copy(text), context.clone());
+            return Ok(Reply::Pending(Box::pin(search)));
+        }
+        let (exposed, text) = match is_searched && exposed == CALL_TOOL {
+            true => {
+                let text = called(text)?;
+                (text_member(&text, "name")?.into_owned(), Cow::Owned(text))
+            }
+            false => (exposed.into_owned(), Cow::Borrowed(text)),
+        };
+        let (mount, tool) = self
+            .tool(&exposed)
+            .ok_or_else(|| unknown("tool", &exposed))?;
+        let item = mount.item(ItemKind::Tool, &tool);
+        self.check_allowed(&item, context, || unknown("tool", &exposed))?;
+        let arguments = member(&text, "arguments");
+        let arguments = mount.catalog.transform().arguments(&tool, arguments);
+        let text = renamed(&text, &tool, arguments.as_deref());
+        Ok(mount.serve(method::TOOLS_CALL, &text, context.clone()))
     }
 
     fn subscribe(
@@ -113,9 +160,17 @@ impl State {
         let filter = member(text, "notifications").unwrap_or("{}");
         let filter: SubscriptionFilter = decode(filter)
             .map_err(|error| ErrorObject::invalid_params(format!("invalid params: {error}")))?;
+        let uris = filter.resource_subscriptions.as_ref().map_or(0, Vec::len);
+        // Each resource is a request to its server. The subscription itself runs for as long as the client wants.
+        drop(self.count(1 + uris, &context)?);
         for uri in filter.resource_subscriptions.iter().flatten() {
-            if let Ok(mount) = self.resource(uri) {
-                self.check_scope(ItemKind::Resource, &mount, uri, &context)?;
+            if let Some(mount) = self.mount_of_uri(uri) {
+                let item = mount.item(ItemKind::Resource, uri);
+                let access = &self.settings().access;
+                // What is denied is left out of the subscription.
+                if access.check_uri(&item).is_ok() && access.shows(&item) {
+                    self.check_scope(&item, &context)?;
+                }
             }
         }
         let source = Arc::clone(self);
@@ -124,34 +179,61 @@ impl State {
         ))))
     }
 
-    /// Checks that the request has the scope that an item requires.
-    fn check_scope(
+    /// Checks that the client may use an item; `missing` is the error for an item that does not exist. Logs a denial.
+    fn check_allowed(
         &self,
-        kind: ItemKind,
-        mount: &MountedServer,
-        name: &str,
+        item: &Item<'_>,
         context: &RequestContext,
+        missing: impl Fn() -> ErrorObject,
     ) -> Result<(), ErrorObject> {
-        let mount = &*mount.name;
-        let policy = self.policy();
-        policy
-            .access
-            .check_scope(&Item { kind, mount, name }, context)
+        let settings = self.settings();
+        if let Err(error) = settings.access.check_uri(item) {
+            self.denials.item(item, &error.message, context);
+            return Err(error);
+        }
+        if !settings.access.shows(item) {
+            self.denials.item(item, "a rule denies it", context);
+            return Err(missing());
+        }
+        self.check_scope(item, context)
+    }
+
+    /// Checks that the request has the scope that an item requires. Logs a denial.
+    fn check_scope(&self, item: &Item<'_>, context: &RequestContext) -> Result<(), ErrorObject> {
+        let checked = self.settings().access.check_scope(item, context);
+        checked.inspect_err(|error| self.denials.item(item, &error.message, context))
     }
 
     /// Returns the server of a tool, and its name there.
     pub(super) fn tool(&self, exposed: &str) -> Option<(Arc<MountedServer>, String)> {
         let mount = self.mount_of(exposed)?;
         let name = mount.catalog.tool(exposed)?;
-        let is_shown = self.shows(ItemKind::Tool, &mount.name, &name);
-        is_shown.then_some((mount, name))
+        Some((mount, name))
     }
 
-    fn prompt(&self, exposed: &str) -> Option<(Arc<MountedServer>, String)> {
-        let mount = self.mount_of(exposed)?;
-        let name = mount.catalog.prompt(exposed)?;
-        let is_shown = self.shows(ItemKind::Prompt, &mount.name, &name);
-        is_shown.then_some((mount, name))
+    /// Returns the server of a prompt that the client may use, and its name there.
+    fn allowed_prompt(
+        &self,
+        exposed: &str,
+        context: &RequestContext,
+    ) -> Result<(Arc<MountedServer>, String), ErrorObject> {
+        let missing = || unknown("prompt", exposed);
+        let mount = self.mount_of(exposed).ok_or_else(missing)?;
+        let name = mount.catalog.prompt(exposed).ok_or_else(missing)?;
+        self.check_allowed(&mount.item(ItemKind::Prompt, &name), context, missing)?;
+        Ok((mount, name))
+    }
+
+    /// Returns the server of a resource that the client may use.
+    fn allowed_resource(
+        &self,
+        uri: &str,
+        context: &RequestContext,
+    ) -> Result<Arc<MountedServer>, ErrorObject> {
+        let missing = || downgrade::handler_error(missing_resource(uri), context.rules());
+        let mount = self.mount_of_uri(uri).ok_or_else(missing)?;
+        self.check_allowed(&mount.item(ItemKind::Resource, uri), context, missing)?;
+        Ok(mount)
     }
 
     /// Returns the mount whose name is the prefix. Mounts have no `__` in their names, so the prefix ends at the first one.
@@ -161,18 +243,18 @@ impl State {
         mounts.iter().find(|mount| *mount.name == *prefix).cloned()
     }
 
-    /// Returns the server of a resource: the first that listed the URI, else the one with the longest matching template,
-    /// else the only one with this scheme, else the only one with resources. A URI is never sent to several servers.
+    /// Returns the server of a resource that clients see.
     pub(super) fn resource(&self, uri: &str) -> Result<Arc<MountedServer>, ErrorObject> {
         let mount = self.mount_of_uri(uri);
-        let mount = mount.filter(|mount| self.shows(ItemKind::Resource, &mount.name, uri));
-        mount.ok_or_else(|| {
-            let text = format!("no server of the gateway lists the resource {uri:?}");
-            let error = ErrorObject::new(ErrorCode::RESOURCE_NOT_FOUND, text);
-            error.with_data(json!({ "uri": uri }))
-        })
+        let is_shown = |mount: &Arc<MountedServer>| {
+            let item = mount.item(ItemKind::Resource, uri);
+            self.settings().access.shows(&item)
+        };
+        mount.filter(is_shown).ok_or_else(|| missing_resource(uri))
     }
 
+    /// Returns the server of a resource: the first that listed the URI, else the one with the longest matching template,
+    /// else the only one with this scheme, else the only one with resources. A URI is never sent to several servers.
     fn mount_of_uri(&self, uri: &str) -> Option<Arc<MountedServer>> {
         let mounts = self.mounts();
         if let Some(mount) = mounts.iter().find(|mount| mount.catalog.lists_uri(uri)) {
@@ -198,29 +280,21 @@ impl State {
         found.cloned()
     }
 
-    fn complete(&self, text: &str, context: RequestContext) -> Result<Reply, ErrorObject> {
+    fn complete(&self, text: &str, context: &RequestContext) -> Result<Reply, ErrorObject> {
         let reference =
             member(text, "ref").ok_or_else(|| ErrorObject::invalid_params("\"ref\" is missing"))?;
         let name = method::COMPLETION_COMPLETE;
         if member(reference, "uri").is_some() {
             let uri = text_member(reference, "uri")?;
-            let mount = self
-                .resource(&uri)
-                .map_err(|error| downgrade::handler_error(error, context.rules()))?;
-            self.check_scope(ItemKind::Resource, &mount, &uri, &context)?;
-            return Ok(mount.connected()?.serve(name, Some(text), context));
+            let mount = self.allowed_resource(&uri, context)?;
+            return Ok(mount.serve(name, text, context.clone()));
         }
-        let prompt = text_member(reference, "name")?;
-        let (mount, prompt) = self
-            .prompt(&prompt)
-            .ok_or_else(|| unknown("prompt", &prompt))?;
-        self.check_scope(ItemKind::Prompt, &mount, &prompt, &context)?;
+        let exposed = text_member(reference, "name")?;
+        let (mount, prompt) = self.allowed_prompt(&exposed, context)?;
         let mut params = ObjectText::new();
         params.add("ref", &renamed(reference, &prompt, None));
         params.copy_all(text, &["ref"]);
-        Ok(mount
-            .connected()?
-            .serve(name, Some(&params.finish()), context))
+        Ok(mount.serve(name, &params.finish(), context.clone()))
     }
 
     /// Sets the log level of the session. Servers to which the session has no connection get it when there is one.
@@ -236,7 +310,7 @@ impl State {
                 connections.spawn(async move { connection.set_level(params.level).await });
             }
         }
-        let limit = self.list_timeout;
+        let limit = self.settings().list_timeout;
         Ok(Reply::Pending(Box::pin(async move {
             // A server that does not respond does not matter to the others.
             let _ = timeout(limit, connections.join_all()).await;
@@ -264,6 +338,12 @@ fn text_member<'a>(object: &'a str, name: &str) -> Result<Cow<'a, str>, ErrorObj
     let text: String = decode(value)
         .map_err(|_| ErrorObject::invalid_params(format!("{name:?} must be a string")))?;
     Ok(text.into())
+}
+
+fn missing_resource(uri: &str) -> ErrorObject {
+    let text = format!("no server of the gateway lists the resource {uri:?}");
+    let error = ErrorObject::new(ErrorCode::RESOURCE_NOT_FOUND, text);
+    error.with_data(json!({ "uri": uri }))
 }
 
 fn unknown(kind: &str, name: &str) -> ErrorObject {

@@ -1,7 +1,6 @@
 //! How many requests one client can make.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,6 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::time::Instant;
 
+use crate::client_key::ClientKey;
 use crate::sync::lock;
 
 /// Maximum number of clients whose requests are counted. Clients without recent requests make room for others.
@@ -26,9 +26,11 @@ const MINUTE: f64 = 60.0;
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct ClientLimits {
-    /// Maximum number of requests per minute. A client that made none for a minute can make all of them at once.
+    /// Maximum number of requests per minute. A client that made none for a minute can make all of them at once. A `subscriptions/listen`
+    /// counts once, and once for each resource.
     pub requests_per_minute: Option<NonZeroU32>,
-    /// Maximum number of requests that run at the same time. A parked call does not count until its client continues it.
+    /// Maximum number of requests that run at the same time. A parked call does not count until its client continues it, and a
+    /// `subscriptions/listen` does not count.
     pub requests_in_flight: Option<NonZeroUsize>,
 }
 
@@ -63,34 +65,6 @@ struct Clients {
     cleaned_up: Option<Instant>,
 }
 
-/// The client that requests are counted for.
-#[derive(Clone, PartialEq, Eq, Hash)]
-enum ClientKey {
-    Principal(mcp_protocol::Principal),
-    /// A network of IPv6 (64 bits) counts as one client, because its host chooses the rest of its address.
-    Address(IpAddr),
-    Stdio,
-}
-
-impl ClientKey {
-    fn of(context: &RequestContext) -> Self {
-        let origin = context.exchange().link().origin();
-        if let Some(principal) = origin.principal {
-            return Self::Principal(principal.clone());
-        }
-        let address = origin.network().and_then(|network| network.client);
-        let address = address.and_then(|(address, _)| address.parse::<IpAddr>().ok());
-        match address.map(|address| address.to_canonical()) {
-            Some(IpAddr::V6(address)) => {
-                let network = address.to_bits() >> 64 << 64;
-                Self::Address(IpAddr::V6(network.into()))
-            }
-            Some(address) => Self::Address(address),
-            None => Self::Stdio,
-        }
-    }
-}
-
 /// The requests of one client.
 struct Usage {
     in_flight: usize,
@@ -114,7 +88,7 @@ impl Drop for RequestGuard {
 }
 
 impl RequestCounter {
-    /// Counts a request.
+    /// Counts a request, which is as many requests to servers.
     ///
     /// # Errors
     /// The client has reached a limit.
@@ -122,12 +96,13 @@ impl RequestCounter {
         self: &Arc<Self>,
         limits: ClientLimits,
         context: &RequestContext,
+        requests: usize,
     ) -> Result<Option<RequestGuard>, ErrorObject> {
         if limits == ClientLimits::default() {
             return Ok(None);
         }
         let key = ClientKey::of(context);
-        self.count(limits, &key, Instant::now())?;
+        self.count(limits, &key, requests, Instant::now())?;
         let counter = Arc::clone(self);
         Ok(Some(RequestGuard { counter, key }))
     }
@@ -136,6 +111,7 @@ impl RequestCounter {
         &self,
         limits: ClientLimits,
         key: &ClientKey,
+        requests: usize,
         now: Instant,
     ) -> Result<(), ErrorObject> {
         let mut clients = lock(&self.0);
@@ -165,8 +141,11 @@ impl RequestCounter {
         }
         if let Some(max) = limits.requests_per_minute {
             usage.refresh(limits, now);
-            if usage.available < 1.0 {
-                let wait = (1.0 - usage.available) * MINUTE / per_minute(limits);
+            // More than the limit counts as the limit, so that it is possible at all.
+            let requests = u32::try_from(requests).map_or(max.get(), |count| count.min(max.get()));
+            let requests = f64::from(requests);
+            if usage.available < requests {
+                let wait = (requests - usage.available) * MINUTE / per_minute(limits);
                 return Err(refused(
                     &format!(
                         "this client has made {max} requests in a minute, the limit of \"requestsPerMinute\""
@@ -174,7 +153,7 @@ impl RequestCounter {
                     Duration::from_secs_f64(wait),
                 ));
             }
-            usage.available -= 1.0;
+            usage.available -= requests;
         }
         usage.in_flight += 1;
         Ok(())
@@ -221,6 +200,8 @@ fn refused(reason: &str, wait: Duration) -> ErrorObject {
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
     use super::*;
 
     fn address(number: u32) -> ClientKey {
@@ -237,7 +218,7 @@ mod tests {
         let start = Instant::now();
         let count = |millis| {
             let now = start + Duration::from_millis(millis);
-            counter.count(limits(60), &address(1), now)
+            counter.count(limits(60), &address(1), 1, now)
         };
         for _ in 0..60 {
             count(0).unwrap();
@@ -248,7 +229,7 @@ mod tests {
         count(1_000).unwrap();
         count(1_001).unwrap_err();
         counter
-            .count(limits(60), &address(2), start)
+            .count(limits(60), &address(2), 1, start)
             .expect("another client has its own limit");
     }
 
@@ -258,7 +239,7 @@ mod tests {
         let start = Instant::now();
         let count = |number: usize, now| {
             let key = address(u32::try_from(number).unwrap());
-            let counted = counter.count(limits(60), &key, now);
+            let counted = counter.count(limits(60), &key, 1, now);
             if let Some(usage) = lock(&counter.0).by_key.get_mut(&key) {
                 usage.in_flight = 0;
             }

@@ -2,19 +2,20 @@
 
 mod access;
 mod builder;
-mod cursor;
+mod denials;
 mod facts;
 mod forward;
 mod limits;
 mod lists;
 mod mount;
-mod search;
+mod readiness;
 mod state;
 mod subscriptions;
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use mcp_jsonrpc::{Notification, Request};
 use mcp_protocol::http_headers::HeaderParams;
@@ -27,7 +28,11 @@ pub use self::limits::ClientLimits;
 use self::mount::MountedServer;
 pub(crate) use self::mount::check_mount;
 pub use self::mount::{Mount, MountStatus};
+pub(crate) use self::state::Settings;
 use self::state::State;
+use crate::catalog::Transform;
+use crate::sync::lock;
+use crate::text::check_members;
 
 /// Several servers behind the gateway, served like one server of this process, in all revisions.
 ///
@@ -47,8 +52,15 @@ impl Gateway {
         GatewayBuilder::new()
     }
 
-    /// Adds a server, or replaces the one with this name; calls of the replaced server that are running are completed. Returns when
-    /// the server is connected or the first attempt has failed; further attempts follow.
+    /// Completes when each server is connected or its first attempt to connect has failed.
+    pub async fn settled(&self) {
+        for mount in self.0.mounts().iter() {
+            mount.settled().await;
+        }
+    }
+
+    /// Adds a server, or replaces the one with this name. A server that is connected is replaced when the new one is connected, and used until
+    /// then; its running calls are completed. Returns when the new server is connected or the first attempt has failed; further attempts follow.
     ///
     /// # Errors
     /// The name is not valid, or there are too many mounts.
@@ -60,25 +72,51 @@ impl Gateway {
         let name = name.into();
         let server = MountedServer::new(&name, mount.into(), self.0.cluster.as_ref())?;
         let replaced = self.0.update(|mounts| {
-            let at = mounts.iter().position(|mount| *mount.name == *name);
-            match at {
-                Some(at) => Ok(Some(std::mem::replace(
-                    &mut mounts[at],
-                    Arc::clone(&server),
-                ))),
-                None => {
-                    check_count(mounts.len() + 1)?;
-                    mounts.push(Arc::clone(&server));
-                    Ok(None)
-                }
+            let Some(at) = mounts.iter().position(|mount| *mount.name == *name) else {
+                check_count(mounts.len() + 1)?;
+                mounts.push(Arc::clone(&server));
+                return Ok(None);
+            };
+            // An earlier replacement gives way to this one.
+            let mut replacements = lock(&self.0.replacements);
+            replacements.retain(|other| other.name != server.name);
+            if mounts[at].status().is_connected {
+                replacements.push(Arc::clone(&server));
+                return Ok(None);
             }
+            Ok(Some(std::mem::replace(
+                &mut mounts[at],
+                Arc::clone(&server),
+            )))
         })?;
         if let Some(replaced) = replaced {
-            self.retire(&replaced);
+            self.0.retire(&replaced);
         }
-        server.connect(&self.0).await;
+        server.connect(&self.0);
+        server.settled().await;
         self.0.mounts_changed();
         Ok(())
+    }
+
+    /// Changes the settings of a mount that need no new connection. Returns whether there is one with this name.
+    pub(crate) fn adjust(
+        &self,
+        name: &str,
+        transform: Transform,
+        is_required: bool,
+        call_timeout: Duration,
+    ) -> bool {
+        let mounts = self.0.mounts();
+        let mount = mounts.iter().find(|mount| *mount.name == *name);
+        if let Some(mount) = mount {
+            mount.adjust(transform, is_required, call_timeout);
+            self.0.mounts_changed();
+        }
+        mount.is_some()
+    }
+
+    pub(crate) fn configure(&self, settings: Settings) {
+        self.0.configure(|current| *current = settings);
     }
 
     /// Removes a server. Returns whether there was one with this name. Its running calls are completed.
@@ -87,21 +125,12 @@ impl Gateway {
             let at = mounts.iter().position(|mount| *mount.name == *name)?;
             Some(mounts.remove(at))
         });
+        lock(&self.0.replacements).retain(|other| *other.name != *name);
         if let Some(removed) = &removed {
-            self.retire(removed);
+            self.0.retire(removed);
             self.0.mounts_changed();
         }
         removed.is_some()
-    }
-
-    /// Closes the connections of all sessions to a server. Each connection closes when its last call has completed.
-    fn retire(&self, server: &MountedServer) {
-        server.stop_connecting();
-        if let Some(proxy) = server.proxy() {
-            for session in self.0.changes.sessions() {
-                proxy.0.close_session(&session);
-            }
-        }
     }
 
     /// Replaces the rules for what clients may use and the limits on their requests. Running requests are completed. Clients are notified that the
@@ -115,26 +144,40 @@ impl Gateway {
         limits: ClientLimits,
     ) -> Result<(), InvalidServer> {
         access.check()?;
-        self.0.set_policy(access, limits);
-        self.0.mounts_changed();
+        self.0
+            .configure(|settings| (settings.access, settings.limits) = (access, limits));
         Ok(())
     }
 
     /// Returns the state of each mount, in their order.
     pub fn mounts(&self) -> Vec<MountStatus> {
         let mounts = self.0.mounts();
-        mounts.iter().map(|mount| mount.status()).collect()
+        let mut all: Vec<_> = mounts.iter().map(|mount| mount.status()).collect();
+        for replacement in lock(&self.0.replacements).iter() {
+            let replacement = replacement.status();
+            if let Some(mount) = all.iter_mut().find(|mount| mount.name == replacement.name) {
+                mount.replacement_error = replacement.error;
+            }
+        }
+        all
     }
 
-    /// Returns whether all [required](Mount::required) servers are connected.
+    /// Returns whether all [required](Mount::required) servers are connected, as far as the gateway knows.
     pub fn is_ready(&self) -> bool {
         let mounts = self.0.mounts();
         mounts.iter().all(|mount| mount.is_ready())
     }
 
+    /// Asks all [required](Mount::required) servers for a response. Returns those that do not respond within 2 s, each with the reason, in
+    /// which no text of a server is. The result of a check is used again for a second.
+    pub async fn unready(&self) -> Vec<(String, String)> {
+        self.0.unready().await
+    }
+
     /// Closes the connections that sessions share, and ends all subscriptions.
     pub async fn close(&self) {
         self.closing();
+        lock(&self.0.replacements).clear();
         for mount in self.0.mounts().iter() {
             mount.stop_connecting();
             if let Some(proxy) = mount.proxy() {
@@ -165,8 +208,8 @@ impl Service for Gateway {
     }
 
     fn request(&self, request: &Request<'_>, context: RequestContext) -> Reply {
-        self.0
-            .serve(&request.method, request.params, context)
+        check_members(request.params.unwrap_or("{}"))
+            .and_then(|()| self.0.serve(&request.method, request.params, context))
             .unwrap_or_else(Reply::error)
     }
 
@@ -180,6 +223,10 @@ impl Service for Gateway {
 
     fn header_params(&self, tool: &str) -> Option<Arc<HeaderParams>> {
         let (mount, name) = self.0.tool(tool)?;
+        let item = mount.item(ItemKind::Tool, &name);
+        if !self.0.settings().access.shows(&item) {
+            return None;
+        }
         mount.proxy()?.header_params(&name)
     }
 

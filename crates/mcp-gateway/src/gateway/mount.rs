@@ -1,15 +1,16 @@
 //! One server of a gateway, and its connection attempts.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::InvalidServer;
+use mcp_protocol::{InvalidServer, Outcome, Reply, RequestContext};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
+use super::access::{Item, ItemKind};
 use super::state::State;
 use crate::catalog::{Catalog, Transform};
 use crate::changes::Changes;
@@ -17,6 +18,7 @@ use crate::connection::unavailable;
 use crate::core::Core;
 use crate::parked::Cluster;
 use crate::proxy::Proxy;
+use crate::shared::MAX_RECONNECT_WAIT;
 use crate::sync::lock;
 use crate::upstream::Upstream;
 
@@ -77,6 +79,8 @@ pub struct MountStatus {
     pub is_required: bool,
     /// The error of the attempts so far, if none has succeeded.
     pub error: Option<String>,
+    /// The error of the attempts to connect the server that replaces this one. Until one succeeds, this one is used.
+    pub replacement_error: Option<String>,
 }
 
 /// A mounted server.
@@ -84,10 +88,24 @@ pub(super) struct MountedServer {
     pub(super) name: Arc<str>,
     pub(super) catalog: Arc<Catalog>,
     upstream: Arc<Upstream>,
-    is_required: bool,
+    is_required: AtomicBool,
     connected: Mutex<Connected>,
     /// The task that connects.
     connecting: Mutex<Option<AbortHandle>>,
+    /// Whether the first attempt has ended.
+    attempted: watch::Sender<bool>,
+    /// The result of the last check.
+    pub(super) responds: Flag,
+}
+
+/// A value that is replaced by checks at different times.
+pub(super) struct Flag(AtomicBool);
+
+impl Flag {
+    /// Sets the value. Returns whether it has changed.
+    pub(super) fn replace(&self, value: bool) -> bool {
+        self.0.swap(value, Ordering::AcqRel) != value
+    }
 }
 
 /// The proxy after the first successful attempt, or the last error.
@@ -112,10 +130,18 @@ impl MountedServer {
             catalog: Arc::new(Catalog::new(Arc::clone(&name), mount.transform)),
             name,
             upstream: Arc::new(mount.upstream),
-            is_required: mount.is_required,
+            is_required: AtomicBool::new(mount.is_required),
             connected: Mutex::default(),
             connecting: Mutex::default(),
+            attempted: watch::Sender::new(false),
+            responds: Flag(AtomicBool::new(true)),
         }))
+    }
+
+    /// Describes an item of the server for the rules.
+    pub(super) fn item<'a>(&'a self, kind: ItemKind, name: &'a str) -> Item<'a> {
+        let mount = &*self.name;
+        Item { kind, mount, name }
     }
 
     /// Returns the proxy, if an attempt has succeeded.
@@ -139,6 +165,60 @@ impl MountedServer {
         })
     }
 
+    /// Returns the proxy. Waits for a first attempt to connect that is running, for a limited time.
+    ///
+    /// # Errors
+    /// As [`connected`](Self::connected).
+    pub(super) async fn ready(&self) -> Result<Proxy, ErrorObject> {
+        if self.proxy().is_none() {
+            // The error of `connected` says that the server is being started.
+            let _ = timeout(MAX_RECONNECT_WAIT, self.settled()).await;
+        }
+        self.connected()
+    }
+
+    /// Serves a request, as soon as the server is connected.
+    pub(super) fn serve(
+        self: Arc<Self>,
+        name: &'static str,
+        params: &str,
+        context: RequestContext,
+    ) -> Reply {
+        if let Some(proxy) = self.proxy() {
+            return proxy.serve(name, Some(params), context);
+        }
+        let params = params.to_owned();
+        Reply::Pending(Box::pin(async move {
+            let proxy = self.ready().await?;
+            outcome_of(proxy.serve(name, Some(&params), context)).await
+        }))
+    }
+
+    /// Completes when the first attempt to connect has ended.
+    pub(super) async fn settled(&self) {
+        // The sender is in `self`.
+        let _ = self
+            .attempted
+            .subscribe()
+            .wait_for(|is_done| *is_done)
+            .await;
+    }
+
+    pub(super) fn is_settled(&self) -> bool {
+        *self.attempted.borrow()
+    }
+
+    pub(super) fn is_required(&self) -> bool {
+        self.is_required.load(Ordering::Relaxed)
+    }
+
+    /// Replaces the settings that need no new connection.
+    pub(super) fn adjust(&self, transform: Transform, is_required: bool, call_timeout: Duration) {
+        self.catalog.set_transform(transform);
+        self.is_required.store(is_required, Ordering::Relaxed);
+        self.upstream.set_call_timeout(call_timeout);
+    }
+
     pub(super) fn status(&self) -> MountStatus {
         let connected = lock(&self.connected);
         let is_connected = connected
@@ -148,18 +228,18 @@ impl MountedServer {
         MountStatus {
             name: self.name.as_ref().to_owned(),
             is_connected,
-            is_required: self.is_required,
+            is_required: self.is_required(),
             error: connected.error.clone(),
+            replacement_error: None,
         }
     }
 
     pub(super) fn is_ready(&self) -> bool {
-        !self.is_required || self.status().is_connected
+        !self.is_required() || self.status().is_connected
     }
 
-    /// Connects. Completes after the first attempt; further ones follow in the background.
-    pub(super) async fn connect(self: &Arc<Self>, state: &Arc<State>) {
-        let (attempted, mut first) = watch::channel(false);
+    /// Connects in the background, until an attempt succeeds.
+    pub(super) fn connect(self: &Arc<Self>, state: &Arc<State>) {
         let attempts = Attempts {
             server: Arc::downgrade(self),
             state: Arc::downgrade(state),
@@ -167,18 +247,26 @@ impl MountedServer {
             upstream: Arc::clone(&self.upstream),
             catalog: Arc::clone(&self.catalog),
         };
-        let task = tokio::spawn(attempts.run(attempted)).abort_handle();
+        let task = tokio::spawn(attempts.run()).abort_handle();
         if let Some(earlier) = lock(&self.connecting).replace(task) {
             earlier.abort();
         }
-        // The sender is dropped if the gateway closes meanwhile.
-        let _ = first.wait_for(|is_done| *is_done).await;
     }
 
     pub(super) fn stop_connecting(&self) {
         if let Some(task) = lock(&self.connecting).take() {
             task.abort();
         }
+        self.attempted.send_replace(true);
+    }
+}
+
+/// Waits for the result of a request to a proxy.
+pub(super) async fn outcome_of(reply: Reply) -> Outcome {
+    match reply {
+        Reply::Ready(outcome) => outcome,
+        Reply::Pending(handler) => handler.await,
+        _ => Err(ErrorObject::internal("a proxy does not block")),
     }
 }
 
@@ -198,7 +286,7 @@ struct Attempts {
 }
 
 impl Attempts {
-    async fn run(self, attempted: watch::Sender<bool>) {
+    async fn run(self) {
         let mut wait = INITIAL_BACKOFF;
         loop {
             let (upstream, changes) = (Arc::clone(&self.upstream), Arc::clone(&self.changes));
@@ -207,22 +295,24 @@ impl Attempts {
             let (Some(server), Some(state)) = (self.server.upgrade(), self.state.upgrade()) else {
                 return;
             };
-            let is_first = !attempted.send_replace(true);
             match opened {
                 Ok(core) => {
                     *lock(&server.connected) = Connected {
                         proxy: Some(Proxy(core)),
                         error: None,
                     };
-                    if !is_first {
-                        tracing::info!(mount = %server.name, "the server is connected");
-                        state.mounts_changed();
+                    tracing::info!(mount = %server.name, "the server is connected");
+                    if let Some(replaced) = state.replace(&server) {
+                        state.retire(&replaced);
                     }
+                    server.attempted.send_replace(true);
+                    state.mounts_changed();
                     return;
                 }
                 Err(error) => {
                     tracing::warn!(mount = %server.name, %error, "the server cannot be reached");
                     lock(&server.connected).error = Some(error.to_string());
+                    server.attempted.send_replace(true);
                 }
             }
             drop((server, state));

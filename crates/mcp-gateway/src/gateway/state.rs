@@ -1,6 +1,7 @@
 //! The state of a gateway: its settings and mounts.
 
 use std::collections::HashSet;
+use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
@@ -9,52 +10,91 @@ use mcp_client::ChangedList;
 use mcp_types::Implementation;
 use tokio::sync::watch;
 
-use super::access::{AccessPolicy, Item, ItemKind};
+use super::access::AccessPolicy;
+use super::denials::DenialLog;
 use super::limits::{ClientLimits, RequestCounter};
 use super::mount::MountedServer;
+use super::readiness::Readiness;
 use crate::changes::Changes;
 use crate::parked::Cluster;
+use crate::sync::lock;
 
 /// The state of a gateway.
 pub(super) struct State {
     pub(super) info: Implementation,
-    pub(super) instructions: Option<String>,
-    pub(super) list_timeout: Duration,
-    /// The number of tools above which clients search for them.
-    pub(super) search_above: Option<usize>,
     /// In the order in which they were mounted.
     pub(super) mounts: RwLock<Arc<[Arc<MountedServer>]>>,
-    pub(super) policy: RwLock<Arc<Policy>>,
+    /// The servers that replace mounts when they are connected.
+    pub(super) replacements: Mutex<Vec<Arc<MountedServer>>>,
+    settings: RwLock<Arc<Settings>>,
     pub(super) cluster: Option<Cluster>,
     pub(super) counter: Arc<RequestCounter>,
     pub(super) changes: Arc<Changes>,
     /// Number of changes of the mounts.
     pub(super) edition: AtomicU64,
     pub(super) closing: watch::Sender<bool>,
-    /// The items whose clash was logged.
-    pub(super) reported: Mutex<HashSet<String>>,
+    /// Hashes of the items whose clash was logged.
+    pub(super) reported: Mutex<HashSet<u64>>,
+    pub(super) denials: DenialLog,
+    pub(super) readiness: Readiness,
 }
 
-/// What clients may use, and how often.
-#[derive(Debug, Default)]
-pub(super) struct Policy {
-    pub(super) access: AccessPolicy,
-    pub(super) limits: ClientLimits,
+/// The settings that can change while the gateway runs.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Settings {
+    pub(crate) instructions: Option<String>,
+    /// How long the servers have for a list, with all their pages if the gateway needs all.
+    pub(crate) list_timeout: Duration,
+    /// The number of tools above which clients search for them.
+    pub(crate) search_above: Option<usize>,
+    pub(crate) access: AccessPolicy,
+    pub(crate) limits: ClientLimits,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            instructions: None,
+            list_timeout: Duration::from_secs(5),
+            search_above: None,
+            access: AccessPolicy::new(),
+            limits: ClientLimits::new(),
+        }
+    }
 }
 
 impl State {
-    pub(super) fn policy(&self) -> Arc<Policy> {
-        Arc::clone(&self.policy.read().unwrap_or_else(PoisonError::into_inner))
+    pub(super) fn new(info: Implementation, settings: Settings, cluster: Option<Cluster>) -> Self {
+        Self {
+            info,
+            mounts: RwLock::new(Arc::default()),
+            replacements: Mutex::default(),
+            settings: RwLock::new(Arc::new(settings)),
+            cluster,
+            counter: Arc::default(),
+            changes: Arc::default(),
+            edition: AtomicU64::new(0),
+            closing: watch::Sender::new(false),
+            reported: Mutex::default(),
+            denials: DenialLog::default(),
+            readiness: Readiness::default(),
+        }
     }
 
-    pub(super) fn set_policy(&self, access: AccessPolicy, limits: ClientLimits) {
-        let mut policy = self.policy.write().unwrap_or_else(PoisonError::into_inner);
-        *policy = Arc::new(Policy { access, limits });
+    pub(super) fn settings(&self) -> Arc<Settings> {
+        Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns whether clients see an item of a mount.
-    pub(super) fn shows(&self, kind: ItemKind, mount: &str, name: &str) -> bool {
-        self.policy().access.shows(&Item { kind, mount, name })
+    /// Changes the settings, and notifies clients that the lists have changed.
+    pub(super) fn configure(&self, change: impl FnOnce(&mut Settings)) {
+        {
+            let mut settings = self
+                .settings
+                .write()
+                .unwrap_or_else(PoisonError::into_inner);
+            change(Arc::make_mut(&mut settings));
+        }
+        self.mounts_changed();
     }
 
     pub(super) fn mounts(&self) -> Arc<[Arc<MountedServer>]> {
@@ -68,6 +108,31 @@ impl State {
         let result = change(&mut changed);
         *mounts = changed.into();
         result
+    }
+
+    /// Puts a server that is connected in the place of the mount that it replaces, and returns that one; `None` if it replaces none.
+    pub(super) fn replace(&self, server: &Arc<MountedServer>) -> Option<Arc<MountedServer>> {
+        let server = {
+            // `update` must not run under this lock: `Gateway::mount` takes them in the other order.
+            let mut replacements = lock(&self.replacements);
+            let mut all = replacements.iter();
+            let at = all.position(|other| Arc::ptr_eq(other, server))?;
+            replacements.remove(at)
+        };
+        self.update(|mounts| {
+            let replaced = mounts.iter_mut().find(|mount| mount.name == server.name)?;
+            Some(mem::replace(replaced, server))
+        })
+    }
+
+    /// Closes the connections of all sessions to a server. Each connection closes when its last call has completed.
+    pub(super) fn retire(&self, server: &MountedServer) {
+        server.stop_connecting();
+        if let Some(proxy) = server.proxy() {
+            for session in self.changes.sessions() {
+                proxy.0.close_session(&session);
+            }
+        }
     }
 
     /// Notifies clients that the mounts or what is known about them changed.

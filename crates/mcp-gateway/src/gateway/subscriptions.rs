@@ -21,7 +21,7 @@ impl ChangeSource for Arc<State> {
         let mut connecting = JoinSet::new();
         for mount in self.mounts().iter() {
             let Some(proxy) = mount.proxy() else { continue };
-            let limit = self.list_timeout;
+            let limit = self.settings().list_timeout;
             connecting.spawn(async move { timeout(limit, proxy.0.keep_shared()).await.is_ok() });
         }
         connecting.join_all().await;

@@ -19,6 +19,7 @@ use tokio::time::sleep;
 pub use self::cluster::Cluster;
 pub(crate) use self::cluster::{ParkedAt, ParkedBinding, forward};
 use crate::caller::{Caller, MAX_SERVER_REQUESTS, ServerRequest};
+use crate::client_key::ClientKey;
 use crate::sync::lock;
 use crate::text::{ObjectText, string, without};
 use crate::upstream::ParkingLimits;
@@ -36,6 +37,8 @@ pub(crate) struct ParkedCalls(Mutex<HashMap<String, ParkedCall>>);
 pub(crate) struct ParkedCall {
     pub(crate) call: ParkableCall,
     pub(crate) owner: Option<Principal>,
+    /// The client that the call counts for.
+    pub(crate) client: ClientKey,
     /// Size of the params of the call and of its server requests.
     pub(crate) bytes: usize,
     /// Ends the call when it has waited too long.
@@ -212,17 +215,17 @@ impl ParkedCalls {
         limits: &ParkingLimits,
     ) -> Result<(), ErrorObject> {
         let mut parked = lock(&self.0);
-        let of_owner = |other: &&ParkedCall| other.owner == call.owner;
+        let of_client = |other: &&ParkedCall| other.client == call.client;
         let bytes: usize = parked.values().map(|call| call.bytes).sum();
         let is_full = parked.len() >= limits.max_calls
             || bytes + call.bytes > limits.max_bytes
-            || call.owner.is_some()
-                && parked.values().filter(of_owner).count() >= limits.max_calls_per_principal;
+            || call.client.has_share()
+                && parked.values().filter(of_client).count() >= limits.max_calls_per_client;
         if is_full {
             return Err(ErrorObject::internal(format!(
-                "too many parked calls: the limit is {} calls ({} for one principal) and {} bytes (ParkingLimits); continue or \
+                "too many parked calls: the limit is {} calls ({} for one client) and {} bytes (ParkingLimits); continue or \
                  cancel another call first",
-                limits.max_calls, limits.max_calls_per_principal, limits.max_bytes
+                limits.max_calls, limits.max_calls_per_client, limits.max_bytes
             )));
         }
         parked.insert(id, call);

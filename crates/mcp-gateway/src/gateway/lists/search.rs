@@ -9,21 +9,19 @@ use mcp_types::{CallToolResult, ContentBlock};
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 
-use super::lists::{ListKind, MergedList};
-use super::state::State;
+use super::super::state::State;
+use super::{ListKind, MergedList};
 use crate::text::{ObjectText, elements, member, without};
 
 /// The names of the two tools. No other tool of a gateway has them, because those of servers have a prefix.
-pub(super) const SEARCH_TOOLS: &str = "search_tools";
-pub(super) const CALL_TOOL: &str = "call_tool";
+pub(in crate::gateway) const SEARCH_TOOLS: &str = "search_tools";
+pub(in crate::gateway) const CALL_TOOL: &str = "call_tool";
 
 /// Default and maximum number of tools in a result.
 const RESULTS: usize = 5;
 const MAX_RESULTS: usize = 20;
 /// Maximum size of a result in bytes of JSON.
 const MAX_RESULT_BYTES: usize = 64 << 10;
-/// Maximum number of tools that are searched.
-pub(super) const MAX_TOOLS: usize = 10_000;
 
 /// The arguments of `search_tools`.
 #[derive(Deserialize)]
@@ -73,7 +71,7 @@ pub(super) fn definitions(tools: usize) -> [String; 2] {
 ///
 /// # Errors
 /// The arguments have no `name`.
-pub(super) fn called(params: &str) -> Result<String, ErrorObject> {
+pub(in crate::gateway) fn called(params: &str) -> Result<String, ErrorObject> {
     let arguments = member(params, "arguments").unwrap_or("{}");
     let name = member(arguments, "name").ok_or_else(|| {
         ErrorObject::invalid_params(format!("the arguments of {CALL_TOOL} need a \"name\""))
@@ -89,7 +87,7 @@ pub(super) fn called(params: &str) -> Result<String, ErrorObject> {
 
 impl State {
     /// Serves a call of `search_tools`, whose params have `arguments` and the metadata of the client.
-    pub(super) async fn search(
+    pub(in crate::gateway) async fn search(
         self: Arc<Self>,
         params: RawJson,
         context: RequestContext,
@@ -103,7 +101,7 @@ impl State {
         let limit = search.limit.unwrap_or(RESULTS).clamp(1, MAX_RESULTS);
         let mut merged = MergedList::new(ListKind::Tools);
         let params = without(&params, &["name", "arguments"]);
-        self.add_all(&mut merged, None, Some(&params), &context)
+        self.add_pages(&mut merged, None, true, Some(&params), &context)
             .await?;
         let list = merged.items_text();
         let tools = elements(&list, "tools").unwrap_or_default();

@@ -1,28 +1,39 @@
 //! Lists of all servers as one.
 
-use std::collections::{BTreeMap, HashSet};
+mod cursor;
+mod merged;
+mod pages;
+mod search;
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject, RawJson, decode};
 use mcp_protocol::{Outcome, RequestContext};
 use mcp_types::method;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
-use super::access::{Item, ItemKind};
-use super::cursor::{self, Cursors, MAX_CURSOR};
+use self::cursor::Cursors;
+use self::merged::MergedList;
+use self::pages::PageRequest;
+pub(super) use self::search::{CALL_TOOL, SEARCH_TOOLS, called};
+use super::access::ItemKind;
+use super::denials::MAX_LOGGED;
 use super::mount::MountedServer;
-use super::search::{self, MAX_TOOLS};
 use super::state::State;
-use crate::connection::within;
 use crate::core::ListPage;
 use crate::results;
 use crate::sync::lock;
 use crate::text::{ObjectText, elements, member, string};
 
-/// The member of `_meta` with the servers that are missing in a list, and why.
-const UNAVAILABLE: &str = "mcp-gateway/unavailable";
 /// Maximum number of items whose clash was logged.
 const MAX_REPORTED: usize = 1_024;
+/// Maximum size of the items of a merged list, and of the pages of one server in it, in bytes of JSON.
+const MAX_LIST_BYTES: usize = 8 << 20;
+/// Maximum number of items of a merged list.
+const MAX_ITEMS: usize = 10_000;
 
 /// A method that lists items.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -115,16 +126,16 @@ impl State {
             }
         };
         let mut merged = MergedList::new(kind);
-        match self.search_above {
+        match self.settings().search_above {
             Some(limit) if kind == ListKind::Tools => {
-                self.add_all(&mut merged, requested, params.as_ref(), &context)
+                self.add_pages(&mut merged, requested, true, params.as_ref(), &context)
                     .await?;
                 if merged.ids.len() > limit {
                     merged.replace(&search::definitions(merged.ids.len()));
                 }
             }
             _ => {
-                self.add_pages(&mut merged, requested.as_ref(), params.as_ref(), &context)
+                self.add_pages(&mut merged, requested, false, params.as_ref(), &context)
                     .await?;
             }
         }
@@ -136,78 +147,71 @@ impl State {
         })
     }
 
-    /// Adds all pages of all servers, up to a limit on the number of items.
-    pub(super) async fn add_all(
-        self: &Arc<Self>,
-        merged: &mut MergedList,
-        mut requested: Option<Cursors>,
-        params: Option<&RawJson>,
-        context: &RequestContext,
-    ) -> Result<(), ErrorObject> {
-        loop {
-            self.add_pages(merged, requested.as_ref(), params, context)
-                .await?;
-            let next = std::mem::take(&mut merged.next);
-            // The same page again would never end.
-            if next.is_empty() || merged.ids.len() >= MAX_TOOLS || requested.as_ref() == Some(&next)
-            {
-                return Ok(());
-            }
-            requested = Some(next);
-        }
-    }
-
-    /// Adds the first pages of all servers, or the requested ones.
+    /// Adds pages of the servers in `requested`, or of all servers from their first pages on: one page of each, or with `is_complete` all
+    /// pages. The servers are asked at the same time, and together have [`list_timeout`](super::state::Settings::list_timeout).
     async fn add_pages(
         self: &Arc<Self>,
         merged: &mut MergedList,
-        requested: Option<&Cursors>,
+        mut requested: Option<Cursors>,
+        is_complete: bool,
         params: Option<&RawJson>,
         context: &RequestContext,
     ) -> Result<(), ErrorObject> {
         let (kind, mounts) = (merged.kind, self.mounts());
+        let (limit, is_first) = (self.settings().list_timeout, requested.is_none());
+        let deadline = Instant::now() + limit;
         let mut requests = JoinSet::new();
         for (index, mount) in mounts.iter().enumerate() {
-            let position = match requested {
+            let position = match &mut requested {
                 None if kind.is_offered(mount) => None,
                 None => continue,
-                Some(cursors) => match cursors.get(&*mount.name) {
-                    Some(cursor) => Some(cursor.clone()),
+                Some(cursors) => match cursors.remove(&*mount.name) {
+                    Some(cursor) => cursor,
                     None => continue,
                 },
             };
-            let (mount, limit) = (Arc::clone(mount), self.list_timeout);
-            let (params, context) = (params.cloned(), context.clone());
+            let request = PageRequest {
+                mount: Arc::clone(mount),
+                kind,
+                params: params.cloned(),
+                context: context.clone(),
+            };
             requests.spawn(async move {
-                let params = params.as_deref();
-                let page = within(&mount.name, limit, async {
-                    let core = mount.connected()?.0;
-                    core.list(kind.method(), params, position.as_deref(), &context)
-                        .await
-                });
-                (index, page.await)
+                let pages = request.pages(position, is_complete, deadline, limit).await;
+                (index, pages)
             });
         }
         let is_single = requests.len() == 1;
-        let mut pages = BTreeMap::new();
-        while let Some(page) = requests.join_next().await {
-            let (index, page) = page.map_err(|error| ErrorObject::internal(error.to_string()))?;
-            pages.insert(index, page);
+        let mut answers = BTreeMap::new();
+        while let Some(answer) = requests.join_next().await {
+            let (index, pages) =
+                answer.map_err(|error| ErrorObject::internal(error.to_string()))?;
+            answers.insert(index, pages);
         }
-        for (index, page) in pages {
+        for (index, answer) in answers {
             let mount = &mounts[index];
-            match page {
-                Ok(page) => self.add(merged, &mounts[..index], mount, &page),
+            if !is_complete && merged.is_long_with(&answer) {
+                // The next page of the gateway begins with this server.
+                merged.next.insert(mount.name.to_string(), answer.first);
+                continue;
+            }
+            for page in &answer.pages {
+                self.add(merged, &mounts[..index], mount, page);
+            }
+            if is_complete {
+                // Pages after a limit or an error are left out.
+                merged.next.remove(&*mount.name);
+            }
+            match answer.error {
                 // A server may have resources without templates.
-                Err(error) if error.code == ErrorCode::METHOD_NOT_FOUND => {}
-                Err(error)
-                    if is_single
-                        && requested.is_some()
-                        && error.code == ErrorCode::INVALID_PARAMS =>
+                Some(error) if error.code == ErrorCode::METHOD_NOT_FOUND => {}
+                Some(error)
+                    if is_single && !is_first && error.code == ErrorCode::INVALID_PARAMS =>
                 {
                     return Err(error);
                 }
-                Err(error) => merged.fail(&mount.name, &error.message),
+                Some(error) => merged.fail(&mount.name, &error.message),
+                None => {}
             }
         }
         Ok(())
@@ -226,7 +230,7 @@ impl State {
             merged.fail(&mount.name, "it returned an invalid list");
             return;
         };
-        let access = &self.policy().access;
+        let settings = self.settings();
         for item in items {
             let item = item.get();
             let id = member(item, key).and_then(|id| decode::<String>(id).ok());
@@ -234,13 +238,10 @@ impl State {
                 tracing::warn!(mount = %mount.name, "left out an item of {list} without {key:?}");
                 continue;
             };
-            let kind = merged.kind.item_kind();
-            let (name, mount_name) = (&*id, &*mount.name);
-            if !access.shows(&Item {
-                kind,
-                mount: mount_name,
-                name,
-            }) {
+            if !settings
+                .access
+                .shows(&mount.item(merged.kind.item_kind(), &id))
+            {
                 continue;
             }
             let (id, text) = match merged.kind {
@@ -249,7 +250,7 @@ impl State {
                         .and_then(|annotations| member(annotations, "readOnlyHint"));
                     let exposed = mount.catalog.see_tool(&id, hint == Some("true"));
                     let Some(exposed) = exposed else { continue };
-                    let text = mount.catalog.transform.tool_text(item, &id, &exposed);
+                    let text = mount.catalog.transform().tool_text(item, &id, &exposed);
                     (exposed, text)
                 }
                 ListKind::Prompts => {
@@ -271,118 +272,25 @@ impl State {
                 self.report_clash(mount, &id);
                 continue;
             }
-            merged.add_item(&text);
+            if !merged.add_item(&text) {
+                let reason = format!(
+                    "the list of the gateway has {MAX_LIST_BYTES} bytes or {MAX_ITEMS} items, which is the limit"
+                );
+                merged.next.remove(&*mount.name);
+                merged.fail(&mount.name, &reason);
+                return;
+            }
         }
         merged.add_page(&mount.name, page);
     }
 
     fn report_clash(&self, mount: &MountedServer, id: &str) {
         let mut reported = lock(&self.reported);
-        if reported.len() < MAX_REPORTED && reported.insert(id.to_owned()) {
+        let mut hasher = DefaultHasher::new();
+        (&mount.name, id).hash(&mut hasher);
+        if reported.len() < MAX_REPORTED && reported.insert(hasher.finish()) {
+            let id: String = id.chars().take(MAX_LOGGED).collect();
             tracing::warn!(mount = %mount.name, id, "left out an item: an earlier one has the same name or URI");
         }
-    }
-}
-
-/// The result while it is merged.
-pub(super) struct MergedList {
-    kind: ListKind,
-    ids: HashSet<String>,
-    items: String,
-    next: Cursors,
-    unavailable: BTreeMap<String, String>,
-    is_newer: bool,
-    /// The shortest time to live; `None` without a page.
-    ttl: Option<u64>,
-    is_public: bool,
-}
-
-impl MergedList {
-    pub(super) fn new(kind: ListKind) -> Self {
-        Self {
-            kind,
-            ids: HashSet::new(),
-            items: String::new(),
-            next: Cursors::new(),
-            unavailable: BTreeMap::new(),
-            is_newer: false,
-            ttl: None,
-            is_public: true,
-        }
-    }
-
-    fn fail(&mut self, mount: &str, reason: &str) {
-        tracing::debug!(mount, reason, "a server was left out of a list");
-        self.unavailable.insert(mount.to_owned(), reason.to_owned());
-    }
-
-    fn add_item(&mut self, item: &str) {
-        if !self.items.is_empty() {
-            self.items.push(',');
-        }
-        self.items.push_str(item);
-    }
-
-    /// Replaces the items.
-    fn replace(&mut self, items: &[String]) {
-        self.items = items.join(",");
-    }
-
-    /// Returns an object with the items only.
-    pub(super) fn items_text(&self) -> String {
-        format!("{{\"{}\":[{}]}}", self.kind.members().0, self.items)
-    }
-
-    fn add_page(&mut self, mount: &str, page: &ListPage) {
-        let result = &page.result;
-        self.is_newer |= page.is_newer;
-        let ttl = member(result, "ttlMs").and_then(|ttl| decode(ttl).ok());
-        let ttl: u64 = ttl.unwrap_or(0);
-        self.ttl = Some(self.ttl.map_or(ttl, |shortest| shortest.min(ttl)));
-        self.is_public &= member(result, "cacheScope") == Some("\"public\"");
-        let cursor = member(result, "nextCursor").and_then(|cursor| decode::<String>(cursor).ok());
-        match cursor {
-            Some(cursor) if cursor.len() > MAX_CURSOR => {
-                let reason = format!(
-                    "its cursor has {} bytes; the limit is {MAX_CURSOR}",
-                    cursor.len()
-                );
-                self.fail(mount, &reason);
-            }
-            Some(cursor) => _ = self.next.insert(mount.to_owned(), cursor),
-            None => {}
-        }
-    }
-
-    fn finish(self, is_stateless: bool) -> String {
-        let mut text = ObjectText::new();
-        text.add(self.kind.members().0, &format!("[{}]", self.items));
-        if let Some(cursor) = cursor::encode(&self.next) {
-            text.add("nextCursor", &string(&cursor));
-        }
-        let is_complete = self.unavailable.is_empty();
-        if !is_complete {
-            let mut reasons = ObjectText::new();
-            for (mount, reason) in &self.unavailable {
-                reasons.add(mount, &string(reason));
-            }
-            let mut meta = ObjectText::new();
-            meta.add(UNAVAILABLE, &reasons.finish());
-            text.add("_meta", &meta.finish());
-        }
-        if is_stateless {
-            let ttl = self.ttl.filter(|_| is_complete).unwrap_or(0);
-            text.add("ttlMs", &ttl.to_string());
-            let is_public = self.is_public && is_complete && self.ttl.is_some();
-            text.add(
-                "cacheScope",
-                if is_public {
-                    "\"public\""
-                } else {
-                    "\"private\""
-                },
-            );
-        }
-        text.finish()
     }
 }

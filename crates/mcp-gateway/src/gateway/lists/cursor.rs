@@ -1,4 +1,4 @@
-//! Cursors of merged lists: the servers that have further pages, each with its own cursor.
+//! Cursors of merged lists: the servers that have further pages, each with its own cursor. A server without one begins with its first page.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ pub(super) const MAX_CURSOR: usize = 4 << 10;
 const MAX_MERGED: usize = 512 << 10;
 
 /// The cursors of the servers, by mount.
-pub(super) type Cursors = BTreeMap<String, String>;
+pub(super) type Cursors = BTreeMap<String, Option<String>>;
 
 /// Encodes the cursors; `None` if no server has a further page.
 pub(super) fn encode(cursors: &Cursors) -> Option<String> {
@@ -46,7 +46,10 @@ mod tests {
     #[test]
     fn cursors_are_opaque_and_checked() {
         assert_eq!(encode(&Cursors::new()), None);
-        let cursors = Cursors::from([("git".to_owned(), "a/+\"é".to_owned())]);
+        let cursors = Cursors::from([
+            ("fs".to_owned(), None),
+            ("git".to_owned(), Some("a/+\"é".to_owned())),
+        ]);
         assert_eq!(decode(&encode(&cursors).unwrap()).unwrap(), cursors);
         for wrong in ["", "AAAA", "git", "é", &"A".repeat(MAX_MERGED + 1)] {
             assert!(decode(wrong).is_err());

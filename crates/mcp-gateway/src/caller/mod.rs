@@ -1,15 +1,17 @@
 //! The clients whose calls run on an upstream connection: they receive the server's requests and notifications.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, Weak};
+mod routes;
 
-use mcp_jsonrpc::{ErrorObject, Notification, RawJson, decode};
+use std::sync::{Arc, Mutex};
+
+use mcp_jsonrpc::{ErrorObject, RawJson};
 use mcp_protocol::{Delivery, Link, Payload, Reply, RequestContext, Session, gate};
-use mcp_types::{LoggingLevel, method};
+use mcp_types::method;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::Instant;
 
-use crate::sync::{Debounce, lock};
+pub(crate) use self::routes::{Routes, RunningCall};
+use crate::client_key::ClientKey;
+use crate::sync::lock;
 use crate::text::{ObjectText, RawResult, member};
 
 /// Maximum number of notifications that are kept for a call whose client is not connected.
@@ -33,6 +35,7 @@ pub(crate) struct ServerRequest {
 /// The client of one running call.
 pub(crate) struct Caller {
     session: Arc<Session>,
+    client: ClientKey,
     output: Mutex<Output>,
     /// Receives server requests, for a client to which none can be sent.
     server_requests: Option<mpsc::Sender<ServerRequest>>,
@@ -56,6 +59,7 @@ impl Caller {
     ) -> Arc<Self> {
         Arc::new(Self {
             session: Arc::clone(context.session()),
+            client: ClientKey::of(context),
             output: Mutex::new(Output::Connected {
                 link: context.link(),
                 token: progress_token(params),
@@ -190,153 +194,4 @@ fn ask_on(link: &Arc<dyn Link>, name: &'static str, params: Option<RawJson>) -> 
 
 fn no_client(name: &str) -> ErrorObject {
     ErrorObject::internal(format!("no client is connected that could answer {name}"))
-}
-
-/// The running calls of a connection, by the progress token that the gateway gives the server.
-pub(crate) struct Routes {
-    /// The session whose requests alone use this connection.
-    owner: Option<Weak<Session>>,
-    calls: Mutex<Calls>,
-    debounce: Arc<Debounce>,
-}
-
-#[derive(Default)]
-struct Calls {
-    last: i64,
-    by_token: BTreeMap<i64, Arc<Caller>>,
-}
-
-impl Routes {
-    /// Creates the routes of a connection for one session, or for the calls of any clients.
-    pub(crate) fn new(owner: Option<&Arc<Session>>) -> Arc<Self> {
-        Arc::new(Self {
-            owner: owner.map(Arc::downgrade),
-            calls: Mutex::default(),
-            debounce: Arc::default(),
-        })
-    }
-
-    /// Adds a call.
-    pub(crate) fn add(self: &Arc<Self>, caller: &Arc<Caller>) -> RunningCall {
-        let mut calls = lock(&self.calls);
-        calls.last += 1;
-        let token = calls.last;
-        calls.by_token.insert(token, Arc::clone(caller));
-        RunningCall {
-            routes: Arc::clone(self),
-            token,
-        }
-    }
-
-    pub(crate) fn has_calls(&self) -> bool {
-        !lock(&self.calls).by_token.is_empty()
-    }
-
-    fn session(&self) -> Option<Arc<Session>> {
-        self.owner.as_ref()?.upgrade()
-    }
-
-    /// Returns the call that started last.
-    fn newest(&self) -> Option<Arc<Caller>> {
-        let calls = lock(&self.calls);
-        calls
-            .by_token
-            .last_key_value()
-            .map(|(_, caller)| Arc::clone(caller))
-    }
-
-    /// Passes a server request to the client of the newest call, else to the session.
-    pub(crate) fn ask(&self, name: &'static str, params: Option<&str>) -> Reply {
-        let asked = match (self.newest(), self.session()) {
-            (Some(caller), _) => caller.ask(name, params),
-            (None, Some(session)) => check(&session, name).and_then(|()| {
-                let link = session.link().ok_or_else(|| no_client(name))?;
-                Ok(ask_on(&link, name, params.map(RawJson::copy)))
-            }),
-            (None, None) => Err(no_client(name)),
-        };
-        asked.unwrap_or_else(Reply::error)
-    }
-
-    /// Passes a notification of the server to the clients that it concerns.
-    pub(crate) fn notify(&self, notification: &Notification<'_>) {
-        let (name, params) = (&*notification.method, notification.params);
-        match name {
-            method::NOTIFICATIONS_PROGRESS => {
-                let token = params.and_then(|params| member(params, "progressToken"));
-                let token: Option<i64> = token.and_then(|token| decode(token).ok());
-                let caller =
-                    token.and_then(|token| lock(&self.calls).by_token.get(&token).cloned());
-                if let Some(caller) = caller {
-                    caller.notify(name, params);
-                }
-            }
-            method::NOTIFICATIONS_MESSAGE => self.log(params),
-            method::NOTIFICATIONS_CANCELLED
-            | method::NOTIFICATIONS_TASKS
-            | method::NOTIFICATIONS_TASKS_STATUS
-            | method::NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED => {}
-            method::NOTIFICATIONS_TOOLS_LIST_CHANGED
-            | method::NOTIFICATIONS_PROMPTS_LIST_CHANGED
-            | method::NOTIFICATIONS_RESOURCES_LIST_CHANGED => {
-                let (Some(name), Some(owner)) = (gate::core_method(name), &self.owner) else {
-                    return;
-                };
-                let owner = Weak::clone(owner);
-                self.debounce.run(name, move || {
-                    let session = owner.upgrade();
-                    if let Some(session) = session.filter(|session| session.announces(name)) {
-                        session.notify(name, None, Delivery::Always);
-                    }
-                    std::future::ready(())
-                });
-            }
-            _ => {
-                if let Some(session) = self.session() {
-                    session.notify(name, params.map(str::as_bytes), Delivery::Always);
-                }
-            }
-        }
-    }
-
-    /// Passes a log message on. It does not say which call it belongs to, so on a connection of
-    /// several clients it is passed on only if one running call wants log messages.
-    fn log(&self, params: Option<&str>) {
-        let name = method::NOTIFICATIONS_MESSAGE;
-        if let Some(session) = self.session() {
-            match self.newest() {
-                Some(caller) => caller.notify(name, params),
-                None => {
-                    session.notify(name, params.map(str::as_bytes), Delivery::Lossy);
-                }
-            }
-            return;
-        }
-        let calls = lock(&self.calls);
-        let mut wanting = calls
-            .by_token
-            .values()
-            .filter(|caller| caller.session.log_level().is_some());
-        let (Some(caller), None) = (wanting.next().cloned(), wanting.next()) else {
-            return;
-        };
-        drop(calls);
-        let level = params.and_then(|params| member(params, "level"));
-        let level: Option<LoggingLevel> = level.and_then(|level| decode(level).ok());
-        if level.is_some_and(|level| caller.session.admits_log(level, Instant::now().into_std())) {
-            caller.notify(name, params);
-        }
-    }
-}
-
-/// The entry of a running call; removed when dropped.
-pub(crate) struct RunningCall {
-    routes: Arc<Routes>,
-    pub(crate) token: i64,
-}
-
-impl Drop for RunningCall {
-    fn drop(&mut self) {
-        lock(&self.routes.calls).by_token.remove(&self.token);
-    }
 }

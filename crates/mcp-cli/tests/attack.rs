@@ -1,0 +1,225 @@
+//! `mcp serve` while fifty addresses use everything that one client may use.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::io::{self, BufRead as _, BufReader};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::time::timeout;
+
+/// Number of addresses that attack, and what each opens.
+const ADDRESSES: u8 = 50;
+const SESSIONS: usize = 60;
+const CALLS: usize = 12;
+/// The limits of the gateway in this test.
+const MAX_PROCESSES: usize = 120;
+const MAX_MIB: usize = 256;
+const MAX_WAIT: Duration = Duration::from_secs(2);
+
+/// A running gateway; ended when dropped.
+struct Running {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Running {
+    fn start() -> Self {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
+            .join(format!("attack-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("gateway.json");
+        let limits = json!({ "maxConnections": MAX_PROCESSES, "maxConnectionsPerClient": 8 });
+        let config = json!({
+            // A session-based server: each session that uses it has a process.
+            "mcpServers": { "one": { "command": example("ask") } },
+            "gateway": { "listen": "127.0.0.1:0", "servers": { "one": limits } },
+        });
+        std::fs::write(&file, config.to_string()).unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_mcp"))
+            .arg("serve")
+            .arg(&file)
+            .env("MCP_LOG", "error")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap()).lines();
+        let url = out.next().unwrap().unwrap();
+        let address = url
+            .strip_prefix("http://")
+            .and_then(|url| url.strip_suffix("/mcp"));
+        let address = address.unwrap().parse().unwrap();
+        Self { child, address }
+    }
+
+    /// Peak resident memory in MiB.
+    fn peak(&self) -> usize {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status
+            .lines()
+            .find(|line| line.starts_with("VmHWM:"))
+            .unwrap();
+        let kib: usize = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+        kib / 1024
+    }
+
+    /// Number of child processes.
+    fn children(&self) -> usize {
+        let id = self.child.id();
+        let listed = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
+        listed.split_whitespace().count()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // The process may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// An example, which cargo builds beside the tests.
+fn example(name: &str) -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let built = test.parent().unwrap().parent().unwrap();
+    built.join("examples").join(name)
+}
+
+/// Connects from another address of this machine.
+async fn connect(from: [u8; 4], to: SocketAddr) -> TcpStream {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind((from, 0).into()).unwrap();
+    socket.connect(to).await.unwrap()
+}
+
+/// Sends a message by POST on a connection.
+async fn send(stream: &mut TcpStream, session: Option<&str>, message: &Value) -> io::Result<()> {
+    let body = message.to_string();
+    let session = session.map_or(String::new(), |id| format!("mcp-session-id: {id}\r\n"));
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n\
+         {session}content-length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all((head + &body).as_bytes()).await
+}
+
+/// Reads a response with a length, or the beginning of an event stream; returns its head and body.
+async fn receive(stream: &mut TcpStream) -> io::Result<String> {
+    let (mut text, mut bytes) = (String::new(), vec![0; 1 << 14]);
+    loop {
+        let count = stream.read(&mut bytes).await?;
+        text += &String::from_utf8_lossy(&bytes[..count]);
+        let Some((head, body)) = text.split_once("\r\n\r\n") else {
+            if count == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            continue;
+        };
+        let length = head
+            .lines()
+            .find_map(|line| line.strip_prefix("content-length: "));
+        let is_complete = length.is_none_or(|length| body.len() >= length.parse().unwrap());
+        if is_complete || count == 0 {
+            return Ok(text);
+        }
+    }
+}
+
+/// The description of a client that needs much memory for its size.
+fn heavy() -> Value {
+    let mut nested = json!({});
+    for _ in 0..40 {
+        nested = json!({ "a": nested });
+    }
+    json!({ "elicitation": {}, "experimental": { "a": nested, "b": nested, "c": nested } })
+}
+
+fn initialize(capabilities: &Value) -> Value {
+    let client = json!({ "name": "client", "version": "1" });
+    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": client });
+    json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params })
+}
+
+/// Opens a session; returns its id.
+async fn open(stream: &mut TcpStream, capabilities: &Value) -> io::Result<String> {
+    send(stream, None, &initialize(capabilities)).await?;
+    let response = receive(stream).await?.to_lowercase();
+    let mut lines = response.lines();
+    let id = lines.find_map(|line| line.strip_prefix("mcp-session-id: "));
+    let id = id.ok_or_else(|| io::Error::other(response.clone()))?;
+    let id = id.trim().to_owned();
+    let opened = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    send(stream, Some(&id), &opened).await?;
+    receive(stream).await?;
+    Ok(id)
+}
+
+fn call() -> Value {
+    json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "one__ask", "arguments": {} } })
+}
+
+/// Opens sessions with a heavy description, and leaves calls that wait for the client in some of them.
+async fn attack(from: [u8; 4], to: SocketAddr) -> Vec<TcpStream> {
+    let capabilities = heavy();
+    let mut stream = connect(from, to).await;
+    let mut waiting = Vec::new();
+    for number in 0..SESSIONS {
+        // The server may refuse it, or end the connection.
+        let Ok(id) = open(&mut stream, &capabilities).await else {
+            break;
+        };
+        if number < CALLS {
+            let mut own = connect(from, to).await;
+            let _ = send(&mut own, Some(&id), &call()).await;
+            // The question of the server, or an error.
+            let _ = timeout(Duration::from_secs(5), receive(&mut own)).await;
+            waiting.push(own);
+        }
+    }
+    waiting
+}
+
+/// Finding 8: clients that obey the limits cannot keep another one from being served.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn fifty_addresses_neither_fill_the_memory_nor_shut_out_another_one() {
+    let gateway = Running::start();
+    let to = gateway.address;
+    let mut attacks = Vec::new();
+    for last in 1..=ADDRESSES {
+        attacks.push(tokio::spawn(attack([127, 0, 9, last], to)));
+    }
+    let (mut slowest, mut most, mut served) = (Duration::ZERO, 0, 0);
+    while !attacks.iter().all(tokio::task::JoinHandle::is_finished) || served < 5 {
+        let start = Instant::now();
+        let mut stream = connect([127, 0, 8, 1], to).await;
+        let id = open(&mut stream, &json!({})).await.expect("a session");
+        send(&mut stream, Some(&id), &call()).await.unwrap();
+        let response = receive(&mut stream).await.unwrap();
+        // This client answers no questions, so the tool fails at once, with a message of the server.
+        assert!(!response.contains("connections"), "{response}");
+        slowest = slowest.max(start.elapsed());
+        most = most.max(gateway.children());
+        served += 1;
+    }
+    let mut held = Vec::new();
+    for attack in attacks {
+        held.extend(attack.await.unwrap());
+    }
+    println!(
+        "peak {} MiB, at most {most} processes, {served} calls of another address, the slowest took {slowest:?}",
+        gateway.peak()
+    );
+    assert!(gateway.peak() <= MAX_MIB, "{} MiB", gateway.peak());
+    // A process that was asked to end may take a moment.
+    assert!(most <= MAX_PROCESSES + 8, "{most} processes");
+    assert!(slowest <= MAX_WAIT, "{slowest:?}");
+    drop(held);
+}

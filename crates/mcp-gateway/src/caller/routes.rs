@@ -1,0 +1,221 @@
+//! The running calls of a connection, and which of them a message of the server belongs to.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+
+use mcp_jsonrpc::{Notification, RawJson, decode};
+use mcp_protocol::{Delivery, Reply, Session, gate};
+use mcp_types::{LoggingLevel, method};
+use tokio::time::Instant;
+
+use super::{Caller, ask_on, check, no_client};
+use crate::client_key::ClientKey;
+use crate::sync::{Debounce, lock};
+use crate::text::member;
+
+/// The running calls of a connection, by the progress token that the gateway gives the server.
+pub(crate) struct Routes {
+    /// The session whose requests alone use this connection.
+    owner: Option<Weak<Session>>,
+    calls: Mutex<Calls>,
+    debounce: Arc<Debounce>,
+}
+
+#[derive(Default)]
+struct Calls {
+    last: i64,
+    by_token: BTreeMap<i64, Arc<Caller>>,
+    unanswered: Unanswered,
+}
+
+impl Routes {
+    /// Creates the routes of a connection for one session, or for the calls of any clients.
+    pub(crate) fn new(owner: Option<&Arc<Session>>) -> Arc<Self> {
+        Arc::new(Self {
+            owner: owner.map(Arc::downgrade),
+            calls: Mutex::default(),
+            debounce: Arc::default(),
+        })
+    }
+
+    /// Adds a call.
+    pub(crate) fn add(self: &Arc<Self>, caller: &Arc<Caller>) -> RunningCall {
+        let mut calls = lock(&self.calls);
+        calls.last += 1;
+        let token = calls.last;
+        calls.by_token.insert(token, Arc::clone(caller));
+        RunningCall {
+            routes: Arc::clone(self),
+            token,
+            is_answered: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn has_calls(&self) -> bool {
+        !lock(&self.calls).by_token.is_empty()
+    }
+
+    fn session(&self) -> Option<Arc<Session>> {
+        self.owner.as_ref()?.upgrade()
+    }
+
+    /// Returns the call that a message without a progress token belongs to; `None` if that is not certain. On the connection of a session it
+    /// is the newest call, because all are of one client.
+    fn call_of_message(&self) -> Option<Arc<Caller>> {
+        let calls = lock(&self.calls);
+        if let Some(token) = self.token_in_progress() {
+            return calls.by_token.get(&token).cloned();
+        }
+        let (_, newest) = calls.by_token.last_key_value()?;
+        let is_certain = self.owner.is_some()
+            || calls.by_token.len() == 1 && calls.unanswered.admits(&newest.client);
+        is_certain.then(|| Arc::clone(newest))
+    }
+
+    /// Returns the token of the call whose response is being read, if the server sends messages with it.
+    fn token_in_progress(&self) -> Option<i64> {
+        let (routes, token) = READING.try_with(|reading| *reading).ok()?;
+        (routes == std::ptr::from_ref(self).addr()).then_some(token)
+    }
+
+    /// Passes a server request to the client of the call that it belongs to, else to the session.
+    pub(crate) fn ask(&self, name: &'static str, params: Option<&str>) -> Reply {
+        let asked = match (self.call_of_message(), self.session()) {
+            (Some(caller), _) => caller.ask(name, params),
+            (None, Some(session)) => check(&session, name).and_then(|()| {
+                let link = session.link().ok_or_else(|| no_client(name))?;
+                Ok(ask_on(&link, name, params.map(RawJson::copy)))
+            }),
+            (None, None) => Err(no_client(name)),
+        };
+        asked.unwrap_or_else(Reply::error)
+    }
+
+    /// Passes a notification of the server to the clients that it concerns.
+    pub(crate) fn notify(&self, notification: &Notification<'_>) {
+        let (name, params) = (&*notification.method, notification.params);
+        match name {
+            method::NOTIFICATIONS_PROGRESS => {
+                let token = params.and_then(|params| member(params, "progressToken"));
+                let token: Option<i64> = token.and_then(|token| decode(token).ok());
+                let caller =
+                    token.and_then(|token| lock(&self.calls).by_token.get(&token).cloned());
+                if let Some(caller) = caller {
+                    caller.notify(name, params);
+                }
+            }
+            method::NOTIFICATIONS_MESSAGE => self.log(params),
+            method::NOTIFICATIONS_CANCELLED
+            | method::NOTIFICATIONS_TASKS
+            | method::NOTIFICATIONS_TASKS_STATUS
+            | method::NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED => {}
+            method::NOTIFICATIONS_TOOLS_LIST_CHANGED
+            | method::NOTIFICATIONS_PROMPTS_LIST_CHANGED
+            | method::NOTIFICATIONS_RESOURCES_LIST_CHANGED => {
+                let (Some(name), Some(owner)) = (gate::core_method(name), &self.owner) else {
+                    return;
+                };
+                let owner = Weak::clone(owner);
+                self.debounce.run(name, move || {
+                    let session = owner.upgrade();
+                    if let Some(session) = session.filter(|session| session.announces(name)) {
+                        session.notify(name, None, Delivery::Always);
+                    }
+                    std::future::ready(())
+                });
+            }
+            _ => {
+                if let Some(session) = self.session() {
+                    session.notify(name, params.map(str::as_bytes), Delivery::Always);
+                }
+            }
+        }
+    }
+
+    /// Passes a log message on, if it is certain which call it belongs to.
+    fn log(&self, params: Option<&str>) {
+        let name = method::NOTIFICATIONS_MESSAGE;
+        if let Some(session) = self.session() {
+            match self.call_of_message() {
+                Some(caller) => caller.notify(name, params),
+                None => {
+                    session.notify(name, params.map(str::as_bytes), Delivery::Lossy);
+                }
+            }
+            return;
+        }
+        let Some(caller) = self.call_of_message() else {
+            tracing::debug!("a log message was not passed on: it can belong to several calls");
+            return;
+        };
+        let level = params.and_then(|params| member(params, "level"));
+        let level: Option<LoggingLevel> = level.and_then(|level| decode(level).ok());
+        if level.is_some_and(|level| caller.session.admits_log(level, Instant::now().into_std())) {
+            caller.notify(name, params);
+        }
+    }
+}
+
+tokio::task_local! {
+    /// The connection and the token of the call whose response this task reads.
+    static READING: (usize, i64);
+}
+
+/// The clients whose calls ended without a response of the server, for example because they were cancelled. The server may still send
+/// messages for them.
+#[derive(Default)]
+enum Unanswered {
+    #[default]
+    None,
+    Of(ClientKey),
+    OfSeveral,
+}
+
+impl Unanswered {
+    fn add(&mut self, client: &ClientKey) {
+        *self = match self {
+            Self::None => Self::Of(client.clone()),
+            Self::Of(other) if other == client => return,
+            _ => Self::OfSeveral,
+        };
+    }
+
+    /// Returns whether a message can only belong to this client.
+    fn admits(&self, client: &ClientKey) -> bool {
+        match self {
+            Self::None => true,
+            Self::Of(other) => other == client,
+            Self::OfSeveral => false,
+        }
+    }
+}
+
+/// The entry of a running call; removed when dropped.
+pub(crate) struct RunningCall {
+    routes: Arc<Routes>,
+    pub(crate) token: i64,
+    is_answered: AtomicBool,
+}
+
+impl RunningCall {
+    /// Waits for the response of the server.
+    pub(crate) async fn response<T>(&self, sent: impl Future<Output = T>) -> T {
+        let reading = (Arc::as_ptr(&self.routes).addr(), self.token);
+        let response = READING.scope(reading, sent).await;
+        self.is_answered.store(true, Ordering::Release);
+        response
+    }
+}
+
+impl Drop for RunningCall {
+    fn drop(&mut self) {
+        let mut calls = lock(&self.routes.calls);
+        let removed = calls.by_token.remove(&self.token);
+        if let Some(caller) = removed
+            && !*self.is_answered.get_mut()
+        {
+            calls.unanswered.add(&caller.client);
+        }
+    }
+}

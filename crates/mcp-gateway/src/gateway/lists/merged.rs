@@ -1,0 +1,129 @@
+//! A list of the gateway while it is put together.
+
+use std::collections::{BTreeMap, HashSet};
+
+use mcp_jsonrpc::decode;
+
+use super::cursor::{self, Cursors, MAX_CURSOR};
+use super::pages::Pages;
+use super::{ListKind, MAX_ITEMS, MAX_LIST_BYTES};
+use crate::core::ListPage;
+use crate::text::{ObjectText, member, string};
+
+/// The member of `_meta` with the servers that are missing in a list, and why.
+const UNAVAILABLE: &str = "mcp-gateway/unavailable";
+/// Size of a page of the gateway, in bytes of JSON. The pages of servers are not divided, so a page is larger if that of a server is.
+const PAGE_BYTES: usize = 2 << 20;
+
+/// The result while it is merged.
+pub(super) struct MergedList {
+    pub(super) kind: ListKind,
+    pub(super) ids: HashSet<String>,
+    items: String,
+    pub(super) next: Cursors,
+    unavailable: BTreeMap<String, String>,
+    pub(super) is_newer: bool,
+    /// The shortest time to live; `None` without a page.
+    ttl: Option<u64>,
+    is_public: bool,
+}
+
+impl MergedList {
+    pub(super) fn new(kind: ListKind) -> Self {
+        Self {
+            kind,
+            ids: HashSet::new(),
+            items: String::new(),
+            next: Cursors::new(),
+            unavailable: BTreeMap::new(),
+            is_newer: false,
+            ttl: None,
+            is_public: true,
+        }
+    }
+
+    pub(super) fn fail(&mut self, mount: &str, reason: &str) {
+        tracing::debug!(mount, reason, "a server was left out of a list");
+        self.unavailable.insert(mount.to_owned(), reason.to_owned());
+    }
+
+    /// Adds an item. Returns `false` without a change if the list would be too large.
+    pub(super) fn add_item(&mut self, item: &str) -> bool {
+        if self.items.len() + item.len() > MAX_LIST_BYTES || self.ids.len() > MAX_ITEMS {
+            return false;
+        }
+        if !self.items.is_empty() {
+            self.items.push(',');
+        }
+        self.items.push_str(item);
+        true
+    }
+
+    /// Returns whether the list has items, and would be longer than a page with those of a server.
+    pub(super) fn is_long_with(&self, answer: &Pages) -> bool {
+        let more: usize = answer.pages.iter().map(|page| page.result.len()).sum();
+        !self.items.is_empty() && self.items.len() + more > PAGE_BYTES
+    }
+
+    /// Replaces the items.
+    pub(super) fn replace(&mut self, items: &[String]) {
+        self.items = items.join(",");
+    }
+
+    /// Returns an object with the items only.
+    pub(super) fn items_text(&self) -> String {
+        format!("{{\"{}\":[{}]}}", self.kind.members().0, self.items)
+    }
+
+    pub(super) fn add_page(&mut self, mount: &str, page: &ListPage) {
+        let result = &page.result;
+        self.is_newer |= page.is_newer;
+        let ttl = member(result, "ttlMs").and_then(|ttl| decode(ttl).ok());
+        let ttl: u64 = ttl.unwrap_or(0);
+        self.ttl = Some(self.ttl.map_or(ttl, |shortest| shortest.min(ttl)));
+        self.is_public &= member(result, "cacheScope") == Some("\"public\"");
+        match page.next_cursor() {
+            Some(cursor) if cursor.len() > MAX_CURSOR => {
+                let reason = format!(
+                    "its cursor has {} bytes; the limit is {MAX_CURSOR}",
+                    cursor.len()
+                );
+                self.fail(mount, &reason);
+            }
+            Some(cursor) => _ = self.next.insert(mount.to_owned(), Some(cursor)),
+            None => _ = self.next.remove(mount),
+        }
+    }
+
+    pub(super) fn finish(self, is_stateless: bool) -> String {
+        let mut text = ObjectText::new();
+        text.add(self.kind.members().0, &format!("[{}]", self.items));
+        if let Some(cursor) = cursor::encode(&self.next) {
+            text.add("nextCursor", &string(&cursor));
+        }
+        let is_complete = self.unavailable.is_empty();
+        if !is_complete {
+            let mut reasons = ObjectText::new();
+            for (mount, reason) in &self.unavailable {
+                reasons.add(mount, &string(reason));
+            }
+            let mut meta = ObjectText::new();
+            meta.add(UNAVAILABLE, &reasons.finish());
+            text.add("_meta", &meta.finish());
+        }
+        if is_stateless {
+            let ttl = self.ttl.filter(|_| is_complete).unwrap_or(0);
+            text.add("ttlMs", &ttl.to_string());
+            let is_public = self.is_public && is_complete && self.ttl.is_some();
+            text.add(
+                "cacheScope",
+                if is_public {
+                    "\"public\""
+                } else {
+                    "\"private\""
+                },
+            );
+        }
+        text.finish()
+    }
+}

@@ -1,0 +1,196 @@
+//! Connections to a session-based server: one for each session of a client, and others for the requests of
+//! stateless clients.
+
+mod capacity;
+mod sessions;
+
+use std::collections::HashMap;
+use std::mem;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcp_protocol::Principal;
+use tokio::time::{Instant, sleep};
+
+pub(crate) use self::capacity::{Capacity, Permit};
+pub(crate) use self::sessions::{ChosenLevel, SessionConnection, SessionConnections};
+
+use crate::connection::UpstreamConnection;
+use crate::sync::lock;
+
+/// How long an unused connection is kept.
+const MAX_IDLE: Duration = Duration::from_secs(60);
+
+/// Who may use a pooled connection: all requests with an equal key.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    pub(crate) principal: Option<Principal>,
+    /// The client and its capabilities as JSON text.
+    pub(crate) identity: String,
+}
+
+/// The connections for requests of stateless clients.
+#[derive(Default)]
+pub(crate) struct Pool(Mutex<Pooled>);
+
+#[derive(Default)]
+struct Pooled {
+    by_key: HashMap<Key, Vec<Entry>>,
+    is_swept: bool,
+}
+
+struct Entry {
+    connection: Arc<UpstreamConnection>,
+    users: usize,
+    /// Whether its user is the only one.
+    is_exclusive: bool,
+    last_used: Instant,
+}
+
+/// The right to use a connection for one call.
+pub(crate) struct Lease {
+    pub(crate) connection: Arc<UpstreamConnection>,
+    /// Where the connection is used again; `None` if it is not, or if the pool does not own it.
+    pub(crate) home: Option<Home>,
+}
+
+/// The place of a leased connection in the pool.
+pub(crate) struct Home {
+    pool: Arc<Pool>,
+    key: Key,
+    is_exclusive: bool,
+    /// Whether the server can still send messages that belong to the call of an exclusive lease. Such a connection is not used again: the
+    /// messages would reach another client.
+    is_unanswered: bool,
+}
+
+impl Lease {
+    /// Waits for the response of the server to the call. If this is not the end of the call, an exclusive connection is not used again.
+    pub(crate) async fn response<T>(&mut self, response: impl Future<Output = T>) -> T {
+        if let Some(home) = &mut self.home {
+            home.is_unanswered = home.is_exclusive;
+        }
+        let response = response.await;
+        if let Some(home) = &mut self.home {
+            home.is_unanswered = false;
+        }
+        response
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let Some(home) = self.home.take() else {
+            return;
+        };
+        let mut pooled = lock(&home.pool.0);
+        let entries = pooled.by_key.get_mut(&home.key);
+        let Some(entries) = entries else { return };
+        let is_own = |entry: &Entry| Arc::ptr_eq(&entry.connection, &self.connection);
+        if home.is_unanswered {
+            // The connection is closed without the lock, when `self.connection` is dropped.
+            entries.retain(|entry| !is_own(entry));
+            return;
+        }
+        for entry in entries.iter_mut().filter(|entry| is_own(entry)) {
+            entry.users -= 1;
+            entry.is_exclusive = false;
+            entry.last_used = Instant::now();
+        }
+        if !mem::replace(&mut pooled.is_swept, true) {
+            let pool = Arc::downgrade(&home.pool);
+            tokio::spawn(async move {
+                loop {
+                    sleep(MAX_IDLE).await;
+                    let Some(pool) = pool.upgrade() else { return };
+                    if !pool.sweep(Instant::now(), MAX_IDLE) {
+                        return;
+                    }
+                }
+            });
+        }
+    }
+}
+
+impl Pool {
+    /// Closes connections that were not used for this time. Returns whether any are left.
+    pub(crate) fn sweep(&self, now: Instant, idle: Duration) -> bool {
+        let mut pooled = lock(&self.0);
+        pooled.by_key.retain(|_, entries| {
+            entries.retain(|entry| {
+                entry.connection.is_open()
+                    && (entry.users > 0 || now.duration_since(entry.last_used) < idle)
+            });
+            !entries.is_empty()
+        });
+        pooled.is_swept = !pooled.by_key.is_empty();
+        pooled.is_swept
+    }
+
+    /// Returns the open connections for requests of this principal.
+    pub(crate) fn open_of(&self, principal: Option<&Principal>) -> Vec<Arc<UpstreamConnection>> {
+        let pooled = lock(&self.0);
+        let entries = pooled.by_key.iter();
+        let entries = entries.filter(|(key, _)| key.principal.as_ref() == principal);
+        let connections = entries.flat_map(|(_, entries)| entries);
+        let connections = connections.map(|entry| &entry.connection);
+        connections
+            .filter(|connection| connection.is_open())
+            .cloned()
+            .collect()
+    }
+
+    /// Takes an open connection with this key. No other call uses an exclusive one at the same time.
+    pub(crate) fn take(self: &Arc<Self>, key: Key, is_exclusive: bool) -> Result<Lease, Key> {
+        let mut pooled = lock(&self.0);
+        let is_free = |entry: &&mut Entry| {
+            entry.connection.is_open() && !entry.is_exclusive && (!is_exclusive || entry.users == 0)
+        };
+        let entries = pooled.by_key.get_mut(&key);
+        let mut entries = entries.into_iter().flatten().rev();
+        let Some(entry) = entries.find(is_free) else {
+            return Err(key);
+        };
+        entry.users += 1;
+        entry.is_exclusive = is_exclusive;
+        let connection = Arc::clone(&entry.connection);
+        Ok(self.lease(connection, key, is_exclusive))
+    }
+
+    /// Adds a connection, and takes it.
+    pub(crate) fn add(
+        self: &Arc<Self>,
+        key: Key,
+        connection: Arc<UpstreamConnection>,
+        is_exclusive: bool,
+    ) -> Lease {
+        let mut pooled = lock(&self.0);
+        let entries = pooled.by_key.entry(key.clone()).or_default();
+        entries.retain(|entry| entry.connection.is_open());
+        entries.push(Entry {
+            connection: Arc::clone(&connection),
+            users: 1,
+            is_exclusive,
+            last_used: Instant::now(),
+        });
+        self.lease(connection, key, is_exclusive)
+    }
+
+    fn lease(
+        self: &Arc<Self>,
+        connection: Arc<UpstreamConnection>,
+        key: Key,
+        is_exclusive: bool,
+    ) -> Lease {
+        let home = Home {
+            pool: Arc::clone(self),
+            key,
+            is_exclusive,
+            is_unanswered: false,
+        };
+        Lease {
+            connection,
+            home: Some(home),
+        }
+    }
+}

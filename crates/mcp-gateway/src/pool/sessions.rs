@@ -1,0 +1,60 @@
+//! The connections of sessions, one to each server.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use mcp_types::LoggingLevel;
+
+use crate::connection::UpstreamConnection;
+use crate::sync::lock;
+
+/// The connection of one session; it is opened by the first request, and again after it has ended.
+#[derive(Default)]
+pub(crate) struct SessionConnection(pub(crate) tokio::sync::Mutex<Option<Arc<UpstreamConnection>>>);
+
+impl SessionConnection {
+    /// Returns the connection, if it is open and no request is opening it.
+    pub(crate) fn current(&self) -> Option<Arc<UpstreamConnection>> {
+        self.0.try_lock().ok()?.clone()
+    }
+
+    /// Removes the connection, which closes it when its calls have ended.
+    pub(crate) fn close(&self) {
+        if let Ok(mut connection) = self.0.try_lock() {
+            *connection = None;
+        }
+    }
+}
+
+/// The connections of one session, by the number of the proxy.
+#[derive(Default)]
+pub(crate) struct SessionConnections(Mutex<BTreeMap<u64, Arc<SessionConnection>>>);
+
+impl SessionConnections {
+    /// Returns the connection to the server of this proxy.
+    pub(crate) fn of(&self, proxy: u64) -> Arc<SessionConnection> {
+        Arc::clone(lock(&self.0).entry(proxy).or_default())
+    }
+
+    /// Removes the connection, which closes it when its calls have ended.
+    pub(crate) fn close(&self, proxy: u64) {
+        let removed = lock(&self.0).remove(&proxy);
+        if let Some(connection) = removed {
+            connection.close();
+        }
+    }
+}
+
+/// The log level that the client of a session has set at a gateway with several servers.
+#[derive(Default)]
+pub(crate) struct ChosenLevel(Mutex<Option<LoggingLevel>>);
+
+impl ChosenLevel {
+    pub(crate) fn get(&self) -> Option<LoggingLevel> {
+        *lock(&self.0)
+    }
+
+    pub(crate) fn set(&self, level: LoggingLevel) {
+        *lock(&self.0) = Some(level);
+    }
+}

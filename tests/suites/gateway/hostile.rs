@@ -1,0 +1,330 @@
+//! Attacks on the rules of a gateway, and on what its clients share.
+
+use mcp_gateway::{AccessPolicy, AccessRule, ClientLimits, Gateway, ItemKind, Proxy, Sharing};
+use mcp_server::ServerBuilder;
+use mcp_types::ResourceContents;
+
+use super::{Scripted, connect_to, upstream};
+use crate::peer::{Peer, client};
+use crate::prelude::*;
+
+/// A server that returns the URI of any file, and has a prompt with a completion.
+fn files() -> ServerBuilder {
+    Server::builder("files", "1")
+        .resource(Resource::new("file:///{+path}", "files", async || {
+            ResourceContents::text("file:///a", "content")
+        }))
+        .prompt(
+            Prompt::new("open", |Args(given): Args<Name>| given.name)
+                .complete("name", || vec!["a".to_owned()]),
+        )
+}
+
+async fn guarded(policy: AccessPolicy) -> Gateway {
+    let gateway = Gateway::builder().mount("files", upstream(files(), false));
+    gateway.access(policy).build().await.unwrap()
+}
+
+fn allow_list() -> AccessPolicy {
+    AccessPolicy::new()
+        .rule(AccessRule::allow("file:///srv/*"))
+        .rule(AccessRule::deny("*").kind(ItemKind::Resource))
+}
+
+/// Finding 2: the server reads the last of repeated members, and the rule saw the first.
+#[tokio::test]
+async fn a_repeated_member_never_passes_a_rule() {
+    let gateway = guarded(allow_list()).await;
+    let mut peer = Peer::session(gateway, json!({})).await;
+    let (good, bad) = (r#""uri":"file:///srv/a""#, r#""uri":"file:///etc/passwd""#);
+    let escaped = r#""\u0075ri":"file:///etc/passwd""#;
+    let mut params = Vec::new();
+    for (first, second) in [(good, bad), (bad, good), (good, escaped), (escaped, good)] {
+        for method in ["resources/read", "resources/subscribe"] {
+            params.push((method, format!("{{{first},{second}}}")));
+        }
+        let reference = format!(r#"{{"type":"ref/resource",{first},{second}}}"#);
+        let argument = r#"{"name":"path","value":""}"#;
+        let text = format!(r#"{{"ref":{reference},"argument":{argument}}}"#);
+        params.push(("completion/complete", text));
+        let plain = format!(r#"{{"type":"ref/resource",{good}}}"#);
+        let text = format!(r#"{{"ref":{plain},"ref":{reference},"argument":{argument}}}"#);
+        params.push(("completion/complete", text));
+    }
+    params.push(("tools/call", r#"{"name":"a","name":"b"}"#.to_owned()));
+    params.push((
+        "tools/call",
+        r#"{"name":"a","arguments":{"x":1,"\u0078":2}}"#.to_owned(),
+    ));
+    for (id, (method, params)) in (100..).zip(params) {
+        let text =
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
+        peer.wire.raw(&text).await;
+        let answer = peer.wire.recv().await;
+        assert_eq!(answer["error"]["code"], -32602, "{text}: {answer}");
+        let message = answer["error"]["message"].as_str().unwrap();
+        let is_named = message.contains("is repeated") || message.contains("has an escape");
+        assert!(is_named, "{text}: {message}");
+    }
+    peer.call("resources/read", json!({ "uri": "file:///srv/a" }))
+        .await;
+}
+
+/// Finding 3: servers remove tabs, resolve `..` and ignore the host of a file.
+#[tokio::test]
+async fn a_uri_that_servers_read_differently_is_refused_where_rules_apply() {
+    let deny_list = AccessPolicy::new().rule(AccessRule::deny("file:///etc/*"));
+    for policy in [allow_list(), deny_list] {
+        let gateway = guarded(policy).await;
+        for is_stateless in [false, true] {
+            let mut peer = Peer::open(gateway.clone(), json!({}), is_stateless).await;
+            for uri in [
+                "file:///srv/.\t./etc/passwd",
+                "file:///srv/.\n./etc/passwd",
+                "file:///srv/%2e\t%2e/etc/passwd",
+                "file:///e\ttc/passwd",
+                " file:///etc/passwd",
+                "fi\tle:///etc/passwd",
+                "file:etc/passwd",
+                "file://other/etc/passwd",
+                "file:///srv/%252e%252e/etc/passwd",
+            ] {
+                let params = json!({ "uri": uri });
+                let answer = peer.answer("resources/read", params).await;
+                assert!(answer["error"].is_object(), "{uri:?}: {answer}");
+                let reference = json!({ "type": "ref/resource", "uri": uri });
+                let argument = json!({ "name": "path", "value": "" });
+                let params = json!({ "ref": reference, "argument": argument });
+                let answer = peer.answer("completion/complete", params).await;
+                assert!(answer["error"].is_object(), "{uri:?}: {answer}");
+            }
+        }
+    }
+    // Without rules for resources, the server decides.
+    let policy = AccessPolicy::new().rule(AccessRule::deny("*").kind(ItemKind::Tool));
+    let mut peer = Peer::session(guarded(policy).await, json!({})).await;
+    let uri = json!({ "uri": "file:///srv/a?b" });
+    peer.call("resources/read", uri).await;
+}
+
+/// Finding 15: a subscription is as many requests to servers as it names resources.
+#[tokio::test]
+async fn subscriptions_count_against_the_limits_of_a_client() {
+    let limits = ClientLimits::new().with_requests_per_minute(5.try_into().unwrap());
+    let gateway = Gateway::builder().mount("files", upstream(files(), true));
+    let gateway = gateway.client_limits(limits).build().await.unwrap();
+    let mut peer = Peer::new(gateway);
+    let uris: Vec<_> = (0..64).map(|n| format!("file:///{n}")).collect();
+    let listen = json!({ "notifications": { "resourceSubscriptions": uris } });
+    peer.request("subscriptions/listen", listen.clone()).await;
+    peer.wire
+        .expect("notifications/subscriptions/acknowledged")
+        .await;
+    let error = peer.expect_error("subscriptions/listen", listen, -32603);
+    says(&error.await, "requestsPerMinute");
+    let call = json!({ "uri": "file:///1" });
+    says(
+        &peer.expect_error("resources/read", call, -32603).await,
+        "requestsPerMinute",
+    );
+}
+
+/// One client cannot take all subscriptions.
+#[tokio::test]
+async fn one_client_has_a_share_of_the_subscriptions() {
+    let gateway = Gateway::builder().mount("files", upstream(files(), true));
+    let endpoint = Endpoint::new(gateway.build().await.unwrap()).unwrap();
+    let listen = json!({ "notifications": { "toolsListChanged": true } });
+    let (first, other) = (at(&endpoint, "10.0.0.1:1"), at(&endpoint, "10.0.0.2:1"));
+    let mut open = Vec::new();
+    for id in 0..128 {
+        let reply = first.call(id, "subscriptions/listen", listen.clone()).await;
+        open.push(reply);
+    }
+    let refused = first
+        .call(128, "subscriptions/listen", listen.clone())
+        .await;
+    says(&refused.json().await, "128 subscriptions");
+    let mut reply = other.call(1, "subscriptions/listen", listen).await;
+    assert!(reply.event().await.unwrap().json()["method"].is_string());
+}
+
+/// A stateless client at this address.
+fn at(endpoint: &Endpoint, address: &str) -> StatelessPeer {
+    let mut client = StatelessPeer::new(endpoint);
+    client.peer.address = Some(address.parse().unwrap());
+    client
+}
+
+/// Finding 8: parked calls and sessions of one address took all connections.
+#[tokio::test]
+async fn one_address_has_a_share_of_the_parked_calls() {
+    let asking = Server::builder("asks", "1").tool(Tool::new("ask", async |cx: Ctx| {
+        cx.roots().await.map(|roots| roots.len().to_string())
+    }));
+    let proxy = Proxy::connect(upstream(asking, false)).await.unwrap();
+    let endpoint = Endpoint::new(proxy).unwrap();
+    let ask = async |address| {
+        let reply = at(&endpoint, address).tool(1, "ask", json!({})).await;
+        reply.json().await
+    };
+    for _ in 0..16 {
+        assert!(ask("10.0.0.1:1").await["result"]["requestState"].is_string());
+    }
+    says(&ask("10.0.0.1:2").await, "too many parked calls");
+    assert!(ask("10.0.0.2:1").await["result"]["requestState"].is_string());
+}
+
+/// Finding 8: sessions that nobody uses kept a process each.
+#[tokio::test]
+async fn abandoned_sessions_of_one_address_use_only_its_share_of_the_connections() {
+    let opened = Arc::new(AtomicUsize::new(0));
+    let server = Server::builder("one", "1").tool(Tool::new("one", async || "1"));
+    let (server, counter) = (server.build().unwrap(), Arc::clone(&opened));
+    let connector = move |_: &mcp_host::StderrLog| {
+        counter.fetch_add(1, Ordering::AcqRel);
+        Ok(mcp_transport_stdio::in_memory(server.clone()))
+    };
+    let settings = mcp_gateway::Upstream::new("one", connector)
+        .negotiation(Revision::LATEST_WITH_SESSIONS, Negotiation::SessionBased)
+        .max_connections(8)
+        .max_connections_per_client(4);
+    let proxy = Proxy::connect(settings).await.unwrap();
+    let endpoint = Endpoint::new(proxy).unwrap();
+    let open = async |address: &str| {
+        let mut peer = mcp_tests::http::Peer::new(&endpoint);
+        peer.address = Some(address.parse().unwrap());
+        peer.handshake("2025-11-25", json!({})).await;
+        let answer = peer.ask("tools/call", json!({ "name": "one" })).await;
+        assert!(answer["error"].is_null(), "{address}: {answer}");
+        peer
+    };
+    let mut sessions = Vec::new();
+    for address in ["10.0.0.1:1", "10.0.0.2:1", "10.0.0.3:1"] {
+        for _ in 0..20 {
+            sessions.push(open(address).await);
+        }
+    }
+    // A session whose connection was closed is served by another one.
+    let answer = sessions[0].ask("tools/call", json!({ "name": "one" }));
+    assert!(answer.await["error"].is_null());
+}
+
+/// Finding 9: the question of a cancelled call went to the next client.
+#[tokio::test]
+async fn a_question_of_a_cancelled_call_reaches_no_other_client() {
+    let (settings, mut servers) = Scripted::upstream();
+    let (proxy, _shared) = servers.proxy(settings.sharing(Sharing::All)).await;
+    let capabilities = json!({ "elicitation": {} });
+    let mut first = Peer::with(proxy.clone(), capabilities.clone());
+    let id = first.request("tools/call", json!({ "name": "t" })).await;
+    let (mut server, _) = servers.accept().await;
+    server.expect("tools/call").await;
+    first.wire.cancel(&id).await;
+    server.expect("notifications/cancelled").await;
+
+    let mut second = Peer::with(proxy, capabilities);
+    second.request("tools/call", json!({ "name": "t" })).await;
+    let (mut other, _) = servers.accept().await;
+    other.expect("tools/call").await;
+    // The connection of the cancelled call is closed, so the late question cannot be sent.
+    server.ended().await;
+    other
+        .request("elicitation/create", json!({ "message": "Question of B" }))
+        .await;
+    let asked = second.wire.recv().await;
+    let message = &asked["result"]["inputRequests"]["q1"]["params"]["message"];
+    assert_eq!(message, "Question of B", "{asked}");
+}
+
+/// Finding 10: a log message went to the only call that wanted any.
+#[tokio::test]
+async fn a_log_message_is_delivered_only_if_its_call_is_certain() {
+    let (settings, mut servers) = Scripted::upstream();
+    let (proxy, mut shared) = servers.proxy(settings.sharing(Sharing::All)).await;
+    let mut quiet = Peer::new(proxy.clone());
+    quiet.request("tools/call", json!({ "name": "t" })).await;
+    let of_quiet = shared.expect("tools/call").await;
+    let mut curious = Peer::new(proxy);
+    let level = json!({ "io.modelcontextprotocol/logLevel": "debug" });
+    let call = json!({ "name": "t", "_meta": level });
+    curious.request("tools/call", call).await;
+    // A call that wants log messages does not share its connection.
+    let (mut own, _) = servers.accept().await;
+    own.respond("logging/setLevel", json!({})).await;
+    let of_curious = own.expect("tools/call").await;
+    let message = |text: &str| json!({ "level": "error", "data": text });
+    shared
+        .notify(
+            "notifications/message",
+            message("secret of the quiet client"),
+        )
+        .await;
+    shared.answer(&of_quiet, json!({ "content": [] })).await;
+    quiet.wire.recv().await;
+    own.notify("notifications/message", message("own")).await;
+    own.answer(&of_curious, json!({ "content": [] })).await;
+    let logged = curious.wire.expect("notifications/message").await;
+    assert_eq!(logged["params"]["data"], "own");
+    assert!(curious.wire.recv().await["result"].is_object());
+}
+
+/// Finding 7: a server with endless pages filled the memory.
+#[tokio::test]
+async fn a_list_of_endless_pages_ends() {
+    let (settings, mut servers) = Scripted::upstream();
+    let building = tokio::spawn(
+        Gateway::builder()
+            .mount("a", settings)
+            .search_above(10)
+            .build(),
+    );
+    let (mut server, _) = servers.accept().await;
+    server.respond("tools/list", json!({ "tools": [] })).await;
+    let gateway = building.await.unwrap().unwrap();
+    let client = connect_to(gateway.clone(), client(), true).await;
+    let (mut pages, description) = (0, "x".repeat(1 << 20));
+    let mut listing = Box::pin(client.list_tools());
+    let tools = loop {
+        let request = tokio::select! {
+            tools = &mut listing => break tools.unwrap(),
+            request = server.recv() => request,
+        };
+        pages += 1;
+        assert!(pages < 20, "the gateway keeps too much");
+        let schema = json!({ "type": "object" });
+        let name = format!("t{pages}");
+        let tool = json!({ "name": name, "description": description, "inputSchema": schema });
+        let page = json!({ "tools": [tool], "nextCursor": format!("p{pages}") });
+        server.answer(&request, page).await;
+    };
+    assert!(!tools.is_empty() && pages >= 8, "{pages} pages");
+    drop(gateway);
+}
+
+/// A list of several servers is divided into pages, and nothing is lost.
+#[tokio::test]
+async fn a_page_of_the_gateway_is_limited_and_nothing_is_lost() {
+    let mut builder = Gateway::builder();
+    for name in ["a", "b", "c"] {
+        let long = "x".repeat(1 << 20);
+        let mut server = Server::builder(name, "1");
+        for number in 0..2 {
+            let tool = Tool::new(format!("{name}{number}"), async || "done");
+            server = server.tool(tool.description(long.clone()));
+        }
+        builder = builder.mount(name, upstream(server, true));
+    }
+    let gateway = builder.build().await.unwrap();
+    let mut peer = Peer::new(gateway.clone());
+    let first = peer.call("tools/list", json!({})).await;
+    assert_eq!(first["tools"].as_array().unwrap().len(), 2, "one server");
+    assert!(first["nextCursor"].is_string());
+    let tools = connect_to(gateway, client(), true).await;
+    let tools = tools.list_tools().await.unwrap();
+    let names: Vec<_> = tools.iter().map(|tool| &*tool.name).collect();
+    assert_eq!(
+        names,
+        ["a__a0", "a__a1", "b__b0", "b__b1", "c__c0", "c__c1"]
+    );
+}

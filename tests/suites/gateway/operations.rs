@@ -1,0 +1,165 @@
+//! A gateway while its servers start, change and stop to respond.
+
+use mcp_gateway::{AccessPolicy, AccessRule, Gateway, Mount, Transform};
+use tokio::time::timeout;
+
+use super::{Scripted, connect_to, upstream};
+use crate::peer::{Peer, client};
+use crate::prelude::*;
+use crate::traced::Traced;
+
+/// Finding 13: one server that hangs delayed all others.
+#[tokio::test]
+async fn a_hanging_server_does_not_delay_the_others() {
+    let (hanging, _never_accepted) = Scripted::upstream();
+    let good = Server::builder("good", "1").tool(Tool::new("one", async || "1"));
+    let gateway = Gateway::builder()
+        .mount("hangs", hanging)
+        .mount("good", upstream(good, true))
+        .start()
+        .unwrap();
+    let client = connect_to(gateway.clone(), client(), true).await;
+    assert_eq!(called(&client, "good__one", json!({})).await, "1");
+    let tools = client.list_tools().await.unwrap();
+    assert_eq!(tools.len(), 1);
+    let mut peer = Peer::new(gateway);
+    let call = json!({ "name": "hangs__t" });
+    says(
+        &peer.expect_error("tools/call", call, -32603).await,
+        "is being started",
+    );
+}
+
+/// A request waits for a server whose first attempt to connect is running.
+#[tokio::test]
+async fn a_request_waits_for_a_server_that_is_being_started() {
+    let (settings, mut servers) = Scripted::upstream();
+    let gateway = Gateway::builder().mount("a", settings).start().unwrap();
+    let mut peer = Peer::new(gateway);
+    peer.request("tools/call", json!({ "name": "a__t" })).await;
+    let (mut server, _) = servers.accept().await;
+    server.respond("tools/list", json!({ "tools": [] })).await;
+    server.respond("tools/call", json!({ "content": [] })).await;
+    assert!(peer.wire.recv().await["result"].is_object());
+}
+
+/// Finding 14: a replaced server was unavailable until the new one was connected, and for ever if it did not start.
+#[tokio::test]
+async fn a_server_is_used_until_its_replacement_is_connected() {
+    let former = Server::builder("one", "1").tool(Tool::new("which", async || "former"));
+    let gateway = Gateway::builder().mount("m", upstream(former, true));
+    let gateway = gateway.build().await.unwrap();
+    let client = connect_to(gateway.clone(), client(), true).await;
+    let broken = mcp_gateway::Upstream::new("broken", |_: &mcp_host::StderrLog| {
+        Err::<mcp_transport_stdio::ChildProcess, _>(mcp_client::TransportError::new("no program"))
+    });
+    gateway.mount("m", broken).await.unwrap();
+    assert_eq!(called(&client, "m__which", json!({})).await, "former");
+    let status = &gateway.mounts()[0];
+    assert!(status.is_connected);
+    let error = status.replacement_error.as_deref().unwrap();
+    assert!(error.contains("no program"), "{error}");
+
+    let (slow, mut servers) = Scripted::upstream();
+    let mounting = {
+        let gateway = gateway.clone();
+        tokio::spawn(async move { gateway.mount("m", slow).await })
+    };
+    let (mut server, _) = servers.accept().await;
+    assert_eq!(called(&client, "m__which", json!({})).await, "former");
+    server.respond("tools/list", json!({ "tools": [] })).await;
+    mounting.await.unwrap().unwrap();
+    assert!(gateway.mounts()[0].replacement_error.is_none());
+    let mut peer = Peer::new(gateway.clone());
+    let call = json!({ "name": "m__which" });
+    peer.request("tools/call", call).await;
+    server.respond("tools/call", json!({ "content": [] })).await;
+    assert!(peer.wire.recv().await["result"].is_object());
+    assert!(gateway.unmount("m"));
+}
+
+/// A server that cannot be used is replaced at once.
+#[tokio::test]
+async fn a_server_that_was_never_connected_is_replaced_at_once() {
+    let broken = mcp_gateway::Upstream::new("broken", |_: &mcp_host::StderrLog| {
+        Err::<mcp_transport_stdio::ChildProcess, _>(mcp_client::TransportError::new("no program"))
+    });
+    let gateway = Gateway::builder().mount("m", broken).build().await.unwrap();
+    let good = Server::builder("one", "1").tool(Tool::new("which", async || "good"));
+    let mount = Mount::new(upstream(good, true)).transform(Transform::new());
+    gateway.mount("m", mount).await.unwrap();
+    let client = connect_to(gateway, client(), true).await;
+    assert_eq!(called(&client, "m__which", json!({})).await, "good");
+}
+
+/// A load balancer must not send requests to a gateway whose required server hangs.
+#[tokio::test(start_paused = true)]
+async fn a_required_server_that_does_not_respond_is_named() {
+    let (settings, mut servers) = Scripted::upstream();
+    let (other, mut others) = Scripted::upstream();
+    let building = Gateway::builder()
+        .mount("a", Mount::new(settings).required())
+        .mount("b", other);
+    let building = tokio::spawn(building.build());
+    let (mut server, _) = servers.accept().await;
+    server.respond("tools/list", json!({ "tools": [] })).await;
+    let (mut second, _) = others.accept().await;
+    second.respond("tools/list", json!({ "tools": [] })).await;
+    let gateway = building.await.unwrap().unwrap();
+
+    let check = |gateway: &Gateway| {
+        let gateway = gateway.clone();
+        tokio::spawn(async move { gateway.unready().await })
+    };
+    let checking = check(&gateway);
+    server.respond("ping", json!({})).await;
+    assert!(checking.await.unwrap().is_empty());
+    // sleep: the clock is paused. The result of a check is used for a second.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let checking = check(&gateway);
+    server.next("ping").await;
+    let unready = timeout(Duration::from_secs(10), checking).await.unwrap();
+    let expected = ("a".to_owned(), "it does not respond within 2s".to_owned());
+    assert_eq!(unready.unwrap(), [expected]);
+}
+
+/// An operator sees what was denied to which client, and which servers are lost and connected again.
+#[tokio::test]
+async fn denials_and_changes_of_state_are_logged() {
+    let (traced, _guard) = Traced::start();
+    let (settings, mut servers) = Scripted::upstream();
+    let policy = AccessPolicy::new()
+        .rule(AccessRule::deny("secret"))
+        .rule(AccessRule::require_scope("write", "push"));
+    let building = Gateway::builder().mount("a", settings).access(policy);
+    let building = tokio::spawn(building.build());
+    let (mut server, _) = servers.accept().await;
+    server.respond("tools/list", json!({ "tools": [] })).await;
+    let gateway = building.await.unwrap().unwrap();
+    assert!(traced.line("the server is connected").is_some());
+    let endpoint = Endpoint::new(gateway).unwrap();
+    let mut client = StatelessPeer::new(&endpoint);
+    client.peer.principal = Some(Principal::new("ada\n"));
+    client.peer.scopes = Some("read");
+    for (tool, reason) in [("secret", "a rule denies it"), ("push", "write")] {
+        let reply = client.tool(1, &format!("a__{tool}"), json!({})).await;
+        assert!(reply.json().await["error"].is_object());
+        let line = traced.line(tool).unwrap();
+        for part in ["a request was denied", "\"ada\\n\"", "mount=\"a\"", reason] {
+            assert!(line.contains(part), "{part}: {line}");
+        }
+    }
+    drop(server);
+    client.peer.principal = None;
+    let listing = tokio::spawn(async move { client.call(2, "tools/list", json!({})).await });
+    let (mut server, _) = servers.accept().await;
+    server.respond("tools/list", json!({ "tools": [] })).await;
+    server.respond("tools/list", json!({ "tools": [] })).await;
+    listing.await.unwrap();
+    assert!(
+        traced
+            .line("the connection to the server has ended")
+            .is_some()
+    );
+    assert!(traced.line("the server is connected again").is_some());
+}

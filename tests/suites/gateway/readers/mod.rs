@@ -1,0 +1,234 @@
+//! The rules of a gateway against the ways in which servers of three languages read URIs.
+//!
+//! Python and Node are used if they are installed; with `MCP_READER_TESTS=1` they must be.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use mcp_gateway::{AccessPolicy, AccessRule, ItemKind};
+use percent_encoding::percent_decode_str;
+use url::Url;
+
+/// Number of URIs.
+const URIS: usize = 100_000;
+
+/// A generator of pseudorandom numbers (xorshift).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 33).unwrap() % limit
+    }
+
+    fn pick(&mut self, all: &[&'static str]) -> &'static str {
+        all[self.below(all.len())]
+    }
+}
+
+/// Returns a URI, more often valid than not in each part.
+fn uri(random: &mut Random) -> String {
+    let mut uri = String::new();
+    let plain = random.below(4) > 0;
+    let schemes = [
+        "file",
+        "FILE",
+        "fi\tle",
+        " file",
+        "\u{b}file",
+        "http",
+        "f%69le",
+        "file\n",
+    ];
+    uri += if plain { "file" } else { random.pick(&schemes) };
+    let starts = [
+        ":",
+        ":/",
+        "://",
+        ":///",
+        ":////",
+        ":\\\\",
+        ":/\t/",
+        "://localhost/",
+        "://other/",
+        "://LOCALHOST/",
+        "://localhost:80/",
+        "://u@/",
+        "://%6c/",
+        "://127.1/",
+    ];
+    uri += if plain { ":///" } else { random.pick(&starts) };
+    let names = [
+        "srv",
+        "etc",
+        "passwd",
+        "a",
+        "%65tc",
+        "s%72v",
+        "e\ttc",
+        "ä",
+        "%C3%A4",
+        "a%20b",
+        "C%23",
+        "a%3Fb",
+        "C:",
+        "c|",
+        "...",
+        "a;b",
+        "%00",
+        "%09",
+        "%ff",
+        "%zz",
+        "\u{ff0e}\u{ff0e}",
+        "\u{202e}",
+    ];
+    let dots = [
+        ".",
+        "..",
+        "%2e%2e",
+        "%2E.",
+        ".%2e",
+        "%252e%252e",
+        ".\t.",
+        "%2e%09%2e",
+        "..;a",
+        "%c0%ae",
+        ". .",
+        ".. ",
+    ];
+    let ends = [
+        "/", "/", "/", "//", "\\", "%2f", "%5c", "%252f", "/\t", "?", "#", "%3f", "%23", ";", "&",
+    ];
+    if random.below(3) > 0 {
+        uri += random.pick(&["srv/", "srv/", "etc/", "a/"]);
+    }
+    for _ in 0..random.below(6) {
+        uri += match random.below(5) {
+            0 => random.pick(&dots),
+            1 => random.pick(&names),
+            _ => random.pick(&names[..4]),
+        };
+        uri += if random.below(3) > 0 {
+            "/"
+        } else {
+            random.pick(&ends)
+        };
+    }
+    uri += random.pick(&[
+        "",
+        "",
+        "passwd",
+        "?x=/../../etc",
+        "#/../etc",
+        " ",
+        "\n",
+        "%20",
+    ]);
+    uri
+}
+
+/// Returns the paths that servers in Rust could read.
+fn read_by_rust(uri: &str) -> BTreeSet<String> {
+    let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+    let mut paths = BTreeSet::new();
+    for text in [uri.to_owned(), decoded(uri), uri.trim().to_owned()] {
+        let Ok(url) = Url::parse(&text) else { continue };
+        if url.scheme() == "file" {
+            paths.insert(normalized(&decoded(url.path())));
+            let path = url.to_file_path().ok();
+            paths.extend(path.map(|path| normalized(&path.to_string_lossy())));
+        }
+    }
+    paths
+}
+
+/// Resolves `.` and `..`.
+fn normalized(path: &str) -> String {
+    let mut segments = Vec::new();
+    for segment in path.split('/') {
+        match segment {
+            "" | "." => {}
+            ".." => _ = segments.pop(),
+            name => segments.push(name),
+        }
+    }
+    format!("/{}", segments.join("/"))
+}
+
+/// Returns the paths that the servers of a program could read, for each URI; `None` if the program is not installed.
+fn read_by(program: &str, script: &str, uris: &[String]) -> Option<Vec<BTreeSet<String>>> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("suites/gateway/readers")
+        .join(script);
+    let mut command = Command::new(program);
+    command
+        .arg(script)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) if std::env::var_os("MCP_READER_TESTS").is_none() => {
+            eprintln!("SKIPPED: {program}: {error}");
+            return None;
+        }
+        Err(error) => panic!("{program}: {error}"),
+    };
+    let mut input = child.stdin.take().unwrap();
+    let lines: String = uris
+        .iter()
+        .map(|uri| serde_json::to_string(uri).unwrap() + "\n")
+        .collect();
+    let writing = std::thread::spawn(move || input.write_all(lines.as_bytes()));
+    let output = BufReader::new(child.stdout.take().unwrap());
+    let paths = output
+        .lines()
+        .map(|line| serde_json::from_str(&line.unwrap()).unwrap())
+        .collect();
+    writing.join().unwrap().unwrap();
+    assert!(child.wait().unwrap().success());
+    Some(paths)
+}
+
+/// Finding 3: what a rule allows is what every server reads.
+#[test]
+fn a_rule_sees_what_every_server_reads() {
+    let seed = 0x2026_1125_9e37_79b9;
+    let mut random = Random(seed);
+    let uris: Vec<_> = (0..URIS).map(|_| uri(&mut random)).collect();
+    let allow = AccessPolicy::new()
+        .rule(AccessRule::allow("file:///srv/*"))
+        .rule(AccessRule::deny("*"));
+    let deny = AccessPolicy::new().rule(AccessRule::deny("file:///etc*"));
+    for (policy, is_wrong) in [
+        (
+            allow,
+            (|path: &str| !path.starts_with("/srv")) as fn(&str) -> bool,
+        ),
+        (deny, |path| path == "/etc" || path.starts_with("/etc/")),
+    ] {
+        let is_allowed = |uri: &&String| policy.allows(ItemKind::Resource, "files", uri);
+        let allowed: Vec<_> = uris.iter().filter(is_allowed).cloned().collect();
+        assert!(allowed.len() > URIS / 50, "{} are allowed", allowed.len());
+        let rust = allowed.iter().map(|uri| read_by_rust(uri)).collect();
+        let languages = [
+            ("Rust", Some(rust)),
+            ("Python", read_by("python3", "readers.py", &allowed)),
+            ("JavaScript", read_by("node", "readers.mjs", &allowed)),
+        ];
+        for (language, read) in languages {
+            let Some(read) = read else { continue };
+            assert_eq!(read.len(), allowed.len(), "{language}");
+            for (uri, paths) in allowed.iter().zip(&read) {
+                let wrong: Vec<_> = paths.iter().filter(|path| is_wrong(path)).collect();
+                assert!(
+                    wrong.is_empty(),
+                    "{language} reads {wrong:?} for {uri:?}, which {policy:?} allows"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+"""Prints, for each URI of stdin (one JSON string a line), the paths that servers in Python could read for it."""
+
+import json
+import posixpath
+import sys
+from pathlib import PurePosixPath
+from urllib.parse import unquote, urlparse, urlsplit
+from urllib.request import url2pathname
+
+
+def strip_scheme(uri):
+    return uri[len("file://") :] if uri.lower().startswith("file://") else None
+
+
+def path_of(parts):
+    return parts.path if parts.scheme == "file" else None
+
+
+READERS = [
+    lambda uri: unquote(path_of(urlsplit(uri))),
+    lambda uri: unquote(path_of(urlparse(uri))),
+    lambda uri: path_of(urlsplit(unquote(uri))),
+    lambda uri: path_of(urlsplit(unquote(unquote(uri)))),
+    lambda uri: url2pathname(path_of(urlparse(uri))),
+    lambda uri: unquote(strip_scheme(uri)),
+    # A name with an escape is another file for a server that does not decode it.
+    lambda uri: strip_scheme(uri) if "%" not in uri else None,
+    lambda uri: unquote(path_of(urlsplit(uri.strip()))),
+]
+
+
+def paths(uri):
+    for reader in READERS:
+        try:
+            path = reader(uri)
+            if path.startswith("/"):
+                yield posixpath.normpath(path)
+                yield posixpath.normpath(str(PurePosixPath(path)))
+        except (ValueError, TypeError, AttributeError):
+            # This server refuses the URI.
+            continue
+
+
+for line in sys.stdin:
+    print(json.dumps(sorted(set(paths(json.loads(line))))))
