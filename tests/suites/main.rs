@@ -24,6 +24,7 @@ mod macros;
 mod middleware;
 mod modern;
 mod modern_client;
+mod notes;
 mod older;
 mod peer;
 mod prelude;

@@ -76,6 +76,7 @@ pub use mcp_protocol::{CacheHint, CacheScope, Deviation, Strictness, Tolerance};
 /// The types of the protocol: crate `mcp-types`.
 pub use mcp_types as types;
 pub use mcp_types::{CallToolResult, ContentBlock, LoggingLevel, PromptMessage, ResourceContents};
+pub use registry::access::ForAccess;
 pub use registry::completion::{CompletionRequest, Completions, ForCompletion};
 pub use registry::extension::Requirement;
 pub use registry::into::{IntoPrompts, IntoResources, IntoTools};

@@ -33,7 +33,7 @@
 use std::fmt;
 use std::pin::pin;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -105,7 +105,7 @@ impl TestClient {
         let general = Arc::new(TestLink {
             answers: Arc::clone(&answers),
             heard: Arc::clone(&heard),
-            principal: None,
+            principal: OnceLock::new(),
         });
         let link: Arc<dyn Link> = Arc::<TestLink>::clone(&general);
         server.opened(Arc::downgrade(&link) as Weak<dyn Link>);
@@ -152,9 +152,11 @@ impl TestClient {
         })
     }
 
-    /// Sends requests as this principal, as if an authentication layer had verified it.
+    /// Sends requests as this principal, as if an authentication layer had verified it. The first
+    /// principal of a client owns its session.
     #[must_use]
     pub fn on_behalf(mut self, principal: Principal) -> Self {
+        self.general.principal.get_or_init(|| principal.clone());
         self.principal = Some(principal);
         self
     }
@@ -377,7 +379,11 @@ impl TestClient {
             Arc::new(TestLink {
                 answers: Arc::clone(&self.answers),
                 heard: Arc::clone(&self.heard),
-                principal: self.principal.clone(),
+                principal: self
+                    .principal
+                    .clone()
+                    .map(OnceLock::from)
+                    .unwrap_or_default(),
             }),
         );
         let outcome = match guarded(|| self.server.request(&request, exchange.clone()))? {
@@ -406,7 +412,7 @@ impl fmt::Debug for TestClient {
 struct TestLink {
     answers: Answers,
     heard: Arc<Mutex<Vec<(String, Value)>>>,
-    principal: Option<Principal>,
+    principal: OnceLock<Principal>,
 }
 
 impl Link for TestLink {
@@ -423,7 +429,7 @@ impl Link for TestLink {
     }
 
     fn origin(&self) -> RequestOrigin<'_> {
-        RequestOrigin::local().with_principal(self.principal.as_ref())
+        RequestOrigin::local().with_principal(self.principal.get())
     }
 }
 

@@ -105,17 +105,31 @@ async fn publish(mut connection: Connection, key: Arc<str>, mut changes: mpsc::R
     }
 }
 
+/// Writes a change. A change for one user is `for`, the length of the user's key in bytes, the key, and the change.
 fn text_of(change: &Change) -> Option<String> {
     Some(match change {
         Change::Tools => "tools".to_owned(),
         Change::Prompts => "prompts".to_owned(),
         Change::Resources => "resources".to_owned(),
         Change::Resource(uri) => format!("resource {uri}"),
+        Change::ForUser { user, change } => {
+            format!("for {} {user} {}", user.len(), text_of(change)?)
+        }
         _ => return None,
     })
 }
 
 fn parse(text: &str) -> Option<Change> {
+    if let Some(addressed) = text.strip_prefix("for ") {
+        let (bytes, rest) = addressed.split_once(' ')?;
+        let (user, change) = rest.split_at_checked(bytes.parse().ok()?)?;
+        return Some(parse_change(change.strip_prefix(' ')?)?.only_for(user));
+    }
+    parse_change(text)
+}
+
+/// Reads a change without an addressee.
+fn parse_change(text: &str) -> Option<Change> {
     Some(match text {
         "tools" => Change::Tools,
         "prompts" => Change::Prompts,
@@ -197,5 +211,32 @@ impl Receiver {
         }
         self.last = Some("0-0".to_owned());
         Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_for_one_user_never_becomes_one_for_all() {
+        for user in ["alice", "", "for 3 a b", "\u{e4} resource x:1", " "] {
+            for change in [Change::Tools, Change::Resource("x: 1 ".to_owned())] {
+                let change = change.only_for(user);
+                assert_eq!(parse(&text_of(&change).unwrap()), Some(change));
+            }
+        }
+        for text in [
+            "for",
+            "for ",
+            "for 1",
+            "for 9 a tools",
+            "for 1 a",
+            "for 1 atools",
+            "for 1 a for 1 b tools",
+            "for x a tools",
+        ] {
+            assert_eq!(parse(text), None, "{text}");
+        }
     }
 }

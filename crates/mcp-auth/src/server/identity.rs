@@ -115,12 +115,25 @@ impl Identity {
     }
 
     /// Returns the principal that owns the sessions of this identity: the same for the same issuer,
-    /// subject and client. It is a digest, because principals are logged and stored.
+    /// subject and client. It is a digest, because principals are logged and stored. Data of the
+    /// user is stored under [`user`](Self::user) instead.
     pub fn principal(&self) -> Principal {
-        let data = &*self.0;
+        match self.client() {
+            None => Principal::new(self.user()),
+            client => Principal::new(self.digest(client)).with_user(self.user()),
+        }
+    }
+
+    /// Returns the key of the user: the same for the same issuer and subject, whichever client acts
+    /// for it, and also that of [`Principal::user`]. It is a digest.
+    pub fn user(&self) -> String {
+        self.digest(None)
+    }
+
+    fn digest(&self, client: Option<&str>) -> String {
         // JSON strings have unambiguous ends.
-        let key = json!([data.issuer, data.subject, data.client]);
-        Principal::new(sha256(&key.to_string()))
+        let key = json!([self.0.issuer, self.0.subject, client]);
+        sha256(&key.to_string())
     }
 
     pub(crate) fn grant(&self) -> Grant {
@@ -163,6 +176,18 @@ mod tests {
         ] {
             assert_ne!(one, other);
         }
+    }
+
+    #[test]
+    fn a_user_is_the_same_with_every_client() {
+        let bare = Identity::new("https://a", "b");
+        let with = |client| bare.clone().with_client(client);
+        for identity in [bare.clone(), with("c"), with("")] {
+            assert_eq!(identity.principal().user(), bare.user());
+        }
+        assert_eq!(bare.principal().as_str(), bare.user());
+        assert_ne!(Identity::new("https://a", "c").user(), bare.user());
+        assert_ne!(Identity::new("https://ab", "").user(), bare.user());
     }
 
     #[test]

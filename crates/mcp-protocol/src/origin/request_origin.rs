@@ -1,7 +1,9 @@
 //! The origin of one request, and the verified identity behind it.
 
 use std::any::Any;
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::Grant;
@@ -163,25 +165,73 @@ impl fmt::Debug for RequestOrigin<'_> {
 /// The verified identity on whose behalf a request came: an opaque key, equal for the same issuer,
 /// subject and client, and different otherwise.
 ///
-/// A session and its data belong to the principal that opened it. Cloning shares the text.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Principal(Arc<str>);
+/// A session belongs to the principal that opened it. A user with two clients is two principals:
+/// data of a user is stored under [`user`](Self::user), which is the same for both. Principals are
+/// compared by their key. Cloning shares the texts.
+#[derive(Clone)]
+pub struct Principal {
+    key: Arc<str>,
+    /// `None` if the key is also that of the user.
+    user: Option<Arc<str>>,
+}
 
 impl Principal {
-    /// Creates a principal with this key.
+    /// Creates a principal with this key, which is also the key of its user.
     pub fn new(name: impl Into<Arc<str>>) -> Self {
-        Self(name.into())
+        Self {
+            key: name.into(),
+            user: None,
+        }
+    }
+
+    /// Sets the key of the user, which all clients of the user have in common.
+    #[must_use]
+    pub fn with_user(mut self, user: impl Into<Arc<str>>) -> Self {
+        self.user = Some(user.into());
+        self
     }
 
     /// Returns the key.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.key
+    }
+
+    /// Returns the key of the user: the same for the same issuer and subject, whichever client acts
+    /// for it.
+    pub fn user(&self) -> &str {
+        self.user.as_ref().unwrap_or(&self.key)
+    }
+}
+
+impl PartialEq for Principal {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+
+impl Eq for Principal {}
+
+impl Hash for Principal {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.key.hash(state);
+    }
+}
+
+impl PartialOrd for Principal {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Principal {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key.cmp(&other.key)
     }
 }
 
 impl fmt::Debug for Principal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Principal").field(&&*self.0).finish()
+        f.debug_tuple("Principal").field(&&*self.key).finish()
     }
 }
 

@@ -69,7 +69,8 @@ impl Ctx {
             .log(level, Some(logger), data.into(), Instant::now())
     }
 
-    /// Returns the principal of the request, if an authentication layer verified one.
+    /// Returns the principal of the request, if an authentication layer verified one. The key for
+    /// data of the user is [`Principal::user`], which is the same for every client of the user.
     pub fn principal(&self) -> Option<&Principal> {
         self.request.principal()
     }
@@ -221,7 +222,8 @@ impl Ctx {
     /// mutability, for example a `Mutex`.
     ///
     /// It is dropped with the session. The stateless revision has no sessions: the value belongs to
-    /// the request, and servers keep data of a client under its [principal](Self::principal).
+    /// the request, and servers keep data of a user under the [user](Principal::user) of the
+    /// [principal](Self::principal).
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -242,7 +244,8 @@ impl Ctx {
 
     /// Notifies the clients of the server that one of its lists or resources changed, for example
     /// the resources of a data source. `add` and `remove` of
-    /// [`Server::tools`](crate::Server::tools), `prompts` and `resources` already notify.
+    /// [`Server::tools`](crate::Server::tools), `prompts` and `resources` already notify. If only one
+    /// user can see the change, restrict it with [`Change::only_for`].
     pub fn changed(&self, change: Change) {
         if let Some(server) = self.server.upgrade() {
             server.changed(change);

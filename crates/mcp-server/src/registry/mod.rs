@@ -3,6 +3,7 @@
 //! Readers take a snapshot; a change creates a new one. The text of each page is written once per
 //! snapshot and revision, and then sent without copying.
 
+pub(crate) mod access;
 pub(crate) mod completion;
 pub(crate) mod cursor;
 pub(crate) mod definition;

@@ -1,6 +1,7 @@
 //! Resources, and resource templates for families of resources.
 
 use std::fmt;
+use std::sync::Arc;
 
 use mcp_protocol::form;
 use mcp_protocol::middleware::SharedMiddleware;
@@ -9,6 +10,7 @@ use mcp_types::{Annotations, method};
 use crate::handler::layered::layered;
 use crate::handler::output::ForResource;
 use crate::handler::{Erased, Handler, erase};
+use crate::registry::access::{AccessCheck, FinishAccess, ForAccess, checked};
 use crate::registry::completion::{BoundCompleters, Completers};
 use crate::registry::definition::{
     Visible, check_icons, completion_setters, describe, shared_setters,
@@ -23,6 +25,7 @@ pub struct Resource<S = ()> {
     /// The definition; if `uri` is a template, it becomes that of a resource template.
     definition: mcp_types::Resource,
     bind: Box<dyn FnOnce(S) -> Erased<ForResource> + Send>,
+    access: Option<Box<dyn FnOnce(S) -> AccessCheck + Send>>,
     completers: Completers<S>,
     visible: Option<Visible>,
     layers: Vec<SharedMiddleware>,
@@ -42,6 +45,7 @@ impl<S: Clone + Send + Sync + 'static> Resource<S> {
         Self {
             definition: mcp_types::Resource::new(uri, name),
             bind: Box::new(move |state| erase(handler, state, false)),
+            access: None,
             completers: Completers::default(),
             visible: None,
             layers: Vec::new(),
@@ -56,15 +60,55 @@ impl<S: Clone + Send + Sync + 'static> Resource<S> {
     /// state.
     #[must_use]
     pub fn with_state<T>(self, state: S) -> Resource<T> {
-        let bind = self.bind;
+        let (bind, access) = (self.bind, self.access);
+        let of_access = state.clone();
         Resource {
             completers: self.completers.with_state(&state),
+            access: access.map(|bind| Box::new(move |_| bind(of_access)) as _),
             bind: Box::new(move |_| bind(state)),
             definition: self.definition,
             visible: self.visible,
             layers: self.layers,
             problem: self.problem,
         }
+    }
+
+    /// Makes the resource readable only for clients for which `check` returns `true`. The check runs
+    /// for each read and for each subscription, before the handler and its middleware. For other
+    /// clients the resource does not exist; an error rejects the request.
+    ///
+    /// The check is a function, sync or async, whose parameters are extractors: `Args` of the
+    /// template's variables, the [`State`](crate::State), the caller. It cannot send requests to the
+    /// client. If this is set several times, all checks must return `true`.
+    ///
+    /// ```
+    /// use mcp_server::{Args, Ctx, Resource};
+    /// use schemars::JsonSchema;
+    /// use serde::Deserialize;
+    ///
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Home {
+    ///     user: String,
+    /// }
+    ///
+    /// let home = Resource::<()>::new("home:///{user}", "home", |Args(home): Args<Home>| home.user)
+    ///     .readable_if(async |Args(home): Args<Home>, cx: Ctx| {
+    ///         cx.principal().is_some_and(|principal| principal.user() == home.user)
+    ///     });
+    /// # let _ = home;
+    /// ```
+    #[must_use]
+    pub fn readable_if<M>(mut self, check: impl Handler<ForAccess, S, M>) -> Self {
+        let earlier = self.access.take();
+        self.access = Some(Box::new(move |state: S| {
+            let earlier = earlier.map(|bind| bind(state.clone()));
+            let check = erase(check, state, false);
+            match earlier {
+                Some(earlier) => checked::<ForAccess>(earlier, check, FinishAccess::clone),
+                None => check,
+            }
+        }));
+        self
     }
 
     /// Sets the MIME type; for a template, the common one of all its resources.
@@ -106,13 +150,15 @@ impl<S: Clone + Send + Sync + 'static> Resource<S> {
             return Err(fail(problem));
         }
         check_icons(definition.icons.iter().flatten()).map_err(fail)?;
+        let access = self.access.map(|bind| bind(state.clone()));
         if !definition.uri.contains('{') {
             if !form::is_uri(&definition.uri) {
                 return Err(fail("not a URI by RFC 3986".to_owned()));
             }
             return Ok(Registered::Fixed(ResourceEntry {
                 definition,
-                run: with_layers(self.layers, (self.bind)(state)),
+                run: with_layers(self.layers, (self.bind)(state), access.as_ref()),
+                access,
                 visible: self.visible,
             }));
         }
@@ -140,16 +186,29 @@ impl<S: Clone + Send + Sync + 'static> Resource<S> {
             definition: described,
             template,
             completers: self.completers.bind(&state),
-            run: with_layers(self.layers, (self.bind)(state)),
+            run: with_layers(self.layers, (self.bind)(state), access.as_ref()),
+            access,
             visible: self.visible,
         }))
     }
 }
 
-fn with_layers(layers: Vec<SharedMiddleware>, run: Erased<ForResource>) -> Erased<ForResource> {
-    layered::<ForResource>(layers, run, method::RESOURCES_READ, |finish| {
+/// Puts a handler behind its middleware, and both behind the access check.
+fn with_layers(
+    layers: Vec<SharedMiddleware>,
+    run: Erased<ForResource>,
+    access: Option<&AccessCheck>,
+) -> Erased<ForResource> {
+    let run = layered::<ForResource>(layers, run, method::RESOURCES_READ, |finish| {
         ("uri", finish.uri.clone())
-    })
+    });
+    match access {
+        None => run,
+        Some(access) => checked::<ForResource>(Arc::clone(access), run, |finish| FinishAccess {
+            uri: finish.uri.clone(),
+            rules: finish.rules,
+        }),
+    }
 }
 
 impl Resource<()> {
@@ -176,7 +235,10 @@ pub(crate) enum Registered {
 /// A registered resource.
 pub(crate) struct ResourceEntry {
     pub(crate) definition: mcp_types::Resource,
+    /// Runs the access check first.
     pub(crate) run: Erased<ForResource>,
+    /// The access check alone, for subscriptions.
+    pub(crate) access: Option<AccessCheck>,
     pub(crate) visible: Option<Visible>,
 }
 
@@ -184,7 +246,10 @@ pub(crate) struct ResourceEntry {
 pub(crate) struct TemplateEntry {
     pub(crate) definition: mcp_types::ResourceTemplate,
     pub(crate) template: UriTemplate,
+    /// Runs the access check first.
     pub(crate) run: Erased<ForResource>,
+    /// The access check alone, for subscriptions.
+    pub(crate) access: Option<AccessCheck>,
     pub(crate) completers: BoundCompleters,
     pub(crate) visible: Option<Visible>,
 }

@@ -10,15 +10,12 @@ use mcp_types::method;
 use super::unknown_prompt;
 use crate::Call;
 use crate::HandlerError;
-use crate::handler::output::{Finish, FinishPrompt, FinishResource, FinishTool, not_found};
+use crate::handler::output::{Finish, FinishPrompt, FinishResource, FinishTool};
 use crate::round_trip::{CallBinding, MultiRoundTrip, RoundTrip};
 use crate::server::core::Core;
 use crate::server::settings::GuardedRequest;
 #[cfg(feature = "tasks")]
 use crate::tasks::ToolInvocation;
-
-/// Maximum length of a resource URI, in bytes.
-const MAX_URI: usize = 8_192;
 
 impl Core {
     pub(super) fn call_tool(
@@ -154,21 +151,7 @@ impl Core {
             context.set_meta(meta);
         }
         let uri = &*target.name;
-        if uri.len() > MAX_URI {
-            return Err(ErrorObject::invalid_params(format!(
-                "the URI is longer than {MAX_URI} bytes"
-            )));
-        }
-        self.settings.check(&GuardedRequest {
-            method: method::RESOURCES_READ,
-            target: Some(uri),
-            context: &context,
-        })?;
-        let mut finish = FinishResource {
-            uri: uri.to_owned(),
-            mime: None,
-            rules: context.rules(),
-        };
+        self.check_read(uri, &context)?;
         let binding = CallBinding {
             method: method::RESOURCES_READ,
             target: uri,
@@ -180,26 +163,18 @@ impl Core {
             &self.settings.keys,
             binding,
         )?;
-        let resources = self.resources.snapshot();
-        if let Some(resource) = resources.get(uri, context.session()) {
-            finish.mime.clone_from(&resource.definition.mime_type);
-            let reply =
-                Call::new("{}", context, self).run(&*resource.run, binding.method, uri, finish);
-            return Ok(wrap(round_trips, reply, binding));
-        }
-        let templates = self.templates.snapshot();
-        let found = templates
-            .iter(context.session())
-            .find_map(|entry| Some((Arc::clone(entry), entry.template.matches(uri)?)));
-        let Some((template, variables)) = found else {
-            return Err(not_found(uri, context.rules()));
+        let found = self.find_resource(uri, &context)?;
+        let finish = FinishResource {
+            uri: uri.to_owned(),
+            mime: found.mime().cloned(),
+            rules: context.rules(),
         };
-        finish.mime.clone_from(&template.definition.mime_type);
-        let variables = serde_json::to_string(&variables).map_err(|_| {
-            ErrorObject::internal("the variables of the URI cannot be written as JSON")
-        })?;
-        let reply =
-            Call::new(&variables, context, self).run(&*template.run, binding.method, uri, finish);
+        let reply = Call::new(found.arguments(), context, self).run(
+            found.run(),
+            binding.method,
+            uri,
+            finish,
+        );
         Ok(wrap(round_trips, reply, binding))
     }
 }

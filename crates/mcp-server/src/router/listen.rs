@@ -1,6 +1,7 @@
 //! `subscriptions/listen` of the stateless revision.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{Reply, RequestContext};
@@ -9,6 +10,7 @@ use mcp_types::v2026_07_28::SubscriptionFilter;
 
 use super::typed;
 use crate::Change;
+use crate::registry::access::outcome;
 use crate::server::core::Core;
 use crate::server::settings::GuardedRequest;
 use crate::server::subscriptions::Filter;
@@ -21,7 +23,7 @@ const MAX_SUBSCRIBED_BYTES: usize = 64 << 10;
 impl Core {
     /// Opens a subscription for the supported part of the requested filter.
     pub(super) fn listen(
-        self: &std::sync::Arc<Self>,
+        self: &Arc<Self>,
         params: Option<&str>,
         context: &RequestContext,
     ) -> Result<Reply, ErrorObject> {
@@ -42,34 +44,61 @@ impl Core {
                 "the URIs of the subscription have {bytes} bytes; the limit is {MAX_SUBSCRIBED_BYTES}"
             )));
         }
-        let guard = |target: Option<&str>| {
-            self.settings.check(&GuardedRequest {
-                method: method::SUBSCRIPTIONS_LISTEN,
-                target,
-                context,
-            })
-        };
-        guard(None)?;
+        self.settings.check(&GuardedRequest {
+            method: method::SUBSCRIPTIONS_LISTEN,
+            target: None,
+            context,
+        })?;
         let session = context.session();
         let announced = |requested: Option<bool>, change: &Change| {
             requested == Some(true) && session.announces(change.method())
         };
-        let known = |uri: &String| {
-            self.settings.subscribe && guard(Some(uri)).is_ok() && self.has_resource(uri, context)
-        };
-        let filter = Filter {
+        let (uris, unchecked) = self.readable(uris, context);
+        let mut filter = Filter {
             tools: announced(requested.tools_list_changed, &Change::Tools),
             prompts: announced(requested.prompts_list_changed, &Change::Prompts),
             resources: announced(requested.resources_list_changed, &Change::Resources),
-            uris: uris.into_iter().filter(known).collect(),
+            uris,
             tasks: HashSet::new(),
         };
-        #[cfg(feature = "tasks")]
-        if !tasks.is_empty() {
-            return Ok(self.subscribe_to_tasks(filter, tasks, context));
+        let (core, context) = (Arc::clone(self), context.clone());
+        let open = move |filter| {
+            #[cfg(feature = "tasks")]
+            if !tasks.is_empty() {
+                return Ok(core.subscribe_to_tasks(filter, tasks, &context));
+            }
+            let subscription = core.subscriptions.open(&context, filter)?;
+            Ok(Reply::Pending(Box::pin(subscription)))
+        };
+        if unchecked.is_empty() {
+            return open(filter);
         }
-        let subscription = self.subscriptions.open(context, filter)?;
-        Ok(Reply::Pending(Box::pin(subscription)))
+        Ok(Reply::Pending(Box::pin(async move {
+            for (uri, check) in unchecked {
+                if outcome(check).await.is_ok() {
+                    filter.uris.insert(uri);
+                }
+            }
+            outcome(open(filter)?).await
+        })))
+    }
+
+    /// Returns the resources to which the client may subscribe, and those whose check is
+    /// asynchronous.
+    fn readable(
+        self: &Arc<Self>,
+        uris: Vec<String>,
+        context: &RequestContext,
+    ) -> (HashSet<String>, Vec<(String, Reply)>) {
+        let (mut readable, mut unchecked) = (HashSet::new(), Vec::new());
+        for uri in uris.into_iter().filter(|_| self.settings.subscribe) {
+            match self.check_subscription(method::SUBSCRIPTIONS_LISTEN, &uri, context) {
+                Ok(Reply::Ready(Ok(_))) => drop(readable.insert(uri)),
+                Ok(Reply::Ready(Err(_))) | Err(_) => {}
+                Ok(check) => unchecked.push((uri, check)),
+            }
+        }
+        (readable, unchecked)
     }
 }
 

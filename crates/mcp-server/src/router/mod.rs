@@ -3,6 +3,7 @@
 mod calls;
 mod complete;
 mod listen;
+mod resources;
 
 use std::sync::Arc;
 
@@ -20,7 +21,6 @@ use mcp_types::{ServerTaskRequests, ServerTasksCapability, ToolsTaskRequests};
 use serde::de::DeserializeOwned;
 
 use crate::Call;
-use crate::handler::output::not_found;
 use crate::registry::Entry;
 use crate::registry::definition::Visible;
 use crate::registry::lister::{self, FinishResourceList};
@@ -103,6 +103,7 @@ impl Core {
             method::PROMPTS_GET => self.get_prompt(request, context),
             method::RESOURCES_READ => self.read_resource(request, context),
             method::COMPLETION_COMPLETE => self.complete(params, context),
+            method::RESOURCES_SUBSCRIBE => self.subscribe(params, &context),
             method::SUBSCRIPTIONS_LISTEN => self.listen(params, &context),
             #[cfg(feature = "tasks")]
             method::TASKS_GET
@@ -181,15 +182,15 @@ impl Core {
     /// Handles requests that need no handler of the user.
     fn answer(&self, method: &str, params: Option<&str>, context: &RequestContext) -> Outcome {
         let session = context.session();
-        let guard = |target: Option<&str>| {
+        let guard = || {
             self.settings.check(&GuardedRequest {
                 method,
-                target,
+                target: None,
                 context,
             })
         };
         let page = || -> Result<_, ErrorObject> {
-            guard(None)?;
+            guard()?;
             Ok(typed::<PaginatedRequestParams>(params)?.cursor)
         };
         let size = self.settings.page_size;
@@ -216,15 +217,6 @@ impl Core {
                 context,
                 &self.settings.keys,
             ),
-            method::RESOURCES_SUBSCRIBE => {
-                let params: SubscribeRequestParams = typed(params)?;
-                guard(Some(&params.uri))?;
-                if !self.has_resource(&params.uri, context) {
-                    return Err(not_found(&params.uri, context.rules()));
-                }
-                session.subscribe(&params.uri, self.subscriptions.budget())?;
-                Ok(Payload::Empty)
-            }
             method::RESOURCES_UNSUBSCRIBE => {
                 let params: SubscribeRequestParams = typed(params)?;
                 session.unsubscribe(&params.uri);
@@ -232,7 +224,7 @@ impl Core {
             }
             method::LOGGING_SET_LEVEL => {
                 let params: SetLevelRequestParams = typed(params)?;
-                guard(None)?;
+                guard()?;
                 session.set_log_level(params.level);
                 Ok(Payload::Empty)
             }
@@ -269,18 +261,6 @@ impl Core {
             return Err(ErrorObject::method_not_found(method));
         };
         Ok(Call::new(&arguments, context, self).run(&**lister, method, "", finish))
-    }
-
-    fn has_resource(&self, uri: &str, context: &RequestContext) -> bool {
-        self.resources
-            .snapshot()
-            .get(uri, context.session())
-            .is_some()
-            || self
-                .templates
-                .snapshot()
-                .iter(context.session())
-                .any(|entry| entry.template.matches(uri).is_some())
     }
 }
 

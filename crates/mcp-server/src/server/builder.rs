@@ -346,7 +346,9 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// Adds a check that runs before each request and may reject it with an error, for example for
     /// access control or rate limits. Checks run in the order in which they were added, until one
     /// of them rejects the request. `initialize`, `server/discover`, `ping` and
-    /// `resources/unsubscribe` are not checked.
+    /// `resources/unsubscribe` are not checked. A subscription to a resource is checked twice: as
+    /// `resources/subscribe` or `subscriptions/listen`, and as `resources/read`, because a client
+    /// that may not read a resource may not be notified of its changes.
     pub fn guard(
         self,
         guard: impl Fn(&GuardedRequest<'_>) -> Result<(), ErrorObject> + Send + Sync + 'static,

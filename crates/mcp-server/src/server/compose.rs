@@ -11,6 +11,7 @@ use super::settings::{GuardedRequest, RequestCheck};
 use crate::handler::layered::layered;
 use crate::handler::output::{Finish as _, FinishResource, ForPrompt, ForResource, ForTool, Kind};
 use crate::handler::{Call, Erased};
+use crate::registry::access::{AccessCheck, ForAccess, accept_all};
 use crate::registry::completion::{BoundCompleters, ForCompletion};
 use crate::registry::lister::{self, FinishResourceList};
 use crate::registry::tool::check_name;
@@ -23,7 +24,8 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     ///
     /// The guards of this server run first, for the items of both servers. Those of the other
     /// server run only when its tools are called, its prompts fetched, its resources read, and
-    /// their arguments completed, not for lists and subscriptions.
+    /// their arguments completed, not for lists. A subscription to one of its resources is checked
+    /// as a read.
     ///
     /// The extensions and experimental capabilities of the other server are declared too; if both
     /// servers declare one, the settings of this server apply. All other settings of the other
@@ -172,7 +174,7 @@ fn keep_layers(parts: &mut Parts, prefix: Option<&str>) {
     let templates = parts.templates.iter_mut().map(|entry| &mut entry.run);
     for run in resources.chain(templates) {
         let uri = own_uri(prefix);
-        let target = move |finish: &FinishResource| ("uri", uri(finish));
+        let target = move |finish: &FinishResource| ("uri", uri(&finish.uri));
         *run = layered::<ForResource>(
             layers.clone(),
             Arc::clone(run),
@@ -183,11 +185,11 @@ fn keep_layers(parts: &mut Parts, prefix: Option<&str>) {
 }
 
 /// Returns the function that restores a URI of the mounted server.
-fn own_uri(prefix: Option<&str>) -> impl Fn(&FinishResource) -> String + Send + Sync + 'static {
+fn own_uri(prefix: Option<&str>) -> impl Fn(&str) -> String + Send + Sync + 'static {
     let prefix = prefix.map(|prefix| format!("://{prefix}/"));
-    move |finish| match &prefix {
-        Some(prefix) => finish.uri.replacen(prefix, "://", 1),
-        None => finish.uri.clone(),
+    move |uri| match &prefix {
+        Some(prefix) => uri.replacen(prefix, "://", 1),
+        None => uri.to_owned(),
     }
 }
 
@@ -213,8 +215,7 @@ fn keep_guards(parts: &mut Parts, prefix: Option<&str>) {
         });
     }
     for resource in &mut parts.resources {
-        let uri = own_uri(prefix);
-        guard::<ForResource>(guards, &mut resource.run, method::RESOURCES_READ, uri);
+        guard_reads(guards, &mut resource.run, &mut resource.access, prefix);
     }
     for entry in &mut parts.methods {
         let name = entry.name.clone();
@@ -235,9 +236,22 @@ fn keep_guards(parts: &mut Parts, prefix: Option<&str>) {
     for template in &mut parts.templates {
         let text = template.definition.uri_template.clone();
         guard_completers(guards, &mut template.completers, &text);
-        let uri = own_uri(prefix);
-        guard::<ForResource>(guards, &mut template.run, method::RESOURCES_READ, uri);
+        guard_reads(guards, &mut template.run, &mut template.access, prefix);
     }
+}
+
+/// Guards the reads of a resource, and subscriptions to it as reads.
+fn guard_reads(
+    guards: &Arc<[RequestCheck]>,
+    run: &mut Erased<ForResource>,
+    access: &mut Option<AccessCheck>,
+    prefix: Option<&str>,
+) {
+    let (uri, of_access) = (own_uri(prefix), own_uri(prefix));
+    let read = method::RESOURCES_READ;
+    guard::<ForResource>(guards, run, read, move |finish| uri(&finish.uri));
+    let access = access.get_or_insert_with(accept_all);
+    guard::<ForAccess>(guards, access, read, move |finish| of_access(&finish.uri));
 }
 
 fn guard_completers(guards: &Arc<[RequestCheck]>, completers: &mut BoundCompleters, target: &str) {

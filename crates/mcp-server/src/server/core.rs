@@ -9,7 +9,7 @@ use mcp_types::ResourceUpdatedNotificationParams;
 
 use super::sessions::Sessions;
 use super::settings::Settings;
-use super::subscriptions::Subscriptions;
+use super::subscriptions::{Subscriptions, is_addressed};
 use crate::handler::layered::run_blocking;
 use crate::handler::server::{CallServer, ReportChange};
 use crate::registry::Registry;
@@ -161,6 +161,7 @@ impl Core {
     }
 
     pub(super) fn deliver(&self, change: &Change) {
+        let (change, user) = change.addressee();
         let method = change.method();
         let params = match change {
             Change::Resource(uri) => {
@@ -173,10 +174,10 @@ impl Core {
                 Change::Resource(uri) => session.is_subscribed(uri),
                 _ => session.announces(method),
             };
-            if wanted {
+            if wanted && is_addressed(user, session.principal()) {
                 session.notify(method, params.as_deref(), Delivery::Always);
             }
         }
-        self.subscriptions.deliver(change);
+        self.subscriptions.deliver(change, user);
     }
 }

@@ -69,6 +69,12 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
         Resources(self)
     }
 
+    /// Notifies clients of a change, in all processes of the server if it has a
+    /// [`ChangeBus`](crate::ChangeBus). [`Change::only_for`] restricts it to the clients of one user.
+    pub fn changed(&self, change: Change) {
+        self.core.changed(change);
+    }
+
     /// Notifies the clients of this process of a change. Call it for each change that arrives on
     /// the [`ChangeBus`](crate::ChangeBus); without a bus it is not needed.
     pub fn deliver(&self, change: &Change) {

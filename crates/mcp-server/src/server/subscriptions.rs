@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 
 use mcp_jsonrpc::{ErrorObject, RequestId, text_of};
 use mcp_protocol::{
-    Budget, BudgetPermit, Delivery, Exchange, Link, Outcome, Payload, RequestContext,
+    Budget, BudgetPermit, Delivery, Exchange, Link, Outcome, Payload, Principal, RequestContext,
 };
 use mcp_types::v2026_07_28::{
     SubscriptionFilter, SubscriptionsListenResult, SubscriptionsListenResultMeta,
@@ -33,9 +33,52 @@ pub enum Change {
     Resources,
     /// The resource with this URI changed.
     Resource(String),
+    /// A change that only the clients of one user are notified of, see
+    /// [`only_for`](Self::only_for).
+    ForUser {
+        /// The [key of the user](mcp_protocol::Principal::user).
+        user: String,
+        /// The change.
+        change: Box<Self>,
+    },
 }
 
 impl Change {
+    /// Restricts the notification to the clients of one user, so that other users do not learn that
+    /// there was a change. `user` is the key of the user, from
+    /// [`Principal::user`](mcp_protocol::Principal::user) or `Identity::user` of `mcp-auth`. Clients
+    /// without a principal, such as that of a server over stdio, are not notified.
+    ///
+    /// ```
+    /// use mcp_server::{Change, Ctx, Tool};
+    ///
+    /// let add = Tool::<()>::new("add", |cx: Ctx| {
+    ///     // .. adds a resource that only this user sees
+    ///     match cx.principal() {
+    ///         Some(principal) => cx.changed(Change::Resources.only_for(principal.user())),
+    ///         None => cx.changed(Change::Resources),
+    ///     }
+    /// });
+    /// # let _ = add;
+    /// ```
+    #[must_use]
+    pub fn only_for(self, user: impl Into<String>) -> Self {
+        let change = match self {
+            Self::ForUser { change, .. } => change,
+            change => Box::new(change),
+        };
+        let user = user.into();
+        Self::ForUser { user, change }
+    }
+
+    /// Returns the change, and the user if only the clients of one user are notified of it.
+    pub(crate) fn addressee(&self) -> (&Self, Option<&str>) {
+        match self {
+            Self::ForUser { user, change } => (change, Some(user)),
+            change => (change, None),
+        }
+    }
+
     /// Returns the method of the change notification.
     pub(crate) fn method(&self) -> &'static str {
         match self {
@@ -43,6 +86,7 @@ impl Change {
             Self::Prompts => method::NOTIFICATIONS_PROMPTS_LIST_CHANGED,
             Self::Resources => method::NOTIFICATIONS_RESOURCES_LIST_CHANGED,
             Self::Resource(_) => method::NOTIFICATIONS_RESOURCES_UPDATED,
+            Self::ForUser { change, .. } => change.method(),
         }
     }
 }
@@ -88,6 +132,7 @@ struct Subscription {
     exchange: Exchange,
     link: Arc<dyn Link>,
     filter: Filter,
+    principal: Option<Principal>,
     end: Mutex<End>,
     /// For the texts of the filter.
     _permit: BudgetPermit,
@@ -117,6 +162,7 @@ impl Filter {
             Change::Prompts => self.prompts,
             Change::Resources => self.resources,
             Change::Resource(uri) => self.uris.contains(uri),
+            Change::ForUser { change, .. } => self.matches(change),
         }
     }
 
@@ -159,6 +205,7 @@ impl Subscriptions {
             exchange: context.exchange().clone(),
             link: context.link(),
             filter,
+            principal: context.principal().cloned(),
             end: Mutex::default(),
             _permit: permit,
         });
@@ -184,10 +231,12 @@ impl Subscriptions {
         })
     }
 
-    /// Notifies the subscribers of a change.
-    pub(crate) fn deliver(&self, change: &Change) {
+    /// Notifies the subscribers of a change; only those of `user`, if there is one.
+    pub(crate) fn deliver(&self, change: &Change, user: Option<&str>) {
         for subscription in lock(&self.open).iter() {
-            if subscription.filter.matches(change) {
+            if subscription.filter.matches(change)
+                && is_addressed(user, subscription.principal.as_ref())
+            {
                 let mut params = JsonObject::new();
                 if let Change::Resource(uri) = change {
                     params.insert("uri".into(), json!(uri));
@@ -224,6 +273,11 @@ impl Subscriptions {
     pub(crate) fn len(&self) -> usize {
         lock(&self.open).len()
     }
+}
+
+/// Whether the clients of this principal are notified of a change that is only for `user`.
+pub(crate) fn is_addressed(user: Option<&str>, principal: Option<&Principal>) -> bool {
+    user.is_none_or(|user| principal.is_some_and(|principal| principal.user() == user))
 }
 
 impl Subscription {

@@ -1,0 +1,143 @@
+//! Registered resources by URI, and the right to read them.
+
+use std::sync::Arc;
+
+use mcp_jsonrpc::ErrorObject;
+use mcp_protocol::{Payload, Reply, RequestContext};
+use mcp_types::{SubscribeRequestParams, method};
+
+use super::typed;
+use crate::Call;
+use crate::handler::Erased;
+use crate::handler::output::{ForResource, not_found};
+use crate::registry::access::{AccessCheck, FinishAccess, and_then};
+use crate::registry::resource::{ResourceEntry, TemplateEntry};
+use crate::server::core::Core;
+use crate::server::settings::GuardedRequest;
+
+/// Maximum length of a resource URI, in bytes.
+const MAX_URI: usize = 8_192;
+
+/// The registered item that serves a URI.
+pub(super) enum FoundResource {
+    Fixed(Arc<ResourceEntry>),
+    /// A template, and the variables of the URI as JSON.
+    Template(Arc<TemplateEntry>, String),
+}
+
+impl FoundResource {
+    pub(super) fn arguments(&self) -> &str {
+        match self {
+            Self::Fixed(_) => "{}",
+            Self::Template(_, variables) => variables,
+        }
+    }
+
+    pub(super) fn mime(&self) -> Option<&String> {
+        match self {
+            Self::Fixed(entry) => entry.definition.mime_type.as_ref(),
+            Self::Template(entry, _) => entry.definition.mime_type.as_ref(),
+        }
+    }
+
+    pub(super) fn run(&self) -> &<Erased<ForResource> as std::ops::Deref>::Target {
+        match self {
+            Self::Fixed(entry) => &*entry.run,
+            Self::Template(entry, _) => &*entry.run,
+        }
+    }
+
+    fn access(&self) -> Option<&AccessCheck> {
+        match self {
+            Self::Fixed(entry) => entry.access.as_ref(),
+            Self::Template(entry, _) => entry.access.as_ref(),
+        }
+    }
+}
+
+impl Core {
+    /// Runs the guards for a read of this URI.
+    pub(super) fn check_read(
+        &self,
+        uri: &str,
+        context: &RequestContext,
+    ) -> Result<(), ErrorObject> {
+        if uri.len() > MAX_URI {
+            return Err(ErrorObject::invalid_params(format!(
+                "the URI is longer than {MAX_URI} bytes"
+            )));
+        }
+        self.settings.check(&GuardedRequest {
+            method: method::RESOURCES_READ,
+            target: Some(uri),
+            context,
+        })
+    }
+
+    /// Finds the resource or template that serves this URI, if the session may see it.
+    pub(super) fn find_resource(
+        &self,
+        uri: &str,
+        context: &RequestContext,
+    ) -> Result<FoundResource, ErrorObject> {
+        let session = context.session();
+        if let Some(entry) = self.resources.snapshot().get(uri, session) {
+            return Ok(FoundResource::Fixed(Arc::clone(entry)));
+        }
+        let templates = self.templates.snapshot();
+        let found = templates
+            .iter(session)
+            .find_map(|entry| Some((Arc::clone(entry), entry.template.matches(uri)?)));
+        let Some((entry, variables)) = found else {
+            return Err(not_found(uri, context.rules()));
+        };
+        let variables = serde_json::to_string(&variables).map_err(|_| {
+            ErrorObject::internal("the variables of the URI cannot be written as JSON")
+        })?;
+        Ok(FoundResource::Template(entry, variables))
+    }
+
+    /// Checks a subscription to this URI: by the guards, for `method` and for a read, and by the
+    /// access check of the resource. The reply is an error if the client may not subscribe.
+    pub(super) fn check_subscription(
+        self: &Arc<Self>,
+        method: &str,
+        uri: &str,
+        context: &RequestContext,
+    ) -> Result<Reply, ErrorObject> {
+        self.settings.check(&GuardedRequest {
+            method,
+            target: Some(uri),
+            context,
+        })?;
+        self.check_read(uri, context)?;
+        let found = self.find_resource(uri, context)?;
+        let Some(access) = found.access() else {
+            return Ok(Reply::ok(Payload::Empty));
+        };
+        let finish = FinishAccess {
+            uri: uri.to_owned(),
+            rules: context.rules(),
+        };
+        let call = Call::new(found.arguments(), context.clone(), self);
+        Ok(call.run(&**access, method, uri, finish))
+    }
+
+    /// Handles `resources/subscribe`.
+    pub(super) fn subscribe(
+        self: &Arc<Self>,
+        params: Option<&str>,
+        context: &RequestContext,
+    ) -> Result<Reply, ErrorObject> {
+        let SubscribeRequestParams { uri, .. } = typed(params)?;
+        let checked = self.check_subscription(method::RESOURCES_SUBSCRIBE, &uri, context)?;
+        let (session, budget) = (
+            Arc::clone(context.session()),
+            self.subscriptions.budget().clone(),
+        );
+        Ok(and_then(checked, move || {
+            let subscribed = session.subscribe(&uri, &budget);
+            Reply::Ready(subscribed.map(|()| Payload::Empty))
+        }))
+    }
+}

@@ -1,0 +1,207 @@
+//! The right to read a resource: for reads, for subscriptions, and for the notifications of them.
+
+use std::task::{Context, Waker};
+
+use mcp_server::testing::{TestClient, block_on};
+use mcp_server::{
+    Args, Change, Ctx, ErrorObject, HandlerError, Principal, Resource, Revision, Server,
+    ServerBuilder, State,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
+const UPDATED: &str = "notifications/resources/updated";
+const LIST_CHANGED: &str = "notifications/resources/list_changed";
+
+#[derive(Deserialize, JsonSchema)]
+struct Home {
+    user: String,
+}
+
+/// Each user may read `home:///{user}` of that user.
+fn homes() -> ServerBuilder<String> {
+    let owns = async |Args(home): Args<Home>, State(broken): State<String>, cx: Ctx| {
+        if home.user == broken {
+            return Err(HandlerError::new("the database is down"));
+        }
+        Ok(cx.principal().is_some_and(|it| it.user() == home.user))
+    };
+    let home = Resource::new("home:///{user}", "home", |Args(home): Args<Home>| home.user);
+    Server::builder("homes", "1")
+        .state("broken".to_owned())
+        .resource(home.readable_if(owns))
+        .resource(Resource::text("home:///all", "all", "all").with_state(()))
+}
+
+fn client(revision: Revision, server: &Server<String>, user: &str) -> TestClient {
+    TestClient::at(revision, server.clone()).on_behalf(Principal::new(user))
+}
+
+/// Subscribes to resources, each with one request if there are sessions, and to the resource list.
+/// Returns the future that keeps the subscription open, and the URIs that were accepted.
+fn subscribe<'a>(
+    client: &'a TestClient,
+    uris: &[&str],
+) -> (
+    impl Future<Output = Result<Value, ErrorObject>> + 'a,
+    Vec<String>,
+) {
+    let stateless = client.revision().is_stateless();
+    let filter = json!({ "resourcesListChanged": true, "resourceSubscriptions": uris });
+    let mut listening = Box::pin(async move {
+        let params = json!({ "notifications": filter });
+        client.request("subscriptions/listen", params).await
+    });
+    if stateless {
+        let poll = listening
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()));
+        assert!(poll.is_pending(), "{poll:?}");
+        let heard = client.heard();
+        let (_, params) = heard
+            .iter()
+            .find(|(method, _)| method == ACKNOWLEDGED)
+            .unwrap();
+        let accepted = &params["notifications"]["resourceSubscriptions"];
+        let accepted = accepted.as_array().into_iter().flatten();
+        return (
+            listening,
+            accepted.map(|it| it.as_str().unwrap().to_owned()).collect(),
+        );
+    }
+    let accepts = |uri: &&&str| {
+        block_on(client.request("resources/subscribe", json!({ "uri": uri }))).is_ok()
+    };
+    (
+        listening,
+        uris.iter()
+            .filter(accepts)
+            .map(|uri| (*uri).to_owned())
+            .collect(),
+    )
+}
+
+fn heard(client: &TestClient, notification: &str) -> Vec<Value> {
+    let heard = client.heard().into_iter();
+    heard
+        .filter(|(method, _)| method == notification)
+        .map(|(_, params)| params["uri"].clone())
+        .collect()
+}
+
+const REVISIONS: [Revision; 2] = [Revision::LATEST_WITH_SESSIONS, Revision::LATEST];
+
+#[test]
+fn a_client_that_may_not_read_a_resource_cannot_subscribe_to_it() {
+    let secrets = || {
+        let secret = Resource::text("x://secret", "secret", "s");
+        let open = Resource::text("x://open", "open", "o");
+        Server::builder("s", "1")
+            .resource(secret)
+            .resource(open)
+            .guard(|request| match (request.method, request.target) {
+                ("resources/read", Some("x://secret")) => Err(ErrorObject::invalid_request("no")),
+                _ => Ok(()),
+            })
+    };
+    let merged = || Server::builder("outer", "1").merge(secrets());
+    for revision in REVISIONS {
+        for server in [secrets(), merged()] {
+            let client = TestClient::at(revision, server);
+            let (_listening, accepted) = subscribe(&client, &["x://secret", "x://open"]);
+            assert_eq!(accepted, ["x://open"], "{revision}");
+        }
+    }
+}
+
+#[test]
+fn a_resource_that_is_not_readable_does_not_exist_for_any_method() {
+    for revision in REVISIONS {
+        let server = homes().build().unwrap();
+        let alice = client(revision, &server, "alice");
+        let (uris, none) = (
+            [
+                "home:///alice",
+                "home:///bob",
+                "home:///broken",
+                "home:///all",
+            ],
+            "none:///",
+        );
+        let (_listening, accepted) = subscribe(&alice, &uris);
+        let mut sorted = accepted.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, ["home:///alice", "home:///all"], "{revision}");
+
+        assert!(block_on(alice.read_resource("home:///alice")).is_ok());
+        let failed = block_on(alice.read_resource("home:///broken")).unwrap_err();
+        assert!(failed.message.contains("database is down"), "{failed}");
+        let hidden = block_on(alice.read_resource("home:///bob")).unwrap_err();
+        let unknown = block_on(alice.read_resource(none)).unwrap_err();
+        assert_eq!(
+            (hidden.code, &hidden.message),
+            (unknown.code, &unknown.message)
+        );
+        if !revision.is_stateless() {
+            let subscribe = |uri| alice.request("resources/subscribe", json!({ "uri": uri }));
+            let refused = block_on(subscribe("home:///bob")).unwrap_err();
+            let unknown = block_on(subscribe(none)).unwrap_err();
+            assert_eq!(
+                (refused.code, &refused.message),
+                (unknown.code, &unknown.message)
+            );
+        }
+    }
+}
+
+#[test]
+fn all_access_checks_of_a_resource_must_accept_the_client() {
+    let both = [(true, true), (true, false), (false, true)];
+    for (first, second) in both {
+        let resource = Resource::text("x://y", "y", "y")
+            .readable_if(move || first)
+            .readable_if(move || std::future::ready(second));
+        let client = TestClient::new(Server::builder("s", "1").resource(resource));
+        let read = block_on(client.read_resource("x://y"));
+        assert_eq!(read.is_ok(), first && second, "{first} {second}");
+    }
+}
+
+#[test]
+fn a_change_for_one_user_reaches_each_client_of_the_user_and_no_other() {
+    for revision in REVISIONS {
+        let server = homes().build().unwrap();
+        let of = |principal| TestClient::at(revision, server.clone()).on_behalf(principal);
+        let phone = of(Principal::new("alice on a phone").with_user("alice"));
+        let laptop = of(Principal::new("alice on a laptop").with_user("alice"));
+        let (bob, unknown) = (
+            of(Principal::new("bob")),
+            TestClient::at(revision, server.clone()),
+        );
+        let clients = [&phone, &laptop, &bob, &unknown];
+        let mut listening: Vec<_> = clients
+            .map(|client| subscribe(client, &["home:///all"]).0)
+            .into_iter()
+            .collect();
+        server.changed(Change::Resources.only_for("alice"));
+        server.changed(
+            Change::Resource("home:///all".to_owned())
+                .only_for("bob")
+                .only_for("alice"),
+        );
+        for client in [&phone, &laptop] {
+            assert_eq!(heard(client, LIST_CHANGED).len(), 1, "{revision}");
+            assert_eq!(heard(client, UPDATED), ["home:///all"]);
+        }
+        for client in [&bob, &unknown] {
+            assert!(heard(client, LIST_CHANGED).is_empty() && heard(client, UPDATED).is_empty());
+        }
+        server.changed(Change::Resources);
+        for client in clients {
+            assert!(!heard(client, LIST_CHANGED).is_empty(), "{revision}");
+        }
+        listening.clear();
+    }
+}
