@@ -1,6 +1,7 @@
 //! The database file. It is opened again after a failure.
 
-use std::fs::OpenOptions;
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{Read as _, Seek as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
@@ -11,6 +12,11 @@ use redb::{Builder, Database, ReadableDatabase as _, TableHandle as _, WriteTran
 use crate::job::{Query, Write};
 use crate::tables::{self, DatabaseError, FORMAT, META, Reader, Tables};
 use crate::{OpenError, RedbOptions};
+
+/// The first bytes of a redb database.
+const MAGIC: &[u8] = b"redb\x1A\x0A\xA9\x0D\x0A";
+/// The reason why a folder, device, pipe or socket is not a store.
+const NOT_REGULAR: &str = "it is not a regular file";
 
 #[derive(Debug)]
 pub(crate) struct StoreFile {
@@ -44,8 +50,15 @@ impl StoreFile {
         Ok(self.database.insert(opened))
     }
 
+    /// Opens the file. A file that is not a store is left as it is.
     fn attach(&self) -> Result<Database, OpenError> {
         let path = &self.path;
+        let not_a_store = |reason: &str| OpenError::not_a_store(path, reason);
+        let is_special = |file: &Metadata| !file.is_file();
+        // Before the file is opened, because opening can have an effect on a device.
+        if std::fs::metadata(path).as_ref().is_ok_and(is_special) {
+            return Err(not_a_store(NOT_REGULAR));
+        }
         let mut open_options = OpenOptions::new();
         open_options
             .read(true)
@@ -59,15 +72,24 @@ impl StoreFile {
             open_options.mode(0o600);
         }
         let io = |error| OpenError::io(path, error);
-        let file = open_options.open(path).map_err(io)?;
+        let mut file = open_options.open(path).map_err(io)?;
+        let metadata = file.metadata().map_err(io)?;
+        if is_special(&metadata) {
+            return Err(not_a_store(NOT_REGULAR));
+        }
+        let is_new = metadata.len() == 0;
+        if !is_new && !is_database(&mut file).map_err(io)? {
+            return Err(not_a_store("it is not a redb database"));
+        }
         #[cfg(unix)]
-        restrict_permissions(&file).map_err(io)?;
-        let is_new = file.metadata().map_err(io)?.len() == 0;
+        let handle = file.try_clone().map_err(io)?;
         let mut builder = Builder::new();
         builder.set_cache_size(self.options.cache);
         let opened = FileBackend::new(file).and_then(|file| builder.create_with_backend(file));
         let database = opened.map_err(|error| OpenError::of_database(path, error))?;
         self.check(&database)?;
+        #[cfg(unix)]
+        restrict_permissions(&handle).map_err(io)?;
         if is_new {
             self.sync_directory().map_err(io)?;
         }
@@ -101,7 +123,7 @@ impl StoreFile {
             .parent()
             .filter(|path| !path.as_os_str().is_empty());
         let folder = folder.unwrap_or_else(|| std::path::Path::new("."));
-        std::fs::File::open(folder)?.sync_all()
+        File::open(folder)?.sync_all()
     }
 
     #[cfg(not(unix))]
@@ -197,9 +219,17 @@ impl StoreFile {
     }
 }
 
+/// Whether the file begins as every redb database does.
+fn is_database(file: &mut File) -> std::io::Result<bool> {
+    let mut start = Vec::new();
+    file.take(MAGIC.len() as u64).read_to_end(&mut start)?;
+    file.rewind()?;
+    Ok(start == MAGIC)
+}
+
 /// Makes the file readable only by its owner, also if it existed with another mode.
 #[cfg(unix)]
-fn restrict_permissions(file: &std::fs::File) -> std::io::Result<()> {
+fn restrict_permissions(file: &File) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     let mut permissions = file.metadata()?.permissions();
     if permissions.mode() & 0o077 != 0 {

@@ -99,6 +99,51 @@ async fn tasks_persist_after_closing() {
 }
 
 #[cfg(unix)]
+#[test]
+fn a_file_that_is_not_a_store_keeps_its_content_and_its_mode() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let place = TempFile::new();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let (text, link, database) = (
+        place.file("text"),
+        place.file("link"),
+        place.file("database"),
+    );
+    fs::write(&text, "my letters").unwrap();
+    symlink(&text, &link).unwrap();
+    let foreign = redb::Database::create(&database).unwrap();
+    let table = redb::TableDefinition::<u64, u64>::new("mine");
+    let transaction = foreign.begin_write().unwrap();
+    transaction.open_table(table).unwrap().insert(1, 2).unwrap();
+    transaction.commit().unwrap();
+    drop(foreign);
+    for path in [&text, &database] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    for path in [&text, &link, &database] {
+        let error = RedbStore::open(path).unwrap_err();
+        assert!(matches!(error, OpenError::NotAStore { .. }), "{error}");
+        assert_eq!(mode(path), 0o644, "{}", path.display());
+    }
+    assert_eq!(fs::read_to_string(&text).unwrap(), "my letters");
+    for special in [Path::new("/dev/null"), &place.0] {
+        let error = RedbStore::open(special).unwrap_err();
+        assert!(error.to_string().contains("not a regular file"), "{error}");
+    }
+    assert_ne!(mode(Path::new("/dev/null")), 0o600);
+
+    // A file that is a store, or becomes one, is made private.
+    let (store, empty) = (place.file("store"), place.file("empty"));
+    drop(RedbStore::open(&store).unwrap());
+    fs::write(&empty, "").unwrap();
+    for path in [&store, &empty] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o644)).unwrap();
+        drop(RedbStore::open(path).unwrap());
+        assert_eq!(mode(path), 0o600, "{}", path.display());
+    }
+}
+
+#[cfg(unix)]
 #[tokio::test]
 async fn completed_writes_persist_without_closing() {
     let place = TempFile::new();
