@@ -34,9 +34,11 @@ pub(crate) fn stored(url: &str) -> Result<OAuth, Failure> {
 fn oauth(url: &str, agent: impl UserAgent) -> Result<OAuth, Failure> {
     let builder = OAuth::client(url).user_agent(agent);
     let builder = builder.store(FileTokenStore::new(tokens()?));
-    // The user chose the URL, so private networks are allowed. Many published servers require a token for the whole host, so a
-    // parent resource is allowed.
-    let built = builder.allow_private_networks().allow_parent_resource();
+    // The user chose the URL: if the server is in a private network, its authorization server may be, too. Many published servers
+    // require a token for the whole host, so a parent resource is allowed.
+    let built = builder
+        .allow_private_networks_for_private_server()
+        .allow_parent_resource();
     let built = built.build();
     built.map_err(|error| Failure::usage(error.to_string()))
 }

@@ -19,7 +19,7 @@ use crate::client::uri_checks::document_url;
 use crate::client::user_agent::UserAgent;
 use crate::error::{Error, ErrorKind, quoted};
 use crate::scopes::Scopes;
-use crate::web::{HttpSettings, Limits, shared_setters};
+use crate::web::{HttpSettings, Limits, PrivateNetworks, shared_setters};
 
 /// A builder for the OAuth client of one server; see [`OAuth::client`].
 ///
@@ -169,6 +169,14 @@ impl OAuthBuilder {
     }
 
     shared_setters!();
+
+    /// Allows servers in private networks if the MCP server itself is in one or on this machine: the address in
+    /// its URL, or every address of its name, is private. Metadata of a public server then cannot lead a request
+    /// into the network of the user.
+    pub fn allow_private_networks_for_private_server(mut self) -> Self {
+        self.http_settings.private = PrivateNetworks::OfPrivateServer(Arc::default());
+        self
+    }
 
     /// Sets the maximum size of a response in bytes. Default: 1 MiB.
     pub fn max_response_bytes(mut self, bytes: usize) -> Self {

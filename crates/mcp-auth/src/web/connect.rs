@@ -140,6 +140,7 @@ impl Service<Name> for PolicyResolver {
         Box::pin(async move {
             let host = name.as_str();
             let found = this.resolver.resolve(host).await?;
+            this.policy.observe(host, &found);
             // One forbidden address rejects the whole host: a legitimate host does not have both
             // kinds.
             if let Some(address) = found.iter().find(|i| !this.policy.allows(host, **i)) {

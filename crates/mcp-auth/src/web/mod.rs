@@ -12,6 +12,6 @@ pub use self::connect::Resolver;
 pub(crate) use self::settings::{HttpSettings, shared_setters};
 #[cfg(feature = "client")]
 pub(crate) use self::url_policy::UrlPolicy;
-pub(crate) use self::url_policy::{is_local, parse_url, redacted};
+pub(crate) use self::url_policy::{PrivateNetworks, is_local, parse_url, redacted};
 pub use mcp_transport_http::RequestBody;
 pub(crate) use mcp_transport_http::http_service::BoxError;

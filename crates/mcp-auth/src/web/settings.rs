@@ -7,7 +7,7 @@ use url::Url;
 
 use super::client::{HttpClient, Limits};
 use super::connect::{BuiltInService, PolicyResolver, Resolver, SystemResolver};
-use super::url_policy::UrlPolicy;
+use super::url_policy::{PrivateNetworks, UrlPolicy};
 use crate::error::Error;
 use mcp_transport_http::RequestBody;
 
@@ -17,7 +17,7 @@ macro_rules! shared_setters {
         /// Allows servers in private networks. Cloud metadata services, which hand out credentials of
         /// machines, remain forbidden.
         pub fn allow_private_networks(mut self) -> Self {
-            self.http_settings.allow_private = true;
+            self.http_settings.private = crate::web::PrivateNetworks::Allowed;
             self
         }
 
@@ -65,7 +65,7 @@ pub(crate) use shared_setters;
 /// The HTTP settings that all builders of this crate share.
 #[derive(Clone)]
 pub(crate) struct HttpSettings {
-    pub(crate) allow_private: bool,
+    pub(crate) private: PrivateNetworks,
     pub(crate) limits: Limits,
     pub(crate) resolver: Arc<dyn Resolver>,
     pub(crate) service: Option<Arc<dyn HttpService<RequestBody>>>,
@@ -74,7 +74,7 @@ pub(crate) struct HttpSettings {
 impl HttpSettings {
     pub(crate) fn new(limits: Limits) -> Self {
         Self {
-            allow_private: false,
+            private: PrivateNetworks::Forbidden,
             limits,
             resolver: Arc::new(SystemResolver),
             service: None,
@@ -87,7 +87,7 @@ impl HttpSettings {
     /// Returns an error if the URL is not safe for secrets, or if it needs TLS and TLS is not
     /// enabled.
     pub(crate) fn build(self, server: &Url) -> Result<HttpClient, Error> {
-        let policy = UrlPolicy::new(server, self.allow_private)?;
+        let policy = UrlPolicy::new(server, self.private)?;
         let service = match self.service {
             Some(service) => service,
             None if server.scheme() == "https" && !cfg!(feature = "tls") => {

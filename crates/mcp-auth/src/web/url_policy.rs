@@ -8,6 +8,8 @@
 //! SSRF](https://modelcontextprotocol.io/docs/tutorials/security/security_best_practices).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use url::{Host, Url};
 
@@ -20,7 +22,18 @@ pub(crate) struct UrlPolicy {
     server_host: String,
     /// Whether that host is this machine. Other hosts may then be this machine too.
     local: bool,
-    allow_private: bool,
+    private: PrivateNetworks,
+}
+
+/// Which hosts may have addresses in private networks, besides the server itself.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum PrivateNetworks {
+    #[default]
+    Forbidden,
+    Allowed,
+    /// All hosts, if the server has such an address or is on this machine. The value says whether it has,
+    /// by the address in its URL or by the last resolution of its name.
+    OfPrivateServer(Arc<AtomicBool>),
 }
 
 impl UrlPolicy {
@@ -28,12 +41,17 @@ impl UrlPolicy {
     ///
     /// # Errors
     /// Returns an error if the URL of the server is not safe for tokens.
-    pub(crate) fn new(server: &Url, allow_private: bool) -> Result<Self, Error> {
+    pub(crate) fn new(server: &Url, private: PrivateNetworks) -> Result<Self, Error> {
         let this = Self {
             server_host: server.host_str().unwrap_or_default().to_owned(),
             local: is_local(server),
-            allow_private,
+            private,
         };
+        match server.host() {
+            Some(Host::Ipv4(address)) => this.observe(&this.server_host, &[address.into()]),
+            Some(Host::Ipv6(address)) => this.observe(&this.server_host, &[address.into()]),
+            _ => {}
+        }
         this.check(server)?;
         Ok(this)
     }
@@ -82,9 +100,35 @@ impl UrlPolicy {
             AddressClass::Metadata => false,
             AddressClass::Local => self.may_be_local(host),
             AddressClass::Private => {
-                self.allow_private || host.eq_ignore_ascii_case(&self.server_host)
+                self.allows_private() || host.eq_ignore_ascii_case(&self.server_host)
             }
             AddressClass::Nowhere => false,
+        }
+    }
+
+    /// Records the addresses of a host. Those of the server decide about private networks. A server that
+    /// has a public address, too, is not in a private network.
+    pub(crate) fn observe(&self, host: &str, addresses: &[IpAddr]) {
+        let PrivateNetworks::OfPrivateServer(is_private) = &self.private else {
+            return;
+        };
+        if host.eq_ignore_ascii_case(&self.server_host) {
+            let is_inside = |address: &IpAddr| {
+                let class = AddressClass::of(*address);
+                matches!(class, AddressClass::Private | AddressClass::Local)
+            };
+            let all_inside = !addresses.is_empty() && addresses.iter().all(is_inside);
+            is_private.store(all_inside, Ordering::Relaxed);
+        }
+    }
+
+    fn allows_private(&self) -> bool {
+        match &self.private {
+            PrivateNetworks::Forbidden => false,
+            PrivateNetworks::Allowed => true,
+            PrivateNetworks::OfPrivateServer(is_private) => {
+                self.local || is_private.load(Ordering::Relaxed)
+            }
         }
     }
 
@@ -225,7 +269,7 @@ mod tests {
     #[test]
     fn t34_private_addresses_are_rejected_in_any_notation() {
         let server = Url::parse("https://mcp.example.com/mcp").unwrap();
-        let policy = UrlPolicy::new(&server, false).unwrap();
+        let policy = UrlPolicy::new(&server, PrivateNetworks::Forbidden).unwrap();
         for url in [
             "http://as.example.com/",
             "ftp://as.example.com/",
@@ -272,6 +316,71 @@ mod tests {
     }
 
     #[test]
+    fn each_private_range_begins_and_ends_where_its_rfc_says() {
+        let policy = |private| {
+            let server = Url::parse("https://mcp.example.com").unwrap();
+            UrlPolicy::new(&server, private).unwrap()
+        };
+        let strict = policy(PrivateNetworks::Forbidden);
+        let open = policy(PrivateNetworks::Allowed);
+        let allows = |policy: &UrlPolicy, address: &str| {
+            policy.allows("as.example.com", address.parse().unwrap())
+        };
+        for private in [
+            "10.0.0.0",
+            "10.255.255.255",
+            "172.16.0.0",
+            "172.31.255.255",
+            "192.168.0.0",
+            "192.168.255.255",
+            "100.64.0.0",
+            "100.127.255.255",
+            "198.18.0.0",
+            "198.19.255.255",
+            "fc00::",
+            "fd00::1",
+            "fd12::1",
+            "fdff:ffff::1",
+            "fe80::1",
+            "fec0::1",
+            "feff::1",
+            "::ffff:10.0.0.1",
+            "64:ff9b::10.0.0.1",
+        ] {
+            assert!(!allows(&strict, private), "{private}");
+            assert!(allows(&open, private), "{private}");
+        }
+        for public in [
+            "9.255.255.255",
+            "11.0.0.0",
+            "172.15.255.255",
+            "172.32.0.0",
+            "192.167.255.255",
+            "192.169.0.0",
+            "100.63.255.255",
+            "100.128.0.0",
+            "198.17.255.255",
+            "198.20.0.0",
+            "2000::",
+            "3fff:ffff::",
+        ] {
+            assert!(allows(&strict, public), "{public}");
+        }
+        for nowhere in [
+            "fbff::",
+            "fe00::",
+            "fe7f::",
+            "ff00::",
+            "4000::",
+            "1fff::",
+            "2001:db8::1",
+            "224.0.0.1",
+        ] {
+            assert!(!allows(&open, nowhere), "{nowhere}");
+        }
+    }
+
+    #[test]
     fn addresses_are_allowed_by_server_and_setting() {
         let local = "http://localhost:3000/mcp";
         let private = "https://10.0.0.5/mcp";
@@ -291,11 +400,54 @@ mod tests {
             (public, true, "https://169.254.169.254/", false),
             (public, true, "https://127.0.0.1/", false),
         ] {
-            let policy = UrlPolicy::new(&Url::parse(server).unwrap(), allow_private).unwrap();
+            let private = match allow_private {
+                true => PrivateNetworks::Allowed,
+                false => PrivateNetworks::Forbidden,
+            };
+            let policy = UrlPolicy::new(&Url::parse(server).unwrap(), private).unwrap();
             assert_eq!(check(&policy, url).is_ok(), is_allowed, "{server} {url}");
         }
         let plain = Url::parse("http://10.0.0.5/mcp").unwrap();
-        let error = UrlPolicy::new(&plain, true).unwrap_err().to_string();
+        let error = UrlPolicy::new(&plain, PrivateNetworks::Allowed).unwrap_err();
+        let error = error.to_string();
         assert!(error.contains("https"), "a private host needs TLS: {error}");
+    }
+
+    #[test]
+    fn a_server_names_private_hosts_only_if_all_its_addresses_are_private() {
+        let policy = |server: &str| {
+            let private = PrivateNetworks::OfPrivateServer(Arc::default());
+            UrlPolicy::new(&Url::parse(server).unwrap(), private).unwrap()
+        };
+        let other = "https://192.168.0.1/";
+        for (server, is_allowed) in [
+            ("https://10.0.0.5/mcp", true),
+            ("https://[fd12::1]/mcp", true),
+            ("http://localhost:3000/mcp", true),
+            ("https://93.184.216.34/mcp", false),
+            ("https://mcp.example.com/mcp", false),
+        ] {
+            assert_eq!(
+                check(&policy(server), other).is_ok(),
+                is_allowed,
+                "{server}"
+            );
+        }
+        let named = policy("https://MCP.example.com/mcp");
+        for (host, addresses, is_allowed) in [
+            ("mcp.example.com", &["10.0.0.5", "fd12::1"][..], true),
+            ("as.example.com", &["93.184.216.34"], true),
+            ("mcp.example.com", &["10.0.0.5", "93.184.216.34"], false),
+            ("as.example.com", &["10.0.0.5"], false),
+            ("mcp.example.com", &["10.0.0.5"], true),
+            ("mcp.example.com", &["93.184.216.34"], false),
+            ("mcp.example.com", &[], false),
+        ] {
+            let addresses: Vec<IpAddr> = addresses.iter().map(|it| it.parse().unwrap()).collect();
+            named.observe(host, &addresses);
+            let allows = check(&named, other).is_ok();
+            assert_eq!(allows, is_allowed, "{host} {addresses:?}");
+            assert!(check(&named, "https://169.254.169.254/").is_err());
+        }
     }
 }

@@ -62,6 +62,19 @@ async fn t34_no_request_goes_to_a_private_address_that_a_server_names() {
 
 #[tokio::test]
 async fn t34_redirects_are_limited_and_never_receive_credentials() {
+    for (redirects, is_found) in [(3, true), (4, false)] {
+        let net = Net::new();
+        let hop = |number: usize| match number {
+            0 => ASM.to_owned(),
+            number => format!("https://as.example/hop/{number}"),
+        };
+        (0..redirects).for_each(|number| net.redirect(&hop(number), &hop(number + 1)));
+        net.document(&hop(redirects), &metadata(ISSUER));
+        let auth = net.client().build().unwrap();
+        let message = sent(&auth).await.unwrap();
+        let outcome = refuse(&auth, &message, 401, "Bearer").await;
+        assert_eq!(outcome.is_ok(), is_found, "{redirects}: {outcome:?}");
+    }
     let net = Net::new();
     net.redirect(ASM, ASM);
     let error = refused(&net, "Bearer").await;
@@ -90,9 +103,35 @@ async fn t34_metadata_urls_of_another_origin_are_ignored() {
 }
 
 #[tokio::test]
+async fn t34_at_most_eight_issuers_of_a_server_are_tried() {
+    for count in [8, 9] {
+        let net = Net::new();
+        let mut issuers: Vec<_> = (1..count).map(|n| format!("https://{n}.example")).collect();
+        issuers.push(ISSUER.to_owned());
+        net.document(
+            PRM,
+            &json!({ "resource": SERVER, "authorization_servers": issuers }),
+        );
+        let auth = net.client().build().unwrap();
+        let message = sent(&auth).await.unwrap();
+        let outcome = refuse(&auth, &message, 401, "Bearer").await;
+        assert_eq!(outcome.is_ok(), count == 8, "{count} issuers: {outcome:?}");
+        assert!(net.told().contains("https://7.example"), "{count}");
+        let is_last_asked = net.lines().iter().any(|line| line.contains(ISSUER));
+        assert_eq!(is_last_asked, count == 8, "{count} issuers");
+    }
+}
+
+#[tokio::test]
 async fn t34_documents_have_a_maximum_size() {
     let net = Net::new();
-    net.answer(ASM, 200, &" ".repeat((1 << 20) + 1));
+    let document = metadata(ISSUER).to_string();
+    let padded = |bytes: usize| format!("{document}{}", " ".repeat(bytes - document.len()));
+    net.answer(ASM, 200, &padded(1 << 20));
+    signed_in(&net.client().build().unwrap()).await;
+
+    let net = Net::new();
+    net.answer(ASM, 200, &padded((1 << 20) + 1));
     let error = refused(&net, "Bearer").await;
     assert!(error.contains("1048576"), "{error}");
 }
@@ -135,6 +174,20 @@ async fn t34_a_name_with_a_private_address_is_not_connected_to() {
             .unwrap_err()
             .is_forbidden()
     );
+}
+
+#[tokio::test]
+async fn metadata_of_a_public_server_never_redirects_into_a_private_network() {
+    for from in [PRM, ASM] {
+        let net = Net::new();
+        net.redirect(from, "https://192.168.0.1/");
+        let client = net.client().allow_private_networks_for_private_server();
+        let auth = client.build().unwrap();
+        let message = sent(&auth).await.unwrap();
+        let error = refuse(&auth, &message, 401, "Bearer").await.unwrap_err();
+        assert!(error.to_string().contains("private network"), "{error}");
+        assert!(!net.told().contains("192.168.0.1"), "{from}");
+    }
 }
 
 // proves: AUTH-048

@@ -474,6 +474,7 @@ fn invalid_settings_are_reported_by_build() {
         (Dpop::new().window(Duration::ZERO), "Dpop::window"),
         (Dpop::new().window(Duration::from_secs(301)), "Dpop::window"),
         (Dpop::new().nonce_key("hunter2"), "Dpop::nonce_key"),
+        (Dpop::new().nonce_key("k".repeat(31)), "has 31 bytes"),
     ] {
         let error = builder(dpop).build().unwrap_err().to_string();
         assert!(

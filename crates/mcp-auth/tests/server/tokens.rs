@@ -117,8 +117,11 @@ async fn settings_can_restrict_the_accepted_tokens() {
     let reply = post(&service, &token(&[("exp", json!(NOW))])).await;
     assert_eq!(reply.said("error_description"), Some(EXPIRED));
 
-    let (_, service) = guarded(verifier().max_token_bytes(100));
-    let reply = post(&service, &token(&[])).await;
+    let token = token(&[]);
+    let (_, service) = guarded(verifier().max_token_bytes(token.len()));
+    assert_eq!(post(&service, &token).await.said("error_description"), None);
+    let (_, service) = guarded(verifier().max_token_bytes(token.len() - 1));
+    let reply = post(&service, &token).await;
     assert_eq!(
         reply.said("error_description"),
         Some("the token is too long")

@@ -184,7 +184,7 @@ mod tests {
 
     fn request(found: &DiscoveryResult) -> Result<AuthorizationRequest, Error> {
         let server = Url::parse("https://mcp.example").unwrap();
-        let policy = UrlPolicy::new(&server, false).unwrap();
+        let policy = UrlPolicy::new(&server, crate::web::PrivateNetworks::Forbidden).unwrap();
         let client = Registration::of(&Credentials::new("c&c"), "https://as.example");
         let scopes = Scopes::parse("a b");
         AuthorizationRequest::new(&policy, found, &client, "http://127.0.0.1:1/cb", &scopes)

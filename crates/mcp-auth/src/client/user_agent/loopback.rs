@@ -2,6 +2,7 @@
 //!
 //! Specification: [RFC 8252, section 7.3](https://www.rfc-editor.org/rfc/rfc8252#section-7.3).
 
+use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,8 +12,8 @@ use mcp_protocol::BoxFuture;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::{sleep, timeout};
 
 use super::{AuthorizationSession, Callback, UserAgent};
 use crate::error::{Error, ErrorKind};
@@ -22,8 +23,10 @@ const PATH: &str = "/callback";
 const MAX_REQUEST_BYTES: usize = 16 << 10;
 /// Timeout for reading a request and for writing its response.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum number of connections; some are from icons, port scanners and pages that guess.
+/// Maximum number of connections at a time; some are from icons, port scanners and pages that guess.
 const MAX_CONNECTIONS: usize = 64;
+/// Pause after a connection could not be accepted, for example because the process has no descriptor left.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 type Open = dyn Fn(&str) + Send + Sync;
 
@@ -105,16 +108,16 @@ impl AuthorizationSession for LoopbackSession {
             let parameters = Callback::parse(url);
             let state: Arc<str> = parameters.parameter("state").unwrap_or_default().into();
             let (found, mut callback) = mpsc::channel(1);
+            // Dropping it ends the listener.
             let mut listening = JoinSet::new();
             listening.spawn(listen(self.listener, state, found));
             (self.open)(url);
-            // The channel closes when the listener gives up. Dropping `listening` ends the
-            // listener.
-            callback.recv().await.ok_or_else(|| {
-                Error::user_agent(
-                    "too many requests without a valid callback arrived at the callback port",
-                )
-            })
+            let (stream, callback) = callback
+                .recv()
+                .await
+                .ok_or_else(|| Error::user_agent("the listener for the callback has stopped"))?;
+            answer(stream, true).await;
+            Ok(callback)
         })
     }
 }
@@ -125,27 +128,39 @@ fn port(redirect_uri: &str) -> Option<u16> {
     rest.strip_suffix(PATH)?.parse().ok()
 }
 
-/// Accepts connections until a callback arrives. Connections are served concurrently, because
-/// browsers open some without using them.
-async fn listen(listener: TcpListener, state: Arc<str>, found: mpsc::Sender<Callback>) {
+/// Accepts connections until it is dropped; the timeout of the sign-in limits that. Connections are
+/// served concurrently, because browsers open some without using them. A new connection above the limit
+/// ends the oldest one, so that connections that send nothing do not keep the browser waiting.
+async fn listen(
+    listener: TcpListener,
+    state: Arc<str>,
+    found: mpsc::Sender<(TcpStream, Callback)>,
+) {
     let mut connections = JoinSet::new();
-    for _ in 0..MAX_CONNECTIONS {
+    let mut open = VecDeque::new();
+    loop {
         let Ok((stream, _)) = listener.accept().await else {
-            break;
+            sleep(ACCEPT_PAUSE).await;
+            continue;
         };
+        while connections.try_join_next().is_some() {}
+        open.retain(|connection: &AbortHandle| !connection.is_finished());
+        if open.len() >= MAX_CONNECTIONS
+            && let Some(oldest) = open.pop_front()
+        {
+            oldest.abort();
+        }
         let (state, found) = (state.clone(), found.clone());
-        connections.spawn(async move {
+        open.push_back(connections.spawn(async move {
             if let Some(callback) = callback(stream, &state).await {
-                let _ = found.send(callback).await;
+                let _ = found.try_send(callback);
             }
-        });
+        }));
     }
-    drop(found);
-    while connections.join_next().await.is_some() {}
 }
 
-/// Reads one connection and returns its callback.
-async fn callback(mut stream: TcpStream, state: &str) -> Option<Callback> {
+/// Reads one connection and returns its callback. Another request is answered.
+async fn callback(mut stream: TcpStream, state: &str) -> Option<(TcpStream, Callback)> {
     let target = timeout(CONNECTION_TIMEOUT, read(&mut stream))
         .await
         .ok()?
@@ -153,9 +168,11 @@ async fn callback(mut stream: TcpStream, state: &str) -> Option<Callback> {
     let callback = Callback::parse(&target);
     // A page that guessed the port does not know the state and does not end the wait.
     let is_path = target.split('?').next() == Some(PATH);
-    let is_ours = is_path && callback.parameter("state") == Some(state);
-    let _ = timeout(CONNECTION_TIMEOUT, answer(&mut stream, is_ours)).await;
-    is_ours.then_some(callback)
+    if is_path && callback.parameter("state") == Some(state) {
+        return Some((stream, callback));
+    }
+    answer(stream, false).await;
+    None
 }
 
 /// Reads the target of a request; `None` if it is not a request of a browser.
@@ -181,8 +198,14 @@ fn target(request: &str) -> Option<String> {
     is_request.then(|| target.to_owned())
 }
 
+/// Writes the response and closes the connection.
+async fn answer(mut stream: TcpStream, ours: bool) {
+    // A browser that does not read its page has sent its request.
+    let _ = timeout(CONNECTION_TIMEOUT, write(&mut stream, ours)).await;
+}
+
 /// Writes the response. It quotes nothing of the request, so it cannot be used for an injection.
-async fn answer(stream: &mut TcpStream, ours: bool) -> io::Result<()> {
+async fn write(stream: &mut TcpStream, ours: bool) -> io::Result<()> {
     let (status, text) = if ours {
         (
             "200 OK",
@@ -245,6 +268,56 @@ mod tests {
         let callback = visiting.await.unwrap().unwrap();
         assert_eq!(callback.parameter("code"), Some("<script>"));
         drop(silent.unwrap());
+    }
+
+    #[tokio::test]
+    async fn any_number_of_foreign_connections_does_not_end_the_session() {
+        let session = Loopback::new(|_| {}).start_session().await.unwrap();
+        let uri = session.redirect_uri().to_owned();
+        let visiting = tokio::spawn(async move { session.open("https://as/?state=s1").await });
+        let mut silent = Vec::new();
+        for _ in 0..2 * MAX_CONNECTIONS {
+            let port = port(&uri).unwrap();
+            silent.push(
+                TcpStream::connect((Ipv4Addr::LOCALHOST, port))
+                    .await
+                    .unwrap(),
+            );
+            let answer = ask(&uri, "/callback?state=guess&code=x").await;
+            assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
+        }
+        // The oldest silent connections were closed, so that no more than the limit are open.
+        let closed = timeout(CONNECTION_TIMEOUT / 2, silent[0].read_u8()).await;
+        assert!(closed.is_ok_and(|read| read.is_err()));
+        let answer = ask(&uri, "/callback?state=s1&code=c").await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        let callback = visiting.await.unwrap().unwrap();
+        assert_eq!(callback.parameter("code"), Some("c"));
+    }
+
+    #[tokio::test]
+    async fn a_request_of_the_maximum_size_is_read_and_one_byte_more_is_not() {
+        for (bytes, is_read) in [(MAX_REQUEST_BYTES, true), (MAX_REQUEST_BYTES + 1, false)] {
+            let session = Loopback::new(|_| {}).start_session().await.unwrap();
+            let port = port(session.redirect_uri()).unwrap();
+            let visiting = tokio::spawn(async move { session.open("https://as/?state=s1").await });
+            let (start, end) = ("GET /callback?state=s1 HTTP/1.1\r\nx: ", "\r\n\r\n");
+            let padding = "x".repeat(bytes - start.len() - end.len());
+            let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))
+                .await
+                .unwrap();
+            let request = format!("{start}{padding}{end}");
+            // The connection is closed before the last byte if the request is too large.
+            let _ = stream.write_all(request.as_bytes()).await;
+            let mut answer = Vec::new();
+            let _ = stream.read_to_end(&mut answer).await;
+            assert_eq!(answer.starts_with(b"HTTP/1.1 200"), is_read, "{bytes}");
+            if is_read {
+                assert!(visiting.await.unwrap().is_ok());
+            } else {
+                visiting.abort();
+            }
+        }
     }
 
     #[tokio::test]
