@@ -46,7 +46,10 @@ impl Extension for HostApps {
 /// The host shows a [`View`] in a sandbox of another origin, with its [policy](View::content_security_policy). A tool call of the
 /// page goes through [`call_tool`](Self::call_tool), so that it reaches only the server of the page.
 #[derive(Debug, Clone)]
-pub struct RemoteApps(Client);
+pub struct RemoteApps {
+    client: Client,
+    allows_local: bool,
+}
 
 /// A page of a server. Its HTML is not trusted.
 #[derive(Debug, Clone)]
@@ -58,13 +61,15 @@ pub struct View {
     pub html: String,
     /// The metadata.
     pub ui: PageUi,
+    allows_local: bool,
 }
 
 impl View {
     /// Returns the value of the header `Content-Security-Policy` for the page: what the specification requires, and the
-    /// origins that the page declared. Those that are not origins with TLS are left out.
+    /// origins that the page declared. Those that are not origins with TLS are left out, and so are IP addresses and this
+    /// machine, unless the host [allows](RemoteApps::allow_local_origins) them.
     pub fn content_security_policy(&self) -> String {
-        policy::content_security_policy(&self.ui)
+        policy::content_security_policy(&self.ui, self.allows_local)
     }
 
     /// Returns the value of the attribute `allow` of the frame, for features that the host grants.
@@ -76,7 +81,18 @@ impl View {
 impl RemoteApps {
     /// Creates access to the apps of a server.
     pub fn new(client: &Client) -> Self {
-        Self(client.clone())
+        Self {
+            client: client.clone(),
+            allows_local: false,
+        }
+    }
+
+    /// Allows pages to reach IP addresses and, also without TLS, this machine. Only for a server on this machine: the page of
+    /// another server could attack programs in the network of the user.
+    #[must_use]
+    pub fn allow_local_origins(mut self) -> Self {
+        self.allows_local = true;
+        self
     }
 
     /// Returns the metadata of a tool; default values if it has none.
@@ -116,7 +132,11 @@ impl RemoteApps {
 
     async fn read(&self, uri: String) -> Result<View, Error> {
         let refuse = |what: &str| Error::new(ErrorKind::Content, format!("page {uri}: {what}"));
-        let result = self.0.read_resource(&*uri).await.map_err(Error::client)?;
+        let result = self
+            .client
+            .read_resource(&*uri)
+            .await
+            .map_err(Error::client)?;
         let contents = result.contents.into_iter().find(|contents| match contents {
             ResourceContents::Text(text) => text.uri == uri,
             ResourceContents::Blob(blob) => blob.uri == uri,
@@ -142,7 +162,12 @@ impl RemoteApps {
             return Err(refuse(&format!("it is longer than {MAX_HTML} bytes")));
         }
         let ui = read_ui(&format!("page {uri}"), meta.as_ref())?;
-        Ok(View { uri, html, ui })
+        Ok(View {
+            uri,
+            html,
+            ui,
+            allows_local: self.allows_local,
+        })
     }
 
     /// Calls a tool for a page of the same server.
@@ -158,7 +183,7 @@ impl RemoteApps {
             let problem = format!("tool {:?} cannot be called by apps", tool.name);
             return Err(Error::new(ErrorKind::Forbidden, problem));
         }
-        let called = self.0.call_tool(&tool.name, arguments).await;
+        let called = self.client.call_tool(&tool.name, arguments).await;
         called.map_err(Error::client)
     }
 }

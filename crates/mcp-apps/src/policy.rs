@@ -2,14 +2,16 @@
 
 use crate::{Csp, PageUi};
 
-/// Returns the value of `Content-Security-Policy`. Only origins that the page declared and that are well-formed are allowed.
-pub(crate) fn content_security_policy(ui: &PageUi) -> String {
+/// Returns the value of `Content-Security-Policy`. Only origins that the page declared and that are well-formed are allowed; those
+/// of this machine and IP addresses only with `allows_local`.
+pub(crate) fn content_security_policy(ui: &PageUi, allows_local: bool) -> String {
     let none = Csp::default();
     let csp = ui.csp.as_ref().unwrap_or(&none);
-    let resources = sources("", &csp.resource_domains);
+    let sources = |domains: &[String]| sources(domains, allows_local);
+    let resources = sources(&csp.resource_domains);
     let own = format!("'self'{resources}");
     let inline = format!("'self' 'unsafe-inline'{resources}");
-    let or = |domains: &[String], default: &str| match sources("", domains) {
+    let or = |domains: &[String], default: &str| match sources(domains) {
         found if found.is_empty() => default.to_owned(),
         found => found.trim_start().to_owned(),
     };
@@ -23,6 +25,8 @@ pub(crate) fn content_security_policy(ui: &PageUi) -> String {
         ("connect-src", or(&csp.connect_domains, "'none'")),
         ("frame-src", or(&csp.frame_domains, "'none'")),
         ("base-uri", or(&csp.base_uri_domains, "'self'")),
+        // Not covered by default-src: a form could send what the page shows to any origin.
+        ("form-action", "'none'".to_owned()),
         ("object-src", "'none'".to_owned()),
     ];
     let directives = directives.map(|(name, value)| format!("{name} {value}"));
@@ -40,14 +44,16 @@ pub(crate) fn allow(ui: &PageUi) -> String {
 }
 
 /// Returns the well-formed origins, each with a space before it.
-fn sources(start: &str, domains: &[String]) -> String {
-    let sources = domains.iter().filter(|domain| is_origin(domain));
-    sources.fold(start.to_owned(), |all, domain| all + " " + domain)
+fn sources(domains: &[String], allows_local: bool) -> String {
+    let sources = domains
+        .iter()
+        .filter(|domain| is_origin(domain, allows_local));
+    sources.fold(String::new(), |all, domain| all + " " + domain)
 }
 
 /// Returns whether a text is an origin, perhaps for all subdomains. A server could otherwise add directives, or a keyword
 /// such as `'unsafe-eval'`. Origins without TLS are only those of this machine.
-fn is_origin(text: &str) -> bool {
+fn is_origin(text: &str, allows_local: bool) -> bool {
     let Some((scheme, rest)) = text.split_once("://") else {
         return false;
     };
@@ -64,7 +70,18 @@ fn is_origin(text: &str) -> bool {
         "http" | "ws" => matches!(host, "localhost" | "127.0.0.1"),
         _ => false,
     };
-    is_safe && is_host && !is_wide && port.parse::<u16>().is_ok()
+    let is_allowed = allows_local || !is_local_or_address(name);
+    is_safe && is_host && !is_wide && is_allowed && port.parse::<u16>().is_ok()
+}
+
+/// Whether a host is a name of this machine or an IP address, as browsers see it: a host whose last label is a number, such as
+/// `127.1` or `0x7f000001`, is an address.
+fn is_local_or_address(host: &str) -> bool {
+    let last = host.rsplit('.').next().unwrap_or_default();
+    let hex = last.strip_prefix("0x").or(last.strip_prefix("0X"));
+    let is_number = last.bytes().all(|byte| byte.is_ascii_digit())
+        || hex.is_some_and(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    is_number || last.eq_ignore_ascii_case("localhost")
 }
 
 #[cfg(test)]
@@ -75,10 +92,10 @@ mod tests {
     #[test]
     fn without_metadata_a_page_reaches_nothing() {
         assert_eq!(
-            content_security_policy(&PageUi::default()),
+            content_security_policy(&PageUi::default(), false),
             "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' \
              data:; font-src 'self'; media-src 'self' data:; connect-src 'none'; frame-src 'none'; base-uri 'self'; \
-             object-src 'none'"
+             form-action 'none'; object-src 'none'"
         );
         assert_eq!(allow(&PageUi::default()), "");
     }
@@ -97,7 +114,7 @@ mod tests {
             permissions: Permissions::new().with_microphone().with_clipboard_write(),
             ..PageUi::default()
         };
-        let policy = content_security_policy(&ui);
+        let policy = content_security_policy(&ui, false);
         for part in [
             "script-src 'self' 'unsafe-inline' https://*.example.com https://cdn.example.org/; ",
             "img-src 'self' data: https://*.example.com https://cdn.example.org/; ",
@@ -112,7 +129,7 @@ mod tests {
 
     #[test]
     fn metadata_cannot_widen_the_policy() {
-        let default = content_security_policy(&PageUi::default());
+        let default = content_security_policy(&PageUi::default(), false);
         for evil in [
             "*",
             "https:",
@@ -132,6 +149,17 @@ mod tests {
             "https://é.example",
             "http://a.example",
             "javascript://a.example",
+            "http://localhost:8080",
+            "ws://127.0.0.1:9222",
+            "https://localhost",
+            "https://api.localhost",
+            "https://10.0.0.1",
+            "https://192.168.0.1:8443",
+            "https://127.1",
+            "https://2130706433",
+            "https://0x7f000001",
+            "https://a.0x7f",
+            "https://a.example.",
             "",
         ] {
             let csp = Csp::new()
@@ -143,7 +171,21 @@ mod tests {
                 csp: Some(csp),
                 ..PageUi::default()
             };
-            assert_eq!(content_security_policy(&ui), default, "{evil}");
+            assert_eq!(content_security_policy(&ui, false), default, "{evil}");
         }
+    }
+
+    #[test]
+    fn a_page_reaches_this_machine_only_if_the_host_allows_it() {
+        let csp = Csp::new()
+            .with_connect_domain("http://localhost:8080")
+            .with_connect_domain("https://192.168.0.1");
+        let ui = PageUi {
+            csp: Some(csp),
+            ..PageUi::default()
+        };
+        let connects = "connect-src http://localhost:8080 https://192.168.0.1; ";
+        assert!(content_security_policy(&ui, true).contains(connects));
+        assert!(content_security_policy(&ui, false).contains("connect-src 'none'; "));
     }
 }
