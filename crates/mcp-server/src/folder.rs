@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cap_std::ambient_authority;
-use cap_std::fs::Dir;
+use cap_std::fs::{Dir, OpenOptions};
 
 /// A folder whose files are read by paths from untrusted sources, such as the variable of a resource template. Clones share
 /// the open folder.
@@ -67,9 +67,9 @@ impl Folder {
         if !path.split('/').all(is_name) {
             return Ok(None);
         }
-        // The file's metadata is read before it is opened, because opening a pipe would wait for its other end.
+        // The file's metadata is read before it is opened, because opening a device can have an effect.
         let opened = match self.dir.metadata(path) {
-            Ok(metadata) if metadata.is_file() => self.dir.open(path),
+            Ok(metadata) if metadata.is_file() => self.dir.open_with(path, &read_only()),
             Ok(_) => return Ok(None),
             Err(error) => Err(error),
         };
@@ -92,6 +92,18 @@ impl Folder {
         }
         Ok(Some(bytes))
     }
+}
+
+/// Returns the options for reading. Opening a pipe that replaced a file meanwhile does not wait for its other end.
+fn read_only() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use cap_std::fs::OpenOptionsExt as _;
+        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    }
+    options
 }
 
 /// Whether a part of a path is the name of a file or folder on every system.

@@ -1,5 +1,7 @@
 //! The right to read a resource: for reads, for subscriptions, and for the notifications of them.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use std::task::{Context, Waker};
 
 use mcp_server::testing::{TestClient, block_on};

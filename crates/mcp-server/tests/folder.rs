@@ -203,3 +203,41 @@ fn a_pipe_is_not_opened() {
     assert!(made.success());
     assert_eq!(tree.folder().read("pipe").unwrap(), None);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_that_replaces_a_file_does_not_block_a_read() {
+    use std::collections::HashSet;
+    use std::process::Command;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    let tree = Tree::new("swapped-pipe");
+    let path = |name: &str| tree.root().join(name);
+    let made = Command::new("mkfifo").arg(path("pipe")).status().unwrap();
+    assert!(made.success());
+    let (folder, is_done) = (tree.folder(), AtomicBool::new(false));
+    let (report, done) = mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(Ordering::Relaxed) {
+                fs::hard_link(path("pipe"), path("next")).unwrap();
+                fs::rename(path("next"), path("a.txt")).unwrap();
+                fs::write(path("next"), INSIDE).unwrap();
+                fs::rename(path("next"), path("a.txt")).unwrap();
+                (0..8).for_each(|_| drop(fs::metadata(path("a.txt"))));
+            }
+        });
+        // Not in the scope: a read that blocks must not keep the test from failing.
+        std::thread::spawn(move || {
+            let reads: HashSet<_> = (0..200_000)
+                .map(|_| folder.read("a.txt").unwrap())
+                .collect();
+            report.send(reads).unwrap();
+        });
+        let reads = done.recv_timeout(Duration::from_secs(60));
+        is_done.store(true, Ordering::Relaxed);
+        let reads = reads.expect("no read waits for the other end of the pipe");
+        assert!(reads.contains(&Some(INSIDE.into())) && reads.contains(&None));
+    });
+}

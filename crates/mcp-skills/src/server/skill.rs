@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use mcp_server::ResourceBody;
+use mcp_server::{Folder, ResourceBody};
 
 use crate::entry::{INSTRUCTIONS, check_name, check_size};
 use crate::frontmatter;
@@ -19,6 +20,10 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
+
+/// The reason why something in a folder is not read.
+const NOT_A_FILE: &str =
+    "symbolic links, special files, and names with ':' or '\\' are not allowed in skills";
 
 /// Maximum depth of folders.
 const MAX_DEPTH: usize = 16;
@@ -62,7 +67,8 @@ impl Skill {
     pub fn from_folder(folder: impl AsRef<Path>) -> Result<Self, SkillError> {
         let folder = folder.as_ref();
         let name = folder.file_name().and_then(|name| name.to_str());
-        Self::new(name.unwrap_or_default(), read_files(folder)?)
+        let files = read_files(folder, &open(folder)?, "")?;
+        Self::new(name.unwrap_or_default(), files)
     }
 
     fn new(path: &str, files: BTreeMap<String, Vec<u8>>) -> Result<Self, SkillError> {
@@ -159,6 +165,7 @@ fn encoded(path: &str) -> String {
 
 /// Reads all skills below a folder.
 pub(super) fn all_in(root: &Path) -> Result<Vec<Skill>, SkillError> {
+    let opened = open(root)?;
     let mut skills = Vec::new();
     let mut folders = vec![(root.to_owned(), String::new(), 0)];
     while let Some((folder, path, depth)) = folders.pop() {
@@ -178,7 +185,7 @@ pub(super) fn all_in(root: &Path) -> Result<Vec<Skill>, SkillError> {
                 false => format!("{path}/{name}"),
             };
             if entry.join(INSTRUCTIONS).is_file() {
-                skills.push(Skill::new(&path, read_files(&entry)?)?);
+                skills.push(Skill::new(&path, read_files(root, &opened, &path)?)?);
             }
             folders.push((entry, path, depth + 1));
         }
@@ -186,11 +193,23 @@ pub(super) fn all_in(root: &Path) -> Result<Vec<Skill>, SkillError> {
     Ok(skills)
 }
 
-/// Reads the files of a folder and its folders, by paths with slashes.
-fn read_files(root: &Path) -> Result<BTreeMap<String, Vec<u8>>, SkillError> {
+/// Opens a folder, so that no path in it leads out of it while its files are read.
+fn open(root: &Path) -> Result<Folder, SkillError> {
+    let folder = Folder::open(root).map_err(|error| failed(root, error.to_string()))?;
+    Ok(folder.with_max_bytes(MAX_BYTES))
+}
+
+/// Reads the files of the folder `base` in `root` and of its folders, by paths with slashes from `base`. Another process may
+/// replace files meanwhile: `opened` follows no link out of `root`.
+fn read_files(
+    root: &Path,
+    opened: &Folder,
+    base: &str,
+) -> Result<BTreeMap<String, Vec<u8>>, SkillError> {
+    let root = root.join(base);
     let mut files = BTreeMap::new();
     let mut bytes = 0;
-    let mut folders = vec![(root.to_owned(), String::new(), 0)];
+    let mut folders = vec![(root.clone(), String::new(), 0)];
     while let Some((folder, path, depth)) = folders.pop() {
         for child in children(&folder)? {
             let (name, entry) = child?;
@@ -217,17 +236,24 @@ fn read_files(root: &Path) -> Result<BTreeMap<String, Vec<u8>>, SkillError> {
                     "the skill has more than {MAX_FILES} files"
                 )));
             }
-            let size = entry
-                .metadata()
-                .map_err(|error| failed(&entry, error.to_string()))?
-                .len();
-            bytes += size;
+            let too_many_bytes =
+                || too_large(&format!("the files have more than {MAX_BYTES} bytes"));
+            let inside = match base {
+                "" => path.clone(),
+                base => format!("{base}/{path}"),
+            };
+            let content = match opened.read(&inside) {
+                Ok(Some(content)) => content,
+                Ok(None) => return Err(failed(&entry, NOT_A_FILE.to_owned())),
+                Err(error) if error.kind() == ErrorKind::FileTooLarge => {
+                    return Err(too_many_bytes());
+                }
+                Err(error) => return Err(failed(&entry, error.to_string())),
+            };
+            bytes += content.len() as u64;
             if bytes > MAX_BYTES {
-                return Err(too_large(&format!(
-                    "the files have more than {MAX_BYTES} bytes"
-                )));
+                return Err(too_many_bytes());
             }
-            let content = fs::read(&entry).map_err(|error| failed(&entry, error.to_string()))?;
             files.insert(path, content);
         }
     }
@@ -254,8 +280,7 @@ fn children(
         }
         let kind = entry.file_type().map_err(problem)?;
         if !kind.is_file() && !kind.is_dir() {
-            let problem = "symbolic links and special files are not allowed in skills";
-            return Err(failed(&entry.path(), problem.to_owned()));
+            return Err(failed(&entry.path(), NOT_A_FILE.to_owned()));
         }
         Ok(Some((name, entry.path())))
     };

@@ -365,3 +365,54 @@ fn symbolic_links_are_refused() {
     assert!(error.to_string().contains("data.txt"), "{error}");
     std::fs::remove_dir_all(root).unwrap();
 }
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_replaced_while_it_is_read_leads_nowhere() {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    use std::sync::atomic::AtomicBool;
+
+    let base = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("swap-{}", std::process::id()));
+    let (skill, secret) = (base.join("review"), base.join("secret"));
+    fs::create_dir_all(&skill).unwrap();
+    fs::write(
+        skill.join("SKILL.md"),
+        "---\nname: review\ndescription: d\n---\n",
+    )
+    .unwrap();
+    fs::write(&secret, "the secret of the machine").unwrap();
+    let (file, link, plain) = (
+        skill.join("notes.md"),
+        base.join("link"),
+        base.join("plain"),
+    );
+    fs::write(&file, "plain").unwrap();
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(Ordering::Relaxed) {
+                let _ = fs::remove_file(&link);
+                symlink(&secret, &link).unwrap();
+                fs::rename(&link, &file).unwrap();
+                fs::write(&plain, "plain").unwrap();
+                fs::rename(&plain, &file).unwrap();
+                // Most of the time the file is a file.
+                (0..8).for_each(|_| drop(fs::metadata(&file)));
+            }
+        });
+        let read = || {
+            let skill = Skill::from_folder(&skill).ok()?;
+            Some(format!("{skill:?}"))
+        };
+        let reads: Vec<String> = (0..5_000).filter_map(|_| read()).take(500).collect();
+        is_done.store(true, Ordering::Relaxed);
+        assert!(!reads.is_empty(), "the skill can be read in between");
+        assert!(
+            !reads
+                .iter()
+                .any(|read| read.contains("secret of the machine"))
+        );
+    });
+    fs::remove_dir_all(&base).unwrap();
+}
