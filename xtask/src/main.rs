@@ -8,6 +8,7 @@ mod checks;
 mod codegen;
 mod conformance;
 mod interop;
+mod mutants;
 mod page;
 mod programs;
 mod release;
@@ -42,6 +43,8 @@ enum Command {
     Conformance(conformance::Options),
     /// Runs real peers from npm and PyPI in both directions.
     Interop(interop::Options),
+    /// Changes enforcing lines one at a time and runs their tests; a change that no test notices needs a reason in tests/mutants.toml.
+    Mutants(mutants::Options),
     /// Writes docs/reliability.md again, from the stored figures.
     Reliability,
     /// Runs the targets of tests/fuzz with libFuzzer; adds the figures to docs/reliability.md.
@@ -111,6 +114,7 @@ fn run(command: Command) -> Result {
         Command::Fuzz(options) => reliability::fuzz::run_targets(&options),
         Command::Interop(options) => interop::run(&options),
         Command::Lint => checks::lint(),
+        Command::Mutants(options) => mutants::run_sample(&options),
         Command::Overload(Passed { args }) => reliability::run("overload", args),
         Command::Release(options) => release::run(&options),
         Command::Reliability => reliability::page(),
@@ -129,6 +133,7 @@ fn commands_are_parsed_and_wrong_arguments_rejected() {
         ("conformance client --revision 2025-06-18 --bless", ""),
         ("interop --all", ""),
         ("interop memory http", ""),
+        ("mutants --seed 7 --count 150", ""),
         ("soak --minutes 20 --seed 1", ""),
         ("tidy --check", "'--check'"),
         ("bench --bless", "--gate"),
