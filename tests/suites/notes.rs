@@ -18,16 +18,16 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// A connected client, and the changed lists of which it was notified.
 struct User {
     client: Client,
-    changed: mpsc::UnboundedReceiver<ChangedList>,
+    changed: mpsc::Receiver<ChangedList>,
 }
 
 impl User {
     async fn connect(url: &str, token: &str, negotiation: Negotiation) -> Self {
-        let (notify, changed) = mpsc::unbounded_channel();
+        let (notify, changed) = mpsc::channel(64);
         let client = Client::builder("reader", "1")
             .negotiation(negotiation)
             .on_change(move |list| {
-                let _ = notify.send(list);
+                let _ = notify.try_send(list);
             })
             .connect(HttpTransport::new(url).unwrap().bearer(token).unwrap())
             .await
@@ -79,7 +79,7 @@ async fn serve() -> String {
 
 async fn users_learn_nothing_of_each_other(negotiation: Negotiation) {
     let url = serve().await;
-    let connect = |token| User::connect(&url, token, negotiation.clone());
+    let connect = |token| User::connect(&url, token, negotiation);
     let mut laptop = connect("alice-on-a-laptop").await;
     let (mut phone, mut bob) = (
         connect("alice-on-a-phone").await,
@@ -99,7 +99,7 @@ async fn users_learn_nothing_of_each_other(negotiation: Negotiation) {
     assert!(phone.read("shopping").await.unwrap().contains("apples"));
     assert!(bob.read("shopping").await.unwrap().contains("bread"));
     let (hidden, unknown) = (bob.read("diary").await, bob.read("nothing").await);
-    let [hidden, unknown] = [hidden, unknown].map(|outcome| refused(outcome));
+    let [hidden, unknown] = [hidden, unknown].map(refused);
     let unnamed = |error: &ErrorObject, name| format!("{error:?}").replace(name, "x");
     assert_eq!(unnamed(&hidden, "diary"), unnamed(&unknown, "nothing"));
     let [hidden, unknown] =

@@ -93,8 +93,6 @@ fn heard(client: &TestClient, notification: &str) -> Vec<Value> {
         .collect()
 }
 
-const REVISIONS: [Revision; 2] = [Revision::LATEST_WITH_SESSIONS, Revision::LATEST];
-
 #[test]
 fn a_client_that_may_not_read_a_resource_cannot_subscribe_to_it() {
     let secrets = || {
@@ -109,7 +107,7 @@ fn a_client_that_may_not_read_a_resource_cannot_subscribe_to_it() {
             })
     };
     let merged = || Server::builder("outer", "1").merge(secrets());
-    for revision in REVISIONS {
+    for revision in Revision::ALL {
         for server in [secrets(), merged()] {
             let client = TestClient::at(revision, server);
             let (_listening, accepted) = subscribe(&client, &["x://secret", "x://open"]);
@@ -120,7 +118,7 @@ fn a_client_that_may_not_read_a_resource_cannot_subscribe_to_it() {
 
 #[test]
 fn a_resource_that_is_not_readable_does_not_exist_for_any_method() {
-    for revision in REVISIONS {
+    for revision in Revision::ALL {
         let server = homes().build().unwrap();
         let alice = client(revision, &server, "alice");
         let (uris, none) = (
@@ -173,7 +171,7 @@ fn all_access_checks_of_a_resource_must_accept_the_client() {
 
 #[test]
 fn a_change_for_one_user_reaches_each_client_of_the_user_and_no_other() {
-    for revision in REVISIONS {
+    for revision in Revision::ALL {
         let server = homes().build().unwrap();
         let of = |principal| TestClient::at(revision, server.clone()).on_behalf(principal);
         let phone = of(Principal::new("alice on a phone").with_user("alice"));

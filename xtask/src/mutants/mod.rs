@@ -23,7 +23,7 @@ const VERSION: &str = "27.1.0";
 /// The modules and the reasons.
 const LIST: &str = "tests/mutants.toml";
 /// How often mutations that do not compile are taken out.
-const MAX_BUILDS: usize = 12;
+const MAX_BUILDS: usize = 24;
 /// The time limit of tests is this many times the time that they take without a mutation, and a minute.
 const SLOWER: u32 = 4;
 

@@ -79,7 +79,9 @@ impl<S: Clone + Send + Sync + 'static> Resource<S> {
     ///
     /// The check is a function, sync or async, whose parameters are extractors: `Args` of the
     /// template's variables, the [`State`](crate::State), the caller. It cannot send requests to the
-    /// client. If this is set several times, all checks must return `true`.
+    /// client. If this is set several times, all checks must return `true`. Lists do not run it: a
+    /// resource without variables is listed for every client unless
+    /// [`visible_if`](Self::visible_if) hides it.
     ///
     /// ```
     /// use mcp_server::{Args, Ctx, Resource};

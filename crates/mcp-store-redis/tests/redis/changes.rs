@@ -64,8 +64,10 @@ async fn changes_reach_all_processes_also_after_a_disconnection() {
     );
     let mut received = [receiver(&one), receiver(&two)];
     let [tools, prompts, resources] = LISTS;
-    let changes = [tools, prompts, resources, resource("x:a b\n\0é")];
-    for (change, bus) in changes.iter().zip([&one, &two, &one, &two]) {
+    let odd = resource("x:a b\n\0é");
+    let addressed = odd.clone().only_for("alice é");
+    let changes = [tools, prompts, resources, odd, addressed];
+    for (change, bus) in changes.iter().zip([&one, &two, &one, &two, &one]) {
         for receiver in &mut received {
             publish_until_received(change, bus, receiver).await;
         }
