@@ -25,7 +25,8 @@ use super::redact::SecretNames;
 /// A `result` has `name`, `outcome` (`ok`, `toolError` or `failed`) and `elapsed` in ms.
 ///
 /// Secrets in arguments are replaced by `[redacted]`: values whose schema has `format: password`, `x-secret: true` or
-/// `writeOnly: true`, and members whose name contains `password`, `secret`, `token`, `apikey` or similar.
+/// `writeOnly: true`, and members whose name contains `password`, `secret`, `token`, `apikey` or similar. A value whose schema
+/// has a reference other than a JSON pointer (`#/..`) is replaced as well.
 pub struct AuditLog {
     writer: Mutex<Box<dyn Write + Send>>,
     names: SecretNames,

@@ -8,6 +8,12 @@ const REDACTED: &str = "[redacted]";
 /// Deeper values are replaced as a whole.
 const MAX_DEPTH: usize = 64;
 
+/// Maximum number of schemas that apply to one value. A value with more is replaced.
+const MAX_SCHEMAS: usize = 256;
+
+/// The keywords that refer to another schema.
+const REFERENCES: &[&str] = &["$ref", "$dynamicRef", "$recursiveRef"];
+
 /// Names of members that are secrets, without `_` and `-`, if they are part of the name.
 const SECRET_NAMES: &[&str] = &[
     "password",
@@ -32,7 +38,7 @@ impl SecretNames {
         self.0.push(normalized(name));
     }
 
-    fn contains(&self, name: &str) -> bool {
+    pub(super) fn contains(&self, name: &str) -> bool {
         let name = normalized(name);
         let own = self.0.iter().map(String::as_str);
         own.chain(SECRET_NAMES.iter().copied())
@@ -66,10 +72,8 @@ struct Redaction<'a> {
 impl<'a> Redaction<'a> {
     fn value(&self, value: &Value, schemas: &[&'a Value], depth: usize) -> Value {
         let mut all = Vec::new();
-        for schema in schemas {
-            self.expand(schema, &mut all);
-        }
-        if depth > MAX_DEPTH || all.iter().any(|schema| is_secret(schema)) {
+        let is_known = schemas.iter().all(|schema| self.expand(schema, &mut all));
+        if !is_known || depth > MAX_DEPTH || all.iter().any(|schema| is_secret(schema)) {
             return REDACTED.into();
         }
         match value {
@@ -92,28 +96,36 @@ impl<'a> Redaction<'a> {
         }
     }
 
-    /// Adds a schema and those that apply to the same value.
-    fn expand(&self, schema: &'a Value, all: &mut Vec<&'a Value>) {
-        if all.len() > MAX_DEPTH || all.iter().any(|known| std::ptr::eq(*known, schema)) {
-            return;
+    /// Adds a schema and those that apply to the same value. Returns `false` if some are not known: there are too many, or a
+    /// reference is not a JSON pointer within the schema.
+    fn expand(&self, schema: &'a Value, all: &mut Vec<&'a Value>) -> bool {
+        if all.iter().any(|known| std::ptr::eq(*known, schema)) {
+            return true;
+        }
+        if all.len() >= MAX_SCHEMAS {
+            return false;
         }
         all.push(schema);
-        let reference = schema.get("$ref").and_then(Value::as_str);
-        let pointer = reference.and_then(|reference| reference.strip_prefix('#'));
-        if let Some(target) = pointer.and_then(|pointer| self.root.pointer(pointer)) {
-            self.expand(target, all);
-        }
-        for keyword in ["allOf", "anyOf", "oneOf"] {
-            let branches = schema.get(keyword).and_then(Value::as_array);
-            for branch in branches.into_iter().flatten() {
-                self.expand(branch, all);
-            }
-        }
-        for keyword in ["if", "then", "else"] {
-            if let Some(branch) = schema.get(keyword) {
-                self.expand(branch, all);
-            }
-        }
+        let references = REFERENCES.iter().filter_map(|keyword| schema.get(keyword));
+        let targets: Option<Vec<_>> = references.map(|reference| self.target(reference)).collect();
+        let lists = ["allOf", "anyOf", "oneOf"].map(|keyword| schema.get(keyword));
+        let lists = lists.into_iter().flatten().filter_map(Value::as_array);
+        let maps = ["dependentSchemas", "dependencies"].map(|keyword| schema.get(keyword));
+        let maps = maps.into_iter().flatten().filter_map(Value::as_object);
+        let single = ["if", "then", "else", "not"].map(|keyword| schema.get(keyword));
+        let mut applied = single.into_iter().flatten().chain(lists.flatten());
+        let Some(targets) = targets else {
+            return false;
+        };
+        targets.into_iter().all(|target| self.expand(target, all))
+            && applied.all(|branch| self.expand(branch, all))
+            && maps
+                .flat_map(Map::values)
+                .all(|branch| self.expand(branch, all))
+    }
+
+    fn target(&self, reference: &Value) -> Option<&'a Value> {
+        self.root.pointer(reference.as_str()?.strip_prefix('#')?)
     }
 }
 
@@ -125,7 +137,8 @@ fn is_secret(schema: &Value) -> bool {
     is_password || is_true("x-secret") || is_true("writeOnly")
 }
 
-/// The schemas of a member. All schemas of other members apply, which redacts too much rather than too little.
+/// The schemas of a member. All patterns and, without a schema of this name, all schemas of other members apply, which redacts
+/// too much rather than too little.
 fn members_of<'a>(schemas: &[&'a Value], name: &str) -> Vec<&'a Value> {
     let mut found = Vec::new();
     for schema in schemas {
@@ -133,19 +146,29 @@ fn members_of<'a>(schemas: &[&'a Value], name: &str) -> Vec<&'a Value> {
             .get("properties")
             .and_then(|properties| properties.get(name));
         found.extend(named);
+        let patterns = schema.get("patternProperties").and_then(Value::as_object);
+        found.extend(patterns.into_iter().flat_map(Map::values));
         if named.is_none() {
-            let patterns = schema.get("patternProperties").and_then(Value::as_object);
-            found.extend(patterns.into_iter().flat_map(Map::values));
             found.extend(schema.get("additionalProperties"));
+            found.extend(schema.get("unevaluatedProperties"));
         }
     }
     found
 }
 
+/// The keywords with schemas of the items of an array.
+const ITEMS: &[&str] = &[
+    "items",
+    "prefixItems",
+    "additionalItems",
+    "unevaluatedItems",
+    "contains",
+];
+
 fn items_of<'a>(schemas: &[&'a Value]) -> Vec<&'a Value> {
     let mut found = Vec::new();
     for schema in schemas {
-        for keyword in ["items", "prefixItems"] {
+        for keyword in ITEMS {
             match schema.get(keyword) {
                 Some(Value::Array(items)) => found.extend(items),
                 Some(item) => found.push(item),
@@ -187,6 +210,42 @@ mod tests {
             "nested": [{ "accessToken": REDACTED, "plain": "shown" }], "mark": REDACTED
         });
         assert_eq!(redacted, expected);
+    }
+
+    #[test]
+    fn secrets_behind_every_keyword_that_applies_to_a_value_are_found() {
+        let secret = json!({ "x-secret": true });
+        let many: Vec<Value> = (0..200)
+            .map(|number| json!({ "minimum": number }))
+            .collect();
+        for schema in [
+            json!({ "properties": { "a": { "$ref": "#hidden" } }, "$defs": { "x": { "$anchor": "hidden", "x-secret": true } } }),
+            json!({ "properties": { "a": { "$dynamicRef": "#hidden" } },
+                "$defs": { "x": { "$dynamicAnchor": "hidden", "x-secret": true } } }),
+            json!({ "properties": { "a": { "$ref": "hidden.json" } }, "$defs": { "x": { "$id": "hidden.json", "x-secret": true } } }),
+            json!({ "properties": { "a": { "$ref": "https://example.com/secret" } } }),
+            json!({ "properties": { "a": { "$ref": "#/$defs/a%20b" } }, "$defs": { "a b": secret } }),
+            json!({ "dependentSchemas": { "b": { "properties": { "a": secret } } } }),
+            json!({ "dependencies": { "b": { "properties": { "a": secret } } } }),
+            json!({ "properties": { "a": { "type": "string" } }, "patternProperties": { "^a$": secret } }),
+            json!({ "not": { "properties": { "a": secret } } }),
+            json!({ "unevaluatedProperties": secret }),
+            json!({ "properties": { "a": { "anyOf": [{ "allOf": many }, secret] } } }),
+        ] {
+            let arguments = json!({ "a": "1", "b": "shown" });
+            let redacted = SecretNames::default().redact(&arguments, schema.as_object().unwrap());
+            assert_eq!(redacted["a"], REDACTED, "{schema}");
+        }
+        for list in [
+            json!({ "contains": secret }),
+            json!({ "unevaluatedItems": secret }),
+            json!({ "prefixItems": [{}], "additionalItems": secret }),
+        ] {
+            let schema = json!({ "properties": { "a": list } });
+            let redacted =
+                SecretNames::default().redact(&json!({ "a": ["1"] }), schema.as_object().unwrap());
+            assert_eq!(redacted["a"], json!([REDACTED]), "{schema}");
+        }
     }
 
     #[test]
