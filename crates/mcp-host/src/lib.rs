@@ -36,7 +36,7 @@
 //! - [`ModelApi`] has the tools, calls and results in the formats of model APIs.
 //!
 //! Child processes end with the host, also if the host is killed, on Unix with the processes that
-//! they have started in their process group.
+//! they have started in their process group. A process that leaves its group with `setsid` goes on.
 //!
 //! With [`HostBuilder::consent`], the host asks the user before it connects to a server and before it calls a tool, unless a
 //! rule of the [`Policy`] decides. Caution: with a policy, an [`ApprovalStore`] or an [`AuditLog`] but without `consent`, the
@@ -56,16 +56,17 @@ mod error;
 mod host;
 mod model;
 mod supervise;
+mod text;
 
 pub use config::{
     Config, ConfigError, ConfigErrorKind, ConfigFormat, Launch, ServerConfig, Variables,
 };
-#[doc(hidden)]
-pub use consent::matches as matches_pattern;
 pub use consent::{
     ActionKind, Approval, ApprovalFile, ApprovalKey, ApprovalStore, AuditLog, Consent,
-    ConsentAction, ConsentRequest, Decision, Effect, Policy, PolicyRule, printable,
+    ConsentAction, ConsentRequest, Decision, Effect, Policy, PolicyRule,
 };
+#[doc(hidden)]
+pub use consent::{LaunchPlan, matches as matches_pattern};
 pub use coordinate::{
     ElicitationContent, ElicitationHandler, ElicitationRequest, LogMessage, LogStream, Model,
     SamplingRequest, ServerLimits,
@@ -79,3 +80,6 @@ pub use supervise::{
     Connector, RestartPolicy, ServerState, StderrLog, SupervisedBuilder, SupervisedClient,
     ToolList, ToolListCache,
 };
+#[doc(hidden)]
+pub use text::is_hidden as is_hidden_character;
+pub use text::printable;

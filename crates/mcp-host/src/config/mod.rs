@@ -12,16 +12,18 @@ mod jsonc;
 mod server;
 mod variables;
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crate::text::is_hidden;
 pub use error::{ConfigError, ConfigErrorKind};
 pub use format::ConfigFormat;
+pub(crate) use server::hash;
 pub use server::{Launch, ServerConfig};
 pub use variables::Variables;
+pub(crate) use variables::references;
 
 /// Maximum size of a configuration file.
 const MAX_FILE_BYTES: u64 = 4 << 20;
@@ -29,12 +31,27 @@ const MAX_FILE_BYTES: u64 = 4 << 20;
 /// The servers of one or more configuration files.
 #[derive(Debug, Clone, Default)]
 pub struct Config {
-    servers: BTreeMap<String, Result<ServerConfig, ConfigError>>,
+    servers: BTreeMap<String, Configured>,
     warnings: Vec<String>,
     /// The files that were read or looked for.
-    files: Vec<(PathBuf, ConfigFormat)>,
-    /// The servers that do not come from a file.
-    without_file: BTreeSet<String>,
+    files: Vec<ConfigFile>,
+}
+
+/// A server of a configuration.
+#[derive(Debug, Clone)]
+pub(crate) struct Configured {
+    pub(crate) server: Result<ServerConfig, ConfigError>,
+    /// The file that names the server; `None` if the application does.
+    file: Option<PathBuf>,
+    /// Whether the file is of the opened folder.
+    pub(crate) is_project: bool,
+}
+
+#[derive(Debug, Clone)]
+struct ConfigFile {
+    path: PathBuf,
+    format: ConfigFormat,
+    is_project: bool,
 }
 
 impl Config {
@@ -46,9 +63,33 @@ impl Config {
     /// Adds or replaces a server.
     #[must_use]
     pub fn with_server(mut self, name: impl Into<String>, server: ServerConfig) -> Self {
-        let name = name.into();
-        self.without_file.insert(name.clone());
-        self.servers.insert(name, Ok(server));
+        self.insert(name.into(), Ok(server));
+        self
+    }
+
+    fn insert(&mut self, name: String, server: Result<ServerConfig, ConfigError>) {
+        let configured = Configured {
+            server,
+            file: None,
+            is_project: false,
+        };
+        self.servers.insert(name, configured);
+    }
+
+    /// Marks all servers and files as those of a folder that the user has opened and that another person may have written.
+    /// [`discover`](Self::discover) does so with the files of its folder.
+    ///
+    /// Such a server is not [trusted](crate::HostBuilder::trust) by its name, rules of the [`Policy`](crate::Policy) do not allow
+    /// its actions by its name, and an approval is only for this folder, unless the application
+    /// [trusts the folder](crate::HostBuilder::trust_project).
+    #[must_use]
+    pub fn into_project(mut self) -> Self {
+        for configured in self.servers.values_mut() {
+            configured.is_project = true;
+        }
+        for file in &mut self.files {
+            file.is_project = true;
+        }
         self
     }
 
@@ -67,8 +108,7 @@ impl Config {
                 server
             });
             let server = server.map_err(|error| error.within(format_args!("server {name:?}")));
-            config.without_file.insert(name.clone());
-            config.servers.insert(name, server);
+            config.insert(name, server);
         }
         Ok(config)
     }
@@ -94,14 +134,20 @@ impl Config {
         }
         let mut config =
             Self::parse(&text, format).map_err(|error| error.within(path.display()))?;
-        config.files.push((path.to_owned(), format));
-        config.without_file.clear();
+        config.files.push(ConfigFile {
+            path: path.to_owned(),
+            format,
+            is_project: false,
+        });
+        for configured in config.servers.values_mut() {
+            configured.file = Some(path.to_owned());
+        }
         for warning in &mut config.warnings {
             *warning = format!("{}: {warning}", path.display());
         }
-        let servers = config.servers.iter();
-        let secret = servers.filter(|(_, server)| has_literal_secret(server));
-        if let Some(name) = secret.map(|(name, _)| name).next().filter(|_| is_public) {
+        let mut servers = config.servers.iter();
+        let secret = servers.find(|(_, configured)| has_literal_secret(&configured.server));
+        if let Some((name, _)) = secret.filter(|_| is_public) {
             config.warnings.push(format!(
                 "{}: other users can read the file, and server {name:?} has values that may be \
                  secrets; run chmod 600, or use variables",
@@ -114,53 +160,64 @@ impl Config {
     /// Reads the known files that exist: `mcp.json`, `.mcp.json`, `.vscode/mcp.json`,
     /// `.cursor/mcp.json` and `.gemini/settings.json` in `folder`, then `~/.codex/config.toml`,
     /// `~/.claude.json`, `~/.cursor/mcp.json`, `~/.gemini/settings.json` and the file of Claude Desktop. The first file
-    /// with a name wins. A file that cannot be read is a warning.
+    /// with a name wins. A file that cannot be read, and a server of `folder` that takes the place of a user's server, is a
+    /// warning.
     ///
     /// Caution: files in `folder` can start any program. If the folder comes from another person, for example as a cloned
-    /// repository, ask the user before starting its servers ([`HostBuilder::consent`](crate::HostBuilder::consent)).
+    /// repository, ask the user before starting its servers ([`HostBuilder::consent`](crate::HostBuilder::consent)). Rules and
+    /// trust by name are not for its servers: [`into_project`](Self::into_project).
     pub fn discover(folder: impl AsRef<Path>) -> Self {
         let home = std::env::var_os("HOME").or_else(|| std::env::var_os("USERPROFILE"));
         let folder = folder.as_ref();
+        let file = |path, format, is_project| ConfigFile {
+            path,
+            format,
+            is_project,
+        };
         let local = LOCAL
             .iter()
-            .map(|(name, format)| (folder.join(name), *format));
+            .map(|(name, format)| file(folder.join(name), *format, true));
         let global = home.iter().flat_map(|home| {
-            let file = |(name, format): &(&str, _)| (Path::new(home).join(name), *format);
-            GLOBAL.iter().map(file)
+            let files = GLOBAL.iter();
+            files.map(|(name, format)| file(Path::new(home).join(name), *format, false))
         });
         let mut config = Self::new();
-        for (path, format) in local.chain(global) {
-            config.files.push((path.clone(), format));
-            if !path.is_file() {
-                continue;
-            }
-            match Self::read(&path, format) {
-                Ok(mut found) => {
+        for file in local.chain(global) {
+            match file.path.is_file().then(|| file.read()) {
+                Some(Ok(mut found)) => {
                     found.files.clear();
                     config.merge(found);
                 }
-                Err(error) => config.warnings.push(error.to_string()),
+                Some(Err(error)) => config.warnings.push(error.to_string()),
+                None => {}
             }
+            config.files.push(file);
         }
         config
     }
 
     /// Adds the servers of another configuration. A server is skipped if this configuration already has one with the same name.
+    /// If the other one is the user's and the one that stays is of the opened folder ([`into_project`](Self::into_project)), or
+    /// their names look alike, there is a warning, which is also logged.
     pub fn merge(&mut self, other: Self) {
-        for (name, server) in other.servers {
-            if let Entry::Vacant(entry) = self.servers.entry(name) {
-                if other.without_file.contains(entry.key()) {
-                    self.without_file.insert(entry.key().clone());
-                }
-                entry.insert(server);
-            }
-        }
         self.warnings.extend(other.warnings);
+        for (name, configured) in other.servers {
+            let place = self.servers.iter().find(|(known, place)| {
+                place.is_project && !configured.is_project && look_alike(known, &name)
+            });
+            if let Some((known, place)) = place {
+                let warning = taken_place(known, place, &name, &configured);
+                tracing::warn!("{warning}");
+                self.warnings.push(warning);
+            }
+            self.servers.entry(name).or_insert(configured);
+        }
         self.files.extend(other.files);
     }
 
-    pub(crate) fn files(&self) -> &[(PathBuf, ConfigFormat)] {
-        &self.files
+    /// Returns the files that were read or looked for.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.files.iter().map(|file| &file.path)
     }
 
     /// Reads the files again. Servers that do not come from a file stay.
@@ -170,15 +227,14 @@ impl Config {
     pub(crate) fn reload(&self) -> Result<Self, ConfigError> {
         let mut config = Self {
             servers: self.servers.clone(),
-            without_file: self.without_file.clone(),
             ..Self::default()
         };
         config
             .servers
-            .retain(|name, _| self.without_file.contains(name));
-        for (path, format) in &self.files {
-            if path.is_file() {
-                config.merge(Self::read(path, *format)?);
+            .retain(|_, configured| configured.file.is_none());
+        for file in &self.files {
+            if file.path.is_file() {
+                config.merge(file.read()?);
             }
         }
         Ok(config)
@@ -187,22 +243,60 @@ impl Config {
     /// Returns the valid servers.
     pub fn servers(&self) -> impl Iterator<Item = (&str, &ServerConfig)> {
         let servers = self.servers.iter();
-        servers.filter_map(|(name, server)| Some((name.as_str(), server.as_ref().ok()?)))
+        servers.filter_map(|(name, one)| Some((name.as_str(), one.server.as_ref().ok()?)))
     }
 
     /// Returns the servers that cannot be used, with the reason.
     pub fn errors(&self) -> impl Iterator<Item = (&str, &ConfigError)> {
         let servers = self.servers.iter();
-        servers.filter_map(|(name, server)| Some((name.as_str(), server.as_ref().err()?)))
+        servers.filter_map(|(name, one)| Some((name.as_str(), one.server.as_ref().err()?)))
     }
 
-    /// Returns unknown keys, files that others can read and files that cannot be read.
+    /// Returns unknown keys, files that others can read, files that cannot be read, and servers of the opened folder that take
+    /// the place of the user's.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    pub(crate) fn into_servers(self) -> BTreeMap<String, Result<ServerConfig, ConfigError>> {
+    pub(crate) fn into_servers(self) -> BTreeMap<String, Configured> {
         self.servers
+    }
+}
+
+impl ConfigFile {
+    fn read(&self) -> Result<Config, ConfigError> {
+        let config = Config::read(&self.path, self.format)?;
+        Ok(match self.is_project {
+            true => config.into_project(),
+            false => config,
+        })
+    }
+}
+
+/// Returns whether two names are equal without regard to case and invisible characters.
+fn look_alike(one: &str, other: &str) -> bool {
+    let visible = |name: &str| {
+        let visible = name.chars().filter(|c| !is_hidden(*c));
+        visible.collect::<String>().trim().to_lowercase()
+    };
+    one == other || visible(one) == visible(other)
+}
+
+/// Returns the warning that a server of the opened folder has the name of a user's server.
+fn taken_place(name: &str, place: &Configured, other: &str, user: &Configured) -> String {
+    let file = |configured: &Configured| match &configured.file {
+        Some(path) => path.display().to_string(),
+        None => "the application".to_owned(),
+    };
+    let (project, user) = (file(place), file(user));
+    match name == other {
+        true => format!(
+            "{project}: server {name:?} of this folder takes the place of the one of {user}; rules and trust for this name \
+             do not apply to it (HostBuilder::trust_project)"
+        ),
+        false => format!(
+            "{project}: the name of server {name:?} of this folder looks like {other:?} of {user}; rename one of them"
+        ),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use data_encoding::HEXLOWER;
@@ -149,31 +150,97 @@ impl ServerConfig {
 
     /// Returns a SHA-256 that identifies the server: of the command, its arguments, its working directory and the names of its
     /// environment variables, or of the URL and the names of the headers. Values of variables and headers are not included,
-    /// because they are often secrets.
+    /// because they are often secrets; an [`Approval`](crate::Approval) covers them.
     pub fn fingerprint(&self) -> String {
-        let parts: Vec<&str> = match &self.launch {
+        match &self.launch {
             Launch::Stdio {
                 command,
                 args,
                 env,
                 cwd,
-            } => ["stdio", command, cwd.as_deref().unwrap_or_default()]
-                .into_iter()
-                .chain(args.iter().map(String::as_str))
-                .chain(["env"])
-                .chain(env.keys().map(String::as_str))
-                .collect(),
-            Launch::Http { url, headers } => ["http", url]
-                .into_iter()
-                .chain(headers.keys().map(String::as_str))
-                .collect(),
-        };
-        let mut hash = Sha256::new();
-        for part in parts {
-            hash.update((part.len() as u64).to_be_bytes());
-            hash.update(part);
+            } => {
+                let count = args.len().to_string();
+                let parts = ["stdio", command, cwd.as_deref().unwrap_or_default(), &count];
+                let args = args.iter().map(String::as_str);
+                hash(
+                    parts
+                        .into_iter()
+                        .chain(args)
+                        .chain(env.keys().map(String::as_str)),
+                )
+            }
+            Launch::Http { url, headers } => hash(
+                ["http", url]
+                    .into_iter()
+                    .chain(headers.keys().map(String::as_str)),
+            ),
         }
-        HEXLOWER.encode(&hash.finalize())
+    }
+
+    /// Returns the texts in which variables are replaced.
+    pub(crate) fn texts(&self) -> Vec<&str> {
+        let (first, args, values, last) = match &self.launch {
+            Launch::Stdio {
+                command,
+                args,
+                env,
+                cwd,
+            } => (command, &args[..], env, cwd.as_ref()),
+            Launch::Http { url, headers } => (url, &[][..], headers, None),
+        };
+        let texts = std::iter::once(first)
+            .chain(args)
+            .chain(values.values())
+            .chain(last);
+        texts.map(String::as_str).collect()
+    }
+}
+
+/// Returns the SHA-256 of texts with their lengths.
+pub(crate) fn hash<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part);
+    }
+    HEXLOWER.encode(&hash.finalize())
+}
+
+impl Launch {
+    /// Replaces the command of a child process by the absolute path of the program that it names in the environment of the
+    /// child, and the working directory, if there is one, by its absolute path. Reads the file system.
+    ///
+    /// # Errors
+    /// There is no such program, or a path is not UTF-8.
+    pub(crate) fn locate(&mut self) -> Result<(), String> {
+        let Self::Stdio {
+            command,
+            args,
+            env,
+            cwd,
+        } = self
+        else {
+            return Ok(());
+        };
+        let text = |path: PathBuf| path.into_os_string().into_string().ok();
+        if let Some(folder) = cwd {
+            let absolute = std::path::absolute(&*folder).ok().and_then(text);
+            *folder = absolute
+                .ok_or_else(|| format!("the path of the folder {folder:?} is not valid"))?;
+        }
+        let located = child(command, args, env, cwd.as_deref()).locate();
+        let Some(path) = located.and_then(text) else {
+            let search = env
+                .get("PATH")
+                .cloned()
+                .or_else(|| std::env::var("PATH").ok());
+            return Err(format!(
+                "the program {command:?} was not found (PATH is {:?}); install it, or set its path as the command",
+                search.unwrap_or_default()
+            ));
+        };
+        *command = path;
+        Ok(())
     }
 }
 
@@ -189,22 +256,28 @@ impl Connector for ServerConfig {
                 cwd,
             } => {
                 let log = stderr.clone();
-                let mut child = ChildProcess::new(command)
-                    .args(args)
-                    .process_guard(orphans::guard)
-                    .stderr(Stderr::Callback(std::sync::Arc::new(move |line| {
-                        log.push(line);
-                    })));
-                for (name, value) in env {
-                    child = child.env(name, value);
-                }
-                if let Some(cwd) = cwd {
-                    child = child.current_dir(PathBuf::from(cwd));
-                }
-                Ok(Box::new(child))
+                let stderr = Stderr::Callback(Arc::new(move |line| log.push(line)));
+                let child = child(command, args, env, cwd.as_deref());
+                Ok(Box::new(child.process_guard(orphans::guard).stderr(stderr)))
             }
             Launch::Http { url, headers } => Ok(Box::new(create_http_transport(url, headers)?)),
         }
+    }
+}
+
+fn child(
+    command: &str,
+    args: &[String],
+    env: &BTreeMap<String, String>,
+    cwd: Option<&str>,
+) -> ChildProcess {
+    let mut child = ChildProcess::new(command).args(args);
+    for (name, value) in env {
+        child = child.env(name, value);
+    }
+    match cwd {
+        Some(cwd) => child.current_dir(cwd),
+        None => child,
     }
 }
 

@@ -8,6 +8,9 @@ use std::sync::Arc;
 
 use super::error::{ConfigError, ConfigErrorKind};
 
+/// The beginning of a value that is a reference to a secret.
+pub(super) const SECRET: &str = "op://";
+
 type Lookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// The values of the variables in a configuration.
@@ -77,31 +80,21 @@ impl Variables {
     /// # Errors
     /// Names the first variable without a value.
     pub fn expand(&self, text: &str) -> Result<String, ConfigError> {
-        if text.starts_with("op://") {
+        if text.starts_with(SECRET) {
             return self.secret(text);
         }
-        let (mut expanded, mut rest) = (String::new(), text);
-        while let Some(start) = rest.find("${") {
-            let Some(length) = rest[start..].find('}') else {
-                break;
-            };
-            expanded.push_str(&rest[..start]);
-            expanded.push_str(&self.value(&rest[start + 2..start + length])?);
-            rest = &rest[start + length + 1..];
+        let mut expanded = String::new();
+        for part in parts(text) {
+            match part {
+                Part::Text(text) => expanded.push_str(text),
+                Part::Reference(reference) => expanded.push_str(&self.value(reference)?),
+            }
         }
-        expanded.push_str(rest);
         Ok(expanded)
     }
 
     fn value(&self, reference: &str) -> Result<String, ConfigError> {
-        let (variable, default) = match reference.split_once('|') {
-            Some((variable, default)) => (variable, default.trim().strip_prefix("value:")),
-            None => match reference.split_once(":-") {
-                Some((variable, default)) => (variable, Some(default)),
-                None => (reference, None),
-            },
-        };
-        let variable = variable.trim();
+        let (variable, default) = variable_of(reference);
         let found = match variable.split_once(':') {
             None if variable == "workspaceFolder" => {
                 let folder = self.workspace.as_ref();
@@ -138,6 +131,52 @@ impl Variables {
         };
         lookup(reference).ok_or_else(|| missing("the resolver of the host does not know it"))
     }
+}
+
+/// A part of a value in a configuration.
+enum Part<'a> {
+    Text(&'a str),
+    /// What is between `${` and `}`.
+    Reference(&'a str),
+}
+
+/// Returns the parts of a text other than `op://..`.
+fn parts(text: &str) -> Vec<Part<'_>> {
+    let (mut parts, mut rest) = (Vec::new(), text);
+    while let Some(start) = rest.find("${") {
+        let Some(length) = rest[start..].find('}') else {
+            break;
+        };
+        parts.push(Part::Text(&rest[..start]));
+        parts.push(Part::Reference(&rest[start + 2..start + length]));
+        rest = &rest[start + length + 1..];
+    }
+    parts.push(Part::Text(rest));
+    parts
+}
+
+/// Returns the name of the variable, with its kind, and the default.
+fn variable_of(reference: &str) -> (&str, Option<&str>) {
+    let (variable, default) = match reference.split_once('|') {
+        Some((variable, default)) => (variable, default.trim().strip_prefix("value:")),
+        None => match reference.split_once(":-") {
+            Some((variable, default)) => (variable, Some(default)),
+            None => (reference, None),
+        },
+    };
+    (variable.trim(), default)
+}
+
+/// Returns the references of a text, without their defaults: `${NAME}` or `op://..`.
+pub(crate) fn references(text: &str) -> Vec<String> {
+    if text.starts_with(SECRET) {
+        return vec![text.to_owned()];
+    }
+    let reference = |part| match part {
+        Part::Reference(reference) => Some(format!("${{{}}}", variable_of(reference).0)),
+        Part::Text(_) => None,
+    };
+    parts(text).into_iter().filter_map(reference).collect()
 }
 
 impl fmt::Debug for Variables {

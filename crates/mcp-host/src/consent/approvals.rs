@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use serde::{Deserialize, Serialize};
 
-use super::ActionKind;
+use super::{ActionKind, LaunchPlan};
 
 /// The server, kind of action and tool that an [`Approval`] belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -22,15 +22,42 @@ pub struct ApprovalKey {
 }
 
 /// The approved version of a tool, server or request. Another tool definition or server configuration needs a new approval.
+///
+/// Equal servers have different fingerprints in two approvals, because each approval has its own key. The key hides values of
+/// variables and headers from those who see only the hash; a store must be readable by its owner only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Approval {
     /// The SHA-256 of the tool definition ([`tool_hash`](mcp_client::tool_hash)) for [`CallTool`](ActionKind::CallTool), the
     /// fingerprint of the server for [`Connect`](ActionKind::Connect), otherwise empty.
     pub definition: String,
-    /// The [fingerprint](crate::ServerConfig::fingerprint) of the server; empty for a server with a
-    /// [connector](crate::HostBuilder::connector).
+    /// A random key, `:` and the SHA-256 with this key of what is started: the path of the program, its arguments, working
+    /// directory and variables with their values, or the URL and the headers. A value with references to variables of the host
+    /// is included as it is written. Empty for a server with a [connector](crate::HostBuilder::connector).
     pub fingerprint: String,
+}
+
+impl Approval {
+    /// Creates an approval with a new key; `None` without random numbers.
+    pub(super) fn new(definition: String, plan: Option<&LaunchPlan>) -> Option<Self> {
+        let fingerprint = match plan {
+            Some(plan) => plan.new_fingerprint()?,
+            None => String::new(),
+        };
+        Some(Self {
+            definition,
+            fingerprint,
+        })
+    }
+
+    /// Returns whether this approval is of a definition and a plan.
+    pub(super) fn covers(&self, definition: &str, plan: Option<&LaunchPlan>) -> bool {
+        let is_same_server = match plan {
+            Some(plan) => plan.has_fingerprint(&self.fingerprint),
+            None => self.fingerprint.is_empty(),
+        };
+        is_same_server && self.definition == definition
+    }
 }
 
 /// Storage for decisions with [`Decision::AllowAlways`](super::Decision::AllowAlways). Its writer can allow actions, so it must
@@ -58,7 +85,7 @@ pub trait ApprovalStore: Send + Sync + 'static {
 /// Maximum size of the file.
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// Approvals in a JSON file. On Unix only its owner can read it, and a file that others can write
+/// Approvals in a JSON file. On Unix it is created with mode 0600, and a file that others can write
 /// is an error. Several processes can share the file; if they write at the same time, one approval may be
 /// lost, and the user is asked again.
 #[derive(Debug)]

@@ -1,25 +1,26 @@
 //! The order in which rules, earlier answers and the person decide.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use mcp_client::types::Tool;
-use mcp_client::{CallToolResult, tool_hash};
+use mcp_client::{CallToolResult, Transport, TransportError, tool_hash};
 use mcp_protocol::BoxFuture;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::Mutex as AsyncMutex;
 
-use super::approvals::{Approval, ApprovalKey, ApprovalStore};
+use super::approvals::{Approval, ApprovalKey};
 use super::audit::AuditLog;
+use super::decisions::Decisions;
 use super::flow::{UntrustedSources, may_be_destructive};
+use super::plan::LaunchPlan;
 use super::policy::{Action, Effect, Policy};
 use super::request::{ConsentAction, ConsentRequest};
-use super::text::plain_url;
 use super::{ActionKind, Consent, Decision};
-use crate::config::{Launch, ServerConfig};
-use crate::supervise::Permission;
+use crate::config::Launch;
+use crate::supervise::{Connector as _, Permission, StderrLog};
+use crate::text::plain_url;
 
 type Ask = Box<dyn Fn(ConsentRequest) -> BoxFuture<'static, Decision> + Send + Sync>;
 
@@ -27,10 +28,9 @@ type Ask = Box<dyn Fn(ConsentRequest) -> BoxFuture<'static, Decision> + Send + S
 #[derive(Default)]
 pub(crate) struct Gate {
     pub(crate) policy: Policy,
-    pub(crate) store: Option<Arc<dyn ApprovalStore>>,
+    pub(crate) decisions: Decisions,
     pub(crate) audit: Option<AuditLog>,
     ask: Option<Ask>,
-    session: Mutex<HashMap<ApprovalKey, Approval>>,
     pub(crate) labels: Option<UntrustedSources>,
 }
 
@@ -49,8 +49,11 @@ pub(crate) struct ServerGate {
     gate: Arc<Gate>,
     server: String,
     is_trusted: bool,
-    /// The configuration with the values of its variables, unless the application gave a connector.
-    config: Option<ServerConfig>,
+    /// Whether a file of the opened folder has named the server, and the application does not trust the folder.
+    is_project: bool,
+    /// What is started, unless the application gave a connector. After the decision about the connection it has the paths that
+    /// were shown.
+    plan: Mutex<Option<Arc<LaunchPlan>>>,
     /// Serializes consent requests of this server, so that a decision also applies to a request that is waiting.
     consent: AsyncMutex<()>,
 }
@@ -88,22 +91,41 @@ impl ServerGate {
         gate: Arc<Gate>,
         server: String,
         is_trusted: bool,
-        config: Option<ServerConfig>,
+        is_project: bool,
+        plan: Option<Arc<LaunchPlan>>,
     ) -> Self {
         Self {
             gate,
             server,
             is_trusted,
-            config,
+            is_project,
+            plan: Mutex::new(plan),
             consent: AsyncMutex::new(()),
         }
     }
 
-    fn fingerprint(&self) -> String {
-        self.config
-            .as_ref()
-            .map(ServerConfig::fingerprint)
-            .unwrap_or_default()
+    fn plan(&self) -> Option<Arc<LaunchPlan>> {
+        let plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
+        plan.clone()
+    }
+
+    /// Creates the transport of the plan.
+    pub(crate) fn transport(
+        &self,
+        stderr: &StderrLog,
+    ) -> Result<Box<dyn Transport>, TransportError> {
+        match self.plan() {
+            Some(plan) => plan.started().transport(stderr),
+            None => Err(TransportError::new("the server has no configuration")),
+        }
+    }
+
+    /// Records that the conversation contains text of this server, unless it is trusted. Must be called before a model gets
+    /// the text.
+    pub(crate) fn mark_untrusted(&self) {
+        if let (false, Some(labels)) = (self.is_trusted, &self.gate.labels) {
+            labels.add(&self.server);
+        }
     }
 
     pub(crate) fn server(&self) -> &str {
@@ -172,16 +194,20 @@ impl ServerGate {
             kind,
             server: &self.server,
             is_trusted: self.is_trusted,
+            is_project: self.is_project,
             tool,
         }
     }
 
     async fn connect(&self, before_ask: impl FnOnce()) -> Result<(), String> {
-        let Some(config) = &self.config else {
+        let Some(plan) = self.plan() else {
             return Ok(()); // The application has made the transport itself.
         };
+        let located = tokio::task::spawn_blocking(move || plan.locate()).await;
+        let plan = Arc::new(located.map_err(|error| error.to_string())??);
+        *self.plan.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&plan));
         // Arguments and the query of a URL may contain secrets; the hash identifies them.
-        let target = match &config.launch {
+        let target = match &plan.started().launch {
             Launch::Stdio { command, .. } => command.as_str(),
             Launch::Http { url, .. } => plain_url(url),
         };
@@ -189,11 +215,12 @@ impl ServerGate {
             kind: ActionKind::Connect,
             name: "",
             tool: None,
-            definition: self.fingerprint(),
+            definition: plan.started().fingerprint(),
             details: json!({ "target": target }),
         };
-        let action = |is_changed| ConsentAction::connect(config, is_changed);
-        self.decide(pending, action, before_ask).await
+        let action = |is_changed| ConsentAction::connect(&plan, is_changed);
+        let decided = self.decide(pending, action, before_ask).await;
+        decided.map_err(|reason| format!("connecting was denied: {reason}"))
     }
 
     async fn call(&self, tool: &Arc<Tool>, arguments: &Value) -> Result<(), String> {
@@ -265,18 +292,17 @@ impl ServerGate {
             kind: pending.kind,
             name: pending.name.to_owned(),
         };
-        let wanted = Approval {
-            definition: pending.definition.clone(),
-            fingerprint: self.fingerprint(),
-        };
+        let plan = self.plan();
+        let is_wanted = |approved: &Approval| approved.covers(&pending.definition, plan.as_deref());
         let _consent = self.consent.lock().await;
-        let in_session = self.session().get(&key).cloned();
+        let decisions = &self.gate.decisions;
+        let until_exit = decisions.until_exit(&key);
         let has_untrusted = !untrusted_sources.is_empty();
-        if in_session.as_ref() == Some(&wanted) && !has_untrusted {
+        if until_exit.as_ref().is_some_and(is_wanted) && !has_untrusted {
             return (true, Basis::UntilExit);
         }
-        let stored = self.stored(&key).await;
-        if stored.as_ref() == Some(&wanted) && !has_untrusted {
+        let stored = decisions.stored(&key).await;
+        if stored.as_ref().is_some_and(is_wanted) && !has_untrusted {
             return (true, Basis::Stored);
         }
         let Some(ask) = &self.gate.ask else {
@@ -286,25 +312,23 @@ impl ServerGate {
             };
             return (false, basis);
         };
-        let is_other = |approved: &Approval| *approved != wanted;
-        let is_changed = in_session.or(stored).as_ref().is_some_and(is_other);
+        let is_changed = until_exit
+            .or(stored)
+            .is_some_and(|approved| !is_wanted(&approved));
         before_ask();
         let request = ConsentRequest {
             server: self.server.clone(),
             is_trusted: self.is_trusted,
+            is_project: self.is_project,
             action: describe(is_changed),
             untrusted_sources,
         };
         let decision = ask(request).await;
-        if has_untrusted {
-            // The decision is for this conversation.
-            return (decision != Decision::Deny, Basis::Person);
-        }
-        if decision == Decision::AllowAlways {
-            self.save(&key, &wanted).await;
-        }
-        if matches!(decision, Decision::AllowUntilExit | Decision::AllowAlways) {
-            self.session().insert(key, wanted);
+        // With untrusted results, the decision is for this conversation.
+        if !has_untrusted
+            && let Some(approval) = Approval::new(pending.definition.clone(), plan.as_deref())
+        {
+            decisions.keep(decision, key, approval).await;
         }
         (decision != Decision::Deny, Basis::Person)
     }
@@ -316,36 +340,6 @@ impl ServerGate {
                 labels.except(&self.server)
             }
             _ => Vec::new(),
-        }
-    }
-
-    fn session(&self) -> std::sync::MutexGuard<'_, HashMap<ApprovalKey, Approval>> {
-        self.gate
-            .session
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    async fn stored(&self, key: &ApprovalKey) -> Option<Approval> {
-        let (store, key) = (self.gate.store.clone()?, key.clone());
-        let loaded = tokio::task::spawn_blocking(move || store.load(&key)).await;
-        loaded
-            .map_err(std::io::Error::other)
-            .and_then(|done| done)
-            .unwrap_or_else(|error| {
-                tracing::warn!(%error, "the stored approvals cannot be read, so the user is asked");
-                None
-            })
-    }
-
-    async fn save(&self, key: &ApprovalKey, approval: &Approval) {
-        let Some(store) = self.gate.store.clone() else {
-            return;
-        };
-        let (key, approval) = (key.clone(), approval.clone());
-        let saved = tokio::task::spawn_blocking(move || store.save(&key, &approval)).await;
-        if let Err(error) = saved.map_err(std::io::Error::other).and_then(|done| done) {
-            tracing::warn!(%error, "an approval cannot be stored, it ends with the host");
         }
     }
 }
@@ -373,10 +367,8 @@ impl Permission for ServerGate {
         started: Instant,
         result: Result<&CallToolResult, &mcp_client::Error>,
     ) {
-        if let (false, Some(labels)) = (self.is_trusted, &self.gate.labels) {
-            // Error messages can also contain text of the server.
-            labels.add(&self.server);
-        }
+        // Error messages can also contain text of the server.
+        self.mark_untrusted();
         let outcome = match result {
             Ok(result) if result.is_error == Some(true) => "toolError",
             Ok(_) => "ok",

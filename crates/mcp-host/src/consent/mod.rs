@@ -2,12 +2,14 @@
 
 mod approvals;
 mod audit;
+mod code_variables;
+mod decisions;
 mod flow;
 mod gate;
+mod plan;
 mod policy;
 mod redact;
 mod request;
-mod text;
 
 use std::fmt;
 
@@ -17,10 +19,9 @@ pub use approvals::{Approval, ApprovalFile, ApprovalKey, ApprovalStore};
 pub use audit::AuditLog;
 pub(crate) use flow::UntrustedSources;
 pub(crate) use gate::{Basis, Gate, ServerGate};
+pub use plan::LaunchPlan;
 pub use policy::{Effect, Policy, PolicyRule, matches};
 pub use request::{ConsentAction, ConsentRequest};
-pub use text::printable;
-pub(crate) use text::{one_line, plain_url, quote_lines};
 
 /// Asks the user. A closure from [`ConsentRequest`] to a future with a [`Decision`] implements it.
 ///

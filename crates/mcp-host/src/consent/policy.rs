@@ -32,7 +32,9 @@ pub struct PolicyRule {
     /// The kind of action. Default: `callTool`.
     #[serde(default = "call_tool")]
     pub kind: ActionKind,
-    /// The name of the server in the configuration; `*` matches any text.
+    /// The name of the server in the configuration; `*` matches any text. A rule with a name and the effect
+    /// [`Allow`](Effect::Allow) does not match servers of the opened folder ([`Config::into_project`](crate::Config::into_project)),
+    /// unless the application [trusts the folder](crate::HostBuilder::trust_project).
     pub server: Option<String>,
     /// The name that the server gives the tool; `*` matches any text.
     pub tool: Option<String>,
@@ -65,6 +67,8 @@ pub(super) struct Action<'a> {
     pub(super) kind: ActionKind,
     pub(super) server: &'a str,
     pub(super) is_trusted: bool,
+    /// Whether a file of the opened folder has named the server: the name is then not the user's.
+    pub(super) is_project: bool,
     pub(super) tool: Option<&'a Tool>,
 }
 
@@ -123,7 +127,8 @@ impl PolicyRule {
                 .tool
                 .as_ref()
                 .is_none_or(|pattern| matches(pattern, name));
-        if !is_match {
+        let is_for_name = self.server.is_some() && self.effect == Effect::Allow;
+        if !is_match || is_for_name && action.is_project {
             return None;
         }
         let Some(wanted) = &self.annotations else {
@@ -256,6 +261,7 @@ mod tests {
             kind: ActionKind::CallTool,
             server: "git",
             is_trusted,
+            is_project: false,
             tool: Some(&tool),
         })
     }

@@ -1,16 +1,17 @@
 //! Consent requests, and their text for a terminal.
 
-use std::env;
+use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use mcp_client::CreateMessageResult;
 use mcp_client::types::{CreateMessageRequestParams, OneOrMany, SamplingMessageContentBlock, Tool};
 use serde_json::Value;
 
-use super::text::{one_line, printable, quote_lines, quoted};
+use super::plan::LaunchPlan;
 use crate::config::{Launch, ServerConfig};
+use crate::text::{one_line, printable, quote_lines, quoted};
 
 /// An action that needs the user's consent. [`fmt::Display`] is its text for a terminal, without control characters and
 /// without characters that change the direction of text.
@@ -21,6 +22,9 @@ pub struct ConsentRequest {
     pub server: String,
     /// Whether the application [trusts](crate::HostBuilder::trust) the server.
     pub is_trusted: bool,
+    /// Whether a file of the opened folder names the server ([`Config::into_project`](crate::Config::into_project)). Its author
+    /// may be another person than the user.
+    pub is_project: bool,
     /// The action.
     pub action: ConsentAction,
     /// The other servers, which are not trusted, whose results the conversation contains
@@ -36,13 +40,19 @@ pub enum ConsentAction {
     /// The host starts a program or connects to a URL.
     #[non_exhaustive]
     Connect {
-        /// The configuration with the values of its variables. They can be secrets.
+        /// The configuration as it is started: with the absolute path of the program as command, and with the values of its
+        /// variables. They can be secrets.
         config: Box<ServerConfig>,
         /// The unabridged command line, quoted as for a POSIX shell, or the URL. Line ends are escaped.
         command_line: String,
-        /// The path of the executable that `command` resolves to, in `PATH` or relative to the working directory; `None` for a
-        /// URL, or if there is no such file.
+        /// The absolute path of the program that is started; `None` for a URL.
         executable: Option<PathBuf>,
+        /// The variables of the configuration that choose code, such as `PATH`, `LD_PRELOAD` and `NODE_OPTIONS`, with their
+        /// values. Show them.
+        code_variables: BTreeMap<String, String>,
+        /// The references to variables and secrets of the host, such as `${API_KEY}`, whose values the server receives. Show
+        /// them.
+        references: Vec<String>,
         /// Whether another command line or URL of this name was approved before.
         is_changed: bool,
     },
@@ -79,23 +89,22 @@ pub enum ConsentAction {
 }
 
 impl ConsentAction {
-    pub(super) fn connect(config: &ServerConfig, is_changed: bool) -> Self {
-        let (command_line, executable) = match &config.launch {
-            Launch::Stdio {
-                command, args, cwd, ..
-            } => {
-                let words = std::iter::once(command)
-                    .chain(args)
-                    .map(|word| quoted(word));
-                let line = words.collect::<Vec<_>>().join(" ");
-                (line, find(command, cwd.as_deref()))
+    /// Describes the start of a plan with located paths.
+    pub(super) fn connect(plan: &LaunchPlan, is_changed: bool) -> Self {
+        let (command_line, executable) = match &plan.started().launch {
+            Launch::Stdio { command, args, .. } => {
+                let words = std::iter::once(command).chain(args);
+                let words: Vec<_> = words.map(|word| quoted(word)).collect();
+                (words.join(" "), Some(PathBuf::from(command)))
             }
             Launch::Http { url, .. } => (one_line(url), None),
         };
         Self::Connect {
-            config: Box::new(config.clone()),
+            config: Box::new(plan.started().clone()),
             command_line,
             executable,
+            code_variables: plan.code_variables(),
+            references: plan.references(),
             is_changed,
         }
     }
@@ -106,40 +115,7 @@ impl fmt::Display for ConsentRequest {
         let server = &self.server;
         let mut text = String::new();
         match &self.action {
-            ConsentAction::Connect {
-                config,
-                command_line,
-                executable,
-                is_changed,
-            } => {
-                let (verb, values) = match &config.launch {
-                    Launch::Stdio { env, .. } => ("start", env),
-                    Launch::Http { headers, .. } => ("connect to", headers),
-                };
-                write!(text, "{verb} the server {server:?}: {command_line}")?;
-                if let Launch::Stdio { cwd, .. } = &config.launch {
-                    match executable {
-                        Some(path) => {
-                            write!(text, "\nprogram: {}", quoted(&path.to_string_lossy()))?
-                        }
-                        None => text.push_str("\nprogram: not found"),
-                    }
-                    if let Some(cwd) = cwd {
-                        write!(text, "\nfolder: {}", quoted(cwd))?;
-                    }
-                }
-                if !values.is_empty() {
-                    let names: Vec<String> = values.keys().map(|name| quoted(name)).collect();
-                    let what = match &config.launch {
-                        Launch::Stdio { .. } => "variables",
-                        Launch::Http { .. } => "headers",
-                    };
-                    write!(text, "\n{what}: {}", names.join(", "))?;
-                }
-                if *is_changed {
-                    text.push_str("\nThis differs from what was approved before.");
-                }
-            }
+            ConsentAction::Connect { .. } => self.write_connect(&mut text)?,
             ConsentAction::CallTool { tool, arguments }
             | ConsentAction::ChangedDefinition { tool, arguments } => {
                 write!(
@@ -200,6 +176,55 @@ impl fmt::Display for ConsentRequest {
     }
 }
 
+impl ConsentRequest {
+    fn write_connect(&self, text: &mut String) -> fmt::Result {
+        let ConsentAction::Connect {
+            config,
+            command_line,
+            executable,
+            code_variables,
+            references,
+            is_changed,
+        } = &self.action
+        else {
+            return Ok(());
+        };
+        let (verb, what, values) = match &config.launch {
+            Launch::Stdio { env, .. } => ("start", "variables", env),
+            Launch::Http { headers, .. } => ("connect to", "headers", headers),
+        };
+        write!(text, "{verb} the server {:?}: {command_line}", self.server)?;
+        if let Some(path) = executable {
+            write!(text, "\nprogram: {}", quoted(&path.to_string_lossy()))?;
+        }
+        if let Launch::Stdio { cwd: Some(cwd), .. } = &config.launch {
+            write!(text, "\nfolder: {}", quoted(cwd))?;
+        }
+        if !values.is_empty() {
+            let value = |name: &String| match code_variables.get(name) {
+                Some(value) => format!("{}={}", quoted(name), quoted(value)),
+                None => quoted(name),
+            };
+            let values: Vec<String> = values.keys().map(value).collect();
+            write!(text, "\n{what}: {}", values.join(", "))?;
+        }
+        if !references.is_empty() {
+            write!(
+                text,
+                "\nvalues of this host: {}",
+                one_line(&references.join(", "))
+            )?;
+        }
+        if self.is_project {
+            text.push_str("\nA file of the opened folder names this server.");
+        }
+        if *is_changed {
+            text.push_str("\nThis differs from what was approved before.");
+        }
+        Ok(())
+    }
+}
+
 /// Returns the quoted blocks of a message. Blocks other than text are JSON, images and audio without their data.
 fn content_text(content: &OneOrMany<SamplingMessageContentBlock>) -> String {
     let block = |block: &SamplingMessageContentBlock| match block {
@@ -216,21 +241,14 @@ fn media(kind: &str, mime_type: &str, data: impl AsRef<[u8]>) -> String {
     format!("\n  [{kind} {mime_type:?}, {bytes} bytes]")
 }
 
-/// Finds a program as the system does: in `PATH`, or relative to the folder.
-fn find(command: &str, folder: Option<&str>) -> Option<PathBuf> {
-    let path = Path::new(command);
-    if path.components().count() > 1 {
-        let path = folder.map_or_else(|| path.to_owned(), |folder| Path::new(folder).join(path));
-        return path.canonicalize().ok();
-    }
-    let folders = env::var_os("PATH")?;
-    let mut files = env::split_paths(&folders).map(|folder| folder.join(command));
-    files.find(|file| file.is_file())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Variables;
+
+    fn plan(config: &ServerConfig) -> LaunchPlan {
+        LaunchPlan::new(config.clone(), false, &Variables::new()).unwrap()
+    }
 
     #[test]
     fn a_command_line_is_shown_unabridged_and_without_control_characters() {
@@ -240,7 +258,8 @@ mod tests {
         let request = ConsentRequest {
             server: "evil\u{202e}".to_owned(),
             is_trusted: false,
-            action: ConsentAction::connect(&config, true),
+            is_project: true,
+            action: ConsentAction::connect(&plan(&config), true),
             untrusted_sources: Vec::new(),
         };
         let text = request.to_string();
@@ -249,7 +268,6 @@ mod tests {
         );
         assert!(text.contains(&long) && text.contains("differs"));
         assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text}");
-        assert!(text.lines().nth(1).unwrap().ends_with("/sh"), "{text}");
     }
 
     #[test]
@@ -265,14 +283,21 @@ mod tests {
         if let Launch::Http { headers, .. } = &mut url.launch {
             *headers = variables();
         }
-        for (config, lines) in [(program, 5), (url, 3)] {
-            let mut action = ConsentAction::connect(&config, false);
-            if let ConsentAction::Connect { executable, .. } = &mut action {
-                *executable = Some(forged.into());
+        for (config, lines) in [(program, 6), (url, 4)] {
+            let mut action = ConsentAction::connect(&plan(&config), false);
+            if let ConsentAction::Connect {
+                references,
+                code_variables,
+                ..
+            } = &mut action
+            {
+                references.push(forged.to_owned());
+                code_variables.insert(forged.to_owned(), forged.to_owned());
             }
             let request = ConsentRequest {
                 server: forged.to_owned(),
                 is_trusted: false,
+                is_project: false,
                 action,
                 untrusted_sources: vec![forged.to_owned()],
             };

@@ -14,7 +14,8 @@ use tokio::sync::Semaphore;
 use url::{Host as UrlHost, Url};
 
 use super::limits::{ServerLimits, TokenBucket};
-use crate::consent::{ActionKind, Basis, ServerGate, plain_url, printable, quote_lines};
+use crate::consent::{ActionKind, Basis, ServerGate};
+use crate::text::{plain_url, printable, quote_lines};
 
 /// Shows the elicitation requests of servers, which are forms and URLs, to the user. A closure from [`ElicitationRequest`] to
 /// a future with an [`ElicitResult`] implements it.

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::sync::Notify;
 
 use super::limits::{ServerLimits, TokenBucket};
-use crate::consent::{one_line, printable};
+use crate::text::{one_line, printable};
 
 /// Memory of a message without its text.
 const MESSAGE_BYTES: usize = 128;

@@ -127,6 +127,7 @@ impl Sampling {
             };
             self.approve(ActionKind::SamplingRequest, details, action)
                 .await?;
+            self.gate.mark_untrusted();
             let request = SamplingRequest {
                 server: self.gate.server().to_owned(),
                 sample,

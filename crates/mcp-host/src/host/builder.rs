@@ -28,6 +28,7 @@ pub struct HostBuilder {
     variables: Variables,
     connectors: BTreeMap<String, Box<dyn Connector>>,
     trusted: HashSet<String>,
+    trusts_project: bool,
     cache: Option<ToolListCache>,
     restart: RestartPolicy,
     gate: Option<Gate>,
@@ -46,6 +47,7 @@ impl HostBuilder {
             variables: Variables::new(),
             connectors: BTreeMap::new(),
             trusted: HashSet::new(),
+            trusts_project: false,
             cache: None,
             restart: RestartPolicy::default(),
             gate: None,
@@ -78,9 +80,18 @@ impl HostBuilder {
 
     /// Trusts the tool annotations of this server: rules of the [policy](Self::policy) can allow calls because of them, and a call
     /// that may have run ([`HostError::MayHaveRun`](crate::HostError::MayHaveRun)) is repeated once if its tool is annotated as
-    /// read-only or idempotent. Default: not trusted.
+    /// read-only or idempotent. Servers of the opened folder are not trusted by their name
+    /// ([`Config::into_project`]). Default: not trusted.
     pub fn trust(mut self, server: impl Into<String>) -> Self {
         self.trusted.insert(server.into());
+        self
+    }
+
+    /// Treats the servers of the opened folder ([`Config::into_project`]) as the user's own: [`trust`](Self::trust) and rules of
+    /// the [policy](Self::policy) with a server name also apply to them. Call it if the user has said that the folder is
+    /// trusted. Default: they do not apply.
+    pub fn trust_project(mut self) -> Self {
+        self.trusts_project = true;
         self
     }
 
@@ -113,7 +124,7 @@ impl HostBuilder {
 
     /// Sets the store of decisions with [`AllowAlways`](crate::Decision::AllowAlways). Default: none, they end with the host.
     pub fn approvals(mut self, store: impl ApprovalStore) -> Self {
-        self.gate.get_or_insert_default().store = Some(Arc::new(store));
+        self.gate.get_or_insert_default().decisions.store = Some(Arc::new(store));
         self
     }
 
@@ -195,7 +206,8 @@ impl HostBuilder {
 
     /// Records which servers have returned results to the conversation, except [trusted](Self::trust) servers. From then on, a
     /// call of a tool of another server needs consent even if a rule or an earlier decision allows it, because text of the
-    /// untrusted server could have caused the call. Exception: tools of trusted servers whose annotations say that they are
+    /// untrusted server could have caused the call. A server whose sampling request is sent to the [model](Self::model) is
+    /// recorded before. Exception: tools of trusted servers whose annotations say that they are
     /// not destructive. [`Host::begin_conversation`] clears the record. Default: off.
     pub fn track_untrusted_results(mut self) -> Self {
         self.gate.get_or_insert_default().labels = Some(UntrustedSources::default());
@@ -233,6 +245,7 @@ impl HostBuilder {
             client: self.client,
             variables: self.variables,
             trusted: self.trusted,
+            trusts_project: self.trusts_project,
             cache: self.cache,
             restart: self.restart,
             gate,
@@ -245,9 +258,9 @@ impl HostBuilder {
         };
         let watched = self.on_reload.map(|handler| (self.config.clone(), handler));
         let mut by_name = BTreeMap::new();
-        for (name, config) in self.config.into_servers() {
+        for (name, configured) in self.config.into_servers() {
             if !self.connectors.contains_key(&name) {
-                let server = starter.start_configured(&name, config);
+                let server = starter.start_configured(&name, configured);
                 by_name.insert(name, server);
             }
         }

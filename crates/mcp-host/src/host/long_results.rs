@@ -97,6 +97,13 @@ impl LongResults {
         handle
     }
 
+    /// Removes all texts. Their handles stay unknown.
+    pub(crate) fn clear(&self) {
+        let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        stored.texts.clear();
+        stored.bytes = 0;
+    }
+
     /// Answers a call of the tool.
     pub(crate) fn read(&self, input: &Value) -> CallToolResult {
         let number = |name: &str| input[name].as_u64();

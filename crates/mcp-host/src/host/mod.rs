@@ -90,7 +90,7 @@ impl Host {
         for (server_name, server) in &*self.0.read() {
             let list = server.client.tools();
             for tool in list.tools.iter() {
-                if let Origin::Config(config) = &server.origin
+                if let Origin::Config { config, .. } = &server.origin
                     && !config.shows_tool(&tool.name)
                 {
                     continue;
@@ -123,9 +123,12 @@ impl Host {
         self.0.long_results.as_ref()
     }
 
-    /// Clears the record of untrusted servers ([`HostBuilder::track_untrusted_results`]). Call it when the model starts a
-    /// conversation that does not contain their results.
+    /// Clears the record of untrusted servers ([`HostBuilder::track_untrusted_results`]), and removes the truncated results
+    /// ([`HostBuilder::max_result_bytes`]). Call it when the model starts a conversation that does not contain their results.
     pub fn begin_conversation(&self) {
+        if let Some(results) = self.long_results() {
+            results.clear();
+        }
         if let Some(labels) = &self.0.starter.gate.labels {
             labels.clear();
         }

@@ -9,7 +9,7 @@ use tokio::time::sleep;
 
 use super::starter::{Origin, Server};
 use super::{Host, Servers};
-use crate::config::{Config, ConfigError, ServerConfig};
+use crate::config::{Config, ConfigError, Configured};
 
 /// Interval between checks of the files. Changed files are reloaded after two checks with the same result.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -53,8 +53,13 @@ impl Host {
                     wanted.remove(name);
                     return true;
                 }
-                (Some(Ok(new)), Origin::Config(old)) => *new == **old,
-                (Some(Err(new)), Origin::Invalid(old)) => new.to_string() == *old,
+                (Some(new), Origin::Config { config, is_project }) => {
+                    new.is_project == *is_project && new.server.as_ref() == Ok(&**config)
+                }
+                (Some(new), Origin::Invalid(old)) => new
+                    .server
+                    .as_ref()
+                    .is_err_and(|new| new.to_string() == *old),
                 _ => false,
             };
             if is_kept {
@@ -79,8 +84,8 @@ impl Host {
         changes
     }
 
-    fn start_server(&self, name: String, server: Result<ServerConfig, ConfigError>) {
-        let server: Server = self.0.starter.start_configured(&name, server);
+    fn start_server(&self, name: String, configured: Configured) {
+        let server: Server = self.0.starter.start_configured(&name, configured);
         self.0.write().insert(name, server);
     }
 }
@@ -93,8 +98,10 @@ fn file_states(config: &Config) -> FileStates {
         let metadata = std::fs::metadata(path).ok()?;
         Some((metadata.modified().ok()?, metadata.len()))
     };
-    let files = config.files().iter();
-    files.map(|(path, _)| (path.clone(), state(path))).collect()
+    config
+        .files()
+        .map(|path| (path.clone(), state(path)))
+        .collect()
 }
 
 /// Reads the files of a configuration again when they change, until the host is dropped.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use mcp_client::{ChangedList, ClientBuilder, Transport, TransportError};
 use tokio::sync::Semaphore;
 
-use crate::config::{ConfigError, ServerConfig, Variables};
-use crate::consent::{Gate, ServerGate};
+use crate::config::{Configured, ServerConfig, Variables};
+use crate::consent::{Gate, LaunchPlan, ServerGate};
 use crate::coordinate::{Handlers, Roots};
 use crate::supervise::nesting::RunningCalls;
 use crate::supervise::{
@@ -24,7 +24,10 @@ pub(super) struct Server {
 pub(super) enum Origin {
     /// A connector of the application.
     Connector,
-    Config(Box<ServerConfig>),
+    Config {
+        config: Box<ServerConfig>,
+        is_project: bool,
+    },
     /// A configuration with this error.
     Invalid(String),
 }
@@ -36,6 +39,8 @@ pub(super) struct Starter {
     pub(super) client: ClientBuilder,
     pub(super) variables: Variables,
     pub(super) trusted: HashSet<String>,
+    /// Whether servers of the opened folder are as the user's own.
+    pub(super) trusts_project: bool,
     pub(super) cache: Option<ToolListCache>,
     pub(super) restart: RestartPolicy,
     pub(super) gate: Arc<Gate>,
@@ -50,30 +55,24 @@ pub(super) struct Starter {
 
 impl Starter {
     /// Starts a server of the configuration. With an error, it is in state `Failed`.
-    pub(super) fn start_configured(
-        &self,
-        name: &str,
-        config: Result<ServerConfig, ConfigError>,
-    ) -> Server {
-        let resolved = config.and_then(|config| {
-            let resolved = config.resolve(&self.variables)?;
-            Ok((config, resolved))
-        });
-        match resolved {
-            // The unresolved configuration has no secrets.
-            Ok((config, resolved)) => {
-                let connector = AnyConnector(Ok(Box::new(resolved.clone())));
-                let client = self.start(name, connector, Some(&config), Some(resolved));
+    pub(super) fn start_configured(&self, name: &str, configured: Configured) -> Server {
+        let is_project = configured.is_project;
+        let planned = configured
+            .server
+            .and_then(|config| LaunchPlan::new(config, is_project, &self.variables));
+        match planned {
+            Ok(plan) => {
+                // Without the values of variables, which may be secrets.
+                let config = Box::new(plan.written().clone());
                 Server {
-                    client,
-                    origin: Origin::Config(Box::new(config)),
+                    client: self.start(name, Source::Plan(Arc::new(plan)), is_project),
+                    origin: Origin::Config { config, is_project },
                 }
             }
             Err(error) => {
                 let error = error.to_string();
-                let connector = AnyConnector(Err(error.clone()));
                 Server {
-                    client: self.start(name, connector, None, None),
+                    client: self.start(name, Source::Invalid(error.clone()), is_project),
                     origin: Origin::Invalid(error),
                 }
             }
@@ -83,26 +82,31 @@ impl Starter {
     /// Starts a server with a transport of the application.
     pub(super) fn start_connector(&self, name: &str, connector: Box<dyn Connector>) -> Server {
         Server {
-            client: self.start(name, AnyConnector(Ok(connector)), None, None),
+            client: self.start(name, Source::Connector(connector), false),
             origin: Origin::Connector,
         }
     }
 
-    fn start(
-        &self,
-        name: &str,
-        connector: AnyConnector,
-        config: Option<&ServerConfig>,
-        resolved: Option<ServerConfig>,
-    ) -> SupervisedClient {
-        let is_trusted = self.trusted.contains(name);
+    fn start(&self, name: &str, source: Source, is_project: bool) -> SupervisedClient {
+        let is_project = is_project && !self.trusts_project;
+        let is_trusted = self.trusted.contains(name) && !is_project;
+        let (plan, connector) = match source {
+            Source::Plan(plan) => (Some(plan), None),
+            Source::Connector(connector) => (None, Some(Ok(connector))),
+            Source::Invalid(reason) => (None, Some(Err(reason))),
+        };
         let gate = ServerGate::new(
             Arc::clone(&self.gate),
             name.to_owned(),
             is_trusted,
-            resolved,
+            is_project,
+            plan.clone(),
         );
         let (gate, calls) = (Arc::new(gate), Arc::<RunningCalls>::default());
+        let connector = match connector {
+            Some(connector) => AnyConnector::Given(connector),
+            None => AnyConnector::Planned(Arc::clone(&gate)),
+        };
         let mut client = self.handlers.add(self.client.clone(), &gate, &calls);
         for handler in &self.changed {
             let (handler, name) = (Arc::clone(handler), name.to_owned());
@@ -124,10 +128,10 @@ impl Starter {
             builder = builder.roots(roots.subscribe(name));
         }
         if let Some(cache) = &self.cache {
-            let fingerprint = config.map(ServerConfig::fingerprint);
-            builder = builder.tool_list_cache(cache.clone(), fingerprint.unwrap_or_default());
+            let key = plan.as_ref().map(|plan| plan.cache_key());
+            builder = builder.tool_list_cache(cache.clone(), key.unwrap_or_default());
         }
-        if let Some(config) = config {
+        if let Some(config) = plan.as_ref().map(|plan| plan.written()) {
             builder = builder.enabled(config.is_enabled);
             if let Some(timeout) = config.start_timeout {
                 builder = builder.start_timeout(timeout);
@@ -140,14 +144,27 @@ impl Starter {
     }
 }
 
-/// A connector, or why the configuration has no valid one.
-struct AnyConnector(Result<Box<dyn Connector>, String>);
+/// How a server is reached.
+enum Source {
+    Plan(Arc<LaunchPlan>),
+    Connector(Box<dyn Connector>),
+    /// The configuration has this error.
+    Invalid(String),
+}
+
+enum AnyConnector {
+    /// A connector of the application, or why the configuration is invalid.
+    Given(Result<Box<dyn Connector>, String>),
+    /// The plan of the gate, as it was approved.
+    Planned(Arc<ServerGate>),
+}
 
 impl Connector for AnyConnector {
     fn transport(&self, stderr: &StderrLog) -> Result<Box<dyn Transport>, TransportError> {
-        match &self.0 {
-            Ok(connector) => connector.transport(stderr),
-            Err(reason) => Err(TransportError::new(reason.clone())),
+        match self {
+            Self::Given(Ok(connector)) => connector.transport(stderr),
+            Self::Given(Err(reason)) => Err(TransportError::new(reason.clone())),
+            Self::Planned(gate) => gate.transport(stderr),
         }
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::text::is_hidden;
+
 /// The last 64 KiB of the stderr of a server, over all its restarts. Cloning returns another handle.
 #[derive(Debug, Clone, Default)]
 pub struct StderrLog(Arc<Mutex<Ring>>);
@@ -19,10 +21,10 @@ const MAX_BYTES: usize = 64 << 10;
 const LINE_BYTES: usize = size_of::<String>();
 
 impl StderrLog {
-    /// Removes control characters from `line` and appends it. Drops the oldest lines beyond 64 KiB in total. A line of more than
+    /// Removes control characters and invisible characters from `line` and appends it. Drops the oldest lines beyond 64 KiB in total. A line of more than
     /// 64 KiB is skipped.
     pub fn push(&self, line: &str) {
-        let line: String = line.chars().filter(|c| !c.is_control()).collect();
+        let line: String = line.chars().filter(|c| !is_hidden(*c)).collect();
         if line.len() + LINE_BYTES > MAX_BYTES {
             return;
         }

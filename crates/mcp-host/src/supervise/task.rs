@@ -157,7 +157,7 @@ async fn permit(
     let permitted = permission.connect(&before_ask).await;
     permitted.map_err(|reason| Ended {
         is_final: true,
-        ..Ended::failed(format!("connecting was denied: {reason}"))
+        ..Ended::failed(reason)
     })?;
     *is_permitted = true;
     Ok(())

@@ -240,6 +240,18 @@ impl ChildProcess {
         self
     }
 
+    /// Returns the absolute path of the program: a name is looked up in `PATH` of the child's environment, a path is relative to
+    /// its working directory. `None` if no such file can be executed. Reads the file system.
+    pub fn locate(&self) -> Option<PathBuf> {
+        let is_cleared = self.inherited == Inherited::Nothing;
+        program::locate(
+            &self.program,
+            &self.env,
+            is_cleared,
+            self.directory.as_deref(),
+        )
+    }
+
     fn command(&self) -> Command {
         let mut command = Command::new(program::resolve(&self.program, &self.env));
         command.args(&self.args);

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 type Env = [(OsString, Option<OsString>)];
 
@@ -19,6 +19,39 @@ pub(crate) fn resolve(program: &OsStr, env: &Env) -> OsString {
 #[cfg(not(windows))]
 pub(crate) fn resolve(program: &OsStr, _env: &Env) -> OsString {
     program.to_owned()
+}
+
+/// Returns the absolute path of the file that the system would start: a path relative to the working directory of the child, or
+/// a name in the folders of its `PATH`. Symbolic links are not followed, because some programs read their own name.
+pub(crate) fn locate(
+    program: &OsStr,
+    env: &Env,
+    env_clear: bool,
+    directory: Option<&Path>,
+) -> Option<PathBuf> {
+    let program = resolve(program, env);
+    let program = Path::new(&program);
+    let base = std::path::absolute(directory.unwrap_or(Path::new("."))).ok()?;
+    if is_path(program) {
+        return Some(base.join(program)).filter(|file| is_executable(file));
+    }
+    let search = path(env, env_clear)?;
+    let mut files = std::env::split_paths(&search).map(|folder| base.join(folder).join(program));
+    files.find(|file| is_executable(file))
+}
+
+#[cfg(unix)]
+fn is_executable(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let is_executable =
+        |file: std::fs::Metadata| file.is_file() && file.permissions().mode() & 0o111 != 0;
+    file.metadata().is_ok_and(is_executable)
+}
+
+#[cfg(not(unix))]
+fn is_executable(file: &Path) -> bool {
+    file.is_file()
 }
 
 /// Returns the first file named `program` with any of the extensions in any directory of `search`.

@@ -1,0 +1,199 @@
+//! Environment variables with which a configuration chooses code: programs, libraries, options, files of settings.
+//!
+//! A consent request shows their values. The list cannot be complete; changed values of all other variables need a new approval
+//! as well.
+
+use super::redact::SecretNames;
+
+/// Names, in upper case.
+const NAMES: &[&str] = &[
+    // Programs and shells
+    "PATH",
+    "PATHEXT",
+    "COMSPEC",
+    "SHELL",
+    "ENV",
+    "BASH_ENV",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "PS4",
+    "IFS",
+    "PROMPT_COMMAND",
+    "ZDOTDIR",
+    "EDITOR",
+    "VISUAL",
+    "PAGER",
+    "MANPAGER",
+    "BROWSER",
+    "LESSOPEN",
+    "LESSCLOSE",
+    "SSH_ASKPASS",
+    "SUDO_ASKPASS",
+    "PSMODULEPATH",
+    // Folders of settings and packages
+    "HOME",
+    "USERPROFILE",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "TMPDIR",
+    "TEMP",
+    "TMP",
+    "VIRTUAL_ENV",
+    "NVM_DIR",
+    "CURL_HOME",
+    "WGETRC",
+    "DOCKER_HOST",
+    "DOCKER_CONFIG",
+    "DOCKER_CONTEXT",
+    "KUBECONFIG",
+    "AWS_CONFIG_FILE",
+    // Libraries
+    "GCONV_PATH",
+    "GLIBC_TUNABLES",
+    "LOCPATH",
+    "NLSPATH",
+    "HOSTALIASES",
+    "OPENSSL_CONF",
+    "OPENSSL_ENGINES",
+    "OPENSSL_MODULES",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "QT_PLUGIN_PATH",
+    "GTK_MODULES",
+    "GIO_EXTRA_MODULES",
+    "PKG_CONFIG_PATH",
+    "TERMINFO",
+    // Languages
+    "_JAVA_OPTIONS",
+    "CLASSPATH",
+    "PHPRC",
+    "PHP_INI_SCAN_DIR",
+    "TCLLIBPATH",
+    "GOFLAGS",
+    "GOPROXY",
+    "GOPATH",
+    "GOBIN",
+    "GOROOT",
+    "GOTOOLCHAIN",
+    "GOENV",
+    "GOSUMDB",
+    "GONOSUMDB",
+    "GOINSECURE",
+    "RUSTC",
+    "RUSTC_WRAPPER",
+    "RUSTC_WORKSPACE_WRAPPER",
+    "RUSTFLAGS",
+    "CC",
+    "CXX",
+    "LD",
+    "AR",
+    "MAKE",
+    "MAKEFLAGS",
+    "CFLAGS",
+    "CXXFLAGS",
+    "LDFLAGS",
+];
+
+/// Beginnings of names, in upper case.
+const PREFIXES: &[&str] = &[
+    "LD_",
+    "DYLD_",
+    "GIT_",
+    "XDG_",
+    "NODE_",
+    "NPM_",
+    "PNPM_",
+    "YARN_",
+    "COREPACK_",
+    "VOLTA_",
+    "DENO_",
+    "BUN_",
+    "PYTHON",
+    "PIP_",
+    "PIPX_",
+    "UV_",
+    "POETRY_",
+    "PYENV_",
+    "CONDA_",
+    "RUBY",
+    "GEM_",
+    "BUNDLE_",
+    "RBENV_",
+    "PERL",
+    "PHP_",
+    "JAVA_",
+    "JDK_",
+    "MAVEN_",
+    "GRADLE_",
+    "DOTNET_",
+    "COR_",
+    "CORECLR_",
+    "NUGET_",
+    "CARGO_",
+    "RUSTUP_",
+    "LUA_",
+    "R_LIBS",
+    "R_PROFILE",
+    "R_ENVIRON",
+    "JULIA_",
+    "ERL_",
+    "ELIXIR_",
+    "ASDF_",
+    "MISE_",
+];
+
+/// Returns whether a variable of this name chooses code. Variables for tokens of these programs do not, and their values are
+/// not shown.
+pub(super) fn chooses_code(name: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    let is_listed =
+        NAMES.contains(&&*upper) || PREFIXES.iter().any(|prefix| upper.starts_with(prefix));
+    is_listed && !SecretNames::default().contains(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_of_loaders_interpreters_and_package_managers_choose_code() {
+        for name in [
+            "PATH",
+            "Path",
+            "LD_PRELOAD",
+            "DYLD_INSERT_LIBRARIES",
+            "NODE_OPTIONS",
+            "PYTHONPATH",
+            "RUBYOPT",
+            "PERL5OPT",
+            "BASH_ENV",
+            "ENV",
+            "GIT_SSH_COMMAND",
+            "EDITOR",
+            "npm_config_script_shell",
+            "UV_INDEX_URL",
+            "JAVA_TOOL_OPTIONS",
+            "JDK_JAVA_OPTIONS",
+            "RUSTC_WRAPPER",
+            "DOTNET_STARTUP_HOOKS",
+            "GCONV_PATH",
+            "PHP_INI_SCAN_DIR",
+            "GIT_ASKPASS",
+        ] {
+            assert!(chooses_code(name), "{name}");
+        }
+        for name in [
+            "GOOGLE_API_KEY",
+            "PATHS",
+            "GITHUB_TOKEN",
+            "GIT_TOKEN",
+            "NPM_TOKEN",
+            "API_KEY",
+            "LOG_LEVEL",
+        ] {
+            assert!(!chooses_code(name), "{name}");
+        }
+    }
+}

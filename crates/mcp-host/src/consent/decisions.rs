@@ -1,0 +1,62 @@
+//! Decisions that stay valid: until the host ends, or in a store.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::Decision;
+use super::approvals::{Approval, ApprovalKey, ApprovalStore};
+
+/// The decisions of one host.
+#[derive(Default)]
+pub(crate) struct Decisions {
+    pub(crate) store: Option<Arc<dyn ApprovalStore>>,
+    until_exit: Mutex<HashMap<ApprovalKey, Approval>>,
+}
+
+impl Decisions {
+    /// Returns a decision of this process.
+    pub(super) fn until_exit(&self, key: &ApprovalKey) -> Option<Approval> {
+        self.lock().get(key).cloned()
+    }
+
+    /// Returns a decision from the store. A failure is logged.
+    pub(super) async fn stored(&self, key: &ApprovalKey) -> Option<Approval> {
+        let (store, key) = (self.store.clone()?, key.clone());
+        let loaded = tokio::task::spawn_blocking(move || store.load(&key)).await;
+        loaded
+            .map_err(io::Error::other)
+            .and_then(|done| done)
+            .unwrap_or_else(|error| {
+                tracing::warn!(%error, "the stored approvals cannot be read, so the user is asked");
+                None
+            })
+    }
+
+    /// Keeps an approval as long as the decision says.
+    pub(super) async fn keep(&self, decision: Decision, key: ApprovalKey, approval: Approval) {
+        if decision == Decision::AllowAlways {
+            self.save(&key, &approval).await;
+        }
+        if matches!(decision, Decision::AllowUntilExit | Decision::AllowAlways) {
+            self.lock().insert(key, approval);
+        }
+    }
+
+    async fn save(&self, key: &ApprovalKey, approval: &Approval) {
+        let Some(store) = self.store.clone() else {
+            return;
+        };
+        let (key, approval) = (key.clone(), approval.clone());
+        let saved = tokio::task::spawn_blocking(move || store.save(&key, &approval)).await;
+        if let Err(error) = saved.map_err(io::Error::other).and_then(|done| done) {
+            tracing::warn!(%error, "an approval cannot be stored, it ends with the host");
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<ApprovalKey, Approval>> {
+        self.until_exit
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,229 @@
+//! What the host starts or connects to for one server, as consent requests show it and as approvals identify it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use data_encoding::HEXLOWER;
+
+use super::code_variables::chooses_code;
+use super::request::{ConsentAction, ConsentRequest};
+use crate::config::{ConfigError, Launch, ServerConfig, Variables, hash, references};
+
+/// Length of the key of an approval.
+const KEY_BYTES: usize = 16;
+
+/// The configuration of one server, as its file has it and as it is started.
+#[derive(Debug, Clone)]
+pub struct LaunchPlan {
+    /// With references to variables.
+    written: ServerConfig,
+    /// With the values of variables; after [`locate`](Self::locate) with absolute paths.
+    started: ServerConfig,
+    /// Whether a file of the opened folder names the server.
+    is_project: bool,
+}
+
+impl LaunchPlan {
+    /// Replaces the variables of a configuration.
+    ///
+    /// # Errors
+    /// Names the first variable without a value.
+    pub fn new(
+        written: ServerConfig,
+        is_project: bool,
+        variables: &Variables,
+    ) -> Result<Self, ConfigError> {
+        let started = written.resolve(variables)?;
+        Ok(Self {
+            written,
+            started,
+            is_project,
+        })
+    }
+
+    /// Returns the plan with the absolute paths of the program and of its working directory. A server of the opened folder
+    /// always has a working directory: its files belong to what is approved. Reads the file system.
+    ///
+    /// # Errors
+    /// There is no such program.
+    pub fn locate(&self) -> Result<Self, String> {
+        let mut located = self.clone();
+        if let Launch::Stdio { cwd, .. } = &mut located.started.launch
+            && self.is_project
+        {
+            cwd.get_or_insert_with(|| ".".to_owned());
+        }
+        located.started.launch.locate()?;
+        Ok(located)
+    }
+
+    /// Returns the configuration with references to variables.
+    pub(crate) fn written(&self) -> &ServerConfig {
+        &self.written
+    }
+
+    /// Returns the configuration that is started.
+    pub fn started(&self) -> &ServerConfig {
+        &self.started
+    }
+
+    /// Returns the key of a cached tool list. A server of the opened folder must not have the list of another folder or of a
+    /// server of the user with the same name, nor replace it.
+    pub(crate) fn cache_key(&self) -> String {
+        let folder = match self.is_project {
+            true => std::env::current_dir().unwrap_or_default(),
+            false => PathBuf::new(),
+        };
+        format!("{}{}", self.written.fingerprint(), folder.display())
+    }
+
+    /// Returns the request to start or connect to this server, which is not trusted, under this name.
+    pub fn request(&self, server: &str) -> ConsentRequest {
+        ConsentRequest {
+            server: server.to_owned(),
+            is_trusted: false,
+            is_project: self.is_project,
+            action: ConsentAction::connect(self, false),
+            untrusted_sources: Vec::new(),
+        }
+    }
+
+    /// Returns the references whose values the server receives, each one once.
+    pub(super) fn references(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        if self.written.expands_variables {
+            for reference in self.written.texts().into_iter().flat_map(references) {
+                if !found.contains(&reference) {
+                    found.push(reference);
+                }
+            }
+        }
+        found
+    }
+
+    /// Returns the variables that choose code, with their values.
+    pub(super) fn code_variables(&self) -> BTreeMap<String, String> {
+        let Launch::Stdio { env, .. } = &self.started.launch else {
+            return BTreeMap::new();
+        };
+        let code = env.iter().filter(|(name, _)| chooses_code(name));
+        code.map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
+    }
+
+    /// Returns a new random key and the hash with it; `None` without random numbers.
+    pub(super) fn new_fingerprint(&self) -> Option<String> {
+        let mut key = [0; KEY_BYTES];
+        getrandom::fill(&mut key).ok()?;
+        Some(self.fingerprint(&HEXLOWER.encode(&key)))
+    }
+
+    /// Returns whether a fingerprint is of this plan.
+    pub(super) fn has_fingerprint(&self, fingerprint: &str) -> bool {
+        let key = fingerprint.split_once(':').map(|(key, _)| key);
+        key.is_some_and(|key| self.fingerprint(key) == fingerprint)
+    }
+
+    /// Returns the key and the hash of what is started. The values of variables and headers are hashed as they are written, so
+    /// that a new token of the host needs no new approval; those that choose code also with the values of their references.
+    pub fn fingerprint(&self, key: &str) -> String {
+        let mut parts = vec![key];
+        let count;
+        match (&self.started.launch, &self.written.launch) {
+            (
+                Launch::Stdio {
+                    command,
+                    args,
+                    env,
+                    cwd,
+                },
+                Launch::Stdio { env: written, .. },
+            ) => {
+                count = args.len().to_string();
+                parts.extend(["stdio", command, cwd.as_deref().unwrap_or_default(), &count]);
+                parts.extend(args.iter().map(String::as_str));
+                for ((name, value), written) in env.iter().zip(written.values()) {
+                    let value = if chooses_code(name) { value } else { "" };
+                    parts.extend([name, written, value]);
+                }
+            }
+            (Launch::Http { url, .. }, Launch::Http { headers, .. }) => {
+                parts.extend(["http", url]);
+                parts.extend(headers.iter().flat_map(|(name, value)| [&**name, &**value]));
+            }
+            // Variables do not change the kind.
+            _ => {}
+        }
+        format!("{key}:{}", hash(parts))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fingerprint(change: impl FnOnce(&mut ServerConfig)) -> String {
+        let mut config = ServerConfig::stdio("a", ["b"]);
+        change(&mut config);
+        let plan = LaunchPlan::new(config, false, &Variables::new()).unwrap();
+        assert!(plan.has_fingerprint(&plan.new_fingerprint().unwrap()));
+        plan.fingerprint("key")
+    }
+
+    fn stdio(args: &[&str], env: &[(&str, &str)], folder: Option<&str>) -> String {
+        fingerprint(|config| {
+            *config = ServerConfig::stdio("a", args.iter().copied());
+            let Launch::Stdio { env: all, cwd, .. } = &mut config.launch else {
+                return;
+            };
+            let pairs = env
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            *all = pairs.collect();
+            *cwd = folder.map(str::to_owned);
+        })
+    }
+
+    #[test]
+    fn each_part_of_a_command_line_changes_the_fingerprint() {
+        let all = [
+            stdio(&["b"], &[], None),
+            stdio(&[], &[], None),
+            stdio(&["b", "c"], &[], None),
+            stdio(&["b c"], &[], None),
+            stdio(&["b"], &[], Some("c")),
+            stdio(&["b"], &[("c", "d")], None),
+            stdio(&["b"], &[("c", "e")], None),
+            stdio(&["b"], &[("c", "d"), ("f", "g")], None),
+            stdio(&["b", "c", "d"], &[], None),
+            fingerprint(|config| *config = ServerConfig::http("a")),
+        ];
+        for (at, one) in all.iter().enumerate() {
+            assert!(!all[at + 1..].contains(one), "{at}");
+        }
+        let plan = |args: &[&str]| ServerConfig::stdio("a", args.iter().copied());
+        assert_ne!(plan(&["c"]).fingerprint(), {
+            let mut other = plan(&[]);
+            if let Launch::Stdio { env, .. } = &mut other.launch {
+                env.insert("c".to_owned(), String::new());
+            }
+            other.fingerprint()
+        });
+    }
+
+    #[test]
+    fn approvals_and_cached_tools_of_a_server_of_the_folder_are_for_this_folder() {
+        let here = std::env::current_dir().unwrap().display().to_string();
+        let command = std::env::current_exe().unwrap().display().to_string();
+        let config = ServerConfig::stdio(command, [""; 0]);
+        for (is_project, expected) in [(true, Some(&here)), (false, None)] {
+            let plan = LaunchPlan::new(config.clone(), is_project, &Variables::new()).unwrap();
+            assert_eq!(plan.cache_key().contains(&here), is_project);
+            let located = plan.locate().unwrap();
+            let Launch::Stdio { cwd, .. } = &located.started().launch else {
+                panic!("{located:?}");
+            };
+            assert_eq!(cwd.as_ref(), expected);
+        }
+    }
+}

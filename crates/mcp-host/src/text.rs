@@ -1,0 +1,85 @@
+//! Text of servers and files that is shown to a person: it must not imitate the text of the host.
+
+use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory};
+use icu_properties::{CodePointMapData, CodePointSetData};
+
+/// Returns whether a character is not visible by itself: a control or format character, a line or paragraph separator, a
+/// character that Unicode lets programs ignore (`Default_Ignorable_Code_Point`), or a letter or symbol without ink. Format
+/// characters include those that change the direction of text.
+pub fn is_hidden(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_control();
+    }
+    let category = CodePointMapData::<GeneralCategory>::new().get(c);
+    let is_control = matches!(
+        category,
+        GeneralCategory::Control
+            | GeneralCategory::Format
+            | GeneralCategory::LineSeparator
+            | GeneralCategory::ParagraphSeparator
+    );
+    // Without ink, but for Unicode they are symbols and a mark: braille blank, null note head, Khitan filler.
+    let is_blank = matches!(c, '\u{2800}' | '\u{1d159}' | '\u{16fe4}');
+    is_control || is_blank || CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(c)
+}
+
+/// Escapes control characters except line ends, invisible characters, and those that change the direction of
+/// text. Use it for all text of a server that is shown to a person.
+pub fn printable(text: &str) -> String {
+    let mut printed = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => printed.push(c),
+            _ if is_hidden(c) => printed.extend(c.escape_unicode()),
+            _ => printed.push(c),
+        }
+    }
+    printed
+}
+
+/// Returns the lines of a text, each of which begins with a line end and `>`.
+pub(crate) fn quote_lines(text: &str) -> String {
+    let lines = text.split('\n');
+    lines.flat_map(|line| ["\n  > ", line]).collect()
+}
+
+/// Replaces line ends by `\u{a}`, so that the text cannot imitate a line of the host.
+pub(crate) fn one_line(text: &str) -> String {
+    text.replace('\n', "\\u{a}")
+}
+
+/// Quotes a word for a POSIX shell, on one line.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", one_line(&word.replace('\'', "'\\''")))
+}
+
+/// Returns a URL without its query and fragment, which may contain secrets.
+pub(crate) fn plain_url(url: &str) -> &str {
+    let plain = url.split(['?', '#']).next().unwrap_or_default();
+    match plain.contains('@') {
+        true => "[redacted]",
+        false => plain,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_without_ink_are_escaped_and_text_is_not() {
+        let hidden = "\u{0}\t\r\u{1b}\u{7f}\u{85}\u{9b}\u{ad}\u{34f}\u{61c}\u{115f}\u{1160}\u{17b4}\u{180b}\u{180e}\u{200b}\u{200d}\
+            \u{200e}\u{2028}\u{2029}\u{202e}\u{2060}\u{2065}\u{2069}\u{206f}\u{2800}\u{3164}\u{fe0f}\u{feff}\u{ffa0}\u{fff0}\u{fff9}\
+            \u{16fe4}\u{1bca0}\u{1d159}\u{1d173}\u{e0001}\u{e0041}\u{e01ef}\u{e0fff}";
+        for c in hidden.chars() {
+            assert!(is_hidden(c), "{c:?}");
+            assert_eq!(printable(&c.to_string()), c.escape_unicode().to_string());
+        }
+        let shown = "aZ9 ~ä\u{a0}\u{301}Ж中日本語 한글 العربية עברית हिन्दी 😀→\n";
+        assert_eq!(printable(shown), shown);
+    }
+}

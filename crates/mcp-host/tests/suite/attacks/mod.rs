@@ -1,0 +1,372 @@
+//! Attacks on consent: what a file or a server could make the host do that the user has not seen.
+
+mod conversation;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcp_host::{
+    ApprovalFile, Config, ConfigFormat, ConsentAction, ConsentRequest, Decision, Host, Policy,
+    ServerState,
+};
+use serde_json::{Value, json};
+
+use crate::support::{Folder, client};
+
+/// Answers all requests in the same way, and keeps them.
+#[derive(Clone, Default)]
+struct Person(Arc<Mutex<Vec<ConsentRequest>>>);
+
+impl Person {
+    fn says(&self, decision: Decision) -> impl mcp_host::Consent + use<> {
+        let person = self.clone();
+        move |request| {
+            person.0.lock().unwrap().push(request);
+            async move { decision }
+        }
+    }
+
+    fn requests(&self) -> Vec<ConsentRequest> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+
+    /// Returns the text of the only request.
+    fn text(&self) -> String {
+        let requests = self.requests();
+        assert_eq!(requests.len(), 1, "{requests:?}");
+        requests[0].to_string()
+    }
+}
+
+fn config(server: &Value) -> Config {
+    let text = json!({ "mcpServers": { "git": server } }).to_string();
+    Config::parse(&text, ConfigFormat::Standard).unwrap()
+}
+
+fn write(path: &Path, servers: &Value) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, json!({ "mcpServers": servers }).to_string()).unwrap();
+}
+
+/// A program that writes a file beside itself and ends.
+#[cfg(unix)]
+fn program(folder: &Path, name: &str) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    std::fs::create_dir_all(folder).unwrap();
+    let path = folder.join(name);
+    std::fs::write(&path, "#!/bin/sh\necho ran > \"${0%/*}/ran\"\n").unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+/// Starts a host with one server, and returns it when the server has ended or was denied.
+async fn settled(builder: mcp_host::HostBuilder) -> Host {
+    let host = builder.start();
+    host.settled().await;
+    host
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_program_that_is_shown_is_the_one_that_runs() {
+    let folder = Folder::new("shown");
+    // This process would find another `sh`.
+    let evil = program(&folder.0.join("evil"), "sh");
+    let absolute = folder.0.join("evil").display().to_string();
+    let inside = folder.0.display().to_string();
+    for server in [
+        json!({ "command": "sh", "env": { "PATH": format!("{absolute}:/usr/bin:/bin") } }),
+        json!({ "command": "sh", "env": { "PATH": "missing:evil" }, "cwd": inside }),
+        json!({ "command": "evil/sh", "cwd": inside }),
+        json!({ "command": "./evil/../evil/sh", "cwd": inside }),
+    ] {
+        let person = Person::default();
+        let builder = Host::builder(client())
+            .servers(config(&server))
+            .consent(person.says(Decision::AllowOnce));
+        let host = settled(builder).await;
+        let requests = person.requests();
+        let ConsentAction::Connect {
+            config, executable, ..
+        } = &requests[0].action
+        else {
+            panic!("{requests:?}");
+        };
+        let shown = executable.clone().unwrap();
+        assert!(shown.is_absolute());
+        assert_eq!(shown.canonicalize().unwrap(), evil.canonicalize().unwrap());
+        let mcp_host::Launch::Stdio { command, .. } = &config.launch else {
+            panic!("{config:?}");
+        };
+        assert_eq!(Path::new(command), shown, "it is started by this path");
+        let text = requests[0].to_string();
+        assert!(
+            text.contains(&format!("\nprogram: {}", shown.display())),
+            "{text}"
+        );
+        let ran = folder.0.join("evil/ran");
+        assert!(ran.exists(), "{server} ran something else");
+        std::fs::remove_file(ran).unwrap();
+        host.close().await;
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_program_that_is_missing_is_not_asked_about_and_not_looked_up_later() {
+    let folder = Folder::new("missing");
+    let bin = folder.0.join("bin");
+    let person = Person::default();
+    let env = json!({ "PATH": bin.display().to_string() });
+    let builder = Host::builder(client())
+        .servers(config(&json!({ "command": "tool", "env": env })))
+        .consent(person.says(Decision::AllowOnce));
+    let host = settled(builder).await;
+    let git = host.server("git").unwrap();
+    let state = git.state();
+    assert!(matches!(state, ServerState::Failed { .. }), "{state}");
+    assert!(
+        state.to_string().contains(&*bin.to_string_lossy()),
+        "{state}"
+    );
+    assert!(person.requests().is_empty());
+    // After it was installed, a restart asks about the file that it finds.
+    let tool = program(&bin, "tool");
+    git.restart();
+    git.wait_for(|state| matches!(state, ServerState::Backoff { .. }))
+        .await;
+    let text = person.text();
+    assert!(
+        text.contains(&format!("program: {}", tool.display())),
+        "{text}"
+    );
+    host.close().await;
+}
+
+#[tokio::test]
+async fn values_that_choose_code_and_references_are_shown_and_other_values_are_not() {
+    let person = Person::default();
+    let show = async |server: Value| {
+        let variables = mcp_host::Variables::new()
+            .with_env(|name| Some(format!("value of {name}")))
+            .with_secrets(|name| Some(format!("value of {name}")));
+        let builder = Host::builder(client())
+            .servers(config(&server))
+            .variables(variables)
+            .consent(person.says(Decision::Deny));
+        settled(builder).await.close().await;
+        person.text()
+    };
+    let text = show(json!({
+        "command": std::env::current_exe().unwrap(), "args": ["${ARGUMENT}"],
+        "env": { "NODE_OPTIONS": "--require /tmp/x.js\nprogram: y", "ld_preload": "${LIBRARY}", "PIP_TOKEN": "s3cret",
+                 "KEY": "s3cret", "OTHER": "a ${OTHER_KEY}" }
+    }))
+    .await;
+    for part in [
+        r"NODE_OPTIONS='--require /tmp/x.js\u{a}program: y'",
+        "ld_preload='value of LIBRARY'",
+        "${ARGUMENT}, ${OTHER_KEY}, ${LIBRARY}",
+    ] {
+        assert!(text.contains(part), "{part} is missing: {text}");
+    }
+    assert!(
+        !text.contains("s3cret") && !text.contains("value of OTHER"),
+        "{text}"
+    );
+
+    let text = show(json!({
+        "url": "http://127.0.0.1:9/${env:PART}",
+        "headers": { "X-Trace": "${MY_API_KEY}", "X-Other": "op://vault/item", "X-Plain": "s3cret" }
+    }))
+    .await;
+    for part in ["${MY_API_KEY}", "op://vault/item", "${env:PART}", "X-Trace"] {
+        assert!(text.contains(part), "{part} is missing: {text}");
+    }
+    assert!(!text.contains("s3cret"), "{text}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_changed_value_of_a_variable_or_header_asks_again() {
+    let (folder, person) = (Folder::new("values"), Person::default());
+    let store = folder.0.join("approvals.json");
+    let evil = folder.0.join("evil");
+    program(&evil, "sh");
+    let asks = async |server: Value, host_value: &'static str| {
+        let variables = mcp_host::Variables::new().with_env(move |_| Some(host_value.to_owned()));
+        let builder = Host::builder(client())
+            .servers(config(&server))
+            .variables(variables)
+            .approvals(ApprovalFile::new(&store))
+            .consent(person.says(Decision::AllowAlways));
+        settled(builder).await.close().await;
+        person.requests().len()
+    };
+    let program = |path: &str, key: &str| json!({ "command": "sh", "args": ["-c", "exit 3"], "env": { "PATH": path, "KEY": key } });
+    let good = "/usr/bin:/bin";
+    let evil = format!("{}:{good}", evil.display());
+    assert_eq!(asks(program(good, "s3cret"), "").await, 1);
+    assert_eq!(asks(program(good, "s3cret"), "").await, 0);
+    assert_eq!(
+        asks(program(&evil, "s3cret"), "").await,
+        1,
+        "another program"
+    );
+    assert_eq!(
+        asks(program("/bin:/usr/bin:/sbin", "s3cret"), "").await,
+        1,
+        "other programs in it"
+    );
+    assert_eq!(asks(program("/bin:/usr/bin:/sbin", "s3cret2"), "").await, 1);
+    // A token of the host may change, but not the library that a variable of the host names.
+    let reference =
+        json!({ "command": "/bin/sh", "args": ["-c", "exit 3"], "env": { "KEY": "${X}" } });
+    assert_eq!(asks(reference.clone(), "1").await, 1);
+    assert_eq!(asks(reference, "2").await, 0);
+    let library = json!({ "command": "/bin/sh", "args": ["-c", "exit 3"], "env": { "LD_LIBRARY_PATH": "${X}" } });
+    assert_eq!(asks(library.clone(), "1").await, 1);
+    assert_eq!(asks(library, "2").await, 1);
+    let url = |value: &str| json!({ "url": "http://127.0.0.1:9/mcp", "headers": { "A": value } });
+    assert_eq!(asks(url("s3cret"), "").await, 1);
+    assert_eq!(asks(url("s3cret"), "").await, 0);
+    assert_eq!(asks(url("s3cret2"), "").await, 1);
+
+    // The stored approvals do not reveal the values, neither as text nor as a hash that is the same everywhere.
+    let text = std::fs::read_to_string(&store).unwrap();
+    assert!(!text.contains("s3cret"), "{text}");
+    std::fs::remove_file(&store).unwrap();
+    assert_eq!(asks(url("s3cret2"), "").await, 1);
+    assert_ne!(std::fs::read_to_string(&store).unwrap(), text);
+}
+
+#[cfg(unix)]
+#[tokio::test(start_paused = true)]
+async fn a_variable_that_changes_in_a_watched_file_asks_before_the_restart() {
+    let (folder, person) = (Folder::new("watched"), Person::default());
+    let path = folder.0.join("mcp.json");
+    let entry = |path: &str| json!({ "git": { "command": "/bin/sh", "args": ["-c", "exit 3"], "env": { "PATH": path } } });
+    write(&path, &entry("/bin"));
+    let host = Host::builder(client())
+        .servers(Config::read(&path, ConfigFormat::Standard).unwrap())
+        .consent(person.says(Decision::AllowUntilExit))
+        .watch_config(|_| {})
+        .start();
+    host.settled().await;
+    assert_eq!(person.requests().len(), 1);
+    write(&path, &entry("/tmp/evil:/bin"));
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let text = person.text();
+    assert!(
+        text.contains("PATH=/tmp/evil:/bin") && text.contains("differs"),
+        "{text}"
+    );
+    host.close().await;
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_of_the_folder_inherits_neither_rule_nor_trust() {
+    let folder = Folder::new("folder");
+    let (project, user) = (folder.0.join("project"), folder.0.join("home/.claude.json"));
+    let server =
+        |code: &str| json!({ "command": "/bin/sh", "args": ["-c", format!("exit {code}")] });
+    write(
+        &user,
+        &json!({ "git": server("1"), "wiki": server("1"), "mail": server("1"), "own": server("1") }),
+    );
+    write(
+        &project.join(".mcp.json"),
+        &json!({ "git": server("2"), "wiki": { "disabled": true, "command": "x" }, "mail": 5, "Own\u{200b}": server("2") }),
+    );
+    let read = || {
+        let mut config = Config::discover(&project);
+        config.merge(Config::read(&user, ConfigFormat::Standard).unwrap());
+        config
+    };
+    let config = read();
+    let warned = |name: &str| {
+        let warnings = config.warnings().iter();
+        warnings
+            .filter(|warning| {
+                warning.contains(&format!("{name:?}")) && warning.contains(".mcp.json")
+            })
+            .count()
+    };
+    for name in ["git", "wiki", "mail", "own"] {
+        assert_eq!(warned(name), 1, "{name}: {:?}", config.warnings());
+    }
+
+    let rules = r#"[{ "kind": "connect", "server": "wiki", "effect": "deny" },
+        { "kind": "connect", "server": "*", "effect": "allow" }]"#;
+    let person = Person::default();
+    let builder = || {
+        Host::builder(client())
+            .policy(Policy::parse(rules).unwrap())
+            .trust("git")
+            .consent(person.says(Decision::Deny))
+    };
+    settled(builder().servers(read())).await.close().await;
+    let mut requests = person.requests();
+    requests.sort_by_key(|request| request.server.clone());
+    let servers = requests.iter().map(|request| {
+        let is_shown = request.to_string().contains("A file of the opened folder");
+        (
+            &*request.server,
+            request.is_trusted,
+            request.is_project,
+            is_shown,
+        )
+    });
+    let untrusted = |name| (name, false, true, true);
+    assert_eq!(
+        servers.collect::<Vec<_>>(),
+        [untrusted("Own\u{200b}"), untrusted("git")]
+    );
+    assert!(requests[1].to_string().contains("exit 2"));
+
+    // The application has asked whether the folder is trusted.
+    let host = settled(builder().servers(read()).trust_project()).await;
+    assert!(person.requests().is_empty());
+    // A rule that denies is for all servers with this name.
+    let enabled = json!({ "wiki": { "command": "/bin/sh" } });
+    write(&project.join(".mcp.json"), &enabled);
+    let other = settled(builder().servers(read())).await;
+    let state = other.server("wiki").unwrap().state().to_string();
+    assert!(state.contains("a rule of the policy denies"), "{state}");
+    host.close().await;
+    other.close().await;
+}
+
+/// The file did not exist when the host started.
+#[cfg(unix)]
+#[tokio::test(start_paused = true)]
+async fn a_file_that_appears_in_the_folder_inherits_nothing() {
+    let (folder, person) = (Folder::new("appears"), Person::default());
+    let (project, user) = (
+        folder.0.join("project/.mcp.json"),
+        folder.0.join("user.json"),
+    );
+    let server = json!({ "git": { "command": "/bin/sh", "args": ["-c", "exit 3"] } });
+    write(&user, &server);
+    let mut config = Config::discover(project.parent().unwrap());
+    config.merge(Config::read(&user, ConfigFormat::Standard).unwrap());
+    let rules = r#"[{ "kind": "connect", "server": "git", "effect": "allow" }]"#;
+    let host = Host::builder(client())
+        .servers(config)
+        .policy(Policy::parse(rules).unwrap())
+        .consent(person.says(Decision::Deny))
+        .watch_config(|_| {})
+        .start();
+    host.settled().await;
+    assert!(person.requests().is_empty());
+    // Even an equal server is another one.
+    write(&project, &server);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let requests = person.requests();
+    assert_eq!(requests.len(), 1, "{requests:?}");
+    assert!(requests[0].is_project);
+    host.close().await;
+}
