@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use mcp_client::types::PromptMessage;
 use mcp_client::{CallToolResult, ContentBlock, ResourceContents};
+use mcp_host::is_hidden_character;
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -61,10 +62,42 @@ pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
-/// Replaces characters with which a server could change what the terminal shows.
+/// Shown in place of a character with which a server could change what the terminal shows.
+const REPLACEMENT: char = '\u{fffd}';
+
+/// Replaces characters with which a server could change what the terminal shows. A joiner or variation selector stays after
+/// the character that it shapes, as scripts such as Persian and emoji need it.
 pub(crate) fn clean(text: &str) -> String {
-    let replace = |c: char| if is_unsafe(c) { '\u{fffd}' } else { c };
-    text.chars().map(replace).collect()
+    let is_shaped = |c: char| !c.is_ascii() && !is_unsafe(c) && c != REPLACEMENT;
+    let mut cleaned = String::with_capacity(text.len());
+    let mut before = REPLACEMENT;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let is_shaping = match c {
+            // The digits of keycap emoji are ASCII.
+            '\u{fe0e}' | '\u{fe0f}' => is_shaped(before) || chars.peek() == Some(&'\u{20e3}'),
+            '\u{200c}' | '\u{200d}' => is_shaped(before) || before == '\u{fe0f}',
+            _ => false,
+        };
+        before = match is_unsafe(c) && !is_shaping {
+            true => REPLACEMENT,
+            false => c,
+        };
+        cleaned.push(before);
+    }
+    cleaned
+}
+
+/// Replaces these characters, line breaks and tabs in a name, which is then one row.
+pub(crate) fn clean_name(name: &str) -> String {
+    let replace = |c: char| {
+        if is_hidden_character(c) {
+            REPLACEMENT
+        } else {
+            c
+        }
+    };
+    name.chars().map(replace).collect()
 }
 
 /// Escapes the characters that [`clean`] replaces. The value of the JSON text is the same.
@@ -86,13 +119,9 @@ fn escape_json(json: &str) -> String {
     escaped
 }
 
-/// Whether a character can change what the terminal shows: control characters except line breaks and tabs, and
-/// characters that reorder, break or hide text.
+/// Whether a character can change what the terminal shows: hidden characters except line breaks and tabs.
 fn is_unsafe(c: char) -> bool {
-    let is_invisible = matches!(c,
-        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-        | '\u{e0000}'..='\u{e007f}');
-    is_invisible || c.is_control() && !matches!(c, '\n' | '\t')
+    is_hidden_character(c) && !matches!(c, '\n' | '\t')
 }
 
 /// The first line of a text.
@@ -140,15 +169,22 @@ pub(crate) fn binary(what: &str, mime_type: Option<&str>, base64: &str) -> Strin
     )
 }
 
-/// Prints names and texts in two columns.
+/// Prints names and the first lines of texts in two columns.
 pub(crate) fn print_table(rows: &[(&str, &str)]) -> Result<(), Failure> {
     if rows.is_empty() {
         return Ok(());
     }
+    print(&table(rows))
+}
+
+fn table(rows: &[(&str, &str)]) -> String {
     let width = rows.iter().map(|(name, _)| name.chars().count()).max();
     let width = width.unwrap_or_default().min(40);
-    let row = |(name, text): &(&str, &str)| format!("{name:width$}  {text}").trim_end().to_owned();
-    print(&rows.iter().map(row).collect::<Vec<_>>().join("\n"))
+    let row = |(name, text): &(&str, &str)| {
+        let row = format!("{:width$}  {}", clean_name(name), first_line(text));
+        row.trim_end().to_owned()
+    };
+    rows.iter().map(row).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -156,6 +192,33 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+
+    #[test]
+    fn a_name_is_one_row_of_a_table() {
+        let rows = [("a\nb  forged\r\u{200b}\tc", "text"), ("d\u{fe0f}", "e\nf")];
+        let table = table(&rows);
+        assert_eq!(table.lines().count(), 2, "{table:?}");
+        assert!(
+            !table.contains(['\r', '\t', '\u{200b}', '\u{fe0f}']),
+            "{table:?}"
+        );
+    }
+
+    #[test]
+    fn hidden_characters_are_replaced_but_not_those_that_shape_the_character_before() {
+        for hidden in "\u{3164}\u{115f}\u{180e}\u{2800}\u{34f}\u{200b}\u{202e}\u{7f}\r".chars() {
+            assert_eq!(clean(&format!("ä{hidden}")), "ä\u{fffd}", "{hidden:?}");
+        }
+        for joiner in "\u{200c}\u{200d}\u{fe0e}\u{fe0f}".chars() {
+            assert_eq!(clean(&format!("a{joiner}")), "a\u{fffd}", "{joiner:?}");
+            assert_eq!(
+                clean(&format!("😀{joiner}{joiner}")),
+                format!("😀{joiner}\u{fffd}")
+            );
+        }
+        let text = "⚠️ 👩\u{200d}💻 می\u{200c}خواهم\n\tx";
+        assert_eq!(clean(text), text);
+    }
 
     #[test]
     fn json_for_a_terminal_has_the_same_value_without_control_characters() {

@@ -201,7 +201,7 @@ fn section<'a>(
         if number == 0 {
             *text += &format!("\n{title}\n");
         }
-        *text += &format!("  {name}\n");
+        *text += &format!("  {}\n", output::clean_name(&name));
         if let Some(line) = description.map(first_line).filter(|line| !line.is_empty()) {
             *text += &format!("      {line}\n");
         }

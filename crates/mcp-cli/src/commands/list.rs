@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::args::{ListKind, Options, Words};
 use crate::connect::Connection;
 use crate::failure::{Code, Failure};
-use crate::output::{self, first_line};
+use crate::output;
 use crate::target::Target;
 
 pub(super) async fn run(
@@ -95,7 +95,7 @@ fn show<T: Serialize>(
     output::print_table(
         &lines
             .iter()
-            .map(|(name, text)| (&**name, first_line(text.as_deref().unwrap_or_default())))
+            .map(|(name, text)| (&**name, text.as_deref().unwrap_or_default()))
             .collect::<Vec<_>>(),
     )
 }
