@@ -51,9 +51,10 @@ pub(crate) struct ServerGate {
     is_trusted: bool,
     /// Whether a file of the opened folder has named the server, and the application does not trust the folder.
     is_project: bool,
-    /// What is started, unless the application gave a connector. After the decision about the connection it has the paths that
-    /// were shown.
-    plan: Mutex<Option<Arc<LaunchPlan>>>,
+    /// What is started, unless the application gave a connector.
+    configured: Option<Arc<LaunchPlan>>,
+    /// The same with the paths that the last request to connect had.
+    located: Mutex<Option<Arc<LaunchPlan>>>,
     /// Serializes consent requests of this server, so that a decision also applies to a request that is waiting.
     consent: AsyncMutex<()>,
 }
@@ -99,14 +100,15 @@ impl ServerGate {
             server,
             is_trusted,
             is_project,
-            plan: Mutex::new(plan),
+            configured: plan,
+            located: Mutex::default(),
             consent: AsyncMutex::new(()),
         }
     }
 
     fn plan(&self) -> Option<Arc<LaunchPlan>> {
-        let plan = self.plan.lock().unwrap_or_else(PoisonError::into_inner);
-        plan.clone()
+        let located = self.located.lock().unwrap_or_else(PoisonError::into_inner);
+        located.clone().or_else(|| self.configured.clone())
     }
 
     /// Creates the transport of the plan.
@@ -200,12 +202,12 @@ impl ServerGate {
     }
 
     async fn connect(&self, before_ask: impl FnOnce()) -> Result<(), String> {
-        let Some(plan) = self.plan() else {
+        let Some(plan) = self.configured.clone() else {
             return Ok(()); // The application has made the transport itself.
         };
         let located = tokio::task::spawn_blocking(move || plan.locate()).await;
         let plan = Arc::new(located.map_err(|error| error.to_string())??);
-        *self.plan.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&plan));
+        *self.located.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&plan));
         // Arguments and the query of a URL may contain secrets; the hash identifies them.
         let target = match &plan.started().launch {
             Launch::Stdio { command, .. } => command.as_str(),

@@ -117,9 +117,9 @@ async fn the_program_that_is_shown_is_the_one_that_runs() {
 #[tokio::test]
 async fn a_program_that_is_missing_is_not_asked_about_and_not_looked_up_later() {
     let folder = Folder::new("missing");
-    let bin = folder.0.join("bin");
+    let (bin, other) = (folder.0.join("bin"), folder.0.join("other"));
     let person = Person::default();
-    let env = json!({ "PATH": bin.display().to_string() });
+    let env = json!({ "PATH": format!("{}:{}", bin.display(), other.display()) });
     let builder = Host::builder(client())
         .servers(config(&json!({ "command": "tool", "env": env })))
         .consent(person.says(Decision::AllowOnce));
@@ -132,16 +132,18 @@ async fn a_program_that_is_missing_is_not_asked_about_and_not_looked_up_later() 
         "{state}"
     );
     assert!(person.requests().is_empty());
-    // After it was installed, a restart asks about the file that it finds.
-    let tool = program(&bin, "tool");
-    git.restart();
-    git.wait_for(|state| matches!(state, ServerState::Backoff { .. }))
-        .await;
-    let text = person.text();
-    assert!(
-        text.contains(&format!("program: {}", tool.display())),
-        "{text}"
-    );
+    // After it was installed or moved, a restart asks about the file that it finds.
+    for folder in [&other, &bin] {
+        let tool = program(folder, "tool");
+        git.restart();
+        git.wait_for(|state| matches!(state, ServerState::Backoff { .. }))
+            .await;
+        let text = person.text();
+        assert!(
+            text.contains(&format!("program: {}", tool.display())),
+            "{text}"
+        );
+    }
     host.close().await;
 }
 
