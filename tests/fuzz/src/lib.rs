@@ -3,6 +3,7 @@
 
 pub mod client;
 pub mod gateway;
+pub mod host;
 pub mod parsers;
 pub mod server;
 

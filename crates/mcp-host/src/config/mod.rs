@@ -79,9 +79,9 @@ impl Config {
     /// Marks all servers and files as those of a folder that the user has opened and that another person may have written.
     /// [`discover`](Self::discover) does so with the files of its folder.
     ///
-    /// Such a server is not [trusted](crate::HostBuilder::trust) by its name, rules of the [`Policy`](crate::Policy) do not allow
-    /// its actions by its name, and an approval is only for this folder, unless the application
-    /// [trusts the folder](crate::HostBuilder::trust_project).
+    /// Such a server is not [trusted](crate::HostBuilder::trust) by its name, and rules of the [`Policy`](crate::Policy) do not
+    /// allow its actions by its name, unless the application [trusts the folder](crate::HostBuilder::trust_project). An approval
+    /// is always for one working directory.
     #[must_use]
     pub fn into_project(mut self) -> Self {
         for configured in self.servers.values_mut() {
