@@ -3,8 +3,9 @@
 use std::fmt;
 
 use crate::supervise::ServerState;
+use crate::text::printable;
 
-/// The error of a call through a host.
+/// The error of a call through a host. Its text has no control characters or invisible characters of the server.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum HostError {
@@ -91,7 +92,8 @@ impl fmt::Display for HostError {
             } => write!(
                 f,
                 "the connection to the server {server:?} ended during a call of {tool:?}, which may \
-                 have run: {source}"
+                 have run: {}",
+                printable(&source.to_string())
             ),
             Self::Call {
                 server,
@@ -99,7 +101,8 @@ impl fmt::Display for HostError {
                 source,
             } => write!(
                 f,
-                "the call of {tool:?} of the server {server:?} failed: {source}"
+                "the call of {tool:?} of the server {server:?} failed: {}",
+                printable(&source.to_string())
             ),
         }
     }
@@ -110,6 +113,31 @@ impl std::error::Error for HostError {
         match self {
             Self::MayHaveRun { source, .. } | Self::Call { source, .. } => Some(&**source),
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use mcp_client::{Error, ErrorObject};
+
+    use super::*;
+
+    #[test]
+    fn texts_of_errors_and_states_have_no_hidden_characters_of_the_server() {
+        let hidden = "\u{1b}[2K\u{202e}\u{200b}x";
+        let (server, tool, reason) = (String::new(), String::new(), Arc::from(hidden));
+        let source = Box::new(Error::Rejected(ErrorObject::internal(hidden)));
+        let call = HostError::Call {
+            server,
+            tool,
+            source,
+        };
+        let state = ServerState::Failed { reason };
+        for text in [call.to_string(), state.to_string()] {
+            assert!(text.contains(r"\u{1b}[2K\u{202e}\u{200b}x"), "{text:?}");
         }
     }
 }

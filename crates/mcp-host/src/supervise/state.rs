@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The state of a supervised server.
+use crate::text::printable;
+
+/// The state of a supervised server. Its text has no control characters or invisible characters of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServerState {
@@ -53,9 +55,13 @@ impl fmt::Display for ServerState {
             Self::Starting => f.write_str("starting"),
             Self::NeedsConsent => f.write_str("waiting for consent"),
             Self::Ready => f.write_str("ready"),
-            Self::Degraded { reason } => write!(f, "connected without a tool list: {reason}"),
-            Self::Backoff { reason, .. } => write!(f, "waiting for a restart: {reason}"),
-            Self::Failed { reason } => write!(f, "failed: {reason}"),
+            Self::Degraded { reason } => {
+                write!(f, "connected without a tool list: {}", printable(reason))
+            }
+            Self::Backoff { reason, .. } => {
+                write!(f, "waiting for a restart: {}", printable(reason))
+            }
+            Self::Failed { reason } => write!(f, "failed: {}", printable(reason)),
         }
     }
 }
