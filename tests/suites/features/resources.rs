@@ -76,6 +76,20 @@ async fn resources_are_declared_listed_read_and_missed() {
             peer.expect_error("resources/read", broken, code).await;
         }
 
+        // The longest URI that is looked for, and the first that is not.
+        for (length, expected) in [(8_192, None), (8_193, Some("longer than 8192"))] {
+            let params = json!({ "uri": "x".repeat(length) });
+            let code = if expected.is_some() { -32602 } else { missing };
+            let error = peer.expect_error("resources/read", params, code).await;
+            let message = error["message"].as_str().unwrap();
+            assert_eq!(
+                message.contains("longer than"),
+                expected.is_some(),
+                "{message}"
+            );
+            assert!(message.contains(expected.unwrap_or_default()), "{message}");
+        }
+
         let mut read = async |uri: &str| {
             let result = peer.call("resources/read", json!({ "uri": uri })).await;
             result["contents"].clone()

@@ -334,11 +334,12 @@ mod tests {
                 .is_empty()
         );
         mirrored.check(r#"{"region":null}"#, |_| None).unwrap();
-        assert!(
-            mirrored
-                .headers_for(r#"{"limit":9007199254740993}"#)
-                .is_err()
-        );
+        for sign in ["", "-"] {
+            let limit = |number: &str| format!("{{\"limit\":{sign}{number}}}");
+            let headers = mirrored.headers_for(&limit("9007199254740991")).unwrap();
+            assert_eq!(headers[0].1, format!("{sign}9007199254740991"));
+            assert!(mirrored.headers_for(&limit("9007199254740992")).is_err());
+        }
     }
 
     // proves: M-HDR-021, M-HDR-026, M-HDR-027, M-HDR-028, M-HDR-032
