@@ -7,6 +7,7 @@
 
 mod gates;
 mod http;
+mod prices;
 mod recording;
 
 use std::pin::pin;

@@ -76,6 +76,15 @@ impl Service for Proxy {
         self.0.shared.edition()
     }
 
+    fn sign(&self, parts: &[&[u8]]) -> Option<String> {
+        Some(self.0.upstream.cluster.as_ref()?.keys().mac(parts))
+    }
+
+    fn has_signed(&self, parts: &[&[u8]], code: &str) -> bool {
+        let cluster = self.0.upstream.cluster.as_ref();
+        cluster.is_some_and(|cluster| cluster.keys().has_signed(parts, code))
+    }
+
     fn request(&self, request: &Request<'_>, context: RequestContext) -> Reply {
         if let Err(error) = check_members(request.params.unwrap_or("{}")) {
             return Reply::error(error);

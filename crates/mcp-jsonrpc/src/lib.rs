@@ -37,7 +37,7 @@ pub use id::RequestId;
 pub use limits::{Limits, TreeSize};
 pub use message::{MemberPositions, Message, Notification, ParamMembers, Request, Response};
 pub use owned::{OwnedMessage, RawJson};
-pub use parse::{Batch, Frame, parse, read_string};
+pub use parse::{Batch, Frame, parse, parse_measured, read_string};
 pub use quote::{Quoted, quote};
 pub use write::{
     ResultTail, text_of, write_error, write_notification, write_request, write_result,

@@ -66,9 +66,13 @@ impl Default for Limits {
     }
 }
 
-/// Bytes of a value in an array or object, besides its text.
-const NODE: usize = 32;
-/// Bytes of an array or object, besides its values: objects reserve memory for several members.
+/// Bytes of a value in an array, which reserves up to twice the memory that its values need.
+const ELEMENT: usize = 64;
+/// Bytes of the allocation of a short string, besides its text.
+const STRING: usize = 32;
+/// Bytes of a member of an object after the first one, besides its name: nodes of the tree are half empty after a split.
+const MEMBER: usize = 136;
+/// Bytes of an array or object that is not empty, with its first member: objects reserve memory for several members.
 const CONTAINER: usize = 672;
 
 /// The size of a JSON text, and of the tree into which it would be parsed.
@@ -84,6 +88,10 @@ pub struct TreeSize {
     pub nodes: usize,
     /// Arrays and objects.
     pub containers: usize,
+    /// Those of them that are empty.
+    pub empty_containers: usize,
+    /// Members of objects.
+    pub members: usize,
 }
 
 impl TreeSize {
@@ -106,17 +114,22 @@ impl TreeSize {
         scan.space();
         // An error ends the count.
         let _ = scan.value();
-        let (nodes, containers) = scan.counts();
-        Self {
-            bytes: text.len(),
-            nodes,
-            containers,
-        }
+        scan.size()
     }
 
-    /// Returns the estimated memory of the tree in bytes, an upper bound for common JSON.
+    /// Returns an upper bound of the memory of the tree in bytes. `tests/budgets/prices.rs` compares it with
+    /// the allocations of the worst trees.
     pub fn heap_bytes(&self) -> usize {
-        self.bytes + NODE * self.nodes + CONTAINER * self.containers
+        let elements = self.nodes.saturating_sub(self.members);
+        let scalars = self.nodes.saturating_sub(self.containers);
+        // Empty ones take no memory, and the price of an array covers a member elsewhere.
+        let containers = self.containers.saturating_sub(self.empty_containers);
+        let more_members = self.members.saturating_sub(containers);
+        self.bytes
+            + CONTAINER * containers
+            + MEMBER * more_members
+            + ELEMENT * elements
+            + STRING * (scalars + self.members)
     }
 }
 
@@ -128,6 +141,8 @@ impl std::ops::Add for TreeSize {
             bytes: self.bytes + other.bytes,
             nodes: self.nodes + other.nodes,
             containers: self.containers + other.containers,
+            empty_containers: self.empty_containers + other.empty_containers,
+            members: self.members + other.members,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::error::Shape;
 use crate::message::{META, MemberIndex, Message, Notification, Request, Response};
 use crate::scan::{Scanner, Text};
-use crate::{ErrorObject, Limits, ParseError, ParseErrorKind, RequestId};
+use crate::{ErrorObject, Limits, ParseError, ParseErrorKind, RequestId, TreeSize};
 
 /// One frame: a message, or a batch of them (2025-03-26 only).
 #[derive(Debug, Clone, PartialEq)]
@@ -51,6 +51,19 @@ impl<'a> Batch<'a> {
 /// The text is not JSON, is not a message, or exceeds a limit. The error has the id, if it could
 /// be read.
 pub fn parse<'a>(frame: &'a [u8], limits: &Limits) -> Result<Frame<'a>, ParseError> {
+    parse_measured(frame, limits, &mut TreeSize::default())
+}
+
+/// Like [`parse`], and sets `size` to the size of the frame.
+///
+/// # Errors
+/// As [`parse`]; `size` is not changed.
+#[inline]
+pub fn parse_measured<'a>(
+    frame: &'a [u8],
+    limits: &Limits,
+    size: &mut TreeSize,
+) -> Result<Frame<'a>, ParseError> {
     let text = std::str::from_utf8(frame).map_err(|error| {
         ParseError::new(
             ParseErrorKind::Syntax,
@@ -60,22 +73,26 @@ pub fn parse<'a>(frame: &'a [u8], limits: &Limits) -> Result<Frame<'a>, ParseErr
     })?;
     let mut scan = Scanner::new(text, limits);
     scan.space();
-    match scan.peek() {
-        Some(b'[') => batch(scan, limits).map(Frame::Batch),
-        _ => single(scan, limits).map(Frame::Single),
+    let parsed = match scan.peek() {
+        Some(b'[') => batch(&mut scan, limits).map(Frame::Batch),
+        _ => single(&mut scan, limits).map(Frame::Single),
+    };
+    if parsed.is_ok() {
+        *size = scan.size();
     }
+    parsed
 }
 
 /// Parses one member of a batch.
 fn message<'a>(text: &'a str, limits: &Limits) -> Result<Message<'a>, ParseError> {
-    single(Scanner::new(text, limits), limits)
+    single(&mut Scanner::new(text, limits), limits)
 }
 
 fn invalid(offset: usize, message: impl Into<Cow<'static, str>>) -> ParseError {
     ParseError::new(ParseErrorKind::Invalid, offset, message)
 }
 
-fn batch<'a>(mut scan: Scanner<'a>, limits: &Limits) -> Result<Batch<'a>, ParseError> {
+fn batch<'a>(scan: &mut Scanner<'a>, limits: &Limits) -> Result<Batch<'a>, ParseError> {
     let mut members = Vec::new();
     scan.open()?;
     while scan.element()? {
@@ -98,9 +115,9 @@ fn batch<'a>(mut scan: Scanner<'a>, limits: &Limits) -> Result<Batch<'a>, ParseE
     })
 }
 
-fn single<'a>(mut scan: Scanner<'a>, limits: &Limits) -> Result<Message<'a>, ParseError> {
+fn single<'a>(scan: &mut Scanner<'a>, limits: &Limits) -> Result<Message<'a>, ParseError> {
     let mut parts = Parts::default();
-    let read = read(&mut scan, limits, &mut parts);
+    let read = read(scan, limits, &mut parts);
     match read.and_then(|()| parts.fault.take().map_or(Ok(()), Err)) {
         Ok(()) => parts.classify(),
         Err(error) => {

@@ -1,6 +1,6 @@
 //! The JSON scanner: checks the grammar strictly and counts containers and values.
 
-use crate::{Limits, ParseError, ParseErrorKind};
+use crate::{Limits, ParseError, ParseErrorKind, TreeSize};
 
 /// A cursor over JSON text.
 #[derive(Debug)]
@@ -11,6 +11,8 @@ pub(crate) struct Scanner<'a> {
     depth: usize,
     containers: usize,
     nodes: usize,
+    members: usize,
+    empty_containers: usize,
     limits: Limits,
 }
 
@@ -32,6 +34,8 @@ impl<'a> Scanner<'a> {
             depth: 0,
             containers: 0,
             nodes: 0,
+            members: 0,
+            empty_containers: 0,
             limits: *limits,
         }
     }
@@ -50,9 +54,15 @@ impl<'a> Scanner<'a> {
         self.depth
     }
 
-    /// Returns the numbers of values and of containers so far.
-    pub(crate) fn counts(&self) -> (usize, usize) {
-        (self.nodes, self.containers)
+    /// Returns the size of the text, and of what was scanned so far.
+    pub(crate) fn size(&self) -> TreeSize {
+        TreeSize {
+            bytes: self.bytes.len(),
+            nodes: self.nodes,
+            containers: self.containers,
+            empty_containers: self.empty_containers,
+            members: self.members,
+        }
     }
 
     /// Continues at `at`, inside a container of depth one.
@@ -187,6 +197,7 @@ impl<'a> Scanner<'a> {
             return Err(self.syntax("expected a quoted object key"));
         }
         let key = self.string()?;
+        self.members += 1;
         self.space();
         self.expect(b':', "expected ':' after an object key")?;
         self.space();
@@ -206,6 +217,7 @@ impl<'a> Scanner<'a> {
         self.space();
         match self.peek() {
             Some(byte) if byte == end => {
+                self.empty_containers += usize::from(opened);
                 self.close();
                 Ok(false)
             }

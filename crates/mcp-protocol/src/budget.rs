@@ -1,10 +1,17 @@
 //! Limits on bytes that several owners share.
 
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
-/// A limit on bytes in memory that several owners share, for example all sessions of a server.
+use mcp_jsonrpc::TreeSize;
+use serde::Serialize;
+
+use crate::Owner;
+use crate::sync::lock;
+
+/// A limit on bytes in memory that several owners share, for example all sessions of a server. One owner can
+/// use half of it.
 ///
 /// Cloning returns another handle to the same budget.
 #[derive(Clone)]
@@ -14,7 +21,14 @@ struct State {
     /// What the bytes are, for errors.
     name: &'static str,
     limit: usize,
-    used: AtomicUsize,
+    usage: Mutex<Usage>,
+}
+
+#[derive(Default)]
+struct Usage {
+    total: usize,
+    /// The bytes of each known owner that uses any.
+    owners: HashMap<Owner, usize>,
 }
 
 impl Budget {
@@ -23,35 +37,27 @@ impl Budget {
         Self(Arc::new(State {
             name,
             limit,
-            used: AtomicUsize::new(0),
+            usage: Mutex::default(),
         }))
     }
 
     /// Takes bytes from the budget until the permit is dropped.
     ///
     /// # Errors
-    /// Fewer bytes are left.
-    pub fn acquire(&self, bytes: usize) -> Result<BudgetPermit, OverBudget> {
-        let state = &self.0;
-        let used = state.used.fetch_add(bytes, Ordering::AcqRel);
-        // Released on drop, also if it is refused.
-        let permit = BudgetPermit {
+    /// Fewer bytes are left, or the owner has half of them.
+    pub fn acquire(&self, owner: &Owner, bytes: usize) -> Result<BudgetPermit, OverBudget> {
+        let mut permit = BudgetPermit {
             budget: self.clone(),
-            bytes,
+            owner: owner.clone(),
+            bytes: 0,
         };
-        if used.saturating_add(bytes) > state.limit {
-            return Err(OverBudget {
-                name: state.name,
-                limit: state.limit,
-                bytes,
-            });
-        }
+        permit.grow(bytes)?;
         Ok(permit)
     }
 
     /// Returns the number of bytes in use.
     pub fn used(&self) -> usize {
-        self.0.used.load(Ordering::Acquire)
+        lock(&self.0.usage).total
     }
 }
 
@@ -65,12 +71,55 @@ impl fmt::Debug for Budget {
 #[derive(Debug)]
 pub struct BudgetPermit {
     budget: Budget,
+    owner: Owner,
     bytes: usize,
+}
+
+impl BudgetPermit {
+    /// Takes more bytes.
+    ///
+    /// # Errors
+    /// As [`Budget::acquire`]; the permit has not grown.
+    pub fn grow(&mut self, bytes: usize) -> Result<(), OverBudget> {
+        let State { name, limit, usage } = &*self.budget.0;
+        let usage = &mut *lock(usage);
+        let taken = usage.owners.get(&self.owner).copied().unwrap_or(0);
+        // Clients without a name cannot be told apart.
+        let is_over_share = self.owner.is_known() && taken.saturating_add(bytes) > limit / 2;
+        if is_over_share || usage.total.saturating_add(bytes) > *limit {
+            return Err(OverBudget {
+                name,
+                limit: *limit,
+                bytes,
+                is_share: is_over_share,
+            });
+        }
+        usage.total += bytes;
+        if self.owner.is_known() {
+            usage.owners.insert(self.owner.clone(), taken + bytes);
+        }
+        self.bytes += bytes;
+        Ok(())
+    }
+
+    /// Returns up to this many bytes.
+    pub fn shrink(&mut self, bytes: usize) {
+        let bytes = bytes.min(self.bytes);
+        self.bytes -= bytes;
+        let usage = &mut *lock(&self.budget.0.usage);
+        usage.total -= bytes;
+        if let Some(taken) = usage.owners.get_mut(&self.owner) {
+            *taken -= bytes;
+            if *taken == 0 {
+                usage.owners.remove(&self.owner);
+            }
+        }
+    }
 }
 
 impl Drop for BudgetPermit {
     fn drop(&mut self) {
-        self.budget.0.used.fetch_sub(self.bytes, Ordering::AcqRel);
+        self.shrink(self.bytes);
     }
 }
 
@@ -81,36 +130,74 @@ pub struct OverBudget {
     name: &'static str,
     limit: usize,
     bytes: usize,
+    /// Whether the half of one owner is exceeded.
+    is_share: bool,
 }
 
 impl fmt::Display for OverBudget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, limit, bytes } = self;
+        let Self {
+            name, limit, bytes, ..
+        } = self;
+        let (part, whose) = match self.is_share {
+            true => ("half of ", "of which one client can use half"),
+            false => ("", "for all clients"),
+        };
         write!(
             f,
-            "{bytes} more bytes of {name} exceed the limit of {limit} for all clients; try again later"
+            "{bytes} more bytes of {name} exceed {part}the limit of {limit}, {whose}; release some, or try again later"
         )
     }
 }
 
 impl std::error::Error for OverBudget {}
 
+/// Returns an upper bound of the memory of a value that contains JSON trees.
+pub(crate) fn tree_bytes(value: &(impl Serialize + ?Sized)) -> usize {
+    serde_json::to_string(value).map_or(0, |text| TreeSize::of(&text).heap_bytes())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn owner(address: [u8; 4]) -> Owner {
+        Owner::new(None, Some(address.into()))
+    }
+
     #[test]
     fn a_refused_permit_takes_nothing() {
         let budget = Budget::new("names", 10);
-        let seven = budget.acquire(7).unwrap();
-        let error = budget.acquire(4).unwrap_err();
+        let unknown = Owner::default();
+        let seven = budget.acquire(&unknown, 7).unwrap();
+        let error = budget.acquire(&unknown, 4).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "4 more bytes of names exceed the limit of 10 for all clients; try again later"
+            "4 more bytes of names exceed the limit of 10, for all clients; release some, or try again later"
         );
         assert_eq!(budget.used(), 7);
-        let three = budget.acquire(3).unwrap();
+        let three = budget.acquire(&unknown, 3).unwrap();
         drop((seven, three));
         assert_eq!(budget.used(), 0);
+    }
+
+    #[test]
+    fn one_owner_uses_half() {
+        let budget = Budget::new("names", 10);
+        let (one, two) = (owner([10, 0, 0, 1]), owner([10, 0, 0, 2]));
+        let mut first = budget.acquire(&one, 3).unwrap();
+        first.grow(2).unwrap();
+        let error = budget.acquire(&one, 1).unwrap_err();
+        assert!(
+            error.to_string().contains("exceed half of the limit of 10"),
+            "{error}"
+        );
+        let second = budget.acquire(&two, 5).unwrap();
+        first.shrink(1);
+        assert!(first.grow(2).is_err());
+        first.grow(1).unwrap();
+        drop((first, second));
+        assert_eq!(budget.used(), 0);
+        assert!(lock(&budget.0.usage).owners.is_empty());
     }
 }

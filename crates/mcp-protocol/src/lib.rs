@@ -51,6 +51,8 @@ pub use exchange::{Deadline, expired, guarded};
 pub use modern::{CacheHint, CacheScope, ClientIdentity};
 pub use mux::{BlockingRun, Expiry, Mux, MuxLimits, PendingHandler, Run};
 pub use origin::{Caller, Grant, Network, Principal, RequestOrigin, TransportFacts};
+#[doc(hidden)]
+pub use origin::{Owner, client_network};
 pub use revision::{Revision, Rules, UnknownRevision};
 pub use seam::{
     Answer, BoxFuture, Call, CallError, Closed, Connection, Delivery, Extras, Inbound, IntoService,

@@ -111,6 +111,24 @@ impl Capacity {
         self.0.used.load(Ordering::Acquire)
     }
 
+    /// Whether more than seven eighths are in use.
+    #[cfg(feature = "server")]
+    #[inline]
+    pub(crate) fn is_nearly_used(&self) -> bool {
+        self.used() > self.limit() / 8 * 7
+    }
+
+    /// Whether an owner has taken a part of the second half. Without an address or a principal, all clients look
+    /// the same.
+    #[cfg(feature = "server")]
+    #[cold]
+    pub(crate) fn has_share(&self, owner: impl FnOnce() -> Option<Owner>) -> bool {
+        match (owner(), &self.0.shares) {
+            (Some(owner), Some(shares)) => shares.has_part(&owner),
+            _ => true,
+        }
+    }
+
     /// Waits until nothing is in use.
     #[cfg(feature = "server")]
     pub(crate) async fn drained(&self) {
@@ -179,7 +197,8 @@ impl Permit {
         let taken = if used > self.counter.limit {
             Err(Exhausted::Limit)
         } else {
-            self.take_share(units, owner())
+            // The rest is in the common half.
+            self.take_share(units.min(used - self.counter.common), owner())
         };
         if taken.is_err() {
             self.subtract(units);
@@ -274,6 +293,21 @@ mod tests {
         assert_eq!(greedy.try_grow(1, || address(1)), Err(Exhausted::Limit));
         drop((part, greedy, others));
         assert_eq!(capacity.used(), 0);
+        assert!(capacity.0.shares.as_ref().unwrap().is_empty());
+    }
+
+    #[test]
+    fn the_rest_of_the_common_half_counts_for_everybody() {
+        let capacity = Capacity::with_shares(100, 10);
+        let mut large = capacity.permit();
+        assert_eq!(large.try_grow(60, || address(1)), Ok(()));
+        assert_eq!(large.try_grow(1, || address(1)), Err(Exhausted::Share));
+        drop(large);
+        let mut larger = capacity.permit();
+        let refused = larger.try_grow(61, || address(1));
+        assert_eq!(refused, Err(Exhausted::Share));
+        assert_eq!(capacity.used(), 0);
+        drop(larger);
         assert!(capacity.0.shares.as_ref().unwrap().is_empty());
     }
 

@@ -7,6 +7,7 @@ use ::http::HeaderMap;
 use mcp_auth::OAuth;
 use mcp_auth::server::{Dpop, MemoryReplayCache, ReplayCache, RequireBearer, require_bearer};
 use mcp_protocol::BoxFuture;
+use mcp_server::StateKeys;
 use mcp_tests::auth_server::AuthServer;
 use mcp_tests::tcp::{Conn, Request};
 use mcp_transport_http::ClientOptions;
@@ -45,7 +46,7 @@ async fn client(auth: &AuthServer, url: &str, builder: ClientBuilder) -> Client 
 /// Starts processes with sessions, and a client with one of them.
 async fn sessions(done: &Done, dpop: Dpop) -> (Processes, Client) {
     let auth = AuthServer::start().await;
-    let server = async |_| notes(done);
+    let server = async |_| notes(done).state_keys(StateKeys::new([7; 32]));
     let processes = Processes::start(server, shared_sessions(), layers(&auth, dpop)).await;
     let builder = crate::peer::client().negotiation(Negotiation::SessionBased);
     let client = client(&auth, &processes.url, builder).await;

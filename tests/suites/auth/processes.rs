@@ -157,7 +157,7 @@ async fn client(url: &str, builder: ClientBuilder) -> Client {
 
 #[tokio::test]
 async fn requests_of_a_session_are_forwarded_with_the_token_of_the_client() {
-    let server = async |_| notes(&Done::default());
+    let server = async |_| notes(&Done::default()).state_keys(StateKeys::new([7; 32]));
     let processes = Processes::start(server, shared_sessions(), layer).await;
     let builder = crate::peer::client().negotiation(Negotiation::SessionBased);
     let client = client(&processes.url, builder).await;

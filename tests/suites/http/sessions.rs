@@ -153,6 +153,35 @@ async fn a_handshake_that_is_not_completed_does_not_keep_a_session() {
     assert_eq!(endpoint.sessions(), 0);
 }
 
+#[tokio::test]
+async fn a_refused_handshake_gives_its_place_back() {
+    // Room for one session, whose client says little about itself.
+    for options in [
+        ServerOptions::new().with_max_sessions(1),
+        ServerOptions::new()
+            .with_client_share(100)
+            .with_max_total_session_bytes(8 << 10),
+    ] {
+        let options = options.with_max_sessions_per_principal(1);
+        let endpoint = with(&Gate::new(), options);
+        let mut peer = Peer::new(&endpoint);
+        peer.principal = Some(Principal::new("alice"));
+        let broken = peer.call(1, "initialize", json!({})).await;
+        assert_eq!(broken.json().await["error"]["code"], -32602);
+        let objects = vec![json!({}); 20];
+        let heavy = json!({"experimental": {"x": {"y": objects}}});
+        let heavy = peer.clone().initialize("2025-11-25", heavy).await;
+        let is_refused = heavy.status == 503;
+        assert_eq!(endpoint.sessions(), usize::from(!is_refused));
+        if is_refused {
+            assert!(heavy.text().await.contains("with_max_total_session_bytes"));
+            assert_eq!(endpoint.session_bytes(), 0);
+            assert_eq!(peer.initialize("2025-11-25", json!({})).await.status, 200);
+        }
+        assert_eq!(endpoint.sessions(), 1);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn there_are_only_so_many_sessions() {
     let options = ServerOptions::new()

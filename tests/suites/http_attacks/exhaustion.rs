@@ -128,6 +128,42 @@ async fn t17_unread_responses_share_a_limit() {
     server.survives().await;
 }
 
+// Clients at many addresses send calls with large arguments and do not read the responses, which contain them. Others
+// are served at once, and with large responses, too.
+#[tokio::test]
+async fn t17_clients_that_do_not_read_do_not_keep_others_from_being_served() {
+    for (addresses, calls) in [(12, 12), (50, 3)] {
+        let server = Process::start();
+        let mut first = server.connect().await;
+        let session = Session::open(&mut first).await;
+        let text = "x".repeat((4 << 20) - 1_000);
+        let request = session.tool(1, "echo", &text).bytes();
+        let mut conns = Vec::new();
+        for _ in 0..calls {
+            for from in 1..=addresses {
+                let mut conn = server.narrow_from(from).await;
+                // The server may refuse the rest.
+                let _ = conn.try_send(&request).await;
+                conns.push(conn);
+            }
+            server
+                .serves(200 + u8::try_from(conns.len() % 50).unwrap())
+                .await;
+        }
+        let large = async {
+            let mut conn = server.connect_from(199).await;
+            let session = Session::open(&mut conn).await;
+            let call = session.tool(1, "echo", &text);
+            // Some responses of others have to end first.
+            while !conn.ask(&call).await.text().contains(&text) {}
+        };
+        let served = tokio::time::timeout(Duration::from_secs(4), large).await;
+        served.expect("a large response");
+        println!("{addresses} addresses: {} MiB", server.peak() >> 20);
+        server.survives().await;
+    }
+}
+
 // A connection without requests is closed after the head timeout, although it answers PINGs; one with
 // an open stream is not.
 #[tokio::test]

@@ -5,9 +5,9 @@ use std::time::Instant;
 use mcp_protocol::Principal;
 use mcp_server::TaskMode;
 use mcp_tests::http::Peer;
-use mcp_tests::tcp::RunningServer;
+use mcp_tests::tcp::{Conn, Request, RunningServer, Session, initialize};
 
-use super::{Gate, server};
+use super::{Gate, healthy, server};
 use crate::prelude::*;
 
 // At the limit a thousand requests get 503 at once, and running requests are not affected.
@@ -114,6 +114,36 @@ async fn t19_one_address_does_not_take_all_sessions() {
     );
     at(&endpoint, 3).handshake("2025-11-25", json!({})).await;
     assert_eq!(endpoint.sessions(), 51);
+}
+
+// Beyond its share, the connections of one address are closed, and others are served.
+#[tokio::test]
+async fn t16_one_address_does_not_take_all_connections() {
+    let options = ServerOptions::new().with_max_connections(10);
+    let served = RunningServer::start(server(&Gate::new()), options).await;
+    let mut conns = Vec::new();
+    for _ in 0..6 {
+        conns.push(served.open().await);
+    }
+    for _ in 0..6 {
+        served.connect().await.closed().await;
+    }
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.2:0".parse().unwrap()).unwrap();
+    let mut other = Conn::new(socket.connect(served.address).await.unwrap());
+    let session = Session::open(&mut other).await;
+    healthy(&mut other, &session).await;
+    // A closed connection makes room for another one.
+    drop(conns.pop());
+    let mut again = served.connect().await;
+    while again
+        .try_send(Request::post(initialize()).bytes())
+        .await
+        .is_err()
+        || again.try_head().await.is_none()
+    {
+        again = served.connect().await;
+    }
 }
 
 // One address takes half of the requests in flight and its share, and others are served.

@@ -10,7 +10,9 @@ use crate::prelude::*;
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
+const PRIORITY: u8 = 2;
 const SETTINGS: u8 = 4;
+const PING: u8 = 6;
 const GO_AWAY: u8 = 7;
 const WINDOW_UPDATE: u8 = 8;
 const CONTINUATION: u8 = 9;
@@ -221,6 +223,32 @@ async fn t20_streams_the_server_has_to_reset_count_as_well() {
     }
     raw.closed().await;
     recovers(&served, &session, &gate).await;
+}
+
+// Frames that carry nothing: a client may send some, and is disconnected after too many.
+#[tokio::test]
+async fn t20_control_frames_without_end_end_the_connection() {
+    let settings = frame(SETTINGS, 0, 0, &[]);
+    let ping = frame(PING, 0, 0, &[0; 8]);
+    let window = frame(WINDOW_UPDATE, 0, 0, &1_u32.to_be_bytes());
+    let priority = frame(PRIORITY, 0, 1, &[0, 0, 0, 3, 1]);
+    let unknown = frame(0xFA, 0, 0, b"x");
+    for one in [settings, ping, window, priority, unknown] {
+        let gate = Gate::new();
+        let (served, session, mut raw) = attacked(&gate).await;
+        assert!(raw.say(&one.repeat(900)).await, "{one:?}");
+        let answer = raw
+            .say(&post(1, &head(&session), &tool(1, "echo", "well")))
+            .await;
+        assert!(answer, "{one:?}");
+        let mut sent = 0;
+        while raw.say(&one.repeat(100)).await {
+            sent += 100;
+            assert!(sent < 200_000, "{one:?}");
+        }
+        raw.closed().await;
+        recovers(&served, &session, &gate).await;
+    }
 }
 
 // Headers without an end are cut off early.

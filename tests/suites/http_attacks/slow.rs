@@ -126,7 +126,9 @@ async fn t16_an_idle_connection_is_closed_and_an_open_stream_is_not() {
 // Connections above the limit wait to be accepted; the first one that closes makes room.
 #[tokio::test]
 async fn t16_there_are_only_so_many_connections() {
-    let options = ServerOptions::new().with_max_connections(2);
+    let options = ServerOptions::new()
+        .with_max_connections(2)
+        .with_client_share(100);
     let served = RunningServer::start(server(&Gate::new()), options).await;
     let (one, session) = served.open().await;
     let (_two, _) = served.open().await;

@@ -158,6 +158,84 @@ async fn sessions_of_one_address_take_little_memory() {
     server.survives().await;
 }
 
+/// The worst description of a client that is accepted, by its length: four chains of nested objects.
+fn worst_client() -> String {
+    let chain = format!("{}1{}", "{\"a\":".repeat(20), "}".repeat(20));
+    format!(
+        "{{\"protocolVersion\":\"2025-11-25\",\"clientInfo\":{{\"name\":\"a\",\"version\":\"1\"}},\
+         \"capabilities\":{{\"experimental\":{{\"a\":{chain},\"b\":{chain},\"c\":{chain},\"d\":{chain}}}}}}}"
+    )
+}
+
+// Sessions that each need 60 times the memory of the text that opened them, from one address and from fifty.
+#[tokio::test]
+async fn sessions_with_the_worst_descriptions_share_a_limit() {
+    let opened = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    for addresses in [1, 50] {
+        let server = Process::start();
+        let request = Request::post(message(method::INITIALIZE, &worst_client()));
+        for from in 1..=addresses {
+            let mut conn = server.connect_from(from).await;
+            for _ in 0..5_000 / u32::from(addresses) {
+                let answer = conn.ask(&request).await;
+                assert_eq!(answer.status, 200, "{answer:?}");
+                let session = Session::known(answer.header("mcp-session-id").unwrap());
+                conn.ask(&session.post(opened)).await;
+            }
+        }
+        println!("{addresses} addresses: {} MiB", server.peak() >> 20);
+        server.survives().await;
+    }
+}
+
+// Each subscription has a connection, a head and a task.
+#[tokio::test]
+async fn subscriptions_take_no_more_memory_than_is_charged() {
+    const SUBSCRIPTIONS: usize = 500;
+    const CHARGED: usize = 28 << 10;
+    let server = Process::start();
+    let filter = "\"notifications\":{\"toolsListChanged\":true}";
+    let request = stateless(method::SUBSCRIPTIONS_LISTEN, None, filter, CLIENT);
+    let mut conns = Vec::new();
+    let mut before = 0;
+    for n in 0..=SUBSCRIPTIONS {
+        let mut conn = server.connect().await;
+        conn.send(request.bytes()).await;
+        assert_eq!(conn.started().await.status, 200);
+        conns.push(conn);
+        if n == 0 {
+            before = server.peak();
+        }
+    }
+    let each = (server.peak() - before) / SUBSCRIPTIONS;
+    println!("{each} bytes for each subscription");
+    assert!(each <= CHARGED, "{each} bytes");
+    server.survives().await;
+}
+
+// A small body can become a large tree, too.
+#[tokio::test]
+async fn waiting_calls_with_small_bodies_share_a_limit_for_their_arguments() {
+    let params = format!(
+        "\"name\":\"wait\",\"arguments\":{{\"a\":{}}}",
+        objects(3_500)
+    );
+    let request = stateless(method::TOOLS_CALL, Some("wait"), &params, CLIENT);
+    let server = Process::start();
+    let (mut conns, mut refused) = (Vec::new(), 0);
+    for from in 1..=10 {
+        for _ in 0..100 {
+            let mut conn = server.connect_from(from).await;
+            conn.send(request.bytes()).await;
+            refused += usize::from(conn.started().await.status == 503);
+            conns.push(conn);
+        }
+    }
+    println!("{refused} are refused, {} MiB", server.peak() >> 20);
+    server.survives().await;
+    assert!(refused > 500, "{refused}");
+}
+
 // Bodies that lack one byte.
 #[tokio::test]
 async fn unfinished_bodies_leave_room_for_others() {

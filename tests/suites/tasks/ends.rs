@@ -215,11 +215,11 @@ async fn a_result_that_cannot_be_stored_is_a_failure() {
     let large = Tool::new("large", || "x".repeat(100_000)).task(TaskMode::Required);
     let server = Server::builder("large", "1")
         .tool(large)
-        .task_store(MemoryTaskStore::new().with_max_bytes(8_192));
+        .task_store(MemoryTaskStore::new().with_max_bytes(16_384));
     let mut peer = Peer::able(server);
     let id = peer.started("large").await;
     let task = peer.until(&id, "failed").await;
-    says(&task, "8192 bytes");
+    says(&task, "16384 bytes");
 }
 
 #[tokio::test]

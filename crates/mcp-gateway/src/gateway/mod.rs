@@ -221,6 +221,15 @@ impl Service for Gateway {
         }
     }
 
+    fn sign(&self, parts: &[&[u8]]) -> Option<String> {
+        Some(self.0.cluster.as_ref()?.keys().mac(parts))
+    }
+
+    fn has_signed(&self, parts: &[&[u8]], code: &str) -> bool {
+        let cluster = self.0.cluster.as_ref();
+        cluster.is_some_and(|cluster| cluster.keys().has_signed(parts, code))
+    }
+
     fn header_params(&self, tool: &str) -> Option<Arc<HeaderParams>> {
         let (mount, name) = self.0.tool(tool)?;
         let item = mount.item(ItemKind::Tool, &name);

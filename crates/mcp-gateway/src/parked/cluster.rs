@@ -72,6 +72,11 @@ impl Cluster {
         &self.address
     }
 
+    /// The keys that all processes share.
+    pub(crate) fn keys(&self) -> &StateKeys {
+        &self.keys
+    }
+
     /// Returns the `requestState` of a call that this process has parked with this id.
     pub(crate) fn state(
         &self,

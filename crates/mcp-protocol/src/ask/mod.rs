@@ -23,7 +23,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::gate::{self, Unsupported, declared, known};
-use crate::{RequestContext, downgrade};
+use crate::{Owner, RequestContext, downgrade};
 
 use answer::FormAnswer;
 
@@ -174,7 +174,8 @@ impl RequestContext {
             return Ok(roots);
         }
         let roots: ListRootsResult = self.ask(method::ROOTS_LIST, None, |_| Ok(())).await?;
-        self.session().remember_roots(&roots, mark);
+        let owner = Owner::of(&self.link().origin());
+        self.session().remember_roots(&roots, mark, &owner);
         Ok(roots)
     }
 

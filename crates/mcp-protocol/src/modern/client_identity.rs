@@ -8,6 +8,7 @@ use mcp_jsonrpc::{ErrorObject, TreeSize};
 use mcp_types::{ClientCapabilities, Implementation};
 use serde::{Deserialize, Serialize};
 
+use crate::budget::tree_bytes;
 use crate::sync::lock;
 
 /// The client of a request as the request declares it.
@@ -22,15 +23,23 @@ pub struct ClientIdentity {
     pub capabilities: ClientCapabilities,
 }
 
+impl ClientIdentity {
+    /// Returns an upper bound of its memory in bytes.
+    #[doc(hidden)]
+    pub fn memory(&self) -> usize {
+        tree_bytes(self)
+    }
+}
+
 /// Maximum size of what a client says about itself, because sessions and tasks keep it.
 const MAX_IDENTITY_BYTES: usize = 16 << 10;
-/// Maximum number of JSON values in it.
-const MAX_IDENTITY_NODES: usize = 256;
+/// Maximum memory of it after it was parsed, in bytes.
+pub const MAX_IDENTITY_MEMORY: usize = 96 << 10;
 
 /// Checks that what a client says about itself is small enough to be kept.
 ///
 /// # Errors
-/// The texts have more than 16 KiB or 256 JSON values in total.
+/// The texts have more than 16 KiB, or would take more than 96 KiB of memory.
 pub(crate) fn check_identity(
     what: &str,
     texts: impl IntoIterator<Item = impl AsRef<str>>,
@@ -45,10 +54,12 @@ pub(crate) fn check_identity(
         }
         total = total + TreeSize::of(text);
     }
-    if total.nodes > MAX_IDENTITY_NODES {
+    let memory = total.heap_bytes();
+    if memory > MAX_IDENTITY_MEMORY {
         return Err(ErrorObject::invalid_params(format!(
-            "{what} has {} JSON values; at most {MAX_IDENTITY_NODES} are accepted",
-            total.nodes
+            "{what} has {} JSON values, {} of them arrays and objects, for which the server would need {memory} bytes; \
+             the limit is {MAX_IDENTITY_MEMORY}; leave out icons or extensions",
+            total.nodes, total.containers
         )));
     }
     Ok(())

@@ -15,8 +15,8 @@ mod request_meta;
 mod result_meta;
 mod stateless_server;
 
-pub use client_identity::ClientIdentity;
 pub(crate) use client_identity::check_identity;
+pub use client_identity::{ClientIdentity, MAX_IDENTITY_MEMORY};
 pub use pending_input::{
     CallState, ClaimedInputRequest, DetachOutcome, InputRequired, InputSnapshot, PendingInput,
     PendingInputError, RunningStep, SuspendableHandler,

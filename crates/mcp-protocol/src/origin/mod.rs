@@ -1,7 +1,9 @@
 //! Where a request comes from: the verified principal, its grant, and the facts of the transport.
 
 mod grant;
+mod owner;
 mod request_origin;
 
 pub use grant::{Caller, Grant};
+pub use owner::{Owner, client_network};
 pub use request_origin::{Network, Principal, RequestOrigin, TransportFacts};

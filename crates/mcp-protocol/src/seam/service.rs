@@ -60,11 +60,23 @@ pub trait Service: Send + Sync + 'static {
         false
     }
 
-    /// Returns the limit on the URIs of the subscriptions of all sessions, for sessions that another
-    /// process opened. Default: a separate limit for each session.
+    /// Returns the limit on the memory of the subscriptions and cached roots of all sessions. Default: a separate
+    /// limit for each session.
     #[doc(hidden)]
     fn subscription_budget(&self) -> Budget {
-        Budget::new("subscriptions", 64 << 10)
+        Budget::new("subscriptions", 1 << 20)
+    }
+
+    /// Returns an authentication code for `parts` under a key that all processes of the server share. Default: none.
+    #[doc(hidden)]
+    fn sign(&self, _parts: &[&[u8]]) -> Option<String> {
+        None
+    }
+
+    /// Returns whether [`sign`](Self::sign) returned `code` for `parts`, in any process of the server. Default: no.
+    #[doc(hidden)]
+    fn has_signed(&self, _parts: &[&[u8]], _code: &str) -> bool {
+        false
     }
 
     /// Returns the middleware around all messages of the server. Called once per session. Default:
@@ -121,6 +133,14 @@ impl<S: Service + ?Sized> Service for Arc<S> {
 
     fn subscription_budget(&self) -> Budget {
         (**self).subscription_budget()
+    }
+
+    fn sign(&self, parts: &[&[u8]]) -> Option<String> {
+        (**self).sign(parts)
+    }
+
+    fn has_signed(&self, parts: &[&[u8]], code: &str) -> bool {
+        (**self).has_signed(parts, code)
     }
 
     fn layers(&self) -> Option<Layers> {

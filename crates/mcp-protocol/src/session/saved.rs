@@ -49,9 +49,9 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::{Budget, Reply, RequestContext, ServerFacts, ServerSession, Service};
+    use crate::{Budget, Owner, Reply, RequestContext, ServerFacts, ServerSession, Service};
 
-    /// A server with log levels and subscriptions, and 10 bytes for the URIs of all sessions.
+    /// A server with log levels and subscriptions, and room for two short URIs of all sessions.
     struct Server(Budget);
 
     impl Service for Server {
@@ -83,7 +83,7 @@ mod tests {
     }
 
     fn server() -> (Budget, Arc<dyn Service>) {
-        let budget = Budget::new("subscriptions", 10);
+        let budget = Budget::new("subscriptions", 2 * 128 + 6);
         (budget.clone(), Arc::new(Server(budget)))
     }
 
@@ -99,7 +99,8 @@ mod tests {
             ),
             state(&json!({"is_open": false})),
         ] {
-            let restored = ServerSession::restore(Arc::clone(&server), &saved, None).unwrap();
+            let restored =
+                ServerSession::restore(Arc::clone(&server), &saved, Owner::default()).unwrap();
             assert!(!restored.session().is_open(), "it is not connected yet");
             restored.reopen(&saved);
             assert_eq!(restored.session().state(), Some(saved.clone()));
@@ -110,17 +111,17 @@ mod tests {
 
     #[test]
     fn each_change_is_counted() {
-        let (budget, server) = server();
+        let ((_, server), owner) = (server(), Owner::default());
         let saved = state(&json!({"subscriptions": ["a:1"]}));
-        let restored = ServerSession::restore(server, &saved, None).unwrap();
+        let restored = ServerSession::restore(server, &saved, Owner::default()).unwrap();
         let session = restored.session();
         let mut changes = session.changes();
         let mut is_changed = || std::mem::replace(&mut changes, session.changes()) != changes;
-        session.subscribe("a:1", &budget).unwrap();
+        session.subscribe("a:1", &owner).unwrap();
         assert!(!is_changed(), "it is subscribed already");
         session.unsubscribe("b:2");
         assert!(!is_changed(), "it is not subscribed");
-        session.subscribe("b:2", &budget).unwrap();
+        session.subscribe("b:2", &owner).unwrap();
         assert!(is_changed());
         session.unsubscribe("a:1");
         assert!(is_changed());
@@ -133,13 +134,41 @@ mod tests {
     }
 
     #[test]
+    fn the_subscriptions_of_a_session_have_limits() {
+        // A budget that the session does not reach.
+        let server: Arc<dyn Service> = Arc::new(Server(Budget::new("subscriptions", 1 << 20)));
+        let restored = ServerSession::restore(server, &state(&json!({})), Owner::default());
+        let restored = restored.unwrap();
+        let (session, owner) = (restored.session(), Owner::default());
+        for number in 0..1_024 {
+            session.subscribe(&format!("a:{number}"), &owner).unwrap();
+        }
+        let error = session.subscribe("b:1", &owner).unwrap_err();
+        assert!(error.message.contains("1024 subscriptions"), "{error}");
+        session.subscribe("a:7", &owner).unwrap();
+        session.unsubscribe("a:7");
+        session.subscribe("b:1", &owner).unwrap();
+        for number in 0..1_024 {
+            session.unsubscribe(&format!("a:{number}"));
+        }
+        session.unsubscribe("b:1");
+        let half = "x".repeat(32 << 10);
+        session.subscribe(&half, &owner).unwrap();
+        session.subscribe(&half, &owner).unwrap();
+        let error = session.subscribe(&format!("{half}y"), &owner).unwrap_err();
+        assert!(error.message.contains("the limit is 65536"), "{error}");
+        session.subscribe(&half.replace('x', "y"), &owner).unwrap();
+    }
+
+    #[test]
     fn a_session_beyond_the_limits_of_the_server_is_not_restored() {
         let (budget, server) = server();
         let revision = state(&json!({"revision": Revision::ASSUMED.as_str()}));
-        let error = ServerSession::restore(Arc::clone(&server), &revision, None).unwrap_err();
+        let error =
+            ServerSession::restore(Arc::clone(&server), &revision, Owner::default()).unwrap_err();
         assert!(error.message.contains("2025-03-26"), "{error}");
-        let long = state(&json!({"subscriptions": ["a:1", "a:longer"]}));
-        let error = ServerSession::restore(server, &long, None).unwrap_err();
+        let long = state(&json!({"subscriptions": ["a:1", "a:22"]}));
+        let error = ServerSession::restore(server, &long, Owner::default()).unwrap_err();
         assert!(error.message.contains("subscriptions"), "{error}");
         assert_eq!(budget.used(), 0);
     }

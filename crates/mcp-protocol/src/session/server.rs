@@ -10,7 +10,7 @@ use mcp_types::{InitializeRequestParams, InitializeResult, method};
 
 use super::layered::Layered;
 use super::saved::SessionState;
-use super::state::{ANSWERED, Agreed, ENDED, NEW, OPEN, Session};
+use super::state::{ANSWERED, Agreed, ENDED, NEW, OPEN, Session, Subscriptions};
 use crate::gate::Offers;
 use crate::middleware::{Discarded, LayeredLink, Receive, Role};
 use crate::modern::{
@@ -18,8 +18,8 @@ use crate::modern::{
 };
 use crate::sync::lock;
 use crate::{
-    Closed, Deviation, Exchange, Inbound, Link, Payload, Principal, Reply, RequestContext,
-    Revision, ServerFacts, Service, downgrade, gate,
+    Closed, Deviation, Exchange, Inbound, Link, Owner, Payload, Reply, RequestContext, Revision,
+    ServerFacts, Service, downgrade, gate,
 };
 
 /// The server side of one connection: the handshake and the capability checks before a [`Service`].
@@ -53,12 +53,15 @@ impl ServerSession {
     }
 
     fn create(service: Arc<dyn Service>, stateless: bool) -> Arc<Self> {
+        let session = Session::new();
+        // The session is new.
+        let _ = session.budget.set(service.subscription_budget());
         Arc::new_cyclic(|this| Self {
             layered: service
                 .layers()
                 .map(|layers| Layered::new(layers, Weak::clone(this))),
             service,
-            session: Arc::new(Session::new()),
+            session: Arc::new(session),
             stateless_server: StatelessServer::new(),
             stateless,
         })
@@ -89,8 +92,8 @@ impl ServerSession {
         this
     }
 
-    /// Creates a session that was initialized in another process. The transport connects it with
-    /// [`Inbound::opened`] and then calls [`reopen`](Self::reopen).
+    /// Creates a session that was initialized in another process, at the expense of `owner`. The transport connects
+    /// it with [`Inbound::opened`] and then calls [`reopen`](Self::reopen).
     ///
     /// # Errors
     /// The server does not serve the revision, or has no room for the subscriptions.
@@ -98,7 +101,7 @@ impl ServerSession {
     pub fn restore(
         service: Arc<dyn Service>,
         state: &SessionState,
-        principal: Option<Principal>,
+        owner: Owner,
     ) -> Result<Arc<Self>, ErrorObject> {
         let this = Self::create(service, false);
         let mut facts = this.facts();
@@ -108,8 +111,8 @@ impl ServerSession {
                 &facts.revisions,
             ));
         }
-        let budget = this.service.subscription_budget();
-        this.session.restore(state, &budget)?;
+        this.session.restore(state, &owner)?;
+        let principal = owner.principal;
         hide_task_list(&mut facts, principal.is_some());
         let agreed = Agreed {
             revision: state.revision,
@@ -430,7 +433,7 @@ impl Inbound for ServerSession {
     fn closed(&self, reason: &Closed) {
         tracing::debug!(%reason, "session ended");
         self.session.phase.store(ENDED, Ordering::Release);
-        lock(&self.session.subscriptions).clear();
+        *lock(&self.session.subscriptions) = Subscriptions::default();
         self.service.closed(&self.session);
         if let Some(layered) = &self.layered {
             layered.end(reason);

@@ -1,30 +1,36 @@
 //! The state of one session.
 
 use std::any::{Any, TypeId};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, Weak};
 use std::time::Instant;
 
-use mcp_jsonrpc::{ErrorObject, TreeSize};
+use mcp_jsonrpc::ErrorObject;
 use mcp_types::{
     ClientCapabilities, Implementation, ListRootsResult, LoggingLevel, ServerCapabilities,
 };
 
 use super::saved::SessionState;
+use crate::budget::tree_bytes;
 use crate::exchange::RateLimit;
 use crate::gate::Offers;
 use crate::modern::{ClientIdentity, RequestMeta};
 use crate::sync::lock;
 use crate::task::Task;
-use crate::{Budget, BudgetPermit, Delivery, Deviation, Link, Principal, Revision, Tolerance};
+use crate::{
+    Budget, BudgetPermit, Delivery, Deviation, Link, OverBudget, Owner, Principal, Revision,
+    Tolerance,
+};
 
 /// Maximum number of resource subscriptions of one session.
 const MAX_SUBSCRIPTIONS: usize = 1_024;
 /// Maximum size of their URIs in total, in bytes.
 const MAX_SUBSCRIBED_BYTES: usize = 64 << 10;
-/// Maximum size of roots that are kept, in bytes of JSON.
+/// Memory of a subscription besides its URI: its slot in the set, and the allocation of the URI.
+const SUBSCRIPTION: usize = 128;
+/// Maximum memory of roots that are kept, in bytes.
 const MAX_ROOTS_BYTES: usize = 64 << 10;
 
 /// Rate limit of the log messages of one session: burst, then per second.
@@ -50,8 +56,9 @@ pub struct Session {
     log_limit: RateLimit,
     task_limit: RateLimit,
     roots: Mutex<Roots>,
-    /// The resource subscriptions: URIs, each with the permit for its text.
-    pub(super) subscriptions: Mutex<BTreeMap<String, BudgetPermit>>,
+    pub(super) subscriptions: Mutex<Subscriptions>,
+    /// The limit on the memory of subscriptions and roots; none for the session of one request.
+    pub(super) budget: OnceLock<Budget>,
     values: OnceLock<Box<Mutex<Values>>>,
     /// The number of changes of the state that [`SessionState`] contains.
     changes: AtomicU64,
@@ -63,8 +70,17 @@ type Values = HashMap<TypeId, Arc<dyn Any + Send + Sync>>;
 /// The last roots of the client, and the number of their changes.
 #[derive(Debug, Default)]
 struct Roots {
-    known: Option<ListRootsResult>,
+    known: Option<(ListRootsResult, Option<BudgetPermit>)>,
     changes: u64,
+}
+
+/// The URIs of the resource subscriptions, and the permit for their memory.
+#[derive(Debug, Default)]
+pub(super) struct Subscriptions {
+    uris: BTreeSet<String>,
+    /// The size of all URIs in bytes.
+    bytes: usize,
+    permit: Option<BudgetPermit>,
 }
 
 #[derive(Debug)]
@@ -88,6 +104,7 @@ impl Session {
             task_limit: RateLimit::new(TASK_BURST, TASKS_PER_SECOND),
             roots: Mutex::default(),
             subscriptions: Mutex::default(),
+            budget: OnceLock::new(),
             values: OnceLock::new(),
             changes: AtomicU64::new(0),
         }
@@ -155,6 +172,12 @@ impl Session {
         self.agreed.get()?.client.as_ref()
     }
 
+    /// Returns an upper bound of the memory of what the client says about itself, in bytes.
+    #[doc(hidden)]
+    pub fn client_memory(&self) -> usize {
+        self.client_identity().map_or(0, |client| client.memory())
+    }
+
     /// Returns the description of the client.
     pub fn client(&self) -> Option<&Implementation> {
         self.client_identity()?.info.as_ref()
@@ -200,8 +223,7 @@ impl Session {
     #[doc(hidden)]
     pub fn state(&self) -> Option<SessionState> {
         let agreed = self.agreed.get()?;
-        let mut subscriptions: Vec<String> = lock(&self.subscriptions).keys().cloned().collect();
-        subscriptions.sort_unstable();
+        let subscriptions = lock(&self.subscriptions).uris.iter().cloned().collect();
         Some(SessionState {
             revision: agreed.revision,
             client: agreed.client.clone().unwrap_or_default(),
@@ -212,10 +234,10 @@ impl Session {
     }
 
     /// Takes the log level and the subscriptions from `state`.
-    pub(super) fn restore(&self, state: &SessionState, budget: &Budget) -> Result<(), ErrorObject> {
+    pub(super) fn restore(&self, state: &SessionState, owner: &Owner) -> Result<(), ErrorObject> {
         *lock(&self.log_level) = state.log_level;
         for uri in &state.subscriptions {
-            self.subscribe(uri, budget)?;
+            self.subscribe(uri, owner)?;
         }
         Ok(())
     }
@@ -270,66 +292,82 @@ impl Session {
         self.changed();
     }
 
-    /// Subscribes to updates of a resource. The text of the URI is charged to `budget` until the
-    /// subscription or the session ends.
+    /// Subscribes to updates of a resource, at the expense of `owner`.
     ///
     /// # Errors
-    /// The session has 1,024 subscriptions or 64 KiB of URIs, or the budget is exhausted.
-    pub fn subscribe(&self, uri: &str, budget: &Budget) -> Result<(), ErrorObject> {
-        let mut subscriptions = lock(&self.subscriptions);
-        if subscriptions.contains_key(uri) {
+    /// The session has 1,024 subscriptions or 64 KiB of URIs, or the budget of the server is exhausted.
+    pub fn subscribe(&self, uri: &str, owner: &Owner) -> Result<(), ErrorObject> {
+        let subscriptions = &mut *lock(&self.subscriptions);
+        if subscriptions.uris.contains(uri) {
             return Ok(());
         }
-        if subscriptions.len() >= MAX_SUBSCRIPTIONS {
+        if subscriptions.uris.len() >= MAX_SUBSCRIPTIONS {
             return Err(ErrorObject::internal(format!(
                 "the session has {MAX_SUBSCRIPTIONS} subscriptions, which is the limit; unsubscribe first"
             )));
         }
-        let bytes: usize = subscriptions.keys().map(String::len).sum();
+        let bytes = subscriptions.bytes;
         if bytes + uri.len() > MAX_SUBSCRIBED_BYTES {
             return Err(ErrorObject::internal(format!(
                 "the URIs of the subscriptions of the session have {bytes} bytes; the limit is \
                  {MAX_SUBSCRIBED_BYTES}; unsubscribe first"
             )));
         }
-        let permit = budget.acquire(uri.len());
-        let permit = permit.map_err(|error| ErrorObject::internal(error.to_string()))?;
-        subscriptions.insert(uri.to_owned(), permit);
+        let price = SUBSCRIPTION + uri.len();
+        let over = |error: OverBudget| ErrorObject::internal(error.to_string());
+        match (&mut subscriptions.permit, self.budget.get()) {
+            (Some(permit), _) => permit.grow(price).map_err(over)?,
+            (none, Some(budget)) => *none = Some(budget.acquire(owner, price).map_err(over)?),
+            _ => {}
+        }
+        subscriptions.uris.insert(uri.to_owned());
+        subscriptions.bytes += uri.len();
         self.changed();
         Ok(())
     }
 
     /// Removes a subscription, if it exists.
     pub fn unsubscribe(&self, uri: &str) {
-        if lock(&self.subscriptions).remove(uri).is_some() {
+        let mut subscriptions = lock(&self.subscriptions);
+        if subscriptions.uris.remove(uri) {
+            subscriptions.bytes -= uri.len();
+            if let Some(permit) = &mut subscriptions.permit {
+                permit.shrink(SUBSCRIPTION + uri.len());
+            }
             self.changed();
         }
     }
 
     /// Returns whether the client has subscribed to this resource.
     pub fn is_subscribed(&self, uri: &str) -> bool {
-        lock(&self.subscriptions).contains_key(uri)
+        lock(&self.subscriptions).uris.contains(uri)
     }
 
     /// Returns the cached roots, if the client declared change notifications for roots, and a counter
     /// for [`remember_roots`](Self::remember_roots).
     pub(crate) fn known_roots(&self) -> (Option<ListRootsResult>, u64) {
         let roots = lock(&self.roots);
-        (roots.known.clone(), roots.changes)
+        let known = roots.known.as_ref().map(|(known, _)| known.clone());
+        (known, roots.changes)
     }
 
-    /// Caches roots that were requested when the counter was `mark`, unless they have changed since.
-    pub(crate) fn remember_roots(&self, result: &ListRootsResult, mark: u64) {
+    /// Caches roots that were requested when the counter was `mark`, unless they have changed since, or their
+    /// memory exceeds 64 KiB or the budget of the server.
+    pub(crate) fn remember_roots(&self, result: &ListRootsResult, mark: u64, owner: &Owner) {
         let announced = self
             .client_capabilities()
             .and_then(|capabilities| capabilities.roots.as_ref()?.list_changed);
-        let size = serde_json::to_string(result).map(|text| TreeSize::of(&text).heap_bytes());
-        if size.is_ok_and(|size| size > MAX_ROOTS_BYTES) {
+        let size = tree_bytes(result);
+        if announced != Some(true) || size > MAX_ROOTS_BYTES {
             return;
         }
+        let permit = self.budget.get().map(|budget| budget.acquire(owner, size));
+        let Ok(permit) = permit.transpose() else {
+            return;
+        };
         let mut roots = lock(&self.roots);
-        if announced == Some(true) && roots.changes == mark {
-            roots.known = Some(result.clone());
+        if roots.changes == mark {
+            roots.known = Some((result.clone(), permit));
         }
     }
 

@@ -4,12 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_jsonrpc::{ErrorObject, RawJson, TreeSize, members};
+use mcp_jsonrpc::{ErrorObject, RawJson, members};
 use mcp_types::{JsonObject, LoggingLevel, ProgressToken};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{TaskLease, Timestamp, keep};
+use crate::budget::tree_bytes;
 use crate::modern::{CallState, ClientIdentity};
 use crate::{Principal, Revision};
 
@@ -389,9 +390,4 @@ fn first_text(result: &RawJson) -> String {
         .and_then(|block| block["text"].as_str());
     let text = text.unwrap_or("the tool failed");
     text.chars().take(MAX_MESSAGE).collect()
-}
-
-/// Returns the estimated memory of a value that contains JSON trees.
-fn tree_bytes(value: &(impl Serialize + ?Sized)) -> usize {
-    serde_json::to_string(value).map_or(0, |text| TreeSize::of(&text).heap_bytes())
 }

@@ -90,7 +90,8 @@ impl StateKeys {
     }
 
     /// Returns an authentication code of 128 bits for `parts`, as hexadecimal digits.
-    pub(crate) fn mac(&self, parts: &[&[u8]]) -> String {
+    #[doc(hidden)]
+    pub fn mac(&self, parts: &[&[u8]]) -> String {
         match self.current() {
             Ok(key) => random::mac_under(key, parts),
             // The operating system returns no random bytes.
@@ -99,7 +100,8 @@ impl StateKeys {
     }
 
     /// Whether `code` is the authentication code of `parts`, under the current or a previous key.
-    pub(crate) fn has_signed(&self, parts: &[&[u8]], code: &str) -> bool {
+    #[doc(hidden)]
+    pub fn has_signed(&self, parts: &[&[u8]], code: &str) -> bool {
         let previous = self.previous.iter();
         let mut previous = previous.map(|key| random::mac_under(key, parts));
         random::is_equal(&self.mac(parts), code)

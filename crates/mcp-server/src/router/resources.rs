@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{Payload, Reply, RequestContext};
+use mcp_protocol::{Owner, Payload, Reply, RequestContext};
 use mcp_types::{SubscribeRequestParams, method};
 
 use super::typed;
@@ -131,12 +131,10 @@ impl Core {
     ) -> Result<Reply, ErrorObject> {
         let SubscribeRequestParams { uri, .. } = typed(params)?;
         let checked = self.check_subscription(method::RESOURCES_SUBSCRIBE, &uri, context)?;
-        let (session, budget) = (
-            Arc::clone(context.session()),
-            self.subscriptions.budget().clone(),
-        );
+        let session = Arc::clone(context.session());
+        let owner = Owner::of(&context.link().origin());
         Ok(and_then(checked, move || {
-            let subscribed = session.subscribe(&uri, &budget);
+            let subscribed = session.subscribe(&uri, &owner);
             Reply::Ready(subscribed.map(|()| Payload::Empty))
         }))
     }

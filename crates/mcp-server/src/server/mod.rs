@@ -143,6 +143,14 @@ impl<S: Clone + Send + Sync + 'static> Service for Server<S> {
         self.core.subscriptions.budget().clone()
     }
 
+    fn sign(&self, parts: &[&[u8]]) -> Option<String> {
+        Some(self.core.settings.keys.mac(parts))
+    }
+
+    fn has_signed(&self, parts: &[&[u8]], code: &str) -> bool {
+        self.core.settings.keys.has_signed(parts, code)
+    }
+
     fn layers(&self) -> Option<Layers> {
         self.core.layers.clone()
     }

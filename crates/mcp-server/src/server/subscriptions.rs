@@ -11,7 +11,8 @@ use std::task::{Context, Poll, Waker};
 
 use mcp_jsonrpc::{ErrorObject, RequestId, text_of};
 use mcp_protocol::{
-    Budget, BudgetPermit, Delivery, Exchange, Link, Outcome, Payload, Principal, RequestContext,
+    Budget, BudgetPermit, Delivery, Exchange, Link, Outcome, Owner, Payload, Principal,
+    RequestContext,
 };
 use mcp_types::v2026_07_28::{
     SubscriptionFilter, SubscriptionsListenResult, SubscriptionsListenResultMeta,
@@ -110,8 +111,10 @@ impl<F: Fn(Change) + Send + Sync + 'static> ChangeBus for F {
 /// Maximum number of open subscriptions of a server.
 const MAX_SUBSCRIPTIONS: usize = 10_000;
 
-/// Maximum size of the URIs and task ids of all subscriptions of a server, in bytes.
+/// Maximum memory of the URIs and task ids of all subscriptions of a server, and of cached roots, in bytes.
 const MAX_BYTES: usize = 16 << 20;
+/// Memory of a URI or task id besides its text: its slot in the set, and its allocation.
+const TEXT: usize = 128;
 
 /// The open subscriptions.
 pub(crate) struct Subscriptions {
@@ -199,7 +202,9 @@ impl Subscriptions {
         filter: Filter,
     ) -> Result<OpenSubscription, ErrorObject> {
         let texts = filter.uris.iter().chain(&filter.tasks);
-        let permit = self.budget.acquire(texts.map(String::len).sum());
+        let price = texts.map(|text| TEXT + text.len()).sum();
+        let owner = Owner::of(&context.link().origin());
+        let permit = self.budget.acquire(&owner, price);
         let permit = permit.map_err(|error| ErrorObject::internal(error.to_string()))?;
         let subscription = Arc::new(Subscription {
             exchange: context.exchange().clone(),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcp_jsonrpc::{ErrorObject, RequestId, text_of};
 use mcp_protocol::modern::PendingInput;
 use mcp_protocol::task::{Task, TaskOutcome, TaskStoreError};
-use mcp_protocol::{Exchange, Link, RequestContext, Session};
+use mcp_protocol::{Exchange, Link, Owner, RequestContext, Session};
 use mcp_types::PROGRESS_TOKEN_KEY;
 use serde_json::json;
 use tokio::runtime::Handle;
@@ -16,7 +16,7 @@ use super::link::TaskLink;
 use super::record::{TaskRecord, with_timeout};
 use super::run::TaskRunner;
 use super::run::background;
-use super::table::{Owner, RunningTask, TaskConfig};
+use super::table::{RunningTask, TaskConfig};
 use super::wire::short_id;
 use crate::registry::tool::ToolEntry;
 use crate::server::core::Core;
@@ -161,10 +161,7 @@ impl Core {
         context.set_pending_input(Arc::clone(&pending));
         let running_task = RunningTask {
             id: task.id().into(),
-            owner: Owner {
-                principal: task.owner().cloned(),
-                address: None,
-            },
+            owner: Owner::new(task.owner().cloned(), None),
             bytes: 0,
             pending,
             exchange,

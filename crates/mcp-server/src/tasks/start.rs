@@ -8,7 +8,9 @@ use mcp_jsonrpc::{ErrorCode, ErrorObject, RawJson, TreeSize, decode};
 use mcp_protocol::middleware::Layers;
 use mcp_protocol::modern::{CallState, DetachOutcome, PendingInput};
 use mcp_protocol::task::{Task, TaskCall};
-use mcp_protocol::{BoxFuture, Exchange, Link, Outcome, Reply, RequestContext, Rules, guarded};
+use mcp_protocol::{
+    BoxFuture, Exchange, Link, Outcome, Owner, Reply, RequestContext, Rules, guarded,
+};
 use mcp_types::{TaskMetadata, method};
 use tokio::runtime::Handle;
 
@@ -17,7 +19,7 @@ use super::link::TaskLink;
 use super::record::{TaskRecord, with_timeout};
 use super::run::TaskRunner;
 use super::run::background;
-use super::table::{Owner, RunningGuard, RunningTask, TaskConfig, Tasks};
+use super::table::{RunningGuard, RunningTask, TaskConfig, Tasks};
 use super::wire::{created_result, declares_tasks, missing_extension, short_id, store_error};
 use crate::Call;
 use crate::HandlerError;
@@ -29,8 +31,6 @@ use crate::server::core::Core;
 /// How often the client of the stateless revision may send an invalid input response before the
 /// call fails; in a session the first response counts.
 const TRIES: u32 = 8;
-/// Size of arguments whose memory is not counted.
-const SMALL_ARGUMENTS: usize = 4 << 10;
 
 /// How a tool call is executed.
 enum Execution {
@@ -330,7 +330,7 @@ impl NewTask {
         let running_task = RunningTask {
             id: crate::random::task_id()?.into(),
             owner: Owner::of(&self.context.link().origin()),
-            bytes: tree_bytes(self.call.arguments.as_str()),
+            bytes: TreeSize::of(self.call.arguments.as_str()).heap_bytes(),
             pending,
             exchange: self.context.exchange().clone(),
             ended: tokio::sync::watch::Sender::new(false),
@@ -459,13 +459,5 @@ impl Tasks {
                 }
             }
         });
-    }
-}
-
-/// Estimates the memory of parsed arguments. Small ones are not worth the scan.
-fn tree_bytes(arguments: &str) -> usize {
-    match arguments.len() {
-        0..=SMALL_ARGUMENTS => 0,
-        _ => TreeSize::of(arguments).heap_bytes(),
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::modern::PendingInput;
 use mcp_protocol::task::{MemoryTaskStore, TaskLease, TaskStore, Timestamp};
-use mcp_protocol::{Exchange, Principal, RequestContext, RequestOrigin};
+use mcp_protocol::{Exchange, Owner, Principal, RequestContext};
 use tokio::sync::watch;
 
 use super::TaskOptions;
@@ -72,30 +72,6 @@ struct Table {
 struct Usage {
     tasks: usize,
     bytes: usize,
-}
-
-/// The client that created a task: its principal, else its address. Neither is known of a client on the
-/// same machine, in an HTTP server that does not report addresses, and after a restart.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Owner {
-    pub(super) principal: Option<Principal>,
-    pub(super) address: Option<IpAddr>,
-}
-
-impl Owner {
-    pub(super) fn of(origin: &RequestOrigin<'_>) -> Self {
-        let address = || {
-            let (address, _) = origin.network()?.client?;
-            Some(match address.parse::<IpAddr>().ok()?.to_canonical() {
-                // A host chooses the second half of its address.
-                IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),
-                address => address,
-            })
-        };
-        let principal = origin.principal.cloned();
-        let address = if principal.is_none() { address() } else { None };
-        Self { principal, address }
-    }
 }
 
 /// A task that runs in this process.

@@ -9,21 +9,24 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
-use mcp_jsonrpc::{ErrorObject, parse};
+use mcp_jsonrpc::{ErrorObject, TreeSize, parse_measured};
 use mcp_protocol::middleware::{Discarded, Role};
+use mcp_protocol::modern::MAX_IDENTITY_MEMORY;
 use mcp_protocol::{Caller, Closed, Grant, Mux, MuxLimits, Principal, ServerSession};
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::sessions::Session;
 use super::work::spawn;
+use crate::permit::Permit;
 use crate::server::endpoint::Endpoint;
 use crate::server::request::admission;
-use crate::server::request::body::read_body;
+use crate::server::request::body::{charge_tree, read_body};
 use crate::server::request::head::{McpHeaders, RequestHead};
 use crate::server::response::body::{Body, EventSource, event_stream};
 use crate::server::response::refusal::Refusal;
 use crate::server::session::id::SessionId;
-use crate::server::state::EndpointState;
+use crate::server::session::usage::Usage;
+use crate::server::state::{EndpointState, SUBSCRIPTION};
 use crate::server::stream::frames;
 use crate::sync::lock;
 
@@ -89,6 +92,7 @@ impl LegacyEndpoint {
         let principal = parts.extensions.get::<Principal>().cloned();
         let owner = parts.owner();
         let reservation = state.reserve_session(owner.clone())?;
+        let memory = state.stream_permit(&parts, SUBSCRIPTION + MAX_IDENTITY_MEMORY)?;
         let id = SessionId::random().map_err(|error| {
             tracing::error!(%error, "the operating system has no random numbers");
             Refusal::busy("the server cannot create a session id; send again later")
@@ -129,6 +133,7 @@ impl LegacyEndpoint {
             state: Arc::clone(state),
             lines: Vec::new(),
             keep_alive: None,
+            _memory: memory,
         })))
     }
 
@@ -143,13 +148,16 @@ impl LegacyEndpoint {
         admission::check_content(&parts.headers, &mcp_headers)?;
         let state = &self.state;
         let session = self.session(&parts)?;
-        let message = read_body(body, &parts, &mcp_headers, state).await?;
-        if let Err(error) = parse(&message.bytes, &state.options.message_limits) {
+        let mut message = read_body(body, &parts, &mcp_headers, state).await?;
+        let mut size = TreeSize::default();
+        let parsed = parse_measured(&message.bytes, &state.options.message_limits, &mut size);
+        if let Err(error) = parsed {
             if let Some(layers) = state.service.layers() {
                 layers.discarded(Role::Server, Discarded::Malformed(&error));
             }
             return Err(Refusal::unparsable(&error));
         }
+        charge_tree(&mut message.memory, &size, &parts, &state.bodies)?;
         if session.mux.is_congested() {
             return Err(Refusal::busy(
                 "the client does not read the event stream of the session; read it before sending more",
@@ -159,7 +167,9 @@ impl LegacyEndpoint {
             return Err(no_session());
         }
         // One permit for the POST, because one body can contain several requests.
-        let permit = Arc::new(state.request_permit(&parts)?);
+        let permit = state.request_permit(&parts)?;
+        let (bytes, memory) = message.into_parts();
+        let permits = Arc::new((permit, memory));
         // Each request is verified by itself. A later token does not add scopes to the stream, on which
         // the responses are sent.
         let mut caller = Caller::remote();
@@ -169,11 +179,9 @@ impl LegacyEndpoint {
             .zip(session.grant.as_ref())
             .map(|(granted, opened)| granted.intersection(opened));
         caller.facts = Some(parts);
-        session
-            .mux
-            .receive_for(caller, &message.bytes, &mut |work| {
-                spawn(work, &state.threads, Arc::clone(&permit));
-            });
+        session.mux.receive_for(caller, &bytes, &mut |work| {
+            spawn(work, &state.threads, Arc::clone(&permits));
+        });
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::ACCEPTED;
         Ok(response)
@@ -250,6 +258,7 @@ pub(crate) struct SseBody {
     state: Arc<EndpointState>,
     lines: Vec<u8>,
     keep_alive: Option<Pin<Box<Sleep>>>,
+    _memory: Permit,
 }
 
 impl EventSource for SseBody {
@@ -299,7 +308,8 @@ impl Drop for SseBody {
         let session = lock(&self.state.legacy.0).remove(&self.id);
         self.mux.close(Closed::eof());
         if let Some(session) = session {
-            self.state.sessions.release(session.owner.as_ref());
+            let usage = &self.state.sessions.usage;
+            usage.release(session.owner.as_ref(), Usage::SESSION);
         }
     }
 }

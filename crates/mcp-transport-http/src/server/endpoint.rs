@@ -64,7 +64,7 @@ impl Endpoint {
         }
         service.start();
         let options = Arc::new(options);
-        let session_store = StoreClient::of(&options).map_err(|error| {
+        let session_store = StoreClient::of(&options, &service).map_err(|error| {
             Error::invalid_options(format!("the endpoint cannot create its random id: {error}"))
         })?;
         let revisions = service.facts().revisions;
@@ -82,6 +82,7 @@ impl Endpoint {
             in_flight: shared(options.max_in_flight),
             receiving: shared(options.max_receiving),
             subscriptions: shared(options.max_subscriptions),
+            streams: shared(options.max_total_stream_bytes),
             bodies: shared(options.max_total_body_bytes),
             responses,
             #[cfg(feature = "legacy")]
@@ -95,7 +96,19 @@ impl Endpoint {
 
     /// The number of sessions.
     pub fn sessions(&self) -> usize {
-        self.0.sessions.len()
+        self.0.sessions.usage.total().sessions
+    }
+
+    /// The memory that is reserved for the sessions, in bytes; see
+    /// [`ServerOptions::with_max_total_session_bytes`].
+    pub fn session_bytes(&self) -> usize {
+        self.0.sessions.usage.total().bytes
+    }
+
+    /// The memory that is reserved for subscriptions and for the open streams of sessions, in bytes; see
+    /// [`ServerOptions::with_max_total_stream_bytes`].
+    pub fn stream_bytes(&self) -> usize {
+        self.0.streams.used()
     }
 
     /// The number of running requests, including requests of sessions whose client has

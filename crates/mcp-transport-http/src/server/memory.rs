@@ -1,27 +1,48 @@
-//! One number for the memory of an endpoint, from which its limits follow.
+//! Limits on the memory of sessions and streams, and one number for the memory of an endpoint, from which its
+//! limits follow.
 
 use std::sync::Arc;
 
 use crate::server::options::ServerOptions;
+use crate::server::session::usage::SESSION;
+use crate::server::state::SUBSCRIPTION;
 use crate::server::stream::store::MemoryEventStore;
 
 /// Memory of the program at rest, of which at most half of a small budget is deducted.
 const PROGRAM: usize = 8 << 20;
 /// Memory of a connection: its buffers and its task.
 const CONNECTION: usize = 16 << 10;
-/// Memory of a session whose client says as much about itself as is accepted.
-const SESSION: usize = 32 << 10;
-/// Memory of a subscription with as many URIs as are accepted.
-const SUBSCRIPTION: usize = 64 << 10;
+/// Memory that suffices for one session or subscription of any client.
+const LARGEST_CLIENT: usize = 256 << 10;
 /// Default maximum memory of the events of one session.
 const SESSION_EVENTS: usize = 10 << 20;
 
 impl ServerOptions {
+    /// Sets the maximum memory of all sessions, in bytes. Default 96 MiB. A session takes 5 KiB, and what its client
+    /// says about itself takes up to 96 KiB more, estimated from above. Of the second half, one client can take
+    /// [its share](Self::with_client_share). At the limit, idle sessions without a principal end, first those of the
+    /// clients with the most memory; if all are in use, further ones are rejected with 503.
+    #[must_use]
+    pub fn with_max_total_session_bytes(mut self, bytes: usize) -> Self {
+        self.max_total_session_bytes = bytes;
+        self
+    }
+
+    /// Sets the maximum memory of all subscriptions of clients without sessions and of all streams that sessions have
+    /// open by GET, in bytes. Default 96 MiB; further ones are rejected with 503. With its connection, a subscription
+    /// takes 28 KiB and a stream 16 KiB, in addition to the head of its request and to what the client says about
+    /// itself.
+    #[must_use]
+    pub fn with_max_total_stream_bytes(mut self, bytes: usize) -> Self {
+        self.max_total_stream_bytes = bytes;
+        self
+    }
+
     /// Sets all limits on memory so that the clients together cause at most about `bytes` of resident
     /// memory to be used, including 8 MiB for the program at rest. Of the rest, a quarter each is for
     /// requests, for responses and for stored events, an eighth for connections, and a sixteenth each
-    /// for sessions and subscriptions. A limit on a number of things counts each with the maximum that
-    /// it can take, and is at least one. No such limit is raised above its default.
+    /// for sessions and for streams that last. A limit on a number of things counts each with the minimum
+    /// that it takes, and is at least one. No such limit is raised above its default.
     ///
     /// Call it first: it replaces the event store with a [`MemoryEventStore`], unless it was removed,
     /// and setters that follow change single limits. Handlers and stored tasks are not included;
@@ -38,6 +59,8 @@ impl ServerOptions {
         // Two bodies of the maximum size fit.
         self.max_body_bytes = defaults.max_body_bytes.min(self.max_total_body_bytes / 2);
         self.max_connections = count(bytes / 8, CONNECTION, defaults.max_connections);
+        self.max_total_session_bytes = (bytes / 16).max(LARGEST_CLIENT);
+        self.max_total_stream_bytes = (bytes / 16).max(LARGEST_CLIENT);
         self.max_sessions = count(bytes / 16, SESSION, defaults.max_sessions);
         self.max_subscriptions = count(bytes / 16, SUBSCRIPTION, defaults.max_subscriptions);
         if self.event_store.is_some() {
@@ -61,8 +84,10 @@ mod tests {
         assert_eq!(options.max_total_response_bytes, 16 << 20);
         assert_eq!(options.max_body_bytes, 4 << 20);
         assert_eq!(options.max_connections, 512);
-        assert_eq!(options.max_sessions, 128);
-        assert_eq!(options.max_subscriptions, 64);
+        assert_eq!(options.max_total_session_bytes, 4 << 20);
+        assert_eq!(options.max_total_stream_bytes, 4 << 20);
+        assert_eq!(options.max_sessions, 819);
+        assert_eq!(options.max_subscriptions, 146);
         let store = format!("{:?}", options.event_store);
         assert!(store.starts_with("Some(MemoryEventStore"), "{store}");
     }

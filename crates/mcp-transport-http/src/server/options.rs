@@ -32,6 +32,8 @@ pub struct ServerOptions {
     pub(crate) max_streams_per_session: usize,
     pub(crate) max_sessions: usize,
     pub(crate) max_sessions_per_principal: usize,
+    pub(crate) max_total_session_bytes: usize,
+    pub(crate) max_total_stream_bytes: usize,
     pub(crate) session_idle_timeout: Duration,
     pub(crate) max_session_lifetime: Duration,
     pub(crate) handshake_timeout: Duration,
@@ -73,6 +75,8 @@ impl Default for ServerOptions {
             max_streams_per_session: 8,
             max_sessions: 10_000,
             max_sessions_per_principal: 100,
+            max_total_session_bytes: 96 << 20,
+            max_total_stream_bytes: 96 << 20,
             session_idle_timeout: Duration::from_secs(10 * 60),
             max_session_lifetime: Duration::from_secs(24 * 3_600),
             handshake_timeout: Duration::from_secs(60),
@@ -184,7 +188,7 @@ impl ServerOptions {
     }
 
     /// Sets the maximum total size in bytes of all request bodies in memory, and of what running handlers
-    /// parsed from them, which is estimated for bodies above 4 KiB. Default 96 MiB; further requests
+    /// parsed from them, which is estimated from above if it exceeds 16 KiB. Default 96 MiB; further requests
     /// are rejected with 503. In [`serve_with`](crate::serve_with), HTTP/1.1 heads above 8 KiB count
     /// too; a connection that exceeds the limit is closed.
     #[must_use]
@@ -195,7 +199,9 @@ impl ServerOptions {
 
     /// Sets the maximum total size, in bytes, of responses and events that wait for their clients.
     /// Default 96 MiB. A response that exceeds it is replaced by an error, and a stream ends and
-    /// can be resumed. While seven eighths of it are in use, new requests are rejected with 503.
+    /// can be resumed. While seven eighths of it are in use, new requests of clients that have taken a
+    /// part of the second half are rejected with 503, and [`serve_with`](crate::serve_with) closes the connections
+    /// that have waited longest for their clients to read.
     /// Responses below 16 KiB are not counted; the number of requests in flight limits them.
     #[must_use]
     pub fn with_max_total_response_bytes(mut self, bytes: usize) -> Self {
@@ -253,9 +259,9 @@ impl ServerOptions {
         self
     }
 
-    /// Sets the maximum number of sessions. Default 10,000. At the limit, the sessions without a
-    /// principal that have been idle longest are ended to make room; if all are in use, further
-    /// ones are rejected with 503.
+    /// Sets the maximum number of sessions. Default 10,000. At the limit, sessions without a
+    /// principal that have been idle longest are ended to make room, first those of the clients with the most memory;
+    /// if all are in use, further ones are rejected with 503.
     #[must_use]
     pub fn with_max_sessions(mut self, sessions: usize) -> Self {
         self.max_sessions = sessions;
@@ -290,7 +296,8 @@ impl ServerOptions {
     }
 
     /// Sets the maximum number of connections that [`serve_with`](crate::serve_with) has open at
-    /// once. Default 16,384; further ones wait to be accepted. If the endpoint is mounted in
+    /// once. Default 16,384; further ones wait to be accepted, and one address can have
+    /// [its share](Self::with_client_share) of the second half. If the endpoint is mounted in
     /// another HTTP server, the limits of that server apply.
     #[must_use]
     pub fn with_max_connections(mut self, connections: usize) -> Self {

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
-use mcp_protocol::Principal;
+use mcp_protocol::{Principal, client_network};
 
 use crate::sync::lock;
 
@@ -22,13 +22,16 @@ impl Owner {
     /// The client at an address. A network of IPv6 (64 bits) counts as one client, because its host
     /// chooses the rest of its address.
     pub(crate) fn address(address: IpAddr) -> Self {
-        Self::Address(match address.to_canonical() {
-            IpAddr::V6(address) => {
-                let network = address.to_bits() >> 64 << 64;
-                IpAddr::V6(network.into())
-            }
-            address => address,
-        })
+        Self::Address(client_network(address))
+    }
+}
+
+impl From<Owner> for mcp_protocol::Owner {
+    fn from(owner: Owner) -> Self {
+        match owner {
+            Owner::Principal(principal) => Self::new(Some(principal), None),
+            Owner::Address(address) => Self::new(None, Some(address)),
+        }
     }
 }
 
@@ -52,6 +55,11 @@ impl Shares {
             share: share(limit, percent),
             owners: Mutex::default(),
         }
+    }
+
+    /// Whether an owner has taken anything.
+    pub(crate) fn has_part(&self, owner: &Owner) -> bool {
+        lock(&self.owners).contains_key(owner)
     }
 
     #[cfg(test)]

@@ -17,8 +17,9 @@ use crate::server::request::head::{DuplicateHeader, McpHeaders, RequestHead};
 use crate::server::response::refusal::{Refusal, unsupported};
 use crate::server::running::table::StatelessRequests;
 use crate::server::session::id::SessionId;
+use crate::server::session::reservation::SessionReservation;
 use crate::server::session::store_client::StoreClient;
-use crate::server::session::table::{SessionReservation, SessionTable};
+use crate::server::session::table::SessionTable;
 use crate::server::session::{ActivityGuard, HttpSession};
 use crate::server::share::Owner;
 use crate::sync::lock;
@@ -40,6 +41,8 @@ pub(crate) struct EndpointState {
     pub(crate) has_handshake: bool,
     pub(crate) in_flight: Capacity,
     pub(crate) subscriptions: Capacity,
+    /// Bytes of subscriptions, and of the streams that sessions have open by GET.
+    pub(crate) streams: Capacity,
     /// Requests whose bodies have not arrived completely.
     pub(crate) receiving: Capacity,
     /// Bytes of request bodies in memory.
@@ -82,11 +85,12 @@ impl EndpointState {
     /// Takes a permit for a running request.
     #[inline]
     pub(crate) fn request_permit(&self, head: &RequestHead) -> Result<Permit, Refusal> {
-        // Refused before the handler runs, because its response would probably be dropped.
-        if self.responses.used() > self.responses.limit() / 8 * 7 {
+        // Refused before the handler runs, because its response would probably be dropped. The last part of the
+        // limit is for clients that have read everything.
+        if self.responses.is_nearly_used() && self.responses.has_share(|| head.owner()) {
             return Err(Refusal::busy(
-                "other clients do not read their responses, and the limit of \
-                 ServerOptions::with_max_total_response_bytes is nearly reached; send again later",
+                "the client has not read all its responses, and the limit of \
+                 ServerOptions::with_max_total_response_bytes is nearly reached; read them and send again",
             ));
         }
         let permit = self.in_flight.try_acquire_for(|| head.owner());
@@ -124,6 +128,25 @@ impl EndpointState {
             )),
             Exhausted::Share => Refusal::share("subscriptions"),
         })
+    }
+
+    /// Takes a permit for the memory of a stream that lasts: `bytes`, and the head of its request.
+    pub(crate) fn stream_permit(
+        &self,
+        head: &RequestHead,
+        bytes: usize,
+    ) -> Result<Permit, Refusal> {
+        let mut permit = self.streams.permit();
+        let taken = permit.try_grow(bytes + head_memory(head), || head.owner());
+        taken.map_err(|exhausted| match exhausted {
+            Exhausted::Limit => Refusal::busy(format!(
+                "the open streams take {} bytes, the limit of ServerOptions::with_max_total_stream_bytes; \
+                 subscribe again later",
+                self.streams.limit()
+            )),
+            Exhausted::Share => Refusal::share("bytes of streams"),
+        })?;
+        Ok(permit)
     }
 
     /// Finds the session that a request names, and checks that the request may use it. With a session
@@ -211,6 +234,22 @@ impl EndpointState {
     pub(crate) fn forget_sessionless(&self) {
         lock(&self.sessionless).clear();
     }
+}
+
+/// Memory of a stream that a session has open by GET, with its connection.
+pub(crate) const SESSION_STREAM: usize = 16 << 10;
+/// Memory of a subscription and its connection, besides what the client says about itself. The server charges URIs.
+pub(crate) const SUBSCRIPTION: usize = 28 << 10;
+/// Memory of a header besides its text.
+const HEADER: usize = 128;
+
+/// The memory of a request head, which lasts as long as its stream.
+fn head_memory(head: &Parts) -> usize {
+    let headers = head.headers.iter();
+    let headers: usize = headers
+        .map(|(name, value)| HEADER + name.as_str().len() + value.len())
+        .sum();
+    headers + head.uri.path().len()
 }
 
 fn unknown_session() -> Refusal {

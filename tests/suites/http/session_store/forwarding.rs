@@ -2,14 +2,15 @@
 
 use bytes::Bytes;
 use mcp_protocol::BoxFuture;
+use mcp_protocol::task::Timestamp;
 use mcp_tests::http::{Peer, Reply};
 use mcp_transport_http::{
-    Durability, EventStore, EventStoreError, MemoryEventStore, MemorySessionStore, Replay,
-    SessionId, SessionStore, StreamKey, serve_with,
+    Durability, EndpointId, EventStore, EventStoreError, MemoryEventStore, MemorySessionStore,
+    Replay, SessionId, SessionRecord, SessionStore, StreamKey, serve_with,
 };
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::failures::{Mode, Switchable};
 use super::{Gate, WATCHED, node, node_with, ping};
@@ -138,6 +139,50 @@ async fn a_session_stays_at_its_endpoint() {
     assert_eq!(moved.delete().await.status, 204);
     assert_eq!((one.sessions(), two.sessions()), (0, 0));
     assert_eq!(ping(&moved).await, 404);
+}
+
+/// Returns the id of the peer's session.
+fn session_id(peer: &Peer) -> SessionId {
+    let text = peer.session().unwrap();
+    let byte = |n: usize| u8::from_str_radix(&text[2 * n..2 * n + 2], 16).unwrap();
+    SessionId::from_bytes(std::array::from_fn(byte))
+}
+
+// A writer of the store could otherwise have requests sent to any address, with their tokens.
+#[tokio::test]
+async fn requests_are_forwarded_only_to_addresses_that_the_server_has_signed() {
+    let cluster = Cluster::new();
+    let trap = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (one, two) = (cluster.served().await, cluster.served().await);
+    let (now, later) = (Timestamp::default(), Timestamp::from_millis(u64::MAX));
+    let store = &cluster.sessions;
+    let claimed = async |peer: &Peer| {
+        let writer = EndpointId::from_bytes([9; 16]);
+        let claimed = store.claim(session_id(peer), writer, now).await;
+        let (lease, record) = claimed.unwrap().unwrap();
+        let record: Value = serde_json::from_slice(&record.encode().unwrap()).unwrap();
+        (lease, record)
+    };
+    let (_, other) = claimed(&Peer::open(&one).await).await;
+    for code in ["of this session", "of another session", "none"] {
+        let peer = Peer::open(&one).await;
+        let (lease, mut record) = claimed(&peer).await;
+        record["address"] = json!(format!("http://{}/mcp", trap.local_addr().unwrap()));
+        match code {
+            "of another session" => record["address_code"] = other["address_code"].clone(),
+            "none" => drop(record.as_object_mut().unwrap().remove("address_code")),
+            _ => assert!(record["address_code"].is_string()),
+        }
+        let record = SessionRecord::decode(record.to_string().as_bytes()).unwrap();
+        store.update(lease, record, later, now).await.unwrap();
+        let sessions = two.sessions();
+        let moved = peer.at(&two);
+        let served = timeout(Duration::from_secs(10), ping(&moved)).await;
+        assert_eq!(served.expect("not forwarded"), 200, "{code}");
+        assert_eq!(two.sessions(), sessions + 1, "the endpoint claims it");
+        let connection = timeout(Duration::ZERO, trap.accept()).await;
+        assert!(connection.is_err(), "{code}");
+    }
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ mod forwarding;
 mod leases;
 mod restart;
 
-use mcp_server::ServerBuilder;
+use mcp_server::{ServerBuilder, StateKeys};
 use mcp_tests::http::Peer;
 use mcp_transport_http::{MemorySessionStore, SessionStore};
 
@@ -30,6 +30,7 @@ fn node_with(gate: &Gate, options: ServerOptions) -> (Server, Endpoint) {
     let resources = (0..CLIENTS).map(|client| Resource::new(watched(client), "watched", || "text"));
     let server = resources.fold(super::server(gate), ServerBuilder::resource);
     let server = server
+        .state_keys(StateKeys::new([7; 32]))
         .logging(true)
         .subscriptions(true)
         .resource(Resource::new(WATCHED, "watched", || "text"))
@@ -114,6 +115,27 @@ async fn a_stored_session_belongs_to_its_principal() {
         assert_eq!(ping(&peer.at(&two)).await, 200);
         assert_eq!(peer.at(&two).delete().await.status, 204);
     }
+}
+
+#[tokio::test]
+async fn a_foreign_session_is_not_claimed() {
+    let (gate, store) = (Gate::new(), MemorySessionStore::new());
+    let (server, one) = node(&gate, store.clone());
+    let (_, two) = node(&gate, store);
+    let mut peer = Peer::new(&one);
+    peer.principal = Some(Principal::new("alice"));
+    peer.handshake("2025-11-25", json!({})).await;
+    peer.ask("resources/subscribe", json!({"uri": WATCHED}))
+        .await;
+    let mut stream = peer.get(None).await;
+    let mut thief = peer.at(&two);
+    thief.principal = Some(Principal::new("bob"));
+    assert_eq!(ping(&thief).await, 404);
+    // With another lease, this endpoint would end the stream.
+    assert_eq!(ping(&peer).await, 200);
+    server.resources().updated(WATCHED);
+    let update = stream.message().await.expect("the stream is still open");
+    assert_eq!(update["params"]["uri"], WATCHED);
 }
 
 #[tokio::test]

@@ -16,6 +16,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 
+use crate::permit::Permit;
 use crate::server::endpoint::{Endpoint, ResponseFuture};
 #[cfg(feature = "http2")]
 use crate::server::listener::http2;
@@ -25,7 +26,7 @@ use crate::server::request::head::PeerAddr;
 use crate::server::response::body::Body;
 use crate::server::response::refusal::Refusal;
 
-/// Serves one connection to its end, and releases its permit.
+/// Serves one connection to its end, and releases its permits.
 ///
 /// A process holds many of these futures, so they are kept small: values that are needed only for
 /// the setup are dropped before the connection is served, and nothing is moved into an inner
@@ -34,7 +35,7 @@ pub(crate) async fn serve(
     stream: TcpStream,
     mut route: ConnectionService<impl Dispatch>,
     timer: TimerGuard,
-    permit: Option<OwnedSemaphorePermit>,
+    permits: (Option<OwnedSemaphorePermit>, Permit),
 ) {
     #[cfg(feature = "http2")]
     match tokio::time::timeout(timer.limits().head, http2::is_http2(&stream)).await {
@@ -54,7 +55,7 @@ pub(crate) async fn serve(
     let connection = pin!(http1(stream, route, &timer));
     let ended = timer.serve(connection, |connection| connection.graceful_shutdown());
     log_end(ended.await);
-    drop(permit);
+    drop(permits);
 }
 
 /// Logs how a connection ended. A broken connection is not an error of the server.

@@ -64,6 +64,7 @@ pub(super) fn connection<R: Dispatch>(
     let limits = timer.limits();
     let executor = StreamExecutor {
         write_timeout: limits.write,
+        timer: Arc::clone(timer.timer()),
     };
     let head = u32::try_from(limits.buffer).unwrap_or(u32::MAX);
     let service = Http2Service {
@@ -78,7 +79,7 @@ pub(super) fn connection<R: Dispatch>(
         .keep_alive_interval(limits.head)
         .keep_alive_timeout(limits.head)
         .serve_connection(
-            TokioIo::new(WriteTimeout::new(stream, timer.timer())),
+            TokioIo::new(WriteTimeout::new(stream, timer.timer()).counting_frames()),
             service,
         )
 }

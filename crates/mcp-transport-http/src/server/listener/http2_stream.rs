@@ -31,14 +31,16 @@ tokio::task_local! {
 }
 
 /// Runs the streams of a connection, and resets a stream whose client does not read.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct StreamExecutor {
     pub(super) write_timeout: Duration,
+    pub(super) timer: Arc<ConnectionTimer>,
 }
 
 impl<F: Future<Output = ()> + Send + 'static> Executor<F> for StreamExecutor {
     fn execute(&self, stream: F) {
         let chunk = Arc::<ChunkState>::default();
+        self.timer.add_chunks(&chunk);
         let served = serve(stream, Arc::clone(&chunk), self.write_timeout);
         tokio::spawn(STREAM.scope(chunk, served));
     }
@@ -53,7 +55,18 @@ async fn serve(stream: impl Future<Output = ()>, chunk: Arc<ChunkState>, limit: 
         if stream.as_mut().poll(cx).is_ready() {
             return Poll::Ready(());
         }
-        let Some(since) = lock(&chunk.0).since else {
+        let since = {
+            let mut chunks = lock(&chunk.0);
+            let task = chunks.task.as_ref();
+            if !task.is_some_and(|task| task.will_wake(cx.waker())) {
+                chunks.task = Some(cx.waker().clone());
+            }
+            if chunks.is_ended {
+                return Poll::Ready(());
+            }
+            chunks.since
+        };
+        let Some(since) = since else {
             timer = None;
             return Poll::Pending;
         };
@@ -74,13 +87,40 @@ async fn serve(stream: impl Future<Output = ()>, chunk: Arc<ChunkState>, limit: 
 
 /// The chunk that hyper has and the client has not taken yet.
 #[derive(Default)]
-struct ChunkState(Mutex<Chunks>);
+pub(super) struct ChunkState(Mutex<Chunks>);
 
 #[derive(Default)]
 struct Chunks {
     /// When the chunk was passed to hyper.
     since: Option<Instant>,
+    /// The same, in ticks.
+    since_tick: u64,
+    /// Wakes the body, which waits to pass on the next chunk.
     waker: Option<Waker>,
+    /// Wakes the task of the stream.
+    task: Option<Waker>,
+    /// The stream ends before its client has read it.
+    is_ended: bool,
+}
+
+impl ChunkState {
+    /// The tick since which the client has not taken a chunk.
+    pub(super) fn blocked_since(&self) -> Option<u64> {
+        let chunks = lock(&self.0);
+        chunks.since.map(|_| chunks.since_tick)
+    }
+
+    /// Ends the stream, and discards what hyper has buffered for it.
+    pub(super) fn end(&self) {
+        let task = {
+            let mut chunks = lock(&self.0);
+            chunks.is_ended = true;
+            chunks.task.take()
+        };
+        if let Some(task) = task {
+            task.wake();
+        }
+    }
 }
 
 /// A part of a response. Its end is recorded when hyper drops it: it was written to the socket, or
@@ -121,7 +161,7 @@ pub(crate) struct ChunkedBody<B> {
     /// Data of the body that is not in a chunk yet.
     rest: Bytes,
     state: Arc<ChunkState>,
-    _open: Option<OpenStream>,
+    open: Option<OpenStream>,
 }
 
 impl<B: http_body::Body + Unpin> ChunkedBody<B> {
@@ -131,7 +171,7 @@ impl<B: http_body::Body + Unpin> ChunkedBody<B> {
             body: Some(body),
             rest: Bytes::new(),
             state: STREAM.try_with(Arc::clone).unwrap_or_default(),
-            _open: open,
+            open,
         }
     }
 
@@ -149,7 +189,7 @@ impl<B: http_body::Body + Unpin> ChunkedBody<B> {
             body: None,
             rest,
             state: STREAM.try_with(Arc::clone).unwrap_or_default(),
-            _open: open,
+            open,
         })
     }
 
@@ -190,7 +230,11 @@ impl<B: http_body::Body + Unpin> http_body::Body for ChunkedBody<B> {
             }
         }
         let data = this.rest.split_to(this.rest.len().min(CHUNK));
-        lock(&this.state.0).since = Some(Instant::now());
+        {
+            let mut chunks = lock(&this.state.0);
+            chunks.since = Some(Instant::now());
+            chunks.since_tick = this.open.as_ref().map_or(0, |open| open.0.now());
+        }
         let state = Arc::clone(&this.state);
         Poll::Ready(Some(Ok(Frame::data(Chunk { data, state }))))
     }

@@ -7,7 +7,10 @@ pub(crate) mod connection;
 #[cfg(feature = "http2")]
 mod http2;
 #[cfg(feature = "http2")]
+mod http2_frames;
+#[cfg(feature = "http2")]
 mod http2_stream;
+mod pressure;
 mod signal;
 mod timers;
 mod write_timeout;
@@ -29,10 +32,12 @@ use tokio::time::{sleep, timeout};
 
 pub use signal::shutdown_signal;
 
+use crate::permit::Capacity;
 use crate::server::endpoint::Endpoint;
 use crate::server::error::Error;
 use crate::server::listener::connection::{ConnectionService, Dispatch, LayeredRoute, McpRoute};
 use crate::server::listener::timers::{ConnectionLimits, TimerWheel};
+use crate::server::share::Owner;
 
 /// How long connections may take to end after the endpoint was closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -144,10 +149,16 @@ async fn serve_route(
         .max_connections
         .min(Semaphore::MAX_PERMITS);
     let permits = Arc::new(Semaphore::new(permits));
+    // One address cannot take all connections.
+    let shares = Capacity::with_shares(
+        endpoint.options().max_connections,
+        endpoint.options().client_share_percent,
+    );
     let mut connections = JoinSet::new();
     let mut wheel = TimerWheel::new(
         ConnectionLimits::new(endpoint.options()),
         endpoint.0.bodies.clone(),
+        endpoint.0.responses.clone(),
     );
     let mut shutdown = pin!(shutdown);
     loop {
@@ -168,6 +179,10 @@ async fn serve_route(
                 continue;
             }
         };
+        let Ok(share) = shares.try_acquire_for(|| Some(Owner::address(peer.ip()))) else {
+            tracing::debug!(%peer, "closed a connection: the address has its share of them");
+            continue;
+        };
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "failed to set TCP_NODELAY");
         }
@@ -177,7 +192,7 @@ async fn serve_route(
             timer: None,
         };
         let timer = wheel.register(Some(peer.ip()));
-        connections.spawn(connection::serve(stream, route, timer, permit));
+        connections.spawn(connection::serve(stream, route, timer, (permit, share)));
     }
     drop(listener);
     wheel.run_until(endpoint.close()).await;

@@ -12,13 +12,15 @@ use std::io;
 use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use crate::permit::{Capacity, Permit};
+#[cfg(feature = "http2")]
+use crate::server::listener::http2_stream::ChunkState;
 use crate::server::options::ServerOptions;
 use crate::server::share::Owner;
 use crate::sync::lock;
@@ -61,7 +63,7 @@ const MIN_TICK: Duration = Duration::from_millis(10);
 /// The bytes of a head that are not charged: hyper's buffer has this size at least.
 const FREE_HEAD: usize = MIN_BUFFER;
 /// The timer is stopped.
-const NEVER: u64 = u64::MAX;
+pub(super) const NEVER: u64 = u64::MAX;
 
 /// The timers of one listener.
 pub(crate) struct TimerWheel {
@@ -69,25 +71,27 @@ pub(crate) struct TimerWheel {
     ticking: Interval,
 }
 
-struct WheelState {
+pub(super) struct WheelState {
     /// The number of ticks so far.
-    now: AtomicU64,
+    pub(super) now: AtomicU64,
     /// The timeout for a head, in ticks.
     head: u64,
     /// The timeout for a client that does not read, in ticks.
-    write: u64,
+    pub(super) write: u64,
     limits: ConnectionLimits,
     /// Bytes of long heads.
     heads: Capacity,
+    /// Bytes of responses.
+    pub(super) responses: Capacity,
     closing: AtomicBool,
-    timers: Mutex<Timers>,
+    pub(super) timers: Mutex<Timers>,
 }
 
 /// One entry for each connection. Their number is limited.
 #[derive(Default)]
-struct Timers {
+pub(super) struct Timers {
     next: u64,
-    entries: HashMap<u64, Arc<ConnectionTimer>>,
+    pub(super) entries: HashMap<u64, Arc<ConnectionTimer>>,
 }
 
 /// The timers of one connection.
@@ -96,7 +100,7 @@ pub(crate) struct ConnectionTimer {
     /// The tick at which the timeout for a head ends.
     head: AtomicU64,
     /// The tick at which the timeout for a client that does not read ends.
-    write: AtomicU64,
+    pub(super) write: AtomicU64,
     /// The open streams of an HTTP/2 connection. A head is awaited while there are none.
     streams: AtomicUsize,
     /// Whether the client of an idle connection is notified before the connection is closed.
@@ -106,13 +110,19 @@ pub(crate) struct ConnectionTimer {
     head_bytes: AtomicUsize,
     /// The memory of a long head, until its request has ended.
     head_memory: Mutex<Option<Permit>>,
-    waker: Mutex<Option<Waker>>,
+    /// Whether an HTTP/2 client has sent too many control frames.
+    #[cfg(feature = "http2")]
+    is_flooded: AtomicBool,
+    /// The chunks of the open streams of an HTTP/2 connection.
+    #[cfg(feature = "http2")]
+    pub(super) chunks: Mutex<Vec<Weak<ChunkState>>>,
+    pub(super) waker: Mutex<Option<Waker>>,
 }
 
 impl TimerWheel {
     /// Creates the timers for connections with these limits. The memory of long heads is charged to
-    /// `heads`.
-    pub(crate) fn new(limits: ConnectionLimits, heads: Capacity) -> Self {
+    /// `heads`. While `responses` is nearly used, those that were unread longest end.
+    pub(crate) fn new(limits: ConnectionLimits, heads: Capacity, responses: Capacity) -> Self {
         let tick = limits.head.min(limits.write) / TICKS_PER_TIMEOUT;
         let tick = tick.clamp(MIN_TICK, MAX_TICK);
         let mut ticking = interval(tick);
@@ -129,6 +139,7 @@ impl TimerWheel {
                 write: ticks(limits.write),
                 limits,
                 heads,
+                responses,
                 closing: AtomicBool::new(false),
                 timers: Mutex::default(),
             }),
@@ -147,6 +158,10 @@ impl TimerWheel {
             peer,
             head_bytes: AtomicUsize::new(0),
             head_memory: Mutex::default(),
+            #[cfg(feature = "http2")]
+            is_flooded: AtomicBool::new(false),
+            #[cfg(feature = "http2")]
+            chunks: Mutex::default(),
             waker: Mutex::default(),
         });
         timer.start_head_timer();
@@ -164,6 +179,7 @@ impl TimerWheel {
             let over = |until: &AtomicU64| until.load(Ordering::Acquire) <= now;
             self.all
                 .wake(|timer| timer.is_head_overdue() || over(&timer.write));
+            self.all.relieve();
         }
     }
 
@@ -271,6 +287,31 @@ impl ConnectionTimer {
             && self.streams.load(Ordering::Acquire) == 0
     }
 
+    /// The number of ticks so far.
+    #[cfg(feature = "http2")]
+    pub(super) fn now(&self) -> u64 {
+        self.all.now.load(Ordering::Acquire)
+    }
+
+    /// Records that the client has sent too many control frames.
+    #[cfg(feature = "http2")]
+    pub(super) fn flood(&self) {
+        self.is_flooded.store(true, Ordering::Release);
+    }
+
+    #[cfg(feature = "http2")]
+    pub(super) fn is_flooded(&self) -> bool {
+        self.is_flooded.load(Ordering::Acquire)
+    }
+
+    /// Adds the chunks of a new HTTP/2 stream.
+    #[cfg(feature = "http2")]
+    pub(super) fn add_chunks(&self, stream: &Arc<ChunkState>) {
+        let mut chunks = lock(&self.chunks);
+        chunks.retain(|stream| stream.strong_count() > 0);
+        chunks.push(Arc::downgrade(stream));
+    }
+
     /// Records that an HTTP/2 stream was opened.
     #[cfg(feature = "http2")]
     pub(super) fn stream_opened(&self) {
@@ -364,6 +405,19 @@ impl TimerGuard {
                 close(connection.as_mut());
                 progress = connection.as_mut().poll(cx);
             }
+            #[cfg(feature = "http2")]
+            if progress.is_pending() && self.timer.is_flooded() {
+                if !is_closing {
+                    close(connection.as_mut());
+                    // Sends GOAWAY.
+                    progress = connection.as_mut().poll(cx);
+                }
+                if progress.is_pending() {
+                    return Poll::Ready(Err(
+                        "the client sent too many HTTP/2 control frames".into()
+                    ));
+                }
+            }
             match progress {
                 Poll::Ready(ended) => Poll::Ready(ended.map_err(Into::into)),
                 Poll::Pending if self.timer.is_head_overdue() => Poll::Ready(Err(
@@ -379,85 +433,4 @@ impl TimerGuard {
 type Failure = Box<dyn StdError + Send + Sync>;
 
 #[cfg(test)]
-mod tests {
-    use std::future::pending;
-    use std::sync::atomic::AtomicUsize;
-
-    use super::*;
-    use crate::ServerOptions;
-    use crate::server::listener::connection::{GuardedBody, RequestGuard};
-
-    /// A connection on which nothing arrives.
-    async fn silence() -> io::Result<()> {
-        pending().await
-    }
-
-    fn wheel(head: Duration) -> TimerWheel {
-        let options = ServerOptions::new().with_head_timeout(head);
-        TimerWheel::new(ConnectionLimits::new(&options), Capacity::new(0))
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn the_head_timeout_is_kept_within_a_few_ticks() {
-        for head in [1, 80, 300, 30_000, 3_600_000].map(Duration::from_millis) {
-            let mut wheel = wheel(head);
-            let timer = wheel.register(None);
-            let started = tokio::time::Instant::now();
-            let silent = async move { timer.serve(pin!(silence()), |_| {}).await };
-            let ended = wheel.run_until(tokio::spawn(silent)).await.unwrap();
-            assert!(ended.unwrap_err().to_string().contains("with_head_timeout"));
-            let slack = (head / TICKS_PER_TIMEOUT).clamp(MIN_TICK, MAX_TICK) * 3;
-            let waited = started.elapsed();
-            assert!(
-                waited >= head && waited <= head + slack,
-                "{head:?}: {waited:?}"
-            );
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn the_head_timer_stops_while_a_request_is_served() {
-        let mut wheel = wheel(Duration::from_millis(80));
-        let timer = wheel.register(None);
-        let response =
-            GuardedBody::new(crate::Body::empty(), Some(RequestGuard::new(timer.timer())));
-        let busy = tokio::spawn(async move { timer.serve(pin!(silence()), |_| {}).await });
-        wheel
-            .run_until(tokio::time::sleep(Duration::from_secs(10)))
-            .await;
-        assert!(!busy.is_finished());
-        // The next head is awaited.
-        drop(response);
-        assert!(wheel.run_until(busy).await.unwrap().is_err());
-    }
-
-    #[tokio::test]
-    async fn each_connection_is_closed_exactly_once() {
-        static CLOSED: AtomicUsize = AtomicUsize::new(0);
-        let wheel = wheel(Duration::from_secs(30));
-        let mut connections = tokio::task::JoinSet::new();
-        for _ in 0..3 {
-            let timer = wheel.register(None);
-            connections.spawn(async move {
-                let until_told = poll_fn(|_| match CLOSED.load(Ordering::Acquire) {
-                    3 => Poll::Ready(Ok::<_, io::Error>(())),
-                    _ => Poll::Pending,
-                });
-                timer
-                    .serve(pin!(until_told), |_| {
-                        CLOSED.fetch_add(1, Ordering::AcqRel);
-                    })
-                    .await
-                    .unwrap();
-            });
-        }
-        tokio::task::yield_now().await;
-        wheel.close();
-        tokio::task::yield_now().await;
-        assert_eq!(CLOSED.load(Ordering::Acquire), 3);
-        wheel.close();
-        while connections.join_next().await.transpose().unwrap().is_some() {}
-        assert_eq!(CLOSED.load(Ordering::Acquire), 3);
-        assert!(lock(&wheel.all.timers).entries.is_empty());
-    }
-}
+mod tests;

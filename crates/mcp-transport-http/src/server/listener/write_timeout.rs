@@ -9,6 +9,8 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
+#[cfg(feature = "http2")]
+use crate::server::listener::http2_frames::ControlFrames;
 use crate::server::listener::timers::ConnectionTimer;
 
 /// A connection as hyper sees it.
@@ -20,6 +22,8 @@ pub(crate) struct WriteTimeout<S> {
     /// The timer of the connection, which also wakes its task.
     timer: Arc<ConnectionTimer>,
     stalled: bool,
+    #[cfg(feature = "http2")]
+    frames: Option<Box<ControlFrames>>,
 }
 
 impl<S> WriteTimeout<S> {
@@ -28,7 +32,24 @@ impl<S> WriteTimeout<S> {
             stream,
             timer: Arc::clone(timer),
             stalled: false,
+            #[cfg(feature = "http2")]
+            frames: None,
         }
+    }
+
+    /// Counts the control frames of an HTTP/2 client.
+    #[cfg(feature = "http2")]
+    pub(super) fn counting_frames(mut self) -> Self {
+        self.frames = Some(Box::new(ControlFrames::new(self.timer.now())));
+        self
+    }
+
+    fn track_write(&mut self, progress: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        #[cfg(feature = "http2")]
+        if let (Some(frames), Poll::Ready(Ok(bytes))) = (&mut self.frames, &progress) {
+            frames.sent(*bytes);
+        }
+        self.track(progress)
     }
 
     fn track<T>(&mut self, progress: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
@@ -55,8 +76,22 @@ impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        #[cfg(feature = "http2")]
+        if self.timer.is_flooded() {
+            // The connection is about to be closed.
+            return Poll::Pending;
+        }
         let before = buf.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        #[cfg(feature = "http2")]
+        {
+            let this = &mut *self;
+            if let Some(frames) = &mut this.frames
+                && frames.received(&buf.filled()[before..], this.timer.now())
+            {
+                this.timer.flood();
+            }
+        }
         Poll::Ready(self.timer.received(buf.filled().len() - before))
     }
 }
@@ -68,7 +103,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let progress = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.track(progress)
+        self.track_write(progress)
     }
 
     fn poll_write_vectored(
@@ -77,7 +112,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let progress = Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
-        self.track(progress)
+        self.track_write(progress)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -112,10 +147,15 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(2);
 
+    fn wheel(options: &ServerOptions) -> TimerWheel {
+        let [heads, responses] = [0; 2].map(Capacity::new);
+        TimerWheel::new(ConnectionLimits::new(options), heads, responses)
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_connection_times_out_only_if_the_client_reads_nothing() {
         let options = ServerOptions::new().with_write_timeout(LIMIT);
-        let mut wheel = TimerWheel::new(ConnectionLimits::new(&options), Capacity::new(0));
+        let mut wheel = wheel(&options);
         let timer = wheel.register(None);
         let (near, mut far) = duplex(10);
         let mut near = WriteTimeout::new(near, timer.timer());
@@ -146,7 +186,7 @@ mod tests {
         let options = ServerOptions::new()
             .with_write_timeout(LIMIT)
             .with_head_timeout(LIMIT / 4);
-        let mut wheel = TimerWheel::new(ConnectionLimits::new(&options), Capacity::new(0));
+        let mut wheel = wheel(&options);
         let timer = wheel.register(None);
         let (near, mut far) = duplex(10);
         let mut near = WriteTimeout::new(near, timer.timer());

@@ -14,40 +14,35 @@ use crate::server::request::head::{McpHeaders, RequestHead};
 use crate::server::response::refusal::Refusal;
 use crate::server::state::EndpointState;
 
-/// Bodies up to this size are not charged for their parsed form: their number is limited.
-const SMALL_BODY: usize = 4 << 10;
+/// The memory of a parsed form that is not charged: the number of requests is limited.
+const SMALL_TREE: usize = 16 << 10;
 
 /// A complete request body, and the permit for its memory.
 pub(crate) struct RequestBody {
     pub(crate) bytes: Bytes,
-    memory: Permit,
+    pub(crate) memory: Permit,
+}
+
+/// Adds the parsed form of a body to the permit. Small objects need much more memory than their text.
+///
+/// # Errors
+/// More than `ServerOptions::with_max_total_body_bytes` would be in use.
+#[inline]
+pub(crate) fn charge_tree(
+    memory: &mut Permit,
+    size: &TreeSize,
+    head: &RequestHead,
+    in_memory: &Capacity,
+) -> Result<(), Refusal> {
+    let tree = size.heap_bytes() - size.bytes;
+    if tree <= SMALL_TREE {
+        return Ok(());
+    }
+    let grown = memory.try_grow(tree, || head.owner());
+    grown.map_err(|exhausted| exhausted.bodies(in_memory))
 }
 
 impl RequestBody {
-    /// Adds the parsed form to the permit. Small objects need much more memory than their text.
-    ///
-    /// # Errors
-    /// More than `ServerOptions::with_max_total_body_bytes` would be in use.
-    #[inline]
-    pub(crate) fn charge_tree(
-        &mut self,
-        head: &RequestHead,
-        in_memory: &Capacity,
-    ) -> Result<(), Refusal> {
-        match self.bytes.len() {
-            0..=SMALL_BODY => Ok(()),
-            _ => self.charge_large(head, in_memory),
-        }
-    }
-
-    #[cold]
-    fn charge_large(&mut self, head: &RequestHead, in_memory: &Capacity) -> Result<(), Refusal> {
-        let text = std::str::from_utf8(&self.bytes).unwrap_or_default();
-        let tree = TreeSize::of(text).heap_bytes() - text.len();
-        let grown = self.memory.try_grow(tree, || head.owner());
-        grown.map_err(|exhausted| exhausted.bodies(in_memory))
-    }
-
     /// Returns the text, and the permit for what was parsed from it.
     pub(crate) fn into_parts(self) -> (Bytes, Permit) {
         (self.bytes, self.memory)

@@ -3,17 +3,16 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::request::Parts;
 use http::{Response, StatusCode};
 use mcp_jsonrpc::RequestId;
 
 use crate::headers::LAST_EVENT_ID;
 use crate::server::request::admission::{self, EVENTS};
-use crate::server::request::head::{McpHeaders, SingleHeader};
+use crate::server::request::head::{McpHeaders, RequestHead, SingleHeader};
 use crate::server::response::body::{Body, event_stream};
 use crate::server::response::refusal::{Refusal, interrupted_error};
 use crate::server::session::{ActivityGuard, HttpSession};
-use crate::server::state::EndpointState;
+use crate::server::state::{EndpointState, SESSION_STREAM};
 use crate::server::stream::SessionIdentity;
 use crate::server::stream::event_id::EventId;
 use crate::server::stream::events::StreamBody;
@@ -24,7 +23,7 @@ impl EndpointState {
     /// Opens the standalone stream of a session, or resumes the stream that `Last-Event-ID` names.
     pub(crate) async fn listen(
         self: &Arc<Self>,
-        parts: &Parts,
+        parts: &RequestHead,
         mcp_headers: &McpHeaders<'_>,
         claimed: Option<&ActivityGuard>,
     ) -> Result<Response<Body>, Refusal> {
@@ -40,6 +39,7 @@ impl EndpointState {
                 ),
             )
         })?;
+        let memory = self.stream_permit(parts, SESSION_STREAM)?;
         let last = SingleHeader::of(&parts.headers, &LAST_EVENT_ID);
         let last = last.text(&LAST_EVENT_ID)?.filter(|id| !id.is_empty());
         let events = match (last, session.streams.identity) {
@@ -50,7 +50,7 @@ impl EndpointState {
             _ => self.open_standalone(&session, None).await?,
         };
         let mut events = events;
-        events.hold(permit);
+        events.hold((permit, memory));
         Ok(event_stream(Body::events(events)))
     }
 

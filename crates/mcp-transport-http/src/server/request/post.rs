@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use http::{Response, StatusCode};
 use mcp_jsonrpc::{
-    ErrorObject, Frame, Message, Notification, Request, RequestId, Response as Answer, parse,
-    write_error,
+    ErrorObject, Frame, Message, Notification, Request, RequestId, Response as Answer, TreeSize,
+    parse_measured, write_error,
 };
 use mcp_protocol::middleware::{Discarded, Role};
 use mcp_protocol::modern::RawRequestMeta;
@@ -19,7 +19,7 @@ use mcp_types::method;
 
 use crate::headers::{PROTOCOL_VERSION, SESSION_ID};
 use crate::server::request::admission::{self, BOTH};
-use crate::server::request::body::read_body;
+use crate::server::request::body::{charge_tree, read_body};
 use crate::server::request::head::{McpHeaders, RequestHead};
 use crate::server::request::revision::{MessageClass, classify};
 use crate::server::request::stored::{Continued, PendingSave};
@@ -46,7 +46,6 @@ where
     admission::check_content(&head.headers, &mcp_headers)?;
     admission::check_accept(&head.headers, &mcp_headers, BOTH)?;
     let mut request_body = read_body(body, &head, &mcp_headers, state).await?;
-    request_body.charge_tree(&head, &state.bodies)?;
     let mut claimed = None;
     if let Some(client) = &state.session_store {
         let body = Some(&request_body.bytes);
@@ -58,7 +57,9 @@ where
             Continued::Elsewhere(response) => return Ok(response),
         }
     }
-    let frame = match parse(&request_body.bytes, &state.options.message_limits) {
+    let mut size = TreeSize::default();
+    let limits = &state.options.message_limits;
+    let frame = match parse_measured(&request_body.bytes, limits, &mut size) {
         Ok(frame) => frame,
         Err(error) => {
             // The message names no session, so the layers of the service are used.
@@ -68,6 +69,7 @@ where
             return Err(Refusal::unparsable(&error));
         }
     };
+    charge_tree(&mut request_body.memory, &size, &head, &state.bodies)?;
     let class = classify(state, &frame, &mcp_headers)?;
     let mut save = None;
     // Borrowed, because a parsed request is large and moving it costs more than most checks.
@@ -353,9 +355,8 @@ fn initialize(
     }
     let principal = head.extensions.get::<Principal>().cloned();
     let owner = head.owner();
-    let reservation = state
-        .reserve_session(owner.clone())
-        .map_err(|refusal| refusal.with_id(Some(request.id.clone())))?;
+    let refused = |refusal: Refusal| refusal.with_id(Some(request.id.clone()));
+    let mut reservation = state.reserve_session(owner.clone()).map_err(refused)?;
     let identity = SessionIdentity::random().map_err(|error| {
         tracing::error!(%error, "the operating system has no random numbers");
         Refusal::busy("the server cannot create a session id; send again later")
@@ -379,6 +380,7 @@ fn initialize(
     };
     let mut response = json(answer);
     if session.inbound.is_agreed() {
+        reservation.grow(&session).map_err(refused)?;
         reservation.commit();
         *save = PendingSave::created(&session, &request.id);
         state.sessions.insert(identity.id, session);

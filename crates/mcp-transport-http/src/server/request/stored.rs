@@ -238,7 +238,7 @@ impl EndpointState {
             return Ok(ClaimOutcome::Unknown);
         }
         if let Some(tried) = tried
-            && let Some(address) = client.other_address(&record)
+            && let Some(address) = client.other_address(&id, &record)
             && !tried.contains(&address)
         {
             return Ok(ClaimOutcome::Elsewhere(address));
@@ -248,7 +248,7 @@ impl EndpointState {
         if self.sessions.find(&id).is_some() {
             return Ok(ClaimOutcome::Concurrent);
         }
-        let reservation = self.reserve_session(owner.clone())?;
+        let mut reservation = self.reserve_session(owner.clone())?;
         let claimed = client
             .claim(id, owner.as_ref())
             .await
@@ -260,7 +260,7 @@ impl EndpointState {
         let inbound = ServerSession::restore(
             Arc::clone(&self.service),
             record.state(),
-            principal.cloned(),
+            owner.clone().map(Into::into).unwrap_or_default(),
         )
         .map_err(|error| Refusal::busy(error.message))?;
         let identity = SessionIdentity::continued(id, record.event_tag(), lease.fence);
@@ -291,6 +291,7 @@ impl EndpointState {
                 .store(changes, std::sync::atomic::Ordering::Release);
         }
         let guard = session.activity_guard();
+        reservation.grow(&session)?;
         reservation.commit();
         self.sessions.insert(id, session);
         self.sessions

@@ -18,7 +18,7 @@ use crate::server::response::refusal::Refusal;
 use crate::server::running::items::{BatchItem, render, status};
 use crate::server::running::pending::{PendingCall, respond};
 use crate::server::session::HttpSession;
-use crate::server::state::EndpointState;
+use crate::server::state::{EndpointState, SUBSCRIPTION};
 use crate::server::stream::Stream;
 use http::Response;
 
@@ -118,6 +118,7 @@ pub(crate) fn start_stateless(
     let stream = Stream::for_request(&session.streams, head, principal, None, false);
     let link: Arc<dyn Link> = Arc::<Stream>::clone(&stream);
     let exchange = Exchange::new(request.id.clone(), link);
+    let client = Arc::clone(&meta.client);
     let reply = guarded(|| session.inbound.serve(request, meta, exchange.clone()));
     match progress_of(reply, &exchange, &state.threads) {
         Progress::Done(outcome) => {
@@ -129,12 +130,15 @@ pub(crate) fn start_stateless(
             Ok(Progress::Done(response))
         }
         Progress::Running(future) => {
-            let permit = if exchange.is_endless() {
-                state.subscription_permit(stream.owner()).map_err(busy)?
+            let (permit, memory) = if exchange.is_endless() {
+                let permit = state.subscription_permit(stream.owner()).map_err(busy)?;
+                let bytes = SUBSCRIPTION + client.memory();
+                let memory = stream.head().map(|head| state.stream_permit(head, bytes));
+                (permit, memory.transpose().map_err(busy)?)
             } else {
-                permit
+                (permit, None)
             };
-            let guard = state.stateless.running.insert(&exchange, permit);
+            let guard = state.stateless.running.insert(&exchange, permit, memory);
             if session.streams.closed().is_some() {
                 // The endpoint was closed before this request was in the table.
                 exchange.cancel();

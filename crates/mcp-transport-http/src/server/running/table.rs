@@ -42,13 +42,31 @@ impl StatelessRequests {
 #[derive(Default)]
 pub(crate) struct RunningRequests {
     next: AtomicU64,
-    running: Mutex<HashMap<u64, (Exchange, Permit)>>,
+    running: Mutex<HashMap<u64, Entry>>,
+}
+
+struct Entry {
+    exchange: Exchange,
+    permit: Permit,
+    /// For the memory of a subscription.
+    _memory: Option<Permit>,
 }
 
 impl RunningRequests {
-    pub(crate) fn insert(self: &Arc<Self>, exchange: &Exchange, permit: Permit) -> RunningGuard {
+    /// Adds a request. `memory` is for a subscription.
+    pub(crate) fn insert(
+        self: &Arc<Self>,
+        exchange: &Exchange,
+        permit: Permit,
+        memory: Option<Permit>,
+    ) -> RunningGuard {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        lock(&self.running).insert(number, (exchange.clone(), permit));
+        let entry = Entry {
+            exchange: exchange.clone(),
+            permit,
+            _memory: memory,
+        };
+        lock(&self.running).insert(number, entry);
         RunningGuard {
             running: Arc::clone(self),
             number,
@@ -57,16 +75,16 @@ impl RunningRequests {
 
     /// Removes a request. Returns its permit, unless it was removed before.
     fn remove(&self, number: u64) -> Option<Permit> {
-        let (exchange, permit) = lock(&self.running).remove(&number)?;
-        exchange.cancel();
-        Some(permit)
+        let entry = lock(&self.running).remove(&number)?;
+        entry.exchange.cancel();
+        Some(entry.permit)
     }
 
     pub(crate) fn cancel_all(&self) {
         // The table is emptied first, because a task that is woken may lock it.
         let running = std::mem::take(&mut *lock(&self.running));
-        for (exchange, _permit) in running.into_values() {
-            exchange.cancel();
+        for entry in running.into_values() {
+            entry.exchange.cancel();
         }
     }
 }

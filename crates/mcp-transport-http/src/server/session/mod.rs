@@ -1,11 +1,13 @@
 //! Sessions of an endpoint.
 
 pub(crate) mod id;
+pub(crate) mod reservation;
 pub(crate) mod store;
 pub(crate) mod store_client;
 pub(crate) mod store_options;
 pub(crate) mod stored;
 pub(crate) mod table;
+pub(crate) mod usage;
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,6 +22,7 @@ use tokio::time::Instant;
 use crate::permit::Capacity;
 use crate::server::options::ServerOptions;
 use crate::server::session::stored::StoredSession;
+use crate::server::session::usage::Usage;
 use crate::server::share::Owner;
 use crate::server::stream::{SessionIdentity, SessionStreams, Stream};
 
@@ -38,6 +41,8 @@ pub(crate) struct HttpSession {
     created: Instant,
     /// Time of the last use, in milliseconds since the session was created.
     last_used: AtomicU64,
+    /// The reserved memory in bytes.
+    memory: AtomicUsize,
     /// With [`ServerOptions::with_session_store`].
     pub(crate) stored: Option<Box<StoredSession>>,
 }
@@ -73,6 +78,7 @@ impl HttpSession {
             active: AtomicUsize::new(0),
             created,
             last_used: AtomicU64::new(as_millis(now.duration_since(created))),
+            memory: AtomicUsize::new(Usage::SESSION.bytes),
             stored,
         })
     }
@@ -87,6 +93,19 @@ impl HttpSession {
     ) -> Arc<Self> {
         let inbound = ServerSession::stateless(Arc::clone(service), revision);
         Self::new(inbound, options, responses, None, None, None, None)
+    }
+
+    /// What the session uses of the limits on sessions.
+    pub(crate) fn usage(&self) -> Usage {
+        Usage {
+            sessions: 1,
+            bytes: self.memory.load(Ordering::Acquire),
+        }
+    }
+
+    /// Sets the memory that was reserved for the session.
+    pub(crate) fn set_memory(&self, bytes: usize) {
+        self.memory.store(bytes, Ordering::Release);
     }
 
     /// The client that opened the session.

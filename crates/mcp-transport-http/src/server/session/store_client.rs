@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::Uri;
-use mcp_protocol::BoxFuture;
 use mcp_protocol::task::Timestamp;
+use mcp_protocol::{BoxFuture, Service};
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::timeout;
 
@@ -34,6 +34,8 @@ const RENEWAL_INTERVAL: Duration = Duration::from_secs(10);
 /// The session store of an endpoint.
 pub(crate) struct StoreClient {
     store: Arc<dyn SessionStore>,
+    /// Signs the address of this endpoint.
+    service: Arc<dyn Service>,
     owner: EndpointId,
     options: Arc<ServerOptions>,
     calls: Capacity,
@@ -52,12 +54,14 @@ impl StoreClient {
     /// The operating system has no random numbers.
     pub(crate) fn of(
         options: &Arc<ServerOptions>,
+        service: &Arc<dyn Service>,
     ) -> std::result::Result<Option<Arc<Self>>, getrandom::Error> {
         let Some(store) = options.stored.store.as_ref().filter(|_| options.sessions) else {
             return Ok(None);
         };
         Ok(Some(Arc::new(Self {
             store: Arc::clone(store),
+            service: Arc::clone(service),
             owner: EndpointId::random()?,
             options: Arc::clone(options),
             calls: Capacity::with_shares(options.stored.max_calls, options.client_share_percent),
@@ -119,7 +123,7 @@ impl StoreClient {
     pub(crate) async fn create(&self, session: &HttpSession, stored: &StoredSession) -> Result<()> {
         let _saving = self.lock(&stored.saving).await?;
         let changes = session.inbound.session().changes();
-        let Some(record) = record(session, stored) else {
+        let Some(record) = self.record(session, stored) else {
             return Err(SessionStoreError::lease_lost());
         };
         let expires = self.expiry(session, stored);
@@ -150,7 +154,7 @@ impl StoreClient {
     pub(crate) async fn update(&self, session: &HttpSession, stored: &StoredSession) -> Result<()> {
         let _saving = self.lock(&stored.saving).await?;
         let changes = session.inbound.session().changes();
-        let Some(record) = record(session, stored) else {
+        let Some(record) = self.record(session, stored) else {
             return Err(SessionStoreError::lease_lost());
         };
         let expires = self.expiry(session, stored);
@@ -171,11 +175,31 @@ impl StoreClient {
             && !is_changed(session, stored)
     }
 
-    /// Returns the address of the endpoint that serves a session, if it is another one.
-    pub(crate) fn other_address(&self, record: &SessionRecord) -> Option<Uri> {
+    /// Returns the address of the endpoint that serves a session, if it is another one. An address that no endpoint of the
+    /// server has signed is ignored: requests with their tokens would be sent there.
+    pub(crate) fn other_address(&self, id: &SessionId, record: &SessionRecord) -> Option<Uri> {
         let own = self.options.stored.address.as_ref()?;
-        let other: Uri = record.address()?.parse().ok()?;
-        (other != *own).then_some(other)
+        let address = record.address()?;
+        let other: Uri = address.parse().ok()?;
+        if other == *own {
+            return None;
+        }
+        let code = record.address_code().unwrap_or_default();
+        if !self.service.has_signed(&signed_parts(id, address), code) {
+            tracing::warn!(
+                "a request is not forwarded, because the address in the stored session was not signed with the state keys of \
+                 this server; use the same keys in all processes"
+            );
+            return None;
+        }
+        Some(other)
+    }
+
+    /// The address of this endpoint for others, and its authentication code.
+    fn signed_address(&self, id: &SessionId) -> Option<(String, Option<String>)> {
+        let address = self.options.stored.address.as_ref()?.to_string();
+        let code = self.service.sign(&signed_parts(id, &address));
+        Some((address, code))
     }
 
     /// Whether a record has another address than this endpoint. A session that was opened without forwarding has none.
@@ -214,6 +238,20 @@ impl StoreClient {
         Timestamp::from_millis(expires).min(stored.created.after(options.max_session_lifetime))
     }
 
+    /// The record of a session; `None` if the session has ended.
+    fn record(&self, session: &HttpSession, stored: &StoredSession) -> Option<SessionRecord> {
+        let state = session.inbound.session().state()?;
+        session.streams.closed().is_none().then(|| {
+            SessionRecord::new(
+                stored.created,
+                session.principal.as_ref(),
+                stored.event_tag,
+                self.signed_address(&stored.lease.session),
+                state,
+            )
+        })
+    }
+
     /// Calls the store for a client.
     async fn call<'a, T>(
         &'a self,
@@ -250,24 +288,9 @@ pub(crate) fn is_changed(session: &HttpSession, stored: &StoredSession) -> bool 
     session.inbound.session().changes() != stored.saved.load(Ordering::Acquire)
 }
 
-/// The record of a session; `None` if the session has ended.
-fn record(session: &HttpSession, stored: &StoredSession) -> Option<SessionRecord> {
-    let state = session.inbound.session().state()?;
-    session.streams.closed().is_none().then(|| {
-        SessionRecord::new(
-            stored.created,
-            session.principal.as_ref(),
-            stored.event_tag,
-            session
-                .streams
-                .options
-                .stored
-                .address
-                .as_ref()
-                .map(ToString::to_string),
-            state,
-        )
-    })
+/// The data that the authentication code of an address covers.
+fn signed_parts<'a>(id: &'a SessionId, address: &'a str) -> [&'a [u8]; 3] {
+    [b"address of a session", id.as_bytes(), address.as_bytes()]
 }
 
 fn now() -> Timestamp {

@@ -1,7 +1,6 @@
 //! The table of sessions: finds, counts and expires them.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, RwLock, Weak};
 use std::time::Duration;
 
@@ -10,12 +9,12 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
 use crate::server::options::ServerOptions;
-use crate::server::response::refusal::Refusal;
 use crate::server::session::HttpSession;
 use crate::server::session::id::SessionId;
 use crate::server::session::store::{SessionStoreError, SessionStoreErrorKind};
 use crate::server::session::store_client::StoreClient;
-use crate::server::share::{Owner, share};
+use crate::server::session::usage::SessionUsage;
+use crate::server::share::Owner;
 use crate::sync::lock;
 
 const SHARDS: usize = 16;
@@ -39,9 +38,7 @@ type Sessions = HashMap<SessionId, Arc<HttpSession>, foldhash::fast::RandomState
 /// All sessions of an endpoint.
 pub(crate) struct SessionTable {
     shards: [RwLock<Sessions>; SHARDS],
-    len: AtomicUsize,
-    /// The number of sessions of each client.
-    owners: Mutex<HashMap<Owner, usize>>,
+    pub(crate) usage: SessionUsage,
     /// Sessions that another endpoint has claimed. Those whose requests have finished are dropped.
     released: Mutex<Vec<(SessionId, Weak<HttpSession>)>>,
     sweeper: Mutex<Sweeper>,
@@ -54,19 +51,11 @@ struct Sweeper {
     last_sweep: Option<Instant>,
 }
 
-/// The limit that was reached.
-enum NoRoom {
-    All,
-    Principal,
-    Share,
-}
-
 impl SessionTable {
     pub(crate) fn new() -> Self {
         Self {
             shards: std::array::from_fn(|_| RwLock::default()),
-            len: AtomicUsize::new(0),
-            owners: Mutex::default(),
+            usage: SessionUsage::default(),
             released: Mutex::default(),
             sweeper: Mutex::default(),
         }
@@ -82,64 +71,24 @@ impl SessionTable {
         shard.get(id).cloned()
     }
 
-    /// Counts a session of this client.
-    fn reserve(&self, owner: Option<&Owner>, options: &ServerOptions) -> Result<(), NoRoom> {
-        let others = self.len.fetch_add(1, Ordering::AcqRel);
-        let counted = if others >= options.max_sessions {
-            Err(NoRoom::All)
-        } else {
-            owner.map_or(Ok(()), |owner| self.count(owner, others, options))
+    /// Ends the sessions that have been idle longest: of `owner`, or of the clients without a principal that
+    /// take the most memory. It ends several, because it visits every session. Returns how many it has ended.
+    pub(super) fn evict(&self, owner: Option<&Owner>, options: &ServerOptions) -> usize {
+        let largest = self.usage.largest_owners();
+        let is_candidate = |session: &HttpSession| match (owner, session.owner()) {
+            (Some(owner), of) => of == Some(owner),
+            (None, Some(of)) => largest.contains(of),
+            // Clients without an address cannot be told apart.
+            (None, None) => true,
         };
-        if counted.is_err() {
-            self.len.fetch_sub(1, Ordering::AcqRel);
-        }
-        counted
-    }
-
-    fn count(&self, owner: &Owner, others: usize, options: &ServerOptions) -> Result<(), NoRoom> {
-        let mut owners = lock(&self.owners);
-        let count = owners.get(owner).copied().unwrap_or(0);
-        match owner {
-            Owner::Principal(_) if count >= options.max_sessions_per_principal => {
-                return Err(NoRoom::Principal);
-            }
-            Owner::Address(_)
-                if others >= options.max_sessions / 2
-                    && count >= share(options.max_sessions, options.client_share_percent) =>
-            {
-                return Err(NoRoom::Share);
-            }
-            _ => {}
-        }
-        owners.insert(owner.clone(), count + 1);
-        Ok(())
-    }
-
-    /// Releases the capacity of a session.
-    pub(crate) fn release(&self, owner: Option<&Owner>) {
-        self.len.fetch_sub(1, Ordering::AcqRel);
-        if let Some(owner) = owner {
-            let mut owners = lock(&self.owners);
-            if let Some(count) = owners.get_mut(owner) {
-                *count -= 1;
-                if *count == 0 {
-                    owners.remove(owner);
-                }
-            }
-        }
-    }
-
-    /// Ends the sessions that have been idle longest: of `owner`, or of any client without a
-    /// principal. It ends several, because it visits every session.
-    fn evict(&self, owner: Option<&Owner>, options: &ServerOptions) {
         let mut idle: Vec<(Instant, SessionId)> = Vec::new();
         for shard in &self.shards {
             let shard = shard
                 .read()
                 .unwrap_or_else(std::sync::PoisonError::into_inner);
             idle.extend(shard.iter().filter_map(|(id, session)| {
-                let is_candidate = owner.is_none_or(|owner| session.owner() == Some(owner));
-                Some((session.idle_since().filter(|_| is_candidate)?, *id))
+                let since = session.idle_since().filter(|_| is_candidate(session))?;
+                Some((since, *id))
             }));
         }
         let count = (options.max_sessions / EVICTION_DIVISOR)
@@ -152,10 +101,12 @@ impl SessionTable {
             if let Some(session) = self.remove(&id) {
                 tracing::debug!("ended an idle session to make room for others");
                 session.close(&Closed::protocol(
-                    "the session was idle while others were opened (ServerOptions::with_max_sessions)",
+                    "the session was idle while others were opened (ServerOptions::with_max_sessions, \
+                     ServerOptions::with_max_total_session_bytes)",
                 ));
             }
         }
+        count
     }
 
     /// Inserts a session whose capacity was reserved.
@@ -172,7 +123,7 @@ impl SessionTable {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
             .remove(id);
         if let Some(session) = &removed {
-            self.release(session.owner());
+            self.release(session);
         }
         removed
     }
@@ -186,13 +137,14 @@ impl SessionTable {
             .is_some_and(|known| Arc::ptr_eq(known, session));
         if is_same {
             shard.remove(id);
-            self.release(session.owner());
+            self.release(session);
         }
         is_same
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.len.load(Ordering::Acquire)
+    /// Releases the capacity of a session.
+    fn release(&self, session: &HttpSession) {
+        self.usage.release(session.owner(), session.usage());
     }
 
     /// Closes expired sessions, and expires events in the store.
@@ -337,7 +289,7 @@ impl SessionTable {
     }
 
     /// Sweeps, unless a sweep was done just now.
-    fn sweep_if_due(&self, options: &ServerOptions) {
+    pub(super) fn sweep_if_due(&self, options: &ServerOptions) {
         let now = Instant::now();
         {
             let last_sweep = &mut lock(&self.sweeper).last_sweep;
@@ -406,68 +358,4 @@ fn failure(
     ended: Result<Result<bool, SessionStoreError>, tokio::task::JoinError>,
 ) -> Option<SessionStoreError> {
     ended.ok()?.err()
-}
-
-/// Capacity for a session. Released on drop, unless it is committed.
-pub(crate) struct SessionReservation<'a> {
-    table: &'a SessionTable,
-    owner: Option<Owner>,
-    is_committed: bool,
-}
-
-impl<'a> SessionReservation<'a> {
-    /// Reserves capacity for a session.
-    ///
-    /// # Errors
-    /// A limit is reached; the refusal names it.
-    pub(crate) fn take(
-        table: &'a SessionTable,
-        options: &ServerOptions,
-        owner: Option<Owner>,
-    ) -> Result<Self, Refusal> {
-        let reserve = || table.reserve(owner.as_ref(), options);
-        let reserved = reserve().or_else(|_| {
-            // Sessions may have expired since the last sweep.
-            table.sweep_if_due(options);
-            reserve()
-        });
-        let reserved = reserved.or_else(|no_room| {
-            match no_room {
-                NoRoom::All => table.evict(None, options),
-                NoRoom::Share => table.evict(owner.as_ref(), options),
-                NoRoom::Principal => return Err(no_room),
-            }
-            reserve()
-        });
-        match reserved {
-            Ok(()) => Ok(Self {
-                table,
-                owner,
-                is_committed: false,
-            }),
-            Err(NoRoom::All) => Err(Refusal::busy(format!(
-                "{} sessions are open, the limit of ServerOptions::with_max_sessions; send again later",
-                options.max_sessions
-            ))),
-            Err(NoRoom::Share) => Err(Refusal::share("sessions")),
-            Err(NoRoom::Principal) => Err(Refusal::busy(format!(
-                "the principal has {} sessions, the limit of ServerOptions::with_max_sessions_per_principal; \
-                     end one of them",
-                options.max_sessions_per_principal
-            ))),
-        }
-    }
-
-    /// Keeps the capacity: the session that uses it releases it.
-    pub(crate) fn commit(mut self) {
-        self.is_committed = true;
-    }
-}
-
-impl Drop for SessionReservation<'_> {
-    fn drop(&mut self) {
-        if !self.is_committed {
-            self.table.release(self.owner.as_ref());
-        }
-    }
 }

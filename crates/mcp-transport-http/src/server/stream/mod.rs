@@ -262,6 +262,11 @@ impl Stream {
         })
     }
 
+    /// The head of the request of the stream.
+    pub(crate) fn head(&self) -> Option<&RequestHead> {
+        self.head.as_deref()
+    }
+
     /// The client to which the messages of the stream are charged.
     pub(crate) fn owner(&self) -> Option<Owner> {
         match &self.head {

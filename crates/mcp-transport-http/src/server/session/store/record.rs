@@ -24,6 +24,9 @@ pub struct SessionRecord {
     /// The address of the endpoint that wrote the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     address: Option<Box<str>>,
+    /// The authentication code of the address, so that a writer of the store cannot redirect requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    address_code: Option<Box<str>>,
     state: SessionState,
 }
 
@@ -63,15 +66,17 @@ impl SessionRecord {
         created: Timestamp,
         principal: Option<&Principal>,
         event_tag: u64,
-        address: Option<String>,
+        address: Option<(String, Option<String>)>,
         state: SessionState,
     ) -> Self {
+        let (address, address_code) = address.unzip();
         Self {
             format: Format,
             created,
             principal: principal.map(|principal| principal.as_str().into()),
             event_tag,
             address: address.map(String::into_boxed_str),
+            address_code: address_code.flatten().map(String::into_boxed_str),
             state,
         }
     }
@@ -95,6 +100,11 @@ impl SessionRecord {
     /// (`ServerOptions::with_forwarding`).
     pub(crate) fn address(&self) -> Option<&str> {
         self.address.as_deref()
+    }
+
+    /// The authentication code of the address.
+    pub(crate) fn address_code(&self) -> Option<&str> {
+        self.address_code.as_deref()
     }
 
     pub(crate) fn state(&self) -> &SessionState {

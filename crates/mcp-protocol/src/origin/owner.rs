@@ -1,0 +1,53 @@
+//! The client to which memory and work are charged.
+
+use core::net::IpAddr;
+
+use super::{Principal, RequestOrigin};
+
+/// The client to which memory and work are charged: its principal, else its address. Neither is known of a
+/// client on the same machine, in an HTTP server that does not report addresses, and after a restart.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Owner {
+    /// The verified principal.
+    pub principal: Option<Principal>,
+    /// The [network](client_network) of a client without a principal.
+    pub address: Option<IpAddr>,
+}
+
+impl Owner {
+    /// Creates the owner with this principal, or without one at this address.
+    pub fn new(principal: Option<Principal>, address: Option<IpAddr>) -> Self {
+        let address = address.filter(|_| principal.is_none());
+        Self {
+            principal,
+            address: address.map(client_network),
+        }
+    }
+
+    /// Returns the owner of a request.
+    pub fn of(origin: &RequestOrigin<'_>) -> Self {
+        let address = || {
+            let (address, _) = origin.network()?.client?;
+            address.parse().ok()
+        };
+        match origin.principal {
+            Some(principal) => Self::new(Some(principal.clone()), None),
+            None => Self::new(None, address()),
+        }
+    }
+
+    /// Returns whether the client can be told apart from others.
+    pub fn is_known(&self) -> bool {
+        self.principal.is_some() || self.address.is_some()
+    }
+}
+
+/// Returns the address that counts as one client. Of IPv6 it is the network of 64 bits, because a host chooses
+/// the rest of its address.
+pub fn client_network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),
+        address => address,
+    }
+}

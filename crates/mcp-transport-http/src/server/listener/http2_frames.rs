@@ -1,0 +1,138 @@
+//! Counts the control frames of a client: SETTINGS, PING, WINDOW_UPDATE, PRIORITY and frames of unknown types. They
+//! cost the server time, and neither hyper nor h2 limits their number.
+//!
+//! Specification: [RFC 9113, section 10.5](https://www.rfc-editor.org/rfc/rfc9113#section-10.5).
+
+/// The control frames that a client may send in a period without a reason.
+const BURST: usize = 1_000;
+/// The length of a period, in ticks of at most 200 ms.
+const PERIOD: u64 = 50;
+/// A client may send another control frame for so many bytes that it was sent, as it updates its windows.
+const BYTES_PER_FRAME: usize = 1 << 10;
+/// The control frames for each request.
+const PER_REQUEST: usize = 4;
+/// The maximum of unused control frames.
+const MAX_LEFT: usize = 1 << 20;
+
+/// The length of the connection preface, which is no frame.
+const PREFACE: usize = 24;
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const RST_STREAM: u8 = 3;
+const CONTINUATION: u8 = 9;
+
+/// The control frames that the client of a connection may still send.
+pub(super) struct ControlFrames {
+    /// The first bytes of a frame: three for its length, one for its type.
+    head: [u8; 9],
+    head_len: usize,
+    /// The bytes before the next frame.
+    skipped: usize,
+    left: usize,
+    /// The tick at which the period ends.
+    until: u64,
+    /// Bytes that were sent and have not added a frame yet.
+    sent: usize,
+}
+
+impl ControlFrames {
+    pub(super) fn new(now: u64) -> Self {
+        Self {
+            head: [0; 9],
+            head_len: 0,
+            skipped: PREFACE,
+            left: BURST,
+            until: now.saturating_add(PERIOD),
+            sent: 0,
+        }
+    }
+
+    /// Counts bytes that were sent to the client.
+    pub(super) fn sent(&mut self, bytes: usize) {
+        self.sent += bytes;
+        self.add(self.sent / BYTES_PER_FRAME);
+        self.sent %= BYTES_PER_FRAME;
+    }
+
+    fn add(&mut self, frames: usize) {
+        self.left = self.left.saturating_add(frames).min(MAX_LEFT);
+    }
+
+    /// Counts the frames in `bytes`, which the client sent. Returns whether it has sent too many.
+    pub(super) fn received(&mut self, mut bytes: &[u8], now: u64) -> bool {
+        if now >= self.until {
+            self.until = now.saturating_add(PERIOD);
+            self.left = self.left.max(BURST);
+        }
+        while !bytes.is_empty() {
+            let skipped = self.skipped.min(bytes.len());
+            self.skipped -= skipped;
+            bytes = &bytes[skipped..];
+            let taken = (self.head.len() - self.head_len).min(bytes.len());
+            self.head[self.head_len..self.head_len + taken].copy_from_slice(&bytes[..taken]);
+            self.head_len += taken;
+            bytes = &bytes[taken..];
+            if self.head_len < self.head.len() {
+                continue;
+            }
+            self.head_len = 0;
+            let [a, b, c, kind, ..] = self.head;
+            self.skipped = usize::from(a) << 16 | usize::from(b) << 8 | usize::from(c);
+            match kind {
+                HEADERS => self.add(PER_REQUEST),
+                DATA | RST_STREAM | CONTINUATION => {}
+                _ => match self.left.checked_sub(1) {
+                    Some(left) => self.left = left,
+                    None => return true,
+                },
+            }
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(kind: u8, length: u8) -> Vec<u8> {
+        let mut frame = vec![0, 0, length, kind, 0, 0, 0, 0, 0];
+        frame.resize(9 + usize::from(length), 7);
+        frame
+    }
+
+    #[test]
+    fn control_frames_are_counted_in_pieces_of_any_length() {
+        for piece in [1, 5, 9, 17, 1_000] {
+            let mut frames = ControlFrames::new(0);
+            let mut sent = vec![0; PREFACE];
+            for _ in 0..BURST / 2 {
+                sent.extend(frame(6, 8));
+                sent.extend(frame(0xFA, 0));
+                sent.extend(frame(DATA, 100));
+            }
+            for part in sent.chunks(piece) {
+                assert!(!frames.received(part, 1), "{piece}");
+            }
+            assert!(frames.received(&frame(8, 4), 1));
+        }
+    }
+
+    #[test]
+    fn time_requests_and_sent_bytes_allow_more() {
+        let mut frames = ControlFrames::new(0);
+        let ping = |frames: &mut ControlFrames, count: usize, now| {
+            (0..count).any(|_| frames.received(&frame(0xFA, 0), now))
+        };
+        frames.received(&[0; PREFACE], 0);
+        assert!(!ping(&mut frames, BURST, 1));
+        frames.sent(10 * BYTES_PER_FRAME - 1);
+        frames.sent(1);
+        assert!(!ping(&mut frames, 10, 1));
+        assert!(!frames.received(&frame(HEADERS, 10), 1));
+        assert!(!ping(&mut frames, PER_REQUEST, PERIOD - 1));
+        assert!(ping(&mut frames, 1, PERIOD - 1));
+        assert!(!ping(&mut frames, BURST, PERIOD));
+        assert!(ping(&mut frames, 1, PERIOD));
+    }
+}

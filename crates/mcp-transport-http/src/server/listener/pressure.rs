@@ -1,0 +1,68 @@
+//! What happens while unread responses take nearly all of their memory: those that were unread longest end, so that
+//! clients that read are served.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+
+#[cfg(feature = "http2")]
+use crate::server::listener::http2_stream::ChunkState;
+use crate::server::listener::timers::{ConnectionTimer, NEVER, WheelState};
+use crate::sync::lock;
+
+/// At each tick, this part of the blocked connections and streams ends.
+const DIVISOR: usize = 4;
+
+/// Something whose client does not read.
+enum Blocked {
+    Connection(Arc<ConnectionTimer>),
+    #[cfg(feature = "http2")]
+    Stream(Arc<ChunkState>),
+}
+
+impl WheelState {
+    /// Ends a part of what has been blocked longest, if unread responses take nearly all of their memory. A client
+    /// that reads slowly has been blocked since it read last.
+    pub(super) fn relieve(&self) {
+        if !self.responses.is_nearly_used() {
+            return;
+        }
+        let now = self.now.load(Ordering::Acquire);
+        let timers = lock(&self.timers);
+        let mut blocked: Vec<(u64, Blocked)> = Vec::new();
+        for timer in timers.entries.values() {
+            let until = timer.write.load(Ordering::Acquire);
+            if until != NEVER {
+                let since = until.saturating_sub(self.write);
+                blocked.push((since, Blocked::Connection(Arc::clone(timer))));
+            }
+            #[cfg(feature = "http2")]
+            for stream in lock(&timer.chunks).iter().filter_map(Weak::upgrade) {
+                if let Some(since) = stream.blocked_since() {
+                    blocked.push((since, Blocked::Stream(stream)));
+                }
+            }
+        }
+        // At least one tick has passed since then.
+        blocked.retain(|(since, _)| since.saturating_add(1) < now);
+        let count = blocked.len().div_ceil(DIVISOR);
+        if let Some(last) = count.checked_sub(1) {
+            blocked.select_nth_unstable_by_key(last, |(since, _)| *since);
+            tracing::warn!(
+                ended = count,
+                "ended the responses that were unread longest (ServerOptions::with_max_total_response_bytes)"
+            );
+        }
+        for (_, blocked) in blocked.into_iter().take(count) {
+            match blocked {
+                Blocked::Connection(timer) => {
+                    timer.write.store(0, Ordering::Release);
+                    if let Some(waker) = &*lock(&timer.waker) {
+                        waker.wake_by_ref();
+                    }
+                }
+                #[cfg(feature = "http2")]
+                Blocked::Stream(stream) => stream.end(),
+            }
+        }
+    }
+}

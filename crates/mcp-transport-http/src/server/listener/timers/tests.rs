@@ -1,0 +1,85 @@
+//! Tests of the timers, on a paused clock.
+
+use std::future::pending;
+use std::sync::atomic::AtomicUsize;
+
+use super::*;
+use crate::ServerOptions;
+use crate::server::listener::connection::{GuardedBody, RequestGuard};
+
+/// A connection on which nothing arrives.
+async fn silence() -> io::Result<()> {
+    pending().await
+}
+
+fn wheel(head: Duration) -> TimerWheel {
+    let options = ServerOptions::new().with_head_timeout(head);
+    TimerWheel::new(
+        ConnectionLimits::new(&options),
+        Capacity::new(0),
+        Capacity::new(0),
+    )
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_head_timeout_is_kept_within_a_few_ticks() {
+    for head in [1, 80, 300, 30_000, 3_600_000].map(Duration::from_millis) {
+        let mut wheel = wheel(head);
+        let timer = wheel.register(None);
+        let started = tokio::time::Instant::now();
+        let silent = async move { timer.serve(pin!(silence()), |_| {}).await };
+        let ended = wheel.run_until(tokio::spawn(silent)).await.unwrap();
+        assert!(ended.unwrap_err().to_string().contains("with_head_timeout"));
+        let slack = (head / TICKS_PER_TIMEOUT).clamp(MIN_TICK, MAX_TICK) * 3;
+        let waited = started.elapsed();
+        assert!(
+            waited >= head && waited <= head + slack,
+            "{head:?}: {waited:?}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_head_timer_stops_while_a_request_is_served() {
+    let mut wheel = wheel(Duration::from_millis(80));
+    let timer = wheel.register(None);
+    let response = GuardedBody::new(crate::Body::empty(), Some(RequestGuard::new(timer.timer())));
+    let busy = tokio::spawn(async move { timer.serve(pin!(silence()), |_| {}).await });
+    wheel
+        .run_until(tokio::time::sleep(Duration::from_secs(10)))
+        .await;
+    assert!(!busy.is_finished());
+    // The next head is awaited.
+    drop(response);
+    assert!(wheel.run_until(busy).await.unwrap().is_err());
+}
+
+#[tokio::test]
+async fn each_connection_is_closed_exactly_once() {
+    static CLOSED: AtomicUsize = AtomicUsize::new(0);
+    let wheel = wheel(Duration::from_secs(30));
+    let mut connections = tokio::task::JoinSet::new();
+    for _ in 0..3 {
+        let timer = wheel.register(None);
+        connections.spawn(async move {
+            let until_told = poll_fn(|_| match CLOSED.load(Ordering::Acquire) {
+                3 => Poll::Ready(Ok::<_, io::Error>(())),
+                _ => Poll::Pending,
+            });
+            timer
+                .serve(pin!(until_told), |_| {
+                    CLOSED.fetch_add(1, Ordering::AcqRel);
+                })
+                .await
+                .unwrap();
+        });
+    }
+    tokio::task::yield_now().await;
+    wheel.close();
+    tokio::task::yield_now().await;
+    assert_eq!(CLOSED.load(Ordering::Acquire), 3);
+    wheel.close();
+    while connections.join_next().await.transpose().unwrap().is_some() {}
+    assert_eq!(CLOSED.load(Ordering::Acquire), 3);
+    assert!(lock(&wheel.all.timers).entries.is_empty());
+}

@@ -1,0 +1,104 @@
+//! Reservations of capacity for new sessions.
+
+use crate::server::options::ServerOptions;
+use crate::server::response::refusal::Refusal;
+use crate::server::session::HttpSession;
+use crate::server::session::table::SessionTable;
+use crate::server::session::usage::{NoRoom, Usage};
+use crate::server::share::Owner;
+
+/// How often sessions are evicted for one new session.
+const MAX_EVICTIONS: usize = 8;
+
+/// Capacity for a session. Released on drop, unless it is committed.
+pub(crate) struct SessionReservation<'a> {
+    table: &'a SessionTable,
+    options: &'a ServerOptions,
+    owner: Option<Owner>,
+    part: Usage,
+}
+
+impl<'a> SessionReservation<'a> {
+    /// Reserves capacity for a session whose client has said nothing yet.
+    ///
+    /// # Errors
+    /// A limit is reached; the refusal names it.
+    pub(crate) fn take(
+        table: &'a SessionTable,
+        options: &'a ServerOptions,
+        owner: Option<Owner>,
+    ) -> Result<Self, Refusal> {
+        let mut reservation = Self {
+            table,
+            options,
+            owner,
+            part: Usage::default(),
+        };
+        reservation.add(Usage::SESSION)?;
+        Ok(reservation)
+    }
+
+    /// Adds the memory of what the client of an initialized session says about itself.
+    ///
+    /// # Errors
+    /// As [`take`](Self::take).
+    pub(crate) fn grow(&mut self, session: &HttpSession) -> Result<(), Refusal> {
+        let bytes = session.inbound.session().client_memory();
+        self.add(Usage { sessions: 0, bytes })?;
+        session.set_memory(self.part.bytes);
+        Ok(())
+    }
+
+    fn add(&mut self, part: Usage) -> Result<(), Refusal> {
+        let (table, options, owner) = (self.table, self.options, self.owner.as_ref());
+        let reserve = || table.usage.reserve(owner, part, options);
+        let mut reserved = reserve().or_else(|_| {
+            // Sessions may have expired since the last sweep.
+            table.sweep_if_due(options);
+            reserve()
+        });
+        for _ in 0..MAX_EVICTIONS {
+            let evicted = match reserved {
+                Err(NoRoom::All) => table.evict(None, options),
+                Err(NoRoom::Share) => table.evict(owner, options),
+                _ => break,
+            };
+            if evicted == 0 {
+                break;
+            }
+            reserved = reserve();
+        }
+        reserved.map_err(|no_room| refusal(no_room, options))?;
+        self.part.add(part);
+        Ok(())
+    }
+
+    /// Keeps the capacity: the session that uses it releases it.
+    pub(crate) fn commit(mut self) {
+        self.part = Usage::default();
+    }
+}
+
+fn refusal(no_room: NoRoom, options: &ServerOptions) -> Refusal {
+    match no_room {
+        NoRoom::All => Refusal::busy(format!(
+            "the open sessions reach {} sessions, the limit of ServerOptions::with_max_sessions, or {} bytes, the limit \
+             of ServerOptions::with_max_total_session_bytes; send again later",
+            options.max_sessions, options.max_total_session_bytes
+        )),
+        NoRoom::Share => Refusal::share("sessions"),
+        NoRoom::Principal => Refusal::busy(format!(
+            "the principal has {} sessions, the limit of ServerOptions::with_max_sessions_per_principal; \
+             end one of them",
+            options.max_sessions_per_principal
+        )),
+    }
+}
+
+impl Drop for SessionReservation<'_> {
+    fn drop(&mut self) {
+        if self.part != Usage::default() {
+            self.table.usage.release(self.owner.as_ref(), self.part);
+        }
+    }
+}

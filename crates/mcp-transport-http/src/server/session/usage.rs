@@ -1,0 +1,121 @@
+//! How many sessions there are and how much memory they take, in all and for each client.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Mutex;
+
+use crate::server::options::ServerOptions;
+use crate::server::share::{Owner, share};
+use crate::sync::lock;
+
+/// The memory of a session in bytes, besides what its client says about itself.
+pub(crate) const SESSION: usize = 5 << 10;
+
+/// A number of sessions, and their memory in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Usage {
+    pub(crate) sessions: usize,
+    pub(crate) bytes: usize,
+}
+
+impl Usage {
+    /// A session whose client has said nothing about itself.
+    pub(crate) const SESSION: Self = Self {
+        sessions: 1,
+        bytes: SESSION,
+    };
+
+    pub(super) fn add(&mut self, other: Self) {
+        self.sessions += other.sessions;
+        self.bytes += other.bytes;
+    }
+
+    fn subtract(&mut self, other: Self) {
+        self.sessions -= other.sessions;
+        self.bytes -= other.bytes;
+    }
+}
+
+/// What the sessions of an endpoint use.
+#[derive(Default)]
+pub(crate) struct SessionUsage(Mutex<Counts>);
+
+#[derive(Default)]
+struct Counts {
+    total: Usage,
+    owners: HashMap<Owner, Usage>,
+}
+
+/// The limit that was reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NoRoom {
+    /// The number or the memory of all sessions.
+    All,
+    Principal,
+    Share,
+}
+
+impl SessionUsage {
+    pub(crate) fn total(&self) -> Usage {
+        lock(&self.0).total
+    }
+
+    /// Counts `part` for a client.
+    pub(super) fn reserve(
+        &self,
+        owner: Option<&Owner>,
+        part: Usage,
+        options: &ServerOptions,
+    ) -> Result<(), NoRoom> {
+        let (max, max_bytes) = (options.max_sessions, options.max_total_session_bytes);
+        let percent = options.client_share_percent;
+        let counts = &mut *lock(&self.0);
+        let mut total = counts.total;
+        total.add(part);
+        if total.sessions > max || total.bytes > max_bytes {
+            return Err(NoRoom::All);
+        }
+        if let Some(owner) = owner {
+            let mut taken = counts.owners.get(owner).copied().unwrap_or_default();
+            taken.add(part);
+            let is_principal = matches!(owner, Owner::Principal(_));
+            if is_principal && taken.sessions > options.max_sessions_per_principal {
+                return Err(NoRoom::Principal);
+            }
+            let has_share =
+                !is_principal && total.sessions > max / 2 && taken.sessions > share(max, percent);
+            let has_bytes = total.bytes > max_bytes / 2 && taken.bytes > share(max_bytes, percent);
+            if has_share || has_bytes {
+                return Err(NoRoom::Share);
+            }
+            counts.owners.insert(owner.clone(), taken);
+        }
+        counts.total = total;
+        Ok(())
+    }
+
+    /// Releases `part` of a client.
+    pub(crate) fn release(&self, owner: Option<&Owner>, part: Usage) {
+        let counts = &mut *lock(&self.0);
+        counts.total.subtract(part);
+        if let Some(owner) = owner
+            && let Some(taken) = counts.owners.get_mut(owner)
+        {
+            taken.subtract(part);
+            if *taken == Usage::default() {
+                counts.owners.remove(owner);
+            }
+        }
+    }
+
+    /// The clients that have more than half of the memory of the one with the most.
+    pub(super) fn largest_owners(&self) -> HashSet<Owner> {
+        let counts = lock(&self.0);
+        let bytes = counts.owners.values().map(|usage| usage.bytes);
+        let most = bytes.max().unwrap_or(0);
+        let owners = counts.owners.iter();
+        owners
+            .filter(|(_, usage)| usage.bytes > most / 2)
+            .map(|(owner, _)| owner.clone())
+            .collect()
+    }
+}
