@@ -10,8 +10,7 @@ use std::sync::Arc;
 use mcp_jsonrpc::{ErrorObject, Notification, Request, RequestId, decode};
 use mcp_protocol::CacheScope;
 use mcp_protocol::{
-    Exchange, Outcome, Owner, Payload, Reply, RequestContext, Rules, ServerFacts, Session,
-    downgrade,
+    Exchange, Outcome, Payload, Reply, RequestContext, Rules, ServerFacts, Session, downgrade,
 };
 use mcp_types::{
     JsonObject, PaginatedRequestParams, PromptsCapability, ResourcesCapability, ServerCapabilities,
