@@ -5,11 +5,10 @@ use std::sync::{Arc, Mutex, Weak};
 
 use mcp_client::ChangedList;
 use mcp_jsonrpc::{ErrorObject, RequestId};
-use mcp_protocol::{Delivery, Link, Session};
+use mcp_protocol::{Delivery, Link, Owner, Session};
 use mcp_types::{JsonObject, SUBSCRIPTION_ID_KEY, method};
 use serde_json::{Value, json};
 
-use crate::client_key::ClientKey;
 use crate::sync::lock;
 
 /// Maximum number of open subscriptions, of all clients and of one.
@@ -40,7 +39,7 @@ struct ChangeSubscriptions {
 /// A subscription of the stateless revision.
 pub(crate) struct ChangeSubscription {
     pub(crate) id: RequestId,
-    pub(crate) client: ClientKey,
+    pub(crate) client: Owner,
     pub(crate) link: Arc<dyn Link>,
     /// The notifications of lists that it includes.
     pub(crate) lists: HashSet<&'static str>,
@@ -100,7 +99,7 @@ impl Changes {
         }
         let client = &subscription.client;
         let own = (subscriptions.open.values()).filter(|other| other.client == *client);
-        if client.has_share() && own.count() >= MAX_SUBSCRIPTIONS_PER_CLIENT {
+        if client.is_known() && own.count() >= MAX_SUBSCRIPTIONS_PER_CLIENT {
             return Err(ErrorObject::internal(format!(
                 "{MAX_SUBSCRIPTIONS_PER_CLIENT} subscriptions of this client are open, which is the limit; end one first"
             )));

@@ -32,7 +32,6 @@
 mod caller;
 mod catalog;
 mod changes;
-mod client_key;
 mod config;
 mod connection;
 mod core;

@@ -175,7 +175,7 @@ async fn one_address_has_a_share_of_the_parked_calls() {
     assert!(ask("10.0.0.2:1").await["result"]["requestState"].is_string());
 }
 
-/// Finding 8: sessions that nobody uses kept a process each.
+/// Finding 8: each session that was abandoned kept a process.
 #[tokio::test]
 async fn abandoned_sessions_of_one_address_use_only_its_share_of_the_connections() {
     let opened = Arc::new(AtomicUsize::new(0));

@@ -43,7 +43,7 @@ async fn a_request_waits_for_a_server_that_is_being_started() {
     assert!(peer.wire.recv().await["result"].is_object());
 }
 
-/// Finding 14: a replaced server was unavailable until the new one was connected, and for ever if it did not start.
+/// Finding 14: a replaced server was unavailable until the new one was connected, and permanently if it did not start.
 #[tokio::test]
 async fn a_server_is_used_until_its_replacement_is_connected() {
     let former = Server::builder("one", "1").tool(Tool::new("which", async || "former"));

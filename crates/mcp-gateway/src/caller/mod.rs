@@ -5,12 +5,11 @@ mod routes;
 use std::sync::{Arc, Mutex};
 
 use mcp_jsonrpc::{ErrorObject, RawJson};
-use mcp_protocol::{Delivery, Link, Payload, Reply, RequestContext, Session, gate};
+use mcp_protocol::{Delivery, Link, Owner, Payload, Reply, RequestContext, Session, gate};
 use mcp_types::method;
 use tokio::sync::{mpsc, oneshot};
 
 pub(crate) use self::routes::{Routes, RunningCall};
-use crate::client_key::ClientKey;
 use crate::sync::lock;
 use crate::text::{ObjectText, RawResult, member};
 
@@ -35,7 +34,7 @@ pub(crate) struct ServerRequest {
 /// The client of one running call.
 pub(crate) struct Caller {
     session: Arc<Session>,
-    client: ClientKey,
+    client: Owner,
     output: Mutex<Output>,
     /// Receives server requests, for a client to which none can be sent.
     server_requests: Option<mpsc::Sender<ServerRequest>>,
@@ -59,7 +58,7 @@ impl Caller {
     ) -> Arc<Self> {
         Arc::new(Self {
             session: Arc::clone(context.session()),
-            client: ClientKey::of(context),
+            client: context.owner(),
             output: Mutex::new(Output::Connected {
                 link: context.link(),
                 token: progress_token(params),

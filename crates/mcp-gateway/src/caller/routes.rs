@@ -5,12 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 use mcp_jsonrpc::{Notification, RawJson, decode};
-use mcp_protocol::{Delivery, Reply, Session, gate};
+use mcp_protocol::{Delivery, Owner, Reply, Session, gate};
 use mcp_types::{LoggingLevel, method};
 use tokio::time::Instant;
 
 use super::{Caller, ask_on, check, no_client};
-use crate::client_key::ClientKey;
 use crate::sync::{Debounce, lock};
 use crate::text::member;
 
@@ -168,12 +167,12 @@ tokio::task_local! {
 enum Unanswered {
     #[default]
     None,
-    Of(ClientKey),
+    Of(Owner),
     OfSeveral,
 }
 
 impl Unanswered {
-    fn add(&mut self, client: &ClientKey) {
+    fn add(&mut self, client: &Owner) {
         *self = match self {
             Self::None => Self::Of(client.clone()),
             Self::Of(other) if other == client => return,
@@ -182,7 +181,7 @@ impl Unanswered {
     }
 
     /// Returns whether a message can only belong to this client.
-    fn admits(&self, client: &ClientKey) -> bool {
+    fn admits(&self, client: &Owner) -> bool {
         match self {
             Self::None => true,
             Self::Of(other) => other == client,

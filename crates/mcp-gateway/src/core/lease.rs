@@ -10,7 +10,6 @@ use mcp_types::{ClientCapabilities, Implementation};
 
 use super::Core;
 use crate::caller::Routes;
-use crate::client_key::ClientKey;
 use crate::connection::{Identity, OnChange, UpstreamConnection, unavailable};
 use crate::pool::{ChosenLevel, Key, Lease};
 use crate::upstream::Sharing;
@@ -153,7 +152,7 @@ impl Core {
         routes: Arc<Routes>,
         on_change: Option<OnChange>,
     ) -> Result<Arc<UpstreamConnection>, ErrorObject> {
-        let key = ClientKey::of(context);
+        let key = context.owner();
         let upstream = &self.upstream;
         let permit = self.connections.permit(upstream, Some(&key));
         let permit = permit.await?;

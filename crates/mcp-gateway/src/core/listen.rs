@@ -15,7 +15,6 @@ use tokio::task::JoinSet;
 
 use super::Core;
 use crate::changes::{ChangeSubscription, Changes, notification};
-use crate::client_key::ClientKey;
 use crate::sync::lock;
 
 /// Maximum number of resources of one subscription or session.
@@ -88,7 +87,7 @@ pub(crate) async fn listen(
         accept(requested.resources_list_changed, ChangedList::Resources);
     let subscription = Arc::new(ChangeSubscription {
         id: context.exchange().id().clone(),
-        client: ClientKey::of(&context),
+        client: context.owner(),
         link: context.link(),
         lists,
     });

@@ -8,7 +8,6 @@ use mcp_protocol::{MethodName, Outcome, Payload, RequestContext};
 use tokio::time::sleep;
 
 use super::Core;
-use crate::client_key::ClientKey;
 use crate::connection::within;
 use crate::parked::{ParkableCall, ParkedAt, ParkedBinding, ParkedCall, fingerprint, forward};
 use crate::text::{RawResult, member};
@@ -54,7 +53,7 @@ impl Core {
             bytes: call.bytes(),
             call,
             owner: context.principal().cloned(),
-            client: ClientKey::of(context),
+            client: context.owner(),
             expiry: expiry.abort_handle(),
         };
         self.parked.add(id, parked, &upstream.parking)?;

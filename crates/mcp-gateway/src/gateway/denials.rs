@@ -8,7 +8,6 @@ use mcp_protocol::RequestContext;
 use tokio::time::Instant;
 
 use super::access::{Item, ItemKind};
-use crate::client_key::ClientKey;
 use crate::sync::lock;
 
 /// Maximum number of logged denials in an [`INTERVAL`]; the others are counted.
@@ -49,7 +48,7 @@ impl DenialLog {
         let Some(omitted) = lock(&self.0).admit(Instant::now()) else {
             return;
         };
-        let client = ClientKey::of(context);
+        let client = context.owner();
         let kind = match item.kind {
             ItemKind::Tool => "tool",
             ItemKind::Prompt => "prompt",
@@ -62,7 +61,7 @@ impl DenialLog {
     /// Logs that a request was refused because its client has reached a limit.
     pub(super) fn limit(&self, error: &ErrorObject, context: &RequestContext) {
         if let Some(omitted) = lock(&self.0).admit(Instant::now()) {
-            let client = ClientKey::of(context);
+            let client = context.owner();
             tracing::warn!(%client, reason = %error.message, omitted, "a request was denied");
         }
     }

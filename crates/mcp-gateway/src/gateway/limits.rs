@@ -6,12 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::RequestContext;
+use mcp_protocol::{Owner, RequestContext};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::client_key::ClientKey;
 use crate::sync::lock;
 
 /// Maximum number of clients whose requests are counted. Clients without recent requests make room for others.
@@ -61,7 +60,7 @@ pub(super) struct RequestCounter(Mutex<Clients>);
 
 #[derive(Default)]
 struct Clients {
-    by_key: HashMap<ClientKey, Usage>,
+    by_key: HashMap<Owner, Usage>,
     cleaned_up: Option<Instant>,
 }
 
@@ -76,7 +75,7 @@ struct Usage {
 /// Keeps a request counted until it is dropped.
 pub(super) struct RequestGuard {
     counter: Arc<RequestCounter>,
-    key: ClientKey,
+    key: Owner,
 }
 
 impl Drop for RequestGuard {
@@ -101,7 +100,7 @@ impl RequestCounter {
         if limits == ClientLimits::default() {
             return Ok(None);
         }
-        let key = ClientKey::of(context);
+        let key = context.owner();
         self.count(limits, &key, requests, Instant::now())?;
         let counter = Arc::clone(self);
         Ok(Some(RequestGuard { counter, key }))
@@ -110,7 +109,7 @@ impl RequestCounter {
     fn count(
         &self,
         limits: ClientLimits,
-        key: &ClientKey,
+        key: &Owner,
         requests: usize,
         now: Instant,
     ) -> Result<(), ErrorObject> {
@@ -204,8 +203,8 @@ mod tests {
 
     use super::*;
 
-    fn address(number: u32) -> ClientKey {
-        ClientKey::Address(IpAddr::V4(number.into()))
+    fn address(number: u32) -> Owner {
+        Owner::new(None, Some(IpAddr::V4(number.into())))
     }
 
     fn limits(per_minute: u32) -> ClientLimits {

@@ -67,7 +67,7 @@ impl MountedServer {
 }
 
 impl Core {
-    /// Asks the server for a response. Returns why there is none. The reason has no text of the server, because it is shown to clients without
+    /// Asks the server for a response. Returns the reason if there is no response. The reason has no text of the server, because it is shown to clients without
     /// authentication.
     pub(crate) async fn unready(self: &Arc<Self>) -> Option<String> {
         // The gateway has closed the connection itself because it was not in use; sessions have others.

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_jsonrpc::{ErrorObject, RawJson, decode, members};
-use mcp_protocol::{BoxFuture, MethodName, Outcome, Principal};
+use mcp_protocol::{BoxFuture, MethodName, Outcome, Owner, Principal};
 use mcp_types::method;
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
@@ -19,7 +19,6 @@ use tokio::time::sleep;
 pub use self::cluster::Cluster;
 pub(crate) use self::cluster::{ParkedAt, ParkedBinding, forward};
 use crate::caller::{Caller, MAX_SERVER_REQUESTS, ServerRequest};
-use crate::client_key::ClientKey;
 use crate::sync::lock;
 use crate::text::{ObjectText, string, without};
 use crate::upstream::ParkingLimits;
@@ -38,7 +37,7 @@ pub(crate) struct ParkedCall {
     pub(crate) call: ParkableCall,
     pub(crate) owner: Option<Principal>,
     /// The client that the call counts for.
-    pub(crate) client: ClientKey,
+    pub(crate) client: Owner,
     /// Size of the params of the call and of its server requests.
     pub(crate) bytes: usize,
     /// Ends the call when it has waited too long.
@@ -219,7 +218,7 @@ impl ParkedCalls {
         let bytes: usize = parked.values().map(|call| call.bytes).sum();
         let is_full = parked.len() >= limits.max_calls
             || bytes + call.bytes > limits.max_bytes
-            || call.client.has_share()
+            || call.client.is_known()
                 && parked.values().filter(of_client).count() >= limits.max_calls_per_client;
         if is_full {
             return Err(ErrorObject::internal(format!(

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use mcp_jsonrpc::ErrorObject;
+use mcp_protocol::Owner;
 use tokio::time::timeout;
 
-use crate::client_key::ClientKey;
 use crate::connection::UpstreamConnection;
 use crate::sync::lock;
 use crate::upstream::Upstream;
@@ -27,7 +27,7 @@ struct Table {
 
 struct Entry {
     /// The client that opened it; `None` for the gateway itself.
-    client: Option<ClientKey>,
+    client: Option<Owner>,
     /// Set when the connection is established.
     connection: Weak<UpstreamConnection>,
 }
@@ -70,7 +70,7 @@ impl Capacity {
     pub(crate) async fn permit(
         self: &Arc<Self>,
         upstream: &Upstream,
-        client: Option<&ClientKey>,
+        client: Option<&Owner>,
     ) -> Result<Permit, ErrorObject> {
         let (number, closed) = {
             let mut table = lock(&self.0);
@@ -103,11 +103,11 @@ impl Table {
     fn make_room(
         &mut self,
         upstream: &Upstream,
-        client: Option<&ClientKey>,
+        client: Option<&Owner>,
     ) -> Result<Option<Arc<UpstreamConnection>>, ErrorObject> {
         let own = self.count(client);
         let max_own = upstream.max_connections_per_client;
-        let (found, full) = if client.is_some_and(ClientKey::has_share) && own >= max_own {
+        let (found, full) = if client.is_some_and(Owner::is_known) && own >= max_own {
             (self.unused(client), Full::Client)
         } else if self.open.len() >= upstream.max_connections {
             let unused = self.unused(None);
@@ -120,13 +120,13 @@ impl Table {
         Ok(Some(connection))
     }
 
-    fn count(&self, client: Option<&ClientKey>) -> usize {
+    fn count(&self, client: Option<&Owner>) -> usize {
         let own = self.open.values();
         own.filter(|entry| entry.client.as_ref() == client).count()
     }
 
     /// Returns the connection that was unused for the longest time, of one client or of all.
-    fn unused(&self, client: Option<&ClientKey>) -> Option<(u64, Arc<UpstreamConnection>)> {
+    fn unused(&self, client: Option<&Owner>) -> Option<(u64, Arc<UpstreamConnection>)> {
         let candidates = self.open.iter().filter(|(_, entry)| {
             entry.client.is_some() && (client.is_none() || entry.client.as_ref() == client)
         });
@@ -141,7 +141,7 @@ impl Table {
 
     /// Returns the first connection of the client with the most connections, if it has at least two more than `own`.
     fn of_largest(&self, own: usize) -> Option<(u64, Arc<UpstreamConnection>)> {
-        let mut counts: HashMap<&ClientKey, usize> = HashMap::new();
+        let mut counts: HashMap<&Owner, usize> = HashMap::new();
         for client in self.open.values().filter_map(|entry| entry.client.as_ref()) {
             *counts.entry(client).or_default() += 1;
         }

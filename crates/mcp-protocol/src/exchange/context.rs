@@ -173,6 +173,11 @@ impl RequestContext {
         self.exchange.link().origin().principal
     }
 
+    /// Returns the client that memory and work are charged to.
+    pub fn owner(&self) -> crate::Owner {
+        crate::Owner::of(&self.exchange.link().origin())
+    }
+
     /// Returns whether the request is granted `scope`, one or more words. Over stdio every scope is
     /// granted; over HTTP, the scopes of the verified token. If the scope is missing, the transport
     /// challenges the client, unless a response was already started.

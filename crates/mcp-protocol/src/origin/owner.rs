@@ -1,5 +1,6 @@
 //! The client to which memory and work are charged.
 
+use core::fmt;
 use core::net::IpAddr;
 
 use super::{Principal, RequestOrigin};
@@ -40,6 +41,17 @@ impl Owner {
     /// Returns whether the client can be told apart from others.
     pub fn is_known(&self) -> bool {
         self.principal.is_some() || self.address.is_some()
+    }
+}
+
+/// Writes the principal in quotes, or the address.
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.principal, self.address) {
+            (Some(principal), _) => fmt::Debug::fmt(principal.as_str(), f),
+            (None, Some(address)) => address.fmt(f),
+            (None, None) => f.write_str("a client without an address"),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{Owner, Payload, Reply, RequestContext};
+use mcp_protocol::{Payload, Reply, RequestContext};
 use mcp_types::{SubscribeRequestParams, method};
 
 use super::typed;
@@ -132,7 +132,7 @@ impl Core {
         let SubscribeRequestParams { uri, .. } = typed(params)?;
         let checked = self.check_subscription(method::RESOURCES_SUBSCRIBE, &uri, context)?;
         let session = Arc::clone(context.session());
-        let owner = Owner::of(&context.link().origin());
+        let owner = context.owner();
         Ok(and_then(checked, move || {
             let subscribed = session.subscribe(&uri, &owner);
             Reply::Ready(subscribed.map(|()| Payload::Empty))

@@ -11,8 +11,7 @@ use std::task::{Context, Poll, Waker};
 
 use mcp_jsonrpc::{ErrorObject, RequestId, text_of};
 use mcp_protocol::{
-    Budget, BudgetPermit, Delivery, Exchange, Link, Outcome, Owner, Payload, Principal,
-    RequestContext,
+    Budget, BudgetPermit, Delivery, Exchange, Link, Outcome, Payload, Principal, RequestContext,
 };
 use mcp_types::v2026_07_28::{
     SubscriptionFilter, SubscriptionsListenResult, SubscriptionsListenResultMeta,
@@ -203,7 +202,7 @@ impl Subscriptions {
     ) -> Result<OpenSubscription, ErrorObject> {
         let texts = filter.uris.iter().chain(&filter.tasks);
         let price = texts.map(|text| TEXT + text.len()).sum();
-        let owner = Owner::of(&context.link().origin());
+        let owner = context.owner();
         let permit = self.budget.acquire(&owner, price);
         let permit = permit.map_err(|error| ErrorObject::internal(error.to_string()))?;
         let subscription = Arc::new(Subscription {

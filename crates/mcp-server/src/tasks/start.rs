@@ -8,9 +8,7 @@ use mcp_jsonrpc::{ErrorCode, ErrorObject, RawJson, TreeSize, decode};
 use mcp_protocol::middleware::Layers;
 use mcp_protocol::modern::{CallState, DetachOutcome, PendingInput};
 use mcp_protocol::task::{Task, TaskCall};
-use mcp_protocol::{
-    BoxFuture, Exchange, Link, Outcome, Owner, Reply, RequestContext, Rules, guarded,
-};
+use mcp_protocol::{BoxFuture, Exchange, Link, Outcome, Reply, RequestContext, Rules, guarded};
 use mcp_types::{TaskMetadata, method};
 use tokio::runtime::Handle;
 
@@ -329,7 +327,7 @@ impl NewTask {
         let call_state = pending.snapshot().call_state;
         let running_task = RunningTask {
             id: crate::random::task_id()?.into(),
-            owner: Owner::of(&self.context.link().origin()),
+            owner: self.context.owner(),
             bytes: TreeSize::of(self.call.arguments.as_str()).heap_bytes(),
             pending,
             exchange: self.context.exchange().clone(),

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 use mcp_jsonrpc::decode;
 
 use super::cursor::{self, Cursors, MAX_CURSOR};
+use super::kind::{ListKind, MAX_ITEMS, MAX_LIST_BYTES};
 use super::pages::Pages;
-use super::{ListKind, MAX_ITEMS, MAX_LIST_BYTES};
 use crate::core::ListPage;
 use crate::text::{ObjectText, member, string};
 

@@ -1,6 +1,7 @@
 //! Lists of all servers as one.
 
 mod cursor;
+mod kind;
 mod merged;
 mod pages;
 mod search;
@@ -11,15 +12,15 @@ use std::sync::Arc;
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject, RawJson, decode};
 use mcp_protocol::{Outcome, RequestContext};
-use mcp_types::method;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use self::cursor::Cursors;
+pub(super) use self::kind::ListKind;
+use self::kind::{MAX_ITEMS, MAX_LIST_BYTES};
 use self::merged::MergedList;
 use self::pages::PageRequest;
 pub(super) use self::search::{CALL_TOOL, SEARCH_TOOLS, called};
-use super::access::ItemKind;
 use super::denials::MAX_LOGGED;
 use super::mount::MountedServer;
 use super::state::State;
@@ -30,73 +31,6 @@ use crate::text::{ObjectText, elements, member, string};
 
 /// Maximum number of items whose clash was logged.
 const MAX_REPORTED: usize = 1_024;
-/// Maximum size of the items of a merged list, and of the pages of one server in it, in bytes of JSON.
-const MAX_LIST_BYTES: usize = 8 << 20;
-/// Maximum number of items of a merged list.
-const MAX_ITEMS: usize = 10_000;
-
-/// A method that lists items.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum ListKind {
-    Tools,
-    Prompts,
-    Resources,
-    Templates,
-}
-
-impl ListKind {
-    pub(super) fn of(name: &str) -> Option<Self> {
-        Some(match name {
-            method::TOOLS_LIST => Self::Tools,
-            method::PROMPTS_LIST => Self::Prompts,
-            method::RESOURCES_LIST => Self::Resources,
-            method::RESOURCES_TEMPLATES_LIST => Self::Templates,
-            _ => return None,
-        })
-    }
-
-    fn method(self) -> &'static str {
-        match self {
-            Self::Tools => method::TOOLS_LIST,
-            Self::Prompts => method::PROMPTS_LIST,
-            Self::Resources => method::RESOURCES_LIST,
-            Self::Templates => method::RESOURCES_TEMPLATES_LIST,
-        }
-    }
-
-    /// The member of the result with the items, and the member of an item that identifies it.
-    fn members(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Tools => ("tools", "name"),
-            Self::Prompts => ("prompts", "name"),
-            Self::Resources => ("resources", "uri"),
-            Self::Templates => ("resourceTemplates", "uriTemplate"),
-        }
-    }
-
-    fn item_kind(self) -> ItemKind {
-        match self {
-            Self::Tools => ItemKind::Tool,
-            Self::Prompts => ItemKind::Prompt,
-            Self::Resources | Self::Templates => ItemKind::Resource,
-        }
-    }
-
-    /// Returns whether the server has items of this kind.
-    fn is_offered(self, mount: &MountedServer) -> bool {
-        let Some(proxy) = mount.proxy() else {
-            return true;
-        };
-        let known = proxy.0.shared.known();
-        let capabilities = &known.facts.capabilities;
-        match self {
-            Self::Tools => capabilities.tools.is_some(),
-            Self::Prompts => capabilities.prompts.is_some(),
-            Self::Resources | Self::Templates => capabilities.resources.is_some(),
-        }
-    }
-}
-
 impl State {
     /// Serves a page of a list: the first pages of all servers, or the next ones of those in the cursor.
     pub(super) async fn list(

@@ -8,7 +8,7 @@ use mcp_protocol::RequestContext;
 use tokio::time::{Instant, timeout_at};
 
 use super::super::mount::MountedServer;
-use super::{ListKind, MAX_LIST_BYTES};
+use super::kind::{ListKind, MAX_LIST_BYTES};
 use crate::connection::unavailable;
 use crate::core::ListPage;
 

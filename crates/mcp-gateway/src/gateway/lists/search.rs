@@ -10,7 +10,8 @@ use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 
 use super::super::state::State;
-use super::{ListKind, MergedList};
+use super::kind::ListKind;
+use super::merged::MergedList;
 use crate::text::{ObjectText, elements, member, without};
 
 /// The names of the two tools. No other tool of a gateway has them, because those of servers have a prefix.

@@ -1,8 +1,10 @@
 //! What happens while unread responses take nearly all of their memory: those that were unread longest end, so that
 //! clients that read are served.
 
+use std::sync::Arc;
+#[cfg(feature = "http2")]
+use std::sync::Weak;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Weak};
 
 #[cfg(feature = "http2")]
 use crate::server::listener::http2_stream::ChunkState;

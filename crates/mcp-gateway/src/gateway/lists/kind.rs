@@ -1,0 +1,73 @@
+//! The lists of the protocol, and their limits.
+
+use mcp_types::method;
+
+use super::super::access::ItemKind;
+use super::super::mount::MountedServer;
+
+/// Maximum size of the items of a merged list, and of the pages of one server in it, in bytes of JSON.
+pub(super) const MAX_LIST_BYTES: usize = 8 << 20;
+/// Maximum number of items of a merged list.
+pub(super) const MAX_ITEMS: usize = 10_000;
+
+/// A method that lists items.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::gateway) enum ListKind {
+    Tools,
+    Prompts,
+    Resources,
+    Templates,
+}
+
+impl ListKind {
+    pub(in crate::gateway) fn of(name: &str) -> Option<Self> {
+        Some(match name {
+            method::TOOLS_LIST => Self::Tools,
+            method::PROMPTS_LIST => Self::Prompts,
+            method::RESOURCES_LIST => Self::Resources,
+            method::RESOURCES_TEMPLATES_LIST => Self::Templates,
+            _ => return None,
+        })
+    }
+
+    pub(super) fn method(self) -> &'static str {
+        match self {
+            Self::Tools => method::TOOLS_LIST,
+            Self::Prompts => method::PROMPTS_LIST,
+            Self::Resources => method::RESOURCES_LIST,
+            Self::Templates => method::RESOURCES_TEMPLATES_LIST,
+        }
+    }
+
+    /// The member of the result with the items, and the member of an item that identifies it.
+    pub(super) fn members(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Tools => ("tools", "name"),
+            Self::Prompts => ("prompts", "name"),
+            Self::Resources => ("resources", "uri"),
+            Self::Templates => ("resourceTemplates", "uriTemplate"),
+        }
+    }
+
+    pub(super) fn item_kind(self) -> ItemKind {
+        match self {
+            Self::Tools => ItemKind::Tool,
+            Self::Prompts => ItemKind::Prompt,
+            Self::Resources | Self::Templates => ItemKind::Resource,
+        }
+    }
+
+    /// Returns whether the server has items of this kind.
+    pub(super) fn is_offered(self, mount: &MountedServer) -> bool {
+        let Some(proxy) = mount.proxy() else {
+            return true;
+        };
+        let known = proxy.0.shared.known();
+        let capabilities = &known.facts.capabilities;
+        match self {
+            Self::Tools => capabilities.tools.is_some(),
+            Self::Prompts => capabilities.prompts.is_some(),
+            Self::Resources | Self::Templates => capabilities.resources.is_some(),
+        }
+    }
+}
