@@ -5,7 +5,7 @@ use std::fmt;
 use crate::supervise::ServerState;
 use crate::text::printable;
 
-/// The error of a call through a host. Its text has no control characters or invisible characters of the server.
+/// The error of a call through a host. Its text escapes control characters and invisible characters of the server.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum HostError {

@@ -1,10 +1,10 @@
-//! Text of servers and files that is shown to a person: it must not imitate the text of the host.
+//! Escapes text of servers and files that is shown to a person, so that it cannot imitate text of the host.
 
 use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory};
 use icu_properties::{CodePointMapData, CodePointSetData};
 
 /// Returns whether a character is not visible by itself: a control or format character, a line or paragraph separator, a
-/// character that Unicode lets programs ignore (`Default_Ignorable_Code_Point`), or a letter or symbol without ink. Format
+/// character with the Unicode property `Default_Ignorable_Code_Point`, or a letter or symbol without ink. Format
 /// characters include those that change the direction of text.
 pub fn is_hidden(c: char) -> bool {
     if c.is_ascii() {
@@ -18,7 +18,7 @@ pub fn is_hidden(c: char) -> bool {
             | GeneralCategory::LineSeparator
             | GeneralCategory::ParagraphSeparator
     );
-    // Without ink, but for Unicode they are symbols and a mark: braille blank, null note head, Khitan filler.
+    // Characters without ink that Unicode classifies as symbols and a mark: braille blank, null note head, Khitan filler.
     let is_blank = matches!(c, '\u{2800}' | '\u{1d159}' | '\u{16fe4}');
     is_control || is_blank || CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(c)
 }

@@ -41,9 +41,9 @@ pub struct Config {
 #[derive(Debug, Clone)]
 pub(crate) struct Configured {
     pub(crate) server: Result<ServerConfig, ConfigError>,
-    /// The file that names the server; `None` if the application does.
+    /// The file that names the server; `None` if the application added the server.
     file: Option<PathBuf>,
-    /// Whether the file is of the opened folder.
+    /// Whether the server is from a file of the opened folder.
     pub(crate) is_project: bool,
 }
 
@@ -76,12 +76,12 @@ impl Config {
         self.servers.insert(name, configured);
     }
 
-    /// Marks all servers and files as those of a folder that the user has opened and that another person may have written.
-    /// [`discover`](Self::discover) does so with the files of its folder.
+    /// Marks all servers and files as belonging to a folder that the user has opened, and whose files another person may have
+    /// written. [`discover`](Self::discover) does so with the files of its folder.
     ///
-    /// Such a server is not [trusted](crate::HostBuilder::trust) by its name, and rules of the [`Policy`](crate::Policy) do not
-    /// allow its actions by its name, unless the application [trusts the folder](crate::HostBuilder::trust_project). An approval
-    /// is always for one working directory.
+    /// [`HostBuilder::trust`](crate::HostBuilder::trust), and rules of the [`Policy`](crate::Policy) that allow something for a server name,
+    /// do not apply to such a server, unless the application [trusts the folder](crate::HostBuilder::trust_project). An approval of
+    /// such a server is valid for one working directory.
     #[must_use]
     pub fn into_project(mut self) -> Self {
         for configured in self.servers.values_mut() {
@@ -159,13 +159,13 @@ impl Config {
 
     /// Reads the known files that exist: `mcp.json`, `.mcp.json`, `.vscode/mcp.json`,
     /// `.cursor/mcp.json` and `.gemini/settings.json` in `folder`, then `~/.codex/config.toml`,
-    /// `~/.claude.json`, `~/.cursor/mcp.json`, `~/.gemini/settings.json` and the file of Claude Desktop. The first file
-    /// with a name wins. A file that cannot be read, and a server of `folder` that takes the place of a user's server, is a
-    /// warning.
+    /// `~/.claude.json`, `~/.cursor/mcp.json`, `~/.gemini/settings.json` and the file of Claude Desktop. If several
+    /// files have a server with the same name, the first file wins. There is a warning for a file that cannot be read, and for a
+    /// server of `folder` that takes the name of a user's server.
     ///
     /// Caution: files in `folder` can start any program. If the folder comes from another person, for example as a cloned
-    /// repository, ask the user before starting its servers ([`HostBuilder::consent`](crate::HostBuilder::consent)). Rules and
-    /// trust by name are not for its servers: [`into_project`](Self::into_project).
+    /// repository, ask the user before starting its servers ([`HostBuilder::consent`](crate::HostBuilder::consent)). Rules
+    /// that allow by name, and trust, do not apply to its servers, see [`into_project`](Self::into_project).
     pub fn discover(folder: impl AsRef<Path>) -> Self {
         let home = std::env::var_os("HOME").or_else(|| std::env::var_os("USERPROFILE"));
         let folder = folder.as_ref();
@@ -197,8 +197,8 @@ impl Config {
     }
 
     /// Adds the servers of another configuration. A server is skipped if this configuration already has one with the same name.
-    /// If the other one is the user's and the one that stays is of the opened folder ([`into_project`](Self::into_project)), or
-    /// their names look alike, there is a warning, which is also logged.
+    /// There is a warning, which is also logged, if a server of the opened folder ([`into_project`](Self::into_project)) has the name of a
+    /// user's server in `other`, or a name that looks alike.
     pub fn merge(&mut self, other: Self) {
         self.warnings.extend(other.warnings);
         for (name, configured) in other.servers {
@@ -206,7 +206,7 @@ impl Config {
                 place.is_project && !configured.is_project && look_alike(known, &name)
             });
             if let Some((known, place)) = place {
-                let warning = taken_place(known, place, &name, &configured);
+                let warning = taken_name_warning(known, place, &name, &configured);
                 tracing::warn!("{warning}");
                 self.warnings.push(warning);
             }
@@ -252,8 +252,8 @@ impl Config {
         servers.filter_map(|(name, one)| Some((name.as_str(), one.server.as_ref().err()?)))
     }
 
-    /// Returns unknown keys, files that others can read, files that cannot be read, and servers of the opened folder that take
-    /// the place of the user's.
+    /// Returns warnings about unknown keys, secrets in files that other users can read, files that cannot be read, and servers of the
+    /// opened folder that take the name of a user's server.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -282,8 +282,8 @@ fn look_alike(one: &str, other: &str) -> bool {
     one == other || visible(one) == visible(other)
 }
 
-/// Returns the warning that a server of the opened folder has the name of a user's server.
-fn taken_place(name: &str, place: &Configured, other: &str, user: &Configured) -> String {
+/// Returns the warning that a server of the opened folder has the name of a user's server, or a name that looks alike.
+fn taken_name_warning(name: &str, place: &Configured, other: &str, user: &Configured) -> String {
     let file = |configured: &Configured| match &configured.file {
         Some(path) => path.display().to_string(),
         None => "the application".to_owned(),
@@ -291,11 +291,11 @@ fn taken_place(name: &str, place: &Configured, other: &str, user: &Configured) -
     let (project, user) = (file(place), file(user));
     match name == other {
         true => format!(
-            "{project}: server {name:?} of this folder takes the place of the one of {user}; rules and trust for this name \
-             do not apply to it (HostBuilder::trust_project)"
+            "{project}: server {name:?} of this folder replaces the server of the same name in {user}; rules that allow and \
+             trust for this name do not apply to it (HostBuilder::trust_project)"
         ),
         false => format!(
-            "{project}: the name of server {name:?} of this folder looks like {other:?} of {user}; rename one of them"
+            "{project}: the name of server {name:?} of this folder looks like {other:?} in {user}; rename one of the two servers"
         ),
     }
 }

@@ -118,8 +118,9 @@ impl ServerConfig {
     /// Replaces the variables.
     ///
     /// # Errors
-    /// Names the first variable without a value.
+    /// Names the first variable without a value, or the environment variable whose name is not valid.
     pub fn resolve(&self, variables: &Variables) -> Result<Self, ConfigError> {
+        self.check_names()?;
         let mut resolved = self.clone();
         if !self.expands_variables {
             return Ok(resolved);
@@ -148,8 +149,8 @@ impl ServerConfig {
         Ok(resolved)
     }
 
-    /// Returns a SHA-256 that identifies the server: of the command, its arguments, its working directory and the names of its
-    /// environment variables, or of the URL and the names of the headers. Values of variables and headers are not included,
+    /// Returns a SHA-256 that identifies the server: the hash of the command, its arguments, its working directory and the names of
+    /// its environment variables, or of the URL and the names of the headers. Values of variables and headers are not included,
     /// because they are often secrets; an [`Approval`](crate::Approval) covers them.
     pub fn fingerprint(&self) -> String {
         match &self.launch {
@@ -177,6 +178,23 @@ impl ServerConfig {
         }
     }
 
+    /// Checks the names of environment variables. A child reads `A=B` with the value `C` as `A` with the value `B=C`, so a consent request would
+    /// show another variable.
+    fn check_names(&self) -> Result<(), ConfigError> {
+        let Launch::Stdio { env, .. } = &self.launch else {
+            return Ok(());
+        };
+        let is_wrong = |name: &&String| {
+            name.is_empty() || name.contains('=') || name.chars().any(char::is_control)
+        };
+        match env.keys().find(is_wrong) {
+            Some(name) => Err(ConfigError::server(format!(
+                "the name {name:?} of an environment variable is empty, or has \"=\" or a control character; write a name such as \"API_KEY\""
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// Returns the texts in which variables are replaced.
     pub(crate) fn texts(&self) -> Vec<&str> {
         let (first, args, values, last) = match &self.launch {
@@ -196,7 +214,7 @@ impl ServerConfig {
     }
 }
 
-/// Returns the SHA-256 of texts with their lengths.
+/// Returns the SHA-256 of texts and their lengths.
 pub(crate) fn hash<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
     let mut hash = Sha256::new();
     for part in parts {
@@ -207,11 +225,11 @@ pub(crate) fn hash<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 impl Launch {
-    /// Replaces the command of a child process by the absolute path of the program that it names in the environment of the
-    /// child, and the working directory, if there is one, by its absolute path. Reads the file system.
+    /// Makes the paths of a child process absolute: looks the command up in the environment of the child and replaces it with the path
+    /// of the program, and replaces the working directory, if there is one. Reads the file system.
     ///
     /// # Errors
-    /// There is no such program, or a path is not UTF-8.
+    /// The program was not found, or a path is not UTF-8.
     pub(crate) fn locate(&mut self) -> Result<(), String> {
         let Self::Stdio {
             command,
@@ -225,8 +243,9 @@ impl Launch {
         let text = |path: PathBuf| path.into_os_string().into_string().ok();
         if let Some(folder) = cwd {
             let absolute = std::path::absolute(&*folder).ok().and_then(text);
-            *folder = absolute
-                .ok_or_else(|| format!("the path of the folder {folder:?} is not valid"))?;
+            *folder = absolute.ok_or_else(|| {
+                format!("the path of the working directory {folder:?} is empty or not UTF-8")
+            })?;
         }
         let located = child(command, args, env, cwd.as_deref()).locate();
         let Some(path) = located.and_then(text) else {

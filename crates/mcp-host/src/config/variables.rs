@@ -136,11 +136,11 @@ impl Variables {
 /// A part of a value in a configuration.
 enum Part<'a> {
     Text(&'a str),
-    /// What is between `${` and `}`.
+    /// The text between `${` and `}`.
     Reference(&'a str),
 }
 
-/// Returns the parts of a text other than `op://..`.
+/// Splits a text, which does not begin with `op://`, into plain text and references.
 fn parts(text: &str) -> Vec<Part<'_>> {
     let (mut parts, mut rest) = (Vec::new(), text);
     while let Some(start) = rest.find("${") {
@@ -155,7 +155,7 @@ fn parts(text: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// Returns the name of the variable, with its kind, and the default.
+/// Returns the name of the variable, including its kind such as `env:`, and the default.
 fn variable_of(reference: &str) -> (&str, Option<&str>) {
     let (variable, default) = match reference.split_once('|') {
         Some((variable, default)) => (variable, default.trim().strip_prefix("value:")),

@@ -21,24 +21,24 @@ pub struct ApprovalKey {
     pub name: String,
 }
 
-/// The approved version of a tool, server or request. Another tool definition or server configuration needs a new approval.
+/// The approved version of a tool, server or request. A changed tool definition or server configuration needs a new approval.
 ///
-/// Equal servers have different fingerprints in two approvals, because each approval has its own key. The key hides values of
-/// variables and headers from those who see only the hash; a store must be readable by its owner only.
+/// The fingerprints of equal servers differ in two approvals, because each approval has a separate random key. Without the key, the hash
+/// reveals no values of variables and headers. The fingerprint contains the key, so a store must be readable only by its owner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Approval {
     /// The SHA-256 of the tool definition ([`tool_hash`](mcp_client::tool_hash)) for [`CallTool`](ActionKind::CallTool), the
     /// fingerprint of the server for [`Connect`](ActionKind::Connect), otherwise empty.
     pub definition: String,
-    /// A random key, `:` and the SHA-256 with this key of what is started: the path of the program, its arguments, working
-    /// directory and variables with their values, or the URL and the headers. A value with references to variables of the host
-    /// is included as it is written. Empty for a server with a [connector](crate::HostBuilder::connector).
+    /// A random key, `:`, and a SHA-256 over the key and the server: the path of the program, its arguments, working directory and
+    /// variables with their values, or the URL and the headers. Variables and headers with references to variables of the host are hashed
+    /// as they are written. Empty for a server with a [connector](crate::HostBuilder::connector).
     pub fingerprint: String,
 }
 
 impl Approval {
-    /// Creates an approval with a new key; `None` without random numbers.
+    /// Creates an approval with a new key; `None` if the system has no random numbers.
     pub(super) fn new(definition: String, plan: Option<&LaunchPlan>) -> Option<Self> {
         let fingerprint = match plan {
             Some(plan) => plan.new_fingerprint()?,
@@ -50,7 +50,7 @@ impl Approval {
         })
     }
 
-    /// Returns whether this approval is of a definition and a plan.
+    /// Returns whether this approval is for a definition and a plan.
     pub(super) fn covers(&self, definition: &str, plan: Option<&LaunchPlan>) -> bool {
         let is_same_server = match plan {
             Some(plan) => plan.has_fingerprint(&self.fingerprint),

@@ -1,11 +1,11 @@
-//! Environment variables with which a configuration chooses code: programs, libraries, options, files of settings.
+//! Environment variables with which a configuration chooses the code that runs: programs, libraries, options, settings files.
 //!
-//! A consent request shows their values. The list cannot be complete; changed values of all other variables need a new approval
-//! as well.
+//! A consent request shows their values. The list cannot be complete, so changed values of all other variables need a new
+//! approval, too.
 
 use super::redact::SecretNames;
 
-/// Names, in upper case.
+/// Names of variables, in upper case.
 const NAMES: &[&str] = &[
     // Programs and shells
     "PATH",
@@ -96,7 +96,7 @@ const NAMES: &[&str] = &[
     "LDFLAGS",
 ];
 
-/// Beginnings of names, in upper case.
+/// Prefixes of names, in upper case.
 const PREFIXES: &[&str] = &[
     "LD_",
     "DYLD_",
@@ -144,8 +144,8 @@ const PREFIXES: &[&str] = &[
     "MISE_",
 ];
 
-/// Returns whether a variable of this name chooses code. Variables for tokens of these programs do not, and their values are
-/// not shown.
+/// Returns whether a variable with this name chooses code. Returns `false` for variables with tokens of these programs, whose values
+/// must not be shown.
 pub(super) fn chooses_code(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     let is_listed =

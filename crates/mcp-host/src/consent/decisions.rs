@@ -33,7 +33,7 @@ impl Decisions {
             })
     }
 
-    /// Keeps an approval as long as the decision says.
+    /// Keeps an approval for the time that the decision allows.
     pub(super) async fn keep(&self, decision: Decision, key: ApprovalKey, approval: Approval) {
         if decision == Decision::AllowAlways {
             self.save(&key, &approval).await;
@@ -50,7 +50,7 @@ impl Decisions {
         let (key, approval) = (key.clone(), approval.clone());
         let saved = tokio::task::spawn_blocking(move || store.save(&key, &approval)).await;
         if let Err(error) = saved.map_err(io::Error::other).and_then(|done| done) {
-            tracing::warn!(%error, "an approval cannot be stored, it ends with the host");
+            tracing::warn!(%error, "an approval cannot be stored, so it is valid only until the host ends");
         }
     }
 

@@ -51,9 +51,9 @@ pub(crate) struct ServerGate {
     is_trusted: bool,
     /// Whether a file of the opened folder has named the server, and the application does not trust the folder.
     is_project: bool,
-    /// What is started, unless the application gave a connector.
+    /// The plan from the configuration; `None` if the application gave a connector.
     configured: Option<Arc<LaunchPlan>>,
-    /// The same with the paths that the last request to connect had.
+    /// The plan with the absolute paths that the last request to connect showed.
     located: Mutex<Option<Arc<LaunchPlan>>>,
     /// Serializes consent requests of this server, so that a decision also applies to a request that is waiting.
     consent: AsyncMutex<()>,
@@ -326,7 +326,7 @@ impl ServerGate {
             untrusted_sources,
         };
         let decision = ask(request).await;
-        // With untrusted results, the decision is for this conversation.
+        // With untrusted results, the decision is only for this call.
         if !has_untrusted
             && let Some(approval) = Approval::new(pending.definition.clone(), plan.as_deref())
         {

@@ -1,4 +1,4 @@
-//! What the host starts or connects to for one server, as consent requests show it and as approvals identify it.
+//! The launch plan of one server: consent requests show it, and approvals identify it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,25 +9,25 @@ use super::code_variables::chooses_code;
 use super::request::{ConsentAction, ConsentRequest};
 use crate::config::{ConfigError, Launch, ServerConfig, Variables, hash, references};
 
-/// Length of the key of an approval.
+/// Length of the key of an approval, in bytes.
 const KEY_BYTES: usize = 16;
 
-/// The configuration of one server, as its file has it and as it is started.
+/// The configuration of one server: as it is written, and as it is started.
 #[derive(Debug, Clone)]
 pub struct LaunchPlan {
     /// With references to variables.
     written: ServerConfig,
-    /// With the values of variables; after [`locate`](Self::locate) with absolute paths.
+    /// With the values of variables and, after [`locate`](Self::locate), with absolute paths.
     started: ServerConfig,
     /// Whether a file of the opened folder names the server.
     is_project: bool,
 }
 
 impl LaunchPlan {
-    /// Replaces the variables of a configuration.
+    /// Creates the plan: replaces the variables of a configuration.
     ///
     /// # Errors
-    /// Names the first variable without a value.
+    /// A variable has no value; the error names it.
     pub fn new(
         written: ServerConfig,
         is_project: bool,
@@ -42,10 +42,10 @@ impl LaunchPlan {
     }
 
     /// Returns the plan with the absolute paths of the program and of its working directory. A server of the opened folder
-    /// always has a working directory: its files belong to what is approved. Reads the file system.
+    /// always gets a working directory, because an approval is for one folder. Reads the file system.
     ///
     /// # Errors
-    /// There is no such program.
+    /// The program was not found, or a path is not UTF-8.
     pub fn locate(&self) -> Result<Self, String> {
         let mut located = self.clone();
         if let Launch::Stdio { cwd, .. } = &mut located.started.launch
@@ -67,8 +67,8 @@ impl LaunchPlan {
         &self.started
     }
 
-    /// Returns the key of a cached tool list. A server of the opened folder must not have the list of another folder or of a
-    /// server of the user with the same name, nor replace it.
+    /// Returns the key of a cached tool list. For a server of the opened folder, the key includes the folder: the server must neither use
+    /// nor replace the list of a server with the same name of another folder or of the user.
     pub(crate) fn cache_key(&self) -> String {
         let folder = match self.is_project {
             true => std::env::current_dir().unwrap_or_default(),
@@ -77,7 +77,7 @@ impl LaunchPlan {
         format!("{}{}", self.written.fingerprint(), folder.display())
     }
 
-    /// Returns the request to start or connect to this server, which is not trusted, under this name.
+    /// Returns the request to start or connect to this server under the name `server`, without trust.
     pub fn request(&self, server: &str) -> ConsentRequest {
         ConsentRequest {
             server: server.to_owned(),
@@ -88,7 +88,7 @@ impl LaunchPlan {
         }
     }
 
-    /// Returns the references whose values the server receives, each one once.
+    /// Returns the references whose values the server receives, without repetitions.
     pub(super) fn references(&self) -> Vec<String> {
         let mut found = Vec::new();
         if self.written.expands_variables {
@@ -111,21 +111,22 @@ impl LaunchPlan {
             .collect()
     }
 
-    /// Returns a new random key and the hash with it; `None` without random numbers.
+    /// Returns a fingerprint with a new random key; `None` if the system has no random numbers.
     pub(super) fn new_fingerprint(&self) -> Option<String> {
         let mut key = [0; KEY_BYTES];
         getrandom::fill(&mut key).ok()?;
         Some(self.fingerprint(&HEXLOWER.encode(&key)))
     }
 
-    /// Returns whether a fingerprint is of this plan.
+    /// Returns whether a fingerprint matches this plan.
     pub(super) fn has_fingerprint(&self, fingerprint: &str) -> bool {
         let key = fingerprint.split_once(':').map(|(key, _)| key);
         key.is_some_and(|key| self.fingerprint(key) == fingerprint)
     }
 
-    /// Returns the key and the hash of what is started. The values of variables and headers are hashed as they are written, so
-    /// that a new token of the host needs no new approval; those that choose code also with the values of their references.
+    /// Returns the key, `:`, and the hash of the plan with this key. Values of variables and headers are hashed as they are written, so
+    /// that a new token of the host needs no new approval. For variables that choose code, the values of their references are hashed,
+    /// too.
     pub fn fingerprint(&self, key: &str) -> String {
         let mut parts = vec![key];
         let count;

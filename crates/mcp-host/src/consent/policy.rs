@@ -67,7 +67,7 @@ pub(super) struct Action<'a> {
     pub(super) kind: ActionKind,
     pub(super) server: &'a str,
     pub(super) is_trusted: bool,
-    /// Whether a file of the opened folder has named the server: the name is then not the user's.
+    /// Whether the server is from a file of the opened folder, so that the user did not choose its name.
     pub(super) is_project: bool,
     pub(super) tool: Option<&'a Tool>,
 }

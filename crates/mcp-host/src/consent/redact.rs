@@ -8,7 +8,7 @@ const REDACTED: &str = "[redacted]";
 /// Deeper values are replaced as a whole.
 const MAX_DEPTH: usize = 64;
 
-/// Maximum number of schemas that apply to one value. A value with more is replaced.
+/// Maximum number of schemas that apply to one value. If there are more, the value is replaced.
 const MAX_SCHEMAS: usize = 256;
 
 /// The keywords that refer to another schema.
@@ -96,8 +96,8 @@ impl<'a> Redaction<'a> {
         }
     }
 
-    /// Adds a schema and those that apply to the same value. Returns `false` if some are not known: there are too many, or a
-    /// reference is not a JSON pointer within the schema.
+    /// Adds a schema and all schemas that apply to the same value. Returns `false` if some cannot be found, because there are too many or
+    /// a reference is not a JSON pointer within the schema.
     fn expand(&self, schema: &'a Value, all: &mut Vec<&'a Value>) -> bool {
         if all.iter().any(|known| std::ptr::eq(*known, schema)) {
             return true;
@@ -137,8 +137,8 @@ fn is_secret(schema: &Value) -> bool {
     is_password || is_true("x-secret") || is_true("writeOnly")
 }
 
-/// The schemas of a member. All patterns and, without a schema of this name, all schemas of other members apply, which redacts
-/// too much rather than too little.
+/// Returns the schemas of a member. Every pattern applies without a check of the name, which redacts too much rather than too
+/// little. The schemas of additional members apply only if no schema has this name.
 fn members_of<'a>(schemas: &[&'a Value], name: &str) -> Vec<&'a Value> {
     let mut found = Vec::new();
     for schema in schemas {
@@ -156,7 +156,7 @@ fn members_of<'a>(schemas: &[&'a Value], name: &str) -> Vec<&'a Value> {
     found
 }
 
-/// The keywords with schemas of the items of an array.
+/// The keywords whose schemas apply to the items of an array.
 const ITEMS: &[&str] = &[
     "items",
     "prefixItems",

@@ -13,8 +13,8 @@ use super::plan::LaunchPlan;
 use crate::config::{Launch, ServerConfig};
 use crate::text::{one_line, printable, quote_lines, quoted};
 
-/// An action that needs the user's consent. [`fmt::Display`] is its text for a terminal, without control characters and
-/// without characters that change the direction of text.
+/// An action that needs the user's consent. [`fmt::Display`] is its text for a terminal. Control characters and invisible
+/// characters in it are escaped.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ConsentRequest {
@@ -22,8 +22,8 @@ pub struct ConsentRequest {
     pub server: String,
     /// Whether the application [trusts](crate::HostBuilder::trust) the server.
     pub is_trusted: bool,
-    /// Whether a file of the opened folder names the server ([`Config::into_project`](crate::Config::into_project)). Its author
-    /// may be another person than the user.
+    /// Whether the server is from a file of the opened folder ([`Config::into_project`](crate::Config::into_project)), which another person
+    /// may have written.
     pub is_project: bool,
     /// The action.
     pub action: ConsentAction,
@@ -40,18 +40,18 @@ pub enum ConsentAction {
     /// The host starts a program or connects to a URL.
     #[non_exhaustive]
     Connect {
-        /// The configuration as it is started: with the absolute path of the program as command, and with the values of its
-        /// variables. They can be secrets.
+        /// The configuration as it is started: the command is the absolute path of the program, and variables have their values, which
+        /// can be secrets.
         config: Box<ServerConfig>,
         /// The unabridged command line, quoted as for a POSIX shell, or the URL. Line ends are escaped.
         command_line: String,
         /// The absolute path of the program that is started; `None` for a URL.
         executable: Option<PathBuf>,
         /// The variables of the configuration that choose code, such as `PATH`, `LD_PRELOAD` and `NODE_OPTIONS`, with their
-        /// values. Show them.
+        /// values. Show them to the user.
         code_variables: BTreeMap<String, String>,
         /// The references to variables and secrets of the host, such as `${API_KEY}`, whose values the server receives. Show
-        /// them.
+        /// them to the user.
         references: Vec<String>,
         /// Whether another command line or URL of this name was approved before.
         is_changed: bool,
@@ -164,6 +164,9 @@ impl fmt::Display for ConsentRequest {
                 )?;
             }
         }
+        if self.is_project {
+            text.push_str("\nA file of the opened folder names this server.");
+        }
         if !self.untrusted_sources.is_empty() {
             let names = self.untrusted_sources.iter().map(|name| quoted(name));
             write!(
@@ -214,9 +217,6 @@ impl ConsentRequest {
                 "\nvalues of this host: {}",
                 one_line(&references.join(", "))
             )?;
-        }
-        if self.is_project {
-            text.push_str("\nA file of the opened folder names this server.");
         }
         if *is_changed {
             text.push_str("\nThis differs from what was approved before.");
@@ -273,15 +273,16 @@ mod tests {
     #[test]
     fn values_of_a_configuration_do_not_imitate_lines_of_the_request() {
         let forged = "x\nprogram: /bin/true\u{2028}\u{9b}2K\u{202e}";
-        let variables = || [(forged.to_owned(), String::new())].into();
+        let variables = |name: &str| [(name.to_owned(), String::new())].into();
         let mut program = ServerConfig::stdio(forged, [forged]);
         let mut url = ServerConfig::http(forged);
         if let Launch::Stdio { env, cwd, .. } = &mut program.launch {
-            *env = variables();
+            // A name with a line end is refused before.
+            *env = variables("x\u{2028}program: /bin/true\u{202e}");
             *cwd = Some(forged.to_owned());
         }
         if let Launch::Http { headers, .. } = &mut url.launch {
-            *headers = variables();
+            *headers = variables(forged);
         }
         for (config, lines) in [(program, 6), (url, 4)] {
             let mut action = ConsentAction::connect(&plan(&config), false);

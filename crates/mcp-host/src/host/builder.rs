@@ -206,8 +206,8 @@ impl HostBuilder {
 
     /// Records which servers have returned results to the conversation, except [trusted](Self::trust) servers. From then on, a
     /// call of a tool of another server needs consent even if a rule or an earlier decision allows it, because text of the
-    /// untrusted server could have caused the call. A server whose sampling request is sent to the [model](Self::model) is
-    /// recorded before. Exception: tools of trusted servers whose annotations say that they are
+    /// untrusted server could have caused the call. A server that sends a sampling request is recorded before the [model](Self::model)
+    /// gets the request. Exception: tools of trusted servers whose annotations say that they are
     /// not destructive. [`Host::begin_conversation`] clears the record. Default: off.
     pub fn track_untrusted_results(mut self) -> Self {
         self.gate.get_or_insert_default().labels = Some(UntrustedSources::default());

@@ -97,7 +97,7 @@ impl LongResults {
         handle
     }
 
-    /// Removes all texts. Their handles stay unknown.
+    /// Removes all texts. Their handles are not used again.
     pub(crate) fn clear(&self) {
         let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
         stored.texts.clear();

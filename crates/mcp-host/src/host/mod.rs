@@ -124,7 +124,7 @@ impl Host {
     }
 
     /// Clears the record of untrusted servers ([`HostBuilder::track_untrusted_results`]), and removes the truncated results
-    /// ([`HostBuilder::max_result_bytes`]). Call it when the model starts a conversation that does not contain their results.
+    /// ([`HostBuilder::max_result_bytes`]). Call it when the model starts a conversation that contains none of the earlier results.
     pub fn begin_conversation(&self) {
         if let Some(results) = self.long_results() {
             results.clear();

@@ -39,7 +39,7 @@ pub(super) struct Starter {
     pub(super) client: ClientBuilder,
     pub(super) variables: Variables,
     pub(super) trusted: HashSet<String>,
-    /// Whether servers of the opened folder are as the user's own.
+    /// Whether servers of the opened folder are treated like servers of the user.
     pub(super) trusts_project: bool,
     pub(super) cache: Option<ToolListCache>,
     pub(super) restart: RestartPolicy,
@@ -144,7 +144,7 @@ impl Starter {
     }
 }
 
-/// How a server is reached.
+/// The source of a server's transport.
 enum Source {
     Plan(Arc<LaunchPlan>),
     Connector(Box<dyn Connector>),

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::text::printable;
 
-/// The state of a supervised server. Its text has no control characters or invisible characters of the server.
+/// The state of a supervised server. Its text escapes control characters and invisible characters of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServerState {

@@ -1,6 +1,6 @@
 //! Configuration files of several hosts.
 
-use mcp_host::{Config, ConfigErrorKind, ConfigFormat, Launch, ServerConfig};
+use mcp_host::{Config, ConfigErrorKind, ConfigFormat, Launch, ServerConfig, Variables};
 
 use crate::support::Folder;
 
@@ -34,6 +34,36 @@ fn a_server_is_the_same_in_every_format() {
     }
 }
 
+/// A child reads `BASH_ENV=` with the value `/evil.sh` as `BASH_ENV` with the value `=/evil.sh`.
+#[test]
+fn a_variable_has_the_name_that_consent_shows() {
+    for (name, is_valid) in [
+        ("API_KEY", true),
+        ("BASH_ENV=", false),
+        ("LD_PRELOAD=/x.so:", false),
+        ("", false),
+        ("A\nB", false),
+        ("A\0", false),
+    ] {
+        let mut server = only(
+            r#"{"mcpServers": {"git": {"command": "uvx", "env": {"X": "1"}}}}"#,
+            ConfigFormat::Standard,
+        );
+        let Launch::Stdio { env, .. } = &mut server.launch else {
+            panic!("a program");
+        };
+        env.insert(name.to_owned(), "/evil.sh".to_owned());
+        let resolved = server.resolve(&Variables::new());
+        assert_eq!(resolved.is_ok(), is_valid, "{name:?}");
+        if let Err(error) = resolved {
+            assert!(
+                error.to_string().contains("environment variable"),
+                "{error}"
+            );
+        }
+    }
+}
+
 #[cfg(feature = "codex")]
 #[test]
 fn codex_has_other_keys_and_no_variables() {
@@ -43,7 +73,7 @@ fn codex_has_other_keys_and_no_variables() {
     assert_eq!(server.start_timeout.unwrap().as_millis(), 1_500);
     assert!(!server.is_enabled && !server.expands_variables);
     assert!(server.shows_tool("log") && !server.shows_tool("commit"));
-    assert_eq!(server.resolve(&mcp_host::Variables::new()).unwrap(), server);
+    assert_eq!(server.resolve(&Variables::new()).unwrap(), server);
 }
 
 #[test]

@@ -45,7 +45,7 @@ async fn the_model_of_a_sampling_request_asks_before_it_calls_another_server() {
                 Killable::default().connector(|_| Some(server(["send".to_owned()]))),
             )
             .policy(Policy::parse(rules).unwrap())
-            .consent(person.says(Decision::Deny))
+            .consent(person.answers(Decision::Deny))
             .model(model)
             .track_untrusted_results()
             .start();
@@ -105,7 +105,7 @@ async fn a_decision_in_an_untrusted_conversation_is_not_remembered() {
             .connector("mail", connector("send"))
             .policy(Policy::parse(r#"[{ "server": "web", "effect": "allow" }]"#).unwrap())
             .approvals(ApprovalFile::new(&path))
-            .consent(person.says(Decision::AllowAlways))
+            .consent(person.answers(Decision::AllowAlways))
             .track_untrusted_results()
             .start();
         host.settled().await;

@@ -1,4 +1,4 @@
-//! Attacks on consent: what a file or a server could make the host do that the user has not seen.
+//! Attacks on consent: a file or a server tries to make the host do something that the user has not seen.
 
 mod conversation;
 
@@ -19,7 +19,7 @@ use crate::support::{Folder, client};
 struct Person(Arc<Mutex<Vec<ConsentRequest>>>);
 
 impl Person {
-    fn says(&self, decision: Decision) -> impl mcp_host::Consent + use<> {
+    fn answers(&self, decision: Decision) -> impl mcp_host::Consent + use<> {
         let person = self.clone();
         move |request| {
             person.0.lock().unwrap().push(request);
@@ -49,7 +49,7 @@ fn write(path: &Path, servers: &Value) {
     std::fs::write(path, json!({ "mcpServers": servers }).to_string()).unwrap();
 }
 
-/// A program that writes a file beside itself and ends.
+/// Creates a program that writes the file `ran` beside itself and ends.
 #[cfg(unix)]
 fn program(folder: &Path, name: &str) -> PathBuf {
     use std::os::unix::fs::PermissionsExt as _;
@@ -61,7 +61,7 @@ fn program(folder: &Path, name: &str) -> PathBuf {
     path
 }
 
-/// Starts a host with one server, and returns it when the server has ended or was denied.
+/// Starts a host with one server, and returns the host when the server has ended or was denied.
 async fn settled(builder: mcp_host::HostBuilder) -> Host {
     let host = builder.start();
     host.settled().await;
@@ -85,7 +85,7 @@ async fn the_program_that_is_shown_is_the_one_that_runs() {
         let person = Person::default();
         let builder = Host::builder(client())
             .servers(config(&server))
-            .consent(person.says(Decision::AllowOnce));
+            .consent(person.answers(Decision::AllowOnce));
         let host = settled(builder).await;
         let requests = person.requests();
         let ConsentAction::Connect {
@@ -115,14 +115,14 @@ async fn the_program_that_is_shown_is_the_one_that_runs() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_program_that_is_missing_is_not_asked_about_and_not_looked_up_later() {
+async fn a_missing_program_is_neither_asked_about_nor_started_later() {
     let folder = Folder::new("missing");
     let (bin, other) = (folder.0.join("bin"), folder.0.join("other"));
     let person = Person::default();
     let env = json!({ "PATH": format!("{}:{}", bin.display(), other.display()) });
     let builder = Host::builder(client())
         .servers(config(&json!({ "command": "tool", "env": env })))
-        .consent(person.says(Decision::AllowOnce));
+        .consent(person.answers(Decision::AllowOnce));
     let host = settled(builder).await;
     let git = host.server("git").unwrap();
     let state = git.state();
@@ -132,7 +132,7 @@ async fn a_program_that_is_missing_is_not_asked_about_and_not_looked_up_later() 
         "{state}"
     );
     assert!(person.requests().is_empty());
-    // After it was installed or moved, a restart asks about the file that it finds.
+    // After the program was installed or moved, a restart asks about the new path.
     for folder in [&other, &bin] {
         let tool = program(folder, "tool");
         git.restart();
@@ -157,7 +157,7 @@ async fn values_that_choose_code_and_references_are_shown_and_other_values_are_n
         let builder = Host::builder(client())
             .servers(config(&server))
             .variables(variables)
-            .consent(person.says(Decision::Deny));
+            .consent(person.answers(Decision::Deny));
         settled(builder).await.close().await;
         person.text()
     };
@@ -203,7 +203,7 @@ async fn a_changed_value_of_a_variable_or_header_asks_again() {
             .servers(config(&server))
             .variables(variables)
             .approvals(ApprovalFile::new(&store))
-            .consent(person.says(Decision::AllowAlways));
+            .consent(person.answers(Decision::AllowAlways));
         settled(builder).await.close().await;
         person.requests().len()
     };
@@ -215,12 +215,12 @@ async fn a_changed_value_of_a_variable_or_header_asks_again() {
     assert_eq!(
         asks(program(&evil, "s3cret"), "").await,
         1,
-        "another program"
+        "a different program in PATH"
     );
     assert_eq!(
         asks(program("/bin:/usr/bin:/sbin", "s3cret"), "").await,
         1,
-        "other programs in it"
+        "a different value of PATH"
     );
     assert_eq!(asks(program("/bin:/usr/bin:/sbin", "s3cret2"), "").await, 1);
     // A token of the host may change, but not the library that a variable of the host names.
@@ -253,7 +253,7 @@ async fn a_variable_that_changes_in_a_watched_file_asks_before_the_restart() {
     write(&path, &entry("/bin"));
     let host = Host::builder(client())
         .servers(Config::read(&path, ConfigFormat::Standard).unwrap())
-        .consent(person.says(Decision::AllowUntilExit))
+        .consent(person.answers(Decision::AllowUntilExit))
         .watch_config(|_| {})
         .start();
     host.settled().await;
@@ -308,7 +308,7 @@ async fn a_file_of_the_folder_inherits_neither_rule_nor_trust() {
         Host::builder(client())
             .policy(Policy::parse(rules).unwrap())
             .trust("git")
-            .consent(person.says(Decision::Deny))
+            .consent(person.answers(Decision::Deny))
     };
     settled(builder().servers(read())).await.close().await;
     let mut requests = person.requests();
@@ -359,12 +359,12 @@ async fn a_file_that_appears_in_the_folder_inherits_nothing() {
     let host = Host::builder(client())
         .servers(config)
         .policy(Policy::parse(rules).unwrap())
-        .consent(person.says(Decision::Deny))
+        .consent(person.answers(Decision::Deny))
         .watch_config(|_| {})
         .start();
     host.settled().await;
     assert!(person.requests().is_empty());
-    // Even an equal server is another one.
+    // A server of the folder with an equal configuration is a different server.
     write(&project, &server);
     tokio::time::sleep(Duration::from_secs(5)).await;
     let requests = person.requests();
