@@ -235,7 +235,7 @@ pub(crate) enum Command {
                       /readyz are for health checks. SIGTERM stops accepting calls and waits for running ones. SIGHUP reloads the \
                       file; if the file is invalid, the gateway keeps its configuration. With \"publicUrl\", clients must send a \
                       bearer token: the value of MCP_GATEWAY_TOKEN if it is set, otherwise a random token that is printed. With \
-                      \"cluster\", MCP_GATEWAY_TOKEN must be set."
+                      \"cluster\" and \"publicUrl\", and without \"auth\", MCP_GATEWAY_TOKEN must be set. MCP_LOG selects what is logged."
     )]
     Serve {
         /// The configuration file.

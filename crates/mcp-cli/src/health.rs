@@ -1,4 +1,5 @@
-//! `/healthz` and `/readyz` before the endpoint. They need no token. `/readyz` names the servers that are not ready, without any text of theirs.
+//! The paths `/healthz` and `/readyz`, which need no token. `/readyz` names the servers that are not ready; its response contains no text of
+//! a server.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use tower_service::Service;
 
-/// Returns why the program is not ready, a line for each reason; an empty text if it is ready.
+/// A check that returns the reasons why the program is not ready, one line each; an empty text if the program is ready.
 pub(crate) type CheckReady =
     Arc<dyn Fn() -> Pin<Box<dyn Future<Output = String> + Send>> + Send + Sync>;
 

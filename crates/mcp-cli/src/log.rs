@@ -8,19 +8,21 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::output;
 
-/// The variable with what is logged, such as `debug` or `mcp_gateway=debug,warn`.
+/// The environment variable with the filter of the log, for example `debug` or `mcp_gateway=debug,warn`.
 const VARIABLE: &str = "MCP_LOG";
-/// What is logged without the variable.
+/// The filter if the variable is not set.
 const DEFAULT: &str = "warn,mcp_gateway=info";
 
-/// Begins to log. Without effect if the process logs already.
+/// Starts the log. Has no effect if the process already has a log.
 pub(crate) fn start() {
     let filter = std::env::var(VARIABLE).ok();
     let parsed = filter.as_deref().map(str::parse::<Targets>);
     let filter = match parsed {
         Some(Ok(filter)) => Some(filter),
         Some(Err(error)) => {
-            output::say(&format!("{VARIABLE}: {error}; {DEFAULT:?} is used"));
+            output::say(&format!(
+                "{VARIABLE} is not a valid filter: {error}; the default {DEFAULT:?} is used"
+            ));
             None
         }
         None => None,
@@ -31,20 +33,22 @@ pub(crate) fn start() {
     let format = tracing_subscriber::fmt::layer()
         .with_ansi(false)
         .with_writer(|| CleanStderr);
-    // Fails if there is a log already.
+    // Fails if the process already has a log.
     let _ = tracing_subscriber::registry()
         .with(filter)
         .with(format)
         .try_init();
 }
 
-/// Writes lines to stderr, without characters that change what a terminal shows.
+/// Writes lines to stderr, and replaces characters that change what a terminal shows.
 struct CleanStderr;
 
 impl Write for CleanStderr {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // Each event is one write. Values of servers and clients can have line ends.
         let text = String::from_utf8_lossy(bytes);
-        io::stderr().write_all(output::clean(&text).as_bytes())?;
+        let line = output::one_line(text.trim_end_matches('\n'));
+        io::stderr().write_all((line + "\n").as_bytes())?;
         Ok(bytes.len())
     }
 

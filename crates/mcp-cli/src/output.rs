@@ -62,11 +62,11 @@ pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
-/// Shown in place of a character with which a server could change what the terminal shows.
+/// Replaces each character with which a server could change what the terminal shows.
 const REPLACEMENT: char = '\u{fffd}';
 
-/// Replaces characters with which a server could change what the terminal shows. A joiner or variation selector stays after
-/// the character that it shapes, as scripts such as Persian and emoji need it.
+/// Replaces characters with which a server could change what the terminal shows. A joiner or variation selector after the
+/// character that it shapes is kept, because emoji and scripts such as Persian need it.
 pub(crate) fn clean(text: &str) -> String {
     let is_shaped = |c: char| !c.is_ascii() && !is_unsafe(c) && c != REPLACEMENT;
     let mut cleaned = String::with_capacity(text.len());
@@ -88,7 +88,7 @@ pub(crate) fn clean(text: &str) -> String {
     cleaned
 }
 
-/// Replaces these characters, line breaks and tabs in a name, which is then one row.
+/// Replaces the same characters and also line breaks and tabs, so that a name takes one row.
 pub(crate) fn clean_name(name: &str) -> String {
     let replace = |c: char| {
         if is_hidden_character(c) {
@@ -122,6 +122,11 @@ fn escape_json(json: &str) -> String {
 /// Whether a character can change what the terminal shows: hidden characters except line breaks and tabs.
 fn is_unsafe(c: char) -> bool {
     is_hidden_character(c) && !matches!(c, '\n' | '\t')
+}
+
+/// Replaces the same characters, and line breaks by `\\n`.
+pub(crate) fn one_line(text: &str) -> String {
+    clean(text).replace('\n', "\\n")
 }
 
 /// The first line of a text.

@@ -1,4 +1,4 @@
-//! `mcp serve` while fifty addresses use everything that one client may use.
+//! `mcp serve` under attack by clients at fifty addresses, each of which uses all of its limits.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
-/// Number of addresses that attack, and what each opens.
+/// Number of attacking addresses, and the number of sessions and calls that each opens.
 const ADDRESSES: u8 = 50;
 const SESSIONS: usize = 60;
 const CALLS: usize = 12;
@@ -22,7 +22,7 @@ const MAX_PROCESSES: usize = 120;
 const MAX_MIB: usize = 256;
 const MAX_WAIT: Duration = Duration::from_secs(2);
 
-/// A running gateway; ended when dropped.
+/// The process of a running gateway; killed on drop.
 struct Running {
     child: Child,
     address: SocketAddr,
@@ -85,7 +85,7 @@ impl Drop for Running {
     }
 }
 
-/// An example, which cargo builds beside the tests.
+/// Returns the path of an example, which cargo builds beside the tests.
 fn example(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let built = test.parent().unwrap().parent().unwrap();
@@ -111,7 +111,7 @@ async fn send(stream: &mut TcpStream, session: Option<&str>, message: &Value) ->
     stream.write_all((head + &body).as_bytes()).await
 }
 
-/// Reads a response with a length, or the beginning of an event stream; returns its head and body.
+/// Reads a response with `Content-Length`, or the beginning of an event stream; returns the head and the body.
 async fn receive(stream: &mut TcpStream) -> io::Result<String> {
     let (mut text, mut bytes) = (String::new(), vec![0; 1 << 14]);
     loop {
@@ -133,8 +133,8 @@ async fn receive(stream: &mut TcpStream) -> io::Result<String> {
     }
 }
 
-/// The description of a client that needs much memory for its size.
-fn heavy() -> Value {
+/// Capabilities of a client that need much memory compared with their text.
+fn heavy_capabilities() -> Value {
     let mut nested = json!({});
     for _ in 0..40 {
         nested = json!({ "a": nested });
@@ -166,20 +166,20 @@ fn call() -> Value {
     json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "one__ask", "arguments": {} } })
 }
 
-/// Opens sessions with a heavy description, and leaves calls that wait for the client in some of them.
+/// Opens sessions with heavy capabilities. In some of them, starts calls that wait for the client, and leaves.
 async fn attack(from: [u8; 4], to: SocketAddr) -> Vec<TcpStream> {
-    let capabilities = heavy();
+    let capabilities = heavy_capabilities();
     let mut stream = connect(from, to).await;
     let mut waiting = Vec::new();
     for number in 0..SESSIONS {
-        // The server may refuse it, or end the connection.
+        // The gateway may refuse the session, or close the connection.
         let Ok(id) = open(&mut stream, &capabilities).await else {
             break;
         };
         if number < CALLS {
             let mut own = connect(from, to).await;
             let _ = send(&mut own, Some(&id), &call()).await;
-            // The question of the server, or an error.
+            // The response is a request of the server, or an error.
             let _ = timeout(Duration::from_secs(5), receive(&mut own)).await;
             waiting.push(own);
         }
@@ -187,9 +187,9 @@ async fn attack(from: [u8; 4], to: SocketAddr) -> Vec<TcpStream> {
     waiting
 }
 
-/// Finding 8: clients that obey the limits cannot keep another one from being served.
+/// Clients at fifty addresses that obey the limits must not keep a client at another address from being served.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn fifty_addresses_neither_fill_the_memory_nor_shut_out_another_one() {
+async fn fifty_addresses_neither_fill_the_memory_nor_lock_out_another_client() {
     let gateway = Running::start();
     let to = gateway.address;
     let mut attacks = Vec::new();
@@ -203,7 +203,7 @@ async fn fifty_addresses_neither_fill_the_memory_nor_shut_out_another_one() {
         let id = open(&mut stream, &json!({})).await.expect("a session");
         send(&mut stream, Some(&id), &call()).await.unwrap();
         let response = receive(&mut stream).await.unwrap();
-        // This client answers no questions, so the tool fails at once, with a message of the server.
+        // This client does not support elicitation, so the tool fails at once, with a message of the server.
         assert!(!response.contains("connections"), "{response}");
         slowest = slowest.max(start.elapsed());
         most = most.max(gateway.children());
@@ -218,7 +218,7 @@ async fn fifty_addresses_neither_fill_the_memory_nor_shut_out_another_one() {
         gateway.peak()
     );
     assert!(gateway.peak() <= MAX_MIB, "{} MiB", gateway.peak());
-    // A process that was asked to end may take a moment.
+    // A process that is being closed may take a moment to end.
     assert!(most <= MAX_PROCESSES + 8, "{most} processes");
     assert!(slowest <= MAX_WAIT, "{slowest:?}");
     drop(held);

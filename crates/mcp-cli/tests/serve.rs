@@ -231,6 +231,43 @@ fn new_rules_hold_while_a_new_server_starts() {
     drop(connection);
 }
 
+/// A server cannot imitate lines of the log.
+#[test]
+fn an_error_of_a_server_is_one_line_of_the_log() {
+    let file = file("forged");
+    let script = r#"n=0; while read line; do n=$((n+1));
+        printf '{"jsonrpc":"2.0","id":%s,"error":{"code":1,"message":"no\\nmcp_gateway: FORGED"}}\n' $n; done"#;
+    let servers = json!({ "evil": { "command": "sh", "args": ["-c", script] } });
+    write(&file, &servers, json!({}));
+    let mut gateway = Running::start(&file);
+    for _ in 0..2 {
+        let line = gateway.logged("FORGED");
+        assert!(!line.trim_start().starts_with("mcp_gateway"), "{line}");
+        assert!(line.contains(r"no\nmcp_gateway"), "{line}");
+    }
+}
+
+/// Filters of a changed server hold at once, although its program cannot be started.
+#[test]
+fn new_filters_hold_while_the_former_server_is_used() {
+    let (calc, file) = (calc(), file("filters"));
+    write(&file, &json!({ "one": { "command": calc } }), json!({}));
+    let mut gateway = Running::start(&file);
+    let url = gateway.url();
+    let add = || mcp(&["call", &url, "one__add", "a=2", "b=3"]);
+    assert!(add().status.success());
+    let broken = json!({ "command": "/no/such/program" });
+    write(&file, &json!({ "one": broken }), json!({}));
+    gateway.signal("HUP");
+    gateway.logged("the previous one is still used");
+    assert!(add().status.success());
+    let filtered = json!({ "command": "/no/such/program", "deniedTools": ["add"] });
+    write(&file, &json!({ "one": filtered }), json!({}));
+    gateway.signal("HUP");
+    gateway.logged("reloaded");
+    assert!(!add().status.success());
+}
+
 #[test]
 fn health_checks_say_whether_required_servers_are_connected() {
     let (calc, file) = (calc(), file("health"));

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::sync::lock;
 
-/// Maximum number of open subscriptions, of all clients and of one.
+/// Maximum number of open subscriptions, of all clients and of one client.
 const MAX_SUBSCRIPTIONS: usize = 1_024;
 const MAX_SUBSCRIPTIONS_PER_CLIENT: usize = 128;
 /// Number of sessions at which those that have ended are removed.
@@ -101,7 +101,7 @@ impl Changes {
         let own = (subscriptions.open.values()).filter(|other| other.client == *client);
         if client.is_known() && own.count() >= MAX_SUBSCRIPTIONS_PER_CLIENT {
             return Err(ErrorObject::internal(format!(
-                "{MAX_SUBSCRIPTIONS_PER_CLIENT} subscriptions of this client are open, which is the limit; end one first"
+                "this client has {MAX_SUBSCRIPTIONS_PER_CLIENT} subscriptions, which is the limit; end a subscription first"
             )));
         }
         subscriptions.last += 1;

@@ -39,13 +39,13 @@ pub(crate) struct UpstreamConnection {
     permit: Permit,
 }
 
-/// The requests that use a connection.
+/// How many requests use a connection, and since when it is unused.
 struct Usage {
     running: usize,
     last: Instant,
 }
 
-/// Keeps a connection in use. Released on drop.
+/// Marks a connection as in use until it is dropped.
 pub(crate) struct InUse<'a>(&'a UpstreamConnection);
 
 impl Drop for InUse<'_> {
@@ -95,29 +95,29 @@ impl UpstreamConnection {
                 running: 0,
                 last: Instant::now(),
             }),
-            permit: permit,
+            permit,
         });
-        connection.permit.is_of(&connection);
+        connection.permit.set_connection(&connection);
         Ok(connection)
     }
 
-    /// Keeps the connection from being closed for another one.
+    /// Marks the connection as in use, so that it is not closed to make room for another connection.
     pub(crate) fn in_use(&self) -> InUse<'_> {
         lock(&self.usage).running += 1;
         InUse(self)
     }
 
-    /// Returns since when no request uses the connection; `None` if one does.
+    /// Returns since when the connection is unused; `None` if a request uses it.
     pub(crate) fn unused_since(&self) -> Option<Instant> {
         let usage = lock(&self.usage);
         (usage.running == 0 && !self.routes.has_calls()).then_some(usage.last)
     }
 
-    /// Closes the connection. A request that needs one opens another.
+    /// Closes the connection. The next request of its session opens another connection.
     pub(crate) async fn evict(&self) {
         self.is_open.send_replace(false);
         if let Err(error) = self.client.close().await {
-            tracing::debug!(%error, "an unused connection did not close");
+            tracing::debug!(%error, "a connection did not close");
         }
     }
 
@@ -214,6 +214,15 @@ pub(crate) fn no_response(server: &str, error: &CallError) -> ErrorObject {
         ),
         error => format!("the server {server:?} did not respond: {error}"),
     };
+    unavailable(server, text)
+}
+
+/// Creates the error for a server that cannot be reached. The reason can have paths of this machine and text of the server, so only the
+/// operator sees it, in the log.
+pub(crate) fn unreachable(server: &str, error: &Error) -> ErrorObject {
+    tracing::warn!(server, %error, "the server cannot be reached");
+    let text =
+        format!("the server {server:?} cannot be reached; the log of the gateway has the reason");
     unavailable(server, text)
 }
 

@@ -36,6 +36,7 @@ mod config;
 mod connection;
 mod core;
 mod gateway;
+mod log_limit;
 mod parked;
 mod pool;
 mod proxy;

@@ -41,7 +41,7 @@ impl Proxy {
         self.0.shared.known().revision
     }
 
-    /// Asks the server for a response. Returns why it is not ready if it does not respond within 2 s; the reason has no text of the server.
+    /// Pings the server. Returns the reason if the server does not respond within 2 s; the reason contains no text of the server.
     pub async fn unready(&self) -> Option<String> {
         self.0.unready().await
     }

@@ -136,7 +136,7 @@ impl SharedConnection {
         *lock(&self.current) = Some(Arc::clone(connection));
     }
 
-    /// Returns whether the gateway has closed the connection because it was not in use.
+    /// Returns whether the gateway has closed the connection because it was unused.
     pub(crate) fn is_released(&self) -> bool {
         lock(&self.current).is_none()
     }

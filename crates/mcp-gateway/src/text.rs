@@ -17,7 +17,7 @@ pub(crate) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
     found.filter(|value| *value != "null")
 }
 
-/// Checks that all readers of the params see the same members: the server must not read a value that the gateway has not checked.
+/// Checks that every JSON parser reads the same members: the server must not read a value that the gateway has not checked.
 ///
 /// # Errors
 /// A member of the params, or of `ref`, `arguments` or `_meta` in them, is repeated; or a name of the params or of `ref` has an escape.
@@ -31,7 +31,7 @@ pub(crate) fn check_members(params: &str) -> Result<(), ErrorObject> {
     Ok(())
 }
 
-/// Checks one object. `has_free_names` is whether any text can be a name in it.
+/// Checks one object, which `at` names in errors. With `has_free_names`, the names of its members are arbitrary text and may have escapes.
 fn check_object(object: &str, at: &str, has_free_names: bool) -> Result<(), ErrorObject> {
     let mut names = Vec::new();
     for pair in members(object) {
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn params_that_readers_can_understand_differently_are_refused() {
+    fn params_that_parsers_can_read_differently_are_refused() {
         for (params, part) in [
             (
                 r#"{"uri":"a","uri":"b"}"#,

@@ -10,7 +10,7 @@ use mcp_host::{Connector, StderrLog};
 
 use crate::parked::Cluster;
 
-/// Maximum time of a request at a server, unless another is set.
+/// Default of the maximum time of a request at a server.
 pub(crate) const DEFAULT_CALL_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// A server behind a gateway: how to reach it, and who shares a connection to it.
@@ -51,10 +51,10 @@ pub struct ParkingLimits {
     pub lifetime: Duration,
     /// Maximum number of waiting calls. Default 1,024.
     pub max_calls: usize,
-    /// Maximum number of waiting calls of one client: a verified principal or, without authentication, a network address. Default 16. Clients
-    /// over stdio have no limit of their own.
+    /// Maximum number of waiting calls of one client: a verified principal or, without authentication, a network address. Default 16. Only
+    /// `max_calls` applies to clients over stdio.
     pub max_calls_per_client: usize,
-    /// Maximum size of the params of all waiting calls and their server requests, in bytes of JSON.
+    /// Maximum size of the params of all waiting calls and their server requests, in bytes of JSON. One client can use an eighth.
     /// Default 32 MiB.
     pub max_bytes: usize,
 }
@@ -78,7 +78,7 @@ impl ParkingLimits {
         self
     }
 
-    /// Sets the maximum number of waiting calls, in all and of one client.
+    /// Sets the maximum number of waiting calls, in total and of one client.
     #[must_use]
     pub fn with_max_calls(mut self, all: usize, per_client: usize) -> Self {
         (self.max_calls, self.max_calls_per_client) = (all, per_client);
@@ -153,17 +153,18 @@ impl Upstream {
         self
     }
 
-    /// Sets the maximum number of connections to the server at the same time. Default 256. If all are open, a new one takes the place of the one
-    /// that was unused for the longest time; if all are in use, the request fails.
+    /// Sets the maximum number of open connections to the server. Default 256. At the limit, the connection that has been unused for the longest
+    /// time is closed. If all are in use, the oldest connection of the client with the most connections is closed, and its calls fail, if that
+    /// client has at least two more connections than the client of the new request. Otherwise the new request fails.
     #[must_use]
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.max_connections = connections;
         self
     }
 
-    /// Sets the maximum number of connections of one client at the same time: a verified principal or, without authentication, a network
-    /// address. Default 32. Its next connection takes the place of its own one that was unused for the longest time; if all are in use, the
-    /// request fails. Clients over stdio have no limit of their own. Behind a proxy, all clients without tokens have one address.
+    /// Sets the maximum number of open connections of one client: a verified principal or, without authentication, a network address. Default
+    /// 32. At the limit, the connection of this client that has been unused for the longest time is closed. If all of them are in use, the request
+    /// fails. The limit does not apply to clients over stdio. Behind a proxy, all clients without tokens have one address.
     #[must_use]
     pub fn max_connections_per_client(mut self, connections: usize) -> Self {
         self.max_connections_per_client = connections;

@@ -27,7 +27,7 @@ struct State {
 #[derive(Default)]
 struct Usage {
     total: usize,
-    /// The bytes of each known owner that uses any.
+    /// The bytes in use by each known owner.
     owners: HashMap<Owner, usize>,
 }
 
@@ -44,7 +44,7 @@ impl Budget {
     /// Takes bytes from the budget until the permit is dropped.
     ///
     /// # Errors
-    /// Fewer bytes are left, or the owner has half of them.
+    /// Fewer bytes are left, or the owner would use more than half of the limit.
     pub fn acquire(&self, owner: &Owner, bytes: usize) -> Result<BudgetPermit, OverBudget> {
         let mut permit = BudgetPermit {
             budget: self.clone(),
@@ -79,12 +79,12 @@ impl BudgetPermit {
     /// Takes more bytes.
     ///
     /// # Errors
-    /// As [`Budget::acquire`]; the permit has not grown.
+    /// The same as for [`Budget::acquire`]; the permit is then unchanged.
     pub fn grow(&mut self, bytes: usize) -> Result<(), OverBudget> {
         let State { name, limit, usage } = &*self.budget.0;
         let usage = &mut *lock(usage);
         let taken = usage.owners.get(&self.owner).copied().unwrap_or(0);
-        // Clients without a name cannot be told apart.
+        // Owners that are not known cannot be distinguished, so they have no share.
         let is_over_share = self.owner.is_known() && taken.saturating_add(bytes) > limit / 2;
         if is_over_share || usage.total.saturating_add(bytes) > *limit {
             return Err(OverBudget {
@@ -102,7 +102,7 @@ impl BudgetPermit {
         Ok(())
     }
 
-    /// Returns up to this many bytes.
+    /// Gives `bytes` back to the budget, at most those of the permit.
     pub fn shrink(&mut self, bytes: usize) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
@@ -130,7 +130,7 @@ pub struct OverBudget {
     name: &'static str,
     limit: usize,
     bytes: usize,
-    /// Whether the half of one owner is exceeded.
+    /// Whether the owner would exceed its half of the limit.
     is_share: bool,
 }
 
@@ -139,13 +139,13 @@ impl fmt::Display for OverBudget {
         let Self {
             name, limit, bytes, ..
         } = self;
-        let (part, whose) = match self.is_share {
-            true => ("half of ", "of which one client can use half"),
+        let (part, scope) = match self.is_share {
+            true => ("half of ", "which is the share of one client"),
             false => ("", "for all clients"),
         };
         write!(
             f,
-            "{bytes} more bytes of {name} exceed {part}the limit of {limit}, {whose}; release some, or try again later"
+            "{bytes} more bytes of {name} exceed {part}the limit of {limit}, {scope}; release some, or try again later"
         )
     }
 }

@@ -1,4 +1,4 @@
-//! Attacks on the rules of a gateway, and on what its clients share.
+//! Attacks on the rules of a gateway, and on the limits and connections that its clients share.
 
 use mcp_gateway::{AccessPolicy, AccessRule, ClientLimits, Gateway, ItemKind, Proxy, Sharing};
 use mcp_server::ServerBuilder;
@@ -31,9 +31,9 @@ fn allow_list() -> AccessPolicy {
         .rule(AccessRule::deny("*").kind(ItemKind::Resource))
 }
 
-/// Finding 2: the server reads the last of repeated members, and the rule saw the first.
+/// Of repeated members, the server reads the last and the rule could see the first.
 #[tokio::test]
-async fn a_repeated_member_never_passes_a_rule() {
+async fn a_request_with_a_repeated_member_is_refused() {
     let gateway = guarded(allow_list()).await;
     let mut peer = Peer::session(gateway, json!({})).await;
     let (good, bad) = (r#""uri":"file:///srv/a""#, r#""uri":"file:///etc/passwd""#);
@@ -70,7 +70,7 @@ async fn a_repeated_member_never_passes_a_rule() {
         .await;
 }
 
-/// Finding 3: servers remove tabs, resolve `..` and ignore the host of a file.
+/// Servers remove tabs, resolve `..` and ignore the host of a file.
 #[tokio::test]
 async fn a_uri_that_servers_read_differently_is_refused_where_rules_apply() {
     let deny_list = AccessPolicy::new().rule(AccessRule::deny("file:///etc/*"));
@@ -88,6 +88,9 @@ async fn a_uri_that_servers_read_differently_is_refused_where_rules_apply() {
                 "file:etc/passwd",
                 "file://other/etc/passwd",
                 "file:///srv/%252e%252e/etc/passwd",
+                "file:///srv/{/../../etc/passwd",
+                "file:///srv/{\t/../../etc/passwd",
+                "file:/%2Fetc/passwd",
             ] {
                 let params = json!({ "uri": uri });
                 let answer = peer.answer("resources/read", params).await;
@@ -105,6 +108,25 @@ async fn a_uri_that_servers_read_differently_is_refused_where_rules_apply() {
     let mut peer = Peer::session(guarded(policy).await, json!({})).await;
     let uri = json!({ "uri": "file:///srv/a?b" });
     peer.call("resources/read", uri).await;
+}
+
+/// A server reads the type of a reference, and the gateway looked at its members.
+#[tokio::test]
+async fn a_denied_prompt_cannot_be_completed() {
+    let policy = AccessPolicy::new().rule(AccessRule::deny("open"));
+    let mut peer = Peer::session(guarded(policy).await, json!({})).await;
+    for reference in [
+        json!({ "type": "ref/prompt", "name": "files__open" }),
+        json!({ "type": "ref/prompt", "name": "open", "uri": "file:///srv/a" }),
+        json!({ "type": "ref/resource", "name": "open", "uri": "file:///srv/a" }),
+        json!({ "type": "ref/other", "name": "open", "uri": "file:///srv/a" }),
+        json!({ "name": "open" }),
+    ] {
+        let argument = json!({ "name": "name", "value": "" });
+        let params = json!({ "ref": reference, "argument": argument });
+        peer.expect_error("completion/complete", params, -32602)
+            .await;
+    }
 }
 
 /// Finding 15: a subscription is as many requests to servers as it names resources.
@@ -156,7 +178,7 @@ fn at(endpoint: &Endpoint, address: &str) -> StatelessPeer {
     client
 }
 
-/// Finding 8: parked calls and sessions of one address took all connections.
+/// Parked calls of one address must not use the whole limit.
 #[tokio::test]
 async fn one_address_has_a_share_of_the_parked_calls() {
     let asking = Server::builder("asks", "1").tool(Tool::new("ask", async |cx: Ctx| {
@@ -175,7 +197,7 @@ async fn one_address_has_a_share_of_the_parked_calls() {
     assert!(ask("10.0.0.2:1").await["result"]["requestState"].is_string());
 }
 
-/// Finding 8: each session that was abandoned kept a process.
+/// Abandoned sessions, each with a connection, must not use all connections.
 #[tokio::test]
 async fn abandoned_sessions_of_one_address_use_only_its_share_of_the_connections() {
     let opened = Arc::new(AtomicUsize::new(0));
@@ -205,14 +227,14 @@ async fn abandoned_sessions_of_one_address_use_only_its_share_of_the_connections
             sessions.push(open(address).await);
         }
     }
-    // A session whose connection was closed is served by another one.
+    // A session whose connection was closed continues with a new connection.
     let answer = sessions[0].ask("tools/call", json!({ "name": "one" }));
     assert!(answer.await["error"].is_null());
 }
 
-/// Finding 9: the question of a cancelled call went to the next client.
+/// A server request for a cancelled call must not go to the next client.
 #[tokio::test]
-async fn a_question_of_a_cancelled_call_reaches_no_other_client() {
+async fn a_server_request_of_a_cancelled_call_reaches_no_other_client() {
     let (settings, mut servers) = Scripted::upstream();
     let (proxy, _shared) = servers.proxy(settings.sharing(Sharing::All)).await;
     let capabilities = json!({ "elicitation": {} });
@@ -227,7 +249,7 @@ async fn a_question_of_a_cancelled_call_reaches_no_other_client() {
     second.request("tools/call", json!({ "name": "t" })).await;
     let (mut other, _) = servers.accept().await;
     other.expect("tools/call").await;
-    // The connection of the cancelled call is closed, so the late question cannot be sent.
+    // The connection of the cancelled call is closed, so the server cannot send the late request.
     server.ended().await;
     other
         .request("elicitation/create", json!({ "message": "Question of B" }))
@@ -237,7 +259,7 @@ async fn a_question_of_a_cancelled_call_reaches_no_other_client() {
     assert_eq!(message, "Question of B", "{asked}");
 }
 
-/// Finding 10: a log message went to the only call that wanted any.
+/// A log message of any call must not go to the only call that wants log messages.
 #[tokio::test]
 async fn a_log_message_is_delivered_only_if_its_call_is_certain() {
     let (settings, mut servers) = Scripted::upstream();
@@ -269,7 +291,7 @@ async fn a_log_message_is_delivered_only_if_its_call_is_certain() {
     assert!(curious.wire.recv().await["result"].is_object());
 }
 
-/// Finding 7: a server with endless pages filled the memory.
+/// A server with endless pages must not fill the memory.
 #[tokio::test]
 async fn a_list_of_endless_pages_ends() {
     let (settings, mut servers) = Scripted::upstream();
@@ -327,4 +349,67 @@ async fn a_page_of_the_gateway_is_limited_and_nothing_is_lost() {
         names,
         ["a__a0", "a__a1", "b__b0", "b__b1", "c__c0", "c__c1"]
     );
+}
+
+/// A client over HTTP at this address can park calls with an eighth of the memory.
+#[tokio::test]
+async fn one_address_has_a_share_of_the_memory_of_parked_calls() {
+    let asking = Server::builder("asks", "1")
+        .tool(Tool::new("ask", async |Args(_): Args<Echo>, cx: Ctx| {
+            cx.roots().await.map(|roots| roots.len().to_string())
+        }));
+    let limits = mcp_gateway::ParkingLimits::default().with_max_bytes(8 * 1_000);
+    let proxy = Proxy::connect(upstream(asking, false).parking(limits)).await;
+    let endpoint = Endpoint::new(proxy.unwrap()).unwrap();
+    let ask = async |address, bytes| {
+        let arguments = json!({ "message": "x".repeat(bytes) });
+        let reply = at(&endpoint, address).tool(1, "ask", arguments).await;
+        reply.json().await
+    };
+    assert!(ask("10.0.0.1:1", 400).await["result"]["requestState"].is_string());
+    says(&ask("10.0.0.1:1", 400).await, "for one client");
+    assert!(ask("10.0.0.2:1", 400).await["result"]["requestState"].is_string());
+}
+
+/// A message that a server sends after its response belongs to the client of that response.
+#[tokio::test]
+async fn a_late_question_reaches_no_other_address() {
+    let (settings, mut servers) = Scripted::upstream();
+    let (proxy, _shared) = servers.proxy(settings.sharing(Sharing::All)).await;
+    let endpoint = Endpoint::new(proxy).unwrap();
+    let call = |address: &'static str| {
+        let client = at(&endpoint, address);
+        tokio::spawn(async move { client.tool(1, "t", json!({})).await.json().await })
+    };
+    let first = call("10.0.0.1:1");
+    let (mut server, _) = servers.accept().await;
+    server.respond("tools/call", json!({ "content": [] })).await;
+    first.await.unwrap();
+    let second = call("10.0.0.2:1");
+    let (mut other, _) = servers.accept().await;
+    other.respond("tools/call", json!({ "content": [] })).await;
+    second.await.unwrap();
+    let again = call("10.0.0.1:2");
+    server.respond("tools/call", json!({ "content": [] })).await;
+    again.await.unwrap();
+}
+
+/// Sessions that begin together wait for a connection instead of failing.
+#[tokio::test]
+async fn sessions_of_one_address_that_begin_together_are_all_served() {
+    let server = Server::builder("one", "1").tool(Tool::new("one", async || "1"));
+    let settings = upstream(server, false).max_connections_per_client(4);
+    let endpoint = Endpoint::new(Proxy::connect(settings).await.unwrap()).unwrap();
+    let mut sessions = tokio::task::JoinSet::new();
+    for _ in 0..40 {
+        let mut peer = mcp_tests::http::Peer::new(&endpoint);
+        peer.address = Some("10.0.0.1:1".parse().unwrap());
+        sessions.spawn(async move {
+            peer.handshake("2025-11-25", json!({})).await;
+            peer.ask("tools/call", json!({ "name": "one" })).await
+        });
+    }
+    for answer in sessions.join_all().await {
+        assert!(answer["error"].is_null(), "{answer}");
+    }
 }

@@ -1,4 +1,4 @@
-//! A gateway while its servers start, change and stop to respond.
+//! A gateway while its servers start, change, or no longer respond.
 
 use mcp_gateway::{AccessPolicy, AccessRule, Gateway, Mount, Transform};
 use tokio::time::timeout;
@@ -8,7 +8,7 @@ use crate::peer::{Peer, client};
 use crate::prelude::*;
 use crate::traced::Traced;
 
-/// Finding 13: one server that hangs delayed all others.
+/// A server that does not respond must not delay the others.
 #[tokio::test]
 async fn a_hanging_server_does_not_delay_the_others() {
     let (hanging, _never_accepted) = Scripted::upstream();
@@ -43,7 +43,7 @@ async fn a_request_waits_for_a_server_that_is_being_started() {
     assert!(peer.wire.recv().await["result"].is_object());
 }
 
-/// Finding 14: a replaced server was unavailable until the new one was connected, and permanently if it did not start.
+/// A changed server must stay available until the new one is connected, also if the new one cannot be started.
 #[tokio::test]
 async fn a_server_is_used_until_its_replacement_is_connected() {
     let former = Server::builder("one", "1").tool(Tool::new("which", async || "former"));
@@ -78,7 +78,7 @@ async fn a_server_is_used_until_its_replacement_is_connected() {
     assert!(gateway.unmount("m"));
 }
 
-/// A server that cannot be used is replaced at once.
+/// The replacement of a server that was never connected takes effect at once.
 #[tokio::test]
 async fn a_server_that_was_never_connected_is_replaced_at_once() {
     let broken = mcp_gateway::Upstream::new("broken", |_: &mcp_host::StderrLog| {
@@ -114,7 +114,7 @@ async fn a_required_server_that_does_not_respond_is_named() {
     let checking = check(&gateway);
     server.respond("ping", json!({})).await;
     assert!(checking.await.unwrap().is_empty());
-    // sleep: the clock is paused. The result of a check is used for a second.
+    // sleep: the clock is paused. The result of a check is reused for one second.
     tokio::time::sleep(Duration::from_secs(2)).await;
     let checking = check(&gateway);
     server.next("ping").await;
@@ -123,7 +123,7 @@ async fn a_required_server_that_does_not_respond_is_named() {
     assert_eq!(unready.unwrap(), [expected]);
 }
 
-/// An operator sees what was denied to which client, and which servers are lost and connected again.
+/// The log shows an operator which requests of which client were denied, and which servers were lost and connected again.
 #[tokio::test]
 async fn denials_and_changes_of_state_are_logged() {
     let (traced, _guard) = Traced::start();
@@ -162,4 +162,77 @@ async fn denials_and_changes_of_state_are_logged() {
             .is_some()
     );
     assert!(traced.line("the server is connected again").is_some());
+}
+
+/// Clients that leave during a check caused a request to the server each, and the gateway was never ready.
+#[tokio::test(start_paused = true)]
+async fn abandoned_checks_do_not_become_requests_to_the_server() {
+    let (settings, mut servers) = Scripted::upstream();
+    let mount = Mount::new(settings).required();
+    let building = tokio::spawn(Gateway::builder().mount("a", mount).build());
+    let (mut server, _) = servers.accept().await;
+    server.respond("tools/list", json!({ "tools": [] })).await;
+    let gateway = building.await.unwrap().unwrap();
+    for _ in 0..100 {
+        let check = gateway.unready();
+        // sleep: the clock is paused
+        let left = timeout(Duration::from_millis(3), check).await;
+        assert!(left.is_err());
+    }
+    let ping = server.next("ping").await;
+    let checked = gateway.clone();
+    let check = tokio::spawn(async move { checked.unready().await });
+    server.answer(&ping, json!({})).await;
+    assert!(check.await.unwrap().is_empty());
+    server.silent().await;
+    drop(gateway);
+}
+
+/// Filters that are set while a replacement is not connected hold for it too.
+#[tokio::test]
+async fn filters_hold_for_a_replacement_that_connects_later() {
+    let folder = std::env::temp_dir().join(format!("mcp-filters-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let program = folder.join("server");
+    let config = |command: &str, denied: &[&str]| {
+        let server = json!({ "command": command, "deniedTools": denied });
+        let text = json!({ "mcpServers": { "one": server } }).to_string();
+        let config = mcp_gateway::GatewayConfig::parse(&text).unwrap();
+        config.resolve(&mcp_host::Variables::new()).unwrap()
+    };
+    let binary = env!("CARGO_BIN_EXE_everything-server");
+    let wrapper = folder.join("first");
+    script(&wrapper, binary);
+    let first = config(wrapper.to_str().unwrap(), &[]);
+    let gateway = first.builder().build().await.unwrap();
+    let client = connect_to(gateway.clone(), client(), true).await;
+    called(&client, "one__test_simple_text", json!({})).await;
+    let missing = config(program.to_str().unwrap(), &[]);
+    missing.reload(&first, &gateway).unwrap();
+    gateway.settled().await;
+    called(&client, "one__test_simple_text", json!({})).await;
+    let filtered = config(program.to_str().unwrap(), &["test_simple_text"]);
+    filtered.reload(&missing, &gateway).unwrap();
+    refused(client.call_tool("one__test_simple_text", json!({})).await);
+    script(&program, binary);
+    let replaced = async {
+        while gateway.mounts()[0].replacement_error.is_some() {
+            // sleep: the next attempt has a backoff
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(Duration::from_secs(60), replaced).await.unwrap();
+    refused(client.call_tool("one__test_simple_text", json!({})).await);
+    gateway.close().await;
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Writes a program that starts the fixture server over stdio.
+fn script(path: &std::path::Path, binary: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    // Renamed when it is complete: a program that is being written cannot be started.
+    let new = path.with_extension("new");
+    std::fs::write(&new, format!("#!/bin/sh\nexec {binary} --stdio\n")).unwrap();
+    std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::rename(new, path).unwrap();
 }

@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use super::http::{self, HttpSettings};
 use crate::failure::{Code, Failure};
 use crate::log;
-use crate::output::say;
+use crate::output::{self, say};
 
 /// The variable with the bearer token.
 const TOKEN: &str = "MCP_GATEWAY_TOKEN";
@@ -85,39 +85,41 @@ fn report(gateway: &Gateway) {
         let name = &mount.name;
         let state = match (mount.is_connected, mount.error, mount.replacement_error) {
             (_, _, Some(error)) => format!(
-                "the changed server cannot be reached, so the former one is used: {error}; further attempts follow"
+                "the changed server cannot be reached, so the previous one is still used: {error}; further attempts follow"
             ),
             (true, ..) => "connected".to_owned(),
             (false, Some(error), None) => format!("{error}; further attempts follow"),
-            (false, None, None) => "not connected; the next request connects it".to_owned(),
+            (false, None, None) => "not connected; the next request opens a connection".to_owned(),
         };
-        say(&format!("{name}: {state}"));
+        // An error can have text of the server.
+        say(&format!("{name}: {}", output::one_line(&state)));
     }
 }
 
-/// Reports the state of the servers when they had a first attempt to connect, and after each change of the file.
-async fn report_and_reload(file: &Path, config: GatewayConfig, gateway: &Gateway) -> Failure {
-    let reported = async {
-        gateway.settled().await;
-        report(gateway);
-        std::future::pending().await
-    };
-    tokio::select! {
-        failed = reload(file, config, gateway) => failed,
-        never = reported => never,
-    }
-}
-
-/// Reads the file again after each SIGHUP. A file with an error changes nothing. Returns only if the signal cannot be
-/// handled.
+/// Reports the state of the servers when they had a first attempt to connect, and reads the file again after each SIGHUP. A file with an error
+/// changes nothing. Returns only if the signal cannot be handled.
 #[cfg(unix)]
-async fn reload(file: &Path, mut config: GatewayConfig, gateway: &Gateway) -> Failure {
+async fn report_and_reload(file: &Path, mut config: GatewayConfig, gateway: &Gateway) -> Failure {
     use tokio::signal::unix::{SignalKind, signal};
     let mut hangup = match signal(SignalKind::hangup()) {
         Ok(hangup) => hangup,
         Err(error) => return Failure::usage(format!("cannot handle SIGHUP: {error}")),
     };
-    while hangup.recv().await.is_some() {
+    let mut last_line = None;
+    loop {
+        // The next signal is handled also while a server hangs.
+        let signal = tokio::select! {
+            signal = hangup.recv() => signal,
+            () = gateway.settled() => {
+                report(gateway);
+                last_line.into_iter().for_each(say);
+                hangup.recv().await
+            }
+        };
+        if signal.is_none() {
+            return std::future::pending().await;
+        }
+        last_line = None;
         let changed = match read(file) {
             Ok(changed) => changed,
             Err(error) => {
@@ -125,23 +127,23 @@ async fn reload(file: &Path, mut config: GatewayConfig, gateway: &Gateway) -> Fa
                 continue;
             }
         };
-        match changed.reload(&config, gateway).await {
+        match changed.reload(&config, gateway) {
             Ok(settings) => {
                 for setting in settings {
                     say(&format!("{setting:?} has changed; restart to use it"));
                 }
                 config = changed;
+                last_line = Some("reloaded");
             }
-            // The next signal tries it again.
+            // The next signal applies the file again.
             Err(error) => say(&format!("not all servers were changed: {error}")),
         }
-        report(gateway);
-        say("reloaded");
     }
-    std::future::pending().await
 }
 
 #[cfg(not(unix))]
-async fn reload(_: &Path, _: GatewayConfig, _: &Gateway) -> Failure {
+async fn report_and_reload(_: &Path, _: GatewayConfig, gateway: &Gateway) -> Failure {
+    gateway.settled().await;
+    report(gateway);
     std::future::pending().await
 }

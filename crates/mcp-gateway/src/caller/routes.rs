@@ -1,4 +1,4 @@
-//! The running calls of a connection, and which of them a message of the server belongs to.
+//! The running calls of a connection, and the rules for finding the call that a server message belongs to.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ use crate::text::member;
 
 /// The running calls of a connection, by the progress token that the gateway gives the server.
 pub(crate) struct Routes {
-    /// The session whose requests alone use this connection.
+    /// The session that has this connection for itself; `None` if the calls of several clients use it.
     owner: Option<Weak<Session>>,
     calls: Mutex<Calls>,
     debounce: Arc<Debounce>,
@@ -29,7 +29,7 @@ struct Calls {
 }
 
 impl Routes {
-    /// Creates the routes of a connection for one session, or for the calls of any clients.
+    /// Creates the routes of a connection of one session or, without `owner`, of a connection for calls of any client.
     pub(crate) fn new(owner: Option<&Arc<Session>>) -> Arc<Self> {
         Arc::new(Self {
             owner: owner.map(Arc::downgrade),
@@ -59,8 +59,8 @@ impl Routes {
         self.owner.as_ref()?.upgrade()
     }
 
-    /// Returns the call that a message without a progress token belongs to; `None` if that is not certain. On the connection of a session it
-    /// is the newest call, because all are of one client.
+    /// Returns the call that a message without a progress token belongs to; `None` if the call is not certain. On the connection of a session,
+    /// returns the newest call, because all calls are of one client.
     fn call_of_message(&self) -> Option<Arc<Caller>> {
         let calls = lock(&self.calls);
         if let Some(token) = self.token_in_progress() {
@@ -72,13 +72,13 @@ impl Routes {
         is_certain.then(|| Arc::clone(newest))
     }
 
-    /// Returns the token of the call whose response is being read, if the server sends messages with it.
+    /// Returns the token of the call in whose response the current message arrived; `None` for other messages.
     fn token_in_progress(&self) -> Option<i64> {
         let (routes, token) = READING.try_with(|reading| *reading).ok()?;
         (routes == std::ptr::from_ref(self).addr()).then_some(token)
     }
 
-    /// Passes a server request to the client of the call that it belongs to, else to the session.
+    /// Passes a server request to the client of the call that the request belongs to, otherwise to the session.
     pub(crate) fn ask(&self, name: &'static str, params: Option<&str>) -> Reply {
         let asked = match (self.call_of_message(), self.session()) {
             (Some(caller), _) => caller.ask(name, params),
@@ -91,7 +91,7 @@ impl Routes {
         asked.unwrap_or_else(Reply::error)
     }
 
-    /// Passes a notification of the server to the clients that it concerns.
+    /// Passes a notification of the server to the client of its call, or to the session.
     pub(crate) fn notify(&self, notification: &Notification<'_>) {
         let (name, params) = (&*notification.method, notification.params);
         match name {
@@ -132,7 +132,7 @@ impl Routes {
         }
     }
 
-    /// Passes a log message on, if it is certain which call it belongs to.
+    /// Passes a log message to the client of its call, or to the session. Without a session, drops the message if the call is not certain.
     fn log(&self, params: Option<&str>) {
         let name = method::NOTIFICATIONS_MESSAGE;
         if let Some(session) = self.session() {
@@ -145,7 +145,7 @@ impl Routes {
             return;
         }
         let Some(caller) = self.call_of_message() else {
-            tracing::debug!("a log message was not passed on: it can belong to several calls");
+            tracing::debug!("a log message was dropped because it can belong to several calls");
             return;
         };
         let level = params.and_then(|params| member(params, "level"));
@@ -157,12 +157,12 @@ impl Routes {
 }
 
 tokio::task_local! {
-    /// The connection and the token of the call whose response this task reads.
+    /// The address of the [`Routes`], and the token of the call whose response this task reads.
     static READING: (usize, i64);
 }
 
-/// The clients whose calls ended without a response of the server, for example because they were cancelled. The server may still send
-/// messages for them.
+/// The clients whose calls ended without a response of the server, for example because the calls were cancelled. The server may still
+/// send messages for these calls.
 #[derive(Default)]
 enum Unanswered {
     #[default]
@@ -180,7 +180,7 @@ impl Unanswered {
         };
     }
 
-    /// Returns whether a message can only belong to this client.
+    /// Returns whether no late message for the calls of other clients can arrive.
     fn admits(&self, client: &Owner) -> bool {
         match self {
             Self::None => true,
@@ -190,7 +190,7 @@ impl Unanswered {
     }
 }
 
-/// The entry of a running call; removed when dropped.
+/// The entry of a running call in [`Routes`]; removed on drop.
 pub(crate) struct RunningCall {
     routes: Arc<Routes>,
     pub(crate) token: i64,

@@ -11,7 +11,7 @@ use mcp_host::model_name;
 use mcp_types::Tool;
 
 pub use self::transform::Transform;
-pub(crate) use self::uri::{check_spelling, example_of, normal_form, scheme};
+pub(crate) use self::uri::{check_spelling, check_template, normal_form, scheme};
 use crate::sync::lock;
 
 /// Maximum number of items of one kind that are kept for a server.
@@ -71,7 +71,7 @@ impl Catalog {
         }
     }
 
-    /// Returns the changes of the tools.
+    /// Returns the configured changes to the tools.
     pub(crate) fn transform(&self) -> Arc<Transform> {
         Arc::clone(
             &self
@@ -81,7 +81,7 @@ impl Catalog {
         )
     }
 
-    /// Replaces the changes of the tools. Names that were learned stay valid if the new changes lead to the same names.
+    /// Replaces the configured changes to the tools. Known names stay valid if they are the same after the new changes.
     pub(crate) fn set_transform(&self, transform: Transform) {
         let mut current = self
             .transform
@@ -209,6 +209,11 @@ impl Catalog {
     fn plain_exactly<'a>(&self, exposed: &'a str) -> Option<&'a str> {
         self.plain(exposed)
             .filter(|name| model_name(&self.namespace, name) == exposed)
+    }
+
+    /// Returns whether the server listed this resource.
+    pub(crate) fn lists_resource(&self, uri: &str) -> bool {
+        lock(&self.items).resources.contains(uri)
     }
 
     /// Returns whether the server listed this resource or template.

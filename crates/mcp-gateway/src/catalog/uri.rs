@@ -15,14 +15,14 @@ pub(crate) fn scheme(uri: &str) -> Option<&str> {
     (is_first && letters.all(is_rest)).then_some(scheme)
 }
 
-/// Schemes whose URIs have an authority, also if `//` is missing: readers add it.
+/// Schemes whose URIs always have an authority: URI parsers add a missing `//`.
 const WITH_AUTHORITY: [&str; 5] = ["http", "https", "ws", "wss", "ftp"];
 
-/// Checks that all readers understand a URI in the same way. Readers remove tabs and line ends, take `\` for `/`, resolve `..`, and decode
-/// escapes before or after they split the URI.
+/// Checks that all URI parsers interpret a URI in the same way. Parsers differ: some remove tabs and line ends, treat `\` as `/`, resolve `..`, or
+/// decode escapes before they split the URI.
 ///
 /// # Errors
-/// The error says what is not certain, and what to change.
+/// The error says what is ambiguous, and what to change.
 pub(crate) fn check_spelling(uri: &str) -> Result<(), &'static str> {
     let iri = IriStr::new(uri).map_err(|_| {
         "it is not a URI, or has a character or an escape that RFC 3986 does not allow; escape other characters with %"
@@ -36,16 +36,31 @@ pub(crate) fn check_spelling(uri: &str) -> Result<(), &'static str> {
             "its authority has a user, an escape or a letter outside of ASCII; name only the host",
         );
     }
+    let path = percent_decode_str(iri.path_str()).decode_utf8_lossy();
+    if iri.authority_str().is_none() && path.starts_with("//") {
+        // A reader that decodes before it splits reads a host.
+        return Err("its path begins with an escaped slash; write \"//\" and the host before it");
+    }
     if scheme == "file" {
         return check_file(iri);
     }
     let has_host = iri.authority_str().is_some_and(|host| !host.is_empty());
     match WITH_AUTHORITY.contains(&&*scheme) && !(has_host && is_plain_host(iri)) {
         true => Err(
-            "its host is missing, or is a number that readers convert to an address; write the scheme, \"://\" and the host",
+            "its host is missing, or is a number that some servers convert to an address; write the scheme, \"://\" and the host",
         ),
         false => Ok(()),
     }
+}
+
+/// Checks that all readers understand the URIs of a template in the same way. A name of an expression must not look like a part of a path.
+///
+/// # Errors
+/// As [`check_spelling`].
+pub(crate) fn check_template(template: &str) -> Result<(), &'static str> {
+    check_decoded(&template.replace(['{', '}'], ""))?;
+    let example = example_of(template).ok_or("an expression of the template has no end")?;
+    check_spelling(&example)
 }
 
 /// Checks a URI after each of the two times that a reader may decode it.
@@ -83,7 +98,7 @@ fn check_file(uri: &IriStr) -> Result<(), &'static str> {
     }
 }
 
-/// Returns whether the host is a name, an address in brackets, or four decimal numbers. Readers convert other numbers to addresses.
+/// Returns whether the host is a name, an address in brackets, or four decimal numbers. Some URI parsers convert other numbers to addresses.
 fn is_plain_host(uri: &IriStr) -> bool {
     let parts = uri.authority_components();
     let host = parts.map_or("", |parts| parts.host());
@@ -92,21 +107,25 @@ fn is_plain_host(uri: &IriStr) -> bool {
     !is_number || host.parse::<Ipv4Addr>().is_ok()
 }
 
-/// Returns the normal form of a URI, which other spellings of it have too. The scheme and the authority are in lower case, the escapes of the
-/// path are decoded, and the path has no empty segments. A file has no authority `localhost`, and a host has no default port.
+/// Returns the normal form of a URI, which is the same for its other spellings. The scheme and the authority are in lower case, the escapes of the
+/// path are decoded, and the path has no empty segments. The authority `localhost` of a file and default ports are removed.
 pub(crate) fn normal_form(uri: &str) -> String {
     let Some((scheme, rest)) = scheme(uri).map(|scheme| (scheme, &uri[scheme.len() + 1..])) else {
         return uri.to_owned();
     };
     let scheme = scheme.to_ascii_lowercase();
     let (path, query) = rest.split_at(rest.find(['?', '#']).unwrap_or(rest.len()));
-    let path = percent_decode_str(path).decode_utf8_lossy();
+    // Decoded after the split: an escaped slash does not begin an authority.
     let (authority, path) = match path.strip_prefix("//") {
         Some(rest) => rest.split_at(rest.find('/').unwrap_or(rest.len())),
-        None if path.starts_with('/') => ("", &*path),
-        // Without a hierarchy, as in `urn:isbn:1`.
-        None => return format!("{scheme}:{path}{query}"),
+        None => ("", path),
     };
+    let has_hierarchy = !authority.is_empty() || path.is_empty() || path.starts_with('/');
+    let path = percent_decode_str(path).decode_utf8_lossy();
+    if !has_hierarchy {
+        // As in `urn:isbn:1`.
+        return format!("{scheme}:{path}{query}");
+    }
     let authority = authority.to_ascii_lowercase();
     let default_port = match &*scheme {
         "http" | "ws" => ":80",
@@ -127,15 +146,16 @@ pub(crate) fn normal_form(uri: &str) -> String {
     format!("{scheme}://{authority}/{}{end}{query}", segments.join("/"))
 }
 
-/// Returns a template with `x` instead of each expression: one of its URIs.
-pub(crate) fn example_of(template: &str) -> String {
+/// Returns a template with `x` instead of each expression: one of its URIs. `None` if an expression has no end.
+fn example_of(template: &str) -> Option<String> {
     let mut parts = template.split('{');
     let mut example = parts.next().unwrap_or_default().to_owned();
     for part in parts {
+        let (_, literal) = part.split_once('}')?;
         example.push('x');
-        example.push_str(part.split_once('}').map_or("", |(_, literal)| literal));
+        example.push_str(literal);
     }
-    example
+    Some(example)
 }
 
 /// Returns the length of the literal parts of a template, if they occur in the URI in this order. An expression
@@ -187,6 +207,7 @@ mod tests {
             ("file://LOCALHOST/etc/passwd", "file:///etc/passwd"),
             ("file:////etc//passwd", "file:///etc/passwd"),
             ("file:///%65tc%2Fpasswd", "file:///etc/passwd"),
+            ("file:/%2Fetc/passwd", "file:///etc/passwd"),
             ("http://Host.:80/a?b", "http://host/a?b"),
             ("https://host:443", "https://host/"),
             ("file:///a%2520b/", "file:///a%20b/"),
@@ -200,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_uri_that_readers_understand_differently_is_refused() {
+    fn a_uri_that_parsers_interpret_differently_is_refused() {
         for uri in [
             "file:///srv/.\t./etc/passwd",
             "file:///srv/.\n./etc/passwd",
@@ -218,6 +239,9 @@ mod tests {
             "file:///srv/a\\..\\etc",
             "file:///srv/a?/../../etc/passwd",
             "file:///srv/a#b",
+            "file:///srv/{/../../etc/passwd",
+            "file:///srv/{a}",
+            "file:/%2fa/etc",
             "file:///%ff",
             "file:///%zz",
             "file:///a\u{0}",
@@ -254,13 +278,22 @@ mod tests {
     #[test]
     fn a_template_has_an_example() {
         for (template, expected) in [
-            ("file:///a", "file:///a"),
-            ("file:///{path}/b{?q}", "file:///x/bx"),
-            ("{+any}", "x"),
-            ("file:///{broken", "file:///x"),
+            ("file:///a", Some("file:///a")),
+            ("file:///{path}/b{?q}", Some("file:///x/bx")),
+            ("{+any}", Some("x")),
+            ("file:///{broken", None),
         ] {
-            assert_eq!(example_of(template), expected);
+            assert_eq!(example_of(template).as_deref(), expected);
         }
+        for template in [
+            "file:///srv/{/../../etc}",
+            "file:///srv/{",
+            "{+any}",
+            "file:///{\t}",
+        ] {
+            assert!(check_template(template).is_err(), "{template}");
+        }
+        assert_eq!(check_template("file:///srv/{+path}"), Ok(()));
     }
 
     #[test]

@@ -13,7 +13,6 @@ use std::time::Duration;
 use mcp_host::{Config, ConfigFormat, Connector as _, ServerConfig, StderrLog, Variables};
 use mcp_jsonrpc::decode;
 use mcp_protocol::InvalidServer;
-use tokio::task::JoinSet;
 
 use self::file::{File, Section, ServerSection};
 use crate::catalog::Transform;
@@ -49,6 +48,8 @@ pub struct GatewayConfig {
     section: Section,
     /// The enabled servers, by namespace.
     servers: BTreeMap<String, ServerEntry>,
+    /// Those of disabled servers too, for which rules may stay.
+    namespaces: BTreeSet<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -81,14 +82,15 @@ impl GatewayConfig {
             return Err(invalid(format!("/mcpServers: {unknown}")));
         }
         let mut settings = std::mem::take(&mut section.servers);
-        let mut servers = BTreeMap::new();
+        let (mut servers, mut namespaces) = (BTreeMap::new(), BTreeSet::new());
         for (name, server) in read.servers() {
             let settings = settings.remove(name).unwrap_or_default();
+            let namespace = settings.namespace.clone();
+            let namespace = namespace.unwrap_or_else(|| name.to_owned());
+            namespaces.insert(namespace.clone());
             if !server.is_enabled {
                 continue;
             }
-            let namespace = settings.namespace.clone();
-            let namespace = namespace.unwrap_or_else(|| name.to_owned());
             let entry = ServerEntry {
                 name: name.to_owned(),
                 server: server.clone(),
@@ -106,7 +108,11 @@ impl GatewayConfig {
                 "/gateway/servers/{name}: \"mcpServers\" has no server with this name"
             )));
         }
-        Ok(Self { section, servers })
+        Ok(Self {
+            section,
+            servers,
+            namespaces,
+        })
     }
 
     /// Reads a file.
@@ -159,8 +165,10 @@ impl GatewayConfig {
             let checked = resolved.and_then(|()| cluster.cluster());
             checked.map_err(|error| invalid(format!("/gateway/cluster{error}")))?;
         }
-        let access = self.section.access.check();
-        access.map_err(|error| invalid(format!("/gateway/access: {error}")))?;
+        let access = &self.section.access;
+        let checked = access.check();
+        let checked = checked.and_then(|()| access.check_mounts(&self.namespaces));
+        checked.map_err(|error| invalid(format!("/gateway/access: {error}")))?;
         Ok(self)
     }
 
@@ -219,11 +227,12 @@ impl GatewayConfig {
 
     /// Updates a gateway that runs with the configuration `previous` to this one, which must be [resolved](Self::resolve): removes, adds and
     /// replaces servers that differ. A server is replaced when the new one is connected, and keeps its connections if only rules or numbers
-    /// differ. Returns the names of changed settings that need a restart, when the first attempt of each new server has ended.
+    /// differ. Returns the names of changed settings that need a restart. Rules hold at once; new servers connect in the background, and
+    /// [`Gateway::settled`] waits for their first attempts. Call it within a tokio runtime.
     ///
     /// # Errors
     /// The gateway would have more than 64 servers, or an access rule is invalid.
-    pub async fn reload(
+    pub fn reload(
         &self,
         previous: &Self,
         gateway: &Gateway,
@@ -240,22 +249,17 @@ impl GatewayConfig {
         if settings != previous.gateway_settings() {
             gateway.configure(settings);
         }
-        let mut mounting = JoinSet::new();
         for (namespace, entry) in &self.servers {
             let earlier = previous.servers.get(namespace);
             if earlier == Some(entry) {
                 continue;
             }
-            let is_adjusted = earlier.is_some_and(|earlier| entry.connects_like(earlier))
-                && entry.adjust(namespace, gateway);
+            // Changed filters also hold for the former server, until the new one is connected.
+            let is_adjusted = entry.adjust(namespace, gateway)
+                && earlier.is_some_and(|earlier| entry.connects_like(earlier));
             if !is_adjusted {
-                let (gateway, namespace, mount) =
-                    (gateway.clone(), namespace.clone(), entry.mount());
-                mounting.spawn(async move { gateway.mount(namespace, mount).await });
+                gateway.start_mount(namespace, entry.mount())?;
             }
-        }
-        for mounted in mounting.join_all().await {
-            mounted?;
         }
         let settings = [
             ("listen", new.listen != old.listen),
@@ -270,7 +274,7 @@ impl GatewayConfig {
 }
 
 impl ServerEntry {
-    /// Returns whether the entries lead to the same connections: they differ only in what [`adjust`](Self::adjust) changes.
+    /// Returns whether the connections of both entries are the same: the entries differ only in settings that [`adjust`](Self::adjust) changes.
     fn connects_like(&self, other: &Self) -> bool {
         let connection = |entry: &Self| {
             let mut server = entry.server.clone();
@@ -292,7 +296,7 @@ impl ServerEntry {
         let timeout = self.server.call_timeout.unwrap_or(DEFAULT_CALL_TIMEOUT);
         gateway.adjust(
             namespace,
-            self.transform(),
+            &self.transform(),
             self.settings.is_required,
             timeout,
         )

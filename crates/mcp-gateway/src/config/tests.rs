@@ -57,6 +57,10 @@ fn wrong_values_are_errors_with_their_place() {
         ),
         (r#"{"mcpServers":{"a b":{"command":"a"}}}"#, "\"a b\""),
         (
+            r#"{"mcpServers":{"a":{"command":"a"}},"gateway":{"servers":{"a":{"namespace":"b"}},"access":[{"namespace":"a","name":"x"}]}}"#,
+            "/gateway/access: rule 0 of the access policy: no server has the namespace \"a\"",
+        ),
+        (
             r#"{"mcpServers":{"a":{"command":"a"},"b":{"command":"b"}},"gateway":{"servers":{"a":{"namespace":"b"}}}}"#,
             "namespace \"b\"",
         ),

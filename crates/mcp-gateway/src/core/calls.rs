@@ -202,7 +202,7 @@ impl Core {
         self.run_parkable(call, context).await
     }
 
-    /// Sends a request, once more if the header parameters of its tool have changed. `running` is the entry of its call, if the call has one.
+    /// Sends a request, and repeats it once if the header parameters of its tool have changed. `running` is the entry of the call, if there is one.
     pub(super) async fn send(
         &self,
         connection: &Arc<UpstreamConnection>,

@@ -9,9 +9,10 @@ use mcp_jsonrpc::ErrorObject;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::Core;
+use super::readiness::RESPONSE_TIMEOUT;
 use crate::caller::Routes;
 use crate::changes::notification;
-use crate::connection::{OnChange, UpstreamConnection, unavailable};
+use crate::connection::{OnChange, UpstreamConnection, unavailable, unreachable};
 use crate::shared::{Failures, KnownServer, MAX_RECONNECT_WAIT, header_params};
 
 /// Backoff after the first failed attempt. It doubles after each further failure, up to [`MAX_BACKOFF`].
@@ -83,9 +84,6 @@ impl Core {
                 Ok(connection)
             }
             Err(error) => {
-                if failures.in_row == 0 {
-                    tracing::warn!(server, %error, "the server cannot be reached");
-                }
                 let wait = INITIAL_BACKOFF.saturating_mul(1 << failures.in_row.min(16));
                 failures.in_row += 1;
                 self.shared.is_failing.store(true, Ordering::Release);
@@ -93,11 +91,35 @@ impl Core {
                 if failures.in_row == 1 && self.is_wanted() {
                     self.reconnect_after(std::future::ready(()));
                 }
-                Err(unavailable(
-                    server,
-                    format!("the server {server:?} cannot be reached: {error}"),
-                ))
+                Err(unreachable(server, &error))
             }
+        }
+    }
+
+    /// Asks the server for a response, if it was not asked within the last second. Returns the reason if there is no response. The reason has no text of
+    /// the server, because it is shown to clients without authentication.
+    pub(crate) async fn unready(self: &Arc<Self>) -> Option<String> {
+        let core = Arc::clone(self);
+        self.readiness
+            .reason(|| async move { core.check().await })
+            .await
+    }
+
+    async fn check(self: &Arc<Self>) -> Option<String> {
+        let is_failing = self.shared.is_failing.load(Ordering::Acquire);
+        // The gateway has closed the connection itself because it was not in use, and the last attempt to open one succeeded.
+        if self.shared.is_released() && !is_failing {
+            return None;
+        }
+        let responds = timeout(RESPONSE_TIMEOUT, async {
+            let connection = self.shared().await.map_err(|_| "it is not connected")?;
+            let response = connection.client.ping().await;
+            response.map_err(|_| "it does not respond")
+        });
+        match responds.await {
+            Ok(Ok(_)) => None,
+            Ok(Err(reason)) => Some(reason.to_owned()),
+            Err(_) => Some(format!("it does not respond within {RESPONSE_TIMEOUT:?}")),
         }
     }
 

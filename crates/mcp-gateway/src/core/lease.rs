@@ -1,6 +1,7 @@
 //! Which connection a request uses.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use mcp_client::Revision;
 use mcp_jsonrpc::ErrorObject;
@@ -10,7 +11,7 @@ use mcp_types::{ClientCapabilities, Implementation};
 
 use super::Core;
 use crate::caller::Routes;
-use crate::connection::{Identity, OnChange, UpstreamConnection, unavailable};
+use crate::connection::{Identity, OnChange, UpstreamConnection, unreachable};
 use crate::pool::{ChosenLevel, Key, Lease};
 use crate::upstream::Sharing;
 
@@ -88,11 +89,13 @@ impl Core {
         }
         let can_be_asked = can_be_asked(&capabilities);
         // The server may send messages that do not name their call.
-        let is_exclusive = may_ask && (can_be_asked || context.session().log_level().is_some());
+        let sends_messages = can_be_asked || context.session().log_level().is_some();
+        let is_exclusive = may_ask && sends_messages;
         let is_shared = self.upstream.sharing == Sharing::All;
         let principal = self.pool_principal(context.principal().cloned());
         let key = (is_shared || principal.is_some()).then(|| Key {
             principal,
+            owner: sends_messages.then(|| context.owner()),
             identity: serde_json::json!([info, capabilities]).to_string(),
         });
         // A list is not worth a connection that no other request can use.
@@ -159,10 +162,8 @@ impl Core {
         let version = (newest.min(upstream.newest), self.known_version().1);
         let client = Some(client);
         let opened = UpstreamConnection::open(upstream, client, version, routes, on_change, permit);
-        opened.await.map_err(|error| {
-            let server = &*upstream.name;
-            let text = format!("the server {server:?} cannot be reached: {error}");
-            unavailable(server, text)
-        })
+        let opened = opened.await;
+        (self.shared.is_failing).store(opened.is_err(), Ordering::Release);
+        opened.map_err(|error| unreachable(&upstream.name, &error))
     }
 }

@@ -7,6 +7,7 @@ mod listen;
 mod lists;
 mod params;
 mod parking;
+mod readiness;
 mod watches;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,6 +19,7 @@ use tokio::sync::watch;
 
 pub(crate) use self::listen::{ChangeSource, listen, unsubscribe};
 pub(crate) use self::lists::ListPage;
+use self::readiness::Readiness;
 use self::watches::ResourceSubscriptions;
 use crate::caller::Routes;
 use crate::catalog::Catalog;
@@ -41,6 +43,7 @@ pub(crate) struct Core {
     pub(crate) changes: Arc<Changes>,
     watches: ResourceSubscriptions,
     debounce: Arc<Debounce>,
+    readiness: Arc<Readiness>,
     /// What the server lists, if a gateway with several servers needs to know.
     catalog: Option<Arc<Catalog>>,
     pub(crate) closing: watch::Sender<bool>,
@@ -93,6 +96,7 @@ impl Core {
             changes,
             watches: ResourceSubscriptions::default(),
             debounce: Arc::default(),
+            readiness: Arc::default(),
             catalog,
             closing: watch::Sender::new(false),
         });

@@ -49,8 +49,8 @@ impl GatewayBuilder {
         self
     }
 
-    /// Sets how long the servers have to return their lists: one page of each, or all pages if the gateway searches for tools. A slower server
-    /// is omitted from the list, or its further tools are. Default: 5 s.
+    /// Sets how long the servers have to return their lists: one page of each or, if clients search for tools, all pages. A slower server
+    /// is omitted from the list; with search, only its missing pages are. Default: 5 s.
     #[must_use]
     pub fn list_timeout(mut self, timeout: Duration) -> Self {
         self.settings.list_timeout = timeout;
@@ -117,7 +117,7 @@ impl GatewayBuilder {
     /// running waits up to 2 s. [`Gateway::settled`] completes when all first attempts have ended. Call it within a tokio runtime.
     ///
     /// # Errors
-    /// As [`build`](Self::build).
+    /// The same as for [`build`](Self::build).
     pub fn start(self) -> Result<Gateway, InvalidServer> {
         check_count(self.mounts.len())?;
         self.settings.access.check()?;

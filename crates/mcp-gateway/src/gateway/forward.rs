@@ -39,7 +39,7 @@ impl State {
         }
         let guard = self.count(1, &context)?;
         let reply = match self.forward(name, params, &context) {
-            // The name or URI may be of a server that is being started.
+            // The name or URI may belong to a server whose first connection is being opened.
             Err(error) if error.code != ErrorCode::INVALID_REQUEST && !self.is_settled() => {
                 self.forward_when_settled(name, params, context)
             }
@@ -71,7 +71,7 @@ impl State {
         self.mounts().iter().all(|mount| mount.is_settled())
     }
 
-    /// Forwards a request after the first attempts to connect, which have a limited time.
+    /// Forwards a request after the first attempts to connect have ended; waits for a limited time.
     fn forward_when_settled(
         self: &Arc<Self>,
         name: &'static str,
@@ -85,7 +85,7 @@ impl State {
                     mount.settled().await;
                 }
             };
-            // The others are used without the servers that are still being started.
+            // After the time limit, the request uses only the servers that are connected.
             let _ = timeout(MAX_RECONNECT_WAIT, settled).await;
             outcome_of(state.forward(name, params.as_deref(), &context)?).await
         }))
@@ -115,7 +115,7 @@ impl State {
             | method::RESOURCES_SUBSCRIBE
             | method::RESOURCES_UNSUBSCRIBE => {
                 let uri = text_member(text, "uri")?;
-                let mount = self.allowed_resource(&uri, context)?;
+                let mount = self.allowed_resource(&uri, false, context)?;
                 Ok(mount.serve(name, text, context.clone()))
             }
             method::COMPLETION_COMPLETE => self.complete(text, context),
@@ -161,14 +161,14 @@ impl State {
         let filter: SubscriptionFilter = decode(filter)
             .map_err(|error| ErrorObject::invalid_params(format!("invalid params: {error}")))?;
         let uris = filter.resource_subscriptions.as_ref().map_or(0, Vec::len);
-        // Each resource is a request to its server. The subscription itself runs for as long as the client wants.
+        // Each resource counts, because it is a request to its server. The open subscription is not a request in flight.
         drop(self.count(1 + uris, &context)?);
         for uri in filter.resource_subscriptions.iter().flatten() {
             if let Some(mount) = self.mount_of_uri(uri) {
                 let item = mount.item(ItemKind::Resource, uri);
                 let access = &self.settings().access;
                 // What is denied is left out of the subscription.
-                if access.check_uri(&item).is_ok() && access.shows(&item) {
+                if self.check_uri(&mount, &item).is_ok() && access.shows(&item) {
                     self.check_scope(&item, &context)?;
                 }
             }
@@ -187,15 +187,19 @@ impl State {
         missing: impl Fn() -> ErrorObject,
     ) -> Result<(), ErrorObject> {
         let settings = self.settings();
-        if let Err(error) = settings.access.check_uri(item) {
-            self.denials.item(item, &error.message, context);
-            return Err(error);
-        }
         if !settings.access.shows(item) {
             self.denials.item(item, "a rule denies it", context);
             return Err(missing());
         }
         self.check_scope(item, context)
+    }
+
+    /// Checks that the server understands a URI as the rules do. A URI that the server lists is its own spelling.
+    fn check_uri(&self, mount: &MountedServer, item: &Item<'_>) -> Result<(), ErrorObject> {
+        match mount.catalog.lists_resource(item.name) {
+            true => Ok(()),
+            false => self.settings().access.check_uri(item, false),
+        }
     }
 
     /// Checks that the request has the scope that an item requires. Logs a denial.
@@ -224,15 +228,22 @@ impl State {
         Ok((mount, name))
     }
 
-    /// Returns the server of a resource that the client may use.
+    /// Returns the server of a resource that the client may use, or of a template.
     fn allowed_resource(
         &self,
         uri: &str,
+        is_template: bool,
         context: &RequestContext,
     ) -> Result<Arc<MountedServer>, ErrorObject> {
         let missing = || downgrade::handler_error(missing_resource(uri), context.rules());
         let mount = self.mount_of_uri(uri).ok_or_else(missing)?;
-        self.check_allowed(&mount.item(ItemKind::Resource, uri), context, missing)?;
+        let item = mount.item(ItemKind::Resource, uri);
+        let checked = match is_template {
+            true => self.settings().access.check_uri(&item, true),
+            false => self.check_uri(&mount, &item),
+        };
+        checked.inspect_err(|error| self.denials.item(&item, &error.message, context))?;
+        self.check_allowed(&item, context, missing)?;
         Ok(mount)
     }
 
@@ -248,13 +259,13 @@ impl State {
         let mount = self.mount_of_uri(uri);
         let is_shown = |mount: &Arc<MountedServer>| {
             let item = mount.item(ItemKind::Resource, uri);
-            self.settings().access.shows(&item)
+            self.check_uri(mount, &item).is_ok() && self.settings().access.shows(&item)
         };
         mount.filter(is_shown).ok_or_else(|| missing_resource(uri))
     }
 
-    /// Returns the server of a resource: the first that listed the URI, else the one with the longest matching template,
-    /// else the only one with this scheme, else the only one with resources. A URI is never sent to several servers.
+    /// Returns the server of a resource: the first server that lists the URI, otherwise the server with the longest matching template,
+    /// otherwise the only server with this scheme, otherwise the only server with resources. A URI is never sent to several servers.
     fn mount_of_uri(&self, uri: &str) -> Option<Arc<MountedServer>> {
         let mounts = self.mounts();
         if let Some(mount) = mounts.iter().find(|mount| mount.catalog.lists_uri(uri)) {
@@ -284,9 +295,23 @@ impl State {
         let reference =
             member(text, "ref").ok_or_else(|| ErrorObject::invalid_params("\"ref\" is missing"))?;
         let name = method::COMPLETION_COMPLETE;
-        if member(reference, "uri").is_some() {
+        let kind = text_member(reference, "type")?;
+        let (is_prompt, other) = match &*kind {
+            "ref/prompt" => (true, "uri"),
+            "ref/resource" => (false, "name"),
+            _ => {
+                let text =
+                    format!("the type {kind:?} of \"ref\" is neither ref/prompt nor ref/resource");
+                return Err(ErrorObject::invalid_params(text));
+            }
+        };
+        if member(reference, other).is_some() {
+            let text = format!("\"ref\" of the type {kind:?} must not have the member {other:?}");
+            return Err(ErrorObject::invalid_params(text));
+        }
+        if !is_prompt {
             let uri = text_member(reference, "uri")?;
-            let mount = self.allowed_resource(&uri, context)?;
+            let mount = self.allowed_resource(&uri, true, context)?;
             return Ok(mount.serve(name, text, context.clone()));
         }
         let exposed = text_member(reference, "name")?;

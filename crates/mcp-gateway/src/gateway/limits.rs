@@ -25,8 +25,8 @@ const MINUTE: f64 = 60.0;
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct ClientLimits {
-    /// Maximum number of requests per minute. A client that made none for a minute can make all of them at once. A `subscriptions/listen`
-    /// counts once, and once for each resource.
+    /// Maximum number of requests per minute. A client that sent no request for a minute can send this number at once. A
+    /// `subscriptions/listen` counts once, and once more for each resource.
     pub requests_per_minute: Option<NonZeroU32>,
     /// Maximum number of requests that run at the same time. A parked call does not count until its client continues it, and a
     /// `subscriptions/listen` does not count.
@@ -87,7 +87,7 @@ impl Drop for RequestGuard {
 }
 
 impl RequestCounter {
-    /// Counts a request, which is as many requests to servers.
+    /// Counts a request that causes `requests` requests to servers.
     ///
     /// # Errors
     /// The client has reached a limit.
@@ -140,7 +140,7 @@ impl RequestCounter {
         }
         if let Some(max) = limits.requests_per_minute {
             usage.refresh(limits, now);
-            // More than the limit counts as the limit, so that it is possible at all.
+            // A request that counts more than the limit counts as the limit; otherwise it could never be sent.
             let requests = u32::try_from(requests).map_or(max.get(), |count| count.min(max.get()));
             let requests = f64::from(requests);
             if usage.available < requests {

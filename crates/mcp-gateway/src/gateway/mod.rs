@@ -52,15 +52,16 @@ impl Gateway {
         GatewayBuilder::new()
     }
 
-    /// Completes when each server is connected or its first attempt to connect has failed.
+    /// Completes when each server, also one that replaces another, is connected or its first attempt to connect has failed.
     pub async fn settled(&self) {
-        for mount in self.0.mounts().iter() {
+        let replacements = lock(&self.0.replacements).clone();
+        for mount in self.0.mounts().iter().chain(&replacements) {
             mount.settled().await;
         }
     }
 
-    /// Adds a server, or replaces the one with this name. A server that is connected is replaced when the new one is connected, and used until
-    /// then; its running calls are completed. Returns when the new server is connected or the first attempt has failed; further attempts follow.
+    /// Adds a server, or replaces the server with this name. A connected server is used until the new one is connected, and its running calls are
+    /// completed. Completes when the new server is connected or the first attempt has failed; further attempts follow.
     ///
     /// # Errors
     /// The name is not valid, or there are too many mounts.
@@ -69,15 +70,26 @@ impl Gateway {
         name: impl Into<String>,
         mount: impl Into<Mount>,
     ) -> Result<(), InvalidServer> {
-        let name = name.into();
-        let server = MountedServer::new(&name, mount.into(), self.0.cluster.as_ref())?;
+        let server = self.start_mount(&name.into(), mount.into())?;
+        server.settled().await;
+        self.0.mounts_changed();
+        Ok(())
+    }
+
+    /// Adds or replaces a server, which connects in the background.
+    pub(crate) fn start_mount(
+        &self,
+        name: &str,
+        mount: Mount,
+    ) -> Result<Arc<MountedServer>, InvalidServer> {
+        let server = MountedServer::new(name, mount, self.0.cluster.as_ref())?;
         let replaced = self.0.update(|mounts| {
             let Some(at) = mounts.iter().position(|mount| *mount.name == *name) else {
                 check_count(mounts.len() + 1)?;
                 mounts.push(Arc::clone(&server));
                 return Ok(None);
             };
-            // An earlier replacement gives way to this one.
+            // This replacement cancels an earlier one that is not connected yet.
             let mut replacements = lock(&self.0.replacements);
             replacements.retain(|other| other.name != server.name);
             if mounts[at].status().is_connected {
@@ -93,26 +105,32 @@ impl Gateway {
             self.0.retire(&replaced);
         }
         server.connect(&self.0);
-        server.settled().await;
         self.0.mounts_changed();
-        Ok(())
+        Ok(server)
     }
 
-    /// Changes the settings of a mount that need no new connection. Returns whether there is one with this name.
+    /// Changes the settings of a mount that need no new connection, and of the server that replaces it. Returns whether there is a mount with this
+    /// name.
     pub(crate) fn adjust(
         &self,
         name: &str,
-        transform: Transform,
+        transform: &Transform,
         is_required: bool,
         call_timeout: Duration,
     ) -> bool {
+        let replacements = lock(&self.0.replacements).clone();
         let mounts = self.0.mounts();
-        let mount = mounts.iter().find(|mount| *mount.name == *name);
-        if let Some(mount) = mount {
-            mount.adjust(transform, is_required, call_timeout);
+        let mut found = false;
+        for mount in mounts.iter().chain(&replacements) {
+            if *mount.name == *name {
+                mount.adjust(transform.clone(), is_required, call_timeout);
+                found = true;
+            }
+        }
+        if found {
             self.0.mounts_changed();
         }
-        mount.is_some()
+        found
     }
 
     pub(crate) fn configure(&self, settings: Settings) {
@@ -168,8 +186,8 @@ impl Gateway {
         mounts.iter().all(|mount| mount.is_ready())
     }
 
-    /// Asks all [required](Mount::required) servers for a response. Returns those that do not respond within 2 s, each with the reason, in
-    /// which no text of a server is. The result of a check is used again for a second.
+    /// Pings all [required](Mount::required) servers. Returns the names of those that do not respond within 2 s, each with the reason. The reasons
+    /// contain no text of a server. The result of a check is reused for one second.
     pub async fn unready(&self) -> Vec<(String, String)> {
         self.0.unready().await
     }

@@ -79,12 +79,12 @@ pub struct MountStatus {
     pub is_required: bool,
     /// The error of the attempts so far, if none has succeeded.
     pub error: Option<String>,
-    /// The error of the attempts to connect the server that replaces this one. Until one succeeds, this one is used.
+    /// The error of the last attempt to connect the server that replaces this one. Until an attempt succeeds, this server is used.
     pub replacement_error: Option<String>,
 }
 
 /// A mounted server.
-pub(super) struct MountedServer {
+pub(crate) struct MountedServer {
     pub(super) name: Arc<str>,
     pub(super) catalog: Arc<Catalog>,
     upstream: Arc<Upstream>,
@@ -92,13 +92,13 @@ pub(super) struct MountedServer {
     connected: Mutex<Connected>,
     /// The task that connects.
     connecting: Mutex<Option<AbortHandle>>,
-    /// Whether the first attempt has ended.
+    /// Whether the first attempt to connect has ended.
     attempted: watch::Sender<bool>,
-    /// The result of the last check.
+    /// Whether the server responded to the last readiness check.
     pub(super) responds: Flag,
 }
 
-/// A value that is replaced by checks at different times.
+/// A shared flag that reports whether it has changed.
 pub(super) struct Flag(AtomicBool);
 
 impl Flag {
@@ -156,16 +156,20 @@ impl MountedServer {
     pub(super) fn connected(&self) -> Result<Proxy, ErrorObject> {
         let connected = lock(&self.connected);
         connected.proxy.clone().ok_or_else(|| {
-            let reason = connected.error.as_deref().unwrap_or("it is being started");
+            // The error can have paths of this machine, so only the operator sees it.
+            let reason = match connected.error {
+                Some(_) => "the log of the gateway has the reason",
+                None => "it is being started",
+            };
             let name = &*self.name;
             unavailable(
                 name,
-                format!("the server {name:?} cannot be reached: {reason}"),
+                format!("the server {name:?} cannot be reached; {reason}"),
             )
         })
     }
 
-    /// Returns the proxy. Waits for a first attempt to connect that is running, for a limited time.
+    /// Returns the proxy. If the first attempt to connect is still running, waits for it, but for a limited time.
     ///
     /// # Errors
     /// As [`connected`](Self::connected).
@@ -177,7 +181,7 @@ impl MountedServer {
         self.connected()
     }
 
-    /// Serves a request, as soon as the server is connected.
+    /// Serves a request as soon as the server is connected.
     pub(super) fn serve(
         self: Arc<Self>,
         name: &'static str,
@@ -266,7 +270,7 @@ pub(super) async fn outcome_of(reply: Reply) -> Outcome {
     match reply {
         Reply::Ready(outcome) => outcome,
         Reply::Pending(handler) => handler.await,
-        _ => Err(ErrorObject::internal("a proxy does not block")),
+        _ => Err(ErrorObject::internal("a proxy has no blocking handlers")),
     }
 }
 

@@ -1,34 +1,15 @@
-//! Whether the required servers respond.
+//! Checks whether the required servers respond, for `/readyz`.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use tokio::sync::Mutex;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout};
 
 use super::mount::MountedServer;
 use super::state::State;
-use crate::core::Core;
-
-/// How long a server has to respond.
-const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long the result of a check is used again, so that frequent checks are not a load for the servers.
-const MAX_AGE: Duration = Duration::from_secs(1);
-
-/// The last check.
-#[derive(Debug, Default)]
-pub(super) struct Readiness(Mutex<Option<(Instant, Vec<(String, String)>)>>);
 
 impl State {
-    /// Asks all required servers for a response. Returns those that do not respond, each with the reason.
+    /// Pings all required servers. Returns the names of those that do not respond, each with the reason.
     pub(super) async fn unready(&self) -> Vec<(String, String)> {
-        let mut last = self.readiness.0.lock().await;
-        if let Some((checked, unready)) = &*last
-            && checked.elapsed() < MAX_AGE
-        {
-            return unready.clone();
-        }
         let mut checks = JoinSet::new();
         for (index, mount) in self.mounts().iter().enumerate() {
             if mount.is_required() {
@@ -36,19 +17,17 @@ impl State {
                 checks.spawn(async move { (index, mount.unready().await) });
             }
         }
-        let mut unready: Vec<_> = checks.join_all().await;
+        let mut unready = checks.join_all().await;
         unready.sort_unstable();
-        let unready: Vec<_> = unready
+        unready
             .into_iter()
             .filter_map(|(_, reason)| reason)
-            .collect();
-        *last = Some((Instant::now(), unready.clone()));
-        unready
+            .collect()
     }
 }
 
 impl MountedServer {
-    /// Returns the name and the reason if the server does not respond.
+    /// Returns the name of the server and the reason if the server does not respond.
     async fn unready(&self) -> Option<(String, String)> {
         let reason = match self.proxy() {
             None => Some("it is not connected".to_owned()),
@@ -63,26 +42,5 @@ impl MountedServer {
             }
         }
         Some((self.name.to_string(), reason?))
-    }
-}
-
-impl Core {
-    /// Asks the server for a response. Returns the reason if there is no response. The reason has no text of the server, because it is shown to clients without
-    /// authentication.
-    pub(crate) async fn unready(self: &Arc<Self>) -> Option<String> {
-        // The gateway has closed the connection itself because it was not in use; sessions have others.
-        if self.shared.is_released() {
-            return None;
-        }
-        let responds = timeout(RESPONSE_TIMEOUT, async {
-            let connection = self.shared().await.map_err(|_| "it is not connected")?;
-            let response = connection.client.ping().await;
-            response.map_err(|_| "it does not respond")
-        });
-        match responds.await {
-            Ok(Ok(_)) => None,
-            Ok(Err(reason)) => Some(reason.to_owned()),
-            Err(_) => Some(format!("it does not respond within {RESPONSE_TIMEOUT:?}")),
-        }
     }
 }

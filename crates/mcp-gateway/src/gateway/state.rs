@@ -14,7 +14,6 @@ use super::access::AccessPolicy;
 use super::denials::DenialLog;
 use super::limits::{ClientLimits, RequestCounter};
 use super::mount::MountedServer;
-use super::readiness::Readiness;
 use crate::changes::Changes;
 use crate::parked::Cluster;
 use crate::sync::lock;
@@ -24,7 +23,7 @@ pub(super) struct State {
     pub(super) info: Implementation,
     /// In the order in which they were mounted.
     pub(super) mounts: RwLock<Arc<[Arc<MountedServer>]>>,
-    /// The servers that replace mounts when they are connected.
+    /// The servers that are being connected and then replace mounts.
     pub(super) replacements: Mutex<Vec<Arc<MountedServer>>>,
     settings: RwLock<Arc<Settings>>,
     pub(super) cluster: Option<Cluster>,
@@ -33,17 +32,16 @@ pub(super) struct State {
     /// Number of changes of the mounts.
     pub(super) edition: AtomicU64,
     pub(super) closing: watch::Sender<bool>,
-    /// Hashes of the items whose clash was logged.
+    /// Hashes of the items for which a name clash was logged.
     pub(super) reported: Mutex<HashSet<u64>>,
     pub(super) denials: DenialLog,
-    pub(super) readiness: Readiness,
 }
 
 /// The settings that can change while the gateway runs.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Settings {
     pub(crate) instructions: Option<String>,
-    /// How long the servers have for a list, with all their pages if the gateway needs all.
+    /// How long the servers have to return the pages that the gateway needs for a list.
     pub(crate) list_timeout: Duration,
     /// The number of tools above which clients search for them.
     pub(crate) search_above: Option<usize>,
@@ -77,7 +75,6 @@ impl State {
             closing: watch::Sender::new(false),
             reported: Mutex::default(),
             denials: DenialLog::default(),
-            readiness: Readiness::default(),
         }
     }
 
@@ -110,7 +107,8 @@ impl State {
         result
     }
 
-    /// Puts a server that is connected in the place of the mount that it replaces, and returns that one; `None` if it replaces none.
+    /// Replaces the mount of the same name with `server`, which is connected, and returns the former server. Returns `None` if `server` is not a
+    /// replacement, or if the mount was removed.
     pub(super) fn replace(&self, server: &Arc<MountedServer>) -> Option<Arc<MountedServer>> {
         let server = {
             // `update` must not run under this lock: `Gateway::mount` takes them in the other order.

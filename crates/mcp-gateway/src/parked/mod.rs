@@ -26,6 +26,9 @@ use crate::upstream::ParkingLimits;
 /// How long a call waits for further server requests after the first one.
 const GATHER: Duration = Duration::from_millis(5);
 
+/// Number of clients that can use all memory of parked calls: each can use this part of it.
+const CLIENTS: usize = 8;
+
 /// The params that only continue a call.
 pub(crate) const CONTINUATION: [&str; 2] = ["inputResponses", "requestState"];
 
@@ -36,7 +39,7 @@ pub(crate) struct ParkedCalls(Mutex<HashMap<String, ParkedCall>>);
 pub(crate) struct ParkedCall {
     pub(crate) call: ParkableCall,
     pub(crate) owner: Option<Principal>,
-    /// The client that the call counts for.
+    /// The client to whose limit the call counts.
     pub(crate) client: Owner,
     /// Size of the params of the call and of its server requests.
     pub(crate) bytes: usize,
@@ -214,17 +217,24 @@ impl ParkedCalls {
         limits: &ParkingLimits,
     ) -> Result<(), ErrorObject> {
         let mut parked = lock(&self.0);
-        let of_client = |other: &&ParkedCall| other.client == call.client;
         let bytes: usize = parked.values().map(|call| call.bytes).sum();
+        let of_client = parked.values().filter(|other| other.client == call.client);
+        let own = of_client.fold((0, 0), |(calls, bytes), call| {
+            (calls + 1, bytes + call.bytes)
+        });
         let is_full = parked.len() >= limits.max_calls
             || bytes + call.bytes > limits.max_bytes
             || call.client.is_known()
-                && parked.values().filter(of_client).count() >= limits.max_calls_per_client;
+                && (own.0 >= limits.max_calls_per_client
+                    || own.1 + call.bytes > limits.max_bytes / CLIENTS);
         if is_full {
             return Err(ErrorObject::internal(format!(
-                "too many parked calls: the limit is {} calls ({} for one client) and {} bytes (ParkingLimits); continue or \
-                 cancel another call first",
-                limits.max_calls, limits.max_calls_per_client, limits.max_bytes
+                "too many parked calls: the limit is {} calls ({} for one client) and {} bytes ({} for one client) (ParkingLimits); continue \
+                 or cancel another call first",
+                limits.max_calls,
+                limits.max_calls_per_client,
+                limits.max_bytes,
+                limits.max_bytes / CLIENTS
             )));
         }
         parked.insert(id, call);

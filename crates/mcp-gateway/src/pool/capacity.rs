@@ -1,4 +1,4 @@
-//! How many connections to one server are open, and who opened them.
+//! The limits on open connections to one server, in total and for each client.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, Weak};
@@ -6,18 +6,25 @@ use std::time::Duration;
 
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::Owner;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::connection::UpstreamConnection;
+use crate::log_limit::LogLimit;
 use crate::sync::lock;
 use crate::upstream::Upstream;
 
-/// How long a new connection waits for the end of the one whose place it takes.
+/// How long a new connection waits until the connection that it replaces is closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long a request waits for a connection that is not in use, and how often it looks for one.
+const MAX_WAIT: Duration = Duration::from_secs(2);
+const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The open connections to one server. Each client can open a share of them.
 #[derive(Default)]
-pub(crate) struct Capacity(Mutex<Table>);
+pub(crate) struct Capacity {
+    table: Mutex<Table>,
+    log: LogLimit,
+}
 
 #[derive(Default)]
 struct Table {
@@ -26,13 +33,13 @@ struct Table {
 }
 
 struct Entry {
-    /// The client that opened it; `None` for the gateway itself.
+    /// The client that opened the connection; `None` for the gateway itself.
     client: Option<Owner>,
     /// Set when the connection is established.
     connection: Weak<UpstreamConnection>,
 }
 
-/// The right to have a connection open. Released on drop.
+/// The right to keep one connection open. Released on drop.
 pub(crate) struct Permit {
     capacity: Arc<Capacity>,
     number: u64,
@@ -40,40 +47,60 @@ pub(crate) struct Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        lock(&self.capacity.0).open.remove(&self.number);
+        lock(&self.capacity.table).open.remove(&self.number);
     }
 }
 
 impl Permit {
     /// Names the connection, which can be closed for another one from now on.
-    pub(crate) fn is_of(&self, connection: &Arc<UpstreamConnection>) {
-        if let Some(entry) = lock(&self.capacity.0).open.get_mut(&self.number) {
+    pub(crate) fn set_connection(&self, connection: &Arc<UpstreamConnection>) {
+        if let Some(entry) = lock(&self.capacity.table).open.get_mut(&self.number) {
             entry.connection = Arc::downgrade(connection);
         }
     }
 }
 
-/// Why no connection can be opened.
+/// The limit that was reached.
 enum Full {
-    /// The client has opened its share.
+    /// The limit of one client.
     Client,
-    /// All connections are open.
+    /// The limit of all clients.
     All,
 }
 
 impl Capacity {
     /// Returns the right to open a connection for a client, or for the gateway itself. If necessary, closes a connection that no call uses; if all
-    /// connections are in use, that of the client with the most connections that was opened first, unless the new client has as many.
+    /// connections are in use, that of the client with the most connections that was opened first, if it has at least two more than the new
+    /// client. Waits for a limited time for one that is in use.
     ///
     /// # Errors
-    /// All connections are in use, or all of the client.
+    /// A limit is reached, and no connection can be closed.
     pub(crate) async fn permit(
         self: &Arc<Self>,
         upstream: &Upstream,
         client: Option<&Owner>,
     ) -> Result<Permit, ErrorObject> {
+        let end = Instant::now() + MAX_WAIT;
+        loop {
+            match self.try_permit(upstream, client).await {
+                Err(error) if Instant::now() >= end => {
+                    self.log_refusal(upstream, client, &error);
+                    return Err(error);
+                }
+                // Connections that are being opened, and short calls, end soon.
+                Err(_) => sleep(RETRY_INTERVAL).await,
+                permit => return permit,
+            }
+        }
+    }
+
+    async fn try_permit(
+        self: &Arc<Self>,
+        upstream: &Upstream,
+        client: Option<&Owner>,
+    ) -> Result<Permit, ErrorObject> {
         let (number, closed) = {
-            let mut table = lock(&self.0);
+            let mut table = lock(&self.table);
             let closed = table.make_room(upstream, client)?;
             table.last += 1;
             let number = table.last;
@@ -91,15 +118,22 @@ impl Capacity {
         if let Some(connection) = closed {
             let server = &*upstream.name;
             tracing::info!(server, "closed a connection to open another one");
-            // The new connection does not wait longer for a server that does not end.
+            // A server that does not close its connection must not delay the new one for longer.
             let _ = timeout(CLOSE_TIMEOUT, connection.evict()).await;
         }
         Ok(permit)
     }
+
+    fn log_refusal(&self, upstream: &Upstream, client: Option<&Owner>, error: &ErrorObject) {
+        if let (Some(client), Some(omitted)) = (client, self.log.admit()) {
+            let (server, reason) = (&*upstream.name, &*error.message);
+            tracing::warn!(%client, server, reason, omitted, "a request was denied");
+        }
+    }
 }
 
 impl Table {
-    /// Makes room for a connection. Returns the connection that must be closed for it.
+    /// Makes room for one connection. Returns the connection that the caller must close, if any.
     fn make_room(
         &mut self,
         upstream: &Upstream,
@@ -125,7 +159,7 @@ impl Table {
         own.filter(|entry| entry.client.as_ref() == client).count()
     }
 
-    /// Returns the connection that was unused for the longest time, of one client or of all.
+    /// Returns the connection that has been unused for the longest time, of one client or of all clients.
     fn unused(&self, client: Option<&Owner>) -> Option<(u64, Arc<UpstreamConnection>)> {
         let candidates = self.open.iter().filter(|(_, entry)| {
             entry.client.is_some() && (client.is_none() || entry.client.as_ref() == client)
@@ -139,7 +173,7 @@ impl Table {
         Some((number, connection))
     }
 
-    /// Returns the first connection of the client with the most connections, if it has at least two more than `own`.
+    /// Returns the oldest connection of the client with the most connections, if this client has at least two more than `own`.
     fn of_largest(&self, own: usize) -> Option<(u64, Arc<UpstreamConnection>)> {
         let mut counts: HashMap<&Owner, usize> = HashMap::new();
         for client in self.open.values().filter_map(|entry| entry.client.as_ref()) {
@@ -159,8 +193,8 @@ fn refused(upstream: &Upstream, full: &Full) -> ErrorObject {
     let name = &*upstream.name;
     ErrorObject::internal(match full {
         Full::Client => format!(
-            "{} connections of this client to the server {name:?} are in use, the limit for one client (max_connections_per_client); wait \
-             for the end of a call",
+            "calls of this client use all {} connections to the server {name:?} that one client can have \
+             (\"maxConnectionsPerClient\"); wait for the end of a call",
             upstream.max_connections_per_client
         ),
         Full::All => format!(

@@ -9,7 +9,7 @@ use std::mem;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_protocol::Principal;
+use mcp_protocol::{Owner, Principal};
 use tokio::time::{Instant, sleep};
 
 pub(crate) use self::capacity::{Capacity, Permit};
@@ -21,10 +21,12 @@ use crate::sync::lock;
 /// How long an unused connection is kept.
 const MAX_IDLE: Duration = Duration::from_secs(60);
 
-/// Who may use a pooled connection: all requests with an equal key.
+/// The key of pooled connections: requests with equal keys may use the same connection.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     pub(crate) principal: Option<Principal>,
+    /// The client, if the server can send messages that do not name their call. A message after a response then reaches the same client.
+    pub(crate) owner: Option<Owner>,
     /// The client and its capabilities as JSON text.
     pub(crate) identity: String,
 }
@@ -42,7 +44,7 @@ struct Pooled {
 struct Entry {
     connection: Arc<UpstreamConnection>,
     users: usize,
-    /// Whether its user is the only one.
+    /// Whether one call has the connection for itself.
     is_exclusive: bool,
     last_used: Instant,
 }
@@ -50,22 +52,22 @@ struct Entry {
 /// The right to use a connection for one call.
 pub(crate) struct Lease {
     pub(crate) connection: Arc<UpstreamConnection>,
-    /// Where the connection is used again; `None` if it is not, or if the pool does not own it.
+    /// The entry in the pool that the lease releases; `None` for a connection outside of the pool.
     pub(crate) home: Option<Home>,
 }
 
-/// The place of a leased connection in the pool.
+/// The pool entry of a leased connection.
 pub(crate) struct Home {
     pool: Arc<Pool>,
     key: Key,
     is_exclusive: bool,
-    /// Whether the server can still send messages that belong to the call of an exclusive lease. Such a connection is not used again: the
-    /// messages would reach another client.
+    /// Whether the server can still send messages for the call of an exclusive lease. Such a connection is not used again, because the messages
+    /// would reach another client.
     is_unanswered: bool,
 }
 
 impl Lease {
-    /// Waits for the response of the server to the call. If this is not the end of the call, an exclusive connection is not used again.
+    /// Waits for the response of the server to the call. If the wait is cancelled, an exclusive connection is not used again.
     pub(crate) async fn response<T>(&mut self, response: impl Future<Output = T>) -> T {
         if let Some(home) = &mut self.home {
             home.is_unanswered = home.is_exclusive;
@@ -88,7 +90,7 @@ impl Drop for Lease {
         let Some(entries) = entries else { return };
         let is_own = |entry: &Entry| Arc::ptr_eq(&entry.connection, &self.connection);
         if home.is_unanswered {
-            // The connection is closed without the lock, when `self.connection` is dropped.
+            // The connection closes when `self.connection` is dropped, after the lock is released.
             entries.retain(|entry| !is_own(entry));
             return;
         }
@@ -113,7 +115,7 @@ impl Drop for Lease {
 }
 
 impl Pool {
-    /// Closes connections that were not used for this time. Returns whether any are left.
+    /// Closes connections that have been unused for `idle`. Returns whether the pool still has connections.
     pub(crate) fn sweep(&self, now: Instant, idle: Duration) -> bool {
         let mut pooled = lock(&self.0);
         pooled.by_key.retain(|_, entries| {
@@ -140,7 +142,7 @@ impl Pool {
             .collect()
     }
 
-    /// Takes an open connection with this key. No other call uses an exclusive one at the same time.
+    /// Takes an open connection with this key; with `is_exclusive`, one that no other call uses until the lease ends.
     pub(crate) fn take(self: &Arc<Self>, key: Key, is_exclusive: bool) -> Result<Lease, Key> {
         let mut pooled = lock(&self.0);
         let is_free = |entry: &&mut Entry| {
@@ -157,7 +159,7 @@ impl Pool {
         Ok(self.lease(connection, key, is_exclusive))
     }
 
-    /// Adds a connection, and takes it.
+    /// Adds a connection to the pool, and leases it.
     pub(crate) fn add(
         self: &Arc<Self>,
         key: Key,

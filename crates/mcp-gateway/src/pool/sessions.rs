@@ -1,4 +1,4 @@
-//! The connections of sessions, one to each server.
+//! The connections of client sessions: each session has one connection to each server.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -8,12 +8,12 @@ use mcp_types::LoggingLevel;
 use crate::connection::UpstreamConnection;
 use crate::sync::lock;
 
-/// The connection of one session; it is opened by the first request, and again after it has ended.
+/// The connection of one session to one server. The first request opens it, and a later request opens it again after it has ended.
 #[derive(Default)]
 pub(crate) struct SessionConnection(pub(crate) tokio::sync::Mutex<Option<Arc<UpstreamConnection>>>);
 
 impl SessionConnection {
-    /// Returns the connection, if it is open and no request is opening it.
+    /// Returns the connection if it is open; `None` also while a request opens it.
     pub(crate) fn current(&self) -> Option<Arc<UpstreamConnection>> {
         self.0.try_lock().ok()?.clone()
     }
@@ -26,7 +26,7 @@ impl SessionConnection {
     }
 }
 
-/// The connections of one session, by the number of the proxy.
+/// The connections of one session, by the number of the proxy that forwards to the server.
 #[derive(Default)]
 pub(crate) struct SessionConnections(Mutex<BTreeMap<u64, Arc<SessionConnection>>>);
 

@@ -24,7 +24,7 @@ pub struct ClientIdentity {
 }
 
 impl ClientIdentity {
-    /// Returns an upper bound of its memory in bytes.
+    /// Returns an upper bound of the memory of this value, in bytes.
     #[doc(hidden)]
     pub fn memory(&self) -> usize {
         tree_bytes(self)
@@ -33,13 +33,13 @@ impl ClientIdentity {
 
 /// Maximum size of what a client says about itself, because sessions and tasks keep it.
 const MAX_IDENTITY_BYTES: usize = 16 << 10;
-/// Maximum memory of it after it was parsed, in bytes.
+/// Maximum memory of the parsed description that a client gives of itself, in bytes.
 pub const MAX_IDENTITY_MEMORY: usize = 96 << 10;
 
 /// Checks that what a client says about itself is small enough to be kept.
 ///
 /// # Errors
-/// The texts have more than 16 KiB, or would take more than 96 KiB of memory.
+/// The texts are longer than 16 KiB in total, or their parsed form would take more than 96 KiB of memory.
 pub(crate) fn check_identity(
     what: &str,
     texts: impl IntoIterator<Item = impl AsRef<str>>,

@@ -1,12 +1,12 @@
-//! The client to which memory and work are charged.
+//! The owner of memory and work: a principal or an address.
 
 use core::fmt;
 use core::net::IpAddr;
 
 use super::{Principal, RequestOrigin};
 
-/// The client to which memory and work are charged: its principal, else its address. Neither is known of a
-/// client on the same machine, in an HTTP server that does not report addresses, and after a restart.
+/// The client to which memory and work are charged: its principal or, without a principal, its address. Neither is known
+/// for a client on the same machine, in an HTTP server that does not report addresses, and after a restart.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Owner {
@@ -38,7 +38,7 @@ impl Owner {
         }
     }
 
-    /// Returns whether the client can be told apart from others.
+    /// Returns whether the principal or the address of the client is known.
     pub fn is_known(&self) -> bool {
         self.principal.is_some() || self.address.is_some()
     }
@@ -55,8 +55,8 @@ impl fmt::Display for Owner {
     }
 }
 
-/// Returns the address that counts as one client. Of IPv6 it is the network of 64 bits, because a host chooses
-/// the rest of its address.
+/// Returns the address that counts as one client. For IPv6, that is the network of 64 bits, because a host can
+/// choose the rest of its address.
 pub fn client_network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),

@@ -165,13 +165,13 @@ impl fmt::Debug for RequestOrigin<'_> {
 /// The verified identity on whose behalf a request came: an opaque key, equal for the same issuer,
 /// subject and client, and different otherwise.
 ///
-/// A session belongs to the principal that opened it. A user with two clients is two principals:
-/// data of a user is stored under [`user`](Self::user), which is the same for both. Principals are
+/// A session belongs to the principal that opened it. A user with two clients has two principals.
+/// Store data of a user under [`user`](Self::user), which is the same for both. Principals are
 /// compared by their key. Cloning shares the texts.
 #[derive(Clone)]
 pub struct Principal {
     key: Arc<str>,
-    /// `None` if the key is also that of the user.
+    /// `None` if `key` is also the key of the user.
     user: Option<Arc<str>>,
 }
 
@@ -196,8 +196,8 @@ impl Principal {
         &self.key
     }
 
-    /// Returns the key of the user: the same for the same issuer and subject, whichever client acts
-    /// for it.
+    /// Returns the key of the user. It is the same for the same issuer and subject, with every client
+    /// of the user.
     pub fn user(&self) -> &str {
         self.user.as_ref().unwrap_or(&self.key)
     }

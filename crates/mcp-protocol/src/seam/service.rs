@@ -67,13 +67,13 @@ pub trait Service: Send + Sync + 'static {
         Budget::new("subscriptions", 1 << 20)
     }
 
-    /// Returns an authentication code for `parts` under a key that all processes of the server share. Default: none.
+    /// Returns a message authentication code for `parts` under a key that all processes of the server share. Default: `None`.
     #[doc(hidden)]
     fn sign(&self, _parts: &[&[u8]]) -> Option<String> {
         None
     }
 
-    /// Returns whether [`sign`](Self::sign) returned `code` for `parts`, in any process of the server. Default: no.
+    /// Returns whether [`sign`](Self::sign) returned `code` for `parts`, in any process of the server. Default: `false`.
     #[doc(hidden)]
     fn has_signed(&self, _parts: &[&[u8]], _code: &str) -> bool {
         false

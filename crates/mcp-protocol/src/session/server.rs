@@ -92,8 +92,8 @@ impl ServerSession {
         this
     }
 
-    /// Creates a session that was initialized in another process, at the expense of `owner`. The transport connects
-    /// it with [`Inbound::opened`] and then calls [`reopen`](Self::reopen).
+    /// Creates a session that was initialized in another process. Its memory is charged to `owner`. The transport connects
+    /// the session with [`Inbound::opened`] and then calls [`reopen`](Self::reopen).
     ///
     /// # Errors
     /// The server does not serve the revision, or has no room for the subscriptions.

@@ -28,9 +28,9 @@ use crate::{
 const MAX_SUBSCRIPTIONS: usize = 1_024;
 /// Maximum size of their URIs in total, in bytes.
 const MAX_SUBSCRIBED_BYTES: usize = 64 << 10;
-/// Memory of a subscription besides its URI: its slot in the set, and the allocation of the URI.
+/// Memory of a subscription besides the text of its URI: its slot in the set, and the overhead of the allocation.
 const SUBSCRIPTION: usize = 128;
-/// Maximum memory of roots that are kept, in bytes.
+/// Maximum memory of cached roots, in bytes.
 const MAX_ROOTS_BYTES: usize = 64 << 10;
 
 /// Rate limit of the log messages of one session: burst, then per second.
@@ -57,7 +57,7 @@ pub struct Session {
     task_limit: RateLimit,
     roots: Mutex<Roots>,
     pub(super) subscriptions: Mutex<Subscriptions>,
-    /// The limit on the memory of subscriptions and roots; none for the session of one request.
+    /// The limit on the memory of subscriptions and roots; not set for the session object of a single request.
     pub(super) budget: OnceLock<Budget>,
     values: OnceLock<Box<Mutex<Values>>>,
     /// The number of changes of the state that [`SessionState`] contains.
@@ -292,7 +292,7 @@ impl Session {
         self.changed();
     }
 
-    /// Subscribes to updates of a resource, at the expense of `owner`.
+    /// Subscribes to updates of a resource. The memory is charged to `owner`.
     ///
     /// # Errors
     /// The session has 1,024 subscriptions or 64 KiB of URIs, or the budget of the server is exhausted.
@@ -313,11 +313,11 @@ impl Session {
                  {MAX_SUBSCRIBED_BYTES}; unsubscribe first"
             )));
         }
-        let price = SUBSCRIPTION + uri.len();
+        let charge = SUBSCRIPTION + uri.len();
         let over = |error: OverBudget| ErrorObject::internal(error.to_string());
         match (&mut subscriptions.permit, self.budget.get()) {
-            (Some(permit), _) => permit.grow(price).map_err(over)?,
-            (none, Some(budget)) => *none = Some(budget.acquire(owner, price).map_err(over)?),
+            (Some(permit), _) => permit.grow(charge).map_err(over)?,
+            (none, Some(budget)) => *none = Some(budget.acquire(owner, charge).map_err(over)?),
             _ => {}
         }
         subscriptions.uris.insert(uri.to_owned());
@@ -351,8 +351,8 @@ impl Session {
         (known, roots.changes)
     }
 
-    /// Caches roots that were requested when the counter was `mark`, unless they have changed since, or their
-    /// memory exceeds 64 KiB or the budget of the server.
+    /// Caches roots that were requested when the counter was `mark`. Drops them if the roots have changed since, or if
+    /// their memory exceeds 64 KiB or the budget of the server.
     pub(crate) fn remember_roots(&self, result: &ListRootsResult, mark: u64, owner: &Owner) {
         let announced = self
             .client_capabilities()

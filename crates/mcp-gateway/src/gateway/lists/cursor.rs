@@ -1,4 +1,4 @@
-//! Cursors of merged lists: the servers that have further pages, each with its own cursor. A server without one begins with its first page.
+//! Cursors of merged lists: the servers that have further pages, each with the cursor of its next page. A server without a cursor begins with its first page.
 
 use std::collections::BTreeMap;
 

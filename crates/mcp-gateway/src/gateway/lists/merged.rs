@@ -1,4 +1,4 @@
-//! A list of the gateway while it is put together.
+//! A list of the gateway while it is merged from the lists of its servers.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -12,10 +12,10 @@ use crate::text::{ObjectText, member, string};
 
 /// The member of `_meta` with the servers that are missing in a list, and why.
 const UNAVAILABLE: &str = "mcp-gateway/unavailable";
-/// Size of a page of the gateway, in bytes of JSON. The pages of servers are not divided, so a page is larger if that of a server is.
+/// Target size of a page of the gateway, in bytes of JSON. The pages of servers are not divided, so a larger page of a server exceeds this size.
 const PAGE_BYTES: usize = 2 << 20;
 
-/// The result while it is merged.
+/// A list result that is being merged.
 pub(super) struct MergedList {
     pub(super) kind: ListKind,
     pub(super) ids: HashSet<String>,
@@ -23,7 +23,7 @@ pub(super) struct MergedList {
     pub(super) next: Cursors,
     unavailable: BTreeMap<String, String>,
     pub(super) is_newer: bool,
-    /// The shortest time to live; `None` without a page.
+    /// The shortest time to live of the pages; `None` before the first page.
     ttl: Option<u64>,
     is_public: bool,
 }
@@ -59,7 +59,7 @@ impl MergedList {
         true
     }
 
-    /// Returns whether the list has items, and would be longer than a page with those of a server.
+    /// Returns whether the list has items and would be longer than a page with these pages of a server.
     pub(super) fn is_long_with(&self, answer: &Pages) -> bool {
         let more: usize = answer.pages.iter().map(|page| page.result.len()).sum();
         !self.items.is_empty() && self.items.len() + more > PAGE_BYTES
@@ -70,7 +70,7 @@ impl MergedList {
         self.items = items.join(",");
     }
 
-    /// Returns an object with the items only.
+    /// Returns a JSON object that contains only the items.
     pub(super) fn items_text(&self) -> String {
         format!("{{\"{}\":[{}]}}", self.kind.members().0, self.items)
     }

@@ -81,8 +81,8 @@ impl State {
         })
     }
 
-    /// Adds pages of the servers in `requested`, or of all servers from their first pages on: one page of each, or with `is_complete` all
-    /// pages. The servers are asked at the same time, and together have [`list_timeout`](super::state::Settings::list_timeout).
+    /// Adds pages of the servers in `requested`, or of all servers from their first pages on: one page of each or, with `is_complete`, all
+    /// pages. The requests to all servers run concurrently and have one deadline, [`list_timeout`](super::state::Settings::list_timeout).
     async fn add_pages(
         self: &Arc<Self>,
         merged: &mut MergedList,
@@ -208,7 +208,7 @@ impl State {
             }
             if !merged.add_item(&text) {
                 let reason = format!(
-                    "the list of the gateway has {MAX_LIST_BYTES} bytes or {MAX_ITEMS} items, which is the limit"
+                    "the list of the gateway has reached the limit of {MAX_LIST_BYTES} bytes or {MAX_ITEMS} items"
                 );
                 merged.next.remove(&*mount.name);
                 merged.fail(&mount.name, &reason);

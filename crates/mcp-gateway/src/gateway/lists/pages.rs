@@ -29,7 +29,7 @@ pub(super) struct Pages {
 }
 
 impl PageRequest {
-    /// Requests one page, or with `is_complete` all pages from there on, until a deadline, which is `limit` after the start.
+    /// Requests the page at the cursor `first` or, with `is_complete`, all pages from there on. Stops at `deadline`, which errors describe as `limit`.
     pub(super) async fn pages(
         &self,
         first: Option<String>,
@@ -50,7 +50,7 @@ impl PageRequest {
                     bytes += page.result.len();
                     let next = page.next_cursor();
                     pages.push(page);
-                    // The same page again would never end.
+                    // A server that repeats a cursor would cause an endless loop.
                     if !is_complete || next.is_none() || next == position {
                         break None;
                     }

@@ -1,0 +1,59 @@
+//! Whether a server responds.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout};
+
+/// How long a server has to respond.
+pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long the result of a check is used again, so that frequent checks are not a load for the server.
+const MAX_AGE: Duration = Duration::from_secs(1);
+
+/// The last check, and whether one is running.
+#[derive(Debug, Default)]
+pub(super) struct Readiness {
+    last: watch::Sender<Option<Checked>>,
+    is_running: AtomicBool,
+}
+
+/// When a check ended, and why the server is not ready.
+#[derive(Debug, Clone)]
+struct Checked {
+    at: Instant,
+    reason: Option<String>,
+}
+
+impl Readiness {
+    /// Returns the result of the last check, if it is not older than a second, else that of a new one: why the server is not ready. `check` is called
+    /// unless a check is running.
+    ///
+    /// # Cancel safety
+    /// A check goes on if the future is dropped, so that each client that leaves does not cause a check.
+    pub(super) async fn reason<F>(self: &Arc<Self>, check: impl FnOnce() -> F) -> Option<String>
+    where
+        F: Future<Output = Option<String>> + Send + 'static,
+    {
+        let mut last = self.last.subscribe();
+        if let Some(checked) = &*last.borrow_and_update()
+            && checked.at.elapsed() < MAX_AGE
+        {
+            return checked.reason.clone();
+        }
+        if !self.is_running.swap(true, Ordering::AcqRel) {
+            let (readiness, check) = (Arc::clone(self), check());
+            tokio::spawn(async move {
+                let reason = check.await;
+                let at = Instant::now();
+                readiness.last.send_replace(Some(Checked { at, reason }));
+                readiness.is_running.store(false, Ordering::Release);
+            });
+        }
+        match timeout(2 * RESPONSE_TIMEOUT, last.changed()).await {
+            Ok(Ok(())) => last.borrow().as_ref()?.reason.clone(),
+            _ => Some("the check does not end".to_owned()),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! A limit on log messages that clients can cause.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::sync::lock;
+
+/// Maximum number of messages in an [`INTERVAL`]; the others are counted.
+const MAX_PER_INTERVAL: u32 = 20;
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// Admits a limited number of messages, so that a client cannot fill the log.
+#[derive(Debug, Default)]
+pub(crate) struct LogLimit(Mutex<Interval>);
+
+impl LogLimit {
+    /// Returns how many messages were omitted before this one, if this one is logged.
+    pub(crate) fn admit(&self) -> Option<u64> {
+        lock(&self.0).admit(Instant::now())
+    }
+}
+
+#[derive(Debug, Default)]
+struct Interval {
+    start: Option<Instant>,
+    logged: u32,
+    omitted: u64,
+}
+
+impl Interval {
+    /// Returns how many messages were omitted before this one, if this one is logged.
+    fn admit(&mut self, now: Instant) -> Option<u64> {
+        if self.start.is_none_or(|start| now >= start + INTERVAL) {
+            (self.start, self.logged) = (Some(now), 0);
+        }
+        if self.logged == MAX_PER_INTERVAL {
+            self.omitted += 1;
+            return None;
+        }
+        self.logged += 1;
+        Some(std::mem::take(&mut self.omitted))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_of_messages_is_counted_and_not_logged() {
+        let (mut interval, start) = (Interval::default(), Instant::now());
+        for _ in 0..MAX_PER_INTERVAL {
+            assert_eq!(interval.admit(start), Some(0));
+        }
+        for _ in 0..1_000 {
+            assert_eq!(interval.admit(start), None);
+        }
+        assert_eq!(interval.admit(start + INTERVAL), Some(1_000));
+        assert_eq!(interval.admit(start + INTERVAL), Some(0));
+    }
+}
