@@ -5,9 +5,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod charges;
 mod gates;
 mod http;
-mod prices;
 mod recording;
 
 use std::pin::pin;

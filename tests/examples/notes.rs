@@ -1,6 +1,6 @@
 //! Data of several users: each user has notes, and no response or notification shows the notes of another user.
 //!
-//! `cargo run --example notes` serves it at `http://127.0.0.1:8000/mcp`. In this example the tokens are the words
+//! `cargo run --example notes` serves the notes at `http://127.0.0.1:8000/mcp`. The tokens of this example are
 //! `alice-on-a-laptop`, `alice-on-a-phone` and `bob-on-a-phone`.
 
 use std::collections::BTreeMap;
@@ -68,12 +68,12 @@ async fn write_note(
 ) -> Result<String, HandlerError> {
     if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return Err(HandlerError::new(format!(
-            "the name {name:?} needs letters and digits only"
+            "the name {name:?} must have only letters and digits"
         )));
     }
     let user = user(&auth)?;
     let is_new = notes.write(user.clone(), name.clone(), text).await;
-    // Other users may have a note of the same name, and are not notified.
+    // Other users are not notified, even if they have a note of the same name.
     cx.changed(Change::Resource(uri(&name)).only_for(&user));
     if is_new {
         cx.changed(Change::Resources.only_for(&user));
@@ -97,7 +97,7 @@ struct NoteUri {
     name: String,
 }
 
-/// Whether the user has the note: checked for reads and for subscriptions.
+/// Returns whether the user has the note. Called for reads and for subscriptions.
 async fn has_note(
     Args(note): Args<NoteUri>,
     auth: Auth,

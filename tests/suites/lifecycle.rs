@@ -124,7 +124,7 @@ async fn a_revision_that_one_side_does_not_know_ends_the_connection() {
     wire.ended().await;
 }
 
-/// A client keeps what a server says about itself, and a gateway does for each connection.
+/// A client keeps the description of a server, and a gateway keeps one for each connection, so its memory is limited.
 #[tokio::test]
 async fn a_server_that_describes_itself_with_much_memory_is_refused() {
     for (objects, is_refused) in [(1_000, false), (2_000, true)] {

@@ -1,4 +1,4 @@
-//! The example `notes`: two users, of whom neither learns anything about the other's notes.
+//! The example `notes`: no user learns anything about the notes of another user.
 
 #[path = "../examples/notes.rs"]
 mod example;
@@ -12,10 +12,10 @@ use tokio::time::timeout;
 
 use crate::prelude::*;
 
-/// How long a notification may take.
+/// Maximum time until a notification arrives.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// A connected client, and the changed lists of which it was notified.
+/// A connected client, and the list changes of which it was notified.
 struct User {
     client: Client,
     changed: mpsc::Receiver<ChangedList>,
@@ -50,7 +50,7 @@ impl User {
         Ok(serde_json::to_string(&read).unwrap())
     }
 
-    /// Returns the list of resources and the completions of every name, as text.
+    /// Returns the list of resources and the completions for an empty name, as text.
     async fn listed(&self) -> String {
         let resources = self.client.list_resources().await.unwrap();
         let template = ResourceTemplateReference::new("note:///{name}");
@@ -85,7 +85,7 @@ async fn users_learn_nothing_of_each_other(negotiation: Negotiation) {
         connect("alice-on-a-phone").await,
         connect("bob-on-a-phone").await,
     );
-    // Both have a note `shopping`, and so the same URI; only Alice has `diary`.
+    // Both users have a note `shopping`, with the same URI; only Alice has `diary`.
     bob.write("shopping", "Bob needs bread").await;
     laptop.write("shopping", "Alice needs apples").await;
     laptop.write("diary", "Alice likes Bob").await;
@@ -110,7 +110,7 @@ async fn users_learn_nothing_of_each_other(negotiation: Negotiation) {
 
     let mut of_alice = phone.client.subscribe("note:///shopping").await.unwrap();
     let mut of_bob = bob.client.subscribe("note:///shopping").await.unwrap();
-    // The updates of `last` arrive after all earlier notifications.
+    // The update of `last` arrives after all earlier notifications.
     bob.write("last", "1").await;
     let mut last = bob.client.subscribe("note:///last").await.unwrap();
     bob.write("last", "2").await;

@@ -43,7 +43,7 @@ enum Command {
     Conformance(conformance::Options),
     /// Runs real peers from npm and PyPI in both directions.
     Interop(interop::Options),
-    /// Changes enforcing lines one at a time and runs their tests; a change that no test notices needs a reason in tests/mutants.toml.
+    /// Changes one line at a time of code that enforces rules, and runs the tests. A change that no test notices needs a reason in tests/mutants.toml.
     Mutants(mutants::Options),
     /// Writes docs/reliability.md again, from the stored figures.
     Reliability,

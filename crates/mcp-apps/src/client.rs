@@ -65,9 +65,9 @@ pub struct View {
 }
 
 impl View {
-    /// Returns the value of the header `Content-Security-Policy` for the page: what the specification requires, and the
-    /// origins that the page declared. Those that are not origins with TLS are left out, and so are IP addresses and this
-    /// machine, unless the host [allows](RemoteApps::allow_local_origins) them.
+    /// Returns the value of the header `Content-Security-Policy` for the page: the directives that the specification requires,
+    /// with the origins that the page declared. The policy leaves out values that are not origins with TLS. It also leaves out IP
+    /// addresses and origins of this machine, unless the host [allows](RemoteApps::allow_local_origins) them.
     pub fn content_security_policy(&self) -> String {
         policy::content_security_policy(&self.ui, self.allows_local)
     }
@@ -87,8 +87,8 @@ impl RemoteApps {
         }
     }
 
-    /// Allows pages to reach IP addresses and, also without TLS, this machine. Only for a server on this machine: the page of
-    /// another server could attack programs in the network of the user.
+    /// Allows pages to reach IP addresses and this machine, also without TLS. Use it only for a server on this machine: the page of
+    /// a remote server could attack programs in the network of the user.
     #[must_use]
     pub fn allow_local_origins(mut self) -> Self {
         self.allows_local = true;

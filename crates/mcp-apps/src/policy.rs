@@ -2,8 +2,8 @@
 
 use crate::{Csp, PageUi};
 
-/// Returns the value of `Content-Security-Policy`. Only origins that the page declared and that are well-formed are allowed; those
-/// of this machine and IP addresses only with `allows_local`.
+/// Returns the value of `Content-Security-Policy`. It allows well-formed origins that the page declared; origins of this machine and IP
+/// addresses only with `allows_local`.
 pub(crate) fn content_security_policy(ui: &PageUi, allows_local: bool) -> String {
     let none = Csp::default();
     let csp = ui.csp.as_ref().unwrap_or(&none);
@@ -74,7 +74,7 @@ fn is_origin(text: &str, allows_local: bool) -> bool {
     is_safe && is_host && !is_wide && is_allowed && port.parse::<u16>().is_ok()
 }
 
-/// Whether a host is a name of this machine or an IP address, as browsers see it: a host whose last label is a number, such as
+/// Returns whether a host is a name of this machine or an IP address. As in browsers, a host whose last label is a number, such as
 /// `127.1` or `0x7f000001`, is an address.
 fn is_local_or_address(host: &str) -> bool {
     let last = host.rsplit('.').next().unwrap_or_default();

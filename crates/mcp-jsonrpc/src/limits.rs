@@ -66,13 +66,13 @@ impl Default for Limits {
     }
 }
 
-/// Bytes of a value in an array, which reserves up to twice the memory that its values need.
+/// Bytes of a value in an array. An array reserves up to twice the memory that its values need.
 const ELEMENT: usize = 64;
 /// Bytes of the allocation of a short string, besides its text.
 const STRING: usize = 32;
-/// Bytes of a member of an object after the first one, besides its name: nodes of the tree are half empty after a split.
+/// Bytes of each further member of an object, besides its name. After a split, nodes of the object's B-tree are half empty.
 const MEMBER: usize = 136;
-/// Bytes of an array or object that is not empty, with its first member: objects reserve memory for several members.
+/// Bytes of an array or object that is not empty, with its first member. An object reserves memory for several members.
 const CONTAINER: usize = 672;
 
 /// The size of a JSON text, and of the tree into which it would be parsed.
@@ -88,7 +88,7 @@ pub struct TreeSize {
     pub nodes: usize,
     /// Arrays and objects.
     pub containers: usize,
-    /// Those of them that are empty.
+    /// Arrays and objects that are empty.
     pub empty_containers: usize,
     /// Members of objects.
     pub members: usize,
@@ -117,12 +117,12 @@ impl TreeSize {
         scan.size()
     }
 
-    /// Returns an upper bound of the memory of the tree in bytes. `tests/budgets/prices.rs` compares it with
+    /// Returns an upper bound of the memory of the tree in bytes. `tests/budgets/charges.rs` compares it with
     /// the allocations of the worst trees.
     pub fn heap_bytes(&self) -> usize {
         let elements = self.nodes.saturating_sub(self.members);
         let scalars = self.nodes.saturating_sub(self.containers);
-        // Empty ones take no memory, and the price of an array covers a member elsewhere.
+        // Empty containers take no memory. Each other container pays for one member; an array, which has none, pays for a member of an object.
         let containers = self.containers.saturating_sub(self.empty_containers);
         let more_members = self.members.saturating_sub(containers);
         self.bytes

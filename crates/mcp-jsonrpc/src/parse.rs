@@ -57,7 +57,7 @@ pub fn parse<'a>(frame: &'a [u8], limits: &Limits) -> Result<Frame<'a>, ParseErr
 /// Like [`parse`], and sets `size` to the size of the frame.
 ///
 /// # Errors
-/// As [`parse`]; `size` is not changed.
+/// The same as for [`parse`]; `size` is then unchanged.
 #[inline]
 pub fn parse_measured<'a>(
     frame: &'a [u8],

@@ -54,7 +54,7 @@ impl<'a> Scanner<'a> {
         self.depth
     }
 
-    /// Returns the size of the text, and of what was scanned so far.
+    /// Returns the length of the whole text, and the counts of the part that was scanned so far.
     pub(crate) fn size(&self) -> TreeSize {
         TreeSize {
             bytes: self.bytes.len(),

@@ -94,7 +94,8 @@ impl Folder {
     }
 }
 
-/// Returns the options for reading. Opening a pipe that replaced a file meanwhile does not wait for its other end.
+/// Returns the options to open a file for reading without blocking: a pipe may have replaced the file, and opening a
+/// pipe would wait for a writer.
 fn read_only() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true);

@@ -1,4 +1,4 @@
-//! The right to read a resource: for reads, for subscriptions, and for the notifications of them.
+//! The right to read a resource, which applies to reads, subscriptions and notifications.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -22,7 +22,7 @@ struct Home {
     user: String,
 }
 
-/// Each user may read `home:///{user}` of that user.
+/// Creates a server on which each user may read only the resource with the user's name, `home:///{user}`.
 fn homes() -> ServerBuilder<String> {
     let owns = async |Args(home): Args<Home>, State(broken): State<String>, cx: Ctx| {
         if home.user == broken {
@@ -41,7 +41,7 @@ fn client(revision: Revision, server: &Server<String>, user: &str) -> TestClient
     TestClient::at(revision, server.clone()).on_behalf(Principal::new(user))
 }
 
-/// Subscribes to resources, each with one request if there are sessions, and to the resource list.
+/// Subscribes to the resource list and to resources; with sessions, sends one request for each resource.
 /// Returns the future that keeps the subscription open, and the URIs that were accepted.
 fn subscribe<'a>(
     client: &'a TestClient,

@@ -50,12 +50,12 @@ impl StoreFile {
         Ok(self.database.insert(opened))
     }
 
-    /// Opens the file. A file that is not a store is left as it is.
+    /// Opens the file. Does not change a file that is not a store.
     fn attach(&self) -> Result<Database, OpenError> {
         let path = &self.path;
         let not_a_store = |reason: &str| OpenError::not_a_store(path, reason);
         let is_special = |file: &Metadata| !file.is_file();
-        // Before the file is opened, because opening can have an effect on a device.
+        // Checked before the file is opened, because opening a device can have an effect.
         if std::fs::metadata(path).as_ref().is_ok_and(is_special) {
             return Err(not_a_store(NOT_REGULAR));
         }
@@ -219,7 +219,7 @@ impl StoreFile {
     }
 }
 
-/// Whether the file begins as every redb database does.
+/// Returns whether the file begins with the magic bytes of a redb database.
 fn is_database(file: &mut File) -> std::io::Result<bool> {
     let mut start = Vec::new();
     file.take(MAGIC.len() as u64).read_to_end(&mut start)?;

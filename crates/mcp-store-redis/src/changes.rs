@@ -105,7 +105,7 @@ async fn publish(mut connection: Connection, key: Arc<str>, mut changes: mpsc::R
     }
 }
 
-/// Writes a change. A change for one user is `for`, the length of the user's key in bytes, the key, and the change.
+/// Writes a change as text. A change for one user is written as `for`, the length of the user's key in bytes, the key, and the change.
 fn text_of(change: &Change) -> Option<String> {
     Some(match change {
         Change::Tools => "tools".to_owned(),
@@ -128,7 +128,7 @@ fn parse(text: &str) -> Option<Change> {
     parse_change(text)
 }
 
-/// Reads a change without an addressee.
+/// Reads a change that is not restricted to one user.
 fn parse_change(text: &str) -> Option<Change> {
     Some(match text {
         "tools" => Change::Tools,

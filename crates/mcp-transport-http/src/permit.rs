@@ -111,15 +111,15 @@ impl Capacity {
         self.0.used.load(Ordering::Acquire)
     }
 
-    /// Whether more than seven eighths are in use.
+    /// Returns whether more than seven eighths of the capacity are in use.
     #[cfg(feature = "server")]
     #[inline]
     pub(crate) fn is_nearly_used(&self) -> bool {
         self.used() > self.limit() / 8 * 7
     }
 
-    /// Whether an owner has taken a part of the second half. Without an address or a principal, all clients look
-    /// the same.
+    /// Returns whether an owner uses a part of the second half. An owner without an address or a principal cannot be
+    /// distinguished from others, so the result is `true`.
     #[cfg(feature = "server")]
     #[cold]
     pub(crate) fn has_share(&self, owner: impl FnOnce() -> Option<Owner>) -> bool {

@@ -17,12 +17,12 @@ use url::Url;
 /// Maximum number of lines of an input.
 const MAX_LINES: usize = 24;
 const MAX_CONNECTIONS: usize = 4;
-/// Each client sends its marker with all params. It must not reach the other one.
+/// Each client sends its marker in all params. The marker must not reach the other client.
 const MARKERS: [&str; 2] = ["marker-of-a", "marker-of-b"];
 
-/// Lines that begin with `a` or `b` are a request of the client a, which has a session, or b, which has none: a method and its params. `=`
-/// is the result of the request that the server received first, or its params as text if nothing follows. Other lines are sent by the server
-/// unchanged.
+/// Runs the lines of the input. A line that begins with `a` or `b` is a request, a method and its params, of the client a, which has a
+/// session, or of the client b, which has none. A line that begins with `=` is the result of the oldest open request to the server; without a
+/// result, the server returns the params as text. The server sends all other lines unchanged.
 pub fn two_clients(data: &[u8]) {
     let mut text = String::from_utf8_lossy(data).into_owned();
     while let Some(marker) = MARKERS.into_iter().find(|marker| text.contains(marker)) {
@@ -47,7 +47,7 @@ pub fn two_clients(data: &[u8]) {
                 Some((b'=', result)) => server.answer(result),
                 _ => server.send(line.as_bytes()),
             }
-            // The clock is paused: everything that can happen happens first.
+            // The clock is paused, so the sleep ends only when no other task can continue.
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         gateway.close().await;
@@ -180,11 +180,11 @@ impl HostileServer {
                 return;
             }
         };
-        // A full queue loses the message, as a hostile server may.
+        // If the queue is full, the message is lost; a hostile server may lose messages.
         let _ = output.try_send(response(id, &result.to_string()));
     }
 
-    /// Answers the oldest request with this result, or with its params as text.
+    /// Responds to the oldest request with this result or, if the result is empty, with the params as text.
     fn answer(&self, result: &[u8]) {
         let oldest = self.pending.lock().unwrap().pop_front();
         if let Some((id, params, output)) = oldest {
@@ -208,7 +208,7 @@ fn response(id: &Value, result: &str) -> Vec<u8> {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#).into_bytes()
 }
 
-/// Checks that the rules hold for what arrives at the server. Of repeated members, it reads the last.
+/// Checks that a request that arrives at the server obeys the rules. Of repeated members, the server reads the last.
 fn check(method: &str, params: &Value) {
     let name = params["name"].as_str().unwrap_or_default();
     assert_ne!(name, "secret", "{method}");

@@ -1,4 +1,4 @@
-//! Hosts that read configuration files of other people.
+//! A host that reads a configuration file of another person.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use mcp_host::{
 /// Number of servers that are compared with each other.
 const MAX_SERVERS: usize = 4;
 
-/// How lines of a consent request begin.
+/// The beginnings of the lines of a consent request.
 const LINES: [&str; 8] = [
     "start the server \"",
     "connect to the server \"",
@@ -52,7 +52,7 @@ pub fn config(data: &[u8]) {
         let Ok(plan) = LaunchPlan::new(server.clone(), is_project, &variables) else {
             continue;
         };
-        // A program that does not exist is not asked about, but its text is the same.
+        // The host does not ask about a program that does not exist, but the text of the request would be the same.
         let located = plan.locate();
         check(name, located.as_ref().unwrap_or(&plan), located.is_ok());
         plans.extend(located.ok().map(|located| (server.launch.clone(), located)));

@@ -76,7 +76,7 @@ async fn resources_are_declared_listed_read_and_missed() {
             peer.expect_error("resources/read", broken, code).await;
         }
 
-        // The longest URI that is looked for, and the first that is not.
+        // The longest accepted URI, and a URI with one byte more.
         for (length, expected) in [(8_192, None), (8_193, Some("longer than 8192"))] {
             let params = json!({ "uri": "x".repeat(length) });
             let code = if expected.is_some() { -32602 } else { missing };

@@ -154,8 +154,8 @@ async fn a_handshake_that_is_not_completed_does_not_keep_a_session() {
 }
 
 #[tokio::test]
-async fn a_refused_handshake_gives_its_place_back() {
-    // Room for one session, whose client says little about itself.
+async fn a_refused_handshake_releases_its_capacity() {
+    // Capacity for one session whose client describes itself with little memory.
     for options in [
         ServerOptions::new().with_max_sessions(1),
         ServerOptions::new()

@@ -128,8 +128,8 @@ async fn t17_unread_responses_share_a_limit() {
     server.survives().await;
 }
 
-// Clients at many addresses send calls with large arguments and do not read the responses, which contain them. Others
-// are served at once, and with large responses, too.
+// Clients at many addresses send calls with large arguments and do not read the responses, which contain the arguments.
+// Other clients are served at once, also with large responses.
 #[tokio::test]
 async fn t17_clients_that_do_not_read_do_not_keep_others_from_being_served() {
     for (addresses, calls) in [(12, 12), (50, 3)] {
@@ -142,7 +142,7 @@ async fn t17_clients_that_do_not_read_do_not_keep_others_from_being_served() {
         for _ in 0..calls {
             for from in 1..=addresses {
                 let mut conn = server.narrow_from(from).await;
-                // The server may refuse the rest.
+                // The server may refuse the call before it has received the whole body.
                 let _ = conn.try_send(&request).await;
                 conns.push(conn);
             }
@@ -154,7 +154,7 @@ async fn t17_clients_that_do_not_read_do_not_keep_others_from_being_served() {
             let mut conn = server.connect_from(199).await;
             let session = Session::open(&mut conn).await;
             let call = session.tool(1, "echo", &text);
-            // Some responses of others have to end first.
+            // Some unread responses of other clients have to end first.
             while !conn.ask(&call).await.text().contains(&text) {}
         };
         let served = tokio::time::timeout(Duration::from_secs(4), large).await;

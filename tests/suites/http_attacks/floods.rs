@@ -116,7 +116,7 @@ async fn t19_one_address_does_not_take_all_sessions() {
     assert_eq!(endpoint.sessions(), 51);
 }
 
-// Beyond its share, the connections of one address are closed, and others are served.
+// Connections of one address beyond its share are closed, and other addresses are served.
 #[tokio::test]
 async fn t16_one_address_does_not_take_all_connections() {
     let options = ServerOptions::new().with_max_connections(10);
@@ -133,7 +133,7 @@ async fn t16_one_address_does_not_take_all_connections() {
     let mut other = Conn::new(socket.connect(served.address).await.unwrap());
     let session = Session::open(&mut other).await;
     healthy(&mut other, &session).await;
-    // A closed connection makes room for another one.
+    // After a connection is closed, the address can open another one.
     drop(conns.pop());
     let mut again = served.connect().await;
     while again

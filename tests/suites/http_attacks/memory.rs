@@ -33,12 +33,12 @@ impl Process {
         Self { child, address }
     }
 
-    /// Connects from the address number `from`, a local one.
+    /// Connects from the local address `127.0.1.{from}`.
     pub(super) async fn connect_from(&self, from: u8) -> Conn {
         Conn::new(self.stream_from(from, None).await)
     }
 
-    /// Connects as a client that takes little of each response, from the address number `from`.
+    /// Connects from the local address `127.0.1.{from}`, with a small receive buffer, so that little of each unread response is taken.
     pub(super) async fn narrow_from(&self, from: u8) -> Conn {
         Conn::new(self.stream_from(from, Some(4 << 10)).await)
     }
@@ -63,8 +63,8 @@ impl Process {
         self.serves(255).await;
     }
 
-    /// Asserts that a client at the address number `from` is served soon. `docs/reliability.md` has measured times; here, builds are debug builds and
-    /// machines are busy.
+    /// Asserts that a client at the local address `127.0.1.{from}` is served within 30 s. The limit is high because debug builds run on
+    /// busy machines; `docs/reliability.md` has measured times.
     pub(super) async fn serves(&self, from: u8) {
         let served = async {
             let mut conn = self.connect_from(from).await;

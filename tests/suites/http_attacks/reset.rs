@@ -225,7 +225,7 @@ async fn t20_streams_the_server_has_to_reset_count_as_well() {
     recovers(&served, &session, &gate).await;
 }
 
-// Frames that carry nothing: a client may send some, and is disconnected after too many.
+// Control frames that have no effect: a client may send some, and is disconnected if it sends too many.
 #[tokio::test]
 async fn t20_control_frames_without_end_end_the_connection() {
     let settings = frame(SETTINGS, 0, 0, &[]);

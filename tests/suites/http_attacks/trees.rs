@@ -158,7 +158,7 @@ async fn sessions_of_one_address_take_little_memory() {
     server.survives().await;
 }
 
-/// The worst description of a client that is accepted, by its length: four chains of nested objects.
+/// Returns the accepted description of a client whose tree is largest compared with its text: four chains of nested objects.
 fn worst_client() -> String {
     let chain = format!("{}1{}", "{\"a\":".repeat(20), "}".repeat(20));
     format!(
@@ -167,7 +167,7 @@ fn worst_client() -> String {
     )
 }
 
-// Sessions that each need 60 times the memory of the text that opened them, from one address and from fifty.
+// Sessions that each need 60 times the memory of the text that opened them, from one address and from fifty addresses.
 #[tokio::test]
 async fn sessions_with_the_worst_descriptions_share_a_limit() {
     let opened = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
@@ -213,7 +213,7 @@ async fn subscriptions_take_no_more_memory_than_is_charged() {
     server.survives().await;
 }
 
-// A small body can become a large tree, too.
+// A small body can become a large tree.
 #[tokio::test]
 async fn waiting_calls_with_small_bodies_share_a_limit_for_their_arguments() {
     let params = format!(

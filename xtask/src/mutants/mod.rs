@@ -20,19 +20,19 @@ use crate::workspace::{At as _, Result, none_of, root, say};
 
 /// The version of cargo-mutants.
 const VERSION: &str = "27.1.0";
-/// The modules and the reasons.
+/// The file that lists the modules, and the reasons of mutations that no test notices.
 const LIST: &str = "tests/mutants.toml";
-/// How often mutations that do not compile are taken out.
+/// Maximum number of builds; each removes the mutations that do not compile.
 const MAX_BUILDS: usize = 24;
-/// The time limit of tests is this many times the time that they take without a mutation, and a minute.
+/// The time limit of tests with a mutation is a minute plus this multiple of their time without a mutation.
 const SLOWER: u32 = 4;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// Chooses the mutations; printed if it is not given.
+    /// Seed of the choice of mutations. Default: a random seed, which is printed.
     #[arg(long)]
     seed: Option<u64>,
-    /// How many mutations are drawn.
+    /// Number of mutations to draw.
     #[arg(long, default_value_t = 150)]
     count: usize,
     /// Draws only from files whose path contains this text.
@@ -57,7 +57,7 @@ struct Module {
     suites: Vec<String>,
 }
 
-/// A mutation that no test notices, and why that is right.
+/// A mutation that no test notices, and the reason why no test is needed.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Survivor {
@@ -88,7 +88,7 @@ struct Position {
 }
 
 impl Mutant {
-    /// The name without line and column, which change more often.
+    /// Returns the name without line and column, which change often.
     fn key(&self) -> String {
         let Position { line, column } = self.span.start;
         self.name.replacen(&format!(":{line}:{column}"), "", 1)
@@ -145,22 +145,22 @@ fn all(list: &List, only: &str) -> Result<Vec<Mutant>> {
     let mut command = program(&tool, "mutants --list --json --workspace");
     run(&mut command, SHORT, |line| text += line)?;
     let mut mutants: Vec<Mutant> = serde_json::from_str(&text).at("cargo mutants --list --json")?;
-    // What `Debug` prints enforces nothing.
-    mutants.retain(|it| !it.name.contains("Debug for") && it.file.contains(only));
-    mutants.retain(|it| list.module(&it.file).is_some());
+    // Implementations of `Debug` enforce nothing.
+    mutants.retain(|mutant| !mutant.name.contains("Debug for") && mutant.file.contains(only));
+    mutants.retain(|mutant| list.module(&mutant.file).is_some());
     let keys: BTreeSet<_> = mutants.iter().map(Mutant::key).collect();
     let unknown = list
         .survivor
         .iter()
-        .filter(|it| !keys.contains(&it.mutant) && only.is_empty());
+        .filter(|survivor| !keys.contains(&survivor.mutant) && only.is_empty());
     let unknown: Vec<_> = unknown
-        .map(|it| format!("{LIST}: there is no {:?}", it.mutant))
+        .map(|survivor| format!("{LIST}: there is no {:?}", survivor.mutant))
         .collect();
     none_of(&unknown)?;
     Ok(mutants)
 }
 
-/// Copies the files of the repository, so that the mutations are not in the sources of the user.
+/// Copies the files of the repository, so that the mutations do not change the sources of the user.
 fn copy_sources() -> Result<PathBuf> {
     let tree = target().join("mutants");
     let mut files = Vec::new();
@@ -176,7 +176,7 @@ fn copy_sources() -> Result<PathBuf> {
     Ok(tree)
 }
 
-/// Writes a file that has other content, so that cargo builds only what has changed.
+/// Writes a file only if its content differs, so that cargo builds only changed files.
 fn write(path: &Path, content: &[u8]) -> Result {
     if fs::read(path).is_ok_and(|old| old == content) {
         return Ok(());
@@ -187,7 +187,7 @@ fn write(path: &Path, content: &[u8]) -> Result {
         .at(path.display())
 }
 
-/// Puts the first `count` mutations that are possible behind switches; returns their numbers.
+/// Puts the first `count` supported mutations behind switches; returns their numbers.
 fn switch(tree: &Path, drawn: &[Mutant], count: usize) -> Result<BTreeSet<usize>> {
     let mut on = BTreeSet::new();
     let mut left = 0..drawn.len();
@@ -225,7 +225,7 @@ struct Program {
     is_suites: bool,
 }
 
-/// Builds the tests. Mutations that do not compile are taken out.
+/// Builds the tests. Removes mutations that do not compile.
 fn build(tree: &Path, drawn: &[Mutant], on: &mut BTreeSet<usize>) -> Result<Vec<Program>> {
     let packages: BTreeSet<_> = on.iter().map(|number| drawn[*number].package()).collect();
     let packages: String = packages
@@ -245,8 +245,9 @@ fn build(tree: &Path, drawn: &[Mutant], on: &mut BTreeSet<usize>) -> Result<Vec<
         };
         let errors = messages
             .iter()
-            .filter(|it| it["message"]["level"] == "error");
-        let spans = errors.flat_map(|it| it["message"]["spans"].as_array().into_iter().flatten());
+            .filter(|message| message["message"]["level"] == "error");
+        let spans =
+            errors.flat_map(|message| message["message"]["spans"].as_array().into_iter().flatten());
         let broken: BTreeSet<usize> = spans.flat_map(|span| at(span, drawn, on)).collect();
         if broken.is_empty() {
             return Err(problem);
@@ -264,7 +265,7 @@ fn build(tree: &Path, drawn: &[Mutant], on: &mut BTreeSet<usize>) -> Result<Vec<
     ))
 }
 
-/// The mutations at the place of an error.
+/// Returns the mutations at the position of a compiler error.
 fn at(span: &Value, drawn: &[Mutant], on: &BTreeSet<usize>) -> Vec<usize> {
     let line = |name: &str| span[name].as_u64().unwrap_or_default() as usize;
     let lines = line("line_start")..=line("line_end");
@@ -291,7 +292,7 @@ fn program_of(message: &Value) -> Option<Program> {
     })
 }
 
-/// Runs the tests of a module, with the mutation `number`. Returns what noticed the mutation.
+/// Runs the tests of a module with the mutation `number`. Returns the failed test; `None` if no test noticed the mutation.
 fn tests(
     module: &Module,
     package: &str,
@@ -358,7 +359,10 @@ fn test(list: &List, drawn: &[Mutant], on: &BTreeSet<usize>, programs: &[Program
                 limit
             }
         };
-        let reason = list.survivor.iter().find(|it| it.mutant == mutant.key());
+        let reason = list
+            .survivor
+            .iter()
+            .find(|survivor| survivor.mutant == mutant.key());
         match (
             tests(module, package, Some(*number), limit, programs)?,
             reason,
@@ -374,7 +378,7 @@ fn test(list: &List, drawn: &[Mutant], on: &BTreeSet<usize>, programs: &[Program
             (None, None) => {
                 say(&format!("SURVIVED  {}", mutant.name));
                 problems.push(format!(
-                    "no test notices {:?}: write one, or argue it in {LIST}",
+                    "no test notices {:?}: write a test, or give a reason in {LIST}",
                     mutant.key()
                 ));
             }

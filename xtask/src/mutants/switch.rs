@@ -11,18 +11,18 @@ use syn::{ItemConst, ItemFn, ItemMod, ItemStatic, Pat, PatGuard};
 use super::Mutant;
 use crate::workspace::{At as _, Result};
 
-/// The variable with the number of the mutation that is on.
+/// The environment variable with the number of the active mutation.
 pub(super) const VARIABLE: &str = "XTASK_MUTANT";
 
-/// A change of a source text.
+/// A replacement in a source text.
 struct Edit {
     /// Empty for an insertion.
     range: Range<usize>,
     text: String,
 }
 
-/// Returns the source with the mutations behind their numbers, and the numbers of those that were put behind a switch. The lines of
-/// the source stay where they are.
+/// Returns the source with each mutation behind a switch, and the numbers of the mutations for which that was possible. The lines of
+/// the source keep their numbers.
 pub(super) fn switched(source: &str, mutants: &[(usize, &Mutant)]) -> Result<(String, Vec<usize>)> {
     let file = syn::parse_file(source).at("syn")?;
     let mut places = Places::default();
@@ -56,7 +56,7 @@ pub(super) fn switched(source: &str, mutants: &[(usize, &Mutant)]) -> Result<(St
     Ok((text, numbers))
 }
 
-/// The offset of a line and column, both from one.
+/// Returns the offset of a line and a column, both of which count from one.
 fn offset(source: &str, (line, column): (usize, usize)) -> usize {
     let before: usize = source
         .split_inclusive('\n')
@@ -68,7 +68,7 @@ fn offset(source: &str, (line, column): (usize, usize)) -> usize {
     before + characters
 }
 
-/// Where a source can be changed.
+/// The places in a source where mutations are supported.
 #[derive(Default)]
 struct Places {
     /// The operator, both operands, and the whole expression.
@@ -83,7 +83,7 @@ struct Places {
 impl Places {
     fn edit(&self, source: &str, start: usize, number: usize, mutant: &Mutant) -> Option<Edit> {
         let on = format!("xtask_mutant({number})");
-        // The mutated copy is one line, so that the lines below stay where they are.
+        // The mutated copy is one line, so that the lines below keep their numbers.
         let line = |range: &Range<usize>| {
             let text = &source[range.clone()];
             (!text.contains("//")).then(|| text.replace('\n', " "))
@@ -164,7 +164,7 @@ fn is_let(expression: &Expr) -> bool {
 }
 
 impl<'a> Visit<'a> for Places {
-    // A constant cannot read the environment, and a module in the file does not see the switch.
+    // A constant cannot read the environment, and an inline module does not see the switch.
     fn visit_item_const(&mut self, _: &'a ItemConst) {}
     fn visit_impl_item_const(&mut self, _: &'a ImplItemConst) {}
     fn visit_item_static(&mut self, _: &'a ItemStatic) {}
@@ -243,7 +243,7 @@ mod tests {
         ];
         let numbered: Vec<_> = mutants.iter().enumerate().collect();
         let (text, numbers) = switched(source, &numbered).unwrap();
-        // A constant is left out, and so is the second mutation of one place.
+        // Mutations of constants are left out, and so is a second mutation of the same place.
         assert_eq!(numbers, [1, 2, 3, 4, 6]);
         for (line, part) in [
             (1, "if xtask_mutant(1) { return true; }"),

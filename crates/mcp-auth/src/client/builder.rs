@@ -170,9 +170,9 @@ impl OAuthBuilder {
 
     shared_setters!();
 
-    /// Allows servers in private networks if the MCP server itself is in one or on this machine: the address in
-    /// its URL, or every address of its name, is private. Metadata of a public server then cannot lead a request
-    /// into the network of the user.
+    /// Allows authorization servers in private networks if the MCP server itself is in a private network or on this machine, that is,
+    /// if the address in its URL, or every address of its host name, is private. The metadata of a public server then cannot direct
+    /// requests into the network of the user.
     pub fn allow_private_networks_for_private_server(mut self) -> Self {
         self.http_settings.private = PrivateNetworks::OfPrivateServer(Arc::default());
         self

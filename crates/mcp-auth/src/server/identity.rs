@@ -114,9 +114,9 @@ impl Identity {
         &self.0.claims
     }
 
-    /// Returns the principal that owns the sessions of this identity: the same for the same issuer,
-    /// subject and client. It is a digest, because principals are logged and stored. Data of the
-    /// user is stored under [`user`](Self::user) instead.
+    /// Returns the principal that owns the sessions of this identity. It is the same for the same issuer,
+    /// subject and client. It is a digest, because principals are logged and stored. Store data of the
+    /// user under [`user`](Self::user) instead.
     pub fn principal(&self) -> Principal {
         match self.client() {
             None => Principal::new(self.user()),
@@ -124,8 +124,8 @@ impl Identity {
         }
     }
 
-    /// Returns the key of the user: the same for the same issuer and subject, whichever client acts
-    /// for it, and also that of [`Principal::user`]. It is a digest.
+    /// Returns the key of the user, a digest of the issuer and the subject. It is the same for all
+    /// clients of the user, and equal to [`Principal::user`].
     pub fn user(&self) -> String {
         self.digest(None)
     }

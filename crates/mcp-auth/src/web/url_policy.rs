@@ -25,14 +25,14 @@ pub(crate) struct UrlPolicy {
     private: PrivateNetworks,
 }
 
-/// Which hosts may have addresses in private networks, besides the server itself.
+/// The hosts, besides the server itself, that may have addresses in private networks.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum PrivateNetworks {
     #[default]
     Forbidden,
     Allowed,
-    /// All hosts, if the server has such an address or is on this machine. The value says whether it has,
-    /// by the address in its URL or by the last resolution of its name.
+    /// All hosts, if the server is in a private network or on this machine. The value is whether the address in the
+    /// server's URL, or every address in the last resolution of its name, is private.
     OfPrivateServer(Arc<AtomicBool>),
 }
 
@@ -106,8 +106,8 @@ impl UrlPolicy {
         }
     }
 
-    /// Records the addresses of a host. Those of the server decide about private networks. A server that
-    /// has a public address, too, is not in a private network.
+    /// Records the addresses of a host. Only the addresses of the server matter. A server that also has a public
+    /// address is not in a private network.
     pub(crate) fn observe(&self, host: &str, addresses: &[IpAddr]) {
         let PrivateNetworks::OfPrivateServer(is_private) = &self.private else {
             return;
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_names_private_hosts_only_if_all_its_addresses_are_private() {
+    fn private_hosts_are_allowed_only_if_all_addresses_of_the_server_are_private() {
         let policy = |server: &str| {
             let private = PrivateNetworks::OfPrivateServer(Arc::default());
             UrlPolicy::new(&Url::parse(server).unwrap(), private).unwrap()

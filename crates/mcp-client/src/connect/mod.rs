@@ -436,7 +436,8 @@ fn listed(error: &ErrorObject) -> Option<String> {
     data.ok().map(|data| data.supported.join(", "))
 }
 
-/// Maximum memory of what a server says about itself. A client keeps it for as long as the connection, and a gateway for each connection.
+/// Maximum memory of a server's description of itself, in bytes. A client keeps the description as long as the connection, and a gateway
+/// keeps one for each connection.
 const MAX_SERVER_BYTES: usize = 1 << 20;
 
 fn check_size(method: &str, result: &RawJson) -> Result<(), Error> {

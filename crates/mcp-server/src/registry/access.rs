@@ -9,7 +9,7 @@ use crate::handler::layered::run_blocking;
 use crate::handler::output::{Finish, IntoOutput, Kind, Plain, not_found, seal};
 use crate::handler::{Call, Erased};
 
-/// Marks handlers that decide whether a client may read a resource, see
+/// The kind of handlers that decide whether a client may read a resource, see
 /// [`Resource::readable_if`](crate::Resource::readable_if).
 #[derive(Debug)]
 #[non_exhaustive]
@@ -22,7 +22,7 @@ impl Kind for ForAccess {
     type Finish = FinishAccess;
 }
 
-/// Finishes an access check: `false` is the error of a resource that does not exist.
+/// Finishes an access check. `false` becomes the error for a resource that does not exist.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct FinishAccess {
@@ -70,7 +70,7 @@ pub(crate) fn checked<K: Kind>(
     })
 }
 
-/// Continues with `next` if the request succeeded so far.
+/// Runs `next` if `reply` is a success; otherwise returns the error.
 pub(crate) fn and_then(reply: Reply, next: impl FnOnce() -> Reply + Send + 'static) -> Reply {
     match reply {
         Reply::Ready(Ok(_)) => next(),

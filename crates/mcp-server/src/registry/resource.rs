@@ -75,11 +75,11 @@ impl<S: Clone + Send + Sync + 'static> Resource<S> {
 
     /// Makes the resource readable only for clients for which `check` returns `true`. The check runs
     /// for each read and for each subscription, before the handler and its middleware. For other
-    /// clients the resource does not exist; an error rejects the request.
+    /// clients, the resource does not exist. If the check returns an error, the request fails with it.
     ///
-    /// The check is a function, sync or async, whose parameters are extractors: `Args` of the
-    /// template's variables, the [`State`](crate::State), the caller. It cannot send requests to the
-    /// client. If this is set several times, all checks must return `true`. Lists do not run it: a
+    /// The check is a sync or async function whose parameters are extractors: `Args` with the
+    /// template's variables, the [`State`](crate::State), or the caller. It cannot send requests to the
+    /// client. If this is set several times, all checks must return `true`. Lists do not run the check: a
     /// resource without variables is listed for every client unless
     /// [`visible_if`](Self::visible_if) hides it.
     ///
@@ -195,7 +195,7 @@ impl<S: Clone + Send + Sync + 'static> Resource<S> {
     }
 }
 
-/// Puts a handler behind its middleware, and both behind the access check.
+/// Wraps a handler in its middleware, and both in the access check.
 fn with_layers(
     layers: Vec<SharedMiddleware>,
     run: Erased<ForResource>,

@@ -94,7 +94,7 @@ impl StateKeys {
     pub fn mac(&self, parts: &[&[u8]]) -> String {
         match self.current() {
             Ok(key) => random::mac_under(key, parts),
-            // The operating system returns no random bytes.
+            // The operating system returned no random bytes for a key.
             Err(_) => random::mac(parts),
         }
     }

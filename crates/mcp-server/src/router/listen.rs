@@ -83,8 +83,8 @@ impl Core {
         })))
     }
 
-    /// Returns the resources to which the client may subscribe, and those whose check is
-    /// asynchronous.
+    /// Returns the resources to which the client may subscribe, and those whose check has not
+    /// finished.
     fn readable(
         self: &Arc<Self>,
         uris: Vec<String>,

@@ -1,4 +1,4 @@
-//! Registered resources by URI, and the right to read them.
+//! Finds registered resources by URI, and checks the right to read them.
 
 use std::sync::Arc;
 
@@ -97,8 +97,8 @@ impl Core {
         Ok(FoundResource::Template(entry, variables))
     }
 
-    /// Checks a subscription to this URI: by the guards, for `method` and for a read, and by the
-    /// access check of the resource. The reply is an error if the client may not subscribe.
+    /// Checks a subscription to this URI. The guards run twice, for `method` and for a read; then the
+    /// access check of the resource runs. The reply is an error if the client may not subscribe.
     pub(super) fn check_subscription(
         self: &Arc<Self>,
         method: &str,

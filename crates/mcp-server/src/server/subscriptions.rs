@@ -33,7 +33,7 @@ pub enum Change {
     Resources,
     /// The resource with this URI changed.
     Resource(String),
-    /// A change that only the clients of one user are notified of, see
+    /// A change whose notification only the clients of one user receive, see
     /// [`only_for`](Self::only_for).
     ForUser {
         /// The [key of the user](mcp_protocol::Principal::user).
@@ -47,7 +47,7 @@ impl Change {
     /// Restricts the notification to the clients of one user, so that other users do not learn that
     /// there was a change. `user` is the key of the user, from
     /// [`Principal::user`](mcp_protocol::Principal::user) or `Identity::user` of `mcp-auth`. Clients
-    /// without a principal, such as that of a server over stdio, are not notified.
+    /// without a principal, such as the client of a server over stdio, are not notified.
     ///
     /// ```
     /// use mcp_server::{Change, Ctx, Tool};
@@ -112,8 +112,8 @@ const MAX_SUBSCRIPTIONS: usize = 10_000;
 
 /// Maximum memory of the URIs and task ids of all subscriptions of a server, and of cached roots, in bytes.
 const MAX_BYTES: usize = 16 << 20;
-/// Memory of a URI or task id besides its text: its slot in the set, and its allocation.
-const TEXT: usize = 128;
+/// Memory of a URI or task id besides its text: its slot in the set, and the overhead of the allocation.
+const TEXT_OVERHEAD: usize = 128;
 
 /// The open subscriptions.
 pub(crate) struct Subscriptions {
@@ -201,9 +201,9 @@ impl Subscriptions {
         filter: Filter,
     ) -> Result<OpenSubscription, ErrorObject> {
         let texts = filter.uris.iter().chain(&filter.tasks);
-        let price = texts.map(|text| TEXT + text.len()).sum();
+        let charge = texts.map(|text| TEXT_OVERHEAD + text.len()).sum();
         let owner = context.owner();
-        let permit = self.budget.acquire(&owner, price);
+        let permit = self.budget.acquire(&owner, charge);
         let permit = permit.map_err(|error| ErrorObject::internal(error.to_string()))?;
         let subscription = Arc::new(Subscription {
             exchange: context.exchange().clone(),

@@ -137,8 +137,8 @@ impl TaskOptions {
         self
     }
 
-    /// Sets the maximum memory, in bytes, of the parsed arguments of all running tasks, which is estimated from
-    /// above. One owner can use half of the maximum. Default: 64 MiB.
+    /// Sets the maximum memory, in bytes, of the parsed arguments of all running tasks. The estimate is an upper
+    /// bound. One owner can use half of the maximum. Default: 64 MiB.
     #[must_use]
     pub fn with_max_running_bytes(mut self, bytes: usize) -> Self {
         self.max_running_bytes = bytes;

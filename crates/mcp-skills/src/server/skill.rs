@@ -193,14 +193,14 @@ pub(super) fn all_in(root: &Path) -> Result<Vec<Skill>, SkillError> {
     Ok(skills)
 }
 
-/// Opens a folder, so that no path in it leads out of it while its files are read.
+/// Opens a folder. No path within the opened folder leads out of it, also if files are replaced during a read.
 fn open(root: &Path) -> Result<Folder, SkillError> {
     let folder = Folder::open(root).map_err(|error| failed(root, error.to_string()))?;
     Ok(folder.with_max_bytes(MAX_BYTES))
 }
 
-/// Reads the files of the folder `base` in `root` and of its folders, by paths with slashes from `base`. Another process may
-/// replace files meanwhile: `opened` follows no link out of `root`.
+/// Reads the files of the folder `base` in `root` and of its subfolders. The keys are paths relative to `base`, with slashes. Another
+/// process may replace files during the reads, but `opened` follows no link out of `root`.
 fn read_files(
     root: &Path,
     opened: &Folder,

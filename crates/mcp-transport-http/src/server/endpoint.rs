@@ -99,13 +99,13 @@ impl Endpoint {
         self.0.sessions.usage.total().sessions
     }
 
-    /// The memory that is reserved for the sessions, in bytes; see
+    /// Returns the memory that is reserved for the sessions, in bytes; see
     /// [`ServerOptions::with_max_total_session_bytes`].
     pub fn session_bytes(&self) -> usize {
         self.0.sessions.usage.total().bytes
     }
 
-    /// The memory that is reserved for subscriptions and for the open streams of sessions, in bytes; see
+    /// Returns the memory that is reserved for subscriptions and for the open GET streams of sessions, in bytes; see
     /// [`ServerOptions::with_max_total_stream_bytes`].
     pub fn stream_bytes(&self) -> usize {
         self.0.streams.used()

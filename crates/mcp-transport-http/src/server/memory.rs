@@ -1,5 +1,5 @@
-//! Limits on the memory of sessions and streams, and one number for the memory of an endpoint, from which its
-//! limits follow.
+//! Setters for the limits on the memory of sessions and streams, and `with_memory`, which derives all limits of an
+//! endpoint from one number.
 
 use std::sync::Arc;
 
@@ -12,26 +12,26 @@ use crate::server::stream::store::MemoryEventStore;
 const PROGRAM: usize = 8 << 20;
 /// Memory of a connection: its buffers and its task.
 const CONNECTION: usize = 16 << 10;
-/// Memory that suffices for one session or subscription of any client.
+/// Memory that is enough for one session or subscription of any accepted client.
 const LARGEST_CLIENT: usize = 256 << 10;
 /// Default maximum memory of the events of one session.
 const SESSION_EVENTS: usize = 10 << 20;
 
 impl ServerOptions {
-    /// Sets the maximum memory of all sessions, in bytes. Default 96 MiB. A session takes 5 KiB, and what its client
-    /// says about itself takes up to 96 KiB more, estimated from above. Of the second half, one client can take
-    /// [its share](Self::with_client_share). At the limit, idle sessions without a principal end, first those of the
-    /// clients with the most memory; if all are in use, further ones are rejected with 503.
+    /// Sets the maximum memory of all sessions, in bytes. Default 96 MiB. A session counts as 5 KiB, plus up
+    /// to 96 KiB for what its client says about itself; this estimate is an upper bound. Of the second half, one client
+    /// can take [its share](Self::with_client_share). At the limit, idle sessions without a principal end, first those of
+    /// the clients whose sessions use the most memory. If no session can end, new sessions are rejected with 503.
     #[must_use]
     pub fn with_max_total_session_bytes(mut self, bytes: usize) -> Self {
         self.max_total_session_bytes = bytes;
         self
     }
 
-    /// Sets the maximum memory of all subscriptions of clients without sessions and of all streams that sessions have
-    /// open by GET, in bytes. Default 96 MiB; further ones are rejected with 503. With its connection, a subscription
-    /// takes 28 KiB and a stream 16 KiB, in addition to the head of its request and to what the client says about
-    /// itself.
+    /// Sets the maximum memory of all subscriptions of clients without sessions and of all open GET streams of sessions,
+    /// in bytes. Default 96 MiB; further subscriptions and streams are rejected with 503. With its connection, a
+    /// subscription counts as 28 KiB, plus what the client says about itself, and a stream as 16 KiB. The head of the
+    /// request is added to both.
     #[must_use]
     pub fn with_max_total_stream_bytes(mut self, bytes: usize) -> Self {
         self.max_total_stream_bytes = bytes;
@@ -41,8 +41,8 @@ impl ServerOptions {
     /// Sets all limits on memory so that the clients together cause at most about `bytes` of resident
     /// memory to be used, including 8 MiB for the program at rest. Of the rest, a quarter each is for
     /// requests, for responses and for stored events, an eighth for connections, and a sixteenth each
-    /// for sessions and for streams that last. A limit on a number of things counts each with the minimum
-    /// that it takes, and is at least one. No such limit is raised above its default.
+    /// for sessions and for subscriptions with GET streams. Limits on a number of items are also derived: each item counts
+    /// with its minimum memory, and the limit is at least one. No such limit is raised above its default.
     ///
     /// Call it first: it replaces the event store with a [`MemoryEventStore`], unless it was removed,
     /// and setters that follow change single limits. Handlers and stored tasks are not included;

@@ -187,8 +187,8 @@ impl ServerOptions {
         self
     }
 
-    /// Sets the maximum total size in bytes of all request bodies in memory, and of what running handlers
-    /// parsed from them, which is estimated from above if it exceeds 16 KiB. Default 96 MiB; further requests
+    /// Sets the maximum total size in bytes of all request bodies in memory, and of their
+    /// parsed forms, as long as handlers run. A parsed form below 16 KiB does not count. Default 96 MiB; further requests
     /// are rejected with 503. In [`serve_with`](crate::serve_with), HTTP/1.1 heads above 8 KiB count
     /// too; a connection that exceeds the limit is closed.
     #[must_use]
@@ -199,9 +199,9 @@ impl ServerOptions {
 
     /// Sets the maximum total size, in bytes, of responses and events that wait for their clients.
     /// Default 96 MiB. A response that exceeds it is replaced by an error, and a stream ends and
-    /// can be resumed. While seven eighths of it are in use, new requests of clients that have taken a
-    /// part of the second half are rejected with 503, and [`serve_with`](crate::serve_with) closes the connections
-    /// that have waited longest for their clients to read.
+    /// can be resumed. While more than seven eighths are in use, new requests of clients that use a
+    /// part of the second half are rejected with 503, and [`serve_with`](crate::serve_with) ends the connections, or
+    /// over HTTP/2 the streams, whose clients have not read for the longest time.
     /// Responses below 16 KiB are not counted; the number of requests in flight limits them.
     #[must_use]
     pub fn with_max_total_response_bytes(mut self, bytes: usize) -> Self {
@@ -260,8 +260,8 @@ impl ServerOptions {
     }
 
     /// Sets the maximum number of sessions. Default 10,000. At the limit, sessions without a
-    /// principal that have been idle longest are ended to make room, first those of the clients with the most memory;
-    /// if all are in use, further ones are rejected with 503.
+    /// principal that have been idle longest end, first those of the clients whose sessions use the most memory. If no
+    /// session can end, new sessions are rejected with 503.
     #[must_use]
     pub fn with_max_sessions(mut self, sessions: usize) -> Self {
         self.max_sessions = sessions;
@@ -296,8 +296,8 @@ impl ServerOptions {
     }
 
     /// Sets the maximum number of connections that [`serve_with`](crate::serve_with) has open at
-    /// once. Default 16,384; further ones wait to be accepted, and one address can have
-    /// [its share](Self::with_client_share) of the second half. If the endpoint is mounted in
+    /// once. Default 16,384; further connections wait to be accepted. Of the second half, one address can have
+    /// [its share](Self::with_client_share); its further connections are closed. If the endpoint is mounted in
     /// another HTTP server, the limits of that server apply.
     #[must_use]
     pub fn with_max_connections(mut self, connections: usize) -> Self {

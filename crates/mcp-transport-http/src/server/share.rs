@@ -57,7 +57,7 @@ impl Shares {
         }
     }
 
-    /// Whether an owner has taken anything.
+    /// Returns whether an owner uses a part of the shared half.
     pub(crate) fn has_part(&self, owner: &Owner) -> bool {
         lock(&self.owners).contains_key(owner)
     }

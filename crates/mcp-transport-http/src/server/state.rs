@@ -85,12 +85,12 @@ impl EndpointState {
     /// Takes a permit for a running request.
     #[inline]
     pub(crate) fn request_permit(&self, head: &RequestHead) -> Result<Permit, Refusal> {
-        // Refused before the handler runs, because its response would probably be dropped. The last part of the
-        // limit is for clients that have read everything.
+        // Refused before the handler runs, because the response would probably be dropped. The last eighth of the
+        // limit is reserved for clients that have read all their responses.
         if self.responses.is_nearly_used() && self.responses.has_share(|| head.owner()) {
             return Err(Refusal::busy(
                 "the client has not read all its responses, and the limit of \
-                 ServerOptions::with_max_total_response_bytes is nearly reached; read them and send again",
+                 ServerOptions::with_max_total_response_bytes is nearly reached; read the responses and send again",
             ));
         }
         let permit = self.in_flight.try_acquire_for(|| head.owner());
@@ -130,7 +130,7 @@ impl EndpointState {
         })
     }
 
-    /// Takes a permit for the memory of a stream that lasts: `bytes`, and the head of its request.
+    /// Takes a permit for the memory of a subscription or GET stream: `bytes`, and the head of its request.
     pub(crate) fn stream_permit(
         &self,
         head: &RequestHead,
@@ -236,14 +236,14 @@ impl EndpointState {
     }
 }
 
-/// Memory of a stream that a session has open by GET, with its connection.
+/// Memory of a GET stream of a session and its connection.
 pub(crate) const SESSION_STREAM: usize = 16 << 10;
-/// Memory of a subscription and its connection, besides what the client says about itself. The server charges URIs.
+/// Memory of a subscription and its connection, besides what the client says about itself. The URIs have a separate budget.
 pub(crate) const SUBSCRIPTION: usize = 28 << 10;
 /// Memory of a header besides its text.
 const HEADER: usize = 128;
 
-/// The memory of a request head, which lasts as long as its stream.
+/// Returns the memory of a request head, which is kept as long as its stream is open.
 fn head_memory(head: &Parts) -> usize {
     let headers = head.headers.iter();
     let headers: usize = headers

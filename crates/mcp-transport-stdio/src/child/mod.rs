@@ -240,8 +240,8 @@ impl ChildProcess {
         self
     }
 
-    /// Returns the absolute path of the program: a name is looked up in `PATH` of the child's environment, a path is relative to
-    /// its working directory. `None` if no such file can be executed. Reads the file system.
+    /// Returns the absolute path of the program. A name is looked up in the `PATH` of the child's environment; a path is relative to
+    /// the child's working directory. Returns `None` if there is no such executable file. Reads the file system.
     pub fn locate(&self) -> Option<PathBuf> {
         let is_cleared = self.inherited == Inherited::Nothing;
         program::locate(

@@ -21,8 +21,8 @@ pub(crate) fn resolve(program: &OsStr, _env: &Env) -> OsString {
     program.to_owned()
 }
 
-/// Returns the absolute path of the file that the system would start: a path relative to the working directory of the child, or
-/// a name in the folders of its `PATH`. Symbolic links are not followed, because some programs read their own name.
+/// Returns the absolute path of the file that the system would start. A path is relative to the working directory of the child; a name
+/// is looked up in the folders of its `PATH`. Symbolic links are not resolved, because some programs depend on the name by which they are started.
 pub(crate) fn locate(
     program: &OsStr,
     env: &Env,

@@ -148,7 +148,7 @@ fn session_id(peer: &Peer) -> SessionId {
     SessionId::from_bytes(std::array::from_fn(byte))
 }
 
-// A writer of the store could otherwise have requests sent to any address, with their tokens.
+// Otherwise, a program that can write to the store could make the server send requests with their tokens to any address.
 #[tokio::test]
 async fn requests_are_forwarded_only_to_addresses_that_the_server_has_signed() {
     let cluster = Cluster::new();

@@ -131,7 +131,7 @@ async fn a_foreign_session_is_not_claimed() {
     let mut thief = peer.at(&two);
     thief.principal = Some(Principal::new("bob"));
     assert_eq!(ping(&thief).await, 404);
-    // With another lease, this endpoint would end the stream.
+    // If another endpoint had claimed the session, this endpoint would have ended the stream.
     assert_eq!(ping(&peer).await, 200);
     server.resources().updated(WATCHED);
     let update = stream.message().await.expect("the stream is still open");

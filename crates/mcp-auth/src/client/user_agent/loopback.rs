@@ -23,9 +23,9 @@ const PATH: &str = "/callback";
 const MAX_REQUEST_BYTES: usize = 16 << 10;
 /// Timeout for reading a request and for writing its response.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum number of connections at a time; some are from icons, port scanners and pages that guess.
+/// Maximum number of concurrent connections. Some come from requests for icons, port scanners, and pages that guess the port.
 const MAX_CONNECTIONS: usize = 64;
-/// Pause after a connection could not be accepted, for example because the process has no descriptor left.
+/// Pause after a failure to accept a connection, for example because the process has no file descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 type Open = dyn Fn(&str) + Send + Sync;
@@ -108,7 +108,7 @@ impl AuthorizationSession for LoopbackSession {
             let parameters = Callback::parse(url);
             let state: Arc<str> = parameters.parameter("state").unwrap_or_default().into();
             let (found, mut callback) = mpsc::channel(1);
-            // Dropping it ends the listener.
+            // Dropping the task ends the listener.
             let mut listening = JoinSet::new();
             listening.spawn(listen(self.listener, state, found));
             (self.open)(url);
@@ -128,9 +128,9 @@ fn port(redirect_uri: &str) -> Option<u16> {
     rest.strip_suffix(PATH)?.parse().ok()
 }
 
-/// Accepts connections until it is dropped; the timeout of the sign-in limits that. Connections are
-/// served concurrently, because browsers open some without using them. A new connection above the limit
-/// ends the oldest one, so that connections that send nothing do not keep the browser waiting.
+/// Accepts connections until the future is dropped, at the latest by the timeout of the sign-in. Connections are
+/// served concurrently, because browsers open connections that they do not use. At the limit, a new connection
+/// closes the oldest one, so that connections that send nothing do not keep the browser waiting.
 async fn listen(
     listener: TcpListener,
     state: Arc<str>,
@@ -159,7 +159,7 @@ async fn listen(
     }
 }
 
-/// Reads one connection and returns its callback. Another request is answered.
+/// Reads the request of one connection and returns its callback. Answers any other request with 404.
 async fn callback(mut stream: TcpStream, state: &str) -> Option<(TcpStream, Callback)> {
     let target = timeout(CONNECTION_TIMEOUT, read(&mut stream))
         .await
@@ -200,7 +200,7 @@ fn target(request: &str) -> Option<String> {
 
 /// Writes the response and closes the connection.
 async fn answer(mut stream: TcpStream, ours: bool) {
-    // A browser that does not read its page has sent its request.
+    // The result is ignored: the request has arrived, even if the browser does not read the page.
     let _ = timeout(CONNECTION_TIMEOUT, write(&mut stream, ours)).await;
 }
 

@@ -3,18 +3,18 @@
 //!
 //! Specification: [RFC 9113, section 10.5](https://www.rfc-editor.org/rfc/rfc9113#section-10.5).
 
-/// The control frames that a client may send in a period without a reason.
+/// The control frames that a client may send in a period, in addition to those for requests and received bytes.
 const BURST: usize = 1_000;
 /// The length of a period, in ticks of at most 200 ms.
 const PERIOD: u64 = 50;
-/// A client may send another control frame for so many bytes that it was sent, as it updates its windows.
+/// A client may send one more control frame for this number of bytes that it receives, because it has to update its windows.
 const BYTES_PER_FRAME: usize = 1 << 10;
-/// The control frames for each request.
+/// The additional control frames that a client may send for each request.
 const PER_REQUEST: usize = 4;
-/// The maximum of unused control frames.
+/// Maximum number of control frames that can be left.
 const MAX_LEFT: usize = 1 << 20;
 
-/// The length of the connection preface, which is no frame.
+/// The length of the connection preface, which is not a frame.
 const PREFACE: usize = 24;
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
@@ -23,15 +23,15 @@ const CONTINUATION: u8 = 9;
 
 /// The control frames that the client of a connection may still send.
 pub(super) struct ControlFrames {
-    /// The first bytes of a frame: three for its length, one for its type.
+    /// The header of a frame. The first three bytes are its length, the fourth is its type.
     head: [u8; 9],
     head_len: usize,
-    /// The bytes before the next frame.
+    /// The number of bytes before the next frame.
     skipped: usize,
     left: usize,
     /// The tick at which the period ends.
     until: u64,
-    /// Bytes that were sent and have not added a frame yet.
+    /// Bytes that were sent to the client and have not added a control frame yet.
     sent: usize,
 }
 
@@ -58,7 +58,7 @@ impl ControlFrames {
         self.left = self.left.saturating_add(frames).min(MAX_LEFT);
     }
 
-    /// Counts the frames in `bytes`, which the client sent. Returns whether it has sent too many.
+    /// Counts the control frames in `bytes`, which the client sent. Returns whether the client has sent too many.
     pub(super) fn received(&mut self, mut bytes: &[u8], now: u64) -> bool {
         if now >= self.until {
             self.until = now.saturating_add(PERIOD);

@@ -85,7 +85,7 @@ async fn serve(stream: impl Future<Output = ()>, chunk: Arc<ChunkState>, limit: 
     .await;
 }
 
-/// The chunk that hyper has and the client has not taken yet.
+/// The state of the chunk that was passed to hyper and that the client has not taken yet.
 #[derive(Default)]
 pub(super) struct ChunkState(Mutex<Chunks>);
 
@@ -93,18 +93,18 @@ pub(super) struct ChunkState(Mutex<Chunks>);
 struct Chunks {
     /// When the chunk was passed to hyper.
     since: Option<Instant>,
-    /// The same, in ticks.
+    /// The tick at which the chunk was passed to hyper.
     since_tick: u64,
-    /// Wakes the body, which waits to pass on the next chunk.
+    /// Wakes the body when it can pass the next chunk to hyper.
     waker: Option<Waker>,
     /// Wakes the task of the stream.
     task: Option<Waker>,
-    /// The stream ends before its client has read it.
+    /// Whether the stream ends before its client has read it.
     is_ended: bool,
 }
 
 impl ChunkState {
-    /// The tick since which the client has not taken a chunk.
+    /// Returns the tick since which the client has not taken a chunk; `None` if no chunk waits.
     pub(super) fn blocked_since(&self) -> Option<u64> {
         let chunks = lock(&self.0);
         chunks.since.map(|_| chunks.since_tick)

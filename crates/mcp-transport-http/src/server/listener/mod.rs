@@ -149,7 +149,7 @@ async fn serve_route(
         .max_connections
         .min(Semaphore::MAX_PERMITS);
     let permits = Arc::new(Semaphore::new(permits));
-    // One address cannot take all connections.
+    // An address gets only its share, so that it cannot take all connections.
     let shares = Capacity::with_shares(
         endpoint.options().max_connections,
         endpoint.options().client_share_percent,
@@ -180,7 +180,7 @@ async fn serve_route(
             }
         };
         let Ok(share) = shares.try_acquire_for(|| Some(Owner::address(peer.ip()))) else {
-            tracing::debug!(%peer, "closed a connection: the address has its share of them");
+            tracing::debug!(%peer, "closed a new connection because its address already has its share of the connections (ServerOptions::with_client_share)");
             continue;
         };
         if let Err(error) = stream.set_nodelay(true) {

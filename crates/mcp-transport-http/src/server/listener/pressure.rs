@@ -1,5 +1,5 @@
-//! What happens while unread responses take nearly all of their memory: those that were unread longest end, so that
-//! clients that read are served.
+//! Ends the responses that were unread longest while unread responses take nearly all of their memory, so that clients
+//! that read their responses are served.
 
 use std::sync::Arc;
 #[cfg(feature = "http2")]
@@ -11,10 +11,10 @@ use crate::server::listener::http2_stream::ChunkState;
 use crate::server::listener::timers::{ConnectionTimer, NEVER, WheelState};
 use crate::sync::lock;
 
-/// At each tick, this part of the blocked connections and streams ends.
+/// At each tick, one in this number of the blocked connections and streams ends.
 const DIVISOR: usize = 4;
 
-/// Something whose client does not read.
+/// A connection or stream whose client does not read.
 enum Blocked {
     Connection(Arc<ConnectionTimer>),
     #[cfg(feature = "http2")]
@@ -22,8 +22,8 @@ enum Blocked {
 }
 
 impl WheelState {
-    /// Ends a part of what has been blocked longest, if unread responses take nearly all of their memory. A client
-    /// that reads slowly has been blocked since it read last.
+    /// If unread responses take nearly all of their memory, ends a part of the connections and streams that have been
+    /// blocked longest. A client that reads slowly counts as blocked since its last read.
     pub(super) fn relieve(&self) {
         if !self.responses.is_nearly_used() {
             return;
@@ -44,7 +44,7 @@ impl WheelState {
                 }
             }
         }
-        // At least one tick has passed since then.
+        // Only those that have been blocked for at least one full tick.
         blocked.retain(|(since, _)| since.saturating_add(1) < now);
         let count = blocked.len().div_ceil(DIVISOR);
         if let Some(last) = count.checked_sub(1) {

@@ -64,7 +64,7 @@ const MAX_TICK: Duration = Duration::from_millis(200);
 const MIN_TICK: Duration = Duration::from_millis(10);
 /// The bytes of a head that are not charged: hyper's buffer has this size at least.
 const FREE_HEAD: usize = MIN_BUFFER;
-/// The timer is stopped.
+/// The value of a stopped timer.
 pub(super) const NEVER: u64 = u64::MAX;
 
 /// The timers of one listener.
@@ -123,7 +123,7 @@ pub(crate) struct ConnectionTimer {
 
 impl TimerWheel {
     /// Creates the timers for connections with these limits. The memory of long heads is charged to
-    /// `heads`. While `responses` is nearly used, those that were unread longest end.
+    /// `heads`. While `responses` is nearly exhausted, the responses that were unread longest end.
     pub(crate) fn new(limits: ConnectionLimits, heads: Capacity, responses: Capacity) -> Self {
         let tick = limits.head.min(limits.write) / TICKS_PER_TIMEOUT;
         let tick = tick.clamp(MIN_TICK, MAX_TICK);
@@ -289,7 +289,7 @@ impl ConnectionTimer {
             && self.streams.load(Ordering::Acquire) == 0
     }
 
-    /// The number of ticks so far.
+    /// Returns the number of ticks so far.
     #[cfg(feature = "http2")]
     pub(super) fn now(&self) -> u64 {
         self.all.now.load(Ordering::Acquire)
@@ -297,7 +297,7 @@ impl ConnectionTimer {
 
     /// Records that the client has sent too many control frames.
     #[cfg(feature = "http2")]
-    pub(super) fn flood(&self) {
+    pub(super) fn mark_flooded(&self) {
         self.is_flooded.store(true, Ordering::Release);
     }
 

@@ -89,7 +89,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
             if let Some(frames) = &mut this.frames
                 && frames.received(&buf.filled()[before..], this.timer.now())
             {
-                this.timer.flood();
+                this.timer.mark_flooded();
             }
         }
         Poll::Ready(self.timer.received(buf.filled().len() - before))

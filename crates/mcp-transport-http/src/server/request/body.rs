@@ -14,7 +14,7 @@ use crate::server::request::head::{McpHeaders, RequestHead};
 use crate::server::response::refusal::Refusal;
 use crate::server::state::EndpointState;
 
-/// The memory of a parsed form that is not charged: the number of requests is limited.
+/// A parsed form up to this size is not charged, because the number of requests is limited.
 const SMALL_TREE: usize = 16 << 10;
 
 /// A complete request body, and the permit for its memory.
@@ -23,7 +23,7 @@ pub(crate) struct RequestBody {
     pub(crate) memory: Permit,
 }
 
-/// Adds the parsed form of a body to the permit. Small objects need much more memory than their text.
+/// Adds the memory of the parsed form of a body to the permit: small objects need much more memory than their text.
 ///
 /// # Errors
 /// More than `ServerOptions::with_max_total_body_bytes` would be in use.

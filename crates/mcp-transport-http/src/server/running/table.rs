@@ -48,12 +48,12 @@ pub(crate) struct RunningRequests {
 struct Entry {
     exchange: Exchange,
     permit: Permit,
-    /// For the memory of a subscription.
+    /// The permit for the memory of a subscription.
     _memory: Option<Permit>,
 }
 
 impl RunningRequests {
-    /// Adds a request. `memory` is for a subscription.
+    /// Adds a request. `memory` is the permit for the memory of a subscription.
     pub(crate) fn insert(
         self: &Arc<Self>,
         exchange: &Exchange,

@@ -41,7 +41,7 @@ pub(crate) struct HttpSession {
     created: Instant,
     /// Time of the last use, in milliseconds since the session was created.
     last_used: AtomicU64,
-    /// The reserved memory in bytes.
+    /// The memory that is reserved for the session, in bytes.
     memory: AtomicUsize,
     /// With [`ServerOptions::with_session_store`].
     pub(crate) stored: Option<Box<StoredSession>>,
@@ -95,7 +95,7 @@ impl HttpSession {
         Self::new(inbound, options, responses, None, None, None, None)
     }
 
-    /// What the session uses of the limits on sessions.
+    /// Returns what the session counts for the limits on sessions.
     pub(crate) fn usage(&self) -> Usage {
         Usage {
             sessions: 1,

@@ -7,7 +7,7 @@ use crate::server::session::table::SessionTable;
 use crate::server::session::usage::{NoRoom, Usage};
 use crate::server::share::Owner;
 
-/// How often sessions are evicted for one new session.
+/// Maximum number of evictions for one new session; each can end several sessions.
 const MAX_EVICTIONS: usize = 8;
 
 /// Capacity for a session. Released on drop, unless it is committed.
@@ -19,7 +19,7 @@ pub(crate) struct SessionReservation<'a> {
 }
 
 impl<'a> SessionReservation<'a> {
-    /// Reserves capacity for a session whose client has said nothing yet.
+    /// Reserves capacity for a session before the description of its client is known.
     ///
     /// # Errors
     /// A limit is reached; the refusal names it.
@@ -41,7 +41,7 @@ impl<'a> SessionReservation<'a> {
     /// Adds the memory of what the client of an initialized session says about itself.
     ///
     /// # Errors
-    /// As [`take`](Self::take).
+    /// The same as for [`take`](Self::take).
     pub(crate) fn grow(&mut self, session: &HttpSession) -> Result<(), Refusal> {
         let bytes = session.inbound.session().client_memory();
         self.add(Usage { sessions: 0, bytes })?;
@@ -73,7 +73,7 @@ impl<'a> SessionReservation<'a> {
         Ok(())
     }
 
-    /// Keeps the capacity: the session that uses it releases it.
+    /// Transfers the capacity to the session, which releases it at its end.
     pub(crate) fn commit(mut self) {
         self.part = Usage::default();
     }
@@ -82,8 +82,8 @@ impl<'a> SessionReservation<'a> {
 fn refusal(no_room: NoRoom, options: &ServerOptions) -> Refusal {
     match no_room {
         NoRoom::All => Refusal::busy(format!(
-            "the open sessions reach {} sessions, the limit of ServerOptions::with_max_sessions, or {} bytes, the limit \
-             of ServerOptions::with_max_total_session_bytes; send again later",
+            "no capacity for another session: the limits are {} sessions (ServerOptions::with_max_sessions) and {} bytes \
+             (ServerOptions::with_max_total_session_bytes); send again later",
             options.max_sessions, options.max_total_session_bytes
         )),
         NoRoom::Share => Refusal::share("sessions"),

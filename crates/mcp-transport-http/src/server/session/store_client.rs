@@ -175,8 +175,8 @@ impl StoreClient {
             && !is_changed(session, stored)
     }
 
-    /// Returns the address of the endpoint that serves a session, if it is another one. An address that no endpoint of the
-    /// server has signed is ignored: requests with their tokens would be sent there.
+    /// Returns the address of the endpoint that serves a session, if that is another endpoint. Ignores an address that no
+    /// endpoint of the server has signed, because requests with their tokens would be sent there.
     pub(crate) fn other_address(&self, id: &SessionId, record: &SessionRecord) -> Option<Uri> {
         let own = self.options.stored.address.as_ref()?;
         let address = record.address()?;
@@ -195,7 +195,7 @@ impl StoreClient {
         Some(other)
     }
 
-    /// The address of this endpoint for others, and its authentication code.
+    /// Returns the address at which other endpoints reach this one, and its authentication code.
     fn signed_address(&self, id: &SessionId) -> Option<(String, Option<String>)> {
         let address = self.options.stored.address.as_ref()?.to_string();
         let code = self.service.sign(&signed_parts(id, &address));

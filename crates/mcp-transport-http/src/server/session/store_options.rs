@@ -51,8 +51,8 @@ impl ServerOptions {
     /// - requests of the stateless revision whose handler [chooses](mcp_protocol::RequestContext::forward) another endpoint,
     ///   as a gateway does for a call that waits there. Their bodies are kept while the handler runs.
     ///
-    /// The server signs the stored address of a session with its state keys, which have to be the same in all processes: a request is
-    /// forwarded only to an address that was signed.
+    /// The server signs the stored address of a session with its state keys. A request is forwarded only to an address that was
+    /// signed, so all processes need the same keys.
     ///
     /// Default: no address; a session moves to the endpoint that receives its next request, responses to server requests
     /// reach a call only at the endpoint that runs it, and handlers cannot choose another endpoint.

@@ -71,14 +71,14 @@ impl SessionTable {
         shard.get(id).cloned()
     }
 
-    /// Ends the sessions that have been idle longest: of `owner`, or of the clients without a principal that
-    /// take the most memory. It ends several, because it visits every session. Returns how many it has ended.
+    /// Ends the sessions that have been idle longest: of `owner`, or of the clients without a principal whose
+    /// sessions take the most memory. Ends several at once, because each call visits every session. Returns their number.
     pub(super) fn evict(&self, owner: Option<&Owner>, options: &ServerOptions) -> usize {
         let largest = self.usage.largest_owners();
         let is_candidate = |session: &HttpSession| match (owner, session.owner()) {
             (Some(owner), of) => of == Some(owner),
             (None, Some(of)) => largest.contains(of),
-            // Clients without an address cannot be told apart.
+            // Clients without a principal and an address cannot be distinguished.
             (None, None) => true,
         };
         let mut idle: Vec<(Instant, SessionId)> = Vec::new();

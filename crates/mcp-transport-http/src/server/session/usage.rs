@@ -1,4 +1,4 @@
-//! How many sessions there are and how much memory they take, in all and for each client.
+//! Counts the sessions and their memory, in total and for each client.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
@@ -18,7 +18,7 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
-    /// A session whose client has said nothing about itself.
+    /// A session, without the description that its client gives of itself.
     pub(crate) const SESSION: Self = Self {
         sessions: 1,
         bytes: SESSION,
@@ -35,7 +35,7 @@ impl Usage {
     }
 }
 
-/// What the sessions of an endpoint use.
+/// The number and the memory of the sessions of an endpoint.
 #[derive(Default)]
 pub(crate) struct SessionUsage(Mutex<Counts>);
 
@@ -50,7 +50,9 @@ struct Counts {
 pub(super) enum NoRoom {
     /// The number or the memory of all sessions.
     All,
+    /// The number of sessions of one principal.
     Principal,
+    /// The share of one client.
     Share,
 }
 
@@ -107,7 +109,7 @@ impl SessionUsage {
         }
     }
 
-    /// The clients that have more than half of the memory of the one with the most.
+    /// Returns the clients whose sessions use more than half as much memory as those of the client with the most.
     pub(super) fn largest_owners(&self) -> HashSet<Owner> {
         let counts = lock(&self.0);
         let bytes = counts.owners.values().map(|usage| usage.bytes);

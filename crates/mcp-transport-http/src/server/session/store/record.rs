@@ -24,7 +24,7 @@ pub struct SessionRecord {
     /// The address of the endpoint that wrote the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     address: Option<Box<str>>,
-    /// The authentication code of the address, so that a writer of the store cannot redirect requests.
+    /// The authentication code of the address. Without it, a program that can write to the store could redirect requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     address_code: Option<Box<str>>,
     state: SessionState,

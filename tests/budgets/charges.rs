@@ -1,5 +1,5 @@
-//! Memory of values that outlive their message, beside what is charged for it: the charge is an upper bound for the
-//! worst accepted values. `cargo test -p mcp-tests --test budgets price -- --nocapture` prints both.
+//! Compares the memory of values that outlive their message with the charge, that is, with the memory that the server counts
+//! for them: the charge is an upper bound even for the worst accepted values. `cargo test -p mcp-tests --test budgets charge -- --nocapture` prints both.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use mcp_transport_http::{Endpoint, ServerOptions};
 use mcp_types::CLIENT_CAPABILITIES_KEY;
 use serde_json::{Value, json};
 
-/// What the allocator adds to an allocation at most: small ones take 32 bytes.
+/// Maximum overhead of the allocator for one allocation: a small allocation takes 32 bytes.
 const PER_ALLOCATION: i64 = 31;
 
-/// Allocates a value with `make`; returns it and its memory.
+/// Creates a value with `make`; returns the value and its memory.
 fn measured<T>(make: impl FnOnce() -> T) -> (T, usize) {
     let mut made = None;
     let counted = allocation_counter::measure(|| made = Some(make()));
@@ -23,7 +23,7 @@ fn measured<T>(make: impl FnOnce() -> T) -> (T, usize) {
     (made.unwrap(), usize::try_from(bytes).unwrap_or(0))
 }
 
-/// A JSON value of about `size` items.
+/// The name of a shape of JSON, and a function that returns a value of about `size` items.
 type Shape = (&'static str, fn(usize) -> String);
 
 fn list(item: impl Fn(usize) -> String, size: usize) -> String {
@@ -78,7 +78,7 @@ const SHAPES: [Shape; 17] = [
     }),
 ];
 
-/// Every shape with its name, in sizes around the capacities of vectors and tree nodes, and mixtures of them.
+/// Returns values of each shape with their names, in sizes around the capacities of vectors and tree nodes, and mixtures of shapes.
 fn values(max: usize) -> Vec<(String, String)> {
     let sizes = [
         1, 2, 5, 7, 11, 12, 17, 33, 60, 65, 100, 129, 200, 255, 257, 500,
@@ -108,7 +108,7 @@ fn values(max: usize) -> Vec<(String, String)> {
     values
 }
 
-/// The worst value so far, by its share of the charge.
+/// The value so far whose memory comes closest to its charge.
 #[derive(Default)]
 struct Worst {
     name: String,
@@ -140,7 +140,7 @@ impl Worst {
 }
 
 #[test]
-fn the_price_of_a_tree_covers_the_worst_values() {
+fn the_charge_for_a_tree_covers_the_worst_values() {
     let mut worst = Worst::default();
     for (name, text) in values(500) {
         let (_tree, memory) = measured(|| decode::<Value>(&text).unwrap());
@@ -150,7 +150,7 @@ fn the_price_of_a_tree_covers_the_worst_values() {
 }
 
 fn endpoint() -> Endpoint {
-    let server = Server::builder("prices", "1")
+    let server = Server::builder("charges", "1")
         .resource(Resource::new("any:///{path}", "any", || "text"))
         .subscriptions(true)
         .build()
@@ -169,7 +169,7 @@ fn runtime() -> tokio::runtime::Runtime {
         .unwrap()
 }
 
-/// Descriptions of clients that may or may not be accepted.
+/// Returns capabilities of clients, some of which the server refuses.
 fn capabilities() -> Vec<(String, Value)> {
     let capable = |(name, text): (String, String)| {
         let value: Value = decode(&text).unwrap();
@@ -183,7 +183,7 @@ fn capabilities() -> Vec<(String, Value)> {
 const SESSIONS: usize = 20;
 
 #[test]
-fn the_price_of_a_session_covers_the_worst_client() {
+fn the_charge_for_a_session_covers_the_worst_client() {
     let (mut worst, mut accepted) = (Worst::default(), 0);
     let (runtime, endpoint) = (runtime(), endpoint());
     let open = |capabilities: &Value| {
@@ -221,7 +221,7 @@ fn the_price_of_a_session_covers_the_worst_client() {
 }
 
 #[test]
-fn the_price_of_the_subscriptions_of_a_session_covers_short_and_long_uris() {
+fn the_charge_for_the_subscriptions_of_a_session_covers_short_and_long_uris() {
     let (runtime, endpoint) = (runtime(), endpoint());
     let mut worst = Worst::default();
     for (count, length) in [(1_000, 1), (1_000, 40), (60, 1_000), (8, 8_000)] {
@@ -246,7 +246,7 @@ fn the_price_of_the_subscriptions_of_a_session_covers_short_and_long_uris() {
 }
 
 #[test]
-fn the_price_of_a_subscription_covers_the_worst_client() {
+fn the_charge_for_a_subscription_covers_the_worst_client() {
     let (mut worst, runtime, endpoint) = (Worst::default(), runtime(), endpoint());
     for (name, capabilities) in capabilities() {
         let client = StatelessPeer::new(&endpoint).with_meta(CLIENT_CAPABILITIES_KEY, capabilities);
