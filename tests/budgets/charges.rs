@@ -132,7 +132,7 @@ impl Worst {
     }
 
     fn print(&self, what: &str) {
-        println!(
+        eprintln!(
             "| {what} | {} | {} | {} |",
             self.name, self.memory, self.charged
         );

@@ -213,7 +213,7 @@ async fn fifty_addresses_neither_fill_the_memory_nor_lock_out_another_client() {
     for attack in attacks {
         held.extend(attack.await.unwrap());
     }
-    println!(
+    eprintln!(
         "peak {} MiB, at most {most} processes, {served} calls of another address, the slowest took {slowest:?}",
         gateway.peak()
     );
