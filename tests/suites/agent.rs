@@ -179,6 +179,7 @@ async fn conversation() {
     );
     model.say("It is 5.").await;
     agent.until("It is 5.\n").await;
+    agent.until("you> ").await;
 
     // A call that the user refuses.
     agent.type_line("Again").await;
@@ -191,6 +192,7 @@ async fn conversation() {
     assert!(refused.contains("denied"), "{refused}");
     model.say("Then not.").await;
     agent.until("Then not.\n").await;
+    agent.until("you> ").await;
 
     // A form, and progress.
     agent.type_line("Greet me").await;
@@ -213,6 +215,7 @@ async fn conversation() {
     model.asked().await;
     model.say("Done.").await;
     agent.until("Done.\n").await;
+    agent.until("you> ").await;
 
     // Ctrl-C ends an answer; the program goes on.
     agent.type_line("Wait").await;
