@@ -2,7 +2,6 @@
 //! code after each input.
 
 pub mod client;
-pub mod gateway;
 pub mod host;
 pub mod parsers;
 pub mod server;
