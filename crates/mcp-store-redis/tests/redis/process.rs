@@ -163,11 +163,23 @@ pub(crate) async fn command<T: redis::FromRedisValue>(
     command.query_async(&mut connection).await
 }
 
-/// Returns ports that are free, and different.
+/// Returns ports that are free, and different. They are below the range from which the system gives ports to sockets that name
+/// none, so no other test takes one while Redis is not listening.
 #[cfg(any(feature = "cluster", feature = "sentinel"))]
 pub(crate) fn ports<const N: usize>() -> [u16; N] {
-    let listeners = [(); N].map(|()| std::net::TcpListener::bind("127.0.0.1:0").unwrap());
-    listeners.map(|listener| listener.local_addr().unwrap().port())
+    use std::net::{Ipv4Addr, TcpListener};
+    use std::sync::atomic::{AtomicU16, Ordering};
+
+    const ALL: std::ops::Range<u16> = 10_000..30_000;
+    static CALLS: AtomicU16 = AtomicU16::new(0);
+    // Tests that run at the same time, in this process or in others, begin at different ports.
+    let process = u16::try_from(std::process::id() % 312).unwrap() * 64;
+    let call = CALLS.fetch_add(1, Ordering::Relaxed) % 8 * 8;
+    let first = ALL.start + process + call;
+    let mut free = (first..ALL.end)
+        .chain(ALL.start..first)
+        .filter(|port| TcpListener::bind((Ipv4Addr::UNSPECIFIED, *port)).is_ok());
+    [(); N].map(|()| free.next().expect("a free port"))
 }
 
 /// Repeats a step until it returns something.
