@@ -11,11 +11,14 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::TcpListener;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
 use crate::prelude::*;
 
-/// Longer than any step, also on a busy machine.
-const DEADLINE: Duration = Duration::from_secs(120);
+/// The time limit of a step, also on a busy machine.
+const STEP: Duration = Duration::from_secs(45);
+/// The time limit of the conversation.
+const DEADLINE: Duration = Duration::from_secs(110);
 
 /// A model API on loopback: requests, and the responses that the test chooses.
 struct ScriptedModel {
@@ -69,7 +72,8 @@ impl ScriptedModel {
 
     /// Returns the messages of the next request.
     async fn asked(&mut self) -> Vec<Value> {
-        let request = self.requests.recv().await.unwrap();
+        let request = timeout(STEP, self.requests.recv()).await;
+        let request = request.expect("the agent sent no request").unwrap();
         assert!(!request["tools"].as_array().unwrap().is_empty());
         request["messages"].as_array().unwrap().clone()
     }
@@ -121,7 +125,11 @@ impl Agent {
     async fn until(&mut self, text: &str) {
         let mut buffer = [0; 4_096];
         while !self.seen.contains(text) {
-            let length = self.stdout.read(&mut buffer).await.unwrap();
+            let read = timeout(STEP, self.stdout.read(&mut buffer)).await;
+            let length = match read {
+                Ok(length) => length.unwrap(),
+                Err(_) => panic!("the agent did not print {text:?}: {:?}", self.seen),
+            };
             assert_ne!(length, 0, "the agent ended before {text:?}: {}", self.seen);
             self.seen += std::str::from_utf8(&buffer[..length]).unwrap();
         }
@@ -131,11 +139,14 @@ impl Agent {
 
     /// Reads stderr up to a line with this text.
     async fn noted(&mut self, text: &str) {
-        let mut line = String::new();
+        let (mut line, mut seen) = (String::new(), String::new());
         while !line.contains(text) {
             line.clear();
-            let length = self.stderr.read_line(&mut line).await.unwrap();
-            assert_ne!(length, 0, "the agent ended before {text:?}");
+            let Ok(length) = timeout(STEP, self.stderr.read_line(&mut line)).await else {
+                panic!("the agent did not note {text:?}: {seen:?}");
+            };
+            assert_ne!(length.unwrap(), 0, "the agent ended before {text:?}");
+            seen += &line;
         }
     }
 
@@ -246,7 +257,5 @@ async fn conversation() {
 
 #[tokio::test]
 async fn the_agent_asks_calls_shows_forms_and_is_interrupted() {
-    tokio::time::timeout(DEADLINE, conversation())
-        .await
-        .unwrap();
+    timeout(DEADLINE, conversation()).await.unwrap();
 }

@@ -2,6 +2,7 @@
 //! code after each input.
 
 pub mod client;
+pub mod gateway;
 pub mod host;
 pub mod parsers;
 pub mod server;

@@ -15,7 +15,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use crate::programs::{BUILD, SHORT, cargo, executable, program, run, run_to_end, target};
+use crate::programs::{
+    BUILD, SHORT, cargo, executable, program, run, run_to_end, run_until, target,
+};
 use crate::workspace::{At as _, Result, none_of, root, say};
 
 /// The version of cargo-mutants.
@@ -241,7 +243,10 @@ fn build(tree: &Path, drawn: &[Mutant], on: &mut BTreeSet<usize>) -> Result<Vec<
             messages.extend(serde_json::from_str::<Value>(line));
         })?;
         let Err(problem) = outcome else {
-            return Ok(messages.iter().filter_map(program_of).collect());
+            let mut programs: Vec<_> = messages.iter().filter_map(program_of).collect();
+            // The tests of a crate take less time.
+            programs.sort_by_key(|program| program.is_suites);
+            return Ok(programs);
         };
         let errors = messages
             .iter()
@@ -292,7 +297,7 @@ fn program_of(message: &Value) -> Option<Program> {
     })
 }
 
-/// Runs the tests of a module with the mutation `number`. Returns the failed test; `None` if no test noticed the mutation.
+/// Runs the tests of a module with the mutation `number`, until one fails. Returns the failed test; `None` if no test noticed the mutation.
 fn tests(
     module: &Module,
     package: &str,
@@ -316,20 +321,14 @@ fn tests(
         if !is_own {
             command.args(&module.suites);
         }
-        let mut failed = None;
-        let outcome = run_to_end(&mut command, limit, |line| {
-            let name = line
-                .strip_suffix(" ... FAILED")
-                .map(|line| line.trim_start_matches("test "));
-            failed = failed.take().or(name.map(str::to_owned));
+        let outcome = run_until(&mut command, limit, |line| {
+            let name = line.strip_suffix(" ... FAILED")?;
+            Some(name.trim_start_matches("test ").to_owned())
         });
         match outcome {
-            Ok(Ok(())) => {}
-            Ok(Err(_)) => {
-                return Ok(Some(
-                    failed.unwrap_or_else(|| "the program ended".to_owned()),
-                ));
-            }
+            Ok(Ok(None)) => {}
+            Ok(Ok(failed)) => return Ok(failed),
+            Ok(Err(_)) => return Ok(Some("the program ended".to_owned())),
             Err(_) => return Ok(Some("only the time limit".to_owned())),
         }
     }

@@ -39,17 +39,32 @@ pub(crate) fn run_to_end(
     limit: Duration,
     mut watch: impl FnMut(&str),
 ) -> Result<Result> {
-    let mut process = Process::start(command)?;
-    let end = process.read::<()>(limit, |line| {
-        if !line.is_stderr {
-            watch(&line.text);
-        }
+    let ended = run_until::<()>(command, limit, |line| {
+        watch(line);
         None
-    });
-    if end == Err(RecvTimeoutError::Timeout) {
-        return Err(process.error(&format!("took longer than {} s", limit.as_secs())));
+    })?;
+    Ok(ended.map(|_| ()))
+}
+
+/// Runs a program until `found` returns something for a line of its stdout, then kills it. If the program fails before, the inner
+/// result is the error.
+pub(crate) fn run_until<T>(
+    command: &mut Command,
+    limit: Duration,
+    mut found: impl FnMut(&str) -> Option<T>,
+) -> Result<Result<Option<T>>> {
+    let mut process = Process::start(command)?;
+    let look = |line: &OutputLine| match line.is_stderr {
+        true => None,
+        false => found(&line.text),
+    };
+    match process.read(limit, look) {
+        Ok(value) => Ok(Ok(Some(value))),
+        Err(RecvTimeoutError::Disconnected) => Ok(process.wait()?.map(|()| None)),
+        Err(RecvTimeoutError::Timeout) => {
+            Err(process.error(&format!("took longer than {} s", limit.as_secs())))
+        }
     }
-    process.wait()
 }
 
 /// Runs a program, prints its output, and passes each line to `read`. If it prints nothing for as long as `silence`, kills
