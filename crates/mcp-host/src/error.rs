@@ -22,6 +22,8 @@ pub enum HostError {
     UnknownTool {
         /// The name.
         name: String,
+        /// The names that are most like it, at most five.
+        similar: Vec<String>,
     },
     /// The model wrote arguments that are not a JSON object. Nothing was sent.
     #[non_exhaustive]
@@ -67,11 +69,12 @@ impl fmt::Display for HostError {
             Self::Unavailable { server, state } => {
                 write!(f, "the server {server:?} is not available: {state}")
             }
-            Self::UnknownTool { name } => {
-                write!(
-                    f,
-                    "this host has no tool named {name:?}; Host::tools returns the available names"
-                )
+            Self::UnknownTool { name, similar } => {
+                write!(f, "there is no tool named {name:?}")?;
+                match similar.is_empty() {
+                    true => Ok(()),
+                    false => write!(f, "; similar names: {}", similar.join(", ")),
+                }
             }
             Self::Arguments { name } => write!(
                 f,

@@ -57,6 +57,7 @@ mod host;
 mod model;
 mod supervise;
 mod text;
+mod text_file;
 
 pub use config::{
     Config, ConfigError, ConfigErrorKind, ConfigFormat, Launch, ServerConfig, Variables,
@@ -83,3 +84,4 @@ pub use supervise::{
 #[doc(hidden)]
 pub use text::is_hidden as is_hidden_character;
 pub use text::printable;
+pub use text_file::read_text;

@@ -1,4 +1,4 @@
-//! Reads one server of a configuration in its common shape.
+//! Reads one server of a configuration. Hosts have several names for the same key; each name is known in every file.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,68 +11,126 @@ use super::server::{Launch, ServerConfig};
 
 /// Largest accepted timeout: one week.
 const MAX_TIMEOUT_MS: f64 = 604_800_000.0;
+/// A smaller number of milliseconds is read as seconds: some hosts have seconds under the same key.
+const MIN_TIMEOUT_MS: f64 = 1_000.0;
 
 /// Removes and checks the members of one server.
-struct Entry(Map<String, Value>);
+struct Entry {
+    members: Map<String, Value>,
+    warnings: Vec<String>,
+}
 
 impl Entry {
-    fn text(&mut self, key: &str) -> Result<Option<String>, ConfigError> {
-        match self.0.remove(key) {
-            None | Some(Value::Null) => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => Err(wrong_type(key, "a string")),
+    /// Removes the first of these keys that has a value.
+    fn take(&mut self, keys: &[&'static str]) -> Option<(&'static str, Value)> {
+        keys.iter().find_map(|key| match self.members.remove(*key) {
+            None | Some(Value::Null) => None,
+            Some(value) => Some((*key, value)),
+        })
+    }
+
+    fn text(&mut self, keys: &[&'static str]) -> Result<Option<String>, ConfigError> {
+        match self.take(keys) {
+            None => Ok(None),
+            Some((_, Value::String(text))) => Ok(Some(text)),
+            Some((key, _)) => Err(wrong_type(key, "a string")),
         }
     }
 
-    fn texts(&mut self, key: &str) -> Result<Vec<String>, ConfigError> {
-        let items = match self.0.remove(key) {
-            None | Some(Value::Null) => return Ok(Vec::new()),
-            Some(Value::Array(items)) => items,
-            Some(_) => return Err(wrong_type(key, "an array of strings")),
+    fn texts(&mut self, keys: &[&'static str]) -> Result<Vec<String>, ConfigError> {
+        match self.take(keys) {
+            None => Ok(Vec::new()),
+            Some((key, value)) => texts(key, value),
+        }
+    }
+
+    /// Values by name. A name with the value `null` is left out.
+    fn texts_by_name(
+        &mut self,
+        keys: &[&'static str],
+    ) -> Result<BTreeMap<String, String>, ConfigError> {
+        let (key, members) = match self.take(keys) {
+            None => return Ok(BTreeMap::new()),
+            Some((key, Value::Object(members))) => (key, members),
+            Some((key, _)) => return Err(wrong_type(key, "an object of strings")),
         };
-        let texts = items.into_iter().map(|item| match item {
-            Value::String(text) => Ok(text),
-            _ => Err(wrong_type(key, "an array of strings")),
+        let members = members.into_iter().filter(|(_, value)| !value.is_null());
+        let texts = members.map(|(name, value)| match scalar(value) {
+            Some(text) => Ok((name, text)),
+            None => Err(wrong_type(&format!("{key}.{name}"), "a string")),
         });
         texts.collect()
     }
 
-    fn texts_by_name(&mut self, key: &str) -> Result<BTreeMap<String, String>, ConfigError> {
-        let members = match self.0.remove(key) {
-            None | Some(Value::Null) => return Ok(BTreeMap::new()),
-            Some(Value::Object(members)) => members,
-            Some(_) => return Err(wrong_type(key, "an object of strings")),
-        };
-        let texts = members.into_iter().map(|(name, value)| match value {
-            Value::String(text) => Ok((name, text)),
-            // VS Code accepts numbers here.
-            Value::Number(number) => Ok((name, number.to_string())),
-            _ => Err(wrong_type(&format!("{key}.{name}"), "a string")),
-        });
-        texts.collect()
-    }
-
-    fn bool(&mut self, key: &str) -> Result<Option<bool>, ConfigError> {
-        match self.0.remove(key) {
-            None | Some(Value::Null) => Ok(None),
-            Some(Value::Bool(value)) => Ok(Some(value)),
-            Some(_) => Err(wrong_type(key, "true or false")),
+    fn bool(&mut self, keys: &[&'static str]) -> Result<Option<bool>, ConfigError> {
+        match self.take(keys) {
+            None => Ok(None),
+            Some((_, Value::Bool(value))) => Ok(Some(value)),
+            Some((key, _)) => Err(wrong_type(key, "true or false")),
         }
     }
 
-    fn milliseconds(&mut self, key: &str) -> Result<Option<Duration>, ConfigError> {
-        match self.0.remove(key) {
-            None | Some(Value::Null) => Ok(None),
-            Some(value) => match value.as_f64() {
-                Some(number) if number > 0.0 && number <= MAX_TIMEOUT_MS => {
-                    Ok(Some(Duration::from_secs_f64(number / 1_000.0)))
-                }
-                _ => Err(wrong_type(
-                    key,
-                    "a positive number of milliseconds, at most 604800000 (one week)",
-                )),
+    /// Reads a time under one of these keys. The unit is part of a key that ends with `_sec`; else it is a millisecond.
+    fn time(&mut self, keys: &[&'static str]) -> Result<Option<Duration>, ConfigError> {
+        let Some((key, value)) = self.take(keys) else {
+            return Ok(None);
+        };
+        let number = value.as_f64().filter(|number| *number > 0.0);
+        let Some(number) = number else {
+            return Err(wrong_type(key, "a positive number"));
+        };
+        let milliseconds = match number {
+            _ if key.ends_with("_sec") => number * 1_000.0,
+            _ if number < MIN_TIMEOUT_MS => {
+                self.warnings.push(format!(
+                    "{key:?}: {number} is less than a second, so it is read as seconds; write {} for milliseconds",
+                    number * 1_000.0
+                ));
+                number * 1_000.0
+            }
+            _ => number,
+        };
+        if milliseconds > MAX_TIMEOUT_MS {
+            return Err(wrong_type(key, "at most one week, which has 604800000 ms"));
+        }
+        Ok(Some(Duration::from_secs_f64(milliseconds / 1_000.0)))
+    }
+
+    /// Reads the names of variables: texts, or objects with a name.
+    fn inherited_variables(&mut self) -> Result<Vec<String>, ConfigError> {
+        const EXPECTED: &str = "an array of names";
+        let (key, items) = match self.take(&["env_vars"]) {
+            None => return Ok(Vec::new()),
+            Some((key, Value::Array(items))) => (key, items),
+            Some((key, _)) => return Err(wrong_type(key, EXPECTED)),
+        };
+        let names = items.into_iter().map(|item| match item {
+            Value::String(name) => Ok(name),
+            Value::Object(mut members) => match members.remove("name") {
+                Some(Value::String(name)) => Ok(name),
+                _ => Err(wrong_type(key, EXPECTED)),
             },
-        }
+            _ => Err(wrong_type(key, EXPECTED)),
+        });
+        names.collect()
+    }
+}
+
+fn texts(key: &str, value: Value) -> Result<Vec<String>, ConfigError> {
+    let items = match value {
+        Value::Array(items) => items.into_iter().map(scalar).collect(),
+        _ => None,
+    };
+    items.ok_or_else(|| wrong_type(key, "an array of strings"))
+}
+
+/// Returns a string, number or boolean as text.
+fn scalar(value: Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(value) => Some(value.to_string()),
+        _ => None,
     }
 }
 
@@ -80,7 +138,7 @@ fn wrong_type(key: &str, expected: &str) -> ConfigError {
     ConfigError::server(format!("{key:?} must be {expected}"))
 }
 
-/// Returns the server and the names of unknown keys.
+/// Returns the server and warnings.
 pub(super) fn read(
     value: Value,
     format: ConfigFormat,
@@ -89,61 +147,95 @@ pub(super) fn read(
         return Err(ConfigError::server("a server must be an object"));
     };
     format.translate(&mut members);
-    let mut entry = Entry(members);
+    let warnings = Vec::new();
+    let mut entry = Entry { members, warnings };
     let launch = launch(&mut entry)?;
     let mut server = ServerConfig::new(launch);
     server.expands_variables = format.has_variables();
-    server.is_enabled = !entry.bool("disabled")?.unwrap_or(false);
-    server.start_timeout = entry.milliseconds("startTimeout")?;
-    server.call_timeout = entry.milliseconds("timeout")?;
-    server.allowed_tools = entry.texts("allowedTools")?;
-    server.denied_tools = entry.texts("deniedTools")?;
+    server.is_enabled = match entry.bool(&["disabled"])? {
+        Some(is_disabled) => !is_disabled,
+        None => entry.bool(&["enabled"])?.unwrap_or(true),
+    };
+    server.start_timeout =
+        entry.time(&["startTimeout", "startup_timeout_sec", "startup_timeout_ms"])?;
+    server.call_timeout = entry.time(&["timeout", "tool_timeout_sec"])?;
+    server.allowed_tools = entry.texts(&["allowedTools", "enabled_tools", "includeTools"])?;
+    server.denied_tools = entry.texts(&["deniedTools", "disabled_tools", "excludeTools"])?;
     // Texts for people. The name of a server is the one that its file gives it.
-    entry.0.remove("description");
-    Ok((server, entry.0.into_iter().map(|(key, _)| key).collect()))
+    entry.members.remove("description");
+    let unknown = entry.members.into_iter();
+    let unknown = unknown.map(|(key, _)| format!("the key {key:?} is unknown and has no effect"));
+    entry.warnings.extend(unknown);
+    Ok((server, entry.warnings))
 }
 
 fn launch(entry: &mut Entry) -> Result<Launch, ConfigError> {
-    let kind = entry.text("type")?;
-    let (command, url) = (entry.text("command")?, entry.text("url")?);
-    match (kind.as_deref(), command, url) {
-        (None | Some("stdio"), Some(command), None) => {
-            let mut env = entry.texts_by_name("env")?;
-            for name in entry.texts("inheritedVariables")? {
-                if let Ok(value) = std::env::var(&name) {
-                    env.entry(name).or_insert(value);
-                }
-            }
-            Ok(Launch::Stdio {
-                command,
-                args: entry.texts("args")?,
-                env,
-                cwd: entry.text("cwd")?,
-            })
+    let kind = entry.text(&["type", "transport"])?;
+    let mut args = Vec::new();
+    let command = match entry.take(&["command"]) {
+        Some((key, Value::Array(items))) => {
+            args = texts(key, Value::Array(items))?;
+            (!args.is_empty()).then(|| args.remove(0))
         }
-        (None | Some("http" | "streamable-http" | "streamableHttp" | "sse"), None, Some(url)) => {
-            let mut headers = entry.texts_by_name("headers")?;
-            for (header, name) in entry.texts_by_name("envHeaders")? {
-                headers.insert(header, variable(&name)?);
-            }
-            if let Some(name) = entry.text("bearerVariable")? {
-                headers.insert(
-                    "authorization".to_owned(),
-                    format!("Bearer {}", variable(&name)?),
-                );
-            }
-            Ok(Launch::Http { url, headers })
+        Some((_, Value::String(command))) => Some(command),
+        Some((key, _)) => return Err(wrong_type(key, "a string")),
+        None => None,
+    };
+    let url = entry.text(&["url", "httpUrl", "serverUrl"])?;
+    // Hosts write the same kind in different ways, for example "streamable-http" and "streamableHttp".
+    let is_http = kind.as_deref().map(|kind| {
+        let plain = kind.to_ascii_lowercase().replace(['-', '_'], "");
+        match &*plain {
+            "stdio" | "local" => Some(false),
+            "http" | "streamablehttp" | "sse" | "remote" => Some(true),
+            _ => None,
         }
+    });
+    match (is_http, command, url) {
+        (None | Some(Some(false)), Some(command), None) => {
+            args.extend(entry.texts(&["args"])?);
+            stdio(entry, command, args)
+        }
+        (None | Some(Some(true)), None, Some(url)) => http(entry, url),
         (_, Some(_), Some(_)) => Err(ConfigError::server(
             "\"command\" and \"url\" exclude each other; remove one",
         )),
-        (None | Some("stdio"), None, None) => Err(ConfigError::server(
+        (None, None, None) => Err(ConfigError::server(
             "neither \"command\" nor \"url\" is given; add one",
         )),
-        (Some(kind), ..) => Err(ConfigError::server(format!(
-            "\"type\" is {kind:?}; \"stdio\" needs \"command\", and \"http\" and \"sse\" need \"url\""
+        (Some(_), ..) => Err(ConfigError::server(format!(
+            "\"type\" is {:?}; \"stdio\" needs \"command\", and \"http\" and \"sse\" need \"url\"",
+            kind.unwrap_or_default()
         ))),
     }
+}
+
+fn stdio(entry: &mut Entry, command: String, args: Vec<String>) -> Result<Launch, ConfigError> {
+    let mut env = entry.texts_by_name(&["env", "environment"])?;
+    for name in entry.inherited_variables()? {
+        if let Ok(value) = std::env::var(&name) {
+            env.entry(name).or_insert(value);
+        }
+    }
+    Ok(Launch::Stdio {
+        command,
+        args,
+        env,
+        env_file: entry.text(&["envFile"])?,
+        cwd: entry.text(&["cwd"])?,
+    })
+}
+
+fn http(entry: &mut Entry, url: String) -> Result<Launch, ConfigError> {
+    let mut headers = entry.texts_by_name(&["headers", "http_headers"])?;
+    for (header, name) in entry.texts_by_name(&["env_http_headers"])? {
+        headers.insert(header, variable(&name)?);
+    }
+    if let Some(name) = entry.text(&["bearer_token_env_var"])? {
+        let value = format!("Bearer {}", variable(&name)?);
+        headers.insert("authorization".to_owned(), value);
+    }
+    Ok(Launch::Http { url, headers })
 }
 
 /// Returns an environment variable that a Codex file names.

@@ -7,13 +7,23 @@ use serde_json::{Map, Value};
 
 use super::error::{ConfigError, ConfigErrorKind};
 use super::jsonc;
+use crate::text_file::without_mark;
+
+/// The keys of the list of servers: of most hosts, of VS Code and Visual Studio, of Zed, and of the settings of Amp and VS Code.
+const STANDARD_KEYS: [&str; 5] = [
+    "mcpServers",
+    "servers",
+    "context_servers",
+    "amp.mcpServers",
+    "mcp.servers",
+];
 
 /// A file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigFormat {
-    /// `mcp.json` of SEP-2633, and the files of Claude Desktop, Claude Code and Cursor: servers below
-    /// `mcpServers`.
+    /// `mcp.json` of SEP-2633, and the JSON files of most hosts: servers below `mcpServers`, else below `servers`,
+    /// `context_servers`, `amp.mcpServers`, `mcp.servers` or `mcp`.
     Standard,
     /// `.vscode/mcp.json`: JSON with comments, servers below `servers`.
     VsCode,
@@ -37,35 +47,68 @@ impl ConfigFormat {
         }
     }
 
-    /// Returns the servers of a file in their common shape; `None` if the file has no such list.
-    pub(super) fn servers(self, text: &str) -> Result<Option<Map<String, Value>>, ConfigError> {
+    /// Returns the servers of a file; `None` if the file has no such list. A file of Claude Code has lists for folders, too; the one of `folder`
+    /// comes first.
+    pub(super) fn servers(
+        self,
+        text: &str,
+        folder: &Path,
+    ) -> Result<Option<Map<String, Value>>, ConfigError> {
         let root = match self {
             Self::Codex => parse_toml(text)?,
-            _ => serde_json::from_str(&jsonc::to_json(text)).map_err(syntax)?,
+            _ => serde_json::from_str(&jsonc::to_json(without_mark(text))).map_err(syntax)?,
         };
         let Value::Object(mut root) = root else {
             return Err(syntax("the file must contain an object"));
         };
-        let key = match self {
-            Self::VsCode => "servers",
-            Self::Codex => "mcp_servers",
-            Self::Standard | Self::Gemini => "mcpServers",
+        let own = folder_servers(&mut root, folder);
+        let Some(mut servers) = self.list(&mut root)? else {
+            return Ok(own);
         };
-        match root.remove(key) {
-            None => Ok(None),
-            Some(Value::Object(servers)) => Ok(Some(servers)),
-            Some(_) => Err(syntax(format!(
-                "{key:?} must be an object of servers by name"
-            ))),
+        servers.extend(own.into_iter().flatten());
+        Ok(Some(servers))
+    }
+
+    /// Removes the list of servers. What a file contains decides, because hosts have equal names for files of different shapes.
+    fn list(
+        self,
+        root: &mut Map<String, Value>,
+    ) -> Result<Option<Map<String, Value>>, ConfigError> {
+        for key in self.keys() {
+            match root.remove(*key) {
+                None => {}
+                Some(Value::Object(servers)) => return Ok(Some(servers)),
+                Some(_) => {
+                    return Err(syntax(format!(
+                        "{key:?} must be an object of servers by name"
+                    )));
+                }
+            }
+        }
+        let Some(Value::Object(mut mcp)) = root.remove("mcp").filter(|_| self == Self::Standard)
+        else {
+            return Ok(None);
+        };
+        Ok(Some(match mcp.remove("servers") {
+            Some(Value::Object(servers)) => servers,
+            _ => mcp,
+        }))
+    }
+
+    /// Returns the keys that a list of servers can have.
+    pub(super) fn keys(self) -> &'static [&'static str] {
+        match self {
+            Self::Standard => &STANDARD_KEYS,
+            Self::VsCode => &["servers", "mcpServers"],
+            Self::Codex => &["mcp_servers"],
+            Self::Gemini => &["mcpServers"],
         }
     }
 
-    /// Renames the keys of one server to those of [`ConfigFormat::Standard`].
+    /// Rewrites the values of one server as [`ConfigFormat::Standard`] has them.
     pub(super) fn translate(self, entry: &mut Map<String, Value>) {
-        match self {
-            Self::Standard | Self::VsCode => {}
-            Self::Codex => translate_codex(entry),
-            Self::Gemini => translate_gemini(entry),
+        if self == Self::Gemini {
+            entry.values_mut().for_each(brace_variables);
         }
     }
 
@@ -96,51 +139,13 @@ fn parse_toml(_: &str) -> Result<Value, ConfigError> {
     ))
 }
 
-fn rename(entry: &mut Map<String, Value>, from: &str, to: &str) {
-    if let Some(value) = entry.remove(from) {
-        entry.insert(to.to_owned(), value);
+/// Removes the list of the servers that a file of Claude Code has for one folder.
+fn folder_servers(root: &mut Map<String, Value>, folder: &Path) -> Option<Map<String, Value>> {
+    let project = root.get_mut("projects")?.get_mut(folder.to_str()?)?;
+    match project.get_mut("mcpServers")?.take() {
+        Value::Object(servers) => Some(servers),
+        _ => None,
     }
-}
-
-/// Multiplies a number, for example to turn seconds into milliseconds.
-fn scale(entry: &mut Map<String, Value>, key: &str, factor: f64) {
-    if let Some(number) = entry.get(key).and_then(Value::as_f64) {
-        entry.insert(key.to_owned(), Value::from(number * factor));
-    }
-}
-
-fn translate_codex(entry: &mut Map<String, Value>) {
-    for (from, to) in [
-        ("startup_timeout_sec", "startTimeout"),
-        ("startup_timeout_ms", "startTimeout"),
-        ("tool_timeout_sec", "timeout"),
-        ("enabled_tools", "allowedTools"),
-        ("disabled_tools", "deniedTools"),
-        ("http_headers", "headers"),
-        ("env_http_headers", "envHeaders"),
-        ("bearer_token_env_var", "bearerVariable"),
-        ("env_vars", "inheritedVariables"),
-    ] {
-        let is_seconds = from.ends_with("_sec") && entry.contains_key(from);
-        rename(entry, from, to);
-        if is_seconds {
-            scale(entry, to, 1_000.0);
-        }
-    }
-    if let Some(Value::Bool(enabled)) = entry.remove("enabled") {
-        entry.insert("disabled".to_owned(), Value::Bool(!enabled));
-    }
-}
-
-fn translate_gemini(entry: &mut Map<String, Value>) {
-    for (from, to) in [
-        ("httpUrl", "url"),
-        ("includeTools", "allowedTools"),
-        ("excludeTools", "deniedTools"),
-    ] {
-        rename(entry, from, to);
-    }
-    entry.values_mut().for_each(brace_variables);
 }
 
 /// Rewrites `$NAME` as `${NAME}`.

@@ -5,7 +5,9 @@
 //! Shape: [SEP-2633](https://github.com/modelcontextprotocol/modelcontextprotocol/pull/2633), and
 //! the files of other hosts.
 
+mod discover;
 mod entry;
+mod env_file;
 mod error;
 mod format;
 mod jsonc;
@@ -13,11 +15,14 @@ mod server;
 mod variables;
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use serde_json::{Map, Value};
+
 use crate::text::is_hidden;
+use crate::text_file::read_text;
 pub use error::{ConfigError, ConfigErrorKind};
 pub use format::ConfigFormat;
 pub(crate) use server::hash;
@@ -51,6 +56,8 @@ pub(crate) struct Configured {
 struct ConfigFile {
     path: PathBuf,
     format: ConfigFormat,
+    /// The folder whose servers a file with lists for several folders names.
+    folder: PathBuf,
     is_project: bool,
 }
 
@@ -93,107 +100,54 @@ impl Config {
         self
     }
 
-    /// Reads a text. A file without servers gives an empty configuration.
+    /// Reads a text. A file without servers gives an empty configuration. Of a file of Claude Code, the servers of the current
+    /// folder are read, too.
     ///
     /// # Errors
     /// The text is not valid JSON or TOML, or its list of servers has the wrong type. Errors of
     /// single servers are kept: [`errors`](Self::errors).
     pub fn parse(text: &str, format: ConfigFormat) -> Result<Self, ConfigError> {
+        let servers = format.servers(text, &current_folder())?;
+        Ok(Self::with_entries(servers.unwrap_or_default(), format))
+    }
+
+    fn with_entries(servers: Map<String, Value>, format: ConfigFormat) -> Self {
         let mut config = Self::new();
-        for (name, value) in format.servers(text)?.unwrap_or_default() {
-            let server = entry::read(value, format).map(|(server, unknown)| {
-                config.warnings.extend(unknown.iter().map(|key| {
-                    format!("server {name:?}: the key {key:?} is unknown and has no effect")
-                }));
+        for (name, value) in servers {
+            let server = entry::read(value, format).map(|(server, warnings)| {
+                let warnings = warnings.into_iter();
+                let warnings = warnings.map(|warning| format!("server {name:?}: {warning}"));
+                config.warnings.extend(warnings);
                 server
             });
             let server = server.map_err(|error| error.within(format_args!("server {name:?}")));
             config.insert(name, server);
         }
-        Ok(config)
+        config
     }
 
-    /// Reads a file. A file with secrets that other users can read is reported as a warning.
+    /// Reads a file, as [`parse`](Self::parse) reads a text. The encoding is UTF-8, or UTF-16 with a byte order mark. There is a
+    /// warning for a file without a list of servers, and for a file with secrets that other users can read.
     ///
     /// # Errors
-    /// The file cannot be read or is larger than 4 MiB; and as [`parse`](Self::parse).
+    /// The file cannot be read, is larger than 4 MiB, or is YAML; and as [`parse`](Self::parse).
     pub fn read(path: impl AsRef<Path>, format: ConfigFormat) -> Result<Self, ConfigError> {
-        let path = path.as_ref();
-        let failed =
-            |text: String| ConfigError::new(ConfigErrorKind::File, text).within(path.display());
-        let file = fs::File::open(path).map_err(|error| failed(error.to_string()))?;
-        let is_public = is_readable_by_others(&file);
-        let mut text = String::new();
-        file.take(MAX_FILE_BYTES + 1)
-            .read_to_string(&mut text)
-            .map_err(|error| failed(error.to_string()))?;
-        if text.len() as u64 > MAX_FILE_BYTES {
-            return Err(failed(format!(
-                "the file is larger than {MAX_FILE_BYTES} bytes"
-            )));
-        }
-        let mut config =
-            Self::parse(&text, format).map_err(|error| error.within(path.display()))?;
-        config.files.push(ConfigFile {
-            path: path.to_owned(),
+        let file = ConfigFile {
+            path: path.as_ref().to_owned(),
             format,
+            folder: current_folder(),
             is_project: false,
-        });
-        for configured in config.servers.values_mut() {
-            configured.file = Some(path.to_owned());
-        }
-        for warning in &mut config.warnings {
-            *warning = format!("{}: {warning}", path.display());
-        }
-        let mut servers = config.servers.iter();
-        let secret = servers.find(|(_, configured)| has_literal_secret(&configured.server));
-        if let Some((name, _)) = secret.filter(|_| is_public) {
+        };
+        let mut config = file.read()?;
+        if config.servers.is_empty() && config.warnings.is_empty() {
             config.warnings.push(format!(
-                "{}: other users can read the file, and server {name:?} has values that may be \
-                 secrets; run chmod 600, or use variables",
-                path.display()
+                "{}: the file has no servers below {}",
+                file.path.display(),
+                format.keys().join(", ")
             ));
         }
+        config.files.push(file);
         Ok(config)
-    }
-
-    /// Reads the known files that exist: `mcp.json`, `.mcp.json`, `.vscode/mcp.json`,
-    /// `.cursor/mcp.json` and `.gemini/settings.json` in `folder`, then `~/.codex/config.toml`,
-    /// `~/.claude.json`, `~/.cursor/mcp.json`, `~/.gemini/settings.json` and the file of Claude Desktop. If several
-    /// files have a server with the same name, the first file wins. There is a warning for a file that cannot be read, and for a
-    /// server of `folder` that takes the name of a user's server.
-    ///
-    /// Caution: files in `folder` can start any program. If the folder comes from another person, for example as a cloned
-    /// repository, ask the user before starting its servers ([`HostBuilder::consent`](crate::HostBuilder::consent)). Rules
-    /// that allow by name, and trust, do not apply to its servers, see [`into_project`](Self::into_project).
-    pub fn discover(folder: impl AsRef<Path>) -> Self {
-        let home = std::env::var_os("HOME").or_else(|| std::env::var_os("USERPROFILE"));
-        let folder = folder.as_ref();
-        let file = |path, format, is_project| ConfigFile {
-            path,
-            format,
-            is_project,
-        };
-        let local = LOCAL
-            .iter()
-            .map(|(name, format)| file(folder.join(name), *format, true));
-        let global = home.iter().flat_map(|home| {
-            let files = GLOBAL.iter();
-            files.map(|(name, format)| file(Path::new(home).join(name), *format, false))
-        });
-        let mut config = Self::new();
-        for file in local.chain(global) {
-            match file.path.is_file().then(|| file.read()) {
-                Some(Ok(mut found)) => {
-                    found.files.clear();
-                    config.merge(found);
-                }
-                Some(Err(error)) => config.warnings.push(error.to_string()),
-                None => {}
-            }
-            config.files.push(file);
-        }
-        config
     }
 
     /// Adds the servers of another configuration. A server is skipped if this configuration already has one with the same name.
@@ -265,12 +219,48 @@ impl Config {
 
 impl ConfigFile {
     fn read(&self) -> Result<Config, ConfigError> {
-        let config = Config::read(&self.path, self.format)?;
+        let path = &self.path;
+        let failed =
+            |text: String| ConfigError::new(ConfigErrorKind::File, text).within(path.display());
+        if matches!(
+            path.extension().and_then(OsStr::to_str),
+            Some("yaml" | "yml")
+        ) {
+            return Err(failed(
+                "YAML is not supported; write the servers as JSON, below \"mcpServers\"".to_owned(),
+            ));
+        }
+        let file = fs::File::open(path).map_err(|error| failed(error.to_string()))?;
+        let is_public = is_readable_by_others(&file);
+        let text = read_text(file, MAX_FILE_BYTES).map_err(|error| failed(error.to_string()))?;
+        let servers = self.format.servers(&text, &self.folder);
+        let servers = servers.map_err(|error| error.within(path.display()))?;
+        let mut config = Config::with_entries(servers.unwrap_or_default(), self.format);
+        for configured in config.servers.values_mut() {
+            configured.file = Some(path.clone());
+        }
+        for warning in &mut config.warnings {
+            *warning = format!("{}: {warning}", path.display());
+        }
+        let mut servers = config.servers.iter();
+        let secret = servers.find(|(_, configured)| has_literal_secret(&configured.server));
+        if let Some((name, _)) = secret.filter(|_| is_public) {
+            config.warnings.push(format!(
+                "{}: other users can read the file, and server {name:?} has values that may be \
+                 secrets; run chmod 600, or use variables",
+                path.display()
+            ));
+        }
         Ok(match self.is_project {
             true => config.into_project(),
             false => config,
         })
     }
+}
+
+/// Returns the current folder; an empty path if it was deleted.
+fn current_folder() -> PathBuf {
+    std::env::current_dir().unwrap_or_default()
 }
 
 /// Returns whether two names are equal without regard to case and invisible characters.
@@ -299,33 +289,6 @@ fn taken_name_warning(name: &str, place: &Configured, other: &str, user: &Config
         ),
     }
 }
-
-const LOCAL: [(&str, ConfigFormat); 5] = [
-    ("mcp.json", ConfigFormat::Standard),
-    (".mcp.json", ConfigFormat::Standard),
-    (".vscode/mcp.json", ConfigFormat::VsCode),
-    (".cursor/mcp.json", ConfigFormat::Standard),
-    (".gemini/settings.json", ConfigFormat::Gemini),
-];
-
-const GLOBAL: [(&str, ConfigFormat); 7] = [
-    (".codex/config.toml", ConfigFormat::Codex),
-    (".claude.json", ConfigFormat::Standard),
-    (".cursor/mcp.json", ConfigFormat::Standard),
-    (".gemini/settings.json", ConfigFormat::Gemini),
-    (
-        ".config/Claude/claude_desktop_config.json",
-        ConfigFormat::Standard,
-    ),
-    (
-        "Library/Application Support/Claude/claude_desktop_config.json",
-        ConfigFormat::Standard,
-    ),
-    (
-        "AppData/Roaming/Claude/claude_desktop_config.json",
-        ConfigFormat::Standard,
-    ),
-];
 
 /// Returns whether a value of a variable or header is in the file itself.
 fn has_literal_secret(server: &Result<ServerConfig, ConfigError>) -> bool {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +13,15 @@ use mcp_transport_http::HttpTransport;
 use mcp_transport_stdio::{ChildProcess, Stderr};
 use sha2::{Digest, Sha256};
 
-use super::error::ConfigError;
-use super::variables::Variables;
+use super::env_file;
+use super::error::{ConfigError, ConfigErrorKind};
+use super::variables::{self, Variables};
 use crate::supervise::orphans;
 use crate::supervise::{Connector, StderrLog};
+use crate::text_file::read_text;
+
+/// Maximum size of a file with variables.
+const MAX_ENV_FILE_BYTES: u64 = 1 << 20;
 
 /// How to reach one server, and its settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +57,8 @@ pub enum Launch {
         /// Variables of its environment, in addition to the short list of
         /// [`ChildProcess`](mcp_transport_stdio::ChildProcess).
         env: BTreeMap<String, String>,
+        /// A file with further variables, one `NAME=value` in a line; those of `env` take precedence.
+        env_file: Option<String>,
         /// Its working directory.
         cwd: Option<String>,
     },
@@ -74,6 +82,7 @@ impl ServerConfig {
             command: command.into(),
             args: args.into_iter().map(Into::into).collect(),
             env: BTreeMap::new(),
+            env_file: None,
             cwd: None,
         })
     }
@@ -115,13 +124,42 @@ impl ServerConfig {
             && !contains(&self.denied_tools)
     }
 
-    /// Replaces the variables.
+    /// Adds the variables of the [file](Launch::Stdio::env_file) to those of the configuration. References in their values are replaced like
+    /// others.
     ///
     /// # Errors
-    /// Names the first variable without a value, or the environment variable whose name is not valid.
+    /// The path has a variable without a value, or the file cannot be read or is larger than 1 MiB.
+    pub(crate) fn with_env_file(&self, values: &Variables) -> Result<Self, ConfigError> {
+        let mut loaded = self.clone();
+        if let Launch::Stdio { env, env_file, .. } = &mut loaded.launch
+            && let Some(path) = env_file.take()
+        {
+            let path = match self.expands_variables {
+                true => values.expand(&path)?,
+                false => path,
+            };
+            let file = fs::File::open(&path);
+            let text = file.and_then(|file| read_text(file, MAX_ENV_FILE_BYTES));
+            let text = text.map_err(|error| {
+                ConfigError::new(
+                    ConfigErrorKind::File,
+                    format!("\"envFile\": {path}: {error}"),
+                )
+            })?;
+            for (name, value) in env_file::variables(&text) {
+                env.entry(name).or_insert(value);
+            }
+        }
+        Ok(loaded)
+    }
+
+    /// Reads the file with variables, if there is one, and replaces the variables.
+    ///
+    /// # Errors
+    /// Names the first variable without a value, the environment variable whose name is not valid, or the file that cannot be read.
     pub fn resolve(&self, variables: &Variables) -> Result<Self, ConfigError> {
-        self.check_names()?;
-        let mut resolved = self.clone();
+        let mut resolved = self.with_env_file(variables)?;
+        resolved.check_names()?;
         if !self.expands_variables {
             return Ok(resolved);
         }
@@ -135,6 +173,7 @@ impl ServerConfig {
                 args,
                 env,
                 cwd,
+                ..
             } => {
                 let texts = args.iter_mut().chain(env.values_mut()).chain(cwd);
                 std::iter::once(command).chain(texts).try_for_each(expand)?;
@@ -149,6 +188,20 @@ impl ServerConfig {
         Ok(resolved)
     }
 
+    /// Returns the ids of the inputs (`${input:id}`) without a default, in order and without repetitions. Ask the user for each, and pass the value to
+    /// [`Variables::with_input`].
+    pub fn inputs(&self) -> Vec<&str> {
+        let mut ids = Vec::new();
+        if self.expands_variables {
+            for id in self.texts().into_iter().flat_map(variables::inputs) {
+                if !ids.contains(&id) {
+                    ids.push(id);
+                }
+            }
+        }
+        ids
+    }
+
     /// Returns a SHA-256 that identifies the server: the hash of the command, its arguments, its working directory and the names of
     /// its environment variables, or of the URL and the names of the headers. Values of variables and headers are not included,
     /// because they are often secrets; an [`Approval`](crate::Approval) covers them.
@@ -159,6 +212,7 @@ impl ServerConfig {
                 args,
                 env,
                 cwd,
+                ..
             } => {
                 let count = args.len().to_string();
                 let parts = ["stdio", command, cwd.as_deref().unwrap_or_default(), &count];
@@ -197,18 +251,24 @@ impl ServerConfig {
 
     /// Returns the texts in which variables are replaced.
     pub(crate) fn texts(&self) -> Vec<&str> {
+        let mut file = None;
         let (first, args, values, last) = match &self.launch {
             Launch::Stdio {
                 command,
                 args,
                 env,
+                env_file,
                 cwd,
-            } => (command, &args[..], env, cwd.as_ref()),
+            } => {
+                file = env_file.as_ref();
+                (command, &args[..], env, cwd.as_ref())
+            }
             Launch::Http { url, headers } => (url, &[][..], headers, None),
         };
         let texts = std::iter::once(first)
             .chain(args)
             .chain(values.values())
+            .chain(file)
             .chain(last);
         texts.map(String::as_str).collect()
     }
@@ -236,6 +296,7 @@ impl Launch {
             args,
             env,
             cwd,
+            ..
         } = self
         else {
             return Ok(());
@@ -273,6 +334,7 @@ impl Connector for ServerConfig {
                 args,
                 env,
                 cwd,
+                ..
             } => {
                 let log = stderr.clone();
                 let stderr = Stderr::Callback(Arc::new(move |line| log.push(line)));

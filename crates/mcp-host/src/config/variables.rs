@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{MAIN_SEPARATOR_STR, PathBuf};
 use std::sync::Arc;
 
 use super::error::{ConfigError, ConfigErrorKind};
@@ -16,7 +16,7 @@ type Lookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 /// The values of the variables in a configuration.
 ///
 /// `${NAME}` and `${env:NAME}` are environment variables, `${input:id}` values that the user was
-/// asked for, `${workspaceFolder}` and `${userHome}` folders. A default follows after `:-` or
+/// asked for, `${workspaceFolder}` and `${userHome}` folders, `${pathSeparator}` and `${/}` the separator of paths. A default follows after `:-` or
 /// `| value:`. A variable without a value is an error of its server, never an empty text.
 #[derive(Clone)]
 #[must_use]
@@ -100,6 +100,9 @@ impl Variables {
                 let folder = self.workspace.as_ref();
                 folder.map(|folder| folder.display().to_string())
             }
+            None if matches!(variable, "/" | "pathSeparator") => {
+                Some(MAIN_SEPARATOR_STR.to_owned())
+            }
             None if variable == "userHome" => (self.env)("HOME").or((self.env)("USERPROFILE")),
             None => (self.env)(variable),
             Some(("env", name)) => (self.env)(name.trim()),
@@ -112,8 +115,8 @@ impl Variables {
         };
         found.or(default.map(str::to_owned)).ok_or_else(|| {
             let advice = match variable.split_once(':') {
-                Some(("input", _)) => "ask the user for it and pass it to Variables::with_input",
-                _ if variable == "workspaceFolder" => "set Variables::with_workspace",
+                Some(("input", _)) => "this program did not ask for it; use ${env:NAME}",
+                _ if variable == "workspaceFolder" => "no folder is open",
                 _ => "set it, or write a default as in ${NAME:-default}",
             };
             let message = format!("the variable ${{{variable}}} has no value; {advice}");
@@ -127,9 +130,11 @@ impl Variables {
             ConfigError::new(ConfigErrorKind::Variable, message)
         };
         let Some(lookup) = &self.secrets else {
-            return Err(missing("set Variables::with_secrets"));
+            return Err(missing(
+                "this program does not read secrets; use ${env:NAME}",
+            ));
         };
-        lookup(reference).ok_or_else(|| missing("the resolver of the host does not know it"))
+        lookup(reference).ok_or_else(|| missing("the program that reads secrets does not know it"))
     }
 }
 
@@ -179,6 +184,17 @@ pub(crate) fn references(text: &str) -> Vec<String> {
     parts(text).into_iter().filter_map(reference).collect()
 }
 
+/// Returns the ids of the inputs in a text that have no default.
+pub(super) fn inputs(text: &str) -> impl Iterator<Item = &str> {
+    parts(text).into_iter().filter_map(|part| match part {
+        Part::Reference(reference) => match variable_of(reference) {
+            (variable, None) => variable.strip_prefix("input:").map(str::trim),
+            (_, Some(_)) => None,
+        },
+        Part::Text(_) => None,
+    })
+}
+
 impl fmt::Debug for Variables {
     /// Omits the values, which may be secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -207,6 +223,8 @@ mod tests {
             ("${env:NONE | value:http://h}", "http://h"),
             ("${NONE:-}", ""),
             ("$KEY ${open", "$KEY ${open"),
+            #[cfg(unix)]
+            ("a${/}b${pathSeparator}c", "a/b/c"),
         ] {
             assert_eq!(variables().expand(text).unwrap(), expected, "{text}");
         }

@@ -24,7 +24,7 @@ pub struct LaunchPlan {
 }
 
 impl LaunchPlan {
-    /// Creates the plan: replaces the variables of a configuration.
+    /// Creates the plan: reads the file with variables, if there is one, and replaces the variables of a configuration.
     ///
     /// # Errors
     /// A variable has no value; the error names it.
@@ -33,6 +33,7 @@ impl LaunchPlan {
         is_project: bool,
         variables: &Variables,
     ) -> Result<Self, ConfigError> {
+        let written = written.with_env_file(variables)?;
         let started = written.resolve(variables)?;
         Ok(Self {
             written,
@@ -137,6 +138,7 @@ impl LaunchPlan {
                     args,
                     env,
                     cwd,
+                    ..
                 },
                 Launch::Stdio { env: written, .. },
             ) => {

@@ -26,6 +26,11 @@ use crate::error::HostError;
 use crate::supervise::{ServerState, SupervisedClient};
 use starter::{Origin, Server, Starter};
 
+/// Maximum number of names that the error for an unknown tool proposes.
+const MAX_SIMILAR: usize = 5;
+/// The least likeness of a proposed name, from 0 to 1.
+const MIN_LIKENESS: f64 = 0.8;
+
 /// Many servers, supervised. Cloning returns another handle. When the last handle is dropped, all
 /// connections are closed in the background.
 #[derive(Clone)]
@@ -143,13 +148,39 @@ impl Host {
         name: &str,
         arguments: impl Into<Value>,
     ) -> Result<CallToolResult, HostError> {
-        let tool = self.tools().into_iter().find(|tool| tool.name == name);
-        let found = tool.and_then(|tool| Some((self.server(&tool.server)?, tool.tool)));
+        let tools = self.tools();
+        let tool = tools.iter().find(|tool| tool.name == name);
+        let found = tool.and_then(|tool| Some((self.server(&tool.server)?, &tool.tool)));
         let Some((server, tool)) = found else {
-            let name = name.to_owned();
-            return Err(HostError::UnknownTool { name });
+            return Err(self.unknown_tool(name, &tools));
         };
         server.call_tool(&tool.name, arguments).await
+    }
+
+    /// Returns the error for a name that no tool has. If the name begins like those of a server without a connection, the server is
+    /// unavailable.
+    fn unknown_tool(&self, name: &str, tools: &[HostTool]) -> HostError {
+        let is_of = |server: &SupervisedClient| {
+            let rest = name.strip_prefix(&*names::allowed(server.name()));
+            rest.is_some_and(|rest| rest.starts_with("__")) && server.state() != ServerState::Ready
+        };
+        if let Some(server) = self.servers().into_iter().find(is_of) {
+            let state = server.state();
+            let server = server.name().to_owned();
+            return HostError::Unavailable { server, state };
+        }
+        let likeness = |known: &str| strsim::jaro_winkler(name, known);
+        let mut similar: Vec<_> = tools
+            .iter()
+            .map(|tool| (likeness(&tool.name), &tool.name))
+            .collect();
+        similar.retain(|(likeness, _)| *likeness >= MIN_LIKENESS);
+        similar.sort_by(|one, other| other.0.total_cmp(&one.0));
+        let similar = similar.into_iter().take(MAX_SIMILAR);
+        HostError::UnknownTool {
+            name: name.to_owned(),
+            similar: similar.map(|(_, name)| name.clone()).collect(),
+        }
     }
 
     /// Returns the log messages of all servers, if the host collects them ([`HostBuilder::logs`]).

@@ -33,7 +33,7 @@ pub fn model_name(server: &str, tool: &str) -> String {
 }
 
 /// Replaces other characters with `_`.
-fn allowed(name: &str) -> String {
+pub(super) fn allowed(name: &str) -> String {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let replace = |c| if is_allowed(c) { c } else { '_' };
     name.chars().map(replace).collect()

@@ -40,16 +40,35 @@ impl SchemaConversion {
         self.root.pointer(reference.strip_prefix('#')?)
     }
 
-    /// Adds `items` to arrays that have none.
-    pub(super) fn with_items(&mut self, mut schema: Value, pointer: &str) -> Value {
-        let is_array = match schema.get("type") {
-            Some(Value::Array(types)) => types.iter().any(|name| name == "array"),
-            name => name.is_some_and(|name| name == "array"),
-        };
+    /// Rewrites a schema of an earlier dialect for 2020-12: tuples, and references without a target. With `has_items`, every array gets
+    /// `items`.
+    pub(super) fn rewrite(&mut self, mut schema: Value, pointer: &str, has_items: bool) -> Value {
         let Value::Object(members) = &mut schema else {
             return schema;
         };
-        if is_array && !members.contains_key("items") {
+        members.remove("$schema");
+        if let Some(Value::Array(_)) = members.get("items") {
+            if let Some(tuple) = members.remove("items") {
+                members.insert("prefixItems".to_owned(), tuple);
+            }
+            if let Some(rest) = members.remove("additionalItems") {
+                members.insert("items".to_owned(), rest);
+            }
+        }
+        let is_broken = |reference: &str| self.target(reference).is_none();
+        if members
+            .get("$ref")
+            .and_then(Value::as_str)
+            .is_some_and(is_broken)
+        {
+            members.remove("$ref");
+            self.drop_keyword(pointer, "$ref");
+        }
+        let is_array = match members.get("type") {
+            Some(Value::Array(types)) => types.iter().any(|name| name == "array"),
+            name => name.is_some_and(|name| name == "array"),
+        };
+        if has_items && is_array && !members.contains_key("items") {
             members.insert("items".to_owned(), json!({}));
         }
         for (keyword, value) in members.iter_mut() {
@@ -61,19 +80,19 @@ impl SchemaConversion {
                     Value::Object(schemas),
                 ) => {
                     for (name, schema) in schemas.iter_mut() {
-                        *schema = self.with_items(schema.take(), &child(&at, name));
+                        *schema = self.rewrite(schema.take(), &child(&at, name), has_items);
                     }
                 }
                 ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(schemas)) => {
                     for schema in schemas.iter_mut() {
-                        *schema = self.with_items(schema.take(), &at);
+                        *schema = self.rewrite(schema.take(), &at, has_items);
                     }
                 }
                 (
                     "items" | "additionalProperties" | "not" | "if" | "then" | "else" | "contains",
                     schema,
                 ) => {
-                    *schema = self.with_items(schema.take(), &at);
+                    *schema = self.rewrite(schema.take(), &at, has_items);
                 }
                 _ => {}
             }
@@ -82,13 +101,15 @@ impl SchemaConversion {
     }
 
     /// Removes properties with names that Anthropic rejects.
-    pub(super) fn with_short_names(&mut self, mut schema: Map<String, Value>) -> Value {
+    pub(super) fn with_short_names(&mut self, mut schema: Value) -> Value {
         let is_accepted = |name: &str| {
             let is_allowed = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
             !name.is_empty() && name.len() <= MAX_NAME && name.chars().all(is_allowed)
         };
-        self.retain_properties(&mut schema, "", is_accepted);
-        schema.into()
+        if let Value::Object(members) = &mut schema {
+            self.retain_properties(members, "", is_accepted);
+        }
+        schema
     }
 
     /// Removes properties whose names are not accepted.
@@ -234,6 +255,29 @@ mod tests {
         assert_eq!(names, ["all", "id", "more", "name"]);
         assert!(schema.get("anyOf").is_none() && schema.get("allOf").is_none());
         assert_eq!(dropped, ["/anyOf"]);
+    }
+
+    #[test]
+    fn tuples_of_earlier_dialects_are_rewritten_and_broken_references_are_left_out() {
+        let schema = json!({
+            "$schema": "http://json-schema.org/draft-07/schema#", "type": "object",
+            "properties": {
+                "pair": { "type": "array", "items": [{ "type": "string" }], "additionalItems": { "type": "integer" } },
+                "lost": { "$ref": "#/definitions/none", "description": "a" }, "kept": { "$ref": "#/definitions/a" }
+            },
+            "definitions": { "a": { "type": "array" } }
+        });
+        let mut conversion = SchemaConversion::new(schema.as_object().unwrap());
+        let expected = json!({
+            "type": "object",
+            "properties": {
+                "pair": { "type": "array", "prefixItems": [{ "type": "string" }], "items": { "type": "integer" } },
+                "lost": { "description": "a" }, "kept": { "$ref": "#/definitions/a" }
+            },
+            "definitions": { "a": { "type": "array", "items": {} } }
+        });
+        assert_eq!(conversion.rewrite(schema, "", true), expected);
+        assert_eq!(conversion.into_dropped(), ["/properties/lost/$ref"]);
     }
 
     #[test]

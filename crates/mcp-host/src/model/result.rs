@@ -1,5 +1,7 @@
 //! Results for the model.
 
+use std::borrow::Cow;
+
 use mcp_client::CallToolResult;
 use mcp_client::types::{ContentBlock, ResourceContents};
 use serde_json::{Value, json};
@@ -11,7 +13,7 @@ use crate::error::HostError;
 enum Part<'a> {
     Text(String),
     /// The MIME type and the data in base64.
-    Media(&'a str, &'a str),
+    Media(&'a str, Cow<'a, str>),
 }
 
 impl ModelApi {
@@ -174,6 +176,9 @@ impl ModelApi {
             }
             Self::Gemini => &["image/png", "image/jpeg", "image/webp", "application/pdf"],
         };
+        let Some(data) = base64(data) else {
+            return Part::Text(format!("[{what}: data of {mime_type} that is not base64]"));
+        };
         if accepted.contains(&mime_type) {
             return Part::Media(mime_type, data);
         }
@@ -182,6 +187,23 @@ impl ModelApi {
             "[{what}: about {bytes} bytes of {mime_type}, which this model API does not accept]"
         ))
     }
+}
+
+/// Returns base64 as model APIs accept it: without white space, and without the beginning of a `data:` URL. `None` if the text is not base64.
+fn base64(text: &str) -> Option<Cow<'_, str>> {
+    let data = match text.strip_prefix("data:") {
+        Some(url) => url.split_once(";base64,")?.1,
+        None => text,
+    };
+    let is_space = |byte: u8| byte.is_ascii_whitespace();
+    let data = match data.bytes().any(is_space) {
+        true => Cow::Owned(data.split_ascii_whitespace().collect()),
+        false => Cow::Borrowed(data),
+    };
+    let digits = data.trim_end_matches('=');
+    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+    let is_complete = data.len().is_multiple_of(4) && data.len() - digits.len() <= 2;
+    (is_complete && digits.bytes().all(is_digit)).then_some(data)
 }
 
 /// Returns the text of all parts. The media of a tool message of Chat Completions are in the next message.

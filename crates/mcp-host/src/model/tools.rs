@@ -39,7 +39,7 @@ impl ModelApi {
     ///
     /// An API rejects the whole request if it does not accept one of the schemas. OpenAI and Anthropic need an
     /// object without `anyOf`, `oneOf` and `allOf` at the top: the properties of the branches are merged, and
-    /// all are optional except those of `allOf`. OpenAI needs `items` in arrays. Gemini accepts a part of
+    /// all are optional except those of `allOf`. Tuples of earlier dialects become `prefixItems`, and references without a target are left out. OpenAI needs `items` in arrays. Gemini accepts a part of
     /// OpenAPI 3.0: references are replaced by their targets, and keywords that it does not know are left out.
     pub fn tools(self, tools: &[HostTool]) -> ModelTools {
         let mut dropped = Vec::new();
@@ -50,9 +50,12 @@ impl ModelApi {
             let schema = flat_object(&mut narrowing);
             let schema = match self {
                 Self::OpenAiChat | Self::OpenAiResponses => {
-                    narrowing.with_items(Value::Object(schema), "")
+                    narrowing.rewrite(Value::Object(schema), "", true)
                 }
-                Self::Anthropic => narrowing.with_short_names(schema),
+                Self::Anthropic => {
+                    let schema = narrowing.rewrite(Value::Object(schema), "", false);
+                    narrowing.with_short_names(schema)
+                }
                 Self::Gemini => gemini::schema(&mut narrowing, schema),
             };
             let pointers = narrowing.into_dropped().into_iter();

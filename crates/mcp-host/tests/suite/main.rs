@@ -5,6 +5,7 @@ mod attacks;
 mod config;
 mod consent;
 mod coordinate;
+mod formats;
 mod model;
 #[cfg(target_os = "linux")]
 mod orphans;

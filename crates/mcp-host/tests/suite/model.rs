@@ -104,7 +104,7 @@ async fn a_model_that_writes_nonsense_gets_an_error() {
     for (message, part) in ModelApi::OpenAiChat
         .results(&results)
         .iter()
-        .zip(["JSON object", "one__ech"])
+        .zip(["JSON object", "similar names: one__echo"])
     {
         let text = message["content"].as_str().unwrap();
         assert!(text.starts_with("Error: ") && text.contains(part), "{text}");
@@ -216,6 +216,27 @@ fn each_kind_of_content_reaches_the_model() {
 }
 
 /// A host with two servers, of which one has many tools.
+/// An API refuses the whole request because of one result or schema.
+#[test]
+fn data_of_images_is_base64_of_the_api() {
+    let image = |data: &str| {
+        let content = vec![ContentBlock::image(data, "image/png")];
+        let tool_use = ToolUse::new("1", "a__b", json!({}));
+        let results = [(tool_use, Ok(CallToolResult::new(content)))];
+        ModelApi::Anthropic.results(&results)[0]["content"][0]["content"][0].clone()
+    };
+    for data in [
+        "aGVs\nbG8=",
+        "data:image/png;base64,aGVsbG8=",
+        " aGVsbG8=\r\n",
+    ] {
+        assert_eq!(image(data)["source"]["data"], "aGVsbG8=", "{data:?}");
+    }
+    for data in ["aGVsbG8", "a-b_", "data:text", "a=b="] {
+        assert_eq!(image(data)["type"], "text", "{data:?}");
+    }
+}
+
 async fn large_host() -> Host {
     let many = Killable::default().connector(|_| {
         let tools = (0..300).map(|number| {

@@ -282,6 +282,9 @@ async fn an_invalid_server_does_not_affect_the_others() {
     assert_eq!(result.joined_text(), "echo");
     let error = host.call_tool("fine__other", json!({})).await.unwrap_err();
     assert!(matches!(error, HostError::UnknownTool { .. }), "{error}");
+    // A model must not take an outage for a misspelled name.
+    let error = host.call_tool("token__other", json!({})).await.unwrap_err();
+    assert!(matches!(error, HostError::Unavailable { .. }), "{error}");
     host.close().await;
     assert_eq!(state("fine"), "off");
 }

@@ -1,0 +1,194 @@
+//! Configuration files as other hosts write them.
+
+use std::fs;
+use std::path::Path;
+
+use mcp_host::{Config, ConfigFormat, Launch, ServerConfig, Variables};
+
+use crate::support::Folder;
+
+fn names(config: &Config) -> Vec<&str> {
+    config.servers().map(|(name, _)| name).collect()
+}
+
+/// The only server of a text.
+fn server(text: &str) -> ServerConfig {
+    let config = Config::parse(text, ConfigFormat::Standard).unwrap();
+    assert_eq!(
+        config.errors().next().map(|(_, error)| error.to_string()),
+        None
+    );
+    let (_, server) = config.servers().next().expect(text);
+    server.clone()
+}
+
+fn entry(members: &str) -> ServerConfig {
+    server(&format!(r#"{{"mcpServers": {{"a": {{{members}}}}}}}"#))
+}
+
+#[test]
+fn the_list_of_servers_is_found_by_its_content() {
+    let git = r#"{"git": {"command": "uvx", "args": ["mcp-server-git"]}}"#;
+    for text in [
+        format!(r#"{{"mcpServers": {git}}}"#),
+        format!(r#"{{"servers": {git}, "inputs": []}}"#),
+        format!(r#"{{"context_servers": {git}, "theme": "One"}}"#),
+        format!(r#"{{"amp.mcpServers": {git}}}"#),
+        format!(r#"{{"mcp.servers": {git}}}"#),
+        format!(r#"{{"mcp": {{"servers": {git}}}}}"#),
+        format!(r#"{{"mcp": {git}, "$schema": "x"}}"#),
+    ] {
+        let expected = ServerConfig::stdio("uvx", ["mcp-server-git"]);
+        assert_eq!(server(&text), expected, "{text}");
+    }
+}
+
+#[test]
+fn keys_and_kinds_of_several_hosts_mean_the_same() {
+    let program = ServerConfig::stdio("a", ["1", "true"]);
+    for members in [
+        r#""command": "a", "args": [1, true]"#,
+        r#""type": "local", "command": ["a", "1", "true"]"#,
+        r#""type": "STDIO", "command": "a", "args": ["1", "true"], "env": {"UNSET": null}"#,
+        r#""transport": "stdio", "command": "a", "args": ["1", "true"], "enabled": true"#,
+    ] {
+        assert_eq!(entry(members), program, "{members}");
+    }
+    let http = ServerConfig::http("https://h/mcp");
+    for members in [
+        r#""url": "https://h/mcp""#,
+        r#""serverUrl": "https://h/mcp""#,
+        r#""type": "streamable_http", "url": "https://h/mcp""#,
+        r#""type": "Streamable-HTTP", "url": "https://h/mcp""#,
+        r#""type": "remote", "url": "https://h/mcp", "headers": {"x": null}"#,
+    ] {
+        assert_eq!(entry(members), http, "{members}");
+    }
+    assert!(!entry(r#""command": "a", "enabled": false"#).is_enabled);
+    let text = r#"{"mcpServers": {"a": {"type": "ws", "url": "b"}}}"#;
+    let config = Config::parse(text, ConfigFormat::Standard).unwrap();
+    assert!(
+        config
+            .errors()
+            .next()
+            .unwrap()
+            .1
+            .to_string()
+            .contains("\"ws\"")
+    );
+}
+
+#[test]
+fn a_small_timeout_is_in_seconds() {
+    for (written, seconds, is_reported) in
+        [("60", 60.0, true), ("0.5", 0.5, true), ("1000", 1.0, false)]
+    {
+        let text =
+            format!(r#"{{"mcpServers": {{"a": {{"command": "a", "timeout": {written}}}}}}}"#);
+        let config = Config::parse(&text, ConfigFormat::Standard).unwrap();
+        let (_, server) = config.servers().next().unwrap();
+        assert_eq!(server.call_timeout.unwrap().as_secs_f64(), seconds);
+        assert_eq!(!config.warnings().is_empty(), is_reported, "{written}");
+    }
+}
+
+#[cfg(feature = "codex")]
+#[test]
+fn codex_names_inherited_variables_in_two_ways() {
+    let read = |value: &str| {
+        let text = format!("[mcp_servers.a]\ncommand = \"a\"\nenv_vars = {value}\n");
+        Config::parse(&text, ConfigFormat::Codex).unwrap()
+    };
+    let config = read(r#"["PATH", { name = "CARGO_MANIFEST_DIR", source = "local" }]"#);
+    let (_, server) = config.servers().next().unwrap();
+    let Launch::Stdio { env, .. } = &server.launch else {
+        panic!("a program");
+    };
+    assert!(env.contains_key("PATH") && env.contains_key("CARGO_MANIFEST_DIR"));
+    let config = read("[1]");
+    let (_, error) = config.errors().next().unwrap();
+    assert!(error.to_string().contains("env_vars"), "{error}");
+}
+
+#[test]
+fn a_file_of_claude_code_has_servers_for_a_folder() {
+    let folder = Folder::new("formats-claude");
+    let here = std::env::current_dir().unwrap();
+    let path = folder.0.join("claude.json");
+    let text = serde_json::json!({
+        "mcpServers": { "all": { "command": "a" }, "both": { "command": "a" } },
+        "projects": {
+            here.to_str().unwrap(): { "mcpServers": { "here": { "command": "b" }, "both": { "command": "b" } } },
+            "/elsewhere": { "mcpServers": { "other": { "command": "c" } } }
+        }
+    });
+    fs::write(&path, text.to_string()).unwrap();
+    let config = Config::read(&path, ConfigFormat::of_path(&path)).unwrap();
+    assert_eq!(names(&config), ["all", "both", "here"]);
+    let (_, both) = config.servers().find(|(name, _)| *name == "both").unwrap();
+    assert_eq!(*both, ServerConfig::stdio("b", Vec::<String>::new()));
+}
+
+#[test]
+fn a_file_of_an_editor_with_another_encoding_is_read() {
+    let folder = Folder::new("formats-encoding");
+    let path = folder.0.join("mcp.json");
+    let text = r#"{"mcpServers": {"a": {"command": "b"}}}"#;
+    let utf16 = "\u{feff}".encode_utf16().chain(text.encode_utf16());
+    for bytes in [
+        format!("\u{feff}{text}").into_bytes(),
+        utf16.flat_map(u16::to_le_bytes).collect(),
+    ] {
+        fs::write(&path, bytes).unwrap();
+        let config = Config::read(&path, ConfigFormat::Standard).unwrap();
+        assert_eq!(names(&config), ["a"]);
+    }
+    assert!(Config::parse(&format!("\u{feff}{text}"), ConfigFormat::Standard).is_ok());
+    fs::write(&path, b"caf\xe9").unwrap();
+    let error = Config::read(&path, ConfigFormat::Standard).unwrap_err();
+    assert!(error.to_string().contains("save it as UTF-8"), "{error}");
+}
+
+#[test]
+fn a_file_without_servers_says_what_was_looked_for() {
+    let folder = Folder::new("formats-empty");
+    let path = folder.0.join("mcp.json");
+    fs::write(&path, r#"{"extensions": {}}"#).unwrap();
+    let config = Config::read(&path, ConfigFormat::Standard).unwrap();
+    assert!(
+        config.warnings()[0].contains("mcpServers, servers"),
+        "{:?}",
+        config.warnings()
+    );
+    let yaml = folder.0.join("config.yaml");
+    fs::write(&yaml, "mcpServers: []").unwrap();
+    let error = Config::read(&yaml, ConfigFormat::of_path(&yaml)).unwrap_err();
+    assert!(error.to_string().contains("YAML"), "{error}");
+}
+
+#[test]
+fn variables_of_a_file_yield_to_those_of_the_configuration() {
+    let folder = Folder::new("formats-env-file");
+    fs::write(folder.0.join(".env"), "\u{feff}KEY=file\nOTHER=\"a b\"\n").unwrap();
+    let server =
+        entry(r#""command": "a", "env": {"KEY": "own"}, "envFile": "${workspaceFolder}/.env""#);
+    let env = |folder: &Path| {
+        let resolved = server.resolve(&Variables::new().with_workspace(folder))?;
+        let Launch::Stdio { env, .. } = resolved.launch else {
+            panic!("a program");
+        };
+        Ok::<_, mcp_host::ConfigError>(env)
+    };
+    let variables = env(&folder.0).unwrap();
+    assert_eq!((&*variables["KEY"], &*variables["OTHER"]), ("own", "a b"));
+    let error = env(&folder.0.join("none")).unwrap_err();
+    assert!(error.to_string().contains("envFile"), "{error}");
+}
+
+#[test]
+fn the_inputs_of_a_server_are_named_once() {
+    let server = entry(
+        r#""command": "a", "args": ["${input:key}", "${input:other | value:1}"], "env": {"K": "${input:key}"}"#,
+    );
+    assert_eq!(server.inputs(), ["key"]);
+}
