@@ -2,7 +2,7 @@
 //! strict decoding has failed.
 
 use mcp_jsonrpc::{DecodeError, RawJson};
-use mcp_protocol::{Deviation, Tolerance};
+use mcp_protocol::{DECORATIONS, Deviation, Tolerance};
 use mcp_types::{
     Implementation, JsonObject, Prompt, Resource, ResourceTemplate, SERVER_INFO_KEY,
     ServerCapabilities, Tool, method,
@@ -11,9 +11,6 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::Error;
-
-/// Members that only decorate an item or an implementation.
-const DECORATIONS: [&str; 5] = ["icons", "annotations", "title", "websiteUrl", "description"];
 
 /// Decodes the result of `method`, and repairs it if that is harmless.
 ///

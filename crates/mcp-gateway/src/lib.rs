@@ -40,6 +40,7 @@ mod log_limit;
 mod parked;
 mod pool;
 mod proxy;
+mod repair;
 mod results;
 mod shared;
 mod sync;

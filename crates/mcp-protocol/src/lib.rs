@@ -62,4 +62,4 @@ pub use seam::{
 #[doc(hidden)]
 pub use session::SessionState;
 pub use session::{ServerSession, Session};
-pub use tolerance::{Deviation, Strictness, Tolerance};
+pub use tolerance::{DECORATIONS, Deviation, Strictness, Tolerance};

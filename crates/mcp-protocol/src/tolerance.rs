@@ -4,8 +4,16 @@
 //! be unsafe: ids, sizes, headers against the body, authorization. Everything else is listed in
 //! [`Deviation`].
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Maximum number of characters of the text about a deviation.
+const MAX_DETAIL: usize = 512;
+
+/// The members that only describe an item or an implementation. They are left out if they do not match their schema.
+pub const DECORATIONS: [&str; 5] = ["icons", "annotations", "title", "websiteUrl", "description"];
 
 /// Whether harmless deviations of the peer from the specification are tolerated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -56,6 +64,8 @@ impl Deviation {
 pub struct Tolerance {
     strictness: Strictness,
     counts: [AtomicU64; Deviation::COUNT],
+    /// The detail of the first deviation of each kind.
+    details: Mutex<HashMap<Deviation, String>>,
 }
 
 impl Tolerance {
@@ -63,7 +73,7 @@ impl Tolerance {
     pub fn new(strictness: Strictness) -> Self {
         Self {
             strictness,
-            counts: Default::default(),
+            ..Self::default()
         }
     }
 
@@ -77,6 +87,15 @@ impl Tolerance {
         self.counts[deviation as usize].load(Ordering::Relaxed)
     }
 
+    /// Returns the kinds of deviations that were tolerated, each with a text about the first one.
+    pub fn details(&self) -> Vec<(Deviation, String)> {
+        let details = self.details.lock().unwrap_or_else(PoisonError::into_inner);
+        details
+            .iter()
+            .map(|(kind, text)| (*kind, text.clone()))
+            .collect()
+    }
+
     /// Returns whether a deviation is tolerated. If so, counts it, and logs the first one of its
     /// kind with `detail`.
     #[cold]
@@ -86,6 +105,9 @@ impl Tolerance {
         }
         if self.counts[deviation as usize].fetch_add(1, Ordering::Relaxed) == 0 {
             tracing::warn!(?deviation, %detail, "the peer deviates from the specification; tolerated");
+            let text = detail.to_string().chars().take(MAX_DETAIL).collect();
+            let mut details = self.details.lock().unwrap_or_else(PoisonError::into_inner);
+            details.insert(deviation, text);
         }
         true
     }

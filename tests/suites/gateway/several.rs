@@ -431,3 +431,51 @@ async fn names_of_mounts_are_checked() {
     }
     fails_with(many.build().await, "at most 64");
 }
+
+/// A strict client refuses the list of all servers because of one element.
+#[tokio::test(start_paused = true)]
+async fn one_server_with_wrong_elements_does_not_spoil_the_lists_of_others() {
+    let (settings, mut servers) = Scripted::upstream();
+    let starting = Gateway::builder()
+        .mount("git", upstream(named("git"), false))
+        .mount("odd", settings)
+        .build();
+    let starting = tokio::spawn(starting);
+    let (mut odd, _) = servers.accept().await;
+    odd.respond("tools/list", json!({ "tools": [] })).await;
+    let gateway = starting.await.unwrap().unwrap();
+    let schema = json!({ "type": "object", "properties": { "a": { "default": null } } });
+    let tools = json!({ "nextCursor": null, "tools": [
+        { "name": "nulls", "inputSchema": schema, "title": null, "annotations": { "title": null, "readOnlyHint": true }, "vendor": 1.0 },
+        { "name": "odd", "inputSchema": schema, "description": 5 },
+        { "name": "broken", "inputSchema": null },
+        { "name": "text", "inputSchema": "object" },
+    ] });
+    let mut client = Peer::with(gateway, json!({}));
+    client.request("tools/list", json!({})).await;
+    odd.respond("tools/list", tools).await;
+    let list = client.wire.recv().await["result"].take();
+    let expected = [
+        json!({ "name": "odd__nulls", "inputSchema": schema, "annotations": { "readOnlyHint": true }, "vendor": 1.0 }),
+        json!({ "name": "odd__odd", "inputSchema": schema }),
+    ];
+    let all = list["tools"].as_array().unwrap();
+    assert_eq!(all.len(), 2 + expected.len(), "{list}");
+    for tool in expected {
+        assert!(all.contains(&tool), "{list}");
+    }
+    client
+        .request(
+            "tools/call",
+            json!({ "name": "odd__nulls", "arguments": {} }),
+        )
+        .await;
+    let result = json!({
+        "content": [{ "type": "text", "text": "a", "annotations": null }], "structuredContent": { "b": null }, "isError": null
+    });
+    odd.respond("tools/call", result).await;
+    let result = client.wire.recv().await["result"].take();
+    assert_eq!(result["content"], json!([{ "type": "text", "text": "a" }]));
+    assert_eq!(result["structuredContent"], json!({ "b": null }));
+    assert!(result.get("isError").is_none(), "{result}");
+}

@@ -102,6 +102,12 @@ impl Catalog {
             let is_read_only = hint.and_then(|hint| hint.read_only_hint) == Some(true);
             self.see_tool(&tool.name, is_read_only);
         }
+        let transform = self.transform();
+        for name in transform.tool_names() {
+            if !tools.iter().any(|tool| tool.name == name) {
+                tracing::warn!(mount = %self.namespace, tool = name, "a setting names a tool that the server does not list, so it has no effect");
+            }
+        }
     }
 
     /// Replaces the prompts.

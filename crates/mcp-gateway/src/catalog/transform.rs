@@ -93,6 +93,15 @@ impl Transform {
         Ok(())
     }
 
+    /// Returns the names of the tools that the transform changes.
+    pub(super) fn tool_names(&self) -> BTreeSet<&str> {
+        let names = self.names.keys().chain(&self.hidden);
+        let names = names.chain(self.shown.iter().flatten());
+        let names = names.chain(self.descriptions.keys());
+        let names = names.chain(self.arguments.keys());
+        names.map(String::as_str).collect()
+    }
+
     /// Returns the name of a tool at the gateway, without prefix; `None` if it is hidden.
     pub(super) fn shown_name<'a>(&'a self, tool: &'a str) -> Option<&'a str> {
         let is_shown = |shown: &BTreeSet<String>| shown.contains(tool);

@@ -6,13 +6,15 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Read as _;
 use std::path::Path;
 use std::time::Duration;
 
-use mcp_host::{Config, ConfigFormat, Connector as _, ServerConfig, StderrLog, Variables};
+use mcp_host::{
+    Config, ConfigFormat, Connector as _, ServerConfig, StderrLog, Variables, read_text,
+};
 use mcp_jsonrpc::decode;
 use mcp_protocol::InvalidServer;
+use serde::de::IgnoredAny;
 
 use self::file::{File, Section, ServerSection};
 use crate::catalog::Transform;
@@ -70,6 +72,8 @@ impl GatewayConfig {
     /// The text is not JSON, a key is unknown, a value has the wrong type, or two servers have the same namespace. The
     /// message contains the location as a JSON pointer, or the name of the server.
     pub fn parse(text: &str) -> Result<Self, InvalidServer> {
+        // The error of the syntax has a line.
+        serde_json::from_str::<IgnoredAny>(text).map_err(|error| invalid(error.to_string()))?;
         let file: File = decode(text).map_err(|error| invalid(error.to_string()))?;
         let mut section = file.gateway;
         let read = Config::parse(text, ConfigFormat::Standard);
@@ -124,14 +128,7 @@ impl GatewayConfig {
         let failed =
             |error: &dyn std::fmt::Display| invalid(format!("{}: {error}", path.display()));
         let file = fs::File::open(path).map_err(|error| failed(&error))?;
-        let mut text = String::new();
-        let read = file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text);
-        let read = read.map_err(|error| failed(&error))?;
-        if read as u64 > MAX_FILE_BYTES {
-            return Err(failed(&format_args!(
-                "the file is larger than {MAX_FILE_BYTES} bytes"
-            )));
-        }
+        let text = read_text(file, MAX_FILE_BYTES).map_err(|error| failed(&error))?;
         Self::parse(&text).map_err(|error| failed(&error))
     }
 
@@ -186,6 +183,14 @@ impl GatewayConfig {
     pub fn authorization(&self) -> Option<(&str, &[String])> {
         let auth = self.section.auth.as_ref()?;
         Some((&auth.issuer, &auth.scopes))
+    }
+
+    /// Returns the scopes that every token needs and those of the access rules, for the metadata of the gateway.
+    pub fn scopes_supported(&self) -> Vec<String> {
+        let required = self.section.auth.iter().flat_map(|auth| &auth.scopes);
+        let required = required.map(String::as_str);
+        let all: BTreeSet<&str> = required.chain(self.section.access.scopes()).collect();
+        all.into_iter().map(str::to_owned).collect()
     }
 
     /// Returns the cluster of this process, if the configuration has one and is [resolved](Self::resolve).

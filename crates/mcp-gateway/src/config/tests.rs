@@ -184,3 +184,23 @@ fn settings_have_defaults_and_disabled_servers_are_left_out() {
         .rename("x", "y");
     assert_eq!(config.servers["c"].transform(), expected);
 }
+
+#[test]
+fn the_authorization_and_its_scopes_are_those_of_the_file() {
+    let config = |gateway: &str| {
+        GatewayConfig::parse(&format!(r#"{{"mcpServers":{{}},"gateway":{gateway}}}"#)).unwrap()
+    };
+    let open = config(r#"{"access":[{"name":"a"}]}"#);
+    assert_eq!(open.authorization(), None);
+    assert!(open.scopes_supported().is_empty());
+    let closed = config(
+        r#"{"publicUrl":"https://a.example/mcp","auth":{"issuer":"https://login.example","scopes":["mcp"]},
+            "access":[{"name":"a","scope":"write read"},{"name":"b","scope":"read"}]}"#,
+    );
+    let (issuer, scopes) = closed.authorization().unwrap();
+    assert_eq!(
+        (issuer, scopes),
+        ("https://login.example", &["mcp".to_owned()][..])
+    );
+    assert_eq!(closed.scopes_supported(), ["mcp", "read", "write"]);
+}

@@ -181,13 +181,15 @@ impl Core {
         let sent = lease
             .connection
             .send(method, change.apply(text), None, Vec::new());
-        let (server, rules) = (Arc::clone(&self.upstream.name), context.rules());
+        let (core, rules) = (Arc::clone(self), context.rules());
         let name = method.clone();
         let response = Box::pin(async move {
             let answer = lease.response(running.response(sent)).await;
             drop((running, lease));
-            let answer = answer.map_err(|error| no_response(&server, &error))?;
+            let server = &*core.upstream.name;
+            let answer = answer.map_err(|error| no_response(server, &error))?;
             let result = answer.map_err(|error| downgrade::handler_error(error, rules))?;
+            let result = core.repairs.repaired(&name, result, server);
             Ok(results::for_stateless(&name, result))
         });
         let call = ParkableCall {
@@ -244,14 +246,15 @@ impl Core {
             _ => Vec::new(),
         };
         let sent = connection.send(method, params, name, headers);
-        within(server, self.upstream.max_call_time(), async {
+        let answer = within(server, self.upstream.max_call_time(), async {
             let answer = match running {
                 Some(running) => running.response(sent).await,
                 None => sent.await,
             };
             answer.map_err(|error| no_response(server, &error))?
-        })
-        .await
+        });
+        let result = answer.await?;
+        Ok(self.repairs.repaired(method, result, server))
     }
 
     /// Returns the headers that repeat arguments of a tool call.

@@ -27,6 +27,7 @@ use crate::changes::Changes;
 use crate::connection::UpstreamConnection;
 use crate::parked::ParkedCalls;
 use crate::pool::{Capacity, Pool, SessionConnection, SessionConnections};
+use crate::repair::Repairs;
 use crate::shared::SharedConnection;
 use crate::sync::Debounce;
 use crate::upstream::Upstream;
@@ -44,6 +45,7 @@ pub(crate) struct Core {
     watches: ResourceSubscriptions,
     debounce: Arc<Debounce>,
     readiness: Arc<Readiness>,
+    repairs: Repairs,
     /// What the server lists, if a gateway with several servers needs to know.
     catalog: Option<Arc<Catalog>>,
     pub(crate) closing: watch::Sender<bool>,
@@ -97,6 +99,7 @@ impl Core {
             watches: ResourceSubscriptions::default(),
             debounce: Arc::default(),
             readiness: Arc::default(),
+            repairs: Repairs::default(),
             catalog,
             closing: watch::Sender::new(false),
         });

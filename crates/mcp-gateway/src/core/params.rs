@@ -40,7 +40,7 @@ impl ParamsChange<'_> {
             && self.with.is_empty()
             && self.without.is_empty()
             && self.without_meta.is_empty();
-        if is_unchanged {
+        if is_unchanged && !params.is_some_and(may_declare_tasks) {
             return params.map(str::to_owned);
         }
         let params = params.unwrap_or("{}");
@@ -69,8 +69,12 @@ impl ParamsChange<'_> {
         let mut meta = ObjectText::with_capacity(META_CAPACITY);
         for (key, value) in members(known.unwrap_or("{}")).map_while(Result::ok) {
             let name = unescaped(key);
-            if name != PROGRESS_TOKEN_KEY && !self.without_meta.contains(&&*name) {
-                meta.copy(key, value);
+            if name == PROGRESS_TOKEN_KEY || self.without_meta.contains(&&*name) {
+                continue;
+            }
+            match name == CLIENT_CAPABILITIES_KEY && may_declare_tasks(value) {
+                true => meta.copy(key, &without_tasks(value)),
+                false => meta.copy(key, value),
             }
         }
         if let Some(token) = self.token {
@@ -81,6 +85,30 @@ impl ParamsChange<'_> {
         }
         meta.finish()
     }
+}
+
+/// Returns whether a text may contain the extension for tasks, also with escapes.
+fn may_declare_tasks(text: &str) -> bool {
+    let text = text.as_bytes();
+    memchr::memmem::find(text, v2026_07_28::TASKS_EXTENSION.as_bytes()).is_some()
+        || memchr::memchr(b'\\', text).is_some()
+}
+
+/// Returns client capabilities without tasks: the client could not poll a task of the server, because the gateway does not pass those requests on.
+fn without_tasks(capabilities: &str) -> String {
+    let mut text = ObjectText::with_capacity(capabilities.len());
+    for (key, value) in members(capabilities).map_while(Result::ok) {
+        match &*unescaped(key) {
+            "tasks" => {}
+            "extensions" => {
+                let mut extensions = ObjectText::with_capacity(value.len());
+                extensions.copy_all(value, &[v2026_07_28::TASKS_EXTENSION]);
+                text.copy(key, &extensions.finish());
+            }
+            _ => text.copy(key, value),
+        }
+    }
+    text.finish()
 }
 
 /// A client with a session, and the connection on which its requests are sent to the stateless server.
@@ -116,5 +144,29 @@ impl SessionClient<'_> {
         ) {
             meta.copy(LOG_LEVEL_KEY, &string(level.as_str()));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_are_not_declared_to_the_server() {
+        let without = |params: &str| ParamsChange::default().apply(Some(params)).unwrap();
+        for key in [
+            v2026_07_28::TASKS_EXTENSION,
+            r"io.modelcontextprotocol\/tasks",
+        ] {
+            let params = format!(
+                r#"{{"name":"a","_meta":{{"{CLIENT_CAPABILITIES_KEY}":{{"tasks":{{}},"elicitation":{{}},"extensions":{{"{key}":{{}},"x/y":{{"n":1.0}}}}}}}}}}"#
+            );
+            let expected = format!(
+                r#"{{"name":"a","_meta":{{"{CLIENT_CAPABILITIES_KEY}":{{"elicitation":{{}},"extensions":{{"x/y":{{"n":1.0}}}}}}}}}}"#
+            );
+            assert_eq!(without(&params), expected);
+        }
+        let other = r#"{"name":"a","arguments":{"b": null}}"#;
+        assert_eq!(without(other), other);
     }
 }

@@ -145,6 +145,13 @@ pub(super) struct Item<'a> {
 }
 
 impl AccessPolicy {
+    /// Returns the scopes that the rules require, for the metadata of the gateway: clients request them
+    /// when they sign in.
+    pub fn scopes(&self) -> BTreeSet<&str> {
+        let scopes = self.rules.iter().filter_map(|rule| rule.scope.as_deref());
+        scopes.flat_map(str::split_whitespace).collect()
+    }
+
     /// Creates a policy without rules, which allows everything.
     pub fn new() -> Self {
         Self::default()

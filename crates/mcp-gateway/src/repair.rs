@@ -1,0 +1,186 @@
+//! Repairs results of servers, so that what the gateway sends follows the specification. A strict client would refuse the list of all servers
+//! because of one element.
+
+use mcp_jsonrpc::{DecodeError, RawJson, decode, members};
+use mcp_protocol::DECORATIONS;
+use mcp_types::{Prompt, Resource, ResourceTemplate, Tool, method};
+
+use crate::log_limit::LogLimit;
+use crate::text::{ObjectText, elements, unescaped, without};
+
+/// Optional members of the protocol in lists, content and their elements. Others, for example of vendors, keep `null`.
+const OPTIONAL: [&str; 30] = [
+    "_meta",
+    "annotations",
+    "arguments",
+    "audience",
+    "blob",
+    "cacheScope",
+    "description",
+    "destructiveHint",
+    "execution",
+    "icons",
+    "idempotentHint",
+    "inputSchema",
+    "isError",
+    "lastModified",
+    "mimeType",
+    "nextCursor",
+    "openWorldHint",
+    "outputSchema",
+    "priority",
+    "readOnlyHint",
+    "required",
+    "resultType",
+    "size",
+    "sizes",
+    "structuredContent",
+    "taskSupport",
+    "text",
+    "theme",
+    "title",
+    "ttlMs",
+];
+/// Members whose elements or members are of the protocol. Others, for example schemas and structured content, are copied.
+const PARTS: [&str; 12] = [
+    "annotations",
+    "arguments",
+    "content",
+    "contents",
+    "execution",
+    "icons",
+    "messages",
+    "prompts",
+    "resource",
+    "resourceTemplates",
+    "resources",
+    "tools",
+];
+
+/// Values below this level are copied. The deepest one with members of the protocol is an icon of a resource in the content of a message.
+const MAX_DEPTH: usize = 10;
+
+/// Logs what is left out.
+#[derive(Debug, Default)]
+pub(crate) struct Repairs(LogLimit);
+
+impl Repairs {
+    /// Returns a result of `server` without members that are `null`, and a list without elements that do not match their schema. Members that
+    /// only decorate an element are left out first.
+    pub(crate) fn repaired(&self, method: &str, result: RawJson, server: &str) -> RawJson {
+        let (list, check): (_, fn(&str) -> Result<(), DecodeError>) = match method {
+            method::TOOLS_LIST => ("tools", |item| decode::<Tool>(item).map(drop)),
+            method::PROMPTS_LIST => ("prompts", |item| decode::<Prompt>(item).map(drop)),
+            method::RESOURCES_LIST => ("resources", |item| decode::<Resource>(item).map(drop)),
+            method::RESOURCES_TEMPLATES_LIST => ("resourceTemplates", |item| {
+                decode::<ResourceTemplate>(item).map(drop)
+            }),
+            method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ => {
+                return without_nulls(result);
+            }
+            _ => return result,
+        };
+        let result = without_nulls(result);
+        let Some(items) = elements(&result, list) else {
+            return result;
+        };
+        let mut kept = Vec::with_capacity(items.len());
+        let mut is_changed = false;
+        for item in items {
+            let Err(error) = check(item.get()) else {
+                kept.push(RawJson::copy(item.get()));
+                continue;
+            };
+            is_changed = true;
+            let plain = without(&RawJson::copy(item.get()), &DECORATIONS);
+            let is_usable = check(&plain).is_ok();
+            if let Some(omitted) = self.0.admit() {
+                let left_out = if is_usable {
+                    "descriptions"
+                } else {
+                    "the element"
+                };
+                tracing::warn!(server, method, %error, left_out, omitted, "an element of a list does not match its schema");
+            }
+            if is_usable {
+                kept.push(plain);
+            }
+        }
+        if !is_changed {
+            return result;
+        }
+        let kept: Vec<&str> = kept.iter().map(|item| &**item).collect();
+        let mut text = ObjectText::with_capacity(result.len());
+        text.copy_all(&result, &[list]);
+        text.add(list, &format!("[{}]", kept.join(",")));
+        RawJson::copy(&text.finish())
+    }
+}
+
+/// Removes members that are `null`, except in values that may contain it. Keeps the text of everything else.
+fn without_nulls(result: RawJson) -> RawJson {
+    if memchr::memmem::find(result.as_bytes(), b"null").is_none() {
+        return result;
+    }
+    let mut text = String::with_capacity(result.len());
+    copy_without_nulls(&result, 0, &mut text);
+    RawJson::copy(&text)
+}
+
+fn copy_without_nulls(value: &str, depth: usize, text: &mut String) {
+    match value.as_bytes().first() {
+        Some(b'{') if depth < MAX_DEPTH => {
+            text.push('{');
+            let start = text.len();
+            for (key, value) in members(value).map_while(Result::ok) {
+                let name = unescaped(key);
+                if value == "null" && OPTIONAL.contains(&&*name) {
+                    continue;
+                }
+                if text.len() > start {
+                    text.push(',');
+                }
+                text.extend(["\"", key, "\":"]);
+                match PARTS.contains(&&*name) {
+                    true => copy_without_nulls(value, depth + 1, text),
+                    false => text.push_str(value),
+                }
+            }
+            text.push('}');
+        }
+        Some(b'[') if depth < MAX_DEPTH => {
+            let items: Vec<&serde_json::value::RawValue> =
+                serde_json::from_str(value).unwrap_or_default();
+            text.push('[');
+            for (number, item) in items.into_iter().enumerate() {
+                if number > 0 {
+                    text.push(',');
+                }
+                copy_without_nulls(item.get(), depth + 1, text);
+            }
+            text.push(']');
+        }
+        _ => text.push_str(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_members_of_the_protocol_lose_null() {
+        let result = r#"{"tools":[{"name":"a","title":null,"n":1.0,"vendor":null,"annotations":{"title":null,"readOnlyHint":true},
+            "inputSchema":{"type":"object","properties":{"b":{"default":null}}},"_meta":{"c":null}}],"nextCursor":null,"text":"null"}"#;
+        let expected = r#"{"tools":[{"name":"a","n":1.0,"vendor":null,"annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","properties":{"b":{"default":null}}},"_meta":{"c":null}}],"text":"null"}"#;
+        assert_eq!(without_nulls(RawJson::copy(result)).as_str(), expected);
+    }
+
+    #[test]
+    fn content_keeps_its_structured_values() {
+        let result = r#"{"content":[{"type":"text","text":"a","annotations":null},null],"structuredContent":{"a":null},"isError":null}"#;
+        let expected =
+            r#"{"content":[{"type":"text","text":"a"},null],"structuredContent":{"a":null}}"#;
+        assert_eq!(without_nulls(RawJson::copy(result)).as_str(), expected);
+    }
+}
