@@ -9,7 +9,7 @@ use mcp_client::types::{ElicitAction, ElicitResult};
 use mcp_client::{ClientBuilder, ElicitForm, ElicitUrl};
 use serde_json::{Map, Value};
 
-use crate::arguments::typed;
+use crate::arguments::{text_of_file, typed};
 use crate::failure::Failure;
 use crate::output::{clean, say};
 
@@ -46,7 +46,7 @@ impl Answers {
 
     fn read(file: &Path) -> Result<Source, Failure> {
         let problem = |why: String| Failure::usage(format!("--answer {}: {why}", file.display()));
-        let text = std::fs::read_to_string(file).map_err(|error| problem(error.to_string()))?;
+        let text = text_of_file(file).map_err(|error| problem(error.to_string()))?;
         match serde_json::from_str(&text).map_err(|error| problem(error.to_string()))? {
             Value::Array(all) if all.iter().all(Value::is_object) => {
                 Ok(Source::Each(Mutex::new(all.into())))

@@ -1,19 +1,25 @@
 //! Arguments of tools and prompts on the command line.
 
-use std::io::Read as _;
+use std::fs::File;
+use std::path::Path;
 
-use serde_json::{Map, Value};
+use mcp_host::read_text;
+use mcp_schema::{Origin, Validator};
+use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
+
+/// Maximum size of a file with arguments or answers, in bytes.
+const MAX_FILE_BYTES: u64 = 64 << 20;
+/// Maximum number of references that are followed from one schema to the next.
+const MAX_REFERENCES: usize = 16;
 
 /// Reads the arguments of a tool; `schema` is its input schema.
 pub(crate) fn of_tool(words: &[String], schema: &Value) -> Result<Map<String, Value>, Failure> {
     let mut arguments = Map::new();
     for word in words {
         if word == "-" {
-            let mut text = String::new();
-            std::io::stdin()
-                .read_to_string(&mut text)
+            let text = read_text(std::io::stdin(), MAX_FILE_BYTES)
                 .map_err(|error| Failure::usage(format!("stdin: {error}")))?;
             arguments.extend(object("stdin", &text)?);
         } else if let Some(path) = word.strip_prefix('@') {
@@ -26,8 +32,7 @@ pub(crate) fn of_tool(words: &[String], schema: &Value) -> Result<Map<String, Va
         } else {
             let (name, text) = pair(word)?;
             let text = text_or_file(text)?;
-            let field = &schema["properties"][name];
-            let value = typed(name, &text, field).map_err(Failure::usage)?;
+            let value = of_schema(name, &text, schema).map_err(Failure::usage)?;
             match (arguments.get_mut(name), value) {
                 // A repeated word adds to a list.
                 (Some(Value::Array(all)), Value::Array(more)) => all.extend(more),
@@ -74,7 +79,12 @@ fn text_or_file(text: &str) -> Result<String, Failure> {
 }
 
 fn file(path: &str) -> Result<String, Failure> {
-    std::fs::read_to_string(path).map_err(|error| Failure::usage(format!("file {path:?}: {error}")))
+    text_of_file(path).map_err(|error| Failure::usage(format!("file {path:?}: {error}")))
+}
+
+/// Reads a file that a person has written.
+pub(crate) fn text_of_file(path: impl AsRef<Path>) -> std::io::Result<String> {
+    read_text(File::open(path)?, MAX_FILE_BYTES)
 }
 
 fn object(source: &str, text: &str) -> Result<Map<String, Value>, Failure> {
@@ -82,51 +92,111 @@ fn object(source: &str, text: &str) -> Result<Map<String, Value>, Failure> {
         .map_err(|error| Failure::usage(format!("{source}: expected a JSON object: {error}")))
 }
 
-/// Converts text to the type of a field.
+/// Converts text to a value that the schema of a field accepts.
 ///
 /// # Errors
 /// What is wrong with the text.
 pub(crate) fn typed(name: &str, text: &str, field: &Value) -> Result<Value, String> {
-    let expected = |what: &str| format!("argument {name}: {text:?} is not {what}");
+    of_schema(name, text, &json!({ "properties": { name: field } }))
+}
+
+/// Converts text to a value of the property `name`: the JSON value of the text if the schema accepts it, else the text. If the schema
+/// accepts every value, only the text of an object or list is JSON.
+fn of_schema(name: &str, text: &str, schema: &Value) -> Result<Value, String> {
+    let field = resolved(&schema["properties"][name], schema);
+    let Some(validator) = validator(name, schema) else {
+        return by_type(name, text, field);
+    };
+    let accepts = |value: &Value| validator.check(&json!({ name: value })).is_ok();
+    let is_any = [json!(true), json!([]), json!({})].iter().all(accepts);
+    let parsed = serde_json::from_str::<Value>(text).ok();
+    let parsed = parsed.filter(|value| !is_any || value.is_object() || value.is_array());
+    let string = || Value::String(text.to_owned());
+    if let Some(value) = parsed.into_iter().chain([string()]).find(accepts) {
+        return Ok(value);
+    }
+    let items = &field["items"];
+    if items.is_object() {
+        let mut schema = schema.clone();
+        schema["properties"] = json!({ name: items });
+        return Ok(Value::Array(vec![of_schema(name, text, &schema)?]));
+    }
+    // The server says what is wrong with a value of the right type.
+    by_type(name, text, field)
+}
+
+/// Compiles the schema of one property; `None` if this program cannot check it.
+fn validator(name: &str, schema: &Value) -> Option<Validator> {
+    let field = match &schema["properties"][name] {
+        Value::Null => &Value::Bool(true),
+        field => field,
+    };
+    let mut whole = Map::new();
+    whole.insert("properties".to_owned(), json!({ name: field }));
+    for key in ["$schema", "$defs", "definitions"] {
+        if let Some(value) = schema.get(key) {
+            whole.insert(key.to_owned(), value.clone());
+        }
+    }
+    Validator::compile(&whole, Origin::Foreign).ok()
+}
+
+/// Follows references inside the schema.
+fn resolved<'a>(mut field: &'a Value, schema: &'a Value) -> &'a Value {
+    for _ in 0..MAX_REFERENCES {
+        let reference = field["$ref"].as_str();
+        let Some(pointer) = reference.and_then(|reference| reference.strip_prefix('#')) else {
+            break;
+        };
+        let Some(target) = schema.pointer(pointer) else {
+            break;
+        };
+        field = target;
+    }
+    field
+}
+
+/// Converts text to the type that a schema names.
+fn by_type(name: &str, text: &str, field: &Value) -> Result<Value, String> {
     let types: Vec<&str> = match &field["type"] {
         Value::String(one) => vec![one],
         Value::Array(all) => all.iter().filter_map(Value::as_str).collect(),
-        _ => match field["anyOf"].as_array() {
-            Some(all) => all.iter().filter_map(|one| one["type"].as_str()).collect(),
-            None => Vec::new(),
-        },
+        _ => Vec::new(),
     };
-    let parsed = || serde_json::from_str::<Value>(text).ok();
-    let mut problem = None;
-    for kind in &types {
-        let value = match *kind {
-            "integer" => parsed().filter(|value| value.is_i64() || value.is_u64()),
-            "number" => parsed().filter(Value::is_number),
-            "boolean" => parsed().filter(Value::is_boolean),
-            "null" => parsed().filter(Value::is_null),
-            "object" => parsed().filter(Value::is_object),
-            "array" => Some(match parsed().filter(Value::is_array) {
-                Some(list) => list,
-                None => Value::Array(vec![typed(name, text, &field["items"])?]),
-            }),
-            _ => None,
-        };
-        if let Some(value) = value {
-            return Ok(value);
+    let parsed = serde_json::from_str::<Value>(text).ok();
+    let is_of = |kind: &str, value: &Value| match kind {
+        "integer" => value.as_f64().is_some_and(|number| number.fract() == 0.0),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        "null" => value.is_null(),
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        _ => false,
+    };
+    let has_type = |value: &Value| types.iter().any(|kind| is_of(kind, value));
+    let is_structured = |value: &Value| value.is_object() || value.is_array();
+    match (parsed, &types[..]) {
+        (Some(value), _) if has_type(&value) => Ok(value),
+        (Some(value), []) if is_structured(&value) => Ok(value),
+        (_, types) if types.is_empty() || types.contains(&"string") => {
+            Ok(Value::String(text.to_owned()))
         }
-        if *kind != "string" && *kind != "null" {
-            problem.get_or_insert(*kind);
+        (_, types) => {
+            let names = types.iter().filter(|kind| **kind != "null");
+            let names = names.map(|kind| match *kind {
+                "integer" => "an integer",
+                "number" => "a number",
+                "boolean" => "true or false",
+                "object" => "a JSON object",
+                "array" => "a JSON list",
+                other => other,
+            });
+            let names: Vec<&str> = names.collect();
+            Err(format!(
+                "argument {name}: {text:?} is not {}",
+                names.join(" or ")
+            ))
         }
-    }
-    match problem {
-        Some(kind) if !types.contains(&"string") => Err(expected(match kind {
-            "integer" => "an integer",
-            "number" => "a number",
-            "boolean" => "true or false",
-            "object" => "a JSON object",
-            other => other,
-        })),
-        _ => Ok(Value::String(text.to_owned())),
     }
 }
 
@@ -142,7 +212,13 @@ mod tests {
             "count": { "type": "integer" }, "ratio": { "type": "number" }, "deep": { "type": "boolean" },
             "name": { "type": "string" }, "tags": { "type": "array", "items": { "type": "string" } },
             "maybe": { "type": ["integer", "null"] }, "either": { "anyOf": [{ "type": "integer" }, { "type": "string" }] },
-            "options": { "type": "object" }
+            "options": { "type": "object" }, "ref": { "$ref": "#/$defs/Point" }, "refint": { "$ref": "#/$defs/Count" },
+            "all": { "allOf": [{ "$ref": "#/$defs/Point" }] }, "one": { "oneOf": [{ "$ref": "#/$defs/Point" }, { "type": "null" }] },
+            "list": { "type": "array", "items": { "$ref": "#/$defs/Point" } }, "choice": { "enum": [1, 2] },
+            "fixed": { "const": true }, "any": true, "anything": {}, "whole": { "type": "integer" },
+            "limited": { "type": "integer", "maximum": 3 }, "unknown": { "type": "integer", "multipleOf": 2 }
+        }, "$defs": {
+            "Point": { "type": "object", "properties": { "x": { "type": "integer" } } }, "Count": { "type": "integer" }
         }});
         let read = |words: &[&str]| {
             let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
@@ -160,10 +236,25 @@ mod tests {
             "options={\"a\":1}",
             "raw:={\"b\":[2]}",
             "other=5",
+            "ref={\"x\":1}",
+            "refint=5",
+            "all={\"x\":1}",
+            "one={\"x\":1}",
+            "list={\"x\":1}",
+            "list={\"x\":2}",
+            "choice=1",
+            "fixed=true",
+            "any={\"x\":1}",
+            "anything=5",
+            "whole=3.0",
+            "limited=4",
+            "unknown=8",
         ];
         let expected = json!({
             "count": 3, "ratio": 2, "deep": true, "name": "42", "tags": ["a", "b"], "maybe": 7, "either": "x=y",
-            "options": { "a": 1 }, "raw": { "b": [2] }, "other": "5"
+            "options": { "a": 1 }, "raw": { "b": [2] }, "other": "5", "ref": { "x": 1 }, "refint": 5, "all": { "x": 1 },
+            "one": { "x": 1 }, "list": [{ "x": 1 }, { "x": 2 }], "choice": 1, "fixed": true, "any": { "x": 1 }, "anything": "5",
+            "whole": 3.0, "limited": 4, "unknown": 8
         });
         assert_eq!(read(&words).unwrap(), expected);
         for (word, problem) in [

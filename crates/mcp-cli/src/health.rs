@@ -83,6 +83,12 @@ pub(crate) enum HealthBody<B> {
     Inner(B),
 }
 
+impl<B> Default for HealthBody<B> {
+    fn default() -> Self {
+        Self::Text(Bytes::new())
+    }
+}
+
 impl<B: Body<Data = Bytes> + Unpin> Body for HealthBody<B> {
     type Data = Bytes;
     type Error = B::Error;

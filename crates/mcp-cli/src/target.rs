@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
 use mcp_host::{Config, ConfigFormat, Launch, ServerConfig, Variables};
@@ -9,7 +10,7 @@ use url::Url;
 
 use crate::args::{Options, Words};
 use crate::failure::Failure;
-use crate::output::say;
+use crate::output::{clean, say};
 
 /// The server of a command.
 #[derive(Debug, Clone)]
@@ -118,23 +119,61 @@ fn configured(name: &str, options: &Options) -> Result<Target, Failure> {
         return Err(Failure::usage(error.to_string()));
     }
     let Some((_, server)) = config.servers().find(|(other, _)| *other == name) else {
-        let names: Vec<&str> = config.servers().map(|(name, _)| name).collect();
-        let known = match &names[..] {
-            [] => "there are none".to_owned(),
-            names => names.join(", "),
-        };
-        for warning in config.warnings() {
+        return Err(unknown(name, &config));
+    };
+    let server_words = format!("server {name:?}");
+    for warning in config.warnings() {
+        if warning.contains(&server_words) {
             say(&format!("note: {warning}"));
         }
-        return Err(Failure::usage(format!(
-            "{name:?} is neither a URL nor a configured server ({known}); a program follows `--`, as in `mcp list -- {name}`"
-        )));
-    };
-    let variables = Variables::new().with_workspace(folder);
+    }
+    if !server.is_enabled {
+        say(&format!(
+            "note: {server_words} is disabled in its file; it is started because it is named here"
+        ));
+    }
+    let mut variables = Variables::new().with_workspace(folder);
+    for id in server.inputs() {
+        if let Some(value) = ask_for_input(id)? {
+            variables = variables.with_input(id, value);
+        }
+    }
     let server = read(server, &variables)
-        .map_err(|failure| Failure::usage(format!("server {name:?}: {failure}")))?;
+        .map_err(|failure| Failure::usage(format!("{server_words}: {failure}")))?;
     let name = name.to_owned();
     Ok(Target { name, server })
+}
+
+/// The failure for a name that is not configured.
+fn unknown(name: &str, config: &Config) -> Failure {
+    let names: Vec<&str> = config.servers().map(|(name, _)| name).collect();
+    let known = match &names[..] {
+        [] => "there are none".to_owned(),
+        names => names.join(", "),
+    };
+    for warning in config.warnings() {
+        say(&format!("note: {warning}"));
+    }
+    let advice = match Url::parse(&format!("http://{name}")) {
+        Ok(url) if name.contains([':', '/']) && url.host().is_some() => {
+            format!("for a URL, write http://{name} or https://{name}")
+        }
+        _ => format!("a program follows `--`, as in `mcp list -- {name}`"),
+    };
+    Failure::usage(format!(
+        "{name:?} is neither a URL nor a configured server ({known}); {advice}"
+    ))
+}
+
+/// Asks for the value of an input at the terminal, without showing it, because most are secrets. `None` if there is no terminal.
+fn ask_for_input(id: &str) -> Result<Option<String>, Failure> {
+    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+        return Ok(None);
+    }
+    let value = rpassword::prompt_password(format!("{}: ", clean(id)));
+    value
+        .map(Some)
+        .map_err(|error| Failure::usage(format!("the value of {id:?} cannot be read: {error}")))
 }
 
 /// Reads the configuration of a server, and shows what it is: a folder from elsewhere can name any program.

@@ -209,6 +209,124 @@ fn a_configured_server_is_used_by_its_name() {
     }
 }
 
+/// A server over stdio that is written in `sh`: each line of its input has an answer in `cases`.
+#[cfg(unix)]
+fn scripted_server(name: &str, cases: &str) -> String {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let path = folder(name).join("server");
+    let script = format!(
+        r#"#!/bin/sh
+while read -r line; do
+  id=$(printf %s "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
+  case "$line" in
+    *'"initialize"'*) echo '{{"jsonrpc":"2.0","id":'$id',"result":{{"protocolVersion":"2025-11-25","capabilities":{{"tools":{{}},"resources":{{}},"prompts":{{}}}},"serverInfo":{{"name":"s","version":"1"}}}}}}' ;;
+    {cases}
+    *'"id"'*) echo '{{"jsonrpc":"2.0","id":'$id',"error":{{"code":-32601,"message":"Method not found"}}}}' ;;
+  esac
+done
+"#
+    );
+    std::fs::write(&path, script).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[cfg(unix)]
+#[test]
+fn a_list_that_fails_does_not_hide_the_others() {
+    let server = scripted_server(
+        "lists",
+        r#"*'"tools/list"'*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"tools":[{"name":"a","inputSchema":{"type":"object"}},{"name":"b","inputSchema":true}]}}' ;;
+           *'"prompts/list"'*) echo '{"jsonrpc":"2.0","id":'$id',"error":{"code":-32603,"message":"no backend"}}' ;;"#,
+    );
+    let run = |words: &[&str]| mcp(&[words, &["--revision", "sessions", "--", &server]].concat());
+    let inspected = run(&["inspect"]);
+    let (page, problem) = (stdout(&inspected), stderr(&inspected));
+    assert_eq!(inspected.status.code(), Some(3), "{page}{problem}");
+    assert!(page.contains("a()"), "{page}");
+    assert!(page.contains("does not know resources/list"), "{page}");
+    // The tool that is left out.
+    assert!(page.contains("deviates from the specification"), "{page}");
+    for text in [page, problem] {
+        assert!(
+            text.contains("prompts/list: the server returned an error: no backend"),
+            "{text}"
+        );
+    }
+    let file = folder("lists").join("mcp.lock");
+    let locked = run(&["lock", "--file", file.to_str().unwrap()]);
+    assert_eq!(locked.status.code(), Some(3));
+    assert!(
+        stderr(&locked).contains("prompts/list"),
+        "{}",
+        stderr(&locked)
+    );
+    assert!(!file.exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn lines_go_on_after_a_request_that_failed() {
+    let server = scripted_server(
+        "silent",
+        r#"*'"silent"'*) ;;
+           *'"ping"'*) echo '{"jsonrpc":"2.0","id":'$id',"result":{}}' ;;"#,
+    );
+    let words = ["--revision", "sessions", "--timeout", "1", "--", &server];
+    let output = repl(&words, "silent\nping\n");
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("no response to silent"),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(stdout(&output).trim(), "{}");
+}
+
+#[test]
+fn names_and_files_of_other_hosts_are_found() {
+    let folder = folder("hosts");
+    let here = folder.canonicalize().unwrap();
+    let calc = calc();
+    let claude = json!({ "projects": { here.to_str().unwrap(): { "mcpServers": { "claude": { "command": calc } } } } });
+    std::fs::write(folder.join(".claude.json"), claude.to_string()).unwrap();
+    std::fs::write(folder.join("keys.env"), "CALC_FILE=x\n").unwrap();
+    let own = json!({ "servers": {
+        "tools": { "command": calc }, "off": { "command": calc, "enabled": false, "timeout": 60, "colour": 1 },
+        "asks": { "command": calc, "args": ["${input:key}"] }, "file": { "command": calc, "envFile": "missing.env" },
+        "notes": { "command": calc, "envFile": "${workspaceFolder}/keys.env" }
+    } });
+    std::fs::write(folder.join("mcp.json"), format!("\u{feff}{own}")).unwrap();
+    for (words, code, text) in [
+        (&["list", "tools"][..], 0, "add"),
+        (&["list", "claude", "tools"], 0, "add"),
+        (&["list", "notes"], 0, "add"),
+        (&["list", "off"], 0, "is disabled in its file"),
+        (&["list", "off"], 0, "\"colour\" is unknown"),
+        (&["list", "off"], 0, "60 is less than a second"),
+        (&["list", "asks"], 1, "${input:key}"),
+        (&["list", "file"], 1, "missing.env"),
+        (
+            &["list", "127.0.0.1:9/mcp"],
+            1,
+            "write http://127.0.0.1:9/mcp",
+        ),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_mcp"))
+            .args(words)
+            .current_dir(&folder)
+            .env("HOME", &folder)
+            .env("MCP_TOKENS", folder.join("tokens.json"))
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let all = stdout(&output) + &stderr(&output);
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {all}");
+        assert!(all.contains(text), "{words:?}: {all}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_signal_ends_the_program_while_it_waits_for_a_line() {

@@ -357,6 +357,133 @@ fn a_file_is_checked_without_starting() {
     assert!(text(&refused.stderr).contains("publicUrl"), "{refused:?}");
 }
 
+/// A script must not take an outage for a misspelled name.
+#[test]
+fn an_outage_behind_a_gateway_is_not_a_misspelled_name() {
+    let file = file("outage");
+    let servers =
+        json!({ "one": { "command": calc() }, "dead": { "url": "http://127.0.0.1:1/mcp" } });
+    write(&file, &servers, json!({}));
+    let mut gateway = Running::start(&file);
+    let url = gateway.url();
+    gateway.logged("dead: ");
+    let called = mcp(&["call", &url, "dead__search"]);
+    let error = text(&called.stderr);
+    assert_eq!(called.status.code(), Some(2), "{error}");
+    assert!(error.contains("not available: dead"), "{error}");
+    let listed = mcp(&["list", &format!("{url}/")]);
+    assert_eq!(listed.status.code(), Some(0), "a slash after the path");
+    assert!(text(&listed.stdout).contains("one__add"));
+    assert!(
+        text(&listed.stderr).contains("not available: dead"),
+        "{}",
+        text(&listed.stderr)
+    );
+}
+
+/// A misspelled name must not leave the gateway less strict without a sign.
+#[test]
+fn a_setting_for_an_unknown_tool_is_reported() {
+    let file = file("unknown-tool");
+    let servers = json!({ "one": { "command": calc(), "deniedTools": ["ad"] } });
+    let tools = json!({ "substract": { "hide": true } });
+    write(
+        &file,
+        &servers,
+        json!({ "servers": { "one": { "tools": tools } } }),
+    );
+    let mut gateway = Running::start(&file);
+    gateway.url();
+    for name in ["ad", "substract"] {
+        let line = gateway.logged("does not list");
+        assert!(line.contains(name) && line.contains("one"), "{line}");
+    }
+}
+
+/// What `mcp serve` would refuse is found before a server starts.
+#[test]
+fn a_check_finds_what_serving_would_refuse() {
+    let file = file("check-address");
+    let path = file.to_str().unwrap();
+    let servers = json!({ "one": { "command": calc() } });
+    for (gateway, problem) in [
+        (json!({ "listen": "0.0.0.0:8000" }), "publicUrl"),
+        (json!({ "listen": "nowhere" }), "expected an address"),
+        (
+            json!({ "publicUrl": "http://mcp.example.com/mcp" }),
+            "https",
+        ),
+        (json!({ "allowedOrigins": ["a\nb"] }), "origin"),
+        (
+            json!({ "access": [{ "name": "add", "scope": "calc" }] }),
+            "\"auth\"",
+        ),
+    ] {
+        let config = json!({ "mcpServers": servers, "gateway": gateway });
+        std::fs::write(&file, config.to_string()).unwrap();
+        for words in [&["serve", path, "--check"][..], &["serve", path]] {
+            let checked = mcp(words);
+            let error = text(&checked.stderr);
+            assert_eq!(checked.status.code(), Some(1), "{gateway}: {error}");
+            assert!(error.contains(problem), "{gateway}: {error}");
+            assert!(!error.contains("connected"), "{gateway}: {error}");
+        }
+    }
+    std::fs::write(&file, "{ \"mcpServers\": { \"one\": ").unwrap();
+    let error = mcp(&["serve", path, "--check"]).stderr;
+    assert!(text(&error).contains("line 1"), "{}", text(&error));
+}
+
+/// A browser asks before it sends a request with a token or an `mcp-` header.
+#[test]
+fn pages_of_an_allowed_origin_can_read_responses() {
+    let file = file("cors");
+    let servers = json!({ "one": { "command": calc() } });
+    let origin = "https://app.example.com";
+    let (address, public) = (chosen_address(), "https://mcp.example.com/mcp");
+    let settings = json!({ "listen": address, "allowedOrigins": [origin], "publicUrl": public });
+    let config = json!({ "mcpServers": servers, "gateway": settings });
+    std::fs::write(&file, config.to_string()).unwrap();
+    let mut gateway = Running::with(&file, &[TOKEN]);
+    assert_eq!(gateway.url(), public);
+    let url = format!("http://{address}/mcp");
+    let preflight = |origin: &str| {
+        let headers = "access-control-request-method: POST\r\naccess-control-request-headers: content-type,mcp-method,mcp-param-city";
+        let response = exchange(
+            &url,
+            "OPTIONS /mcp",
+            &format!("origin: {origin}\r\n{headers}\r\n\r\n"),
+        );
+        response.to_ascii_lowercase()
+    };
+    let allowed = preflight(origin);
+    assert!(allowed.starts_with("http/1.1 200"), "{allowed}");
+    for part in [
+        "access-control-allow-origin: https://app.example.com\r\n",
+        "mcp-param-city",
+        "access-control-allow-methods: post,get,delete",
+    ] {
+        assert!(allowed.contains(part), "{allowed}");
+    }
+    let denied = preflight("https://evil.example.com");
+    assert!(!denied.contains("access-control-allow-origin"), "{denied}");
+    // A refusal can be read, too: it says where to sign in.
+    let refused = exchange(
+        &url,
+        "POST /mcp",
+        &format!("origin: {origin}\r\ncontent-length: 0\r\n\r\n"),
+    );
+    let refused = refused.to_ascii_lowercase();
+    assert!(refused.starts_with("http/1.1 401"), "{refused}");
+    for part in [
+        "access-control-allow-origin: https://app.example.com",
+        "www-authenticate",
+        "mcp-session-id",
+    ] {
+        assert!(refused.contains(part), "{refused}");
+    }
+}
+
 /// A host that only starts programs can use a gateway too.
 #[test]
 fn a_gateway_is_served_over_stdio() {

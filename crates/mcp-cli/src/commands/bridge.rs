@@ -40,6 +40,18 @@ pub(super) async fn run(
         Some(address) => Some(http::listen("--listen", address).await?),
         None => None,
     };
+    let http = HttpSettings {
+        public_url: settings.public_url.as_deref(),
+        public_url_setting: "--public-url",
+        allowed_origins: &settings.allow_origin,
+        authorization: None,
+        token_variable: TOKEN,
+        own_address: None,
+    };
+    if let Some(listener) = &listener {
+        let address = listener.local_addr();
+        http.check(address.map_err(|error| Failure::usage(error.to_string()))?)?;
+    }
     log::start();
     let proxy = connect(&target, &settings, options).await?;
     say(&format!("connected; the server uses {}", proxy.revision()));
@@ -51,19 +63,11 @@ pub(super) async fn run(
             .map_err(|error| Failure::new(Code::Connection, format!("stdin or stdout: {error}")));
     };
     let ready = proxy.clone();
-    let http = HttpSettings {
-        public_url: settings.public_url.as_deref(),
-        public_url_setting: "--public-url",
-        allowed_origins: &settings.allow_origin,
-        authorization: None,
-        token_variable: TOKEN,
-        own_address: None,
-        check_ready: Arc::new(move || {
-            let ready = ready.clone();
-            Box::pin(async move { ready.unready().await.unwrap_or_default() })
-        }),
-    };
-    http::serve(listener, proxy.clone(), http).await?;
+    let check_ready = Arc::new(move || {
+        let ready = ready.clone();
+        Box::pin(async move { ready.unready().await.unwrap_or_default() }) as _
+    });
+    http::serve(listener, proxy.clone(), http, check_ready).await?;
     proxy.close().await;
     Ok(Code::Success)
 }

@@ -2,8 +2,9 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
+use mcp_client::types::method;
 use mcp_client::{CallToolResult, Client, Progress};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::args::{Options, Words};
 use crate::arguments;
@@ -54,6 +55,12 @@ async fn call(
     let schema = match tools.iter().find(|tool| tool.name == name) {
         Some(tool) => serde_json::to_value(&tool.input_schema).unwrap_or_default(),
         None => {
+            if let Some(outage) = unavailable(client).await {
+                return Err(Failure::new(
+                    Code::Connection,
+                    format!("there is no tool {name:?}; {outage}"),
+                ));
+            }
             let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
             let near = nearest(name, &names);
             let text = match near {
@@ -85,28 +92,31 @@ async fn call(
     Ok(result)
 }
 
-/// The name that is most like another one, if there is one with few differences.
-fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
-    let distances = names.iter().map(|known| (distance(name, known), *known));
-    let (distance, near) = distances.min()?;
-    (distance <= name.chars().count() / 3 + 1).then_some(near)
+/// Says which servers behind a gateway are missing in its list of tools; `None` if all are there, or the server is not a gateway.
+pub(super) async fn unavailable(client: &Client) -> Option<String> {
+    let listed = client
+        .request_raw(method::TOOLS_LIST.to_owned(), json!({}))
+        .await;
+    let list: Value = listed.ok()?.decode().ok()?;
+    let servers = list["_meta"]["mcp-gateway/unavailable"].as_object()?;
+    let servers = servers.iter().map(|(name, reason)| match reason.as_str() {
+        Some(reason) => format!("{name} ({reason})"),
+        None => name.clone(),
+    });
+    let servers: Vec<String> = servers.collect();
+    Some(format!(
+        "these servers behind the gateway are not available: {}",
+        servers.join(", ")
+    ))
 }
 
-/// The number of characters to insert, remove or replace.
-fn distance(a: &str, b: &str) -> usize {
-    // Names of servers can be long; their first characters are enough for a suggestion.
-    let b: Vec<char> = b.chars().take(128).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().take(128).enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
+/// The name that is most like another one, if there is one with few differences.
+fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
+    let distances = names
+        .iter()
+        .map(|known| (strsim::levenshtein(name, known), *known));
+    let (distance, near) = distances.min()?;
+    (distance <= name.chars().count() / 3 + 1).then_some(near)
 }
 
 /// Progress on stderr: one line that changes on a terminal, else one line for each report.

@@ -1,13 +1,18 @@
 //! Serving a proxy or gateway over HTTP.
 
 use std::fmt::Display;
+use std::net::SocketAddr;
 
 use data_encoding::BASE64URL_NOPAD;
-use http::Uri;
-use mcp_auth::server::{Identity, Jwt, require_bearer, static_tokens};
+use http::{HeaderValue, Uri};
+use mcp_auth::server::{Identity, Jwt, RequireBearer, Verify, require_bearer, static_tokens};
 use mcp_protocol::Service;
-use mcp_transport_http::{Endpoint, ServerOptions, serve_layered, shutdown_signal};
+use mcp_transport_http::{
+    CORS_METHODS, CORS_RESPONSE_HEADERS, Endpoint, ServerOptions, serve_layered, shutdown_signal,
+};
 use tokio::net::TcpListener;
+use tower_http::cors::{AllowHeaders, CorsLayer};
+use tower_layer::Layer as _;
 
 use crate::failure::Failure;
 use crate::health::{CheckReady, Health};
@@ -26,7 +31,6 @@ pub(super) struct HttpSettings<'a> {
     pub(super) token_variable: &'a str,
     /// The address of this process for other processes of the same gateway.
     pub(super) own_address: Option<&'a Uri>,
-    pub(super) check_ready: CheckReady,
 }
 
 /// Binds an address; `setting` names it in errors.
@@ -38,14 +42,74 @@ pub(super) async fn listen(setting: &str, address: &str) -> Result<TcpListener, 
     })
 }
 
-/// Serves HTTP until Ctrl-C or a signal to end.
+impl HttpSettings<'_> {
+    /// Checks what can be checked before anything starts: `address` is the address to listen on.
+    pub(super) fn check(&self, address: SocketAddr) -> Result<(), Failure> {
+        cors(self.allowed_origins).map(drop)?;
+        let setting = self.public_url_setting;
+        let Some(url) = self.public_url else {
+            return match address.ip().is_loopback() {
+                true => Ok(()),
+                false => Err(Failure::usage(format!(
+                    "{address}: other machines can reach this address; set {setting} to the URL that they use, \
+                     such as https://mcp.example.com/mcp"
+                ))),
+            };
+        };
+        match self.authorization {
+            Some((issuer, _)) => {
+                self.bearer(url, Jwt::new(issuer).map_err(|error| problem(&error))?)?;
+            }
+            None => {
+                let verifier = static_tokens([("unused", Identity::new(url, "client"))]);
+                self.bearer(url, verifier.map_err(|error| problem(&error))?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Creates the layer that checks tokens.
+    fn bearer(&self, url: &str, verifier: impl Verify) -> Result<RequireBearer, Failure> {
+        let scopes = self.authorization.map_or(&[][..], |(_, scopes)| scopes);
+        let layer = require_bearer(url, verifier);
+        let layer = scopes.iter().fold(layer, |layer, scope| layer.scope(scope));
+        let setting = self.public_url_setting;
+        layer
+            .build()
+            .map_err(|error| Failure::usage(format!("{setting}: {error}")))
+    }
+}
+
+fn problem(error: &dyn Display) -> Failure {
+    Failure::usage(error.to_string())
+}
+
+/// Lets web pages of these origins read responses. A browser asks without a token, so this layer is in front of authentication.
+fn cors(origins: &[String]) -> Result<CorsLayer, Failure> {
+    let values = origins.iter().map(|origin| {
+        HeaderValue::from_str(origin.trim_end_matches('/')).map_err(|_| {
+            Failure::usage(format!(
+                "{origin:?} is not an origin, such as https://app.example.com"
+            ))
+        })
+    });
+    Ok(CorsLayer::new()
+        .allow_origin(values.collect::<Result<Vec<_>, _>>()?)
+        .allow_methods(CORS_METHODS)
+        // The names of headers for arguments of tools are not known here.
+        .allow_headers(AllowHeaders::mirror_request())
+        .expose_headers(CORS_RESPONSE_HEADERS))
+}
+
+/// Serves HTTP until Ctrl-C or a signal to end. The settings were [checked](HttpSettings::check).
 pub(super) async fn serve(
     listener: TcpListener,
     service: impl Service,
     settings: HttpSettings<'_>,
+    check_ready: CheckReady,
 ) -> Result<(), Failure> {
-    let problem = |error: &dyn Display| Failure::usage(error.to_string());
     let address = listener.local_addr().map_err(|error| problem(&error))?;
+    let cors = cors(settings.allowed_origins)?;
     let mut options = ServerOptions::new();
     for origin in settings.allowed_origins {
         options = options.allow_origin(origin);
@@ -53,19 +117,11 @@ pub(super) async fn serve(
     if let Some(own) = settings.own_address {
         options = options.with_forwarding(own.clone());
     }
-    let check_ready = settings.check_ready;
     let Some(url) = settings.public_url else {
-        if !address.ip().is_loopback() {
-            return Err(Failure::usage(format!(
-                "{address}: other machines can reach this address; set {} to the URL that they use, \
-                 such as https://mcp.example.com/mcp",
-                settings.public_url_setting
-            )));
-        }
         let endpoint = Endpoint::with_options(service, options);
         let endpoint = endpoint.map_err(|error| problem(&error))?;
         output::print(&format!("http://{address}/mcp"))?;
-        let layered = |route| Health::new(route, check_ready);
+        let layered = |route| cors.layer(Health::new(route, check_ready));
         return serve_layered(listener, endpoint, layered, shutdown_signal())
             .await
             .map_err(|error| problem(&error));
@@ -74,13 +130,9 @@ pub(super) async fn serve(
     let endpoint = Endpoint::with_options(service, options.allow_any_host());
     let endpoint = endpoint.map_err(|error| problem(&error))?;
     let (layer, new_token) = match settings.authorization {
-        Some((issuer, scopes)) => {
+        Some((issuer, _)) => {
             let verifier = Jwt::new(issuer).map_err(|error| problem(&error))?;
-            let layer = require_bearer(url, verifier);
-            (
-                scopes.iter().fold(layer, |layer, scope| layer.scope(scope)),
-                None,
-            )
+            (settings.bearer(url, verifier)?, None)
         }
         None => {
             let (token, is_new) = token(settings.token_variable)?;
@@ -93,15 +145,14 @@ pub(super) async fn serve(
             let identity = Identity::new(url, "client");
             let verifier = static_tokens([(token.clone(), identity)]);
             let verifier = verifier.map_err(|error| problem(&error))?;
-            (require_bearer(url, verifier), is_new.then_some(token))
+            (settings.bearer(url, verifier)?, is_new.then_some(token))
         }
     };
-    let layer = layer.build().map_err(|error| problem(&error))?;
     output::print(url)?;
     if let Some(token) = new_token {
         output::print(&format!("Authorization: Bearer {token}"))?;
     }
-    let layered = |route| Health::new(tower_layer::Layer::layer(&layer, route), check_ready);
+    let layered = |route| cors.layer(Health::new(layer.layer(route), check_ready));
     serve_layered(listener, endpoint, layered, shutdown_signal())
         .await
         .map_err(|error| problem(&error))

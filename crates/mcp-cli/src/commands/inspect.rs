@@ -1,7 +1,7 @@
 //! `mcp inspect`.
 
-use mcp_client::types::{Prompt, Resource, ResourceTemplate, Tool};
-use mcp_client::{Client, Revision};
+use mcp_client::types::{Prompt, Resource, ResourceTemplate, Tool, method};
+use mcp_client::{Client, Error, ErrorCode, Revision};
 use serde_json::{Value, json};
 
 use crate::args::{Options, RevisionChoice, Words};
@@ -11,40 +11,69 @@ use crate::output::{self, first_line};
 use crate::target::Target;
 
 /// All that a server offers.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Offer {
     pub(crate) tools: Vec<Tool>,
     pub(crate) prompts: Vec<Prompt>,
     pub(crate) resources: Vec<Resource>,
     pub(crate) templates: Vec<ResourceTemplate>,
+    /// What is wrong with the lists themselves.
+    notes: Vec<String>,
+    /// The first list that failed.
+    failure: Option<Failure>,
 }
 
 impl Offer {
-    /// Lists what the server declares.
-    pub(crate) async fn of(client: &Client) -> Result<Self, Failure> {
-        let declared = client.capabilities();
-        let (mut tools, mut prompts, mut resources, mut templates) = Default::default();
+    /// Lists what the server declares. If a list fails, the others are read all the same.
+    pub(crate) async fn of(client: &Client) -> Self {
+        let (declared, mut offer) = (client.capabilities(), Self::default());
         if declared.tools.is_some() {
-            tools = client.list_tools().await?;
+            offer.tools = offer.list(method::TOOLS_LIST, client.list_tools().await);
         }
         if declared.prompts.is_some() {
-            prompts = client.list_prompts().await?;
+            offer.prompts = offer.list(method::PROMPTS_LIST, client.list_prompts().await);
         }
         if declared.resources.is_some() {
-            resources = client.list_resources().await?;
-            templates = client.list_resource_templates().await?;
+            offer.resources = offer.list(method::RESOURCES_LIST, client.list_resources().await);
+            let templates = client.list_resource_templates().await;
+            offer.templates = offer.list(method::RESOURCES_TEMPLATES_LIST, templates);
         }
-        Ok(Self {
-            tools,
-            prompts,
-            resources,
-            templates,
-        })
+        for (kind, detail) in client.tolerance().details() {
+            let count = client.tolerance().count(kind);
+            offer.notes.push(format!(
+                "the server deviates from the specification ({count} times in the way that was seen first): {detail}"
+            ));
+        }
+        offer
+    }
+
+    /// Takes the failure of the first list that failed.
+    pub(crate) fn take_failure(&mut self) -> Result<(), Failure> {
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// Returns the items of a list. A list that the server declares and does not know is empty.
+    fn list<T>(&mut self, name: &str, listed: Result<Vec<T>, Error>) -> Vec<T> {
+        match listed {
+            Ok(items) => return items,
+            Err(Error::Rejected(error)) if error.code == ErrorCode::METHOD_NOT_FOUND => {
+                self.notes.push(format!(
+                    "the server declares this list, but does not know {name}"
+                ))
+            }
+            Err(error) => {
+                let failure = Failure::from(error);
+                let failure = Failure::new(failure.code, format!("{name}: {failure}"));
+                self.notes.push(failure.to_string());
+                self.failure.get_or_insert(failure);
+            }
+        }
+        Vec::new()
     }
 
     /// Returns warnings about definitions that some hosts and models reject or cannot use.
     fn warnings(&self) -> Vec<String> {
-        let mut warnings = Vec::new();
+        let mut warnings = self.notes.clone();
         for tool in &self.tools {
             let name = &tool.name;
             if tool.description.as_deref().is_none_or(str::is_empty) {
@@ -83,7 +112,7 @@ pub(super) async fn run(words: Words, revisions: bool, options: &Options) -> Res
     }
     let connection = Connection::open(&target, options).await?;
     let client = &connection.client;
-    let offer = Offer::of(client).await?;
+    let mut offer = Offer::of(client).await;
     let warnings = offer.warnings();
     let shown = match options.json {
         true => output::json(&json!({
@@ -100,7 +129,8 @@ pub(super) async fn run(words: Words, revisions: bool, options: &Options) -> Res
         false => page(client, &offer, &warnings),
     };
     connection.close().await;
-    shown.map(|()| Code::Success)
+    shown?;
+    offer.take_failure().map(|()| Code::Success)
 }
 
 fn page(client: &Client, offer: &Offer, warnings: &[String]) -> Result<(), Failure> {

@@ -3,6 +3,7 @@
 use clap::ValueEnum as _;
 use serde::Serialize;
 
+use super::call;
 use crate::args::{ListKind, Options, Words};
 use crate::connect::Connection;
 use crate::failure::{Code, Failure};
@@ -14,15 +15,18 @@ pub(super) async fn run(
     search: Option<&str>,
     options: &Options,
 ) -> Result<Code, Failure> {
-    // The kind stands before or after the URL.
-    let kinds = words
-        .words
-        .iter()
-        .map(|word| ListKind::from_str(word, false).ok());
-    let at = kinds.clone().position(|kind| kind.is_some());
-    let kind = at
-        .map(|at| words.words.remove(at))
-        .and_then(|word| ListKind::from_str(&word, false).ok());
+    // The kind is before or after the server, which can have the name of a kind.
+    let last = words.words.len().saturating_sub(1);
+    let places = match (words.program.is_empty(), last) {
+        (true, 0) => Vec::new(),
+        _ => vec![last, 0],
+    };
+    let kind_at = |at: &usize| ListKind::from_str(words.words.get(*at)?, false).ok();
+    let found = places.iter().find_map(|at| Some((*at, kind_at(at)?)));
+    let kind = found.map(|(at, kind)| {
+        words.words.remove(at);
+        kind
+    });
     let (target, rest) = Target::take(words, options)?;
     if let Some(word) = rest.first() {
         let text = format!(
@@ -70,6 +74,9 @@ pub(super) async fn run(
             )
         }
     };
+    if let Some(outage) = call::unavailable(client).await {
+        output::say(&format!("note: {outage}"));
+    }
     connection.close().await;
     shown.map(|()| Code::Success)
 }

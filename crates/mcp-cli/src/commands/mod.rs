@@ -48,8 +48,10 @@ pub(crate) async fn run(cli: Cli) -> Result<Code, Failure> {
             bridge::run(words, settings, &options).await
         }
         Command::Serve {
-            file, check: true, ..
-        } => serve::check(&file),
+            file,
+            check: true,
+            stdio,
+        } => serve::check(&file, stdio),
         Command::Serve { file, stdio, .. } => serve::run(&file, stdio).await,
         Command::Doctor { words } => doctor::run(words, &options).await,
         Command::Lock {

@@ -49,10 +49,11 @@ pub(super) async fn run(words: Words, options: &Options) -> Result<Code, Failure
     let mut code = Code::Success;
     loop {
         let (read, back) = tokio::select! {
-            read = read(editor) => read?,
+            biased;
             reason = client.closed() => {
                 return Err(Failure::new(Code::Connection, reason.to_string()));
             }
+            read = read(editor) => read?,
         };
         editor = back;
         let line = match read {
@@ -74,7 +75,6 @@ pub(super) async fn run(words: Words, options: &Options) -> Result<Code, Failure
         };
         match outcome {
             Ok(()) => {}
-            Err(failure) if failure.code == Code::Connection => return Err(failure),
             Err(failure) => {
                 failure.print();
                 code = failure.code;

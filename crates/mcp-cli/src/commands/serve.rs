@@ -1,5 +1,6 @@
 //! `mcp serve`.
 
+use std::net::ToSocketAddrs as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -22,11 +23,17 @@ pub(super) async fn run(file: &Path, is_stdio: bool) -> Result<Code, Failure> {
         true => None,
         false => Some(http::listen("listen", config.listen()).await?),
     };
+    let cluster = config.cluster();
+    let settings = settings(&config, cluster.as_ref());
+    if let Some(listener) = &listener {
+        let address = listener.local_addr();
+        settings.check(address.map_err(|error| Failure::usage(error.to_string()))?)?;
+    }
     log::start();
     let gateway = config.builder().start();
     let gateway = gateway.map_err(|error| Failure::usage(error.to_string()))?;
     let served = tokio::select! {
-        served = serve(listener, &config, &gateway) => served,
+        served = serve(listener, settings, &gateway) => served,
         failed = report_and_reload(file, config.clone(), &gateway) => Err(failed),
     };
     gateway.close().await;
@@ -34,13 +41,37 @@ pub(super) async fn run(file: &Path, is_stdio: bool) -> Result<Code, Failure> {
 }
 
 /// Checks a configuration file, and starts nothing.
-pub(super) fn check(file: &Path) -> Result<Code, Failure> {
-    read(file).map(|_| Code::Success)
+pub(super) fn check(file: &Path, is_stdio: bool) -> Result<Code, Failure> {
+    let config = read(file)?;
+    if !is_stdio {
+        let listen = config.listen();
+        let address = listen
+            .to_socket_addrs()
+            .map(|mut addresses| addresses.next());
+        let Ok(Some(address)) = address else {
+            return Err(Failure::usage(format!(
+                "listen {listen}: expected an address with a port, such as 127.0.0.1:8000"
+            )));
+        };
+        settings(&config, config.cluster().as_ref()).check(address)?;
+    }
+    Ok(Code::Success)
+}
+
+fn settings<'a>(config: &'a GatewayConfig, cluster: Option<&'a Cluster>) -> HttpSettings<'a> {
+    HttpSettings {
+        public_url: config.public_url(),
+        public_url_setting: "\"publicUrl\"",
+        allowed_origins: config.allowed_origins(),
+        authorization: config.authorization(),
+        token_variable: TOKEN,
+        own_address: cluster.map(Cluster::address),
+    }
 }
 
 async fn serve(
     listener: Option<TcpListener>,
-    config: &GatewayConfig,
+    settings: HttpSettings<'_>,
     gateway: &Gateway,
 ) -> Result<(), Failure> {
     let Some(listener) = listener else {
@@ -49,25 +80,17 @@ async fn serve(
             .map(|_| ())
             .map_err(|error| Failure::new(Code::Connection, format!("stdin or stdout: {error}")));
     };
-    let (ready, cluster) = (gateway.clone(), config.cluster());
-    let settings = HttpSettings {
-        public_url: config.public_url(),
-        public_url_setting: "\"publicUrl\"",
-        allowed_origins: config.allowed_origins(),
-        authorization: config.authorization(),
-        token_variable: TOKEN,
-        own_address: cluster.as_ref().map(Cluster::address),
-        check_ready: Arc::new(move || {
-            let ready = ready.clone();
-            Box::pin(async move {
-                let unready = ready.unready().await.into_iter();
-                unready
-                    .map(|(server, reason)| format!("{server}: {reason}\n"))
-                    .collect()
-            })
-        }),
-    };
-    http::serve(listener, gateway.clone(), settings).await
+    let ready = gateway.clone();
+    let check_ready = Arc::new(move || {
+        let ready = ready.clone();
+        Box::pin(async move {
+            let unready = ready.unready().await.into_iter();
+            unready
+                .map(|(server, reason)| format!("{server}: {reason}\n"))
+                .collect()
+        }) as _
+    });
+    http::serve(listener, gateway.clone(), settings, check_ready).await
 }
 
 fn read(file: &Path) -> Result<GatewayConfig, Failure> {
@@ -76,7 +99,16 @@ fn read(file: &Path) -> Result<GatewayConfig, Failure> {
             mcp_protocol::InvalidServer::new(format!("{}: {error}", file.display()))
         })
     });
-    config.map_err(|error| Failure::usage(error.to_string()))
+    let config = config.map_err(|error| Failure::usage(error.to_string()))?;
+    if config.authorization().is_none()
+        && let Some(scope) = config.scopes_supported().first()
+    {
+        return Err(Failure::usage(format!(
+            "{}: /gateway/access: a rule needs the scope {scope:?}, but only tokens of an authorization server have scopes; add \"auth\", or remove the scope",
+            file.display()
+        )));
+    }
+    Ok(config)
 }
 
 /// Reports the state of each server.

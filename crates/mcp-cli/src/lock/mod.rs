@@ -72,7 +72,8 @@ impl Definition {
 
 impl Snapshot {
     async fn of(client: &Client) -> Result<Self, Failure> {
-        let offer = Offer::of(client).await?;
+        let mut offer = Offer::of(client).await;
+        offer.take_failure()?;
         let extensions = client.capabilities().extensions.iter().flatten();
         let info = client.server_info();
         Ok(Self {
@@ -147,13 +148,17 @@ pub(crate) async fn run(
             _ => Code::LockMismatch,
         });
     }
-    let counts = format!(
-        "{} tools, {} prompts, {} resources, {} templates",
-        found.tools.len(),
-        found.prompts.len(),
-        found.resources.len(),
-        found.templates.len()
-    );
+    let counts = [
+        (found.tools.len(), "tool"),
+        (found.prompts.len(), "prompt"),
+        (found.resources.len(), "resource"),
+        (found.templates.len(), "template"),
+    ];
+    let counts = counts.map(|(count, name)| match count {
+        1 => format!("1 {name}"),
+        count => format!("{count} {name}s"),
+    });
+    let counts = counts.join(", ");
     file.servers.insert(key, found);
     write(path, &file)?;
     output::say(&format!("locked {counts} in {}", path.display()));

@@ -134,7 +134,9 @@ impl McpRoute {
             let mut legacy = self.0.legacy().message_path(MESSAGE_PATH);
             return tower_service::Service::call(&mut legacy, request);
         }
-        if request.uri().path() != PATH {
+        let path = request.uri().path();
+        // Some clients append a slash to the URL.
+        if path.strip_suffix('/').unwrap_or(path) != PATH {
             let refusal = Refusal::new(
                 StatusCode::NOT_FOUND,
                 format!("this path is not served; the MCP endpoint is at {PATH}"),
