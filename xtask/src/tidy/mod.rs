@@ -10,6 +10,7 @@ mod source;
 mod syntax;
 #[cfg(test)]
 mod tests;
+mod threats;
 
 use std::path::Path;
 
@@ -49,6 +50,7 @@ fn files_and_folders(root: &Path) -> Result<Vec<String>> {
     }
     let texts = || rust.iter().map(|source| &source.file);
     violations.extend(shape::folders(texts()));
+    violations.extend(threats::check(&markdown, &texts().collect::<Vec<_>>()));
     violations.extend(texts().chain(&markdown).flat_map(language::phrases));
     Ok(violations)
 }
