@@ -52,7 +52,8 @@ impl Capacity {
     }
 
     /// Creates a limit of which the first half is common. Of the other half each owner can take
-    /// `percent` of the limit, so that one owner cannot take all of it.
+    /// `percent` of the limit, so that one owner cannot take all of it. The last eighth is for owners that have not taken a part of
+    /// the other half yet.
     #[cfg(feature = "server")]
     pub(crate) fn with_shares(limit: usize, percent: u8) -> Self {
         let shares = Shares::of(limit, percent);
@@ -115,7 +116,7 @@ impl Capacity {
     #[cfg(feature = "server")]
     #[inline]
     pub(crate) fn is_nearly_used(&self) -> bool {
-        self.used() > self.limit() / 8 * 7
+        self.0.is_nearly_used()
     }
 
     /// Returns whether an owner uses a part of the second half. An owner without an address or a principal cannot be
@@ -140,6 +141,13 @@ impl Capacity {
             }
             idle.await;
         }
+    }
+}
+
+#[cfg(feature = "server")]
+impl Counter {
+    fn is_nearly_used(&self) -> bool {
+        self.used.load(Ordering::Acquire) > self.limit / 8 * 7
     }
 }
 
@@ -180,6 +188,10 @@ impl Permit {
 
 #[cfg(feature = "server")]
 impl Permit {
+    pub(crate) fn units(&self) -> usize {
+        self.units
+    }
+
     /// Takes more units for an owner, which is determined only if more than half of the limit is in
     /// use.
     ///
@@ -212,6 +224,9 @@ impl Permit {
         let (Some(owner), Some(shares)) = (owner, &self.counter.shares) else {
             return Ok(());
         };
+        if self.counter.is_nearly_used() && shares.has_part(&owner) {
+            return Err(Exhausted::Share);
+        }
         let share = match &mut self.share {
             Some(share) => share,
             none => none.insert(Box::new(OwnerShare::new(shares, owner))),
@@ -289,11 +304,32 @@ mod tests {
         // Units go back to the share that they came from.
         let mut part = greedy.split_to(55);
         part.shrink_to(2);
+        drop(others);
         assert_eq!(greedy.try_grow(3, || address(1)), Ok(()));
-        assert_eq!(greedy.try_grow(1, || address(1)), Err(Exhausted::Limit));
-        drop((part, greedy, others));
+        assert_eq!(greedy.try_grow(1, || address(1)), Err(Exhausted::Share));
+        drop((part, greedy));
         assert_eq!(capacity.used(), 0);
         assert!(capacity.0.shares.as_ref().unwrap().is_empty());
+    }
+
+    #[test]
+    fn the_last_eighth_is_for_owners_without_a_part_of_the_second_half() {
+        let capacity = Capacity::with_shares(80, 30);
+        let taken = |last, units| {
+            let mut permit = capacity.permit();
+            permit.try_grow(units, || address(last)).map(|()| permit)
+        };
+        let mut held = vec![taken(1, 40), taken(2, 15), taken(3, 15)];
+        assert_eq!(taken(2, 1).err(), Some(Exhausted::Share));
+        for last in 4..=12 {
+            held.push(taken(last, 1));
+            assert_eq!(taken(last, 1).err(), Some(Exhausted::Share));
+        }
+        held.push(taken(13, 1));
+        assert!(held.iter().all(Result::is_ok));
+        assert_eq!(taken(14, 1).err(), Some(Exhausted::Limit));
+        drop(held);
+        assert_eq!(capacity.used(), 0);
     }
 
     #[test]

@@ -1,8 +1,11 @@
 //! Messages just below the limits, and clients that keep what they cause in memory.
 
-use std::time::Duration;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use mcp_tests::tcp::{Conn, RunningServer, Session, tool};
+use tokio::task::JoinSet;
 
 use super::h2::{Frames, H2};
 use super::memory::Process;
@@ -28,7 +31,7 @@ fn big() -> String {
 async fn t17_responses_that_are_not_taken_hold_little_memory() {
     let server = Process::start();
     let mut conn = server.connect().await;
-    let mut calls = tokio::task::JoinSet::new();
+    let mut calls = JoinSet::new();
     for _ in 0..6 {
         let session = Session::open(&mut conn).await;
         let mut h2 = H2::with_window(&*server.address, 0).await;
@@ -160,6 +163,75 @@ async fn t17_clients_that_do_not_read_do_not_keep_others_from_being_served() {
         let served = tokio::time::timeout(Duration::from_secs(4), large).await;
         served.expect("a large response");
         println!("{addresses} addresses: {} MiB", server.peak() >> 20);
+        server.survives().await;
+    }
+}
+
+// hyper's read buffer of a connection grows with its bodies, and stays large while the connection is idle.
+#[tokio::test]
+async fn connections_that_have_sent_large_bodies_keep_small_buffers() {
+    const CONNECTIONS: usize = 1_000;
+    let server = Process::start();
+    let mut conn = server.connect().await;
+    let session = Session::open(&mut conn).await;
+    let request = session.tool(1, "echo", &"x".repeat(60_000));
+    assert_eq!(conn.ask(&request).await.status, 200);
+    let before = server.peak();
+    let mut conns = Vec::new();
+    for _ in 0..CONNECTIONS {
+        let mut conn = server.connect().await;
+        assert_eq!(conn.ask(&request).await.status, 200);
+        conns.push(conn);
+    }
+    let grown = grown(&server, before);
+    println!("{grown} MiB");
+    assert!(grown < 48, "{grown} MiB");
+    server.survives().await;
+}
+
+/// Sends calls on new connections, of which at most `held` stay open, without reading the responses.
+async fn send_unread(server: &Process, from: u8, request: &[u8], calls: usize, held: usize) {
+    let mut conns = VecDeque::new();
+    for _ in 0..calls {
+        let mut conn = server.narrow_from(from).await;
+        // The server may refuse the call before it has received the whole body.
+        let _ = conn.try_send(request).await;
+        conns.push_back(conn);
+        if conns.len() > held {
+            conns.pop_front();
+        }
+    }
+}
+
+// The same attack, on connections that are replaced all the time, with the default settings of the allocator, which
+// keeps much of the freed memory.
+#[tokio::test]
+async fn t17_repeated_calls_that_are_not_read_share_a_limit() {
+    const HELD: usize = 30;
+    for (addresses, calls) in [(1, 100), (12, 60), (50, 15)] {
+        let server = Arc::new(Process::with_default_allocator());
+        let session = Session::open(&mut server.connect().await).await;
+        let text = "x".repeat(3_900_000);
+        let request = Arc::new(session.tool(1, "echo", &text).bytes());
+        let mut attacks = JoinSet::new();
+        for from in 1..=addresses {
+            let (server, request) = (Arc::clone(&server), Arc::clone(&request));
+            attacks.spawn(async move { send_unread(&server, from, &request, calls, HELD).await });
+        }
+        let (mut served, mut slowest) = (0, Duration::ZERO);
+        while served == 0 || !attacks.is_empty() {
+            let start = Instant::now();
+            server.serves(200).await;
+            slowest = slowest.max(start.elapsed());
+            served += 1;
+            while let Some(ended) = attacks.try_join_next() {
+                ended.unwrap();
+            }
+        }
+        println!(
+            "{addresses} addresses: {} MiB, {served} calls of another address, the slowest took {slowest:?}",
+            server.peak() >> 20
+        );
         server.survives().await;
     }
 }

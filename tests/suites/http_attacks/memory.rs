@@ -17,11 +17,21 @@ pub(super) struct Process {
 
 impl Process {
     pub(super) fn start() -> Self {
+        // Returns freed memory at once. By default glibc keeps such blocks, and they cannot be
+        // told apart from memory that the server uses.
+        Self::with_variable("MALLOC_MMAP_THRESHOLD_", "131072")
+    }
+
+    /// Starts a server with the default settings of the allocator. Each thread parses one message at a time, which takes up to 16 MiB, so
+    /// the number of threads does not depend on the machine.
+    pub(super) fn with_default_allocator() -> Self {
+        Self::with_variable("TOKIO_WORKER_THREADS", "2")
+    }
+
+    fn with_variable(name: &str, value: &str) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_attacked-server"))
             .arg("127.0.0.1:0")
-            // Returns freed memory at once. By default glibc keeps such blocks, and they cannot be
-            // told apart from memory that the server uses.
-            .env("MALLOC_MMAP_THRESHOLD_", "131072")
+            .env(name, value)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();

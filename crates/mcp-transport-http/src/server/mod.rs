@@ -9,6 +9,7 @@
 //! Specification:
 //! [transports](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http).
 
+pub(crate) mod block;
 mod cors;
 pub(crate) mod endpoint;
 pub(crate) mod error;

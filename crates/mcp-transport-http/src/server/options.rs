@@ -189,8 +189,8 @@ impl ServerOptions {
 
     /// Sets the maximum total size in bytes of all request bodies in memory, and of their
     /// parsed forms, as long as handlers run. A parsed form below 16 KiB does not count. Default 96 MiB; further requests
-    /// are rejected with 503. In [`serve_with`](crate::serve_with), HTTP/1.1 heads above 8 KiB count
-    /// too; a connection that exceeds the limit is closed.
+    /// are rejected with 503. In [`serve_with`](crate::serve_with), the buffers for HTTP/1.1 heads above 8 KiB count
+    /// too, as long as their connection is open; a connection that exceeds the limit is closed.
     #[must_use]
     pub fn with_max_total_body_bytes(mut self, bytes: usize) -> Self {
         self.max_total_body_bytes = bytes;
@@ -214,8 +214,9 @@ impl ServerOptions {
     /// 10 percent.
     ///
     /// A client is a principal, or without authentication an address. Half of each limit is
-    /// available to every client. Of the other half, each client can take this share of the limit;
-    /// beyond it, the client gets 503, or a new session ends the ones that the client has not used
+    /// available to every client. Of the other half, each client can take this share of the limit, and
+    /// the last eighth is for clients that have not taken a part of it yet;
+    /// beyond the share, the client gets 503, or a new session ends the ones that the client has not used
     /// longest. With 100 percent, one client can take all of a limit, which
     /// suits a server whose clients all come from the address of one proxy and are not
     /// authenticated. An endpoint in another HTTP server learns addresses from a

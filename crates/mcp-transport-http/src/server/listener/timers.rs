@@ -27,8 +27,8 @@ use crate::server::options::ServerOptions;
 use crate::server::share::Owner;
 use crate::sync::lock;
 
-/// The smallest buffer that hyper accepts.
-const MIN_BUFFER: usize = 8 << 10;
+/// The smallest buffer that hyper accepts, and the size with which its read buffer begins.
+pub(super) const MIN_BUFFER: usize = 8 << 10;
 
 /// The limits of each connection.
 #[derive(Debug, Clone, Copy)]
@@ -64,6 +64,8 @@ const MAX_TICK: Duration = Duration::from_millis(200);
 const MIN_TICK: Duration = Duration::from_millis(10);
 /// The bytes of a head that are not charged: hyper's buffer has this size at least.
 const FREE_HEAD: usize = MIN_BUFFER;
+/// Up to this number of connections, hyper's read buffer of each can grow to the maximum size of a head.
+const MAX_LARGE_BUFFERS: usize = 256;
 /// The value of a stopped timer.
 pub(super) const NEVER: u64 = u64::MAX;
 
@@ -86,6 +88,8 @@ pub(super) struct WheelState {
     /// Bytes of responses.
     pub(super) responses: Capacity,
     closing: AtomicBool,
+    /// The number of entries of `timers`.
+    open: AtomicUsize,
     pub(super) timers: Mutex<Timers>,
 }
 
@@ -110,7 +114,7 @@ pub(crate) struct ConnectionTimer {
     peer: Option<IpAddr>,
     /// The bytes of the head that is being received.
     head_bytes: AtomicUsize,
-    /// The memory of a long head, until its request has ended.
+    /// The memory of the longest head, because the read buffer stays as large as it was.
     head_memory: Mutex<Option<Permit>>,
     /// Whether an HTTP/2 client has sent too many control frames.
     #[cfg(feature = "http2")]
@@ -143,6 +147,7 @@ impl TimerWheel {
                 heads,
                 responses,
                 closing: AtomicBool::new(false),
+                open: AtomicUsize::new(0),
                 timers: Mutex::default(),
             }),
             ticking,
@@ -171,6 +176,7 @@ impl TimerWheel {
         let number = timers.next;
         timers.next += 1;
         timers.entries.insert(number, Arc::clone(&timer));
+        self.all.open.fetch_add(1, Ordering::Relaxed);
         TimerGuard { timer, number }
     }
 
@@ -233,7 +239,9 @@ pub(crate) struct TimerGuard {
 
 impl Drop for TimerGuard {
     fn drop(&mut self) {
-        lock(&self.timer.all.timers).entries.remove(&self.number);
+        let all = &self.timer.all;
+        lock(&all.timers).entries.remove(&self.number);
+        all.open.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -244,7 +252,12 @@ impl ConnectionTimer {
             .store(self.all.after(self.all.head), Ordering::Release);
     }
 
-    /// Counts bytes that were received. Of a long head they are charged.
+    /// Returns whether there are so many connections that hyper's read buffer must not grow while it receives a body.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.all.open.load(Ordering::Relaxed) > MAX_LARGE_BUFFERS
+    }
+
+    /// Counts bytes that were received. The buffer for a long head is charged.
     ///
     /// # Errors
     /// The limit on the memory of requests is reached.
@@ -259,7 +272,9 @@ impl ConnectionTimer {
         }
         let mut memory = lock(&self.head_memory);
         let memory = memory.get_or_insert_with(|| self.all.heads.permit());
-        let grown = memory.try_grow(bytes, || self.peer.map(Owner::address));
+        // The buffer doubles.
+        let missing = head.next_power_of_two().saturating_sub(memory.units());
+        let grown = memory.try_grow(missing, || self.peer.map(Owner::address));
         grown.map_err(|_| {
             io::Error::other(
                 "the heads and bodies in memory reach ServerOptions::with_max_total_body_bytes or \
@@ -270,9 +285,7 @@ impl ConnectionTimer {
 
     /// Records that a request has ended, and starts the timeout for the next head.
     pub(super) fn request_ended(&self) {
-        if self.head_bytes.swap(0, Ordering::Relaxed) > FREE_HEAD {
-            *lock(&self.head_memory) = None;
-        }
+        self.head_bytes.store(0, Ordering::Relaxed);
         self.start_head_timer();
     }
 

@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 
 #[cfg(feature = "http2")]
 use crate::server::listener::http2_frames::ControlFrames;
-use crate::server::listener::timers::ConnectionTimer;
+use crate::server::listener::timers::{ConnectionTimer, MIN_BUFFER};
 
 /// A connection as hyper sees it.
 pub(super) type Io = TokioIo<WriteTimeout<TcpStream>>;
@@ -82,7 +82,16 @@ impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
             return Poll::Pending;
         }
         let before = buf.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        if self.timer.is_crowded() {
+            // hyper enlarges its buffer after a read that has filled it.
+            let max = buf.remaining().min(MIN_BUFFER - 1);
+            let mut small = ReadBuf::new(buf.initialize_unfilled_to(max));
+            ready!(Pin::new(&mut self.stream).poll_read(cx, &mut small))?;
+            let received = small.filled().len();
+            buf.advance(received);
+        } else {
+            ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        }
         #[cfg(feature = "http2")]
         {
             let this = &mut *self;

@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 
-use bytes::{Buf, BufMut as _, Bytes};
+use bytes::{Buf as _, Bytes};
 use http::StatusCode;
 use http_body::Body;
 use mcp_jsonrpc::TreeSize;
@@ -10,6 +10,7 @@ use tokio::time::{Duration, Instant, timeout_at};
 
 use crate::permit::{Capacity, Exhausted, Permit};
 use crate::server::options::ServerOptions;
+use crate::server::request::buffer::BodyBuffer;
 use crate::server::request::head::{McpHeaders, RequestHead};
 use crate::server::response::refusal::Refusal;
 use crate::server::state::EndpointState;
@@ -80,6 +81,10 @@ where
         return Err(too_long());
     }
     let mut memory = state.bodies.permit();
+    let mut charge = |bytes| {
+        let grown = memory.try_grow(bytes, || head.owner());
+        grown.map_err(|exhausted| exhausted.bodies(&state.bodies))
+    };
     let mut body = pin!(body);
     let max = announced.and_then(|bytes| usize::try_from(bytes).ok());
     let mut buffer = BodyBuffer::with_max(max.unwrap_or(options.max_body_bytes));
@@ -97,6 +102,8 @@ where
         let frame = match now.await {
             Some(frame) => frame,
             None => {
+                charge(buffer.memory_for(0))?;
+                buffer.detach();
                 let (_, pace) = match &mut waiting {
                     Some(waiting) => waiting,
                     none => {
@@ -124,14 +131,14 @@ where
         if buffer.len() + data.remaining() > options.max_body_bytes {
             return Err(too_long());
         }
-        let grown = memory.try_grow(data.remaining(), || head.owner());
-        grown.map_err(|exhausted| exhausted.bodies(&state.bodies))?;
+        charge(buffer.memory_for(data.remaining()))?;
         buffer.push(data);
         if body.is_end_stream() {
             break;
         }
     }
     let bytes = buffer.into_bytes();
+    memory.shrink_to(bytes.len());
     Ok(RequestBody { bytes, memory })
 }
 
@@ -196,89 +203,5 @@ impl Pace {
         self.next += RATE_INTERVAL;
         self.due = received + bytes_due(options);
         Ok(())
-    }
-}
-
-/// The smallest reservation for a body that arrives in several parts, unless it is known to be
-/// shorter.
-const GROWTH_STEP: usize = 256 << 10;
-
-/// The received parts of a body. A body that arrives in one part is not copied.
-struct BodyBuffer {
-    first: Bytes,
-    rest: Vec<u8>,
-    max: usize,
-}
-
-impl BodyBuffer {
-    /// Creates a buffer for a body of at most `max` bytes.
-    fn with_max(max: usize) -> Self {
-        Self {
-            first: Bytes::new(),
-            rest: Vec::new(),
-            max,
-        }
-    }
-
-    fn len(&self) -> usize {
-        self.first.len().max(self.rest.len())
-    }
-
-    fn push(&mut self, mut data: impl Buf) {
-        let length = data.remaining();
-        if self.len() == 0 {
-            self.first = data.copy_to_bytes(length);
-            return;
-        }
-        let needed = self.len() + length;
-        if needed > self.rest.capacity() {
-            // Grows in few steps, because each reallocation leaves a hole in the heap. Reserved
-            // memory that is not written to is not committed.
-            let room = needed.saturating_mul(4).max(GROWTH_STEP);
-            let room = room.min(self.max).max(needed);
-            self.rest.reserve_exact(room - self.rest.len());
-        }
-        if self.rest.is_empty() {
-            self.rest
-                .extend_from_slice(&std::mem::take(&mut self.first));
-        }
-        self.rest.put(data);
-    }
-
-    fn into_bytes(self) -> Bytes {
-        if self.rest.is_empty() {
-            self.first
-        } else {
-            self.rest.into()
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_body_in_parts_takes_at_most_its_announced_length() {
-        for (pieces, length) in [(0, 1), (1, 10), (2, 10), (1_000, 7), (5, 64 << 10)] {
-            let max = pieces * length;
-            let mut buffer = BodyBuffer::with_max(max);
-            for piece in 0..pieces {
-                buffer.push(Bytes::from(vec![piece as u8; length]));
-                assert_eq!(buffer.len(), (piece + 1) * length);
-                assert!(buffer.rest.capacity() <= max);
-            }
-            let bytes = buffer.into_bytes();
-            let expected = (0..pieces).flat_map(|piece| vec![piece as u8; length]);
-            assert!(bytes.iter().copied().eq(expected));
-        }
-    }
-
-    #[test]
-    fn a_body_in_one_part_is_not_copied() {
-        let piece = Bytes::from_static(b"whole");
-        let mut buffer = BodyBuffer::with_max(100);
-        buffer.push(piece.clone());
-        assert_eq!(buffer.into_bytes().as_ptr(), piece.as_ptr());
     }
 }

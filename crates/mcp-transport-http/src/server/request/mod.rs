@@ -3,6 +3,7 @@
 pub(crate) mod admission;
 pub(crate) mod allowed;
 pub(crate) mod body;
+mod buffer;
 pub(crate) mod delete;
 #[cfg(feature = "forward")]
 pub(crate) mod forward;

@@ -1,6 +1,5 @@
-//! Responses with a body: one JSON text, or an event stream.
+//! Bodies of responses: one JSON text, or an event stream.
 
-use std::cell::Cell;
 use std::convert::Infallible;
 use std::fmt;
 use std::pin::Pin;
@@ -10,11 +9,10 @@ use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Response};
 use http_body::{Frame, SizeHint};
-use mcp_jsonrpc::{RequestId, ResultTail, write_error, write_result, write_result_start};
-use mcp_protocol::Outcome;
 
 use crate::headers::{EVENT_STREAM, JSON};
 use crate::permit::Permit;
+use crate::server::response::text::JsonText;
 
 /// The response body of an [`Endpoint`](crate::Endpoint).
 pub struct Body {
@@ -156,170 +154,10 @@ pub(crate) fn event_stream(body: Body) -> Response<Body> {
     response
 }
 
-thread_local! {
-    /// A buffer in which responses are written, so that each response takes one allocation of its
-    /// exact length.
-    static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-}
-
-/// The longest response, in bytes, that is copied from the scratch buffer. A longer one takes the
-/// buffer itself.
-const MAX_COPIED: usize = 8 << 10;
-
-/// A JSON text. It may end in a text that is shared between responses and is not copied.
-pub(crate) struct JsonText {
-    start: Bytes,
-    tail: Option<ResultTail>,
-    /// The memory of a long text.
-    memory: Option<Permit>,
-}
-
-impl From<Vec<u8>> for JsonText {
-    fn from(whole: Vec<u8>) -> Self {
-        Self {
-            start: whole.into(),
-            tail: None,
-            memory: None,
-        }
-    }
-}
-
-impl JsonText {
-    /// Writes a text with `write`.
-    pub(crate) fn write(write: impl FnOnce(&mut Vec<u8>)) -> Self {
-        // Taken, not borrowed, because `write` may run code that writes another response.
-        let mut scratch = SCRATCH.take();
-        write(&mut scratch);
-        if scratch.len() > MAX_COPIED {
-            return scratch.into();
-        }
-        let start = Bytes::copy_from_slice(&scratch);
-        scratch.clear();
-        SCRATCH.set(scratch);
-        Self {
-            start,
-            tail: None,
-            memory: None,
-        }
-    }
-
-    /// Appends `tail`, without a copy.
-    pub(crate) fn with_tail(self, tail: &ResultTail) -> Self {
-        Self {
-            tail: Some(tail.clone()),
-            ..self
-        }
-    }
-
-    /// The bytes that belong to this text only.
-    pub(crate) fn unshared_len(&self) -> usize {
-        self.start.len()
-    }
-
-    /// Keeps a permit for the memory of the text.
-    pub(crate) fn with_memory(mut self, memory: Permit) -> Self {
-        self.memory = Some(memory);
-        self
-    }
-
-    /// Copies the text into one piece.
-    pub(crate) fn into_whole(self) -> Vec<u8> {
-        let mut whole = Vec::from(self.start);
-        if let Some(tail) = &self.tail {
-            whole.reserve_exact(tail.as_ref().len());
-            whole.extend_from_slice(tail.as_ref());
-        }
-        whole
-    }
-
-    pub(crate) fn into_body(self) -> Body {
-        let start = match self.memory {
-            None => self.start,
-            Some(memory) => charged(self.start, memory),
-        };
-        match self.tail {
-            None => Body::full(start),
-            // The long part comes last, because hyper stops gathering buffers after a long one.
-            Some(tail) => Body::pieces(vec![start, Bytes::from_owner(tail)]),
-        }
-    }
-}
-
 /// A response with one JSON text.
 pub(crate) fn json(text: impl Into<JsonText>) -> Response<Body> {
     let mut response = Response::new(text.into().into_body());
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
     response
-}
-
-/// The minimum length, in bytes, of a text whose memory is counted.
-pub(crate) const MIN_CHARGED: usize = 16 << 10;
-
-/// A text that keeps its permit until all copies of it are dropped.
-pub(crate) fn charged(text: Bytes, memory: Permit) -> Bytes {
-    struct Charged(
-        Bytes,
-        #[expect(dead_code, reason = "released on drop")] Permit,
-    );
-
-    impl AsRef<[u8]> for Charged {
-        fn as_ref(&self) -> &[u8] {
-            &self.0
-        }
-    }
-
-    Bytes::from_owner(Charged(text, memory))
-}
-
-/// Writes the JSON-RPC response with the outcome of a handler.
-pub(crate) fn render(id: &RequestId, outcome: &Outcome) -> JsonText {
-    match outcome {
-        Ok(payload) => match payload.shared() {
-            Some((text, meta)) if text.tail().as_ref().len() >= MIN_SHARED => {
-                let start = JsonText::write(|out| {
-                    write_result_start(out, id);
-                    text.write_start(out, meta);
-                });
-                start.with_tail(text.tail())
-            }
-            _ => JsonText::write(|out| write_result(out, id, |out| payload.write(out))),
-        },
-        Err(error) => JsonText::write(|out| write_error(out, Some(id), error)),
-    }
-}
-
-/// The minimum length, in bytes, of a shared text that is sent without a copy.
-const MIN_SHARED: usize = 16 << 10;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_text_with_a_shared_tail_has_the_same_bytes_in_parts() {
-        let tail = ResultTail::new("{\"a\":1}".to_owned());
-        let before = || JsonText::from(b"{\"r\":{".to_vec()).with_tail(&tail);
-        assert_eq!(before().into_whole(), b"{\"r\":{\"a\":1}}");
-        let body = before().into_body();
-        assert_eq!(http_body::Body::size_hint(&body).exact(), Some(13));
-        assert_eq!(JsonText::from(b"x".to_vec()).into_whole(), b"x");
-    }
-
-    #[test]
-    fn nested_writes_do_not_mix() {
-        let long = vec![b'l'; MAX_COPIED + 1];
-        for _ in 0..2 {
-            let outer = JsonText::write(|out| {
-                out.push(b'a');
-                // A writer that writes another response.
-                let inner = JsonText::write(|out| out.push(b'b'));
-                out.extend_from_slice(&inner.into_whole());
-            });
-            assert_eq!(outer.into_whole(), b"ab");
-            let text = JsonText::write(|out| out.extend_from_slice(&long));
-            assert_eq!(text.into_whole(), long);
-        }
-        assert!(SCRATCH.take().capacity() <= 2 * MAX_COPIED);
-    }
 }

@@ -8,7 +8,7 @@ use http::StatusCode;
 use mcp_jsonrpc::{ErrorObject, RequestId, write_error};
 use mcp_protocol::{Outcome, Running, expired, http_headers};
 
-use crate::server::response::body::{self, JsonText, MIN_CHARGED};
+use crate::server::response::text::{self, JsonText, MIN_CHARGED};
 use crate::server::session::HttpSession;
 use crate::server::stream::Stream;
 
@@ -152,7 +152,7 @@ impl BatchItem {
 /// Writes the response with the outcome of a handler. A long one is charged to the responses that
 /// wait for their clients, and replaced by an error if there is no room.
 pub(crate) fn render(stream: &Stream, id: &RequestId, outcome: &Outcome) -> JsonText {
-    let text = body::render(id, outcome);
+    let text = text::render(id, outcome);
     let length = text.unshared_len();
     if length < MIN_CHARGED {
         return text;

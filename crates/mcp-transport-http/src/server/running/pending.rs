@@ -11,8 +11,8 @@ use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout_at};
 
 use crate::permit::Permit;
-use crate::server::response::body::{Body, event_stream};
-use crate::server::response::body::{JsonText, json};
+use crate::server::response::body::{Body, event_stream, json};
+use crate::server::response::text::JsonText;
 use crate::server::running::items::{BatchItem, Items};
 use crate::server::running::table::RunningGuard;
 use crate::server::session::{ActivityGuard, HttpSession};

@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use crate::permit::Permit;
 use crate::server::options::ServerOptions;
-use crate::server::response::body::{MIN_CHARGED, charged};
+use crate::server::response::text::{MIN_CHARGED, charged};
 use crate::server::stream::store::Durability;
 
 /// Events that wait for the connection.

@@ -83,3 +83,28 @@ async fn each_connection_is_closed_exactly_once() {
     assert_eq!(CLOSED.load(Ordering::Acquire), 3);
     assert!(lock(&wheel.all.timers).entries.is_empty());
 }
+
+#[tokio::test]
+async fn the_buffer_for_the_longest_head_is_charged_until_the_connection_ends() {
+    let heads = Capacity::with_shares(64 << 10, 50);
+    let limits = ConnectionLimits::new(&ServerOptions::new());
+    let wheel = TimerWheel::new(limits, heads.clone(), Capacity::new(0));
+    let guard = wheel.register(Some([127, 0, 0, 1].into()));
+    let timer = guard.timer();
+    // The lengths of heads, and the KiB that are charged afterwards.
+    for (length, charged) in [
+        (8 << 10, 0),
+        (9_000, 16),
+        (100, 16),
+        (20_000, 32),
+        (9_000, 32),
+    ] {
+        timer.received(length).unwrap();
+        assert_eq!(heads.used(), charged << 10, "{length}");
+        drop(RequestGuard::new(timer));
+    }
+    timer.received(40_000).unwrap();
+    timer.received(40_000).unwrap_err();
+    drop(guard);
+    assert_eq!(heads.used(), 0);
+}

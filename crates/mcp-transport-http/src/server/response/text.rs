@@ -1,0 +1,185 @@
+//! JSON texts of responses.
+
+use std::cell::Cell;
+
+use bytes::Bytes;
+use mcp_jsonrpc::{RequestId, ResultTail, write_error, write_result, write_result_start};
+use mcp_protocol::Outcome;
+
+use crate::permit::Permit;
+use crate::server::block::{BLOCK, Block};
+use crate::server::response::body::Body;
+
+thread_local! {
+    /// A buffer in which responses are written, so that each response takes one allocation of its
+    /// exact length.
+    static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// The longest response, in bytes, that is copied from the scratch buffer. A longer one takes the
+/// buffer itself.
+const MAX_COPIED: usize = 8 << 10;
+
+/// A JSON text. It may end in a text that is shared between responses and is not copied.
+pub(crate) struct JsonText {
+    start: Bytes,
+    /// The parts of a long text, each with the permit for its memory. `start` is then empty.
+    blocks: Vec<Bytes>,
+    tail: Option<ResultTail>,
+}
+
+impl From<Vec<u8>> for JsonText {
+    fn from(whole: Vec<u8>) -> Self {
+        Self {
+            start: whole.into(),
+            blocks: Vec::new(),
+            tail: None,
+        }
+    }
+}
+
+impl JsonText {
+    /// Writes a text with `write`.
+    pub(crate) fn write(write: impl FnOnce(&mut Vec<u8>)) -> Self {
+        // Taken, not borrowed, because `write` may run code that writes another response.
+        let mut scratch = SCRATCH.take();
+        write(&mut scratch);
+        if scratch.len() > MAX_COPIED {
+            // The memory of the text is its length.
+            scratch.shrink_to_fit();
+            return scratch.into();
+        }
+        let start = Bytes::copy_from_slice(&scratch);
+        scratch.clear();
+        SCRATCH.set(scratch);
+        Self {
+            start,
+            blocks: Vec::new(),
+            tail: None,
+        }
+    }
+
+    /// Appends `tail`, without a copy.
+    pub(crate) fn with_tail(self, tail: &ResultTail) -> Self {
+        Self {
+            tail: Some(tail.clone()),
+            ..self
+        }
+    }
+
+    /// The bytes that belong to this text only.
+    pub(crate) fn unshared_len(&self) -> usize {
+        self.start.len()
+    }
+
+    /// Keeps a permit for the memory of the text. A long text is copied into blocks; the memory of each block is released when
+    /// the client has taken it.
+    pub(crate) fn with_memory(mut self, mut memory: Permit) -> Self {
+        let start = std::mem::take(&mut self.start);
+        if start.len() <= BLOCK {
+            self.blocks = vec![charged(start, memory)];
+            return self;
+        }
+        let mut rest = start.len();
+        let blocks = start.chunks(BLOCK).map(|block| {
+            rest -= block.len();
+            charged(Block::copy(block), memory.split_to(rest))
+        });
+        self.blocks = blocks.collect();
+        self
+    }
+
+    /// Copies the text into one piece.
+    pub(crate) fn into_whole(self) -> Vec<u8> {
+        let mut whole = Vec::from(self.start);
+        let tail = self.tail.as_ref().map(AsRef::as_ref).unwrap_or_default();
+        let blocks: usize = self.blocks.iter().map(Bytes::len).sum();
+        whole.reserve_exact(blocks + tail.len());
+        for block in self.blocks {
+            whole.extend_from_slice(&block);
+        }
+        whole.extend_from_slice(tail);
+        whole
+    }
+
+    pub(crate) fn into_body(self) -> Body {
+        if self.blocks.is_empty() && self.tail.is_none() {
+            return Body::full(self.start);
+        }
+        let mut pieces = self.blocks;
+        if !self.start.is_empty() {
+            pieces.push(self.start);
+        }
+        // The long part comes last, because hyper stops gathering buffers after a long one.
+        pieces.extend(self.tail.map(Bytes::from_owner));
+        Body::pieces(pieces)
+    }
+}
+
+/// The minimum length, in bytes, of a text whose memory is counted.
+pub(crate) const MIN_CHARGED: usize = 16 << 10;
+
+/// A text that keeps its permit until all copies of it are dropped.
+pub(crate) fn charged(text: impl AsRef<[u8]> + Send + 'static, memory: Permit) -> Bytes {
+    struct Charged<T>(T, #[expect(dead_code, reason = "released on drop")] Permit);
+
+    impl<T: AsRef<[u8]>> AsRef<[u8]> for Charged<T> {
+        fn as_ref(&self) -> &[u8] {
+            self.0.as_ref()
+        }
+    }
+
+    Bytes::from_owner(Charged(text, memory))
+}
+
+/// Writes the JSON-RPC response with the outcome of a handler.
+pub(crate) fn render(id: &RequestId, outcome: &Outcome) -> JsonText {
+    match outcome {
+        Ok(payload) => match payload.shared() {
+            Some((text, meta)) if text.tail().as_ref().len() >= MIN_SHARED => {
+                let start = JsonText::write(|out| {
+                    write_result_start(out, id);
+                    text.write_start(out, meta);
+                });
+                start.with_tail(text.tail())
+            }
+            _ => JsonText::write(|out| write_result(out, id, |out| payload.write(out))),
+        },
+        Err(error) => JsonText::write(|out| write_error(out, Some(id), error)),
+    }
+}
+
+/// The minimum length, in bytes, of a shared text that is sent without a copy.
+const MIN_SHARED: usize = 16 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_with_a_shared_tail_has_the_same_bytes_in_parts() {
+        let tail = ResultTail::new("{\"a\":1}".to_owned());
+        let before = || JsonText::from(b"{\"r\":{".to_vec()).with_tail(&tail);
+        assert_eq!(before().into_whole(), b"{\"r\":{\"a\":1}}");
+        let body = before().into_body();
+        assert_eq!(http_body::Body::size_hint(&body).exact(), Some(13));
+        assert_eq!(JsonText::from(b"x".to_vec()).into_whole(), b"x");
+    }
+
+    #[test]
+    fn nested_writes_do_not_mix() {
+        let long = vec![b'l'; MAX_COPIED + 1];
+        for _ in 0..2 {
+            let outer = JsonText::write(|out| {
+                out.push(b'a');
+                // A writer that writes another response.
+                let inner = JsonText::write(|out| out.push(b'b'));
+                out.extend_from_slice(&inner.into_whole());
+            });
+            assert_eq!(outer.into_whole(), b"ab");
+            let text = JsonText::write(|out| out.extend_from_slice(&long));
+            assert_eq!(text.into_whole(), long);
+        }
+        assert!(SCRATCH.take().capacity() <= 2 * MAX_COPIED);
+    }
+}
