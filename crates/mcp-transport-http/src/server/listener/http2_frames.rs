@@ -3,11 +3,14 @@
 //!
 //! Specification: [RFC 9113, section 10.5](https://www.rfc-editor.org/rfc/rfc9113#section-10.5).
 
-/// The control frames that a client may send in a period, in addition to those for requests and received bytes.
+/// The control frames that a client may send in a period, in addition to those for requests and received data.
 const BURST: usize = 1_000;
 /// The length of a period, in ticks of at most 200 ms.
 const PERIOD: u64 = 50;
-/// A client may send one more control frame for this number of bytes that it receives, because it has to update its windows.
+/// The additional control frames for each DATA frame that a client receives: it updates the windows of the stream and of the connection,
+/// however small they are.
+const PER_DATA_FRAME: usize = 2;
+/// A client may send one more control frame for this number of bytes in a DATA frame, because it may update its windows in smaller steps.
 const BYTES_PER_FRAME: usize = 1 << 10;
 /// The additional control frames that a client may send for each request.
 const PER_REQUEST: usize = 4;
@@ -23,35 +26,30 @@ const CONTINUATION: u8 = 9;
 
 /// The control frames that the client of a connection may still send.
 pub(super) struct ControlFrames {
-    /// The header of a frame. The first three bytes are its length, the fourth is its type.
-    head: [u8; 9],
-    head_len: usize,
-    /// The number of bytes before the next frame.
-    skipped: usize,
+    received: FrameHeaders,
+    sent: FrameHeaders,
     left: usize,
     /// The tick at which the period ends.
     until: u64,
-    /// Bytes that were sent to the client and have not added a control frame yet.
-    sent: usize,
 }
 
 impl ControlFrames {
     pub(super) fn new(now: u64) -> Self {
         Self {
-            head: [0; 9],
-            head_len: 0,
-            skipped: PREFACE,
+            received: FrameHeaders::after(PREFACE),
+            sent: FrameHeaders::after(0),
             left: BURST,
             until: now.saturating_add(PERIOD),
-            sent: 0,
         }
     }
 
-    /// Counts bytes that were sent to the client.
-    pub(super) fn sent(&mut self, bytes: usize) {
-        self.sent += bytes;
-        self.add(self.sent / BYTES_PER_FRAME);
-        self.sent %= BYTES_PER_FRAME;
+    /// Counts the DATA frames in `bytes`, which were sent to the client.
+    pub(super) fn sent(&mut self, mut bytes: &[u8]) {
+        while let Some((kind, length)) = self.sent.next(&mut bytes) {
+            if kind == DATA && length > 0 {
+                self.add(PER_DATA_FRAME + length / BYTES_PER_FRAME);
+            }
+        }
     }
 
     fn add(&mut self, frames: usize) {
@@ -64,20 +62,7 @@ impl ControlFrames {
             self.until = now.saturating_add(PERIOD);
             self.left = self.left.max(BURST);
         }
-        while !bytes.is_empty() {
-            let skipped = self.skipped.min(bytes.len());
-            self.skipped -= skipped;
-            bytes = &bytes[skipped..];
-            let taken = (self.head.len() - self.head_len).min(bytes.len());
-            self.head[self.head_len..self.head_len + taken].copy_from_slice(&bytes[..taken]);
-            self.head_len += taken;
-            bytes = &bytes[taken..];
-            if self.head_len < self.head.len() {
-                continue;
-            }
-            self.head_len = 0;
-            let [a, b, c, kind, ..] = self.head;
-            self.skipped = usize::from(a) << 16 | usize::from(b) << 8 | usize::from(c);
+        while let Some((kind, _)) = self.received.next(&mut bytes) {
             match kind {
                 HEADERS => self.add(PER_REQUEST),
                 DATA | RST_STREAM | CONTINUATION => {}
@@ -88,6 +73,44 @@ impl ControlFrames {
             }
         }
         false
+    }
+}
+
+/// Finds the headers of frames in one direction of a connection.
+struct FrameHeaders {
+    /// The header of a frame. The first three bytes are its length, the fourth is its type.
+    head: [u8; 9],
+    head_len: usize,
+    /// The number of bytes before the next frame.
+    skipped: usize,
+}
+
+impl FrameHeaders {
+    /// Expects the first frame after this number of bytes.
+    fn after(skipped: usize) -> Self {
+        Self {
+            head: [0; 9],
+            head_len: 0,
+            skipped,
+        }
+    }
+
+    /// Returns the type and the length of the next frame that begins in `bytes`, and removes its header and what is before it.
+    fn next(&mut self, bytes: &mut &[u8]) -> Option<(u8, usize)> {
+        let skipped = self.skipped.min(bytes.len());
+        self.skipped -= skipped;
+        *bytes = &bytes[skipped..];
+        let taken = (self.head.len() - self.head_len).min(bytes.len());
+        self.head[self.head_len..self.head_len + taken].copy_from_slice(&bytes[..taken]);
+        self.head_len += taken;
+        *bytes = &bytes[taken..];
+        if self.head_len < self.head.len() {
+            return None;
+        }
+        self.head_len = 0;
+        let [a, b, c, kind, ..] = self.head;
+        self.skipped = usize::from(a) << 16 | usize::from(b) << 8 | usize::from(c);
+        Some((kind, self.skipped))
     }
 }
 
@@ -119,16 +142,36 @@ mod tests {
     }
 
     #[test]
-    fn time_requests_and_sent_bytes_allow_more() {
+    fn a_client_may_update_windows_of_any_size() {
+        let mut frames = ControlFrames::new(0);
+        frames.received(&[0; PREFACE], 0);
+        for piece in [1, 4, 100] {
+            for _ in 0..2 * BURST {
+                let mut sent = frame(HEADERS, 3);
+                sent.extend(frame(DATA, 1));
+                sent.chunks(piece).for_each(|part| frames.sent(part));
+                let update = [frame(8, 4), frame(8, 4)].concat();
+                assert!(!frames.received(&update, 1));
+            }
+        }
+        // Frames without data need no update.
+        frames.sent(&frame(DATA, 0).repeat(10));
+        let more = frame(8, 4).repeat(BURST + 1);
+        assert!(frames.received(&more, 1));
+    }
+
+    #[test]
+    fn time_requests_and_sent_data_allow_more() {
         let mut frames = ControlFrames::new(0);
         let ping = |frames: &mut ControlFrames, count: usize, now| {
             (0..count).any(|_| frames.received(&frame(0xFA, 0), now))
         };
         frames.received(&[0; PREFACE], 0);
         assert!(!ping(&mut frames, BURST, 1));
-        frames.sent(10 * BYTES_PER_FRAME - 1);
-        frames.sent(1);
-        assert!(!ping(&mut frames, 10, 1));
+        let mut data = vec![0, 40, 0, DATA, 0, 0, 0, 0, 0];
+        data.resize(9 + 10 * BYTES_PER_FRAME, 7);
+        frames.sent(&data);
+        assert!(!ping(&mut frames, 10 + PER_DATA_FRAME, 1));
         assert!(!frames.received(&frame(HEADERS, 10), 1));
         assert!(!ping(&mut frames, PER_REQUEST, PERIOD - 1));
         assert!(ping(&mut frames, 1, PERIOD - 1));

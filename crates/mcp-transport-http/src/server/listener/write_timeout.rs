@@ -44,11 +44,23 @@ impl<S> WriteTimeout<S> {
         self
     }
 
-    fn track_write(&mut self, progress: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+    /// Tracks a write of `parts`.
+    fn track_write(
+        &mut self,
+        progress: Poll<io::Result<usize>>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
         #[cfg(feature = "http2")]
-        if let (Some(frames), Poll::Ready(Ok(bytes))) = (&mut self.frames, &progress) {
-            frames.sent(*bytes);
+        if let (Some(frames), Poll::Ready(Ok(written))) = (&mut self.frames, &progress) {
+            let mut rest = *written;
+            for part in parts {
+                let sent = rest.min(part.len());
+                frames.sent(&part[..sent]);
+                rest -= sent;
+            }
         }
+        #[cfg(not(feature = "http2"))]
+        let _ = parts;
         self.track(progress)
     }
 
@@ -112,7 +124,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let progress = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.track_write(progress)
+        self.track_write(progress, &[io::IoSlice::new(bytes)])
     }
 
     fn poll_write_vectored(
@@ -121,7 +133,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let progress = Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
-        self.track_write(progress)
+        self.track_write(progress, parts)
     }
 
     fn is_write_vectored(&self) -> bool {
