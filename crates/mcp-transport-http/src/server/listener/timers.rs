@@ -5,20 +5,23 @@
 //! connection a second time. Here one clock ticks for all connections: each records the tick at
 //! which its timeout ends, and every tick compares these records.
 
+mod guard;
+
 use std::collections::HashMap;
-use std::error::Error as StdError;
 use std::future::poll_fn;
 use std::io;
 use std::net::IpAddr;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 #[cfg(feature = "http2")]
 use std::sync::Weak;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use tokio::time::{Interval, MissedTickBehavior, interval};
+
+pub(crate) use guard::TimerGuard;
 
 use crate::permit::{Capacity, Permit};
 #[cfg(feature = "http2")]
@@ -231,20 +234,6 @@ impl WheelState {
     }
 }
 
-/// The entry of a connection. Removed on drop.
-pub(crate) struct TimerGuard {
-    timer: Arc<ConnectionTimer>,
-    number: u64,
-}
-
-impl Drop for TimerGuard {
-    fn drop(&mut self) {
-        let all = &self.timer.all;
-        lock(&all.timers).entries.remove(&self.number);
-        all.open.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 impl ConnectionTimer {
     /// Starts the timeout for a request head.
     pub(super) fn start_head_timer(&self) {
@@ -360,92 +349,6 @@ impl ConnectionTimer {
         self.all.is_over(&self.write)
     }
 }
-
-impl TimerGuard {
-    /// The limits of the connection.
-    pub(crate) fn limits(&self) -> &ConnectionLimits {
-        &self.timer.all.limits
-    }
-
-    /// The timers of the connection.
-    pub(crate) fn timer(&self) -> &Arc<ConnectionTimer> {
-        &self.timer
-    }
-
-    /// The connection is HTTP/2: if it is idle, it is shut down gracefully before it is closed,
-    /// because a request may be on its way.
-    #[cfg(feature = "http2")]
-    pub(crate) fn expect_streams(&self) {
-        self.timer.has_streams.store(true, Ordering::Release);
-        self.timer.start_head_timer();
-    }
-
-    /// Serves the connection. At shutdown, `close` makes it end after its current request.
-    ///
-    /// # Errors
-    /// The error of the connection, or the timeout for a head.
-    pub(crate) async fn serve<C, E>(
-        &self,
-        mut connection: Pin<&mut C>,
-        close: fn(Pin<&mut C>),
-    ) -> Result<(), Failure>
-    where
-        C: Future<Output = Result<(), E>>,
-        E: Into<Failure>,
-    {
-        let mut is_closing = false;
-        let mut registered: Option<Waker> = None;
-        poll_fn(|cx| {
-            // The waker is set first: a tick changes the state before it wakes, so no change is
-            // missed.
-            if !registered
-                .as_ref()
-                .is_some_and(|waker| waker.will_wake(cx.waker()))
-            {
-                registered = Some(cx.waker().clone());
-                lock(&self.timer.waker).clone_from(&registered);
-            }
-            if !is_closing && self.timer.all.closing.load(Ordering::Acquire) {
-                is_closing = true;
-                close(connection.as_mut());
-            }
-            let mut progress = connection.as_mut().poll(cx);
-            if progress.is_pending()
-                && !is_closing
-                && self.timer.has_streams.load(Ordering::Acquire)
-                && self.timer.is_head_overdue()
-            {
-                is_closing = true;
-                self.timer.start_head_timer();
-                close(connection.as_mut());
-                progress = connection.as_mut().poll(cx);
-            }
-            #[cfg(feature = "http2")]
-            if progress.is_pending() && self.timer.is_flooded() {
-                if !is_closing {
-                    close(connection.as_mut());
-                    // Sends GOAWAY.
-                    progress = connection.as_mut().poll(cx);
-                }
-                if progress.is_pending() {
-                    return Poll::Ready(Err(
-                        "the client sent too many HTTP/2 control frames".into()
-                    ));
-                }
-            }
-            match progress {
-                Poll::Ready(ended) => Poll::Ready(ended.map_err(Into::into)),
-                Poll::Pending if self.timer.is_head_overdue() => Poll::Ready(Err(
-                    "no request head within ServerOptions::with_head_timeout".into(),
-                )),
-                Poll::Pending => Poll::Pending,
-            }
-        })
-        .await
-    }
-}
-
-type Failure = Box<dyn StdError + Send + Sync>;
 
 #[cfg(test)]
 mod tests;

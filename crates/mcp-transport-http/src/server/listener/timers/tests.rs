@@ -2,6 +2,7 @@
 
 use std::future::pending;
 use std::sync::atomic::AtomicUsize;
+use std::task::Poll;
 
 use super::*;
 use crate::ServerOptions;
