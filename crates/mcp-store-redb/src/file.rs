@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use mcp_protocol::task::{Task, TaskStoreError};
 use redb::backends::FileBackend;
-use redb::{Builder, Database, ReadableDatabase as _, TableHandle as _, WriteTransaction};
+use redb::{Builder, Database, ReadableDatabase, TableHandle as _, WriteTransaction};
 
 use crate::job::{Query, Write};
 use crate::tables::{self, DatabaseError, FORMAT, META, Reader, Tables};
@@ -17,6 +17,8 @@ use crate::{OpenError, RedbOptions};
 const MAGIC: &[u8] = b"redb\x1A\x0A\xA9\x0D\x0A";
 /// The reason why a folder, device, pipe or socket is not a store.
 const NOT_REGULAR: &str = "it is not a regular file";
+/// The reason why a database of another program is not a store.
+const OTHER_CONTENTS: &str = "it is a redb database with other contents";
 
 #[derive(Debug)]
 pub(crate) struct StoreFile {
@@ -85,6 +87,9 @@ impl StoreFile {
         let handle = file.try_clone().map_err(io)?;
         let mut builder = Builder::new();
         builder.set_cache_size(self.options.cache);
+        if !is_new {
+            self.check_unchanged(&builder)?;
+        }
         let opened = FileBackend::new(file).and_then(|file| builder.create_with_backend(file));
         let database = opened.map_err(|error| OpenError::of_database(path, error))?;
         self.check(&database)?;
@@ -96,6 +101,18 @@ impl StoreFile {
         Ok(database)
     }
 
+    /// Returns an error if the file has tables of another program, without changing it: opening it for writing would. A file
+    /// that its last program did not close is only checked later, because it must be repaired first.
+    fn check_unchanged(&self, builder: &Builder) -> Result<(), OpenError> {
+        let Ok(database) = builder.open_read_only(&self.path) else {
+            return Ok(());
+        };
+        match format(&database) {
+            Ok(Some(0)) => Err(OpenError::not_a_store(&self.path, OTHER_CONTENTS)),
+            _ => Ok(()),
+        }
+    }
+
     /// Creates the tables of a new file, or checks the format of an existing one.
     fn check(&self, database: &Database) -> Result<(), OpenError> {
         let not_a_store =
@@ -103,10 +120,7 @@ impl StoreFile {
         let format = format(database).map_err(not_a_store)?;
         match format {
             Some(FORMAT) => Ok(()),
-            Some(0) => Err(OpenError::not_a_store(
-                &self.path,
-                "it is a redb database with other contents",
-            )),
+            Some(0) => Err(OpenError::not_a_store(&self.path, OTHER_CONTENTS)),
             Some(format) => Err(OpenError::Newer {
                 path: self.path.clone(),
                 format,
@@ -240,7 +254,7 @@ fn restrict_permissions(file: &File) -> std::io::Result<()> {
 }
 
 /// Returns the format of a database: `None` if it is empty, zero if it is not a store.
-fn format(database: &Database) -> Result<Option<u64>, DatabaseError> {
+fn format(database: &impl ReadableDatabase) -> Result<Option<u64>, DatabaseError> {
     let transaction = database.begin_read()?;
     let mut names = transaction
         .list_tables()?

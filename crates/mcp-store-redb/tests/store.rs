@@ -121,8 +121,10 @@ fn a_file_that_is_not_a_store_keeps_its_content_and_its_mode() {
         fs::set_permissions(path, fs::Permissions::from_mode(0o644)).unwrap();
     }
     for path in [&text, &link, &database] {
+        let before = fs::read(path).unwrap();
         let error = RedbStore::open(path).unwrap_err();
         assert!(matches!(error, OpenError::NotAStore { .. }), "{error}");
+        assert!(fs::read(path).unwrap() == before, "{}", path.display());
         assert_eq!(mode(path), 0o644, "{}", path.display());
     }
     assert_eq!(fs::read_to_string(&text).unwrap(), "my letters");
