@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_jsonrpc::{ErrorObject, RawJson, members};
+use mcp_jsonrpc::{ErrorObject, RawJson, is_member, members};
 use mcp_protocol::{MethodName, Timeouts};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -67,7 +67,7 @@ impl Request {
 /// before it.
 pub(crate) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
     let mut members = members(object).map_while(Result::ok);
-    let found = members.find(|(key, _)| *key == name);
+    let found = members.find(|(key, _)| is_member(key, name));
     found.map(|(_, value)| value)
 }
 

@@ -1,12 +1,12 @@
 //! Repairs results of servers, so that what the gateway sends follows the specification. A strict client would refuse the list of all servers
 //! because of one element.
 
-use mcp_jsonrpc::{DecodeError, RawJson, decode, members};
+use mcp_jsonrpc::{DecodeError, RawJson, decode, member_name, members};
 use mcp_protocol::DECORATIONS;
 use mcp_types::{Prompt, Resource, ResourceTemplate, Tool, method};
 
 use crate::log_limit::LogLimit;
-use crate::text::{ObjectText, elements, unescaped, without};
+use crate::text::{ObjectText, elements, without};
 
 /// Optional members of the protocol in lists, content and their elements. Others, for example of vendors, keep `null`.
 const OPTIONAL: [&str; 30] = [
@@ -133,7 +133,7 @@ fn copy_without_nulls(value: &str, depth: usize, text: &mut String) {
             text.push('{');
             let start = text.len();
             for (key, value) in members(value).map_while(Result::ok) {
-                let name = unescaped(key);
+                let name = member_name(key);
                 if value == "null" && OPTIONAL.contains(&&*name) {
                     continue;
                 }

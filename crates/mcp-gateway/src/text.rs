@@ -1,9 +1,13 @@
 //! Edits JSON text without changing unknown members or the notation of numbers.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fmt;
 
-use mcp_jsonrpc::{ErrorObject, RawJson, decode, members};
+use mcp_jsonrpc::{ErrorObject, RawJson, is_member, member_name, members};
 use mcp_protocol::WriteJson;
+use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 /// Returns the JSON text of a member of an object; `None` if it is missing or `null`.
@@ -13,47 +17,104 @@ pub(crate) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
         return None;
     }
     let mut all = members(object).map_while(Result::ok);
-    let found = all.find_map(|(key, value)| (unescaped(key) == name).then_some(value));
+    let found = all.find_map(|(key, value)| (is_member(key, name)).then_some(value));
     found.filter(|value| *value != "null")
 }
 
 /// Checks that every JSON parser reads the same members: the server must not read a value that the gateway has not checked.
 ///
 /// # Errors
-/// A member of the params, or of `ref`, `arguments` or `_meta` in them, is repeated; or a name of the params or of `ref` has an escape.
+/// An object in the params, at any depth, has a repeated member; or a name of the params or of `ref` has an escape.
 pub(crate) fn check_members(params: &str) -> Result<(), ErrorObject> {
-    check_object(params, "params", false)?;
-    for (name, has_free_names) in [("ref", false), ("arguments", true), ("_meta", true)] {
-        if let Some(object) = member(params, name).filter(|value| value.starts_with('{')) {
-            check_object(object, name, has_free_names)?;
+    check_plain_names(params, "params")?;
+    if let Some(reference) = member(params, "ref").filter(|value| value.starts_with('{')) {
+        check_plain_names(reference, "ref")?;
+    }
+    let mut reader = serde_json::Deserializer::from_str(params);
+    let checked = UniqueMembers.deserialize(&mut reader);
+    checked.map_err(|error| ErrorObject::invalid_params(format!("params: {error}")))
+}
+
+/// Checks that the names of an object, which `at` names in errors, have no escapes.
+fn check_plain_names(object: &str, at: &str) -> Result<(), ErrorObject> {
+    for pair in members(object) {
+        let (key, _) =
+            pair.map_err(|error| ErrorObject::invalid_params(format!("{at}: {error}")))?;
+        if key.contains('\\') {
+            let name = member_name(key);
+            return Err(ErrorObject::invalid_params(format!(
+                "{at}: the name \"{key}\" has an escape; write it as {name:?}"
+            )));
         }
     }
     Ok(())
 }
 
-/// Checks one object, which `at` names in errors. With `has_free_names`, the names of its members are arbitrary text and may have escapes.
-fn check_object(object: &str, at: &str, has_free_names: bool) -> Result<(), ErrorObject> {
-    let mut names = Vec::new();
-    for pair in members(object) {
-        let (key, _) =
-            pair.map_err(|error| ErrorObject::invalid_params(format!("{at}: {error}")))?;
-        let name = unescaped(key);
-        if !has_free_names && key.contains('\\') {
-            return Err(ErrorObject::invalid_params(format!(
-                "{at}: the name \"{key}\" has an escape; write it as {name:?}"
-            )));
-        }
-        names.push(name);
-    }
-    names.sort_unstable();
-    match names.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(ErrorObject::invalid_params(format!(
-            "{at}: the member {:?} is repeated; send it once",
-            pair[0]
-        ))),
-        None => Ok(()),
+/// Reads a JSON value and checks that no object in it has a repeated member.
+struct UniqueMembers;
+
+impl<'de> DeserializeSeed<'de> for UniqueMembers {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, value: D) -> Result<(), D::Error> {
+        value.deserialize_any(self)
     }
 }
+
+impl<'de> Visitor<'de> for UniqueMembers {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
+        let mut names = HashSet::new();
+        while let Some(Name(name)) = object.next_key()? {
+            if names.contains(&name) {
+                return Err(A::Error::custom(format!(
+                    "the member {name:?} is repeated; send it once"
+                )));
+            }
+            names.insert(name);
+            object.next_value_seed(Self)?;
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<(), A::Error> {
+        while array.next_element_seed(Self)?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+}
+
+/// The name of a member, without a copy if it has no escapes.
+#[derive(PartialEq, Eq, Hash, Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// Returns the elements of an array member as JSON text; `None` if it is not an array.
 pub(crate) fn elements<'a>(object: &'a str, name: &str) -> Option<Vec<&'a RawValue>> {
@@ -98,7 +159,7 @@ impl ObjectText {
         self.0.reserve(object.len());
         let mut is_shorter = false;
         for (key, value) in members(object).map_while(Result::ok) {
-            if except.contains(&&*unescaped(key)) {
+            if except.contains(&&*member_name(key)) {
                 is_shorter = true;
             } else {
                 self.copy(key, value);
@@ -167,15 +228,7 @@ pub(crate) fn without(object: &RawJson, names: &[&str]) -> RawJson {
 
 fn has(object: &str, name: &str) -> bool {
     let mut all = members(object).map_while(Result::ok);
-    all.any(|(key, _)| unescaped(key) == name)
-}
-
-/// Decodes a key, which is JSON text without quotes. A member must not pass a check because its key has an escape.
-pub(crate) fn unescaped(key: &str) -> Cow<'_, str> {
-    match key.contains('\\') {
-        false => Cow::Borrowed(key),
-        true => decode(&format!("\"{key}\"")).map_or(Cow::Borrowed(key), Cow::Owned),
-    }
+    all.any(|(key, _)| is_member(key, name))
 }
 
 /// A result as JSON text.
@@ -202,19 +255,31 @@ mod tests {
             (r#"{"\u0075ri":"b"}"#, r#"write it as "uri""#),
             (
                 r#"{"ref":{"uri":"a","uri":"b"}}"#,
-                r#"ref: the member "uri""#,
+                r#"params: the member "uri" is repeated"#,
             ),
             (
                 r#"{"arguments":{"a":1,"\u0061":2}}"#,
-                r#"arguments: the member "a""#,
+                r#"params: the member "a" is repeated"#,
             ),
-            (r#"{"_meta":{"a":1,"a":2}}"#, r#"_meta: the member "a""#),
+            (
+                r#"{"arguments":{"x":[{"a":1,"\u0061":2}]}}"#,
+                r#"params: the member "a" is repeated"#,
+            ),
+            (
+                r#"{"_meta":{"a":1,"a":2}}"#,
+                r#"params: the member "a" is repeated"#,
+            ),
+            (
+                r#"{"other":{"b":[[{"a":{"c":1,"c":2}}]]}}"#,
+                r#"params: the member "c" is repeated"#,
+            ),
         ] {
             let error = check_members(params).unwrap_err();
             assert!(error.message.contains(part), "{params}: {error}");
         }
         for params in [
             "{}",
+            r#"{"arguments":{"a":[1,-2,3.5,1e30,true,null,"é\n",{"a":{}},{"a":[]}]}}"#,
             r#"{"a":{"b":1},"b":{"b":1},"arguments":{"\"":1,"\\":2},"ref":"text"}"#,
         ] {
             check_members(params).unwrap();

@@ -1,5 +1,6 @@
 //! Decoding of raw JSON text into types, with the JSON pointer of each error.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
@@ -137,12 +138,36 @@ fn child<'a>(text: &'a str, offset: usize, limits: &Limits) -> Option<(String, u
 }
 
 /// Iterates over the members of an object without building it: key and raw text of each, in
-/// order. A duplicate key is not an error; the iterator returns both members.
+/// order. A duplicate key is not an error; the iterator returns both members. A key is raw text too: compare it with [`is_member`].
 ///
 /// # Errors
 /// The iterator ends with an error if the text is not an object.
 pub fn members(text: &str) -> Members<'_> {
     Members { text, at: None }
+}
+
+/// Returns whether the raw text of a key, as [`members`] returns it, is this name. The text may have escapes: some JSON libraries
+/// write `/` as `\/`.
+///
+/// ```
+/// use mcp_jsonrpc::is_member;
+///
+/// assert!(is_member(r"example.com\/key", "example.com/key"));
+/// ```
+#[inline]
+pub fn is_member(key: &str, name: &str) -> bool {
+    key == name || key.len() > name.len() && *member_name(key) == *name
+}
+
+/// Returns the name of a member from the raw text of its key, as [`members`] returns it.
+#[inline]
+pub fn member_name(key: &str) -> Cow<'_, str> {
+    if key.contains('\\') {
+        // The text is a valid string without its quotes.
+        serde_json::from_str(&format!("\"{key}\"")).map_or(Cow::Borrowed(key), Cow::Owned)
+    } else {
+        Cow::Borrowed(key)
+    }
 }
 
 /// Iterator returned by [`members`].

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{ErrorObject, ParseError, RequestId};
+use crate::{ErrorObject, ParseError, RequestId, is_member};
 
 /// A message, classified by its members.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,7 +80,7 @@ impl<'a> Request<'a> {
             };
         }
         let mut params = self.param_members().filter_map(Result::ok);
-        let meta = params.find(|(key, text)| *key == META && text.starts_with('{'));
+        let meta = params.find(|(key, text)| is_member(key, META) && text.starts_with('{'));
         ParamMembers {
             indexed: [].iter(),
             rest: meta.map(|(_, text)| crate::members(text)),

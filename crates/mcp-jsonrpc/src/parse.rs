@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::error::Shape;
 use crate::message::{META, MemberIndex, Message, Notification, Request, Response};
 use crate::scan::{Scanner, Text};
-use crate::{ErrorObject, Limits, ParseError, ParseErrorKind, RequestId, TreeSize};
+use crate::{ErrorObject, Limits, ParseError, ParseErrorKind, RequestId, TreeSize, member_name};
 
 /// One frame: a message, or a batch of them (2025-03-26 only).
 #[derive(Debug, Clone, PartialEq)]
@@ -321,8 +321,7 @@ impl<'a> Parts<'a> {
 
 fn unescape<'a>(text: Text<'a>) -> Cow<'a, str> {
     if text.escaped {
-        serde_json::from_str::<String>(&format!("\"{}\"", text.raw))
-            .map_or(Cow::Borrowed(text.raw), Cow::Owned)
+        member_name(text.raw)
     } else {
         Cow::Borrowed(text.raw)
     }

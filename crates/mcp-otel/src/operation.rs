@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::Instant;
 
-use mcp_jsonrpc::{members, read_string};
+use mcp_jsonrpc::{is_member, members, read_string};
 use mcp_protocol::middleware::{Direction, Notification, Request, Response};
 use mcp_protocol::{CallError, RequestOrigin, Revision, SentId, gate};
 use mcp_types::method;
@@ -74,7 +74,7 @@ impl<'m> Message<'m> {
     pub(crate) fn of_notification(notification: &'m Notification<'_>) -> Self {
         let param = |member: &str| {
             let mut all = members(notification.params().unwrap_or("{}")).filter_map(Result::ok);
-            all.find_map(|(key, value)| (key == member).then_some(value))
+            all.find_map(|(key, value)| is_member(key, member).then_some(value))
         };
         Self {
             direction: notification.direction(),

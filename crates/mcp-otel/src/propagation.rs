@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use mcp_jsonrpc::{members, read_string, write_string};
+use mcp_jsonrpc::{is_member, members, read_string, write_string};
 use mcp_protocol::RequestOrigin;
 use opentelemetry::propagation::{Extractor, Injector, TextMapPropagator};
 use opentelemetry::{Context, global};
@@ -92,7 +92,7 @@ fn add_fields(params: &str, fields: &[(String, String)]) -> Option<String> {
     let mut meta = None;
     for member in members(params) {
         let (key, value) = member.ok()?;
-        if key == "_meta" {
+        if is_member(key, "_meta") {
             meta = Some(value);
         } else {
             push(&mut out, key, value);
@@ -101,7 +101,8 @@ fn add_fields(params: &str, fields: &[(String, String)]) -> Option<String> {
     start(&mut out, "_meta");
     out.push(b'{');
     let kept = members(meta.unwrap_or("{}")).filter_map(Result::ok);
-    for (key, value) in kept.filter(|(key, _)| !fields.iter().any(|(name, _)| name == key)) {
+    for (key, value) in kept.filter(|(key, _)| !fields.iter().any(|(name, _)| is_member(key, name)))
+    {
         push(&mut out, key, value);
     }
     for (name, value) in fields {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Instant;
 
-use mcp_jsonrpc::{ParseErrorKind, members, read_string};
+use mcp_jsonrpc::{ParseErrorKind, is_member, members, read_string};
 use mcp_protocol::middleware::{
     BlockingWork, Discarded, Middleware, Next, NextNotification, Notification, OpenedSession,
     Request, Response, Role, SessionEnd,
@@ -216,7 +216,7 @@ impl Middleware for Telemetry {
 fn negotiated(response: &Response) -> Option<Revision> {
     let result = response.result_text()?;
     let mut all = members(&result).filter_map(Result::ok);
-    let (_, version) = all.find(|(key, _)| *key == "protocolVersion")?;
+    let (_, version) = all.find(|(key, _)| is_member(key, "protocolVersion"))?;
     read_string(version)?.parse().ok()
 }
 

@@ -56,6 +56,10 @@ async fn a_request_with_a_repeated_member_is_refused() {
         "tools/call",
         r#"{"name":"a","arguments":{"x":1,"\u0078":2}}"#.to_owned(),
     ));
+    params.push((
+        "tools/call",
+        r#"{"name":"a","arguments":{"x":[{"y":1,"y":2}]}}"#.to_owned(),
+    ));
     for (id, (method, params)) in (100..).zip(params) {
         let text =
             format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);

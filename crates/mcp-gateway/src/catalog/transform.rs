@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcp_jsonrpc::members;
+use mcp_jsonrpc::{member_name, members};
 use serde_json::Value;
 
-use crate::text::{ObjectText, string, unescaped};
+use crate::text::{ObjectText, string};
 
 /// Changes of the tools of one server. Tools are named as the server names them.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -129,7 +129,7 @@ impl Transform {
         let description = self.descriptions.get(tool);
         let fixed = self.arguments.get(tool);
         for (key, value) in members(item).map_while(Result::ok) {
-            match (&*unescaped(key), fixed) {
+            match (&*member_name(key), fixed) {
                 ("name", _) => {}
                 ("description", _) if description.is_some() => {}
                 ("inputSchema", Some(fixed)) => {
@@ -161,7 +161,7 @@ impl Transform {
 fn without_properties(schema: &str, names: &BTreeMap<String, Value>) -> String {
     let mut text = ObjectText::new();
     for (key, value) in members(schema).map_while(Result::ok) {
-        match &*unescaped(key) {
+        match &*member_name(key) {
             "properties" => {
                 let names: Vec<&str> = names.keys().map(String::as_str).collect();
                 let mut properties = ObjectText::new();

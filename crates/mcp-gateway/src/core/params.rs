@@ -1,6 +1,6 @@
 //! The params of a request, as the server receives them.
 
-use mcp_jsonrpc::members;
+use mcp_jsonrpc::{member_name, members};
 use mcp_protocol::Session;
 use mcp_types::{
     CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, LOG_LEVEL_KEY, PROGRESS_TOKEN_KEY,
@@ -8,7 +8,7 @@ use mcp_types::{
 };
 
 use crate::connection::UpstreamConnection;
-use crate::text::{ObjectText, string, unescaped};
+use crate::text::{ObjectText, string};
 
 /// The members of `_meta` that describe a stateless request.
 pub(super) const REQUEST_META: [&str; 4] = [
@@ -47,7 +47,7 @@ impl ParamsChange<'_> {
         let mut text = ObjectText::with_capacity(params.len() + META_CAPACITY);
         let mut known = None;
         for (key, value) in members(params).map_while(Result::ok) {
-            match &*unescaped(key) {
+            match &*member_name(key) {
                 "_meta" => known = known.or(Some(value)),
                 name if self.without.contains(&name) => {}
                 _ => text.copy(key, value),
@@ -68,7 +68,7 @@ impl ParamsChange<'_> {
     fn meta(&self, known: Option<&str>) -> String {
         let mut meta = ObjectText::with_capacity(META_CAPACITY);
         for (key, value) in members(known.unwrap_or("{}")).map_while(Result::ok) {
-            let name = unescaped(key);
+            let name = member_name(key);
             if name == PROGRESS_TOKEN_KEY || self.without_meta.contains(&&*name) {
                 continue;
             }
@@ -98,7 +98,7 @@ fn may_declare_tasks(text: &str) -> bool {
 fn without_tasks(capabilities: &str) -> String {
     let mut text = ObjectText::with_capacity(capabilities.len());
     for (key, value) in members(capabilities).map_while(Result::ok) {
-        match &*unescaped(key) {
+        match &*member_name(key) {
             "tasks" => {}
             "extensions" => {
                 let mut extensions = ObjectText::with_capacity(value.len());

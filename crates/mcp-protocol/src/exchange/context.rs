@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use mcp_jsonrpc::{decode, members};
+use mcp_jsonrpc::{decode, is_member, members};
 use mcp_types::{LoggingLevel, Meta, ProgressToken, method};
 use serde_json::Value;
 
@@ -162,7 +162,7 @@ impl RequestContext {
         let token = meta.token.get_or_init(|| {
             // Not with `meta`: the tree of all members would be kept as long as the request.
             let mut all = members(&meta.raw).map_while(Result::ok);
-            let (_, value) = all.find(|(key, _)| *key == "progressToken")?;
+            let (_, value) = all.find(|(key, _)| is_member(key, "progressToken"))?;
             decode(value).ok()
         });
         token.clone()

@@ -9,7 +9,7 @@ mod params;
 use std::borrow::Cow;
 
 use data_encoding::BASE64;
-use mcp_jsonrpc::{ErrorCode, ErrorObject, Request, quote, read_string};
+use mcp_jsonrpc::{ErrorCode, ErrorObject, Request, is_member, quote, read_string};
 use mcp_types::method;
 
 pub use params::HeaderParams;
@@ -102,8 +102,7 @@ fn sole_member<'a>(
             if found.replace(value).is_some() {
                 return Err("the member is repeated; send it once");
             }
-        } else if key.contains('\\') && read_string(&format!("\"{key}\"")).as_deref() == Some(name)
-        {
+        } else if is_member(key, name) {
             return Err("the name of the member contains escapes; send it without them");
         }
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
-use mcp_jsonrpc::{members, read_string};
+use mcp_jsonrpc::{is_member, members, read_string};
 
 use super::chain::Layers;
 use super::message::{Direction, Notification, Request, Response};
@@ -147,7 +147,7 @@ fn with_name(mut extras: Extras, method: &str, params: Option<&str>) -> Extras {
         && let Some(member) = name_member(method)
     {
         let mut all = members(params.unwrap_or("{}")).filter_map(Result::ok);
-        let found = all.find(|(key, _)| *key == member);
+        let found = all.find(|(key, _)| is_member(key, member));
         *name = found.and_then(|(_, value)| Some(read_string(value)?.into_owned()));
     }
     extras

@@ -5,7 +5,9 @@ use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 
-use mcp_jsonrpc::{DecodeError, ErrorObject, MemberPositions, RawJson, RequestId, decode};
+use mcp_jsonrpc::{
+    DecodeError, ErrorObject, MemberPositions, RawJson, RequestId, decode, is_member,
+};
 use mcp_types::method;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -214,7 +216,7 @@ impl Request {
     pub fn param(&self, member: &str) -> Option<&str> {
         self.read(|request| {
             let mut all = request.param_members().filter_map(Result::ok);
-            all.find_map(|(key, value)| (key == member).then_some(value))
+            all.find_map(|(key, value)| is_member(key, member).then_some(value))
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mcp_jsonrpc::{DecodeError, ErrorObject, RawJson, decode, members};
+use mcp_jsonrpc::{DecodeError, ErrorObject, RawJson, decode, is_member, members};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -73,7 +73,7 @@ impl Response {
             Some(Content::Outcome(Ok(payload))) => is_failed(payload),
             Some(Content::Raw(raw)) => members(raw)
                 .filter_map(Result::ok)
-                .any(|member| member == ("isError", "true")),
+                .any(|(key, value)| value == "true" && is_member(key, "isError")),
             _ => false,
         }
     }

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use mcp_jsonrpc::{ErrorCode, ErrorObject, Request, decode, members, quote, read_string};
+use mcp_jsonrpc::{
+    ErrorCode, ErrorObject, Request, decode, is_member, member_name, members, quote, read_string,
+};
 use mcp_types::{
     CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, LOG_LEVEL_KEY, LoggingLevel, PROTOCOL_VERSION_KEY,
     method,
@@ -63,21 +65,27 @@ impl<'a> RawRequestMeta<'a> {
     /// Returns the metadata in the JSON text of params, if they have a protocol version.
     pub fn of_params(params: &'a str) -> Option<Self> {
         let mut params = members(params).map_while(Result::ok);
-        let (_, meta) = params.find(|(key, _)| *key == "_meta")?;
+        let (_, meta) = params.find(|(key, _)| is_member(key, "_meta"))?;
         Self::from_meta(members(meta).map_while(Result::ok))
     }
 
     fn from_meta(meta: impl Iterator<Item = (&'a str, &'a str)>) -> Option<Self> {
         let (mut version, mut client, mut capabilities, mut log_level) = (None, None, None, None);
-        for (key, value) in meta {
-            let slot = match key {
+        let mut read = |name: &str, value| {
+            let slot = match name {
                 PROTOCOL_VERSION_KEY => &mut version,
                 CLIENT_INFO_KEY => &mut client,
                 CLIENT_CAPABILITIES_KEY => &mut capabilities,
                 LOG_LEVEL_KEY => &mut log_level,
-                _ => continue,
+                _ => return false,
             };
             *slot = Some(value);
+            true
+        };
+        for (key, value) in meta {
+            if !read(key, value) && key.contains('\\') {
+                read(&member_name(key), value);
+            }
         }
         Some(Self {
             version: version?,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_jsonrpc::members;
+use mcp_jsonrpc::{is_member, member_name, members};
 
 use mcp_types::{Implementation, SERVER_INFO_KEY, method};
 
@@ -164,14 +164,14 @@ impl Present {
         let mut present = Self::default();
         let text = std::str::from_utf8(text).unwrap_or_default();
         for (key, value) in members(text).map_while(Result::ok) {
-            match key {
+            match &*member_name(key) {
                 "resultType" => present.kind = true,
                 "ttlMs" | "cacheScope" => present.hint = true,
                 "_meta" if value.starts_with('{') => {
                     let at = value.as_ptr().addr() - text.as_ptr().addr() + 1;
                     let mut inner = members(value).map_while(Result::ok).peekable();
                     present.meta = Some((at, inner.peek().is_none()));
-                    present.identity = inner.any(|(key, _)| key == SERVER_INFO_KEY);
+                    present.identity = inner.any(|(key, _)| is_member(key, SERVER_INFO_KEY));
                 }
                 _ => {}
             }

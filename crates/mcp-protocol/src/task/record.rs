@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_jsonrpc::{ErrorObject, RawJson, members};
+use mcp_jsonrpc::{ErrorObject, RawJson, is_member, members};
 use mcp_types::{JsonObject, LoggingLevel, ProgressToken};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -134,7 +134,7 @@ impl TaskOutcome {
     pub fn of_result(json: RawJson) -> Self {
         let is_error = members(&json)
             .map_while(Result::ok)
-            .any(|member| member == ("isError", "true"));
+            .any(|(key, value)| value == "true" && is_member(key, "isError"));
         Self::Result { json, is_error }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_jsonrpc::members;
+use mcp_jsonrpc::{is_member, members};
 use mcp_protocol::middleware::{Layers, Request, SharedMiddleware};
 use mcp_protocol::{BoxFuture, Outcome, guarded};
 use serde_json::json;
@@ -38,7 +38,7 @@ pub(crate) fn layered<K: Kind>(
         let (run, server) = (Arc::clone(&run), call.server.to_boxed());
         layers.inbound(request, move |request| {
             let mut all = members(request.params().unwrap_or("{}")).filter_map(Result::ok);
-            let arguments = all.find(|(member, _)| *member == "arguments");
+            let arguments = all.find(|(member, _)| is_member(member, "arguments"));
             let arguments = arguments.map_or("{}", |(_, arguments)| arguments);
             run(&Call::new(arguments, context, &*server), finish)
         })

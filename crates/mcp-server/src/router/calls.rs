@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use mcp_jsonrpc::{ErrorCode, ErrorObject, Request, read_string};
+use mcp_jsonrpc::{ErrorCode, ErrorObject, Request, member_name, read_string};
 use mcp_protocol::{Reply, RequestContext};
 use mcp_types::method;
 
@@ -204,17 +204,27 @@ impl<'a> Target<'a> {
         #[cfg(feature = "tasks")]
         let mut task = None;
         let mut round_trip = RoundTrip::default();
-        for member in request.param_members() {
+        'members: for member in request.param_members() {
             let (member, value) = member.map_err(|error| invalid(error.to_string()))?;
-            let slot = match member {
-                "arguments" => &mut arguments,
-                "_meta" => &mut meta,
-                "inputResponses" => &mut round_trip.responses,
-                "requestState" => &mut round_trip.state,
-                #[cfg(feature = "tasks")]
-                "task" => &mut task,
-                _ if member == key => &mut name,
-                _ => continue,
+            let mut member = Cow::Borrowed(member);
+            let slot = loop {
+                break match &*member {
+                    "arguments" => &mut arguments,
+                    "_meta" => &mut meta,
+                    "inputResponses" => &mut round_trip.responses,
+                    "requestState" => &mut round_trip.state,
+                    #[cfg(feature = "tasks")]
+                    "task" => &mut task,
+                    other if other == key => &mut name,
+                    // Decoded only if it is no name as it is, because escapes are rare.
+                    _ => match member {
+                        Cow::Borrowed(text) if text.contains('\\') => {
+                            member = member_name(text).into_owned().into();
+                            continue;
+                        }
+                        _ => continue 'members,
+                    },
+                };
             };
             if slot.replace(value).is_some() {
                 return Err(invalid(format!("duplicate member {member:?}")));

@@ -7,7 +7,7 @@ mod resources;
 
 use std::sync::Arc;
 
-use mcp_jsonrpc::{ErrorObject, Notification, Request, RequestId, decode};
+use mcp_jsonrpc::{ErrorObject, Notification, Request, RequestId, decode, is_member};
 use mcp_protocol::CacheScope;
 use mcp_protocol::{
     Exchange, Outcome, Payload, Reply, RequestContext, Rules, ServerFacts, Session, downgrade,
@@ -129,7 +129,7 @@ impl Core {
         mut context: RequestContext,
     ) -> Result<Reply, ErrorObject> {
         let mut members = request.param_members().filter_map(Result::ok);
-        if let Some((_, meta)) = members.find(|(name, _)| *name == "_meta") {
+        if let Some((_, meta)) = members.find(|(name, _)| is_member(name, "_meta")) {
             context.set_meta(meta);
         }
         self.settings.check(&GuardedRequest {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use mcp_jsonrpc::{ErrorObject, RawJson, members};
+use mcp_jsonrpc::{ErrorObject, RawJson, is_member, members};
 use mcp_protocol::task::{Task, TaskOutcome, TaskState, TaskStoreError};
 use mcp_protocol::{BoxFuture, Delivery, Outcome, Running, Session};
 use mcp_types::method;
@@ -289,7 +289,7 @@ fn to_outcome(outcome: Outcome, stateless: bool) -> TaskOutcome {
     };
     let kind = members(&text)
         .map_while(Result::ok)
-        .find(|(name, _)| *name == "resultType")
+        .find(|(name, _)| is_member(name, "resultType"))
         .map(|(_, kind)| kind.to_owned());
     match kind.as_deref() {
         Some("\"complete\"") => {}

@@ -123,6 +123,27 @@ async fn of_two_faults_the_first_one_is_reported() {
     );
 }
 
+// Some JSON libraries write `/` as `\/`, also in names of members.
+#[tokio::test]
+async fn names_of_metadata_may_have_escapes() {
+    let endpoint = Probe::ready().endpoint();
+    let client = StatelessPeer::new(&endpoint);
+    let request = client.request(1, "tools/call", json!({"name": "go", "arguments": {}}));
+    let peer = client.mirroring(&request);
+    let plain = request.to_string();
+    let escapes = [
+        plain.replace('/', "\\/"),
+        plain.replace("\"_meta\"", "\"\\u005fmeta\""),
+    ];
+    for text in escapes {
+        assert_ne!(text, plain);
+        let reply = peer.send(Method::POST, text).await;
+        assert_eq!(reply.status, 200);
+        let body = reply.json().await;
+        assert!(body["result"].is_object(), "{body}");
+    }
+}
+
 // proves: M-HTTP-034
 #[tokio::test]
 async fn a_revision_that_is_not_served_is_answered_with_those_that_are() {

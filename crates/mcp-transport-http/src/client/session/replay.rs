@@ -74,7 +74,7 @@ fn uri(params: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(params).ok()?;
     let (_, uri) = mcp_jsonrpc::members(text)
         .flatten()
-        .find(|(key, _)| *key == "uri")?;
+        .find(|(key, _)| mcp_jsonrpc::is_member(key, "uri"))?;
     mcp_jsonrpc::decode(uri).ok()
 }
 
