@@ -1,4 +1,4 @@
-//! `mcp serve` under attack by clients at fifty addresses, each of which uses all of its limits.
+//! `mcp serve` and `mcp bridge --listen` under attack by clients at fifty addresses, each of which uses all of its limits.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -17,45 +17,69 @@ use tokio::time::timeout;
 const ADDRESSES: u8 = 50;
 const SESSIONS: usize = 60;
 const CALLS: usize = 12;
-/// The limits of the gateway in this test.
-const MAX_PROCESSES: usize = 120;
 const MAX_MIB: usize = 256;
 const MAX_WAIT: Duration = Duration::from_secs(2);
+
+/// The limits of `mcp serve` in this test.
+const SERVE_PROCESSES: usize = 120;
+/// The default limit of `mcp bridge`.
+const BRIDGE_PROCESSES: usize = 256;
 
 /// The process of a running gateway; killed on drop.
 struct Running {
     child: Child,
     address: SocketAddr,
+    /// The call that the clients send.
+    call: Value,
+    max_processes: usize,
 }
 
 impl Running {
-    fn start() -> Self {
+    /// Starts `mcp serve` with a session-based server: each session that uses it has a process.
+    fn serve() -> Self {
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
             .join(format!("attack-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let file = folder.join("gateway.json");
-        let limits = json!({ "maxConnections": MAX_PROCESSES, "maxConnectionsPerClient": 8 });
+        let limits = json!({ "maxConnections": SERVE_PROCESSES, "maxConnectionsPerClient": 8 });
         let config = json!({
-            // A session-based server: each session that uses it has a process.
             "mcpServers": { "one": { "command": example("ask") } },
             "gateway": { "listen": "127.0.0.1:0", "servers": { "one": limits } },
         });
         std::fs::write(&file, config.to_string()).unwrap();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_mcp"))
-            .arg("serve")
-            .arg(&file)
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mcp"));
+        command.arg("serve").arg(&file);
+        Self::start(command, call("one__ask", json!({})), SERVE_PROCESSES)
+    }
+
+    /// Starts `mcp bridge --listen` with one of the examples.
+    fn bridge(server: &str, call: Value) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mcp"));
+        command.args(["bridge", "--listen", "127.0.0.1:0", "--"]);
+        command.arg(example(server));
+        Self::start(command, call, BRIDGE_PROCESSES)
+    }
+
+    fn start(mut command: Command, call: Value, max_processes: usize) -> Self {
+        let mut child = command
             .env("MCP_LOG", "error")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
+            .stderr(Stdio::null())
             .spawn()
             .unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap()).lines();
-        let url = out.next().unwrap().unwrap();
-        let address = url
-            .strip_prefix("http://")
-            .and_then(|url| url.strip_suffix("/mcp"));
-        let address = address.unwrap().parse().unwrap();
-        Self { child, address }
+        let address = out.find_map(|line| {
+            let url = line.unwrap();
+            let address = url.strip_prefix("http://")?.strip_suffix("/mcp")?;
+            Some(address.parse().unwrap())
+        });
+        Self {
+            child,
+            address: address.expect("the URL"),
+            call,
+            max_processes,
+        }
     }
 
     /// Peak resident memory in MiB.
@@ -89,7 +113,10 @@ impl Drop for Running {
 fn example(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let built = test.parent().unwrap().parent().unwrap();
-    built.join("examples").join(name)
+    let path = built.join("examples").join(name);
+    let built = path.exists();
+    assert!(built, "{path:?} is missing; run cargo build --examples");
+    path
 }
 
 /// Connects from another address of this machine.
@@ -162,12 +189,13 @@ async fn open(stream: &mut TcpStream, capabilities: &Value) -> io::Result<String
     Ok(id)
 }
 
-fn call() -> Value {
-    json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "one__ask", "arguments": {} } })
+fn call(tool: &str, arguments: Value) -> Value {
+    let params = json!({ "name": tool, "arguments": arguments });
+    json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params })
 }
 
 /// Opens sessions with heavy capabilities. In some of them, starts calls that wait for the client, and leaves.
-async fn attack(from: [u8; 4], to: SocketAddr) -> Vec<TcpStream> {
+async fn attack(from: [u8; 4], to: SocketAddr, call: Value) -> Vec<TcpStream> {
     let capabilities = heavy_capabilities();
     let mut stream = connect(from, to).await;
     let mut waiting = Vec::new();
@@ -178,7 +206,7 @@ async fn attack(from: [u8; 4], to: SocketAddr) -> Vec<TcpStream> {
         };
         if number < CALLS {
             let mut own = connect(from, to).await;
-            let _ = send(&mut own, Some(&id), &call()).await;
+            let _ = send(&mut own, Some(&id), &call).await;
             // The response is a request of the server, or an error.
             let _ = timeout(Duration::from_secs(5), receive(&mut own)).await;
             waiting.push(own);
@@ -188,22 +216,24 @@ async fn attack(from: [u8; 4], to: SocketAddr) -> Vec<TcpStream> {
 }
 
 /// Clients at fifty addresses that obey the limits must not keep a client at another address from being served.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn fifty_addresses_neither_fill_the_memory_nor_lock_out_another_client() {
-    let gateway = Running::start();
+async fn fifty_addresses_attack(gateway: Running) {
     let to = gateway.address;
     let mut attacks = Vec::new();
     for last in 1..=ADDRESSES {
-        attacks.push(tokio::spawn(attack([127, 0, 9, last], to)));
+        attacks.push(tokio::spawn(attack(
+            [127, 0, 9, last],
+            to,
+            gateway.call.clone(),
+        )));
     }
     let (mut slowest, mut most, mut served) = (Duration::ZERO, 0, 0);
     while !attacks.iter().all(tokio::task::JoinHandle::is_finished) || served < 5 {
         let start = Instant::now();
         let mut stream = connect([127, 0, 8, 1], to).await;
         let id = open(&mut stream, &json!({})).await.expect("a session");
-        send(&mut stream, Some(&id), &call()).await.unwrap();
+        send(&mut stream, Some(&id), &gateway.call).await.unwrap();
         let response = receive(&mut stream).await.unwrap();
-        // This client does not support elicitation, so the tool fails at once, with a message of the server.
+        // This client does not support elicitation, so the tool `ask` fails at once, with a message of the server.
         assert!(!response.contains("connections"), "{response}");
         slowest = slowest.max(start.elapsed());
         most = most.max(gateway.children());
@@ -219,7 +249,23 @@ async fn fifty_addresses_neither_fill_the_memory_nor_lock_out_another_client() {
     );
     assert!(gateway.peak() <= MAX_MIB, "{} MiB", gateway.peak());
     // A process that is being closed may take a moment to end.
-    assert!(most <= MAX_PROCESSES + 8, "{most} processes");
+    assert!(most <= gateway.max_processes + 8, "{most} processes");
     assert!(slowest <= MAX_WAIT, "{slowest:?}");
     drop(held);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn fifty_addresses_neither_fill_the_memory_nor_lock_out_another_client() {
+    fifty_addresses_attack(Running::serve()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bridge_to_a_session_based_server_withstands_fifty_addresses() {
+    fifty_addresses_attack(Running::bridge("ask", call("ask", json!({})))).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bridge_to_a_stateless_server_withstands_fifty_addresses() {
+    let add = call("add", json!({ "a": 1, "b": 2 }));
+    fifty_addresses_attack(Running::bridge("calc", add)).await;
 }
