@@ -46,6 +46,9 @@ pub enum Error {
         setting: &'static str,
         /// The value of the setting.
         after: Duration,
+        /// The problem that delayed the response, if the transport knows one: a lost session, a stream
+        /// that could not be resumed, or a message that could not be read.
+        reason: Option<String>,
     },
     /// The server does not offer this. Nothing was sent.
     #[non_exhaustive]
@@ -226,11 +229,12 @@ impl fmt::Display for Error {
                 method,
                 setting,
                 after,
-            } => write!(
-                f,
-                "no response to {method} within {} s ({setting})",
-                after.as_secs_f64()
-            ),
+                reason,
+            } => {
+                let seconds = after.as_secs_f64();
+                write!(f, "no response to {method} within {seconds} s ({setting})")?;
+                reason.iter().try_for_each(|reason| write!(f, "; {reason}"))
+            }
             Self::Unsupported { method, missing } => {
                 write!(f, "the server does not offer {method}: {missing}")
             }
@@ -342,6 +346,7 @@ mod tests {
             method: "tools/call".into(),
             setting: "Timeouts::idle",
             after: Duration::from_secs(60),
+            reason: None,
         };
         let connect = |cause| Error::Connect {
             cause: Box::new(cause),

@@ -89,6 +89,7 @@ pub(crate) async fn within_idle<T>(
         method: method.to_owned().into(),
         setting,
         after: limit,
+        reason: None,
     })
 }
 

@@ -70,6 +70,7 @@ fn repair(
                 implementation(info);
             }
             description(&mut result);
+            cache_hints(&mut result);
             tolerance.admits(Deviation::MalformedDecoration, problem)
         }
         _ => false,
@@ -126,6 +127,21 @@ fn implementation(info: &mut Value) {
     }
     info["name"] = name.into();
     info["version"] = version.into();
+}
+
+/// Removes cache hints that cannot be read: the result is then not cached. `null` for the type of the
+/// result means that it is absent.
+fn cache_hints(result: &mut Value) {
+    let Value::Object(result) = result else {
+        return;
+    };
+    let is_malformed = |name: &str, value: &Value| match name {
+        "ttlMs" => !value.is_i64() && !value.is_u64(),
+        "cacheScope" => !value.is_string(),
+        "resultType" => value.is_null(),
+        _ => false,
+    };
+    result.retain(|name, value| !is_malformed(name, value));
 }
 
 /// Repairs the capabilities and the instructions. A capability of another type counts as declared

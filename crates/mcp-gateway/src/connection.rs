@@ -9,8 +9,8 @@ use mcp_jsonrpc::{ErrorObject, Notification, ParseError, Request};
 use mcp_protocol::http_headers;
 use mcp_protocol::middleware::Discarded;
 use mcp_protocol::{
-    BoxFuture, Call, CallError, Closed, Connection, Exchange, Extras, Inbound, Link, MethodName,
-    Reply, StatelessRequest, Transport, gate,
+    BoxFuture, Call, CallError, Closed, Connection, Deviation, Exchange, Extras, Inbound, Link,
+    MethodName, Reply, StatelessRequest, Transport, gate,
 };
 use mcp_types::{ClientCapabilities, Implementation, LoggingLevel, method};
 use tokio::sync::watch;
@@ -319,6 +319,10 @@ impl Inbound for RelayInbound {
 
     fn unreadable(&self, frame: &[u8], error: &ParseError) -> bool {
         self.inner.unreadable(frame, error)
+    }
+
+    fn tolerates(&self, deviation: Deviation, detail: &str) -> bool {
+        self.inner.tolerates(deviation, detail)
     }
 
     fn discarded(&self, message: Discarded<'_>) {

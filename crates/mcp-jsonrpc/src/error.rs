@@ -105,6 +105,7 @@ struct Parts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     Unknown,
+    Request,
     Notification,
     Response,
 }
@@ -154,9 +155,15 @@ impl ParseError {
         self.0.shape == Shape::Response
     }
 
+    /// Returns whether the frame can have been a response: nothing shows that it was a request or a
+    /// notification. If its id belongs to a waiting call, that call should fail.
+    pub fn may_be_response(&self) -> bool {
+        matches!(self.0.shape, Shape::Response | Shape::Unknown)
+    }
+
     /// Returns whether the frame may be answered. Responses and notifications are never answered.
     pub fn is_answerable(&self) -> bool {
-        self.0.shape == Shape::Unknown
+        matches!(self.0.shape, Shape::Unknown | Shape::Request)
     }
 
     /// Returns the error object for the response.

@@ -24,9 +24,11 @@ mod error;
 mod id;
 mod limits;
 mod message;
+mod outline;
 mod owned;
 mod parse;
 mod quote;
+mod repair;
 mod scan;
 mod write;
 
@@ -39,6 +41,7 @@ pub use message::{MemberPositions, Message, Notification, ParamMembers, Request,
 pub use owned::{OwnedMessage, RawJson};
 pub use parse::{Batch, Frame, parse, parse_measured, read_string};
 pub use quote::{Quoted, quote};
+pub use repair::replace_invalid_text;
 pub use write::{
     ResultTail, text_of, write_error, write_notification, write_request, write_result,
     write_result_start, write_string,

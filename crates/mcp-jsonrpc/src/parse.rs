@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::error::Shape;
 use crate::message::{META, MemberIndex, Message, Notification, Request, Response};
+use crate::outline::Outline;
 use crate::scan::{Scanner, Text};
 use crate::{ErrorObject, Limits, ParseError, ParseErrorKind, RequestId, TreeSize, member_name};
 
@@ -65,11 +66,9 @@ pub fn parse_measured<'a>(
     size: &mut TreeSize,
 ) -> Result<Frame<'a>, ParseError> {
     let text = std::str::from_utf8(frame).map_err(|error| {
-        ParseError::new(
-            ParseErrorKind::Syntax,
-            error.valid_up_to(),
-            "frame is not valid UTF-8",
-        )
+        let at = error.valid_up_to();
+        let error = ParseError::new(ParseErrorKind::Syntax, at, "frame is not valid UTF-8");
+        named(error, frame, limits)
     })?;
     let mut scan = Scanner::new(text, limits);
     scan.space();
@@ -118,16 +117,34 @@ fn batch<'a>(scan: &mut Scanner<'a>, limits: &Limits) -> Result<Batch<'a>, Parse
 fn single<'a>(scan: &mut Scanner<'a>, limits: &Limits) -> Result<Message<'a>, ParseError> {
     let mut parts = Parts::default();
     let read = read(scan, limits, &mut parts);
-    match read.and_then(|()| parts.fault.take().map_or(Ok(()), Err)) {
+    let message = match read.and_then(|()| parts.fault.take().map_or(Ok(()), Err)) {
         Ok(()) => parts.classify(),
-        Err(error) => {
-            if error.kind() == ParseErrorKind::Limit && parts.id.is_none() {
-                parts.id = find_id(scan.rest(), scan.depth(), limits);
-            }
-            let shape = parts.shape(&error);
-            Err(error.with_id(parts.id).with_shape(shape))
+        Err(error) => Err(error.with_id(parts.id)),
+    };
+    message.map_err(|error| named(error, scan.text().as_bytes(), limits))
+}
+
+/// Adds the kind of the message to the error of a frame, and the id if it was not read yet.
+#[cold]
+fn named(error: ParseError, frame: &[u8], limits: &Limits) -> ParseError {
+    let outline = Outline::of(frame, limits);
+    let kind = error.kind();
+    let shape = match (outline.has_method, outline.has_outcome) {
+        (false, true) => Shape::Response,
+        (true, false) if outline.has_id => Shape::Request,
+        // Text that is not JSON may have an id that was not found.
+        (true, false) if matches!(kind, ParseErrorKind::Invalid | ParseErrorKind::Limit) => {
+            Shape::Notification
         }
-    }
+        (true, false) => Shape::Request,
+        _ => Shape::Unknown,
+    };
+    // The id of an invalid request is what was read in front of the error.
+    let is_certain =
+        shape == Shape::Response || matches!(kind, ParseErrorKind::Limit | ParseErrorKind::TooLong);
+    let id = error.id().cloned();
+    let id = id.or(outline.id.filter(|_| is_certain));
+    error.with_id(id).with_shape(shape)
 }
 
 fn read<'a>(
@@ -149,8 +166,7 @@ fn read<'a>(
             "params" if scan.peek() == Some(b'{') => params(scan, &mut parts.index),
             _ => scan.value(),
         };
-        let value = value.inspect_err(|_| parts.unfinished = key.raw)?;
-        if let Err(fault) = parts.take(key, value, start, limits) {
+        if let Err(fault) = parts.take(key, value?, start, limits) {
             // Continue: the rest must be valid JSON too, and the id may follow.
             parts.fault.get_or_insert(fault);
         }
@@ -199,8 +215,6 @@ struct Parts<'a> {
     result: Option<&'a str>,
     error: Option<&'a str>,
     fault: Option<ParseError>,
-    /// The member in whose value the scan failed.
-    unfinished: &'a str,
 }
 
 impl<'a> Parts<'a> {
@@ -263,20 +277,6 @@ impl<'a> Parts<'a> {
         Ok(())
     }
 
-    /// Returns the kind of message that an invalid frame was meant to be.
-    fn shape(&self, error: &ParseError) -> Shape {
-        if error.kind() == ParseErrorKind::Syntax {
-            return Shape::Unknown;
-        }
-        let is_outcome = matches!(self.unfinished, "result" | "error");
-        match (&self.method, self.result.or(self.error)) {
-            (None, Some(_)) => Shape::Response,
-            (None, None) if is_outcome => Shape::Response,
-            (Some(_), None) if !self.id_seen && self.id.is_none() => Shape::Notification,
-            _ => Shape::Unknown,
-        }
-    }
-
     fn classify(self) -> Result<Message<'a>, ParseError> {
         let fault = match (&self.method, self.result, self.error) {
             _ if !self.version => Some("member \"jsonrpc\" is missing"),
@@ -294,9 +294,7 @@ impl<'a> Parts<'a> {
             (Some(_), _, _) => Some("message has both a method and a result or an error"),
         };
         if let Some(fault) = fault {
-            let error = invalid(0, fault);
-            let shape = self.shape(&error);
-            return Err(error.with_id(self.id).with_shape(shape));
+            return Err(invalid(0, fault).with_id(self.id));
         }
         let params = self.params.filter(|params| *params != "null");
         match (self.method, self.id) {
@@ -310,8 +308,10 @@ impl<'a> Parts<'a> {
             (None, id) => {
                 let outcome = match (self.result, self.error) {
                     (Some(result), _) => Ok(result),
-                    (None, error) => Err(read_error(error.unwrap_or("null"))
-                        .map_err(|e| e.with_id(id.clone()).with_shape(Shape::Response))?),
+                    (None, error) => {
+                        let error = read_error(error.unwrap_or("null"));
+                        Err(error.map_err(|error| error.with_id(id.clone()))?)
+                    }
                 };
                 Ok(Message::Response(Response { id, outcome }))
             }
@@ -337,7 +337,7 @@ pub fn read_string(value: &str) -> Option<Cow<'_, str>> {
     }))
 }
 
-fn read_id(value: &str, at: usize, limits: &Limits) -> Result<RequestId, ParseError> {
+pub(crate) fn read_id(value: &str, at: usize, limits: &Limits) -> Result<RequestId, ParseError> {
     if let Some(text) = read_string(value) {
         if text.len() > limits.id_bytes {
             return Err(ParseError::new(
@@ -368,75 +368,20 @@ impl ParseError {
     /// name of the setting that contains the limit.
     pub fn too_long(head: &[u8], limit: usize, setting: &str) -> Self {
         let message = format!("a message is longer than {limit} bytes, the limit of {setting}");
-        let (id, shape) = peek_head(head);
-        Self::new(ParseErrorKind::TooLong, head.len(), message)
-            .with_id(id)
-            .with_shape(shape)
+        let error = Self::new(ParseErrorKind::TooLong, head.len(), message);
+        named(error, head, &Limits::default())
     }
-}
 
-/// Reads the id and the kind of a message from its first bytes.
-fn peek_head(head: &[u8]) -> (Option<RequestId>, Shape) {
-    let text = match std::str::from_utf8(head) {
-        Ok(text) => text,
-        Err(error) => std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default(),
-    };
-    let limits = Limits::default();
-    let mut parts = Parts::default();
-    let mut scan = Scanner::new(text, &limits);
-    scan.space();
-    if scan.peek() != Some(b'{') || scan.open().is_err() {
-        return (None, Shape::Unknown);
-    }
-    while let Ok(Some(key)) = scan.member(b'}') {
-        // A key whose value is truncated still shows the kind of message.
-        let known = matches!(key.raw, "result" | "error" | "params");
-        let value = scan.value().unwrap_or("null");
-        if parts.take(key, value, scan.at, &limits).is_err() || (known && value == "null") {
-            break;
+    /// Returns the errors of the messages that follow this one in `frame`, which must be the only
+    /// one. At most 16 are returned.
+    pub fn following(&self, frame: &[u8], limits: &Limits) -> Vec<Self> {
+        let mut errors = Vec::new();
+        let mut rest = frame.get(self.offset()..).unwrap_or_default();
+        while self.kind() == ParseErrorKind::Syntax && rest.starts_with(b"{") && errors.len() < 16 {
+            errors.push(named(self.clone().with_id(None), rest, limits));
+            let end = Outline::of(rest, limits).end;
+            rest = rest.get(end..).unwrap_or_default().trim_ascii_start();
         }
-    }
-    let shape = match (&parts.method, parts.result.or(parts.error)) {
-        (None, Some(_)) => Shape::Response,
-        _ => Shape::Unknown,
-    };
-    (parts.id, shape)
-}
-
-/// Searches the id of an envelope that exceeds a limit. Scans the rest of the text, counts
-/// brackets and builds nothing.
-fn find_id(rest: &str, mut depth: usize, limits: &Limits) -> Option<RequestId> {
-    let (bytes, mut at) = (rest.as_bytes(), 0);
-    while let Some(byte) = bytes.get(at) {
-        match byte {
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth = depth.checked_sub(1)?,
-            b'"' => {
-                let end = string_end(bytes, at)?;
-                if depth == 1 && &bytes[at..end] == b"\"id\"" {
-                    let mut scan = Scanner::new(rest.get(end..)?, limits);
-                    scan.space();
-                    scan.expect(b':', "expected ':'").ok()?;
-                    scan.space();
-                    return read_id(scan.value().ok()?, end, limits).ok();
-                }
-                at = end;
-                continue;
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    None
-}
-
-fn string_end(bytes: &[u8], open: usize) -> Option<usize> {
-    let mut at = open + 1;
-    loop {
-        at += memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
-        if bytes[at] == b'"' {
-            return Some(at + 1);
-        }
-        at += 2;
+        errors
     }
 }

@@ -44,14 +44,9 @@ impl<'a> Scanner<'a> {
         self.text.get(start..self.at).unwrap_or_default()
     }
 
-    /// Returns the text after the cursor.
-    pub(crate) fn rest(&self) -> &'a str {
-        self.text.get(self.at..).unwrap_or_default()
-    }
-
-    /// Returns the number of open containers.
-    pub(crate) fn depth(&self) -> usize {
-        self.depth
+    /// Returns the whole text.
+    pub(crate) fn text(&self) -> &'a str {
+        self.text
     }
 
     /// Returns the length of the whole text, and the counts of the part that was scanned so far.

@@ -53,10 +53,15 @@ pub enum Deviation {
     RepeatedCursor,
     /// A server declares resources, and does not know `resources/templates/list`; the list is empty.
     UnknownTemplates,
+    /// A server sent the number of a request as text in its response, as in `"7"` for 7.
+    TextId,
+    /// A server sent a response with text that is not Unicode: bytes that are not UTF-8, or an escape
+    /// of half a surrogate pair. Each is replaced by U+FFFD.
+    InvalidText,
 }
 
 impl Deviation {
-    const COUNT: usize = Self::UnknownTemplates as usize + 1;
+    const COUNT: usize = Self::InvalidText as usize + 1;
 }
 
 /// The [`Strictness`] of one server or client, and the number of tolerated deviations.

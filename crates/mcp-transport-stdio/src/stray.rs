@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use mcp_jsonrpc::{Notification, ParseError, ParseErrorKind, Request, quote};
 use mcp_protocol::middleware::Discarded;
-use mcp_protocol::{Closed, Exchange, Inbound, Link, Reply};
+use mcp_protocol::{Closed, Deviation, Exchange, Inbound, Link, Reply};
 
 /// Characters quoted of a stray line.
 const MAX_QUOTED: usize = 200;
@@ -128,6 +128,10 @@ impl Inbound for StrayFilter {
             return false;
         }
         self.inner.unreadable(frame, error)
+    }
+
+    fn tolerates(&self, deviation: Deviation, detail: &str) -> bool {
+        self.inner.tolerates(deviation, detail)
     }
 
     fn discarded(&self, message: Discarded<'_>) {

@@ -212,30 +212,68 @@ async fn a_rejection_does_not_affect_other_subscriptions() {
     cancelled(&mut wire, &one).await;
 }
 
+/// Ends a stream as a server does that shuts down.
+async fn end(wire: &mut PipeEnd, stream: &Value) {
+    let meta = json!({ "io.modelcontextprotocol/subscriptionId": stream["id"] });
+    let result = json!({ "resultType": "complete", "_meta": meta });
+    wire.answer(stream, result).await;
+}
+
 #[tokio::test(start_paused = true)]
-async fn a_server_may_end_a_stream_gracefully() {
+async fn a_stream_that_the_server_ends_is_opened_again() {
     for by_result in [true, false] {
         let (mut wire, client) = pair(client()).await;
         let subscribing = subscribe(&client, "a:/1");
         let stream = welcomed(&mut wire).await;
         let mut subscription = subscribing.await.unwrap().unwrap();
         if by_result {
-            let meta = json!({ "io.modelcontextprotocol/subscriptionId": stream["id"] });
-            let result = json!({ "resultType": "complete", "_meta": meta });
-            wire.answer(&stream, result).await;
+            end(&mut wire, &stream).await;
         }
         let params = json!({ "requestId": stream["id"] });
         wire.notify("notifications/cancelled", params).await;
-        assert_eq!(subscription.next().await, None);
-        drop(subscription);
         if !by_result {
             cancelled(&mut wire, &stream).await;
         }
-        // A later subscription sends a new request.
-        let subscribing = subscribe(&client, "a:/1");
-        welcomed(&mut wire).await;
-        subscribing.await.unwrap().unwrap();
+        let again = welcomed(&mut wire).await;
+        assert_eq!(filter(&again), filter(&stream));
+        updated(&mut wire, &again, "a:/1").await;
+        assert_eq!(subscription.next().await.as_deref(), Some("a:/1"));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn streams_that_end_at_once_are_opened_with_growing_delays() {
+    let (mut wire, _client) = pair(telling(&Notes::default())).await;
+    let began = tokio::time::Instant::now();
+    for _ in 0..40 {
+        let stream = welcomed(&mut wire).await;
+        end(&mut wire, &stream).await;
+    }
+    assert!(began.elapsed() > Duration::from_secs(120), "{began:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_change_notifications_is_reported() {
+    let builder = |notes: &Notes| {
+        let ended = notes.clone();
+        telling(notes).on_changes_ended(move |reason| ended.note(format!("ended: {reason}")))
+    };
+    // The server rejects the stream.
+    let notes = Notes::default();
+    let (mut wire, client) = pair(builder(&notes)).await;
+    let request = listening(&mut wire).await;
+    wire.refuse(&request, -32601, "no such method").await;
+    heard(&mut wire, &client).await;
+    let reported = notes.take();
+    assert!(reported[0].contains("no such method"), "{reported:?}");
+    // The server never acknowledges a stream.
+    let (mut wire, client) = pair(builder(&notes)).await;
+    for _ in 0..17 {
+        let request = listening(&mut wire).await;
+        end(&mut wire, &request).await;
+    }
+    heard(&mut wire, &client).await;
+    assert_eq!(notes.take(), ["ended: the server ended the subscription"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -265,6 +265,61 @@ async fn a_program_that_exits_after_the_probe_is_started_again() {
 
 // proves: M-VER-010
 #[tokio::test(start_paused = true)]
+async fn a_server_that_exits_at_the_handshake_after_a_probe_is_started_again() {
+    for answers_probe in [true, false] {
+        let (transport, mut starts) = started();
+        let connecting = tokio::spawn(client().connect(transport));
+        let mut wire = starts.next().await;
+        let probe = wire.next("server/discover").await;
+        if answers_probe {
+            wire.refuse(&probe, -32602, "invalid request").await;
+        }
+        wire.next("initialize").await;
+        drop(wire);
+        // The handshake is the first message of the new process.
+        shakes_hands(starts.next().await, connecting, "2025-11-25").await;
+    }
+    // Once.
+    let (transport, mut starts) = started();
+    let connecting = tokio::spawn(client().connect(transport));
+    let mut wire = starts.next().await;
+    wire.next("server/discover").await;
+    wire.next("initialize").await;
+    drop(wire);
+    let mut wire = starts.next().await;
+    wire.next("initialize").await;
+    drop(wire);
+    let error = connecting.await.unwrap().unwrap_err().to_string();
+    assert!(error.contains("server/discover failed before"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn members_that_decide_nothing_do_not_hide_a_stateless_server() {
+    for (name, value) in [
+        ("ttlMs", json!(null)),
+        ("ttlMs", json!("5")),
+        ("ttlMs", json!(1.5)),
+        ("cacheScope", json!(null)),
+        ("resultType", json!(null)),
+        ("instructions", json!(null)),
+    ] {
+        let mut result = discovered(&[REVISION], json!({}));
+        result[name] = value;
+        let (mut wire, connecting, probe) = probing(client()).await;
+        wire.answer(&probe, result).await;
+        let client = connecting.await.unwrap().unwrap();
+        assert!(client.revision().is_stateless(), "{name}");
+    }
+    let mut result = discovered(&[REVISION], json!({}));
+    result["supportedVersions"] = json!([3]);
+    let (mut wire, connecting, probe) = probing(client()).await;
+    wire.answer(&probe, result).await;
+    let error = error(connecting).await.to_string();
+    assert!(error.contains("server/discover"), "{error}");
+    assert!(error.contains("supportedVersions"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_slow_stateless_server_that_rejects_the_handshake_is_probed_again() {
     let (mut wire, connecting, _probe) = probing(client()).await;
     let request = wire.next("initialize").await;

@@ -32,6 +32,11 @@ pub(super) async fn run(words: Words, options: &Options) -> Result<Code, Failure
                 };
                 send(&changes, json!({ "event": "list", "list": list }));
             })
+            .on_changes_ended(|reason| {
+                output::say(&format!(
+                    "warning: changes of lists and resources are no longer received: {reason}"
+                ));
+            })
             .on_log(move |message| {
                 let event = json!({ "event": "log", "level": message.level, "logger": message.logger, "data": message.data });
                 send(&logs, event);

@@ -304,6 +304,14 @@ impl ClientBuilder {
         self
     }
 
+    /// Sets a callback for the end of the change notifications on the stateless revision, with the
+    /// reason: the server rejects the subscription, or the stream could not be opened again. The
+    /// connection itself can still work. A stream that the server ends is opened again.
+    pub fn on_changes_ended(mut self, handler: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.handlers.changes_ended = Some(Arc::new(handler));
+        self
+    }
+
     /// Sets a callback that approves each tool call by name and arguments; `false` rejects the
     /// call.
     pub fn approve(
@@ -399,6 +407,7 @@ impl ClientBuilder {
         let has_log = self.handlers.log.is_some();
         let progress = Arc::new(ProgressTable::default());
         let layers = self.handlers.custom.layers();
+        let tolerance = Arc::new(Tolerance::new(self.strictness));
         let inbound = ClientInbound::new(
             self.handlers,
             capabilities.clone(),
@@ -406,6 +415,7 @@ impl ClientBuilder {
             Arc::clone(&progress),
             Cache::new(self.cache),
             self.tasks,
+            Arc::clone(&tolerance),
         );
         let options = ConnectOptions {
             info: self.info,
@@ -414,7 +424,7 @@ impl ClientBuilder {
             timeouts: self.timeouts,
             connect_timeout: self.connect_timeout,
             policy: self.policy,
-            tolerance: Arc::new(Tolerance::new(self.strictness)),
+            tolerance,
             wants_log: has_log,
         };
         let transport: Box<dyn Transport> = Box::new(transport);

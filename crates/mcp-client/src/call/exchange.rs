@@ -1,8 +1,10 @@
 //! Sends a request and waits for its result: in one round trip, or in as many as input requests
 //! make necessary.
 
+use std::time::Duration;
+
 use mcp_jsonrpc::ErrorCode;
-use mcp_protocol::{Answer, Call, Deadline, Timeouts, http_headers};
+use mcp_protocol::{Answer, Call, CallError, Deadline, Extras, SentId, Timeouts, http_headers};
 use mcp_types::{JsonObject, method};
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
@@ -46,12 +48,14 @@ async fn run_in_session(
         }
     }
     let params = request.params.as_ref();
-    let call = shared.link.request(
+    let sent = SentId::new();
+    let call = shared.link.request_with(
         request.method.clone(),
         params.map(|params| params.to_string().into_bytes()),
+        Extras::of_id(sent.clone()),
     );
     let mut deadline = timeouts.start(Instant::now().into_std());
-    let answer = wait(method, call, entry.as_ref(), &mut deadline).await?;
+    let answer = wait(method, call, &sent, entry.as_ref(), &mut deadline).await?;
     let raw = answer.map_err(Error::Rejected)?;
     // A server without support for tasks ignores the `task` member and returns the plain result.
     let is_task = request.has_task() && nested_task(&raw).is_some();
@@ -91,13 +95,14 @@ async fn run_stateless(
         let mut entry = reports_progress(method)
             .then(|| shared.progress.open(request.options.on_progress.take()));
         let token = entry.as_ref().map(ProgressEntry::token);
-        let sent = meta.write(params, token.as_ref(), retry.members());
+        let written = meta.write(params, token.as_ref(), retry.members());
         let mut extras = meta.extras(name_header(shared, method, params));
         extras.headers.clone_from(&request.headers);
+        let sent = extras.id.get_or_insert_default().clone();
         let call = shared
             .link
-            .request_with(request.method.clone(), Some(sent), extras);
-        let answer = wait(method, call, entry.as_ref(), &mut deadline).await?;
+            .request_with(request.method.clone(), Some(written), extras);
+        let answer = wait(method, call, &sent, entry.as_ref(), &mut deadline).await?;
         request.options.on_progress = entry.as_mut().and_then(ProgressEntry::take_callback);
         let result = match answer {
             Ok(result) => result,
@@ -157,6 +162,7 @@ async fn run_stateless(
             method: request.method.clone(),
             setting: "Timeouts::total",
             after: timeouts.total,
+            reason: None,
         })??;
         deadline.progress(Instant::now().into_std());
     }
@@ -183,23 +189,39 @@ fn name_header(shared: &Shared, method: &str, params: &JsonObject) -> Option<Str
 async fn wait(
     method: &str,
     call: Call,
+    sent: &SentId,
     entry: Option<&ProgressEntry>,
     deadline: &mut Deadline,
 ) -> Result<Answer, Error> {
+    // The transport reports the last problem when the call is dropped.
+    let (setting, after) = match wait_until(call, entry, deadline).await {
+        Ok(answer) => return Ok(answer?),
+        Err(expired) => expired,
+    };
+    Err(Error::Timeout {
+        method: method.to_owned().into(),
+        setting,
+        after,
+        reason: sent.problem(),
+    })
+}
+
+/// Waits for the response, and drops the call at the deadline. The error has the expired setting.
+async fn wait_until(
+    call: Call,
+    entry: Option<&ProgressEntry>,
+    deadline: &mut Deadline,
+) -> Result<Result<Answer, CallError>, (&'static str, Duration)> {
     tokio::pin!(call);
     loop {
         if let Ok(answer) = timeout_at(Instant::from_std(deadline.at()), &mut call).await {
-            return Ok(answer?);
+            return Ok(answer);
         }
         if let Some(last) = entry.and_then(ProgressEntry::last) {
             deadline.progress(last.into_std());
         }
-        if let Some((setting, after)) = deadline.expired(Instant::now().into_std()) {
-            return Err(Error::Timeout {
-                method: method.to_owned().into(),
-                setting,
-                after,
-            });
+        if let Some(expired) = deadline.expired(Instant::now().into_std()) {
+            return Err(expired);
         }
     }
 }

@@ -36,12 +36,13 @@ pub(crate) enum ResultKind {
 }
 
 impl ResultKind {
-    /// Reads the type of a result. A result without a type is complete.
+    /// Reads the type of a result. A result without a type, or with `null`, is complete.
     ///
     /// # Errors
     /// The method does not allow this type.
     pub(crate) fn of(method: &str, result: &RawJson) -> Result<Self, Error> {
-        let Some(text) = member(result, "resultType") else {
+        let kind = member(result, "resultType").filter(|text| *text != "null");
+        let Some(text) = kind else {
             return Ok(Self::Complete);
         };
         let kind: String = decode(text).map_err(|problem| Error::InvalidResult {

@@ -23,7 +23,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::Error;
 use crate::inbound::ClientInbound;
-use crate::request::within_idle;
+use crate::request::{member, within_idle};
 use crate::shared::Agreed;
 use crate::tolerant;
 use negotiation::{Negotiation, Policy};
@@ -109,6 +109,7 @@ impl ConnectOptions {
             method: "connect".into(),
             setting: "ClientBuilder::connect_timeout",
             after: self.connect_timeout,
+            reason: None,
         }
     }
 
@@ -204,6 +205,16 @@ impl Connector<'_> {
                         }
                         None => return Err(Error::Rejected(error)),
                     },
+                    // The unknown method has ended the session inside of some servers, but they exit
+                    // only at the next message.
+                    Err(Error::Closed(reason))
+                        if reason.is_peer_gone() && self.spare.is_some() && self.is_probed =>
+                    {
+                        self.failed_probe = Some(format!(
+                            "{reason}; the server may not accept a message before initialize"
+                        ));
+                        ProbeStep::Restart(revision)
+                    }
                     done => return done,
                 },
                 ProbeStep::Stateless(_)
@@ -247,6 +258,7 @@ impl Connector<'_> {
                 method: method::SERVER_DISCOVER.into(),
                 setting,
                 after: limit,
+                reason: None,
             }));
         };
         if let Ok(Ok(result)) = &answer {
@@ -255,6 +267,8 @@ impl Connector<'_> {
         Ok(match answer {
             Ok(Ok(result)) => match tolerant::decode(method, &result, &options.tolerance) {
                 Ok(result) => DiscoverReply::Discovered(result, meta),
+                // Only a server of the stateless revision names its revisions.
+                Err(error) if member(&result, "supportedVersions").is_some() => return Err(error),
                 Err(error) => {
                     tracing::debug!(%error, "the server did not respond to server/discover");
                     DiscoverReply::UnknownProtocol
@@ -362,6 +376,7 @@ impl Connector<'_> {
         self.inbound.listener.reopen();
         let inbound: Arc<ClientInbound> = Arc::clone(self.inbound);
         self.connection = spare.start(inbound).await?;
+        self.is_probed = false;
         Ok(())
     }
 

@@ -13,6 +13,7 @@ use mcp_types::{
 use serde_json::Value;
 
 use super::custom::Custom;
+use crate::subscriptions::listener::OnChangesEnded;
 
 /// A form that the server asks the user to fill in.
 ///
@@ -139,6 +140,7 @@ pub(crate) struct Handlers {
     pub(crate) sampling_context: bool,
     pub(crate) log: Option<Callback<mcp_types::LoggingMessageNotificationParams>>,
     pub(crate) changed: Option<Callback<ChangedList>>,
+    pub(crate) changes_ended: Option<OnChangesEnded>,
     pub(crate) url_done: Option<Callback<String>>,
     pub(crate) approve: Option<Approve>,
     pub(crate) custom: Custom,

@@ -11,7 +11,9 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use mcp_jsonrpc::{Notification, ParseError, ParseErrorKind, Request, decode};
 use mcp_protocol::middleware::Layers;
-use mcp_protocol::{Closed, Exchange, Inbound, Link, Payload, Reply, Revision};
+use mcp_protocol::{
+    Closed, Deviation, Exchange, Inbound, Link, Payload, Reply, Revision, Tolerance,
+};
 use mcp_types::v2026_07_28::{
     CancelledNotificationParams, SubscriptionsAcknowledgedNotificationParams,
 };
@@ -50,6 +52,7 @@ pub(crate) struct ClientInbound {
     urls: Arc<Mutex<HashSet<String>>>,
     /// Tasks that the server creates at the client, if enabled.
     server_tasks: Option<Arc<ServerTasks>>,
+    tolerance: Arc<Tolerance>,
     /// The middleware, for input requests; other messages pass it in the transport.
     layers: Option<Layers>,
     this: Weak<Self>,
@@ -63,16 +66,20 @@ impl ClientInbound {
         progress: Arc<ProgressTable>,
         cache: Cache,
         tasks: Option<TaskLimits>,
+        tolerance: Arc<Tolerance>,
     ) -> Arc<Self> {
         let subscriptions = Arc::<Subscriptions>::default();
+        let on_end = handlers.changes_ended.clone();
+        let listener = SubscriptionListener::new(Arc::clone(&subscriptions), on_end);
         Arc::new_cyclic(|this| Self {
             layers: handlers.custom.layers(),
             this: Weak::clone(this),
+            tolerance,
             handlers,
             capabilities,
             roots: Mutex::new(roots),
             progress,
-            listener: Arc::new(SubscriptionListener::new(Arc::clone(&subscriptions))),
+            listener: Arc::new(listener),
             subscriptions,
             cache: Arc::new(cache),
             tasks: StatusWatchers::default(),
@@ -277,6 +284,10 @@ impl Inbound for ClientInbound {
                 ParseErrorKind::Syntax | ParseErrorKind::TooLong
             ) && (frame.trim_ascii_start().starts_with(b"[")
                 || agreed.is_none_or(|(revision, _)| revision.rules().error_without_id))
+    }
+
+    fn tolerates(&self, deviation: Deviation, detail: &str) -> bool {
+        self.tolerance.admits(deviation, detail)
     }
 
     fn closed(&self, reason: &Closed) {

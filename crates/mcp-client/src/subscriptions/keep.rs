@@ -8,7 +8,7 @@ use std::time::Duration;
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{Call, CallError, SentId};
 use tokio::sync::watch;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::listener::{
     ListenError, ListenStatus, OpenEntry, OpenStream, Stage, SubscriptionListener, WantedChanges,
@@ -18,6 +18,11 @@ use crate::sync::{lock, race};
 
 /// Maximum number of consecutive streams that fail before they are acknowledged.
 const MAX_FAILURES: u32 = 16;
+/// Time after which a stream is not counted as one that ended at once.
+const SETTLED: Duration = Duration::from_secs(10);
+/// The end of a stream by the server. Another instance of the server may follow, so the client
+/// listens again.
+const ENDED: &str = "the server ended the subscription";
 /// Upper bound of the first delay; it doubles with each failure.
 const BASE_DELAY: Duration = Duration::from_millis(500);
 /// Upper bound of all delays.
@@ -27,8 +32,6 @@ const MAX_DELAY: Duration = Duration::from_secs(30);
 enum End {
     /// Other changes are wanted.
     Changed,
-    /// The server ended the stream gracefully.
-    Graceful,
     Rejected(ErrorObject),
     Broken(String),
     Closed,
@@ -45,7 +48,9 @@ pub(super) async fn run<T: OpenStream>(opener: Weak<T>, listener: Arc<Subscripti
     let mut wanted = listener.wanted.subscribe();
     // Stays open until the next stream is acknowledged, so that no notification is lost.
     let mut old: Option<Stream> = None;
+    // Streams in a row that were not acknowledged, and streams in a row that ended soon.
     let mut failures = 0;
+    let mut short = 0;
     loop {
         let now = wanted.borrow_and_update().clone();
         if now.closed {
@@ -62,36 +67,36 @@ pub(super) async fn run<T: OpenStream>(opener: Weak<T>, listener: Arc<Subscripti
         let Some((mut stream, limit)) = open(&opener, &listener, &now) else {
             return;
         };
+        let began = Instant::now();
         let end = listen(&mut stream, &mut old, &mut wanted, now.number, limit).await;
         if listener.stage(stream.key) != Some(Stage::Sent) {
             old = None;
             failures = 0;
         }
+        if began.elapsed() >= SETTLED {
+            short = 0;
+        }
         match end {
             End::Changed => old = Some(stream),
             End::Closed => return,
             End::Rejected(error) => {
-                tracing::debug!(%error, "the server rejected a subscription");
+                drop(stream);
+                if old.is_none() && !is_empty(&now.lists) {
+                    listener.report_end(&error.to_string());
+                }
                 listener.settle(now.number, Err(ListenError::Rejected(error)));
-                drop(stream);
                 read_until_changed(&mut old, &mut wanted).await;
-            }
-            End::Graceful => {
-                tracing::debug!("the server ended a subscription");
-                drop(stream);
-                old = None;
-                let reason = "the server ended the subscription".to_owned();
-                listener.give_up(now.number, reason, &mut wanted).await;
             }
             End::Broken(reason) => {
                 drop(stream);
                 failures += 1;
+                short += 1;
                 if failures > MAX_FAILURES {
-                    tracing::warn!(reason, "no more change notifications are received");
                     failures = 0;
+                    listener.report_end(&reason);
                     listener.give_up(now.number, reason, &mut wanted).await;
                 } else {
-                    let wait = delay(failures - 1);
+                    let wait = delay(short - 1);
                     tracing::debug!(reason, ?wait, "listening again");
                     let closed = async {
                         let _ = wanted.wait_for(|wanted| wanted.closed).await;
@@ -163,11 +168,11 @@ async fn listen(
         let mut status = status();
         let is = |_: &ListenStatus| listener.stage(key) == Some(Stage::Ended);
         let _ = status.wait_for(is).await;
-        End::Graceful
+        End::Broken(ENDED.to_owned())
     };
     let answered = async {
         match call.await {
-            Ok(Ok(_)) => End::Graceful,
+            Ok(Ok(_)) => End::Broken(ENDED.to_owned()),
             Ok(Err(error)) => End::Rejected(error),
             Err(CallError::Closed(_)) => End::Closed,
             Err(error) => End::Broken(error.to_string()),
@@ -193,6 +198,14 @@ async fn ended(stream: Option<&mut Stream>) {
 }
 
 impl SubscriptionListener {
+    /// Reports that no change notifications are received any more.
+    fn report_end(&self, reason: &str) {
+        tracing::warn!(reason, "no more change notifications are received");
+        if let Some(callback) = &self.on_end {
+            callback(reason);
+        }
+    }
+
     fn stage(&self, key: u64) -> Option<Stage> {
         let open = lock(&self.open);
         open.iter()

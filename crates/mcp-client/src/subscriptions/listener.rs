@@ -37,7 +37,11 @@ pub(crate) struct SubscriptionListener {
     pub(super) subscriptions: Arc<Subscriptions>,
     pub(super) runs: AtomicBool,
     pub(super) keys: AtomicU64,
+    pub(super) on_end: Option<OnChangesEnded>,
 }
+
+/// A callback for the end of change notifications, with the reason.
+pub(crate) type OnChangesEnded = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// The wanted changes. Each modification gets a number.
 #[derive(Debug, Clone, Default)]
@@ -84,7 +88,7 @@ pub(super) enum Stage {
 }
 
 impl SubscriptionListener {
-    pub(crate) fn new(subscriptions: Arc<Subscriptions>) -> Self {
+    pub(crate) fn new(subscriptions: Arc<Subscriptions>, on_end: Option<OnChangesEnded>) -> Self {
         Self {
             wanted: watch::Sender::default(),
             status: watch::Sender::default(),
@@ -92,6 +96,7 @@ impl SubscriptionListener {
             subscriptions,
             runs: AtomicBool::new(false),
             keys: AtomicU64::new(0),
+            on_end,
         }
     }
 

@@ -195,6 +195,7 @@ impl TaskHandle {
             method: method::TOOLS_CALL.into(),
             setting: "Timeouts::total",
             after,
+            reason: None,
         }));
         // A task that has ended or that is unreachable cannot be cancelled.
         if matches!(

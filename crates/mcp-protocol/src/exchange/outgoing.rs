@@ -2,13 +2,16 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
-use mcp_jsonrpc::RequestId;
+use mcp_jsonrpc::{Batch, Limits, Message, ParseError, RequestId, quote};
 
 use crate::sync::lock;
-use crate::{Answer, CallError, Closed};
+use crate::{Answer, CallError, Closed, TransportError};
+
+/// Maximum length of a quoted text of the peer, in bytes.
+const MAX_QUOTED: usize = 120;
 
 /// The requests of this side that wait for a response. Ids are consecutive and never reused.
 pub struct Outgoing {
@@ -20,6 +23,9 @@ pub struct Outgoing {
 struct Table {
     last: i64,
     calls: HashMap<i64, CallEntry>,
+    /// The last message of the peer that was discarded while requests were waiting, and the last id
+    /// at that time.
+    discarded: Option<(i64, String)>,
     ended: Option<Closed>,
 }
 
@@ -111,6 +117,79 @@ impl Outgoing {
             },
             None => Poll::Ready(Err(CallError::Closed(Closed::local()))),
         }
+    }
+
+    /// Returns the id of the waiting request whose number a response has as text, as in `"7"` for 7.
+    /// The ids of this side are numbers, so the text has only one meaning.
+    pub fn named_by_text(&self, id: &RequestId) -> Option<RequestId> {
+        let RequestId::String(text) = id else {
+            return None;
+        };
+        let number: i64 = text.parse().ok()?;
+        let is_waiting = || lock(&self.table).calls.contains_key(&number);
+        (number.to_string() == **text && is_waiting()).then_some(RequestId::Number(number))
+    }
+
+    /// Fails the waiting requests that a frame was meant to answer, although it cannot be read.
+    /// Returns whether it was a response. Such a frame is never answered.
+    pub fn fail_unreadable(&self, frame: &[u8], error: &ParseError, limits: &Limits) -> bool {
+        let mut was_response = error.is_response();
+        let mut has_failed = false;
+        for error in std::iter::once(error).chain(&error.following(frame, limits)) {
+            let id = error.id().filter(|_| error.may_be_response());
+            let Some(id) = id else { continue };
+            let id = self.named_by_text(id).unwrap_or_else(|| id.clone());
+            has_failed |= self.complete(&id, Err(CallError::Malformed(error.clone())));
+        }
+        if !has_failed {
+            self.note_discarded(frame, error);
+        }
+        was_response |= has_failed;
+        was_response
+    }
+
+    /// Fails the waiting requests whose responses are in a batch, which the negotiated revision does
+    /// not have. Returns whether the batch has nothing but responses. Such a batch is never answered.
+    pub fn fail_batch(&self, batch: &Batch<'_>) -> bool {
+        let mut has_others = false;
+        for member in batch.iter() {
+            let id = match &member {
+                Ok(Message::Response(response)) => response.id.as_ref(),
+                Err(error) if error.is_response() => error.id(),
+                _ => {
+                    has_others = true;
+                    continue;
+                }
+            };
+            let problem = "the peer sent the response in a batch, which the negotiated revision does not have";
+            let failure = || CallError::Failed(Arc::new(TransportError::new(problem)));
+            if let Some(id) = id {
+                let id = self.named_by_text(id).unwrap_or_else(|| id.clone());
+                self.complete(&id, Err(failure()));
+            }
+        }
+        !has_others
+    }
+
+    /// Records that a frame of the peer was discarded. It may have been the response to any request
+    /// that is waiting now.
+    fn note_discarded(&self, frame: &[u8], error: &ParseError) {
+        let mut table = lock(&self.table);
+        if !table.calls.is_empty() {
+            let head = frame.get(..frame.len().min(MAX_QUOTED)).unwrap_or_default();
+            let head = String::from_utf8_lossy(head);
+            let shown = quote(head.trim_end(), MAX_QUOTED);
+            let text = format!("a line that could not be read was discarded: {shown}: {error}");
+            table.discarded = Some((table.last, text));
+        }
+    }
+
+    /// Returns the problem that may be the reason why a request has no response: a message that was
+    /// discarded after the request was sent.
+    pub fn problem(&self, id: i64) -> Option<String> {
+        let table = lock(&self.table);
+        let (last, text) = table.discarded.as_ref()?;
+        (id <= *last).then(|| text.clone())
     }
 
     /// Removes a request. Returns `true` if it was still waiting, so that the peer must be notified.

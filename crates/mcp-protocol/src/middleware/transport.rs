@@ -11,7 +11,7 @@ use super::events::{Discarded, OpenedSession, Role, SessionEnds};
 use super::link::LayeredLink;
 use super::message::{Direction, Notification, Request};
 use crate::{
-    BoxFuture, Closed, Connection, Exchange, Inbound, Link, Reply, Revision, Transport,
+    BoxFuture, Closed, Connection, Deviation, Exchange, Inbound, Link, Reply, Revision, Transport,
     TransportError,
 };
 
@@ -135,6 +135,10 @@ impl Inbound for LayeredInbound {
 
     fn unreadable(&self, frame: &[u8], error: &ParseError) -> bool {
         self.inner.unreadable(frame, error)
+    }
+
+    fn tolerates(&self, deviation: Deviation, detail: &str) -> bool {
+        self.inner.tolerates(deviation, detail)
     }
 
     fn discarded(&self, message: Discarded<'_>) {

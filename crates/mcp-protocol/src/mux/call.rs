@@ -88,7 +88,13 @@ impl Drop for MuxCall {
             return;
         };
         let is_opening = matches!(&*self.method, method::INITIALIZE | method::SERVER_DISCOVER);
-        if !self.mux.outgoing.withdraw(id) || is_opening {
+        if !self.mux.outgoing.withdraw(id) {
+            return;
+        }
+        if let Some(sent_id) = &self.sent_id {
+            sent_id.set_problem(self.mux.outgoing.problem(id));
+        }
+        if is_opening {
             return;
         }
         let params = format!(

@@ -22,8 +22,8 @@ use mcp_types::method;
 use crate::guarded;
 use crate::middleware::Discarded;
 use crate::{
-    AdmissionError, Call, Caller, Closed, Delivery, Exchange, Extras, Inbound, Incoming, Link,
-    MethodName, Outgoing, Reply, RequestOrigin,
+    AdmissionError, Call, Caller, Closed, Delivery, Deviation, Exchange, Extras, Inbound, Incoming,
+    Link, MethodName, Outgoing, Reply, RequestOrigin,
 };
 use outbox::{BatchState, Outbox};
 use work::Ticket;
@@ -162,13 +162,22 @@ impl Mux {
                     }
                 }
             }
-            Ok(Frame::Batch(_)) => {
+            Ok(Frame::Batch(batch)) => {
                 self.inbound.discarded(Discarded::Batch);
+                if self.outgoing.fail_batch(&batch) {
+                    tracing::warn!(
+                        "dropped a batch of responses, which the revision does not allow"
+                    );
+                    return;
+                }
                 self.reject(&ErrorObject::invalid_request(
                     "batches are not part of the negotiated revision; send one message per frame",
                 ));
             }
-            Err(error) => self.unreadable(frame, &error, None),
+            Err(error) => match self.inbound.repaired(frame, &error) {
+                Some(text) => self.receive_on(link, text.as_bytes(), spawn),
+                None => self.unreadable(frame, &error, None),
+            },
         }
     }
 
@@ -261,7 +270,7 @@ impl Mux {
     }
 
     fn response(&self, response: Response<'_>) {
-        let Some(id) = response.id else {
+        let Some(mut id) = response.id else {
             let Err(error) = response.outcome else {
                 return;
             };
@@ -271,6 +280,11 @@ impl Mux {
             }
             return;
         };
+        if let Some(number) = self.outgoing.named_by_text(&id)
+            && self.inbound.tolerates(Deviation::TextId, &id.to_string())
+        {
+            id = number;
+        }
         let answer = response.outcome.map(mcp_jsonrpc::RawJson::copy);
         if !self.outgoing.complete(&id, Ok(answer)) {
             tracing::debug!(%id, "dropped a late or unknown response");
@@ -280,12 +294,11 @@ impl Mux {
 
     fn unreadable(&self, frame: &[u8], error: &ParseError, batch: Option<&Arc<BatchState>>) {
         self.inbound.discarded(Discarded::Malformed(error));
-        if error.is_response() {
-            let failed = error.id().is_some_and(|id| {
-                let failure = crate::CallError::Malformed(error.clone());
-                self.outgoing.complete(id, Err(failure))
-            });
-            tracing::warn!(%error, failed, "peer sent a malformed response");
+        if self
+            .outgoing
+            .fail_unreadable(frame, error, &self.limits.frame)
+        {
+            tracing::warn!(%error, "peer sent a malformed response");
             return;
         }
         let should_answer = self.inbound.unreadable(frame, error) && self.inbound.answers();

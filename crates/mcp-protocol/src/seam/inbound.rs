@@ -4,10 +4,12 @@ use std::fmt;
 use std::sync::Weak;
 use std::time::Duration;
 
-use mcp_jsonrpc::{Notification, ParseError, Request};
+use mcp_jsonrpc::{
+    Limits, Notification, ParseError, ParseErrorKind, Request, parse, replace_invalid_text,
+};
 
 use crate::middleware::{BlockingWork, Discarded};
-use crate::{BoxFuture, Closed, Exchange, Link, Outcome};
+use crate::{BoxFuture, Closed, Deviation, Exchange, Link, Outcome};
 
 /// One side of a connection, to which a transport passes the inbound messages.
 ///
@@ -46,6 +48,12 @@ pub trait Inbound: Send + Sync + 'static {
         true
     }
 
+    /// Returns whether this side tolerates a deviation that the transport has noticed, and counts it
+    /// if so. Default: `false`.
+    fn tolerates(&self, _deviation: Deviation, _detail: &str) -> bool {
+        false
+    }
+
     /// Called when a message of the peer is discarded. Default: nothing.
     fn discarded(&self, _message: Discarded<'_>) {}
 
@@ -56,6 +64,19 @@ pub trait Inbound: Send + Sync + 'static {
 
     /// Called when the connection has ended; no message follows.
     fn closed(&self, _reason: &Closed) {}
+}
+
+impl dyn Inbound {
+    /// Returns the text of a response whose only fault is text that is not Unicode, with U+FFFD in its
+    /// place, if this side tolerates that.
+    pub fn repaired(&self, frame: &[u8], error: &ParseError) -> Option<String> {
+        if !error.is_response() || error.kind() != ParseErrorKind::Syntax {
+            return None;
+        }
+        let text = replace_invalid_text(frame)?;
+        let is_valid = parse(text.as_bytes(), &Limits::default()).is_ok();
+        (is_valid && self.tolerates(Deviation::InvalidText, &error.to_string())).then_some(text)
+    }
 }
 
 /// The response of a request, or the work that produces it.

@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mcp_jsonrpc::{ErrorObject, ParseError, RawJson, RequestId};
 
+use crate::sync::lock;
 use crate::{BoxFuture, Closed, RequestOrigin, TransportError};
 
 /// The name of a method. Those of the protocol are constants.
@@ -116,9 +117,16 @@ impl Extras {
     }
 }
 
-/// The id under which a request was last sent. It is set before the first byte is sent.
+/// The id under which a request was last sent, which is set before the first byte is sent, and why
+/// the response is delayed.
 #[derive(Debug, Clone, Default)]
-pub struct SentId(Arc<AtomicI64>);
+pub struct SentId(Arc<Sent>);
+
+#[derive(Debug, Default)]
+struct Sent {
+    id: AtomicI64,
+    problem: Mutex<Option<String>>,
+}
 
 impl SentId {
     /// Creates the id of a request that was not yet sent.
@@ -128,12 +136,23 @@ impl SentId {
 
     /// Sets the id. Ids of requests start at 1.
     pub fn set(&self, id: i64) {
-        self.0.store(id, Ordering::Release);
+        self.0.id.store(id, Ordering::Release);
+    }
+
+    /// Sets the problem that delays the response, or `None` after the transport has solved it.
+    pub fn set_problem(&self, problem: Option<String>) {
+        *lock(&self.0.problem) = problem;
+    }
+
+    /// Returns the problem that delays the response, if the transport knows one. The error of a
+    /// caller that no longer waits should name it.
+    pub fn problem(&self) -> Option<String> {
+        lock(&self.0.problem).clone()
     }
 
     /// Returns the id; `None` if nothing was sent, or if the transport does not report ids.
     pub fn get(&self) -> Option<RequestId> {
-        match self.0.load(Ordering::Acquire) {
+        match self.0.id.load(Ordering::Acquire) {
             0 => None,
             id => Some(RequestId::Number(id)),
         }

@@ -155,6 +155,10 @@ impl LegacyEndpoint {
             if let Some(layers) = state.service.layers() {
                 layers.discarded(Role::Server, Discarded::Malformed(&error));
             }
+            if error.is_response() {
+                // The request that it was meant to answer fails; nothing is sent.
+                session.mux.receive(&message.bytes, &mut |_| {});
+            }
             return Err(Refusal::unparsable(&error));
         }
         charge_tree(&mut message.memory, &size, &parts, &state.bodies)?;

@@ -11,6 +11,7 @@ mod errors;
 mod limits;
 mod listen;
 mod log;
+mod lost;
 mod order;
 mod pair;
 mod redirects;

@@ -9,7 +9,7 @@ use crate::client::wire::MAX_QUOTED;
 use crate::client::wire::connection::SendError;
 use bytes::Bytes;
 use mcp_jsonrpc::{ErrorObject, RequestId, quote, write_request};
-use mcp_protocol::{CallError, TransportError};
+use mcp_protocol::{CallError, SentId, TransportError};
 
 /// A request without a response.
 #[derive(Debug)]
@@ -76,9 +76,18 @@ pub(crate) struct ResponseContext<'a> {
     pub(crate) session: &'a Arc<Session>,
     pub(crate) method: &'a str,
     pub(crate) id: i64,
+    /// Receives the id, and why the response is delayed.
+    pub(crate) sent: Option<&'a SentId>,
 }
 
 impl ResponseContext<'_> {
+    /// Sets why the response is delayed.
+    pub(crate) fn set_problem(&self, problem: Option<&str>) {
+        if let Some(sent) = self.sent {
+            sent.set_problem(problem.map(str::to_owned));
+        }
+    }
+
     pub(crate) fn message(&self, params: Option<&[u8]>) -> Bytes {
         let mut message = Vec::with_capacity(params.map_or(0, <[u8]>::len) + 128);
         write_request(

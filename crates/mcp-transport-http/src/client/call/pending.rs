@@ -15,19 +15,16 @@ use mcp_jsonrpc::write_notification;
 use mcp_protocol::{Answer, Delivery, SentId};
 use mcp_types::method;
 
-/// Sends a request once and waits for its response. `id` receives the id of the request.
+/// Sends a request once and waits for its response. `sent` receives the id of the request.
 pub(crate) async fn attempt(
     state: &Arc<ClientState>,
     session: &Arc<Session>,
     method: &str,
     params: Option<&[u8]>,
-    id: Option<&SentId>,
+    sent: Option<&SentId>,
 ) -> Result<Answer, CallFailure> {
-    let pending = PendingRequest::open(state, session, method)?;
+    let pending = PendingRequest::open(state, session, method, sent)?;
     let context = pending.context;
-    if let Some(id) = id {
-        id.set(context.id);
-    }
     let message = context.message(params);
     let exchange = async {
         let response = state.send(session, RequestKind::Post(message)).await?;
@@ -47,13 +44,18 @@ impl<'a> PendingRequest<'a> {
         state: &'a Arc<ClientState>,
         session: &'a Arc<Session>,
         method: &'a str,
+        sent: Option<&'a SentId>,
     ) -> Result<Self, CallFailure> {
         let context = ResponseContext {
             state,
             session,
             method,
             id: state.outgoing.open().map_err(CallFailure::Final)?,
+            sent,
         };
+        if let Some(sent) = sent {
+            sent.set(context.id);
+        }
         Ok(Self {
             context,
             wanted: true,
@@ -90,8 +92,12 @@ impl Drop for PendingRequest<'_> {
             session,
             method,
             id,
+            sent,
         } = self.context;
         let waited = state.outgoing.withdraw(id);
+        if let (true, Some(sent), Some(problem)) = (waited, sent, state.outgoing.problem(id)) {
+            sent.set_problem(Some(problem));
+        }
         let has_session = !session.is_stateless && method != method::INITIALIZE;
         if !waited || !self.wanted || !has_session {
             return;

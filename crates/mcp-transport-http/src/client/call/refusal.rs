@@ -61,9 +61,20 @@ impl Refusal {
         }
     }
 
-    /// Returns whether the server does not know this session.
+    /// Returns whether the server does not know this session: 404, or another status that servers use
+    /// for this, if the session has worked before.
+    ///
+    /// Specification: transports, session management.
     pub(crate) fn is_session_lost(&self, session: &Session) -> bool {
-        is_session_lost(self.status, session)
+        if session.id.is_none() {
+            return false;
+        }
+        match self.status.as_u16() {
+            404 => true,
+            410 => session.has_worked(),
+            400 | 401 | 500 => session.has_worked() && reports_lost_session(&self.text),
+            _ => false,
+        }
     }
 
     /// Returns the JSON-RPC error in the body if its id is `id`, or if it has no id and its code
@@ -162,12 +173,24 @@ fn has_effect(what: &str) -> bool {
     what.contains('/') && !is_repeatable(what)
 }
 
-/// Returns whether a status says that the server does not know this session: 404 for a request with
-/// a session id.
-///
-/// Specification: transports, session management.
-pub(crate) fn is_session_lost(status: StatusCode, session: &Session) -> bool {
-    status == StatusCode::NOT_FOUND && session.id.is_some()
+/// Returns whether a text says that the server does not know the session. Programs restart without
+/// their sessions, and copies of published samples report that in these words.
+pub(crate) fn reports_lost_session(text: &str) -> bool {
+    const LOST: [&str; 10] = [
+        "not found",
+        "no valid",
+        "invalid",
+        "unknown",
+        "missing",
+        "expired",
+        "terminated",
+        "exist",
+        "no active",
+        "closed",
+    ];
+    let text = text.to_lowercase();
+    let names_session = text.contains("session") && LOST.iter().any(|word| text.contains(word));
+    names_session || text.contains("not initialized")
 }
 
 fn header(headers: &HeaderMap, name: &HeaderName) -> Option<String> {

@@ -54,8 +54,9 @@ impl<'a> ResumeState<'a> {
         self.last.as_ref()
     }
 
-    /// Records an event. A message or a new id resets the count of attempts.
-    pub(crate) fn record(&mut self, event: &Event<'_>) {
+    /// Records an event. Returns whether it is progress: a message or a new id, which resets the count
+    /// of attempts.
+    pub(crate) fn record(&mut self, event: &Event<'_>) -> bool {
         let mut is_progress = event.is_message();
         if let Some(id) = event.id {
             let last = HeaderValue::from_bytes(id).ok().filter(|_| !id.is_empty());
@@ -65,6 +66,7 @@ impl<'a> ResumeState<'a> {
         if is_progress {
             self.attempts = 0;
         }
+        is_progress
     }
 
     /// Records the delay requested by the server.

@@ -4,10 +4,13 @@ use std::sync::Arc;
 
 use crate::client::call::failure::{CallFailure, failed, may_have_run};
 use crate::client::call::pending::attempt;
+use crate::client::call::refusal::reports_lost_session;
 use crate::client::call::repeat::is_repeatable;
 use crate::client::call::stateless;
+use crate::client::session::current::Session;
 use crate::client::session::initialize;
 use crate::client::state::ClientState;
+use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{Answer, Call, CallError, Extras, MethodName, SentId, TransportError};
 use mcp_types::method;
 use tokio::time::sleep;
@@ -50,14 +53,16 @@ async fn run(
     state: &Arc<ClientState>,
     method: &str,
     params: Option<Vec<u8>>,
-    id: Option<SentId>,
+    sent: Option<SentId>,
 ) -> Result<Answer, CallError> {
     let mut may_repeat = is_repeatable(method);
     loop {
-        let session = state.until_closed(state.sessions.current()).await?;
-        match attempt(state, &session, method, params.as_deref(), id.as_ref()).await {
+        let session = current_session(state, sent.as_ref()).await?;
+        let done = attempt(state, &session, method, params.as_deref(), sent.as_ref()).await;
+        match done.and_then(|answer| check_session(answer, &session)) {
             Ok(answer) => {
                 if answer.is_ok() {
+                    session.set_answered();
                     let params = params.as_deref().unwrap_or_default();
                     state.sessions.replay.record(method, params);
                 }
@@ -67,7 +72,7 @@ async fn run(
             Err(CallFailure::Final(error)) => return Err(error),
             Err(CallFailure::SessionLost { seen }) => {
                 state.session_lost(&session);
-                state.until_closed(state.sessions.current()).await?;
+                current_session(state, sent.as_ref()).await?;
                 if !may_repeat {
                     return Err(failed(session_lost_error(state, method, seen)));
                 }
@@ -87,6 +92,46 @@ async fn run(
             },
         }
         may_repeat = false;
+    }
+}
+
+/// Waits for a session. Until then, `sent` has the reason why there is none.
+async fn current_session(
+    state: &Arc<ClientState>,
+    sent: Option<&SentId>,
+) -> Result<Arc<Session>, CallError> {
+    let mut waiting = SessionWait { state, sent };
+    let session = state.until_closed(state.sessions.current()).await?;
+    waiting.sent = None;
+    Ok(session)
+}
+
+/// A caller that waits for a session. If it no longer waits, its error can say why there is none.
+struct SessionWait<'a> {
+    state: &'a ClientState,
+    sent: Option<&'a SentId>,
+}
+
+impl Drop for SessionWait<'_> {
+    fn drop(&mut self) {
+        if let Some(sent) = self.sent {
+            sent.set_problem(self.state.sessions.problem());
+        }
+    }
+}
+
+/// Some servers report a lost session as the error of a call.
+fn check_session(answer: Answer, session: &Session) -> Result<Answer, CallFailure> {
+    match &answer {
+        Err(ErrorObject { code, message, .. })
+            if matches!(code.0, -32000 | -32001)
+                && session.id.is_some()
+                && session.has_worked()
+                && reports_lost_session(message) =>
+        {
+            Err(CallFailure::SessionLost { seen: false })
+        }
+        _ => Ok(answer),
     }
 }
 

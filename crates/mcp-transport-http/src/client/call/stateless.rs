@@ -83,19 +83,13 @@ pub(crate) async fn run(
     params: Option<Vec<u8>>,
     headers: Vec<(HeaderName, HeaderValue)>,
     response_timeout: Option<Duration>,
-    id: Option<SentId>,
+    sent: Option<SentId>,
 ) -> Result<Answer, CallError> {
-    let no_session = Arc::new(Session {
-        is_stateless: true,
-        ..Session::default()
-    });
+    let no_session = Arc::new(Session::stateless());
     let mut may_wait = is_repeatable(method);
     loop {
-        let pending = PendingRequest::open(state, &no_session, method)
+        let pending = PendingRequest::open(state, &no_session, method, sent.as_ref())
             .map_err(|failure| failure.into_error(NO_SESSION))?;
-        if let Some(id) = &id {
-            id.set(pending.context.id);
-        }
         let context = pending.context;
         let message = context.message(params.as_deref());
         let exchange = async {

@@ -11,7 +11,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use crate::client::call::failure::{CallFailure, ResponseContext};
-use crate::client::call::refusal::{Refusal, is_retryable, is_session_lost};
+use crate::client::call::refusal::{Refusal, is_retryable};
 use crate::client::call::resume::ResumeState;
 use crate::client::inbox::receive::{Received, receive};
 use crate::client::session::current::Session;
@@ -83,7 +83,9 @@ async fn read_connection(
                 ));
             }
         };
-        resume.record(&event);
+        if resume.record(&event) {
+            context.set_problem(None);
+        }
         if !event.is_message() {
             continue;
         }
@@ -123,6 +125,9 @@ async fn reconnect(
         let Some(wait) = resume.next_wait() else {
             return Err(too_many_reconnects(context, resume, &reason));
         };
+        context.set_problem(Some(&format!(
+            "the stream of the call broke and could not be resumed: {reason}"
+        )));
         sleep(wait).await;
         match context
             .state
@@ -147,9 +152,6 @@ async fn resumed(
     response: Response<ResponseBody>,
 ) -> Result<Result<EventReader, String>, CallFailure> {
     let status = response.status();
-    if is_session_lost(status, context.session) {
-        return Err(CallFailure::SessionLost { seen: true });
-    }
     if status.is_success() {
         if let ContentKind::EventReader = ContentKind::of(response.headers()) {
             return Ok(Ok(EventReader::new(
@@ -165,6 +167,9 @@ async fn resumed(
         return Err(CallFailure::failed(context.error(&problem)));
     }
     let refusal = Refusal::read(context.state, response).await;
+    if refusal.is_session_lost(context.session) {
+        return Err(CallFailure::SessionLost { seen: true });
+    }
     let what = format!("to resume the stream of {}", context.method);
     let error = refusal.error(context.state, context.session, &what);
     if is_retryable(status) {

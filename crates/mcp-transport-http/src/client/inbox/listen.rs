@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use futures_util::future::{Either, select};
 
-use crate::client::call::refusal::{Refusal, is_retryable, is_session_lost};
+use crate::client::call::refusal::{Refusal, is_retryable};
 use crate::client::call::resume::ResumeState;
 use crate::client::inbox::listening::ListenState;
 use crate::client::inbox::receive::receive;
@@ -96,11 +96,6 @@ async fn listen_once(
         Err(broken) => return ListenEnd::Interrupted(broken.into_error().to_string()),
     };
     let status = response.status();
-    if is_session_lost(status, session) {
-        state.session_lost(session);
-        // The caller stops waiting when the new session is open or the connection ends.
-        std::future::pending::<()>().await;
-    }
     if matches!(
         status,
         StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_IMPLEMENTED
@@ -123,6 +118,7 @@ async fn listen_once(
         );
         return ListenEnd::Unsupported;
     }
+    state.listening.set_streamed();
     let events = EventReader::new(response.into_body(), &state.options);
     read(state, session, resume, events).await
 }
@@ -134,6 +130,13 @@ async fn refused(
     response: http::Response<crate::http_service::ResponseBody>,
 ) -> ListenEnd {
     let refusal = Refusal::read(state, response).await;
+    // A router that knows only POST answers GET with 404 and has never read the session id. A call
+    // will notice if the session is really lost.
+    if state.listening.has_streamed() && refusal.is_session_lost(session) {
+        state.session_lost(session);
+        // The caller stops waiting when the new session is open or the connection ends.
+        std::future::pending::<()>().await;
+    }
     let error = refusal.error(state, session, "the GET stream");
     if is_retryable(refusal.status) {
         resume.set_retry(refusal.retry_after);

@@ -1,5 +1,7 @@
 //! The state of listening on the GET stream.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use tokio::sync::watch;
 
 /// Whether the client listens on the GET stream.
@@ -18,6 +20,8 @@ pub(crate) enum ListenState {
 pub(crate) struct Listening {
     state: watch::Sender<ListenState>,
     answered: watch::Sender<bool>,
+    /// Whether the server has opened a GET stream in any session of the connection.
+    has_streamed: AtomicBool,
 }
 
 impl Listening {
@@ -25,6 +29,7 @@ impl Listening {
         Self {
             state: watch::Sender::new(ListenState::Off),
             answered: watch::Sender::new(false),
+            has_streamed: AtomicBool::new(false),
         }
     }
 
@@ -46,6 +51,15 @@ impl Listening {
     pub(crate) async fn ended(&self) {
         let is_off = |state: &ListenState| *state != ListenState::On;
         let _ = self.state.subscribe().wait_for(is_off).await;
+    }
+
+    pub(crate) fn set_streamed(&self) {
+        self.has_streamed.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether the server is known to have a GET stream.
+    pub(crate) fn has_streamed(&self) -> bool {
+        self.has_streamed.load(Ordering::Relaxed)
     }
 
     pub(crate) fn set_answered(&self) {

@@ -7,11 +7,11 @@ use crate::client::session::current::Session;
 use crate::client::state::ClientState;
 use crate::client::wire::MAX_QUOTED;
 use mcp_jsonrpc::{
-    ErrorObject, Frame, Message, Notification, ParseError, ParseErrorKind, RawJson, RequestId,
-    Response, parse, quote,
+    ErrorObject, Frame, Message, Notification, ParseError, RawJson, RequestId, Response, parse,
+    quote,
 };
 use mcp_protocol::middleware::Discarded;
-use mcp_protocol::{Answer, CallError, guarded};
+use mcp_protocol::{Answer, CallError, Deviation, guarded};
 use mcp_types::method;
 
 /// The meaning of a message for the call in whose response it arrived.
@@ -57,12 +57,16 @@ pub(crate) fn receive(
             }
             received
         }
-        Ok(Frame::Batch(_)) => {
+        Ok(Frame::Batch(batch)) => {
             tracing::warn!("the server sent a batch, which the revision does not allow");
             state.inbound.discarded(Discarded::Batch);
+            state.outgoing.fail_batch(&batch);
             Received::UnexpectedBatch
         }
-        Err(error) => unreadable(state, session, frame, error, own_id),
+        Err(error) => match state.inbound.repaired(frame, &error) {
+            Some(text) => receive(state, session, text.as_bytes(), own_id),
+            None => unreadable(state, session, frame, error, own_id),
+        },
     }
 }
 
@@ -102,7 +106,7 @@ fn notify(state: &ClientState, notification: &Notification<'_>) {
 
 fn answer(state: &ClientState, response: Response<'_>, own_id: Option<i64>) -> Received {
     let Response { id, outcome, .. } = response;
-    let Some(id) = id else {
+    let Some(mut id) = id else {
         let Err(error) = outcome else {
             return Received::Consumed;
         };
@@ -113,6 +117,11 @@ fn answer(state: &ClientState, response: Response<'_>, own_id: Option<i64>) -> R
         );
         return Received::ErrorWithoutId(error);
     };
+    if let Some(number) = state.outgoing.named_by_text(&id)
+        && state.inbound.tolerates(Deviation::TextId, &id.to_string())
+    {
+        id = number;
+    }
     let answer = Ok(outcome.map(RawJson::copy));
     if is(&id, own_id) {
         return Received::Response(answer);
@@ -134,18 +143,16 @@ fn unreadable(
     own_id: Option<i64>,
 ) -> Received {
     state.inbound.discarded(Discarded::Malformed(&error));
-    // A truncated message has no kind, but its id may be complete.
-    let is_answer = error.is_response() || error.kind() == ParseErrorKind::Syntax;
-    if let Some(id) = error.id().filter(|_| is_answer) {
+    let limits = &state.options.limits.frame;
+    if state.outgoing.fail_unreadable(frame, &error, limits) {
         tracing::warn!(
             error = %quote(&error.to_string(), MAX_QUOTED),
             "the server sent a malformed response"
         );
-        let failure = Err(CallError::Malformed(error.clone()));
-        if is(id, own_id) {
-            return Received::Response(failure);
+        // On the stream of a call, a response without a readable id belongs to the call.
+        if own_id.is_some() && error.id().is_none() {
+            return Received::Response(Err(CallError::Malformed(error)));
         }
-        state.outgoing.complete(id, failure);
     } else {
         tracing::warn!(
             error = %quote(&error.to_string(), MAX_QUOTED),

@@ -3,18 +3,21 @@
 //! Specification: [session
 //! management](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management).
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue};
 use mcp_protocol::TransportError;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::client::session::replay::ReplayState;
 use crate::headers::SESSION_ID;
 use crate::sync::lock;
 
 /// One session at the server, or none on the stateless revision.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Session {
     /// The number of this session within the connection.
     pub(crate) generation: u64,
@@ -24,6 +27,47 @@ pub(crate) struct Session {
     /// Whether the messages belong to the stateless revision: they are not resumed, not cancelled
     /// by a notification, and the server sends no requests.
     pub(crate) is_stateless: bool,
+    opened: Instant,
+    has_answered: AtomicBool,
+}
+
+/// Time after which a session that the server has not lost counts as working.
+const SETTLED: Duration = Duration::from_secs(30);
+
+impl Session {
+    pub(crate) fn new(generation: u64, id: Option<HeaderValue>) -> Self {
+        Self {
+            generation,
+            id,
+            is_stateless: false,
+            opened: Instant::now(),
+            has_answered: AtomicBool::new(false),
+        }
+    }
+
+    /// Creates the absent session of a request of the stateless revision.
+    pub(crate) fn stateless() -> Self {
+        Self {
+            is_stateless: true,
+            ..Self::new(0, None)
+        }
+    }
+
+    /// Records that a call in this session has received its response.
+    pub(crate) fn set_answered(&self) {
+        self.has_answered.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether the server has kept this session for some time or until a call.
+    pub(crate) fn has_worked(&self) -> bool {
+        self.has_answered.load(Ordering::Relaxed) || self.opened.elapsed() >= SETTLED
+    }
+}
+
+impl Default for Session {
+    fn default() -> Self {
+        Self::new(0, None)
+    }
 }
 
 /// The current session, or the search for a new one.
@@ -43,6 +87,8 @@ pub(crate) struct Sessions {
     phase: watch::Sender<SessionPhase>,
     handshake: Mutex<Handshake>,
     pub(crate) replay: ReplayState,
+    /// Why no session is open, while a new one is being opened.
+    problem: Mutex<Option<String>>,
 }
 
 /// What `initialize` sent and negotiated.
@@ -58,6 +104,7 @@ impl Sessions {
             phase: watch::Sender::new(SessionPhase::Open(Arc::default())),
             handshake: Mutex::default(),
             replay: ReplayState::new(subscriptions),
+            problem: Mutex::default(),
         }
     }
 
@@ -117,10 +164,27 @@ impl Sessions {
         })
     }
 
-    /// Completes when a session is marked as lost. Cancel safe.
-    pub(crate) async fn wait_lost(&self) {
-        let lost = |phase: &SessionPhase| matches!(phase, SessionPhase::Reinitializing { .. });
-        let _ = self.phase.subscribe().wait_for(lost).await;
+    /// Completes with a session when it is marked as lost. Cancel safe.
+    pub(crate) async fn wait_lost(&self) -> Arc<Session> {
+        let mut phase = self.phase.subscribe();
+        loop {
+            if let SessionPhase::Reinitializing { lost, .. } = &*phase.borrow_and_update() {
+                return Arc::clone(lost);
+            }
+            // The sender lives as long as `self`.
+            let _ = phase.changed().await;
+        }
+    }
+
+    /// Sets why no session is open.
+    pub(crate) fn set_problem(&self, problem: impl Into<String>) {
+        *lock(&self.problem) = Some(problem.into());
+    }
+
+    /// Returns why no session is open; `None` if one is.
+    pub(crate) fn problem(&self) -> Option<String> {
+        let is_open = matches!(&*self.phase.borrow(), SessionPhase::Open(_));
+        lock(&self.problem).clone().filter(|_| !is_open)
     }
 
     /// Returns the number of the next session.

@@ -88,7 +88,7 @@ pub(crate) async fn attempt(
     status: &mut Option<StatusCode>,
 ) -> Result<(Answer, Arc<Session>), CallFailure> {
     let no_session = Arc::default();
-    let pending = PendingRequest::open(state, &no_session, method::INITIALIZE)?;
+    let pending = PendingRequest::open(state, &no_session, method::INITIALIZE, None)?;
     let unopened = pending.context;
     let message = unopened.message(params);
     let mut opened = Arc::clone(&no_session);
@@ -97,11 +97,8 @@ pub(crate) async fn attempt(
         *status = Some(response.status());
         if response.status().is_success() {
             let id = session_id(response.headers(), state.options.session_id_bytes);
-            opened = Arc::new(Session {
-                generation: state.sessions.next_generation(),
-                id: id.map_err(CallFailure::failed)?,
-                is_stateless: false,
-            });
+            let id = id.map_err(CallFailure::failed)?;
+            opened = Arc::new(Session::new(state.sessions.next_generation(), id));
         }
         let context = ResponseContext {
             session: &opened,

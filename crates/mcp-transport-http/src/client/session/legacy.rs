@@ -18,7 +18,7 @@ use ::http::StatusCode;
 use bytes::Bytes;
 use mcp_jsonrpc::{Frame, Message, Notification, ParseError, Request, parse, quote};
 use mcp_protocol::middleware::Discarded;
-use mcp_protocol::{CallError, Closed, Exchange, Inbound, Mux, Reply, TransportError};
+use mcp_protocol::{CallError, Closed, Deviation, Exchange, Inbound, Mux, Reply, TransportError};
 use tokio::time::timeout;
 
 use crate::client::state::ClientState;
@@ -214,6 +214,10 @@ impl Inbound for ForwardInbound {
 
     fn unreadable(&self, frame: &[u8], error: &ParseError) -> bool {
         self.0.unreadable(frame, error)
+    }
+
+    fn tolerates(&self, deviation: Deviation, detail: &str) -> bool {
+        self.0.tolerates(deviation, detail)
     }
 
     fn discarded(&self, message: Discarded<'_>) {

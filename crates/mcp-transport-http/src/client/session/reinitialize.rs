@@ -20,9 +20,29 @@ use mcp_types::{InitializeResult, method};
 use tokio::time::{sleep, timeout};
 
 /// Opens a new session each time the current one is lost. Runs until the connection ends.
+///
+/// Sessions that are lost in a row, each before it has worked, are opened with growing delays, and the
+/// connection ends at the limit of reconnects: each costs the server memory.
 pub(crate) async fn run(state: Arc<ClientState>) {
+    let reconnect = &state.options.reconnect;
+    let mut losses = 0;
     loop {
-        state.sessions.wait_lost().await;
+        let lost = state.sessions.wait_lost().await;
+        losses = if lost.has_worked() { 0 } else { losses + 1 };
+        if losses > reconnect.attempts {
+            return state.close(Closed::protocol(format!(
+                "{} lost {losses} sessions in a row, each before a call in it was answered; the server, \
+                 or a proxy in front of it, does not keep sessions",
+                state.http.endpoint
+            )));
+        }
+        state.sessions.set_problem(match losses {
+            0 | 1 => "the server has lost the session, and no new one is open yet".to_owned(),
+            _ => format!("the server has lost {losses} sessions in a row"),
+        });
+        if losses > 1 {
+            sleep(reconnect.delay(losses - 2)).await;
+        }
         let limit = state.options.renewal_timeout;
         let problem = match timeout(limit, open_with_retries(&state)).await {
             Ok(Ok(session)) => {
@@ -62,6 +82,9 @@ async fn open_with_retries(state: &Arc<ClientState>) -> Result<Arc<Session>, Str
             return Err(problem);
         };
         tracing::debug!(problem, ?wait, "could not open a new session; trying again");
+        state.sessions.set_problem(format!(
+            "the server has lost the session, and no new one can be opened: {problem}"
+        ));
         sleep(wait).await;
     }
 }

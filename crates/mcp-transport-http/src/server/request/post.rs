@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use http::{Response, StatusCode};
 use mcp_jsonrpc::{
-    ErrorObject, Frame, Message, Notification, Request, RequestId, Response as Answer, TreeSize,
-    parse_measured, write_error,
+    ErrorObject, Frame, Message, Notification, ParseError, Request, RequestId, Response as Answer,
+    TreeSize, parse_measured, write_error,
 };
 use mcp_protocol::middleware::{Discarded, Role};
 use mcp_protocol::modern::RawRequestMeta;
@@ -67,6 +67,11 @@ where
             if let Some(layers) = state.service.layers() {
                 layers.discarded(Role::Server, Discarded::Malformed(&error));
             }
+            if error.is_response()
+                && let Ok(session) = state.session(&head, &mcp_headers, claimed.as_ref())
+            {
+                fail_unreadable(state, &session, &request_body.bytes, &error);
+            }
             return Err(Refusal::unparsable(&error));
         }
     };
@@ -99,6 +104,7 @@ where
             let session = state.session(&head, &mcp_headers, claimed.as_ref())?;
             if !session.inbound.accepts_batches() {
                 session.inbound.discarded(Discarded::Batch);
+                session.streams.outgoing.fail_batch(batch);
                 return Err(Refusal::bad_request(
                     "batches are not part of the negotiated revision; send one message per POST",
                 ));
@@ -227,6 +233,7 @@ fn batch_of_messages(
             Ok(Message::Response(answer)) => complete(state, session, &answer),
             Err(error) if error.is_response() => {
                 session.inbound.discarded(Discarded::Malformed(&error));
+                fail_unreadable(state, session, &[], &error);
                 tracing::warn!(%error, "the client sent a malformed response");
             }
             Err(error) => {
@@ -307,6 +314,23 @@ fn complete(state: &EndpointState, session: &Arc<HttpSession>, answer: &Answer<'
     if !is_known {
         tracing::debug!(%id, "dropped a late or unknown response");
         session.inbound.discarded(Discarded::UnknownResponse(id));
+    }
+}
+
+/// Fails the server request that a malformed response was meant to answer.
+fn fail_unreadable(
+    state: &EndpointState,
+    session: &Arc<HttpSession>,
+    frame: &[u8],
+    error: &ParseError,
+) {
+    let limits = &state.options.message_limits;
+    let released = state.released(session);
+    for session in std::iter::once(session).chain(released.iter()) {
+        session
+            .streams
+            .outgoing
+            .fail_unreadable(frame, error, limits);
     }
 }
 
