@@ -44,6 +44,21 @@ pub(crate) fn canonical(server: &Url) -> String {
     url.as_str().trim_end_matches('/').to_owned()
 }
 
+/// Returns whether two texts name the same issuer: they are identical, or differ only in the slash of
+/// an empty path, which makes no other URL.
+///
+/// Specification: RFC 8414, section 3.3; [RFC 3986, section
+/// 6.2.3](https://www.rfc-editor.org/rfc/rfc3986#section-6.2.3).
+#[cfg(feature = "client")]
+pub(crate) fn is_same_issuer(one: &str, other: &str) -> bool {
+    let bare = |text: &'_ str| -> Option<String> {
+        let url = Url::parse(text).ok()?;
+        let is_root = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
+        is_root.then(|| text.strip_suffix('/').unwrap_or(text).to_owned())
+    };
+    one == other || bare(one).is_some_and(|one| Some(one) == bare(other))
+}
+
 /// What a resource identifier is to a server.
 #[cfg(feature = "client")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -64,6 +64,9 @@ pub(crate) struct Options {
     /// An HTTP header for the URL, "Name: value"; repeatable.
     #[arg(long, global = true, value_name = "HEADER")]
     pub(crate) header: Vec<String>,
+    /// Send the token of --header also over http to another machine, where others can read it.
+    #[arg(long, global = true)]
+    pub(crate) allow_http: bool,
 }
 
 /// Which revisions to use.
@@ -271,17 +274,24 @@ pub(crate) enum Command {
         file: PathBuf,
     },
     /// Sign in to a server with the browser, and store the tokens.
+    #[command(
+        after_help = "If the browser runs on another machine, it cannot open the last page, which is on this machine. Paste the \
+                      address of that page here, or forward the port of --callback-port with `ssh -L PORT:127.0.0.1:PORT`."
+    )]
     Login {
         /// The URL or configured name of the server.
         server: String,
-        /// Print the address instead of opening the browser.
-        #[arg(long)]
-        no_browser: bool,
+        #[command(flatten)]
+        sign_in: SignInOptions,
     },
-    /// Remove the stored tokens of a server, and revoke them if the authorization server supports it.
+    /// Remove the stored tokens of a server. The authorization server may accept them until they expire.
     Logout {
         /// The URL or configured name of the server.
         server: String,
+        /// Also forget the client id that the authorization server has issued, for example because it no longer knows it. The
+        /// next login registers again.
+        #[arg(long)]
+        forget_client: bool,
     },
     /// Print the completions of a shell.
     Completions {
@@ -293,6 +303,24 @@ pub(crate) enum Command {
         /// The folder, which must exist.
         folder: PathBuf,
     },
+}
+
+/// Options of `mcp login`.
+#[derive(Debug, Args)]
+pub(crate) struct SignInOptions {
+    /// Print the address instead of opening the browser.
+    #[arg(long)]
+    pub(crate) no_browser: bool,
+    /// The scopes to request, separated by spaces, instead of those that the server suggests.
+    #[arg(long, value_name = "SCOPES")]
+    pub(crate) scope: Option<String>,
+    /// The id of a client that is registered with the authorization server and has no secret. By default, the client registers
+    /// itself.
+    #[arg(long, value_name = "ID")]
+    pub(crate) client_id: Option<String>,
+    /// The port of the page to which the browser returns. By default, any free port.
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) callback_port: Option<u16>,
 }
 
 /// The kind of items that `list` shows.

@@ -129,8 +129,18 @@ pub(crate) fn http(server: &HttpServer, options: &Options) -> Result<HttpTranspo
         headers.push((name.trim(), value.trim()));
     }
     let is_authorization = |(name, _): &(&str, &str)| name.eq_ignore_ascii_case("authorization");
-    if !headers.iter().any(is_authorization) {
-        transport = transport.authorize(login::stored(server.url.as_str())?);
+    let has_token = headers.iter().any(is_authorization);
+    match login::is_readable_in_transit(&server.url) {
+        false if has_token => {}
+        false => transport = transport.authorize(login::stored(server.url.as_str())?),
+        // Nothing secret is sent, so the connection is as safe as the network.
+        true if !has_token || options.allow_http => {}
+        true => {
+            return Err(Failure::usage(format!(
+                "{} does not use TLS, so others can read the token on the way; use https, or --allow-http if the network is private",
+                server.url
+            )));
+        }
     }
     for (name, value) in headers {
         transport = transport.header(name, value).map_err(invalid)?;

@@ -4,7 +4,8 @@ use std::error::Error as _;
 use std::fmt;
 use std::process::ExitCode;
 
-use mcp_client::Error;
+use mcp_auth::client::Challenge;
+use mcp_client::{Error, TransportError};
 
 use crate::output::say;
 
@@ -64,6 +65,11 @@ impl Failure {
         self
     }
 
+    /// Returns whether the message contains `text`.
+    pub(crate) fn names(&self, text: &str) -> bool {
+        self.text.contains(text)
+    }
+
     pub(crate) fn print(&self) {
         say(&format!("error: {}", self.text));
         for line in &self.details {
@@ -81,6 +87,9 @@ impl fmt::Display for Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let code = code_of(&error);
+        if let Some(challenge) = unauthorized(&error) {
+            return Self::new(code, refused_token(challenge));
+        }
         let mut text = error.to_string();
         let mut source = error.source();
         // A cause that the text contains already is not repeated.
@@ -114,14 +123,35 @@ fn code_of(error: &Error) -> Code {
     }
 }
 
-/// Whether the server requires a sign-in that only `mcp login` can do.
+/// Whether the server requires a sign-in that only `mcp login` can do, or another token.
 fn needs_login(error: &Error) -> bool {
-    let mut cause = Some(error as &dyn std::error::Error);
-    while let Some(error) = cause {
-        if error.is::<mcp_auth::client::Error>() {
-            return true;
-        }
-        cause = error.source();
+    causes(error).any(|error| error.is::<mcp_auth::client::Error>())
+        || unauthorized(error).is_some()
+}
+
+/// Returns the challenge of a server that did not accept the token, or that requires one.
+fn unauthorized(error: &Error) -> Option<&str> {
+    causes(error).find_map(|error| error.downcast_ref::<TransportError>()?.challenge())
+}
+
+fn causes(error: &Error) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
+    let first: &(dyn std::error::Error + 'static) = error;
+    std::iter::successors(Some(first), |error| (*error).source())
+}
+
+/// Maximum number of characters of a server's reason that are shown.
+const MAX_SHOWN: usize = 200;
+
+fn refused_token(challenge: &str) -> String {
+    let challenge = Challenge::parse(challenge);
+    let parameter = |name: &str| {
+        let text = challenge
+            .iter()
+            .find_map(|challenge| challenge.parameter(name));
+        text.map(|text| text.chars().take(MAX_SHOWN).collect::<String>())
+    };
+    match parameter("error_description").or_else(|| parameter("error")) {
+        Some(said) => format!("the server refused the token: {said}"),
+        None => "the server requires a token".to_owned(),
     }
-    false
 }

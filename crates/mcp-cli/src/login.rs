@@ -2,14 +2,20 @@
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mcp_auth::OAuth;
-use mcp_auth::client::{AuthorizationSession, Error, FileTokenStore, Loopback, UserAgent};
+use mcp_auth::client::{
+    AuthorizationSession, Callback, Credentials, Error, FileTokenStore, Loopback, OAuthBuilder,
+    SignInProgress, UserAgent,
+};
 use mcp_client::Error as ClientError;
+use mcp_client::types::method;
 use mcp_protocol::BoxFuture;
-use url::Url;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use url::{Host, Url};
 
-use crate::args::Options;
+use crate::args::{Options, SignInOptions};
 use crate::failure::{Code, Failure};
 use crate::output::say;
 use crate::target::{Server, Target};
@@ -17,30 +23,97 @@ use crate::target::{Server, Target};
 /// Overrides the file of the tokens.
 const TOKENS: &str = "MCP_TOKENS";
 
-/// A user agent for commands that must not open a browser.
-struct NoBrowser;
+/// A user agent for commands that must not open a browser. Its error says why a sign-in is needed.
+struct NoBrowser {
+    url: String,
+    cause: Arc<Mutex<Option<Cause>>>,
+}
+
+/// Why the stored sign-in is not sufficient.
+enum Cause {
+    /// The authorization server did not renew the tokens.
+    NotRenewed(String),
+    /// The server requires more scopes: the missing ones, and all.
+    Scopes(String, String),
+}
 
 impl UserAgent for NoBrowser {
     fn start_session(&self) -> BoxFuture<'_, Result<Box<dyn AuthorizationSession>, Error>> {
-        Box::pin(async { Err(Error::user_agent("there is no stored sign-in")) })
+        let url = &self.url;
+        let text = match &*lock(&self.cause) {
+            None => "there is no stored sign-in".to_owned(),
+            Some(Cause::NotRenewed(reason)) => format!(
+                "the stored sign-in could not be renewed: {reason}; sign in with: mcp login {url}"
+            ),
+            Some(Cause::Scopes(missing, all)) => {
+                let command = match is_plain(all) {
+                    true => format!("mcp login {url} --scope \"{all}\""),
+                    false => format!("mcp login {url} --scope SCOPES"),
+                };
+                format!(
+                    "the stored sign-in does not have the scope {missing:?}; sign in with: {command}"
+                )
+            }
+        };
+        Box::pin(async move { Err(Error::user_agent(text)) })
     }
+}
+
+/// Returns whether scopes can be shown as part of a command: a server chooses them, and a user may paste
+/// the command into a shell.
+fn is_plain(scopes: &str) -> bool {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || " -._~:/?@+=,%*".contains(char);
+    scopes.chars().all(is_plain)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The tokens that `mcp login` stored for a URL.
 pub(crate) fn stored(url: &str) -> Result<OAuth, Failure> {
-    oauth(url, NoBrowser)
+    let cause = Arc::<Mutex<Option<Cause>>>::default();
+    let agent = NoBrowser {
+        url: url.to_owned(),
+        cause: Arc::clone(&cause),
+    };
+    let builder = builder(url, agent)?.on_progress(move |progress| {
+        let new = match progress {
+            SignInProgress::Expired { reason } => Cause::NotRenewed(reason.clone()),
+            SignInProgress::ScopesRequired { required, all } => {
+                Cause::Scopes(required.clone(), all.clone())
+            }
+            _ => return,
+        };
+        *lock(&cause) = Some(new);
+    });
+    built(builder)
 }
 
-fn oauth(url: &str, agent: impl UserAgent) -> Result<OAuth, Failure> {
+fn builder(url: &str, agent: impl UserAgent) -> Result<OAuthBuilder, Failure> {
     let builder = OAuth::client(url).user_agent(agent);
     let builder = builder.store(FileTokenStore::new(tokens()?));
     // The user chose the URL: if the server is in a private network, its authorization server may be, too. Many published servers
     // require a token for the whole host, so a parent resource is allowed.
-    let built = builder
+    Ok(builder
         .allow_private_networks_for_private_server()
-        .allow_parent_resource();
-    let built = built.build();
+        .allow_parent_resource())
+}
+
+fn built(builder: OAuthBuilder) -> Result<OAuth, Failure> {
+    let built = builder.build();
     built.map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// Returns whether messages to this URL can be read on the way: it is neither `https` nor on this machine.
+pub(crate) fn is_readable_in_transit(url: &Url) -> bool {
+    let is_local = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    url.scheme() == "http" && !is_local
 }
 
 /// Returns the path of the file with the tokens, and creates its folder. The store makes the file readable only by this user.
@@ -71,11 +144,12 @@ fn tokens() -> Result<PathBuf, Failure> {
 /// Signs in and stores the tokens.
 pub(crate) async fn login(
     server: &str,
-    opens_browser: bool,
+    sign_in: &SignInOptions,
     options: &Options,
 ) -> Result<Code, Failure> {
     let url = url_of(server, options)?;
-    let agent = Loopback::new(move |page| {
+    let opens_browser = !sign_in.no_browser;
+    let loopback = Loopback::new(move |page| {
         let is_open = opens_browser && open(page);
         let what = if is_open {
             "If no browser opens, go to"
@@ -83,11 +157,74 @@ pub(crate) async fn login(
             "Go to"
         };
         say(&format!("{what} {page}"));
+        say(
+            "If the browser is on another machine, paste here the address of the last page, which it cannot open.",
+        );
     });
-    let auth = oauth(url.as_str(), agent)?;
+    let agent = Pasteable(loopback.port(sign_in.callback_port.unwrap_or(0)));
+    let mut builder = builder(url.as_str(), agent)?;
+    if let Some(scopes) = &sign_in.scope {
+        builder = builder.scopes(scopes);
+    }
+    if let Some(id) = &sign_in.client_id {
+        builder = builder.credentials(Credentials::new(id));
+    }
+    let auth = built(builder)?;
     auth.sign_in().await.map_err(|error| failed(&error))?;
     say("signed in");
     Ok(Code::Success)
+}
+
+/// A user agent whose callback can also be pasted, if the browser runs on another machine.
+struct Pasteable(Loopback);
+
+impl UserAgent for Pasteable {
+    fn start_session(&self) -> BoxFuture<'_, Result<Box<dyn AuthorizationSession>, Error>> {
+        Box::pin(async { Ok(pasteable(self.0.start_session().await?)) })
+    }
+
+    fn start_session_at<'a>(
+        &'a self,
+        redirect_uri: &'a str,
+    ) -> BoxFuture<'a, Result<Box<dyn AuthorizationSession>, Error>> {
+        Box::pin(async { Ok(pasteable(self.0.start_session_at(redirect_uri).await?)) })
+    }
+}
+
+fn pasteable(session: Box<dyn AuthorizationSession>) -> Box<dyn AuthorizationSession> {
+    Box::new(PasteableSession(session))
+}
+
+struct PasteableSession(Box<dyn AuthorizationSession>);
+
+impl AuthorizationSession for PasteableSession {
+    fn redirect_uri(&self) -> &str {
+        self.0.redirect_uri()
+    }
+
+    fn open<'a>(self: Box<Self>, url: &'a str) -> BoxFuture<'a, Result<Callback, Error>> {
+        Box::pin(async move {
+            tokio::select! {
+                callback = self.0.open(url) => callback,
+                pasted = pasted() => Ok(Callback::parse(&pasted)),
+            }
+        })
+    }
+}
+
+/// Returns the first line of stdin that can be the address of a callback. Without one, the future is never ready.
+async fn pasted() -> String {
+    let mut lines = BufReader::new(tokio::io::stdin()).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        let line = line.trim();
+        if line.contains("state=") {
+            return line.to_owned();
+        }
+        if !line.is_empty() {
+            say("this is not the address of the last page; it has a parameter \"state\"");
+        }
+    }
+    std::future::pending().await
 }
 
 fn url_of(server: &str, options: &Options) -> Result<Url, Failure> {
@@ -99,11 +236,22 @@ fn url_of(server: &str, options: &Options) -> Result<Url, Failure> {
     }
 }
 
-/// Removes the tokens.
-pub(crate) async fn logout(server: &str, options: &Options) -> Result<Code, Failure> {
+/// Removes the tokens, and the registration of the client if `forget_client` is set.
+pub(crate) async fn logout(
+    server: &str,
+    forget_client: bool,
+    options: &Options,
+) -> Result<Code, Failure> {
     let url = url_of(server, options)?;
     let auth = stored(url.as_str())?;
     let was_signed_in = auth.is_signed_in().await.map_err(|error| failed(&error))?;
+    if forget_client {
+        let was_registered = auth.forget_client().await.map_err(|error| failed(&error))?;
+        say(match was_registered {
+            true => "the client id is forgotten",
+            false => "there was no stored client id",
+        });
+    }
     auth.sign_out().await.map_err(|error| failed(&error))?;
     say(if was_signed_in {
         "signed out"
@@ -133,16 +281,36 @@ fn open(page: &str) -> bool {
     command.spawn().is_ok()
 }
 
-/// The failure to connect, with what to do about a missing sign-in.
+/// The failure to connect, with what to do about it.
 pub(crate) fn explain(target: &Target, error: ClientError) -> Failure {
+    let is_after_probe = matches!(&error, ClientError::Connect { details, .. }
+        if details.iter().any(|line| line.contains(method::SERVER_DISCOVER)));
     let failure = Failure::from(error);
     match (failure.code, &target.server) {
-        (Code::ActionRequired, Server::Http(server)) => {
+        (Code::ActionRequired, Server::Http(server)) if !failure.names("mcp login") => {
             failure.hint(format!(
                 "sign in with `mcp login {}`, or pass a token with --header \"Authorization: Bearer TOKEN\"",
                 server.url
             ))
         }
+        (_, Server::Program(_)) if is_after_probe => failure.hint(
+            "if the program does not know server/discover, try --revision sessions".to_owned(),
+        ),
         _ => failure,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scopes_with_a_meaning_in_a_shell_are_not_part_of_a_command() {
+        assert!(is_plain("mcp notes:write https://x.example/a.b?c=d"));
+        for scopes in [
+            "a$(b)", "a`b`", "a;b", "a\"b", "a'b", "a|b", "a\\b", "a!b", "a\nb",
+        ] {
+            assert!(!is_plain(scopes), "{scopes}");
+        }
     }
 }

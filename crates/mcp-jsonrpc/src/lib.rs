@@ -24,11 +24,9 @@ mod error;
 mod id;
 mod limits;
 mod message;
-mod outline;
 mod owned;
 mod parse;
 mod quote;
-mod repair;
 mod scan;
 mod write;
 
@@ -39,9 +37,8 @@ pub use id::RequestId;
 pub use limits::{Limits, TreeSize};
 pub use message::{MemberPositions, Message, Notification, ParamMembers, Request, Response};
 pub use owned::{OwnedMessage, RawJson};
-pub use parse::{Batch, Frame, parse, parse_measured, read_string};
+pub use parse::{Batch, Frame, parse, parse_measured, read_string, replace_invalid_text};
 pub use quote::{Quoted, quote};
-pub use repair::replace_invalid_text;
 pub use write::{
     ResultTail, text_of, write_error, write_notification, write_request, write_result,
     write_result_start, write_string,

@@ -108,3 +108,17 @@ async fn a_malformed_response_of_a_client_fails_the_server_request() {
         assert_eq!(answer["id"], id, "{answer}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn text_that_is_not_json_is_not_answered_although_it_has_an_id() {
+    let (mut wire, _client) = PipeEnd::with_tools(client()).await;
+    for line in [
+        r#"{"id": 77, "level": oops"#,
+        r#"{"jsonrpc":"2.0","id":77,"result":{"a":NaN}}"#,
+        r#"{"jsonrpc":"2.0","id":77,"result":{}}{"jsonrpc":"2.0","id":78,"result":{}}"#,
+        r#"[{"jsonrpc":"2.0","id":77,"result":{}}]"#,
+    ] {
+        wire.raw(line).await;
+        wire.silent().await;
+    }
+}

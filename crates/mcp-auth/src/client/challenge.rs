@@ -47,9 +47,16 @@ impl Challenge {
     pub fn all(headers: &HeaderMap) -> Vec<Self> {
         let mut all = Vec::new();
         for value in headers.get_all(WWW_AUTHENTICATE) {
-            let text = String::from_utf8_lossy(value.as_bytes());
-            ChallengeParser { rest: &text }.read(&mut all);
+            all.extend(Self::parse(&String::from_utf8_lossy(value.as_bytes())));
         }
+        all.truncate(MAX_CHALLENGES);
+        all
+    }
+
+    /// Returns the challenges of one value of `WWW-Authenticate`. Malformed parts are skipped.
+    pub fn parse(value: &str) -> Vec<Self> {
+        let mut all = Vec::new();
+        ChallengeParser { rest: value }.read(&mut all);
         all.truncate(MAX_CHALLENGES);
         all
     }

@@ -2,16 +2,20 @@
 
 use std::fmt;
 
+use url::Url;
+
 use crate::client::challenge::Challenge;
-use crate::client::discovery::{DiscoveryLog, DiscoveryResult};
+use crate::client::discovery::{DiscoveryLog, DiscoveryResult, lists};
 use crate::client::oauth::OAuth;
 use crate::error::Error;
 use crate::web::redacted;
+use crate::well_known;
 
 /// The result of a trial discovery. It prints as several lines of text.
 #[derive(Debug)]
 pub struct Diagnosis {
     server: String,
+    url: Url,
     answer: String,
     challenge: Option<Challenge>,
     log: DiscoveryLog,
@@ -31,16 +35,17 @@ impl OAuth {
     /// Runs the discovery with the settings of this client, without a sign-in.
     pub async fn diagnose(&self) -> Diagnosis {
         let inner = &self.inner;
-        let asked = inner.http_client.get(&inner.server).await;
-        let (answer, challenge) = match &asked {
-            Ok(reply) => (reply.status.to_string(), Challenge::of(&reply.headers)),
-            Err(error) => (error.to_string(), None),
+        let (status, challenge) = inner.challenge().await;
+        let answer = match status {
+            Ok(status) => status.to_string(),
+            Err(error) => error.to_string(),
         };
         let discovery = inner.discovery();
         let mut log = DiscoveryLog::default();
         let found = discovery.run(challenge.as_ref(), &mut log).await;
         Diagnosis {
             server: redacted(&inner.server),
+            url: inner.server.clone(),
             answer,
             challenge,
             log,
@@ -70,36 +75,48 @@ impl Diagnosis {
             .map(|found| found.server.issuer.as_str())
     }
 
+    /// Returns whether the server publishes metadata with which a client can sign in. Without
+    /// metadata, a client can only try the default endpoints of revision 2025-03-26.
+    pub fn is_published(&self) -> bool {
+        self.found.as_ref().is_ok_and(|found| found.is_published)
+    }
+
     fn write_result(&self, f: &mut fmt::Formatter<'_>, found: &DiscoveryResult) -> fmt::Result {
         let server = &found.server;
-        writeln!(f, "{} issues tokens for {}", found.resource, server.issuer)?;
         if !found.is_published {
+            let url = well_known::resource_metadata_urls(&self.url)
+                .into_iter()
+                .next();
             writeln!(
                 f,
-                "  no metadata is published; a server of revision 2025-03-26 is assumed"
+                "no metadata is published; the server, and a proxy in front of it, must answer GET {}",
+                url.map(|url| redacted(&url)).unwrap_or_default()
             )?;
+            return writeln!(
+                f,
+                "  a server of revision 2025-03-26 without metadata has {}/authorize and {}/token",
+                server.issuer, server.issuer
+            );
         }
-        let pkce = crate::client::discovery::lists(
-            server.code_challenge_methods_supported.as_deref(),
-            "S256",
-        );
+        writeln!(f, "{} issues tokens for {}", server.issuer, found.resource)?;
+        let has_s256 = lists(server.code_challenge_methods_supported.as_deref(), "S256");
+        let refreshes = lists(server.grant_types_supported.as_deref(), "refresh_token")
+            || server.knows_scope(crate::scopes::OFFLINE_ACCESS);
         let rows = [
-            ("PKCE with S256 is supported", pkce || !found.is_published),
+            ("PKCE with S256", has_s256),
             (
-                "client id metadata documents are supported",
+                "client id metadata documents",
                 server.client_id_metadata_document_supported,
             ),
             (
-                "dynamic client registration is supported",
+                "dynamic client registration",
                 server.registration_endpoint.is_some(),
             ),
-            (
-                "refresh tokens are supported",
-                server.knows_scope(crate::scopes::OFFLINE_ACCESS),
-            ),
+            ("refresh tokens", refreshes),
         ];
         for (what, is) in rows {
-            writeln!(f, "  {what}: {}", if is { "yes" } else { "no" })?;
+            let is = if is { "supported" } else { "not announced" };
+            writeln!(f, "  {what}: {is}")?;
         }
         Ok(())
     }

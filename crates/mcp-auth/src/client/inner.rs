@@ -4,8 +4,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use http::StatusCode;
 use url::Url;
 
+use crate::client::challenge::Challenge;
 use crate::client::discovery::{Discovery, DiscoveryResult, Presets};
 use crate::client::progress::SignInProgress;
 use crate::client::registration::{ClientDocument, ClientProfile, Credentials, Registration};
@@ -19,6 +21,9 @@ use crate::web::HttpClient;
 
 pub(crate) type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 pub(crate) type ProgressCallback = Arc<dyn Fn(&SignInProgress) + Send + Sync>;
+
+/// A request that needs no session. A server that requires authorization looks at its headers only.
+const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 
 /// The shared part of all clones of an [`OAuth`](crate::OAuth).
 pub(crate) struct Inner {
@@ -101,6 +106,18 @@ impl Inner {
             http_client: &self.http_client,
             server: &self.server,
             presets: &self.settings.presets,
+        }
+    }
+
+    /// Sends a request without a token to the server. Returns its status, or the
+    /// error, and the challenge.
+    pub(crate) async fn challenge(&self) -> (Result<StatusCode, Error>, Option<Challenge>) {
+        match self.http_client.probe(&self.server, PING).await {
+            Ok((status, headers)) => (Ok(status), Challenge::of(&headers)),
+            Err(error) => {
+                tracing::debug!(%error, "the server did not answer a request without a token");
+                (Err(error), None)
+            }
         }
     }
 

@@ -31,7 +31,8 @@ pub struct OAuth {
 }
 
 impl OAuth {
-    /// Signs in now, before a message is rejected, even if there are tokens.
+    /// Signs in now, before a message is rejected, even if there are tokens. Sends one request without
+    /// a token to the server first, because its challenge can name the metadata and the scopes.
     ///
     /// # Errors
     /// Returns an error if no token can be obtained.
@@ -46,7 +47,9 @@ impl OAuth {
             state.sign_ins = 0;
             state.step_ups = 0;
         }
-        self.inner.renew(None, &RenewalReason::Requested).await
+        let (_, challenge) = self.inner.challenge().await;
+        let reason = RenewalReason::Requested(challenge);
+        self.inner.renew(None, &reason).await
     }
 
     /// Removes the tokens from memory and from the store. Does not revoke them at the authorization
@@ -57,6 +60,31 @@ impl OAuth {
     pub async fn sign_out(&self) -> Result<(), Error> {
         self.inner.load().await?;
         self.inner.remove_tokens().await
+    }
+
+    /// Removes the stored registration of this client at the authorization server of the server. The
+    /// next sign-in registers again. Other servers with the same authorization server share the
+    /// registration. Returns whether there was one.
+    ///
+    /// # Errors
+    /// Returns an error if the authorization server cannot be discovered, or if the store cannot be
+    /// written.
+    pub async fn forget_client(&self) -> Result<bool, Error> {
+        let inner = &self.inner;
+        inner.load().await?;
+        let known = inner
+            .state()
+            .tokens
+            .as_ref()
+            .map(|tokens| tokens.issuer.clone());
+        let issuer = match known {
+            Some(issuer) => issuer,
+            None => {
+                let (_, challenge) = inner.challenge().await;
+                inner.discover(challenge.as_ref()).await?.server.issuer
+            }
+        };
+        inner.remove_client(&issuer).await
     }
 
     /// Returns whether there are tokens. The server may still reject them.
@@ -151,6 +179,12 @@ impl OAuth {
                 if self.has_asked_for(scopes.as_ref(), used.as_ref()) {
                     return Ok(AfterRefusal::GiveUp);
                 }
+                let required = scopes.unwrap_or_default();
+                let all = self.scopes().unwrap_or_default().union(&required);
+                inner.report(&SignInProgress::ScopesRequired {
+                    required: required.to_string(),
+                    all: all.to_string(),
+                });
                 RenewalReason::InsufficientScope(challenge)
             }
             // The server denies access to this user or this program.

@@ -35,8 +35,18 @@ pub enum SignInProgress {
     },
     /// The tokens were renewed without the user.
     Refreshed,
-    /// The refresh token is no longer valid.
-    Expired,
+    /// The tokens could not be renewed and were removed.
+    Expired {
+        /// The refusal of the authorization server.
+        reason: String,
+    },
+    /// The server requires more scopes than the token has.
+    ScopesRequired {
+        /// The missing scopes, separated by spaces; empty if the server does not name them.
+        required: String,
+        /// The scopes of the token and the required ones.
+        all: String,
+    },
 }
 
 impl fmt::Display for SignInProgress {
@@ -57,7 +67,10 @@ impl fmt::Display for SignInProgress {
             ),
             Self::SignedIn { scopes } => write!(f, "signed in with the scopes {scopes:?}"),
             Self::Refreshed => f.write_str("the token was renewed"),
-            Self::Expired => f.write_str("the sign-in has expired"),
+            Self::Expired { reason } => write!(f, "the sign-in could not be renewed: {reason}"),
+            Self::ScopesRequired { required, .. } => {
+                write!(f, "the server requires the scopes {required:?} in addition")
+            }
         }
     }
 }

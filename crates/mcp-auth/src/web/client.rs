@@ -5,9 +5,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use data_encoding::BASE64;
-use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, USER_AGENT};
-use http::{HeaderMap, Method, Request, StatusCode};
-use mcp_transport_http::http_service::{BodyTooLarge, BoxError, HttpService, error_chain};
+use http::header::{
+    ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, USER_AGENT,
+};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
+use mcp_transport_http::http_service::{
+    BodyTooLarge, BoxError, HttpService, ResponseBody, error_chain,
+};
 use url::Url;
 use url::form_urlencoded::byte_serialize;
 
@@ -104,6 +108,28 @@ impl HttpClient {
         Ok(reply)
     }
 
+    /// Sends an MCP message without credentials, and returns the head of the response. The body is
+    /// not read: it may be a stream without end.
+    #[cfg(feature = "client")]
+    pub(crate) async fn probe(
+        &self,
+        url: &Url,
+        message: &'static str,
+    ) -> Result<(StatusCode, HeaderMap), Error> {
+        let mut request = request(Method::POST);
+        let fields = request.headers_mut();
+        let json = HeaderValue::from_static("application/json");
+        fields.insert(CONTENT_TYPE, json);
+        let accept = HeaderValue::from_static("application/json, text/event-stream");
+        fields.insert(ACCEPT, accept);
+        *request.body_mut() = RequestBody::new(message.to_owned());
+        let send = async {
+            let response = self.respond(url, request).await?;
+            Ok((response.status(), response.headers().clone()))
+        };
+        self.within(url, send).await
+    }
+
     async fn within<T>(
         &self,
         url: &Url,
@@ -116,16 +142,8 @@ impl HttpClient {
         })?
     }
 
-    async fn send(&self, url: &Url, mut request: Request<RequestBody>) -> Result<Reply, Error> {
-        self.policy.check(url)?;
-        *request.uri_mut() = url.as_str().parse().map_err(|error| {
-            let message = format!("{} is not a valid request URL", redacted(url));
-            Error::caused(ErrorKind::InvalidResponse, message, Box::new(error))
-        })?;
-        let response = self.service.send(request).await;
-        let (head, body) = response
-            .map_err(|error| self.send_error(url, error))?
-            .into_parts();
+    async fn send(&self, url: &Url, request: Request<RequestBody>) -> Result<Reply, Error> {
+        let (head, body) = self.respond(url, request).await?.into_parts();
         let body = body.read(self.limits.max_response_bytes).await;
         let body = body.map_err(|error| self.send_error(url, error))?;
         Ok(Reply {
@@ -133,6 +151,20 @@ impl HttpClient {
             headers: head.headers,
             body,
         })
+    }
+
+    async fn respond(
+        &self,
+        url: &Url,
+        mut request: Request<RequestBody>,
+    ) -> Result<Response<ResponseBody>, Error> {
+        self.policy.check(url)?;
+        *request.uri_mut() = url.as_str().parse().map_err(|error| {
+            let message = format!("{} is not a valid request URL", redacted(url));
+            Error::caused(ErrorKind::InvalidResponse, message, Box::new(error))
+        })?;
+        let response = self.service.send(request).await;
+        response.map_err(|error| self.send_error(url, error))
     }
 
     fn send_error(&self, url: &Url, error: BoxError) -> Error {
@@ -161,9 +193,14 @@ impl Reply {
         self.status.is_server_error() || matches!(self.status.as_u16(), 408 | 425 | 429)
     }
 
-    /// Parses the body as JSON.
+    /// Parses the body as JSON. A byte order mark is skipped, and of a repeated member the last one
+    /// counts.
     pub(crate) fn json<T: serde::de::DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
-        serde_json::from_slice(&self.body)
+        let body = self
+            .body
+            .strip_prefix(b"\xEF\xBB\xBF")
+            .unwrap_or(&self.body);
+        serde_json::from_value(serde_json::from_slice(body)?)
     }
 }
 
@@ -172,6 +209,7 @@ fn request(method: Method) -> Request<RequestBody> {
     *request.method_mut() = method;
     let headers = request.headers_mut();
     headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     headers.insert(USER_AGENT, AGENT);
     request
 }

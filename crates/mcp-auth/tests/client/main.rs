@@ -7,6 +7,7 @@ mod registration;
 mod renewal;
 mod safety;
 mod secrets;
+mod services;
 mod sign_in;
 mod store;
 mod support;

@@ -215,7 +215,9 @@ async fn t35_metadata_for_another_server_is_rejected() {
 async fn t35_metadata_of_another_issuer_is_rejected() {
     for issuer in [
         "https://evil.example",
-        "https://as.example/",
+        "https://as.example//",
+        "https://as.example/tenant",
+        "https://as.example/?x",
         "https://AS.example",
         "",
     ] {

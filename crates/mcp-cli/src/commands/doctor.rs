@@ -10,8 +10,8 @@ use url::Url;
 use crate::args::{Options, Words};
 use crate::connect::Connection;
 use crate::failure::{Code, Failure};
-use crate::output;
 use crate::target::{Server, Target};
+use crate::{login, output};
 
 /// Timeout of the DNS lookup, and of the TCP connection.
 const NETWORK: Duration = Duration::from_secs(10);
@@ -119,17 +119,17 @@ async fn network(url: &Url) -> Result<(), Failure> {
 
 /// Shows what the server says about authorization.
 async fn authorization(url: &Url) -> Result<(), Failure> {
-    match mcp_auth::client::diagnose(url.as_str()).await {
-        Ok(diagnosis) => {
-            let text = diagnosis.to_string();
-            report(
-                diagnosis.issuer().is_ok(),
-                "sign-in",
-                &text.replace('\n', "\n                    "),
-            )
-        }
-        Err(error) => report(false, "sign-in", &error.to_string()),
+    if login::is_readable_in_transit(url) {
+        let text = "not checked: a token is not requested for a URL without TLS";
+        return report(true, "sign-in", text);
     }
+    let diagnosis = login::stored(url.as_str())?.diagnose().await;
+    let text = diagnosis.to_string();
+    report(
+        diagnosis.is_published(),
+        "sign-in",
+        &text.trim_end().replace('\n', "\n                    "),
+    )
 }
 
 /// Finds the program as the system does.

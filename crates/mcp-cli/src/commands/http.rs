@@ -27,6 +27,8 @@ pub(super) struct HttpSettings<'a> {
     pub(super) allowed_origins: &'a [String],
     /// The URL of the authorization server that issues the tokens, and the scopes that every token needs.
     pub(super) authorization: Option<(&'a str, &'a [String])>,
+    /// The scopes that clients request when they sign in.
+    pub(super) scopes_supported: Vec<String>,
     /// The variable with the bearer token, if there is no authorization server.
     pub(super) token_variable: &'a str,
     /// The address of this process for other processes of the same gateway.
@@ -72,6 +74,10 @@ impl HttpSettings<'_> {
     fn bearer(&self, url: &str, verifier: impl Verify) -> Result<RequireBearer, Failure> {
         let scopes = self.authorization.map_or(&[][..], |(_, scopes)| scopes);
         let layer = require_bearer(url, verifier);
+        let layer = match self.authorization {
+            Some(_) => layer.scopes_supported(&self.scopes_supported),
+            None => layer,
+        };
         let layer = scopes.iter().fold(layer, |layer, scope| layer.scope(scope));
         let setting = self.public_url_setting;
         layer

@@ -63,8 +63,11 @@ pub(crate) async fn run(cli: Cli) -> Result<Code, Failure> {
             let mode = lock::Mode { check, github };
             lock::run(words, mode, &file, &options).await
         }
-        Command::Login { server, no_browser } => login::login(&server, !no_browser, &options).await,
-        Command::Logout { server } => login::logout(&server, &options).await,
+        Command::Login { server, sign_in } => login::login(&server, &sign_in, &options).await,
+        Command::Logout {
+            server,
+            forget_client,
+        } => login::logout(&server, forget_client, &options).await,
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "mcp", &mut text);

@@ -64,6 +64,7 @@ fn settings<'a>(config: &'a GatewayConfig, cluster: Option<&'a Cluster>) -> Http
         public_url_setting: "\"publicUrl\"",
         allowed_origins: config.allowed_origins(),
         authorization: config.authorization(),
+        scopes_supported: config.scopes_supported(),
         token_variable: TOKEN,
         own_address: cluster.map(Cluster::address),
     }

@@ -278,7 +278,8 @@ impl Inbound for ClientInbound {
     /// gets one, because JSON-RPC requires it.
     fn unreadable(&self, frame: &[u8], error: &ParseError) -> bool {
         let agreed = self.agreed.get();
-        error.id().is_some()
+        let is_output = error.kind() == ParseErrorKind::Syntax && error.may_be_response();
+        error.id().is_some() && !is_output
             || !matches!(
                 error.kind(),
                 ParseErrorKind::Syntax | ParseErrorKind::TooLong

@@ -9,6 +9,7 @@ pub struct TransportError {
     unknown_protocol: bool,
     inconclusive: bool,
     temporary: bool,
+    challenge: Option<String>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -20,6 +21,7 @@ impl TransportError {
             unknown_protocol: false,
             inconclusive: false,
             temporary: false,
+            challenge: None,
             source: None,
         }
     }
@@ -61,6 +63,19 @@ impl TransportError {
     /// Returns whether the same message may be accepted later without a change.
     pub fn is_temporary(&self) -> bool {
         self.temporary
+    }
+
+    /// Marks a refusal because of a missing or invalid token, with the challenge of the server, as in
+    /// `WWW-Authenticate`; empty if it sent none.
+    #[must_use]
+    pub fn with_challenge(mut self, challenge: impl Into<String>) -> Self {
+        self.challenge = Some(challenge.into());
+        self
+    }
+
+    /// Returns the challenge of a server that refused a message because of its token.
+    pub fn challenge(&self) -> Option<&str> {
+        self.challenge.as_deref()
     }
 
     /// Sets the source of the error.

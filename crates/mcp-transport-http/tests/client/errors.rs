@@ -257,3 +257,21 @@ async fn https_without_tls_names_the_feature() {
         "{error}"
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn no_coding_of_the_body_is_accepted_and_none_is_recognised() {
+    let mut pair = Pair::open(quiet()).await;
+    let headers = pair.headers_of(method::PING).await;
+    assert_eq!(headers["accept-encoding"], "identity");
+    for coding in ["", "identity", "Identity", "utf-8"] {
+        let call = pair.call(method::TOOLS_LIST);
+        let seen = pair.server.expect(method::TOOLS_LIST).await;
+        let body = json!({"jsonrpc": "2.0", "id": seen.id(), "result": {}}).to_string();
+        let headers = [
+            ("content-type", "application/json"),
+            ("content-encoding", coding),
+        ];
+        seen.respond(200, &headers, body);
+        result(call).await;
+    }
+}

@@ -69,6 +69,14 @@ impl Discovery<'_> {
         if let Some(document) = self.resource(challenge, log).await? {
             return self.published(document, log).await;
         }
+        // A server that names its metadata is not one of 2025-03-26, which has none.
+        let names_metadata = challenge.is_some_and(|c| c.parameter("resource_metadata").is_some());
+        if names_metadata && self.presets.server.is_none() {
+            return Err(log.error(
+                ErrorKind::InvalidResponse,
+                "the protected resource metadata that the server names cannot be used",
+            ));
+        }
         if self.presets.require_resource_metadata && self.presets.server.is_none() {
             return Err(log.error(
                 ErrorKind::InvalidResponse,
@@ -156,7 +164,7 @@ impl Discovery<'_> {
         let mut issuers: Vec<&String> = document.authorization_servers.iter().collect();
         // Configured credentials are valid at their own issuer only.
         if let Some(preferred) = &self.presets.issuer {
-            issuers.sort_by_key(|issuer| *issuer != preferred);
+            issuers.sort_by_key(|issuer| !well_known::is_same_issuer(issuer, preferred));
         }
         let mut first = None;
         for issuer in issuers.into_iter().take(MAX_ISSUERS) {
@@ -185,19 +193,27 @@ impl Discovery<'_> {
             return Err(log.error(ErrorKind::InvalidResponse, &why));
         };
         let mut failed = None;
+        // The first document that lacks a member; a later one may have it.
+        let mut partial = None;
         for url in well_known::issuer_metadata_urls(&base) {
             match self.document::<ServerMetadata>(&url, log).await {
-                // RFC 8414, section 3.3: identical, byte for byte.
-                Ok(Some(document)) if document.issuer == issuer => return Ok(document),
+                Ok(Some(document)) if well_known::is_same_issuer(&document.issuer, issuer) => {
+                    if document.is_complete() {
+                        return Ok(document);
+                    }
+                    partial = partial.or(Some(document));
+                }
                 Ok(Some(document)) => {
                     let said = quoted(&document.issuer);
-                    let why = format!("its issuer is {said}, not {}", quoted(issuer));
-                    log.add(redacted(&url), &why);
+                    log.reject(&format!("its issuer is {said}, not {}", quoted(issuer)));
                     failed = Some(ErrorKind::Mismatch);
                 }
                 Ok(None) => {}
                 Err(error) => failed = failed.or(Some(error.kind())),
             }
+        }
+        if let Some(document) = partial {
+            return Ok(document);
         }
         let why = format!(
             "the authorization server {} has no usable metadata",
@@ -241,7 +257,7 @@ impl Discovery<'_> {
                     server.issuer = issuer;
                     return Ok(found(server, true));
                 }
-                log.add(redacted(&url), "its issuer has another origin");
+                log.reject("its issuer has another origin");
                 return Err(log.error(
                     ErrorKind::Mismatch,
                     "the metadata of the server cannot be used",
@@ -325,6 +341,14 @@ impl DiscoveryLog {
     pub(crate) fn found(&mut self, url: String) {
         tracing::debug!(url, "metadata found");
         self.0.push(DiscoveryAttempt { url, failure: None });
+    }
+
+    /// Sets why the document that was found last cannot be used.
+    pub(crate) fn reject(&mut self, failure: &str) {
+        if let Some(last) = self.0.last_mut() {
+            tracing::debug!(url = last.url, failure, "metadata rejected");
+            last.failure = Some(failure.to_owned());
+        }
     }
 
     /// Creates an error that lists all requests.

@@ -2,6 +2,7 @@
 //! documents.
 
 mod discover;
+mod lenient;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,13 +19,13 @@ pub struct ResourceMetadata {
     /// The resource identifier of the server. It is sent to the authorization server unchanged.
     pub resource: String,
     /// The issuers of its tokens.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::list")]
     pub authorization_servers: Vec<String>,
     /// The scopes to request if no challenge names any.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::optional_list")]
     pub scopes_supported: Option<Vec<String>>,
     /// Whether every token must be bound to a key of the client (DPoP).
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::flag")]
     pub dpop_bound_access_tokens_required: bool,
 }
 
@@ -63,20 +64,25 @@ pub struct ServerMetadata {
     /// The endpoint for dynamic client registration.
     pub registration_endpoint: Option<String>,
     /// The supported scopes.
+    #[serde(default, deserialize_with = "lenient::optional_list")]
     pub scopes_supported: Option<Vec<String>>,
     /// The supported grant types.
+    #[serde(default, deserialize_with = "lenient::optional_list")]
     pub grant_types_supported: Option<Vec<String>>,
     /// The supported client authentication methods of the token endpoint.
+    #[serde(default, deserialize_with = "lenient::optional_list")]
     pub token_endpoint_auth_methods_supported: Option<Vec<String>>,
     /// The supported PKCE methods.
+    #[serde(default, deserialize_with = "lenient::optional_list")]
     pub code_challenge_methods_supported: Option<Vec<String>>,
     /// Whether the URL of a metadata document can be a client id.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::flag")]
     pub client_id_metadata_document_supported: bool,
     /// Whether callbacks have the parameter `iss`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient::flag")]
     pub authorization_response_iss_parameter_supported: bool,
     /// The signature algorithms of DPoP proofs, if DPoP is supported.
+    #[serde(default, deserialize_with = "lenient::optional_list")]
     pub dpop_signing_alg_values_supported: Option<Vec<String>>,
 }
 
@@ -89,6 +95,13 @@ impl ServerMetadata {
             token_endpoint: Some(token_endpoint.into()),
             ..Self::default()
         }
+    }
+
+    /// Returns whether the document has what the sign-in of a user needs.
+    fn is_complete(&self) -> bool {
+        self.authorization_endpoint.is_some()
+            && self.token_endpoint.is_some()
+            && lists(self.code_challenge_methods_supported.as_deref(), "S256")
     }
 
     pub(crate) fn knows_scope(&self, scope: &str) -> bool {

@@ -123,6 +123,10 @@ pub(crate) struct Registration {
     pub(crate) scopes: Option<Scopes>,
     /// Seconds since 1970.
     pub(crate) expires_at: Option<u64>,
+    /// Whether the last authorization request of this client was not answered: the authorization
+    /// server may have forgotten the client.
+    #[serde(default)]
+    pub(crate) is_doubtful: bool,
 }
 
 impl Registration {
@@ -137,6 +141,7 @@ impl Registration {
             redirect_uri: None,
             scopes: None,
             expires_at: None,
+            is_doubtful: false,
         }
     }
 
@@ -168,7 +173,8 @@ impl Registration {
 
     pub(crate) fn is_usable(&self, redirect_uri: &str, scopes: &Scopes, now: u64) -> bool {
         let may_ask = self.scopes.as_ref();
-        self.redirect_uri.as_deref() == Some(redirect_uri)
+        !self.is_doubtful
+            && self.redirect_uri.as_deref() == Some(redirect_uri)
             && may_ask.is_none_or(|known| known.contains_all(scopes))
             && self.expires_at.is_none_or(|end| now < end)
     }

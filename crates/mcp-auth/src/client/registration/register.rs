@@ -1,14 +1,15 @@
 //! Dynamic client registration.
 
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use url::Url;
 
 use super::{AuthMethod, Registration};
 use crate::Secret;
 use crate::client::discovery::{ServerMetadata, lists};
+use crate::client::token::seconds;
 use crate::client::uri_checks::parse_url;
-use crate::error::{Error, ErrorKind, quoted};
+use crate::error::{Error, quoted};
 use crate::scopes::Scopes;
 use crate::web::{HttpClient, Reply, is_local, redacted};
 
@@ -19,14 +20,48 @@ pub(crate) struct ClientProfile {
     pub(crate) uri: Option<String>,
 }
 
-#[derive(Deserialize)]
+/// What the client uses of a registration response. Members of another type count as absent.
 struct RegistrationResponse {
     client_id: String,
     client_secret: Option<Secret>,
-    #[serde(default)]
-    client_secret_expires_at: u64,
-    token_endpoint_auth_method: Option<String>,
-    scope: Option<String>,
+    /// Seconds since 1970; 0 means never.
+    expires_at: u64,
+    auth_method: Option<AuthMethod>,
+    has_scope: bool,
+}
+
+impl RegistrationResponse {
+    /// Reads a response. An error does not quote its values, because one may be a secret.
+    fn read(reply: &Reply) -> Result<Self, String> {
+        let body: Value = reply.json().map_err(|error| {
+            let (line, column) = (error.line(), error.column());
+            format!("it is not JSON (line {line}, column {column})")
+        })?;
+        let Value::Object(body) = body else {
+            return Err("it is not an object".to_owned());
+        };
+        let text = |name: &str| match body.get(name) {
+            Some(Value::String(text)) if !text.is_empty() => Some(text.clone()),
+            Some(Value::Number(number)) => Some(number.to_string()),
+            _ => None,
+        };
+        let client_id = text("client_id").ok_or_else(|| {
+            let names: Vec<&str> = body.keys().map(String::as_str).take(16).collect();
+            let names = quoted(&names.join(", ")).to_string();
+            format!("it has no client_id; its members are {names}")
+        })?;
+        let method = body.get("token_endpoint_auth_method");
+        Ok(Self {
+            client_id,
+            client_secret: text("client_secret").map(Secret::new),
+            expires_at: body
+                .get("client_secret_expires_at")
+                .and_then(seconds)
+                .unwrap_or(0),
+            auth_method: method.and_then(Value::as_str).and_then(AuthMethod::parse),
+            has_scope: body.get("scope").is_some_and(|scope| !scope.is_null()),
+        })
+    }
 }
 
 #[derive(Deserialize)]
@@ -69,31 +104,28 @@ pub(crate) async fn register(
     if !reply.status.is_success() {
         return Err(refused(&endpoint, &reply, redirect_uri));
     }
-    let registered: RegistrationResponse = reply.json().map_err(|error| {
-        let message = format!(
-            "the registration response of {} cannot be read",
-            redacted(&endpoint)
-        );
-        Error::caused(ErrorKind::InvalidResponse, message, error)
+    let registered = RegistrationResponse::read(&reply).map_err(|problem| {
+        let url = redacted(&endpoint);
+        Error::invalid_response(format!(
+            "the registration response of {url} cannot be used: {problem}"
+        ))
     })?;
-    let method = registered.token_endpoint_auth_method.as_deref();
-    let expires = registered.client_secret_expires_at;
+    let expires = registered.expires_at;
     Ok(Registration {
         issuer: server.issuer.clone(),
         client_id: registered.client_id,
-        method: method
-            .and_then(AuthMethod::parse)
-            .filter(|method| match method {
-                AuthMethod::Basic | AuthMethod::Post => registered.client_secret.is_some(),
-                AuthMethod::None => registered.client_secret.is_none(),
-                AuthMethod::Key => false,
-            }),
+        method: registered.auth_method.filter(|method| match method {
+            AuthMethod::Basic | AuthMethod::Post => registered.client_secret.is_some(),
+            AuthMethod::None => registered.client_secret.is_none(),
+            AuthMethod::Key => false,
+        }),
         secret: registered.client_secret,
         key: None,
         redirect_uri: Some(redirect_uri.to_owned()),
         // A server that restricted the scopes will do so again.
-        scopes: registered.scope.map(|_| scopes.clone()),
+        scopes: registered.has_scope.then(|| scopes.clone()),
         expires_at: (expires > 0).then_some(expires),
+        is_doubtful: false,
     })
 }
 

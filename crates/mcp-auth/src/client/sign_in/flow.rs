@@ -24,6 +24,7 @@ use crate::client::user_agent::{AuthorizationSession, UserAgent};
 use crate::error::{Error, ErrorKind, quoted};
 use crate::scopes::{OFFLINE_ACCESS, Scopes};
 use crate::web::redacted;
+use crate::well_known::is_same_issuer;
 
 /// Why the client signs in, and what it had before.
 #[derive(Debug, Clone, Default)]
@@ -126,7 +127,7 @@ impl Inner {
             .issuer
             .as_ref()
             .or(state.credentials_issuer.as_ref());
-        if let Some(owner) = owner.filter(|owner| *owner != issuer) {
+        if let Some(owner) = owner.filter(|owner| !is_same_issuer(owner, issuer)) {
             return Err(Error::mismatch(format!(
                 "the client {} belongs to {}, but the server now names the issuer {}, which \
                      must not receive its credentials. Register a client with the new issuer, or \
@@ -174,6 +175,13 @@ impl Inner {
         }
         let stored = self.load_client(issuer).await?;
         if let Some(client) = stored.filter(|s| s.is_usable(redirect_uri, scopes, self.now())) {
+            // Until the callback arrives: the page may say that it does not know the client, and the
+            // client is not notified. The next sign-in then registers again.
+            let client = Registration {
+                is_doubtful: true,
+                ..client
+            };
+            self.save_client(&client).await?;
             return Ok(self.identified(client));
         }
         let profile = &self.settings.profile;
@@ -221,9 +229,17 @@ impl Inner {
         let callback = asked.map_err(|_| {
             let minutes = self.settings.consent_timeout.as_secs() / 60;
             Error::user_agent(format!(
-                "the user did not respond to the request for consent within {minutes} minutes"
+                "the user did not respond to the request for consent within {minutes} minutes; if the \
+                 page did not know the client, sign in again, and the client registers again"
             ))
         })??;
+        if client.is_doubtful {
+            let known = Registration {
+                is_doubtful: false,
+                ..client.clone()
+            };
+            self.save_client(&known).await?;
+        }
         let code = request.accept(&callback)?;
         Ok(TokenRequest::new("authorization_code")
             .with("code", code.code)
@@ -330,6 +346,10 @@ impl Inner {
             issuer: found.server.issuer.clone(),
             resource: found.resource.clone(),
             client_id: client.client_id.clone(),
+            requested: Some(scopes.clone()),
+            has_public_client: self.settings.credentials.is_some()
+                && client.secret.is_none()
+                && client.key.is_none(),
         })
     }
 

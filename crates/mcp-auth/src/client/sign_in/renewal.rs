@@ -10,9 +10,11 @@ use crate::client::challenge::Challenge;
 use crate::client::discovery::DiscoveryLog;
 use crate::client::inner::Inner;
 use crate::client::progress::SignInProgress;
-use crate::client::registration::Registration;
+use crate::client::registration::{Credentials, Registration};
 use crate::client::token::{TokenRequest, TokenSet, TokenType};
 use crate::error::{Error, ErrorKind};
+use crate::scopes::Scopes;
+use crate::well_known::is_same_issuer;
 
 /// Maximum number of successive sign-ins without an accepted token, and of successive step-ups
 /// without a successful message.
@@ -24,8 +26,8 @@ type RenewalLock = Option<OwnedMutexGuard<()>>;
 /// Why new tokens are needed.
 #[derive(Debug, Clone)]
 pub(crate) enum RenewalReason {
-    /// The program called `sign_in`.
-    Requested,
+    /// The program called `sign_in`; with the challenge for a request without a token.
+    Requested(Option<Challenge>),
     /// The token has expired by the client's clock.
     Expired,
     /// The server rejected a message with 401.
@@ -91,8 +93,10 @@ impl Inner {
         let old = self.state().tokens.clone();
         let challenge = match reason {
             RenewalReason::InsufficientScope(challenge) => Some(challenge.clone()),
-            RenewalReason::Unauthorized(challenge) => challenge.clone(),
-            RenewalReason::Requested | RenewalReason::Expired => None,
+            RenewalReason::Unauthorized(challenge) | RenewalReason::Requested(challenge) => {
+                challenge.clone()
+            }
+            RenewalReason::Expired => None,
         };
         let is_step_up = matches!(reason, RenewalReason::InsufficientScope(_));
         let tokens = old.as_ref().filter(|_| !is_step_up);
@@ -222,7 +226,9 @@ impl Refresh {
             }
             Ok(None) => Ok(false),
             Err(error) if error.kind() == ErrorKind::Expired => {
-                inner.report(&SignInProgress::Expired);
+                inner.report(&SignInProgress::Expired {
+                    reason: error.to_string(),
+                });
                 inner.remove_tokens().await?;
                 Ok(false)
             }
@@ -258,12 +264,22 @@ impl Refresh {
         };
         let dpop_key = inner.state().dpop_key.clone();
         let dpop_key = dpop_key.filter(|_| old.kind == TokenType::Dpop);
-        let form = TokenRequest::new("refresh_token")
-            .with("refresh_token", refresh)
-            .with("resource", found.resource.as_str());
-        let answer = inner
-            .redeem(&found, &client, dpop_key.as_ref(), form)
-            .await?;
+        // Some services need the scope, others do not accept it. RFC 6749, section 6, allows both.
+        let scope = old.requested.as_ref().and_then(Scopes::to_parameter);
+        let form = |scope: Option<String>| {
+            TokenRequest::new("refresh_token")
+                .with("refresh_token", refresh.clone())
+                .with("resource", found.resource.as_str())
+                .and("scope", scope)
+        };
+        let has_scope = scope.is_some();
+        let redeem = |form| inner.redeem(&found, &client, dpop_key.as_ref(), form);
+        let answer = match redeem(form(scope)).await {
+            Err(error) if has_scope && error.kind() == ErrorKind::Denied => {
+                redeem(form(None)).await?
+            }
+            done => done?,
+        };
         if answer.kind != old.kind {
             return Ok(None);
         }
@@ -287,7 +303,10 @@ impl Refresh {
             .resource(challenge, &mut DiscoveryLog::default())
             .await
         {
-            Ok(Some(document)) => document.authorization_servers.iter().any(|i| i == issuer),
+            Ok(Some(document)) => {
+                let mut issuers = document.authorization_servers.iter();
+                issuers.any(|named| is_same_issuer(named, issuer))
+            }
             Ok(None) => true,
             Err(error) => error.is_temporary(),
         }
@@ -303,6 +322,10 @@ impl Inner {
         let document = self.settings.document.as_ref();
         if let Some(document) = document.filter(|d| d.url.as_str() == tokens.client_id) {
             return Ok(Some(Registration::document(document, &tokens.issuer)));
+        }
+        if tokens.has_public_client {
+            let client = Credentials::new(&tokens.client_id);
+            return Ok(Some(Registration::of(&client, &tokens.issuer)));
         }
         let stored = self.load_client(&tokens.issuer).await?;
         Ok(stored.filter(|client| client.client_id == tokens.client_id))

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::proof::{DPOP, DpopKey, Nonces, origin};
 pub(crate) use self::request::{TokenEndpoint, TokenRequest};
-pub(crate) use self::response::TokenResponse;
+pub(crate) use self::response::{TokenResponse, seconds};
 use crate::error::{Error, ErrorKind};
 use crate::scopes::Scopes;
 use crate::{Secret, secret};
@@ -42,6 +42,13 @@ pub(crate) struct TokenSet {
     pub(crate) issuer: String,
     pub(crate) resource: String,
     pub(crate) client_id: String,
+    /// The scopes of the authorization request, without those that the server has added.
+    #[serde(default)]
+    pub(crate) requested: Option<Scopes>,
+    /// Whether the program was given the id of a public client for the sign-in. Another program can
+    /// then renew the tokens without a stored registration.
+    #[serde(default)]
+    pub(crate) has_public_client: bool,
 }
 
 impl TokenSet {
@@ -81,6 +88,8 @@ mod tests {
             issuer: "https://as".to_owned(),
             resource: "https://mcp".to_owned(),
             client_id: "c".to_owned(),
+            requested: None,
+            has_public_client: false,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Responses of a token endpoint.
 
-use serde::Deserialize;
+use serde_json::Value;
 use url::Url;
 
 use super::TokenType;
@@ -21,30 +21,72 @@ pub(crate) struct TokenResponse {
     pub(crate) issued: Option<String>,
 }
 
-#[derive(Deserialize)]
+/// The members of a token response. Those that decide nothing count as absent if they have another
+/// type.
 struct TokenResponseBody {
     access_token: Secret,
     token_type: Option<String>,
     refresh_token: Option<Secret>,
-    // Some servers send a string or a fraction. An unreadable value is ignored.
-    expires_in: Option<serde_json::Value>,
+    expires_in: Option<Value>,
     scope: Option<Scopes>,
     issued_token_type: Option<String>,
 }
 
+impl TokenResponseBody {
+    /// Reads a response. An error does not quote its values, because they may be tokens.
+    fn read(reply: &Reply) -> Result<Self, &'static str> {
+        let body: Value = reply.json().map_err(|_| "it is not JSON")?;
+        let Value::Object(mut body) = body else {
+            return Err("it is not an object");
+        };
+        let mut text = |name: &str| match body.remove(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(()),
+        };
+        let access_token = match text("access_token") {
+            Ok(Some(token)) => Secret::new(token),
+            Ok(None) => return Err("it has no access_token"),
+            Err(()) => return Err("its access_token is not a text"),
+        };
+        let token_type = text("token_type").map_err(|()| "its token_type is not a text")?;
+        let refresh_token = text("refresh_token").ok().flatten().map(Secret::new);
+        let issued_token_type = text("issued_token_type").ok().flatten();
+        let scope = match body.remove("scope") {
+            Some(Value::String(scopes)) => Some(Scopes::parse(&scopes)),
+            Some(Value::Array(scopes)) => Some(scopes.iter().filter_map(Value::as_str).collect()),
+            _ => None,
+        };
+        Ok(Self {
+            access_token,
+            token_type,
+            refresh_token,
+            expires_in: body.remove("expires_in"),
+            scope,
+            issued_token_type,
+        })
+    }
+}
+
 /// An OAuth error response.
-#[derive(Debug, Deserialize)]
+#[derive(Debug)]
 pub(crate) struct TokenError {
     pub(crate) error: String,
     error_description: Option<String>,
 }
 
 impl TokenError {
+    /// Returns the error of a response, whatever its status is.
     pub(crate) fn of(reply: &Reply) -> Option<Self> {
-        if reply.status.is_success() {
-            return None;
-        }
-        reply.json().ok()
+        let body: Value = reply.json().ok()?;
+        let has_token = reply.status.is_success() && body.get("access_token").is_some();
+        let text = |name: &str| body.get(name).and_then(Value::as_str).map(str::to_owned);
+        let error = text("error").filter(|_| !has_token)?;
+        let error_description = text("error_description");
+        Some(Self {
+            error,
+            error_description,
+        })
     }
 
     fn kind(&self) -> ErrorKind {
@@ -90,9 +132,10 @@ impl TokenResponse {
             let message = format!("{url} issued no token ({status})");
             return Err(Error::invalid_response(message));
         }
-        // The error of the parser might quote a token.
-        let body: TokenResponseBody = reply.json().map_err(|_| {
-            Error::invalid_response(format!("the response of {url} is not a token response"))
+        let body = TokenResponseBody::read(reply).map_err(|problem| {
+            Error::invalid_response(format!(
+                "the response of {url} is not a token response: {problem}"
+            ))
         })?;
         Self::checked(body, &url)
     }
@@ -128,7 +171,8 @@ impl TokenResponse {
     }
 }
 
-fn seconds(value: &serde_json::Value) -> Option<u64> {
+/// Reads a number of seconds in any notation: a number, a text, or with a fraction.
+pub(crate) fn seconds(value: &Value) -> Option<u64> {
     let text = value.as_str().map(str::to_owned);
     let text = text.unwrap_or_else(|| value.to_string());
     text.split('.').next()?.parse().ok()

@@ -37,6 +37,8 @@ type Open = dyn Fn(&str) + Send + Sync;
 #[derive(Clone)]
 pub struct Loopback {
     open: Arc<Open>,
+    /// 0: any port.
+    port: u16,
 }
 
 impl Loopback {
@@ -45,7 +47,16 @@ impl Loopback {
     pub fn new(open: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self {
             open: Arc::new(open),
+            port: 0,
         }
+    }
+
+    /// Sets the port of the callback, for a client that is registered with it or a port that is
+    /// forwarded. By default the system chooses one.
+    #[must_use]
+    pub fn port(mut self, port: u16) -> Self {
+        self.port = port;
+        self
     }
 
     /// Starts a session at this port; with 0, the system chooses one.
@@ -63,8 +74,12 @@ impl Loopback {
 impl UserAgent for Loopback {
     fn start_session(&self) -> BoxFuture<'_, Result<Box<dyn AuthorizationSession>, Error>> {
         Box::pin(async move {
-            self.at(0).await.map_err(|error| {
-                let message = "cannot open a port on this machine for the callback";
+            self.at(self.port).await.map_err(|error| {
+                let port = match self.port {
+                    0 => "a port".to_owned(),
+                    port => format!("port {port}"),
+                };
+                let message = format!("cannot open {port} on this machine for the callback");
                 Error::caused(ErrorKind::Setup, message, error)
             })
         })
@@ -75,7 +90,7 @@ impl UserAgent for Loopback {
         redirect_uri: &'a str,
     ) -> BoxFuture<'a, Result<Box<dyn AuthorizationSession>, Error>> {
         Box::pin(async move {
-            if let Some(port) = port(redirect_uri)
+            if let Some(port) = port(redirect_uri).filter(|port| [0, *port].contains(&self.port))
                 && let Ok(session) = self.at(port).await
             {
                 return Ok(session);

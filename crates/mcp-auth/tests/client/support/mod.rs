@@ -63,6 +63,8 @@ struct Inner {
     visits: Mutex<Vec<String>>,
     callback: Mutex<String>,
     registrar: Mutex<Arc<Registrar>>,
+    /// The challenge for a message without a token.
+    challenge: Mutex<Option<String>>,
     registered: AtomicU64,
     now: AtomicU64,
 }
@@ -81,6 +83,7 @@ impl Net {
                 let client = json!({ "client_id": format!("client-{number}") });
                 (201, client.to_string())
             })),
+            challenge: Mutex::default(),
             registered: AtomicU64::new(0),
             now: AtomicU64::new(1_000_000),
         }));
@@ -137,6 +140,11 @@ impl Net {
     /// Sets the query of the callback; `STATE` is replaced by the state of the request.
     pub(crate) fn callback(&self, query: &str) {
         query.clone_into(&mut self.0.callback.lock().unwrap());
+    }
+
+    /// Sets the challenge for a message without a token.
+    pub(crate) fn challenge(&self, challenge: &str) {
+        *self.0.challenge.lock().unwrap() = Some(challenge.to_owned());
     }
 
     pub(crate) fn wait(&self, seconds: u64) {
@@ -211,6 +219,12 @@ impl Net {
         let (method, url) = seen.line.split_once(' ').unwrap();
         if let Some(to) = self.0.redirects.lock().unwrap().get(url) {
             let response = Response::builder().status(302).header("location", to);
+            return response.body(String::new()).unwrap();
+        }
+        let challenge = self.0.challenge.lock().unwrap().clone();
+        if let Some(challenge) = challenge.filter(|_| method == "POST" && url == SERVER) {
+            let response = Response::builder().status(401);
+            let response = response.header(WWW_AUTHENTICATE, challenge);
             return response.body(String::new()).unwrap();
         }
         let (status, body) = match method {

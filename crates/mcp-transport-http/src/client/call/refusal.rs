@@ -135,6 +135,10 @@ impl Refusal {
         }
         let error = TransportError::new(text);
         match self.status.as_u16() {
+            401 => {
+                let challenge = self.challenge.as_deref().unwrap_or_default();
+                error.with_challenge(redact(challenge, state, session))
+            }
             408 | 429 | 500..=599 => error.as_temporary(),
             _ => error,
         }

@@ -95,7 +95,7 @@ async fn run(
     }
 }
 
-/// Waits for a session. Until then, `sent` has the reason why there is none.
+/// Waits for a session. If the caller stops waiting, `sent` gets the reason.
 async fn current_session(
     state: &Arc<ClientState>,
     sent: Option<&SentId>,
@@ -106,7 +106,7 @@ async fn current_session(
     Ok(session)
 }
 
-/// A caller that waits for a session. If it no longer waits, its error can say why there is none.
+/// A caller that waits for a session. If it no longer waits, its error can name the reason.
 struct SessionWait<'a> {
     state: &'a ClientState,
     sent: Option<&'a SentId>,

@@ -22,6 +22,12 @@ pub(crate) enum ContentKind {
     Other(String),
 }
 
+/// Returns whether a `Content-Encoding` does not change the body. Some servers send an empty one, or
+/// the name of a character set.
+fn is_no_encoding(encoding: &str) -> bool {
+    ["", "identity", "utf-8"].contains(&&*encoding.trim().to_ascii_lowercase())
+}
+
 impl ContentKind {
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         if headers.get(CONTENT_TYPE).is_some_and(|value| value == JSON)
@@ -31,7 +37,7 @@ impl ContentKind {
         }
         let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
         if let Some(encoding) = headers.get(CONTENT_ENCODING).map(text)
-            && !encoding.eq_ignore_ascii_case("identity")
+            && !is_no_encoding(&encoding)
         {
             return Self::Other(format!(
                 "a body of encoding {}, which the client does not accept",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE, HOST, LOCATION, USER_AGENT};
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HOST, LOCATION, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, request};
 use mcp_protocol::TransportError;
 use tokio::time::timeout;
@@ -177,6 +177,8 @@ impl HttpConnection {
         for (name, value) in &self.headers {
             headers.insert(name, value.clone());
         }
+        // Without this header, any coding is acceptable: RFC 9110, section 12.5.3.
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         match &request.kind {
             RequestKind::Post(_) => {
                 headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));

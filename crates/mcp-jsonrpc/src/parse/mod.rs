@@ -1,12 +1,16 @@
 //! Parsing of a frame into classified messages, in one pass.
 
+mod outline;
+mod repair;
+
 use std::borrow::Cow;
 
 use crate::error::Shape;
 use crate::message::{META, MemberIndex, Message, Notification, Request, Response};
-use crate::outline::Outline;
 use crate::scan::{Scanner, Text};
 use crate::{ErrorObject, Limits, ParseError, ParseErrorKind, RequestId, TreeSize, member_name};
+use outline::Outline;
+pub use repair::replace_invalid_text;
 
 /// One frame: a message, or a batch of them (2025-03-26 only).
 #[derive(Debug, Clone, PartialEq)]

@@ -3,7 +3,7 @@
 //! The text may contain anything that is not JSON inside the values: bytes that are not UTF-8,
 //! unknown escapes, words such as `NaN`. Only quotation marks and brackets are read.
 
-use crate::parse::read_id;
+use super::read_id;
 use crate::scan::Scanner;
 use crate::{Limits, RequestId};
 

@@ -1,0 +1,32 @@
+//! Members of metadata documents that a sign-in can do without: `null` or another type counts as
+//! absent.
+
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+pub(super) fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    Ok(value == true || value == "true")
+}
+
+pub(super) fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    Ok(optional_list(deserializer)?.unwrap_or_default())
+}
+
+/// Reads a list, or a text with the values separated by spaces. Values that are not text are left
+/// out.
+pub(super) fn optional_list<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<String>>, D::Error> {
+    Ok(match Value::deserialize(deserializer)? {
+        Value::Array(values) => {
+            let text = |value: Value| match value {
+                Value::String(text) => Some(text),
+                _ => None,
+            };
+            Some(values.into_iter().filter_map(text).collect())
+        }
+        Value::String(text) => Some(text.split_whitespace().map(str::to_owned).collect()),
+        _ => None,
+    })
+}
