@@ -65,6 +65,12 @@ impl Failure {
         self
     }
 
+    /// Puts what the failure is about in front of the message.
+    pub(crate) fn about(mut self, what: &str) -> Self {
+        self.text = format!("{what}: {}", self.text);
+        self
+    }
+
     /// Returns whether the message contains `text`.
     pub(crate) fn names(&self, text: &str) -> bool {
         self.text.contains(text)

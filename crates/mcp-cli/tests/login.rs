@@ -241,6 +241,7 @@ async fn a_missing_scope_names_the_command_that_requests_it() {
     assert_eq!(code, Some(5), "{said}");
     let command = format!("mcp login {url} --scope \"mcp notes:write\"");
     assert!(said.contains(&command), "{said}");
+    assert!(said.contains("tool \"create\""), "{said}");
     assert!(!said.contains("no stored sign-in"), "{said}");
 
     let words = [&url, "--scope", "mcp notes:write"];

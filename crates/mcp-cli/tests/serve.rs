@@ -595,6 +595,7 @@ fn clients_need_a_token_of_the_authorization_server_of_the_file() {
             "listen": address,
             "publicUrl": format!("http://{address}/mcp"),
             "auth": { "issuer": "https://login.example.com", "scopes": ["tools"] },
+            "access": [{ "name": "add", "scope": "math:add" }],
         }
     });
     std::fs::write(&file, config.to_string()).unwrap();
@@ -605,4 +606,5 @@ fn clients_need_a_token_of_the_authorization_server_of_the_file() {
     assert!(refused.contains("scope=\"tools\""), "{refused}");
     let metadata = get(&url, "/.well-known/oauth-protected-resource/mcp");
     assert!(metadata.contains("https://login.example.com"), "{metadata}");
+    assert!(metadata.contains(r#"["math:add","tools"]"#), "{metadata}");
 }

@@ -103,6 +103,27 @@ async fn a_server_request_is_sent_on_the_stream_of_its_call_and_answered_by_post
 }
 
 #[tokio::test]
+async fn a_malformed_response_of_a_client_fails_the_server_request() {
+    let service = Server::builder("asks", "1").tool(Tool::new("ask", async |cx: Ctx| {
+        cx.elicit::<Name>("Sure?").await.map(|_| "asked")
+    }));
+    let endpoint = Endpoint::new(service).unwrap();
+    for response in [
+        r#"{"jsonrpc":"2.0","id":ID,"result":{"action":NaN}}"#,
+        r#"{"jsonrpc":"2.0","result":{"action":"\x"},"id":ID}"#,
+        r#"[{"jsonrpc":"2.0","id":ID,"result":{"action":"cancel"}}]"#,
+    ] {
+        let peer = Peer::open_as(&endpoint, "2025-11-25", json!({"elicitation": {}})).await;
+        let mut call = peer.tool("ask", "ask", json!({})).await;
+        let request = call.message().await.unwrap();
+        let response = response.replace("ID", &request["id"].to_string());
+        assert_eq!(peer.send(Method::POST, response).await.status, 400);
+        let answer = call.message().await.unwrap();
+        assert_eq!(answer["id"], "ask", "{answer}");
+    }
+}
+
+#[tokio::test]
 async fn a_session_has_only_so_many_streams_open() {
     let endpoint = with(
         &Gate::new(),

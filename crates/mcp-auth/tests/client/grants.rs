@@ -77,7 +77,7 @@ async fn an_enterprise_grant_exchanges_the_identity_token() {
     assert_eq!(field(&net, 0, "client_id"), "client-at-idp");
     assert_eq!(field(&net, 1, "assertion"), "id-jag");
     let redeemed = net.redeemed();
-    assert!(!format!("{:?}", redeemed[1]).contains("identity"));
+    assert!(!redeemed[1].body.contains("identity"));
     // No browser is opened, and no client is registered.
     assert!(net.visits().is_empty() && net.registrations().is_empty());
 }

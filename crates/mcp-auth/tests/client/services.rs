@@ -132,6 +132,10 @@ async fn registrations_are_read_as_services_write_them() {
     }
     for (body, cause) in [
         (
+            r#"{"error":"invalid_client_metadata","error_description":"ask the admin"}"#,
+            "ask the admin",
+        ),
+        (
             r#"{"client":{"client_id":"canary"}}"#,
             "it has no client_id",
         ),

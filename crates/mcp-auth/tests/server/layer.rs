@@ -106,6 +106,28 @@ async fn supported_scopes_default_to_the_required_scopes() {
     assert_eq!(reply.json()["scopes_supported"], json!(["mcp"]));
 }
 
+#[tokio::test]
+async fn the_metadata_name_the_scopes_of_tools() {
+    let tool = |name: &str, scope: &str| {
+        mcp_server::Tool::new(name.to_owned(), async || "x").scope(scope.to_owned())
+    };
+    let server = mcp_server::Server::builder("notes", "1")
+        .tool(tool("write", "notes:write"))
+        .tool(tool("delete", "notes:write notes:delete"))
+        .build()
+        .unwrap();
+    let builder = require_bearer(RESOURCE, verifier().build().unwrap()).scope("mcp");
+    let guard = builder.scopes_of(&server).build().unwrap();
+    let service = guard.layer(Echo::default());
+    let path = METADATA.strip_prefix("https://mcp.example").unwrap();
+    let reply = plain(&service, Method::GET, path).await;
+    let expected = json!(["mcp", "notes:delete", "notes:write"]);
+    assert_eq!(reply.json()["scopes_supported"], expected);
+    // The challenge names the required ones only.
+    let reply = plain(&service, Method::GET, "/mcp").await;
+    assert_eq!(reply.said("scope"), Some("mcp"));
+}
+
 // proves: AUTH-063, AUTH-081, AUTH-112, M-AUTH-087
 #[tokio::test]
 async fn t31_the_layer_removes_the_token() {

@@ -88,8 +88,11 @@ async fn call(
                 output::say(message);
             }
         })
-        .await?;
-    Ok(result)
+        .await;
+    result.map_err(|error| match Failure::from(error) {
+        failure if failure.code == Code::ActionRequired => failure.about(&format!("tool {name:?}")),
+        failure => failure,
+    })
 }
 
 /// Says which servers behind a gateway are missing in its list of tools; `None` if all are there, or the server is not a gateway.

@@ -208,7 +208,7 @@ impl Connector<'_> {
                     // The unknown method has ended the session inside of some servers, but they exit
                     // only at the next message.
                     Err(Error::Closed(reason))
-                        if reason.is_peer_gone() && self.spare.is_some() && self.is_probed =>
+                        if !reason.is_local() && self.spare.is_some() && self.is_probed =>
                     {
                         self.failed_probe = Some(format!(
                             "{reason}; the server may not accept a message before initialize"

@@ -143,11 +143,13 @@ fn named(error: ParseError, frame: &[u8], limits: &Limits) -> ParseError {
         (true, false) => Shape::Request,
         _ => Shape::Unknown,
     };
-    // The id of an invalid request is what was read in front of the error.
-    let is_certain =
-        shape == Shape::Response || matches!(kind, ParseErrorKind::Limit | ParseErrorKind::TooLong);
-    let id = error.id().cloned();
-    let id = id.or(outline.id.filter(|_| is_certain));
+    // Of a request that is not JSON, only the id in front of the error is used. The outline of a
+    // response also knows whether its id is truncated.
+    let is_response = shape == Shape::Response;
+    let is_whole = is_response || matches!(kind, ParseErrorKind::Limit | ParseErrorKind::TooLong);
+    let known = error.id().cloned();
+    let known = known.filter(|_| !is_response || kind != ParseErrorKind::Syntax);
+    let id = known.or(outline.id.filter(|_| is_whole));
     error.with_id(id).with_shape(shape)
 }
 

@@ -229,3 +229,55 @@ fn a_response_above_a_limit_is_still_a_response() {
         }
     }
 }
+
+#[test]
+fn a_response_that_is_not_json_is_still_a_response() {
+    for (text, id, response) in [
+        (r#"{"id":1,"result":{"a":NaN}}"#, Some(1), true),
+        (r#"{"result":{"a":"\x"},"id":2}"#, Some(2), true),
+        (r#"{"error":{"message":"a"b"},"id":3}"#, None, true),
+        (
+            r#"{"result":{"id":9,"a":nul},"x":[{"id":8}],"id" : 4.0 }"#,
+            Some(4),
+            true,
+        ),
+        (r#"{"result":{},"id":4.5}"#, None, true),
+        (r#"{"result":01,"id":5,"id":6}"#, None, true),
+        (r#"{"id":7,"result":{}}{"id":8,"result":{}}"#, Some(7), true),
+        // Truncated: more digits may follow.
+        (r#"{"result":{},"id":1"#, None, true),
+        (
+            r#"{"id":1,"method":"m","params":{"a":NaN}}"#,
+            Some(1),
+            false,
+        ),
+        (r#"{"method":"m","params":{"a":NaN},"id":1}"#, None, false),
+        (r#"{"id":1,"result":NaN,"method":"m"}"#, Some(1), false),
+        (r#"{"id":1,"x":NaN}"#, Some(1), false),
+        ("\"result\": 1", None, false),
+    ] {
+        let error = parse(text.as_bytes(), &Limits::default()).unwrap_err();
+        assert_eq!(error.id(), id.map(RequestId::Number).as_ref(), "{text}");
+        assert_eq!(error.is_response(), response, "{text}");
+    }
+    let bytes = b"{\"result\":\"\xff\",\"id\":1}";
+    let error = parse(bytes, &Limits::default()).unwrap_err();
+    assert!(error.is_response());
+    assert_eq!(error.id(), Some(&RequestId::Number(1)));
+}
+
+#[test]
+fn the_messages_that_follow_on_a_line_have_their_ids() {
+    let line = r#"{"id":1,"result":{}} {"id":2,"result":{}}{"id":"a","error":{}} x"#;
+    let error = parse(line.as_bytes(), &Limits::default()).unwrap_err();
+    let following = error.following(line.as_bytes(), &Limits::default());
+    let ids: Vec<_> = following
+        .iter()
+        .filter_map(|error| error.id().cloned())
+        .collect();
+    assert_eq!(ids, [RequestId::Number(2), "a".into()]);
+    let many = r#"{"id":1,"result":{}}"#.repeat(100);
+    let error = parse(many.as_bytes(), &Limits::default()).unwrap_err();
+    let following = error.following(many.as_bytes(), &Limits::default());
+    assert_eq!(following.len(), 16);
+}

@@ -14,6 +14,7 @@ pub(crate) mod subscriptions;
 mod tests;
 
 use std::any::Any;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -79,6 +80,16 @@ impl<S: Clone + Send + Sync + 'static> Server<S> {
     /// the [`ChangeBus`](crate::ChangeBus); without a bus it is not needed.
     pub fn deliver(&self, change: &Change) {
         self.core.deliver(change);
+    }
+
+    /// Returns the scopes that the tools require now, for the metadata of a server with authorization.
+    pub fn scopes(&self) -> BTreeSet<String> {
+        let tools = self.core.tools.snapshot();
+        let scopes = tools.all().filter_map(|tool| tool.scope.as_deref());
+        scopes
+            .flat_map(str::split_whitespace)
+            .map(str::to_owned)
+            .collect()
     }
 
     /// Returns the strictness of the server, and the number of tolerated deviations of its clients.

@@ -94,6 +94,12 @@ impl Program {
         self.steps().iter().filter(|it| *it == step).count()
     }
 
+    /// Returns how often tokens could not be renewed.
+    pub(crate) fn expirations(&self) -> usize {
+        let is_end = |step: &&SignInProgress| matches!(step, SignInProgress::Expired { .. });
+        self.steps().iter().filter(is_end).count()
+    }
+
     /// Returns the client ids that were used, in order.
     pub(crate) fn ids(&self) -> Vec<String> {
         let steps = self.steps().into_iter();

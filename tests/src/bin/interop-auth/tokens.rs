@@ -82,7 +82,7 @@ pub(crate) async fn reuse(world: &World) -> Outcome {
 
     program.wait(SOON);
     same("orders", call(&client, "list_orders").await?, "7, 8")?;
-    same("ends", program.count(&SignInProgress::Expired), 1)?;
+    same("ends", program.expirations(), 1)?;
     same("visits", alice.visits().len(), 2)?;
     worked("refused to the thief, and the user is asked again")
 }

@@ -101,7 +101,7 @@ pub(crate) async fn register(
     if is_about_redirects(&reply) {
         reply = send(other).await?;
     }
-    if !reply.status.is_success() {
+    if !reply.status.is_success() || names_error(&reply) {
         return Err(refused(&endpoint, &reply, redirect_uri));
     }
     let registered = RegistrationResponse::read(&reply).map_err(|problem| {
@@ -127,6 +127,12 @@ pub(crate) async fn register(
         expires_at: (expires > 0).then_some(expires),
         is_doubtful: false,
     })
+}
+
+/// Returns whether a response is an error, whatever its status is.
+fn names_error(reply: &Reply) -> bool {
+    let error = reply.json::<RegistrationError>().ok();
+    error.is_some_and(|error| error.error.is_some()) && RegistrationResponse::read(reply).is_err()
 }
 
 /// Returns the description of the client.

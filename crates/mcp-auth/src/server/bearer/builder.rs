@@ -31,6 +31,7 @@ impl RequireBearer {
             servers: Vec::new(),
             scopes: Vec::new(),
             supported: Vec::new(),
+            published: Vec::new(),
             implied: Vec::new(),
             name: None,
             documentation: None,
@@ -49,6 +50,8 @@ pub struct RequireBearerBuilder {
     servers: Vec<String>,
     scopes: Vec<String>,
     supported: Vec<String>,
+    /// The scopes of tools, which only the metadata name.
+    published: Vec<String>,
     implied: Vec<(String, String)>,
     name: Option<String>,
     documentation: Option<String>,
@@ -82,6 +85,17 @@ impl RequireBearerBuilder {
     /// those of [`scope`](Self::scope).
     pub fn scopes_supported(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.supported.extend(scopes.into_iter().map(Into::into));
+        self
+    }
+
+    /// Adds the scopes that the tools of this server require to the metadata, beside those of
+    /// [`scope`](Self::scope) and [`scopes_supported`](Self::scopes_supported), so that clients and users know
+    /// which scopes exist.
+    pub fn scopes_of<S: Clone + Send + Sync + 'static>(
+        mut self,
+        server: &mcp_server::Server<S>,
+    ) -> Self {
+        self.published.extend(server.scopes());
         self
     }
 
@@ -173,8 +187,9 @@ impl RequireBearerBuilder {
         } else {
             &supported
         };
-        if !beginning.is_empty() {
-            document["scopes_supported"] = beginning.iter().collect();
+        let published = beginning.union(&scopes(&self.published)?);
+        if !published.is_empty() {
+            document["scopes_supported"] = published.iter().collect();
         }
         if let Some(name) = self.name {
             document["resource_name"] = name.into();
