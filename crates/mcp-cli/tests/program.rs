@@ -471,7 +471,7 @@ fn a_lock_file_shows_what_has_changed() {
     let add = server["tools"]
         .as_object_mut()
         .unwrap()
-        .remove("add")
+        .shift_remove("add")
         .unwrap();
     std::fs::write(&file, locked.to_string()).unwrap();
     let output = lock(&["--check"]);

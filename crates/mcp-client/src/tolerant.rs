@@ -151,7 +151,7 @@ fn description(result: &mut Value) {
         return;
     };
     if result.get("instructions").is_some_and(|it| !it.is_string()) {
-        result.remove("instructions");
+        result.shift_remove("instructions");
     }
     let capabilities = result.entry("capabilities").or_insert_with(|| json!({}));
     match capabilities {

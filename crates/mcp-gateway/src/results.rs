@@ -72,7 +72,7 @@ pub(crate) fn for_stateless(method: &str, result: RawJson) -> Payload {
         // A tool that only runs as a task cannot be called through the gateway.
         tools.retain(|tool| tool.pointer("/execution/taskSupport") != Some(&"required".into()));
         for tool in tools.iter_mut().filter_map(Value::as_object_mut) {
-            tool.remove("execution");
+            tool.shift_remove("execution");
         }
         return Payload::of(list);
     }

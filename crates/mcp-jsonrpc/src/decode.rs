@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::scan::Scanner;
 use crate::{Limits, ParseError};
@@ -60,6 +61,47 @@ pub fn decode<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, DecodeError> {
     serde_json::from_str(text).map_err(|error| explain(text, &error))
 }
 
+/// Decodes JSON text into a type that does not borrow from it. Unlike [`decode`], it also finds the pointer of a value that fits its JSON
+/// type and is rejected afterwards, for example by `TryFrom`, if the value is the last one of its object or array.
+///
+/// # Errors
+/// Those of [`decode`].
+pub fn decode_owned<T: DeserializeOwned>(text: &str) -> Result<T, DecodeError> {
+    serde_json::from_str(text).map_err(|error| {
+        let error = explain(text, &error);
+        // The decoder reports such an error at the end of the object. With one more member, it reports it before that member.
+        let again = with_one_more(text, error.pointer()).and_then(|(longer, end)| {
+            let again = serde_json::from_str::<T>(&longer).err()?;
+            (offset(&longer, &again) <= end).then(|| explain(&longer, &again))
+        });
+        again
+            .filter(|again| again.message() == error.message())
+            .unwrap_or(error)
+    })
+}
+
+/// Returns the text with one more member or item in the object or array at `pointer`, and the position before that member; `None` if
+/// there is no member yet.
+#[cold]
+fn with_one_more(text: &str, pointer: &str) -> Option<(String, usize)> {
+    let limits = Limits::default().with_depth(Limits::MAX_DEPTH);
+    let (mut start, mut value) = (0, text);
+    for name in pointer.split('/').skip(1) {
+        let name = name.replace("~1", "/").replace("~0", "~");
+        let (at, member) = children(value, &limits)
+            .find(|(key, ..)| *key == name)
+            .map(|(_, at, member)| (at, member))?;
+        (start, value) = (start + at, member);
+    }
+    let (_, at, last) = children(value, &limits).last()?;
+    let end = start + at + last.len();
+    let more = match value.trim_start().starts_with('{') {
+        true => ",\"\":0",
+        false => ",0",
+    };
+    Some((format!("{}{more}{}", &text[..end], &text[end..]), end))
+}
+
 /// Finds the pointer and shortens the message. Independent of the type, and out of the fast path.
 #[cold]
 #[inline(never)]
@@ -90,7 +132,10 @@ fn offset(text: &str, error: &serde_json::Error) -> usize {
         .take(error.line().saturating_sub(1))
         .map(str::len)
         .sum();
-    line + error.column()
+    let offset = (line + error.column()).min(text.len());
+    // The decoder may have read the comma after the value, and the white space before it.
+    let before = text.get(..offset).unwrap_or_default().trim_end();
+    before.strip_suffix(',').unwrap_or(before).trim_end().len()
 }
 
 /// Returns the pointer of the innermost value whose text contains `offset`.
@@ -108,33 +153,33 @@ fn pointer(text: &str, offset: usize) -> String {
 
 /// Returns the key, the start and the text of the container member that contains `offset`.
 fn child<'a>(text: &'a str, offset: usize, limits: &Limits) -> Option<(String, usize, &'a str)> {
+    children(text, limits)
+        .take_while(|(_, start, _)| offset > *start)
+        .find(|(_, start, value)| offset <= start + value.len())
+}
+
+/// Iterates over the members of an object or the items of an array: key or index, start and text. Ends at the first error.
+fn children<'a>(text: &'a str, limits: &Limits) -> impl Iterator<Item = (String, usize, &'a str)> {
     let mut scan = Scanner::new(text, limits);
     scan.space();
-    let array = match scan.peek()? {
-        b'{' => false,
-        b'[' => true,
-        _ => return None,
-    };
-    scan.open().ok()?;
-    for index in 0.. {
-        let key = if array {
-            if !scan.element().ok()? {
-                return None;
-            }
-            index.to_string()
+    let is_array = scan.peek() == Some(b'[');
+    let mut open = matches!(scan.peek(), Some(b'{' | b'[')) && scan.open().is_ok();
+    let mut index = 0_usize;
+    std::iter::from_fn(move || {
+        if !std::mem::take(&mut open) {
+            return None;
+        }
+        let key = if is_array {
+            scan.element().ok()?.then(|| index.to_string())?
         } else {
             scan.member(b'}').ok()??.raw.to_owned()
         };
+        index += 1;
         let start = scan.at;
-        if offset <= start {
-            return None;
-        }
         let value = scan.value().ok()?;
-        if offset <= scan.at {
-            return Some((key, start, value));
-        }
-    }
-    None
+        open = true;
+        Some((key, start, value))
+    })
 }
 
 /// Iterates over the members of an object without building it: key and raw text of each, in

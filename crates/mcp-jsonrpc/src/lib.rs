@@ -31,7 +31,9 @@ mod scan;
 mod write;
 
 pub use code::ErrorCode;
-pub use decode::{DecodeError, Members, decode, is_member, member_name, members};
+pub use decode::{
+    DecodeError, Members, decode, decode_owned, is_member, member_name, members,
+};
 pub use error::{ErrorObject, ParseError, ParseErrorKind};
 pub use id::RequestId;
 pub use limits::{Limits, TreeSize};

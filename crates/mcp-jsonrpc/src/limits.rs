@@ -67,11 +67,12 @@ impl Default for Limits {
 }
 
 /// Bytes of a value in an array. An array reserves up to twice the memory that its values need.
-const ELEMENT: usize = 64;
+const ELEMENT: usize = 144;
 /// Bytes of the allocation of a short string, besides its text.
 const STRING: usize = 32;
-/// Bytes of each further member of an object, besides its name. After a split, nodes of the object's B-tree are half empty.
-const MEMBER: usize = 136;
+/// Bytes of each further member of an object, besides its name. An object reserves up to twice the memory that its members need, and
+/// has a hash table of them.
+const MEMBER: usize = 248;
 /// Bytes of an array or object that is not empty, with its first member. An object reserves memory for several members.
 const CONTAINER: usize = 672;
 

@@ -312,7 +312,7 @@ impl TestClient {
             if let Some(members) = params.as_object_mut() {
                 match result.get("requestState") {
                     Some(state) => members.insert("requestState".into(), state.clone()),
-                    None => members.remove("requestState"),
+                    None => members.shift_remove("requestState"),
                 };
             }
         }

@@ -18,6 +18,15 @@ use serde_json::json;
 #[derive(Deserialize, JsonSchema)]
 struct Number {
     number: u8,
+    /// Decoders accept more than the schema of a nested type, so that the schema is checked too.
+    #[expect(dead_code, reason = "it is only decoded")]
+    nested: Option<Nested>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Nested {
+    #[expect(dead_code, reason = "it is only decoded")]
+    at: u8,
 }
 
 #[test]
@@ -41,6 +50,7 @@ fn a_handler_may_take_an_extractor_as_option_or_result() {
     };
     assert_eq!(call("option", json!({ "number": 3 })), "3");
     assert_eq!(call("option", json!({ "number": 300 })), "0");
+    assert_eq!(call("option", json!({ "number": 3, "nested": [1] })), "0");
     assert_eq!(call("result", json!({ "number": 3 })), "3");
     assert!(call("result", json!({ "number": 300 })).starts_with("no number: invalid arguments"));
     let tools = block_on(client.list_tools()).unwrap();

@@ -106,7 +106,7 @@ fn from_members<U: EmbeddedUnion, E: serde::de::Error>(mut members: JsonObject) 
     let Some(index) = find::<U>(method.ok_or_else(|| E::missing_field(METHOD))?) else {
         return Ok(U::unknown(Value::Object(members)));
     };
-    match members.remove(PARAMS) {
+    match members.shift_remove(PARAMS) {
         Some(params) => U::arm(index, params).map_err(E::custom),
         None => U::bare(index).ok_or_else(|| E::missing_field(PARAMS)),
     }

@@ -324,7 +324,7 @@ fn store_error(error: TaskStoreError) -> ErrorObject {
 fn related(json: &RawJson, id: &str) -> Outcome {
     let broken = |_| ErrorObject::internal("the result is not an object");
     let mut result: JsonObject = json.decode().map_err(broken)?;
-    let mut meta = match result.remove("_meta") {
+    let mut meta = match result.shift_remove("_meta") {
         Some(Value::Object(meta)) => Meta::from(meta),
         _ => Meta::new(),
     };

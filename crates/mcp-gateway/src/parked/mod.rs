@@ -148,9 +148,10 @@ pub(crate) fn fingerprint(method: &str, params: Option<&str>) -> Fingerprint {
         .unwrap_or_default();
     if let Some(params) = params.as_object_mut() {
         for name in CONTINUATION.into_iter().chain(["_meta"]) {
-            params.remove(name);
+            params.shift_remove(name);
         }
     }
+    params.sort_all_objects();
     let mut hash = Sha256::new();
     hash.update(method);
     hash.update([0]);

@@ -23,7 +23,7 @@ struct Entry {
 impl Entry {
     /// Removes the first of these keys that has a value.
     fn take(&mut self, keys: &[&'static str]) -> Option<(&'static str, Value)> {
-        keys.iter().find_map(|key| match self.members.remove(*key) {
+        keys.iter().find_map(|key| match self.members.shift_remove(*key) {
             None | Some(Value::Null) => None,
             Some(value) => Some((*key, value)),
         })
@@ -106,7 +106,7 @@ impl Entry {
         };
         let names = items.into_iter().map(|item| match item {
             Value::String(name) => Ok(name),
-            Value::Object(mut members) => match members.remove("name") {
+            Value::Object(mut members) => match members.shift_remove("name") {
                 Some(Value::String(name)) => Ok(name),
                 _ => Err(wrong_type(key, EXPECTED)),
             },
@@ -162,7 +162,7 @@ pub(super) fn read(
     server.allowed_tools = entry.texts(&["allowedTools", "enabled_tools", "includeTools"])?;
     server.denied_tools = entry.texts(&["deniedTools", "disabled_tools", "excludeTools"])?;
     // Texts for people. The name of a server is the one that its file gives it.
-    entry.members.remove("description");
+    entry.members.shift_remove("description");
     let unknown = entry.members.into_iter();
     let unknown = unknown.map(|(key, _)| format!("the key {key:?} is unknown and has no effect"));
     entry.warnings.extend(unknown);

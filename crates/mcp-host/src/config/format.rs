@@ -75,7 +75,7 @@ impl ConfigFormat {
         root: &mut Map<String, Value>,
     ) -> Result<Option<Map<String, Value>>, ConfigError> {
         for key in self.keys() {
-            match root.remove(*key) {
+            match root.shift_remove(*key) {
                 None => {}
                 Some(Value::Object(servers)) => return Ok(Some(servers)),
                 Some(_) => {
@@ -85,11 +85,11 @@ impl ConfigFormat {
                 }
             }
         }
-        let Some(Value::Object(mut mcp)) = root.remove("mcp").filter(|_| self == Self::Standard)
+        let Some(Value::Object(mut mcp)) = root.shift_remove("mcp").filter(|_| self == Self::Standard)
         else {
             return Ok(None);
         };
-        Ok(Some(match mcp.remove("servers") {
+        Ok(Some(match mcp.shift_remove("servers") {
             Some(Value::Object(servers)) => servers,
             _ => mcp,
         }))

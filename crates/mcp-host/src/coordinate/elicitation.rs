@@ -128,7 +128,7 @@ fn field_text(field: &PrimitiveSchemaDefinition) -> String {
     };
     let mut lines = Vec::new();
     for member in ["title", "description"] {
-        if let Some(Value::String(text)) = schema.remove(member) {
+        if let Some(Value::String(text)) = schema.shift_remove(member) {
             lines.push(text);
         }
     }

@@ -245,7 +245,7 @@ fn require_known(narrowed: &mut Map<String, Value>) {
                 .is_some_and(|name| properties.get(name).is_some())
         });
         if required.is_empty() {
-            narrowed.remove("required");
+            narrowed.shift_remove("required");
         }
     }
 }

@@ -145,16 +145,16 @@ pub(super) fn flat_object(narrowing: &mut SchemaConversion) -> Map<String, Value
     let Value::Object(mut root) = narrowing.root.clone() else {
         return Map::new();
     };
-    let mut properties = match root.remove("properties") {
+    let mut properties = match root.shift_remove("properties") {
         Some(Value::Object(properties)) => properties,
         _ => Map::new(),
     };
-    let mut required = match root.remove("required") {
+    let mut required = match root.shift_remove("required") {
         Some(Value::Array(required)) => required,
         _ => Vec::new(),
     };
     for keyword in ["$ref", "allOf", "anyOf", "oneOf"] {
-        let branches = match root.remove(keyword) {
+        let branches = match root.shift_remove(keyword) {
             None => continue,
             Some(Value::Array(branches)) => branches,
             Some(reference) => vec![json!({ "$ref": reference })],
@@ -175,7 +175,7 @@ pub(super) fn flat_object(narrowing: &mut SchemaConversion) -> Map<String, Value
         }
     }
     for keyword in ["enum", "const", "not", "if", "then", "else"] {
-        if root.remove(keyword).is_some() {
+        if root.shift_remove(keyword).is_some() {
             narrowing.drop_keyword("", keyword);
         }
     }

@@ -110,3 +110,48 @@ fn members_walks_an_object_without_building_it() {
     assert!(members("[1]").next().unwrap().is_err());
     assert_eq!(members("{\"a\":1,").filter_map(Result::err).count(), 1);
 }
+
+#[test]
+fn the_pointer_names_a_value_that_its_type_rejects_wherever_it_is() {
+    #[derive(Debug, Deserialize)]
+    #[serde(try_from = "String")]
+    struct Slug;
+
+    impl TryFrom<String> for Slug {
+        type Error = &'static str;
+
+        fn try_from(text: String) -> Result<Self, Self::Error> {
+            match text.contains(' ') {
+                true => Err("a slug has no spaces"),
+                false => Ok(Self),
+            }
+        }
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "the type is only decoded")]
+    struct Outer {
+        #[serde(default)]
+        number: u8,
+        word: Slug,
+        #[serde(default)]
+        words: Vec<Slug>,
+        inner: Option<Box<Self>>,
+    }
+
+    for (text, pointer) in [
+        (r#"{"number":1,"word":"a b"}"#, "/word"),
+        (r#"{"word":"a b","number":1}"#, "/word"),
+        (r#"{"word":"a b"}"#, "/word"),
+        ("{ \"word\" : \"a b\" \n }", "/word"),
+        (r#"{"word":"a","inner":{"word":"a b"}}"#, "/inner/word"),
+        (r#"{"word":"a","words":["a","b c"]}"#, "/words/1"),
+        (r#"{"words":["a","b c"],"word":"a"}"#, "/words/1"),
+        (r#"{"number":1}"#, ""),
+        (r#"{"word":"a","inner":{"number":1}}"#, "/inner"),
+        (r#"{"word":"a","number":"x"}"#, "/number"),
+    ] {
+        let error = mcp_jsonrpc::decode_owned::<Outer>(text).unwrap_err();
+        assert_eq!(error.pointer(), pointer, "{text}: {error}");
+    }
+}

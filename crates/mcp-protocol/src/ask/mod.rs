@@ -94,7 +94,7 @@ impl RequestContext {
                 let schema = params.requested_schema.clone();
                 let mut value = to_value(&params)?;
                 if let (false, Value::Object(members)) = (rules.elicitation_modes, &mut value) {
-                    members.remove("mode");
+                    members.shift_remove("mode");
                 }
                 Ok((value, Some(schema)))
             }

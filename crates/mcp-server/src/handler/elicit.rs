@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
+use super::arguments::decode_arguments;
 use super::ask::{Elicitation, form_of};
 use crate::sync::thread_waker;
 use crate::{Ctx, HandlerError, IntoHandlerError};
@@ -36,9 +37,9 @@ impl Ctx {
         let result = self.elicit_raw(ElicitRequestParams::Form(params)).await?;
         Ok(match result.action {
             ElicitAction::Accept => {
-                let content = serde_json::to_value(result.content.unwrap_or_default())
+                let content = serde_json::to_string(&result.content.unwrap_or_default())
                     .map_err(|error| AskError::BadAnswer(error.to_string()))?;
-                let answer = serde_json::from_value(content)
+                let answer = decode_arguments(&content)
                     .map_err(|error| AskError::BadAnswer(error.to_string()))?;
                 Elicitation::Accepted(answer)
             }

@@ -1,12 +1,12 @@
 //! Handlers: functions whose parameters are extractors. An extractor creates one parameter of the
 //! handler from the call. Registration erases the type of the handler.
 
+pub(crate) mod arguments;
 pub(crate) mod ask;
 pub(crate) mod ctx;
 pub(crate) mod elicit;
 pub(crate) mod layered;
 pub(crate) mod media;
-mod nulls;
 pub(crate) mod output;
 pub(crate) mod server;
 #[cfg(feature = "log")]
@@ -24,7 +24,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use tracing::Instrument as _;
 
-use crate::handler::nulls::decode_arguments;
+use crate::handler::arguments::decode_arguments;
 use crate::handler::output::{Finish, IntoOutput, Kind};
 use crate::handler::server::CallServer;
 use crate::{HandlerError, Spec};
@@ -63,6 +63,20 @@ pub(crate) fn erase<K: Kind, S: Send + Sync + 'static, M>(
     blocking: bool,
 ) -> Erased<K> {
     Arc::new(move |call, finish| handler.call(call, &state, blocking, finish))
+}
+
+/// Like [`erase`], for a handler whose arguments are text: of a prompt, or of a URI template.
+pub(crate) fn erase_text<K: Kind, S: Send + Sync + 'static, M>(
+    handler: impl Handler<K, S, M>,
+    state: S,
+) -> Erased<K> {
+    let mut spec = Spec::default();
+    describe(&handler, &mut spec);
+    text::reading::<K>(&spec, erase(handler, state, false))
+}
+
+fn describe<K: Kind, S, M, H: Handler<K, S, M>>(_: &H, spec: &mut Spec) {
+    H::describe(spec);
 }
 
 /// Marks functions that return their result.
@@ -225,6 +239,8 @@ pub struct Call<'a> {
     /// The context of the request.
     pub context: RequestContext,
     pub(crate) server: &'a dyn CallServer,
+    /// Why the arguments do not match their schema.
+    pub(crate) problem: Option<&'a str>,
 }
 
 impl fmt::Debug for Call<'_> {
@@ -271,6 +287,7 @@ impl<'a> Call<'a> {
             arguments,
             context,
             server,
+            problem: None,
         }
     }
 }
@@ -363,6 +380,9 @@ impl<S, T: DeserializeOwned + JsonSchema + Send + 'static> FromCall<S> for Args<
     const KEEPS_CONTEXT: bool = false;
 
     fn from_call(call: &Call<'_>, _state: &S) -> Extraction<Self> {
+        if let Some(problem) = call.problem {
+            return Extraction::End(HandlerError::arguments(problem));
+        }
         match decode_arguments(call.arguments) {
             Ok(arguments) => Extraction::Ready(Self(arguments)),
             Err(error) => Extraction::End(HandlerError::from_decode(&error)),
@@ -370,7 +390,7 @@ impl<S, T: DeserializeOwned + JsonSchema + Send + 'static> FromCall<S> for Args<
     }
 
     fn describe(spec: &mut Spec) {
-        spec.input::<T>();
+        spec.arguments::<T>();
     }
 }
 
@@ -395,6 +415,7 @@ impl<S, T: FromCall<S>> FromCall<S> for Result<T, HandlerError> {
 
     fn describe(spec: &mut Spec) {
         T::describe(spec);
+        spec.takes_errors = true;
     }
 }
 
@@ -415,6 +436,7 @@ impl<S, T: FromCall<S>> FromCall<S> for Option<T> {
 
     fn describe(spec: &mut Spec) {
         T::describe(spec);
+        spec.takes_errors = true;
     }
 }
 

@@ -2,6 +2,7 @@
 
 use mcp_types::PromptArgument;
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 
 use crate::schema;
 
@@ -11,12 +12,23 @@ pub struct Spec {
     pub(crate) input: Option<schema::Input>,
     pub(crate) output: Option<schema::Output>,
     pub(crate) problem: Option<String>,
+    /// Whether the handler runs even if its arguments are invalid.
+    pub(crate) takes_errors: bool,
 }
 
 impl Spec {
     /// Sets the type that the arguments are decoded into.
     pub fn input<T: JsonSchema>(&mut self) {
-        match schema::input::<T>() {
+        self.set_input(schema::input::<T>());
+    }
+
+    /// Like [`input`](Self::input), and tries the decoder of the type.
+    pub(crate) fn arguments<T: JsonSchema + DeserializeOwned>(&mut self) {
+        self.set_input(schema::arguments::<T>());
+    }
+
+    fn set_input(&mut self, input: Result<schema::Input, schema::SchemaError>) {
+        match input {
             Ok(input) if self.input.is_none() => self.input = Some(input),
             Ok(_) => self.problem("a handler may have only one `Args<T>` parameter"),
             Err(error) => self.problem(error.to_string()),

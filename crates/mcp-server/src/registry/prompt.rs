@@ -7,7 +7,7 @@ use mcp_types::{PromptArgument, method};
 
 use crate::handler::layered::layered;
 use crate::handler::output::ForPrompt;
-use crate::handler::{Erased, Handler, erase};
+use crate::handler::{Erased, Handler, erase_text};
 use crate::registry::completion::{BoundCompleters, Completers};
 use crate::registry::definition::{
     Visible, check_icons, completion_setters, describe, shared_setters,
@@ -16,7 +16,7 @@ use crate::{RegistrationError, Spec};
 
 /// A prompt: its definition and the handler that creates its messages.
 ///
-/// Arguments are text: the fields of the `Args<T>` type are `String` or `Option<String>`.
+/// Arguments are text. A field of the `Args<T>` type whose schema is a number or a boolean is read from its text.
 pub struct Prompt<S = ()> {
     definition: mcp_types::Prompt,
     bind: Box<dyn FnOnce(S) -> Erased<ForPrompt> + Send>,
@@ -36,7 +36,7 @@ impl<S: Clone + Send + Sync + 'static> Prompt<S> {
         definition.arguments = (!arguments.is_empty()).then_some(arguments);
         Self {
             definition,
-            bind: Box::new(move |state| erase(handler, state, false)),
+            bind: Box::new(move |state| erase_text(handler, state)),
             completers: Completers::default(),
             visible: None,
             layers: Vec::new(),

@@ -9,7 +9,7 @@ use mcp_types::{Annotations, method};
 
 use crate::handler::layered::layered;
 use crate::handler::output::ForResource;
-use crate::handler::{Erased, Handler, erase};
+use crate::handler::{Erased, Handler, erase_text};
 use crate::registry::access::{AccessCheck, FinishAccess, ForAccess, checked};
 use crate::registry::completion::{BoundCompleters, Completers};
 use crate::registry::definition::{
@@ -44,7 +44,7 @@ impl<S: Clone + Send + Sync + 'static> Resource<S> {
         describe::<ForResource, S, M, _>(&handler, &mut spec);
         Self {
             definition: mcp_types::Resource::new(uri, name),
-            bind: Box::new(move |state| erase(handler, state, false)),
+            bind: Box::new(move |state| erase_text(handler, state)),
             access: None,
             completers: Completers::default(),
             visible: None,
@@ -104,7 +104,7 @@ impl<S: Clone + Send + Sync + 'static> Resource<S> {
         let earlier = self.access.take();
         self.access = Some(Box::new(move |state: S| {
             let earlier = earlier.map(|bind| bind(state.clone()));
-            let check = erase(check, state, false);
+            let check = erase_text(check, state);
             match earlier {
                 Some(earlier) => checked::<ForAccess>(earlier, check, FinishAccess::clone),
                 None => check,

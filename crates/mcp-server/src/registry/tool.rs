@@ -18,7 +18,7 @@ use crate::handler::layered::layered;
 use crate::handler::output::{ForTool, OutputCheck};
 use crate::handler::{Erased, Handler, erase};
 use crate::registry::definition::{Visible, check_icons, shared_setters};
-use crate::schema::{Output, with_properties};
+use crate::schema::{Output, with_properties, without_nulls};
 #[cfg(feature = "tasks")]
 use crate::tasks::{TaskMode, TaskPolicy};
 use crate::{RegistrationError, Spec};
@@ -33,6 +33,7 @@ pub struct Tool<S = ()> {
     blocking: bool,
     keeps_context: bool,
     input: Input,
+    takes_errors: bool,
     /// The output schema for revisions that require an object, if the schema describes another
     /// value.
     wrapped: Option<JsonObject>,
@@ -53,7 +54,7 @@ enum Input {
     None,
     /// The decoder of the argument type.
     Decoder,
-    /// The schema, because it has keywords that a decoder does not check.
+    /// The schema, because the decoder accepts more.
     Schema,
 }
 
@@ -70,8 +71,8 @@ impl<S: Send + Sync + 'static> Tool<S> {
     fn described(name: String, spec: Spec, keeps_context: bool, bind: Bind<S>) -> Self {
         let (input, schema) = match spec.input {
             Some(input) if input.is_empty => (Input::None, input.schema),
-            Some(input) if input.beyond_decoder.is_some() => (Input::Schema, input.schema),
-            Some(input) => (Input::Decoder, input.schema),
+            Some(input) if input.is_enforced => (Input::Decoder, input.schema),
+            Some(input) => (Input::Schema, input.schema),
             None => (Input::None, no_parameters()),
         };
         let mut definition = mcp_types::Tool::new(name, schema);
@@ -83,6 +84,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
             blocking: false,
             keeps_context,
             input,
+            takes_errors: spec.takes_errors,
             wrapped: wrapped.flatten(),
             scope: None,
             visible: None,
@@ -134,6 +136,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
             blocking: self.blocking,
             keeps_context: self.keeps_context,
             input: self.input,
+            takes_errors: self.takes_errors,
             wrapped: self.wrapped,
             scope: self.scope,
             visible: self.visible,
@@ -262,7 +265,7 @@ impl<S: Send + Sync + 'static> Tool<S> {
         let input = match self.input {
             Input::None => InputCheck::Empty,
             Input::Decoder => InputCheck::Decoder,
-            Input::Schema => InputCheck::Schema(compile(schema)?, required(schema)),
+            Input::Schema => InputCheck::Schema(compile(schema)?, schema.clone()),
         };
         let header_params = HeaderParams::of(schema).map_err(fail)?;
         let output = self.definition.output_schema.as_ref().map(compile);
@@ -284,6 +287,8 @@ impl<S: Send + Sync + 'static> Tool<S> {
         Ok(ToolEntry {
             // A middleware may read `_meta`.
             keeps_context: self.keeps_context || !self.layers.is_empty(),
+            // Middleware does not see arguments that were refused.
+            takes_errors: self.takes_errors && self.layers.is_empty(),
             run: layered::<ForTool>(
                 self.layers,
                 (self.bind)(state, self.blocking),
@@ -316,14 +321,6 @@ fn no_parameters() -> JsonObject {
     with_properties(&mut schema);
     schema.insert("additionalProperties".into(), false.into());
     schema
-}
-
-fn required(schema: &JsonObject) -> Vec<String> {
-    let names = schema.get("required").and_then(Value::as_array);
-    let names = names.into_iter().flatten();
-    names
-        .filter_map(|name| name.as_str().map(str::to_owned))
-        .collect()
 }
 
 pub(crate) fn check_name(name: &str) -> Result<(), String> {
@@ -361,6 +358,8 @@ pub(crate) struct ToolEntry {
     /// Whether the handler may use the request context after the extraction.
     pub(crate) keeps_context: bool,
     pub(crate) input: InputCheck,
+    /// Whether the handler runs even if its arguments are invalid.
+    pub(crate) takes_errors: bool,
     pub(crate) output: Option<OutputCheck>,
     pub(crate) wrapped: Option<JsonObject>,
     pub(crate) scope: Option<String>,
@@ -373,7 +372,7 @@ pub(crate) struct ToolEntry {
 pub(crate) enum InputCheck {
     Empty,
     Decoder,
-    Schema(Arc<Validator>, Vec<String>),
+    Schema(Arc<Validator>, JsonObject),
 }
 
 impl InputCheck {
@@ -398,17 +397,13 @@ impl InputCheck {
                 }
                 Some(Err(error)) => Err(error.to_string()),
             },
-            Self::Schema(validator, required) => {
+            Self::Schema(validator, schema) => {
                 let mut value: Value = mcp_jsonrpc::decode(arguments).map_err(|e| e.to_string())?;
                 let Err(violation) = validator.check(&value) else {
                     return Ok(arguments.into());
                 };
                 // Models send `null` for omitted members.
-                let is_null = |value: &Value| value.is_null();
-                if let Value::Object(members) = &mut value
-                    && members.values().any(is_null)
-                {
-                    members.retain(|name, value| !is_null(value) || required.contains(name));
+                if without_nulls(&mut value, schema) {
                     let checked = validator.check(&value);
                     return checked
                         .map(|()| value.to_string().into())

@@ -63,8 +63,10 @@ impl Core {
             output: tool.output.clone(),
             rules: context.rules(),
         };
-        let checked = match tool.input.check(arguments, context.session()) {
-            Ok(checked) => checked,
+        let checked = tool.input.check(arguments, context.session());
+        let (checked, problem) = match checked {
+            Ok(checked) => (checked, None),
+            Err(problem) if tool.takes_errors => (arguments.into(), Some(problem)),
             Err(problem) => {
                 return Ok(Reply::Ready(
                     finish.finish(Err(HandlerError::arguments(problem))),
@@ -86,12 +88,9 @@ impl Core {
         } else {
             None
         };
-        let reply = Call::new(&checked, context, self).run(
-            &*tool.run,
-            binding.method,
-            binding.target,
-            finish,
-        );
+        let mut call = Call::new(&checked, context, self);
+        call.problem = problem.as_deref();
+        let reply = call.run(&*tool.run, binding.method, binding.target, finish);
         Ok(wrap(round_trips, reply, binding))
     }
 

@@ -4,7 +4,7 @@ use mcp_types::JsonObject;
 use serde_json::{Value, json};
 
 use super::root::merge_union;
-use super::{Side, for_each_schema};
+use super::{Side, for_each_schema, strings};
 
 /// Formats that name a number type of Rust.
 const NUMBER_FORMATS: [&str; 14] = [
@@ -18,8 +18,8 @@ pub(super) fn clean(schema: &mut Value, side: Side) {
     // The root of an input schema is never null: arguments are an object.
     rewrite(schema, side, side == Side::Input);
     if let Value::Object(schema) = schema {
-        schema.remove("title");
-        schema.remove("$schema");
+        schema.shift_remove("title");
+        schema.shift_remove("$schema");
     }
 }
 
@@ -38,7 +38,7 @@ fn rewrite(schema: &mut Value, side: Side, optional: bool) {
             *schema = json!({});
         }
     });
-    numbers(keywords);
+    numbers(keywords, side);
     arrays(keywords);
     integer_keys(keywords);
     one_string(keywords);
@@ -46,19 +46,24 @@ fn rewrite(schema: &mut Value, side: Side, optional: bool) {
     leftovers(keywords);
     if side == Side::Input {
         nulls(keywords, optional);
-        if let Some(alternatives) = keywords.remove("oneOf") {
-            // `anyOf` is not stricter, and hosts support it.
-            keywords.entry("anyOf").or_insert(alternatives);
-        }
+        one_of(keywords);
     }
 }
 
-fn strings(value: Option<&Value>) -> Vec<String> {
-    let values = value.and_then(Value::as_array).into_iter().flatten();
-    values
-        .filter_map(Value::as_str)
-        .map(str::to_owned)
-        .collect()
+/// Writes `oneOf` as `anyOf`, which is not stricter, and which hosts support.
+fn one_of(keywords: &mut JsonObject) {
+    let Some(alternatives) = keywords.shift_remove("oneOf") else {
+        return;
+    };
+    if keywords.contains_key("anyOf") {
+        // Two flattened enums.
+        let all = keywords.entry("allOf").or_insert_with(|| json!([]));
+        if let Value::Array(all) = all {
+            all.push(json!({ "anyOf": alternatives }));
+        }
+    } else {
+        keywords.insert("anyOf".to_owned(), alternatives);
+    }
 }
 
 fn is_type(keywords: &JsonObject, name: &str) -> bool {
@@ -69,24 +74,50 @@ fn is_type(keywords: &JsonObject, name: &str) -> bool {
     }
 }
 
-fn numbers(keywords: &mut JsonObject) {
-    let format = keywords.get("format").and_then(Value::as_str);
-    if format.is_some_and(|format| NUMBER_FORMATS.contains(&format)) {
-        keywords.remove("format");
+/// Replaces the formats of Rust's number types. Arguments get the limits of the type instead.
+fn numbers(keywords: &mut JsonObject, side: Side) {
+    let format = text(keywords, "format").unwrap_or_default();
+    if NUMBER_FORMATS.contains(&&*format) {
+        keywords.shift_remove("format");
     }
-    for bound in ["minimum", "maximum"] {
-        let value = keywords.get(bound);
-        let of_i64 = |n: i64| n == i64::MIN || n == i64::MAX;
-        if value.and_then(Value::as_i64).is_some_and(of_i64)
-            || value.and_then(Value::as_u64) == Some(u64::MAX)
-        {
-            keywords.remove(bound);
+    if side == Side::Input && is_type(keywords, "integer") {
+        for (bound, limit) in limits(&format) {
+            keywords.entry(bound).or_insert(limit);
         }
     }
-    // `NonZero…` of a signed integer; its decoder rejects 0.
+    // `NonZero…` of a signed integer.
     if is_type(keywords, "integer") && keywords.get("not") == Some(&json!({"const": 0})) {
-        keywords.remove("not");
+        keywords.shift_remove("not");
+        if side == Side::Input {
+            keywords.insert(
+                "anyOf".to_owned(),
+                json!([{"type": "integer", "maximum": -1}, {"type": "integer", "minimum": 1}]),
+            );
+        }
     }
+}
+
+/// Returns the limits of an integer type. Those of 128 bits are the nearest floating-point numbers inside of the limits.
+fn limits(format: &str) -> Vec<(&'static str, Value)> {
+    let (min, max) = match format {
+        "int8" => (json!(i8::MIN), json!(i8::MAX)),
+        "int16" => (json!(i16::MIN), json!(i16::MAX)),
+        "int32" => (json!(i32::MIN), json!(i32::MAX)),
+        "int64" => (json!(i64::MIN), json!(i64::MAX)),
+        "int" => (json!(isize::MIN), json!(isize::MAX)),
+        "int128" => (
+            json!(-(2_f64.powi(127))),
+            json!(2_f64.powi(127).next_down()),
+        ),
+        "uint8" => (json!(0), json!(u8::MAX)),
+        "uint16" => (json!(0), json!(u16::MAX)),
+        "uint32" => (json!(0), json!(u32::MAX)),
+        "uint64" => (json!(0), json!(u64::MAX)),
+        "uint" => (json!(0), json!(usize::MAX)),
+        "uint128" => (json!(0), json!(2_f64.powi(128).next_down())),
+        _ => return Vec::new(),
+    };
+    vec![("minimum", min), ("maximum", max)]
 }
 
 fn arrays(keywords: &mut JsonObject) {
@@ -94,9 +125,9 @@ fn arrays(keywords: &mut JsonObject) {
         return;
     }
     // A set: its decoder accepts duplicate values and keeps one of them.
-    keywords.remove("uniqueItems");
+    keywords.shift_remove("uniqueItems");
     // A tuple.
-    if let Some(Value::Array(mut kinds)) = keywords.remove("prefixItems") {
+    if let Some(Value::Array(mut kinds)) = keywords.shift_remove("prefixItems") {
         let mut seen: Vec<Value> = Vec::new();
         kinds.retain(|kind| {
             let new = !seen.contains(kind);
@@ -122,8 +153,8 @@ fn integer_keys(keywords: &mut JsonObject) {
         && known
         && let Some(key) = patterns.keys().next().cloned()
     {
-        let values = patterns.remove(&key).unwrap_or_default();
-        keywords.remove("patternProperties");
+        let values = patterns.shift_remove(&key).unwrap_or_default();
+        keywords.shift_remove("patternProperties");
         keywords.insert("additionalProperties".to_owned(), values);
     }
 }
@@ -132,7 +163,7 @@ fn integer_keys(keywords: &mut JsonObject) {
 fn one_string(keywords: &mut JsonObject) {
     if let Some(Value::String(text)) = keywords.get("const") {
         let choices = json!([text]);
-        keywords.remove("const");
+        keywords.shift_remove("const");
         keywords.insert("enum".to_owned(), choices);
     }
 }
@@ -157,7 +188,7 @@ fn string_choices(keywords: &mut JsonObject) {
             }
             choices.extend(names.into_iter().map(Value::String));
         }
-        keywords.remove(union);
+        keywords.shift_remove(union);
         keywords.insert("type".to_owned(), "string".into());
         keywords.insert("enum".to_owned(), choices.into());
         if !lines.is_empty() {
@@ -194,7 +225,7 @@ fn leftovers(keywords: &mut JsonObject) {
     if nested
         .iter()
         .all(|keyword| !keywords.contains_key(*keyword))
-        && let Some(others) = keywords.remove("unevaluatedProperties")
+        && let Some(others) = keywords.shift_remove("unevaluatedProperties")
     {
         keywords.insert("additionalProperties".to_owned(), others);
     }
@@ -209,7 +240,7 @@ fn nulls(keywords: &mut JsonObject, optional: bool) {
         // `null` is significant here. Hosts reject a list of types but accept a union.
         let mut value = keywords.clone();
         drop_null(&mut value);
-        let docs = value.remove("description");
+        let docs = value.shift_remove("description");
         keywords.clear();
         keywords.insert("anyOf".to_owned(), json!([value, {"type": "null"}]));
         keywords.extend(docs.map(|docs| ("description".to_owned(), docs)));
@@ -218,7 +249,7 @@ fn nulls(keywords: &mut JsonObject, optional: bool) {
 
 fn drop_null(keywords: &mut JsonObject) {
     if keywords.get("default") == Some(&Value::Null) {
-        keywords.remove("default");
+        keywords.shift_remove("default");
     }
     if let Some(Value::Array(kinds)) = keywords.get_mut("type") {
         kinds.retain(|kind| kind != "null");
@@ -237,7 +268,7 @@ fn drop_null(keywords: &mut JsonObject) {
         alternatives.retain(|schema| schema.get("type").is_none_or(|kind| kind != "null"));
         if let [Value::Object(only)] = &**alternatives {
             let only = only.clone();
-            keywords.remove(union);
+            keywords.shift_remove(union);
             for (keyword, value) in only {
                 // Keywords beside the reference describe the member.
                 keywords.entry(keyword).or_insert(value);

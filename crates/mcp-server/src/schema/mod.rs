@@ -12,10 +12,11 @@
 //! - Doc comments on the variants of a fieldless enum move into its description.
 
 mod clean;
+mod enforced;
+mod nulls;
 mod root;
 #[cfg(test)]
 mod tests;
-mod unchecked;
 
 use std::any::type_name;
 use std::borrow::Cow;
@@ -24,7 +25,10 @@ use std::fmt;
 use mcp_types::JsonObject;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::{JsonSchema, Schema};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
+
+pub(crate) use self::nulls::without_nulls;
 
 /// Which side reads the values of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,8 +45,8 @@ pub(crate) struct Input {
     pub(crate) schema: JsonObject,
     /// Whether there are no members.
     pub(crate) is_empty: bool,
-    /// The first keyword that decoding does not enforce, with its location.
-    pub(crate) beyond_decoder: Option<String>,
+    /// Whether the decoder of the type rejects every value that the schema rejects.
+    pub(crate) is_enforced: bool,
 }
 
 /// The schema of structured output.
@@ -77,15 +81,21 @@ impl fmt::Display for SchemaError {
 
 impl std::error::Error for SchemaError {}
 
-/// Returns the schema of an argument type.
+/// Returns the schema of an argument type whose decoder is unknown.
 pub(crate) fn input<T: JsonSchema>() -> Result<Input, SchemaError> {
     input_of(&Derived::of::<T>())
 }
 
+/// Returns the schema of an argument type, and tries the decoder of the type.
+pub(crate) fn arguments<T: JsonSchema + DeserializeOwned>() -> Result<Input, SchemaError> {
+    let mut input = input::<T>()?;
+    let accepts = |text: &str| mcp_jsonrpc::decode::<T>(text).is_ok();
+    input.is_enforced = enforced::is_enforced(&input.schema, &accepts);
+    Ok(input)
+}
+
 fn input_of(derived: &Derived) -> Result<Input, SchemaError> {
-    let raw = derived.generate(Side::Input);
-    let beyond_decoder = unchecked::first(&raw);
-    let mut schema = raw;
+    let mut schema = derived.generate(Side::Input);
     clean::clean(&mut schema, Side::Input);
     let schema = root::object(schema, Side::Input, &(derived.name)());
     let mut schema = schema.map_err(|found| {
@@ -104,8 +114,17 @@ fn input_of(derived: &Derived) -> Result<Input, SchemaError> {
     Ok(Input {
         schema,
         is_empty,
-        beyond_decoder,
+        is_enforced: false,
     })
+}
+
+/// Returns the texts of an array.
+pub(crate) fn strings(value: Option<&Value>) -> Vec<String> {
+    let values = value.and_then(Value::as_array).into_iter().flatten();
+    values
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Adds `properties` if it is missing. The specification does not require it, but hosts and the APIs

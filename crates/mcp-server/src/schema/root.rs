@@ -37,7 +37,7 @@ pub(super) fn object(root: Value, side: Side, name: &str) -> Result<JsonObject, 
 pub(super) fn wrapped(schema: &JsonObject) -> JsonObject {
     let mut inner = schema.clone();
     let mut object = JsonObject::new();
-    if let Some(dialect) = inner.remove("$schema") {
+    if let Some(dialect) = inner.shift_remove("$schema") {
         object.insert("$schema".to_owned(), dialect);
     }
     let is_named = inner.contains_key("$id");
@@ -60,28 +60,37 @@ pub(super) fn wrapped(schema: &JsonObject) -> JsonObject {
 fn straight(schema: &JsonObject, whole: &Value, left: usize) -> Option<JsonObject> {
     let left = left.checked_sub(1)?;
     let mut schema = schema.clone();
-    if let Some(Value::String(reference)) = schema.remove("$ref") {
+    if let Some(Value::String(reference)) = schema.shift_remove("$ref") {
         let target = whole.pointer(reference.strip_prefix('#')?)?.as_object()?;
         for (keyword, value) in target {
             schema.entry(keyword).or_insert_with(|| value.clone());
         }
         return straight(&schema, whole, left);
     }
+    let has_members = is_object(&schema);
     for union in ["anyOf", "oneOf", "allOf"] {
         if let Some(Value::Array(parts)) = schema.get_mut(union) {
             for part in parts {
+                // A flattened union that may be absent.
+                if has_members && part.as_object().is_some_and(JsonObject::is_empty) {
+                    *part = json!({"type": "object"});
+                    continue;
+                }
                 *part = Value::Object(straight(part.as_object()?, whole, left)?);
             }
         }
     }
-    let schema = merge_union(&schema)?;
-    let is_object = match schema.get("type") {
+    merge_union(&schema).filter(is_object)
+}
+
+/// Whether only an object, or an object and `null`, can match.
+fn is_object(schema: &JsonObject) -> bool {
+    match schema.get("type") {
         Some(Value::String(kind)) => kind == "object",
         Some(Value::Array(kinds)) => kinds.iter().all(|kind| kind == "object" || kind == "null"),
         None => schema.contains_key("properties"),
         _ => false,
-    };
-    is_object.then_some(schema)
+    }
 }
 
 fn kind(root: &JsonObject) -> &'static str {
@@ -107,14 +116,13 @@ pub(super) fn merge_union(schema: &JsonObject) -> Option<JsonObject> {
         return Some(merged);
     }
     for part in take_parts(&mut merged, "allOf")? {
-        let mut required = required(&merged);
-        required.extend(self::required(&part));
+        let required = union_of(required(&merged), required(&part));
         merge(&mut merged, part);
-        set_required(&mut merged, &required);
+        set_required(&mut merged, required);
     }
     for union in ["anyOf", "oneOf"] {
         let parts = take_parts(&mut merged, union)?;
-        let mut common: Option<BTreeSet<String>> = None;
+        let mut common: Option<Vec<String>> = None;
         for part in parts {
             let required = required(&part);
             common = Some(match common {
@@ -126,17 +134,16 @@ pub(super) fn merge_union(schema: &JsonObject) -> Option<JsonObject> {
             });
             let own = self::required(&merged);
             merge(&mut merged, part);
-            set_required(&mut merged, &own);
+            set_required(&mut merged, own);
         }
-        let mut required = required(&merged);
-        required.extend(common.unwrap_or_default());
-        set_required(&mut merged, &required);
+        let required = union_of(required(&merged), common.unwrap_or_default());
+        set_required(&mut merged, required);
     }
     Some(merged)
 }
 
 fn take_parts(schema: &mut JsonObject, union: &str) -> Option<Vec<JsonObject>> {
-    let Some(Value::Array(parts)) = schema.remove(union) else {
+    let Some(Value::Array(parts)) = schema.shift_remove(union) else {
         return Some(Vec::new());
     };
     let object = |part: Value| match part {
@@ -146,18 +153,22 @@ fn take_parts(schema: &mut JsonObject, union: &str) -> Option<Vec<JsonObject>> {
     parts.into_iter().map(object).collect()
 }
 
-fn required(schema: &JsonObject) -> BTreeSet<String> {
-    let names = schema.get("required").and_then(Value::as_array);
-    let names = names.into_iter().flatten();
-    let names = names.filter_map(Value::as_str).map(str::to_owned);
-    // There are few names, so a sorted set is enough.
-    let mut required = BTreeSet::new();
-    required.extend(names);
-    required
+fn required(schema: &JsonObject) -> Vec<String> {
+    super::strings(schema.get("required"))
 }
 
-fn set_required(schema: &mut JsonObject, required: &BTreeSet<String>) {
-    schema.remove("required");
+/// Returns the names of both lists, each once, in order.
+fn union_of(mut names: Vec<String>, others: Vec<String>) -> Vec<String> {
+    for name in others {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+fn set_required(schema: &mut JsonObject, required: Vec<String>) {
+    schema.shift_remove("required");
     if !required.is_empty() {
         schema.insert("required".to_owned(), json!(required));
     }
@@ -191,7 +202,7 @@ fn merge(into: &mut JsonObject, part: JsonObject) {
         Some(schema) if fresh || !open => {
             into.entry("additionalProperties").or_insert(schema);
         }
-        _ => drop(into.remove("additionalProperties")),
+        _ => drop(into.shift_remove("additionalProperties")),
     }
 }
 
@@ -229,7 +240,7 @@ fn either(known: &mut Value, other: Value) {
 }
 
 fn take_defs(schema: &mut JsonObject) -> JsonObject {
-    match schema.remove("$defs") {
+    match schema.shift_remove("$defs") {
         Some(Value::Object(defs)) => defs,
         _ => JsonObject::new(),
     }
@@ -268,7 +279,7 @@ fn keep_root(schema: &mut JsonObject, defs: &mut JsonObject, mut root: JsonObjec
             place.clone_from(&reference);
         }
     };
-    root.remove("$defs");
+    root.shift_remove("$defs");
     let mut root = Value::Object(root);
     visit_references(&mut root, &mut point);
     for def in defs.values_mut() {

@@ -107,7 +107,12 @@ fn members_that_may_be_left_out_are_not_nullable() {
             "type": "object",
             "description": "What it is for.",
             "properties": {
-                "count": {"type": "integer", "minimum": 0, "description": "How many."},
+                "count": {
+                    "type": "integer",
+                    "minimum": 0,
+                    "maximum": u32::MAX,
+                    "description": "How many.",
+                },
                 "inner": {
                     "type": "object",
                     "properties": {"x": {
@@ -121,7 +126,7 @@ fn members_that_may_be_left_out_are_not_nullable() {
                     "enum": ["A", "B"],
                     "description": "- `A`: The first.\n- `B`: The second.",
                 },
-                "defaulted": {"type": "integer"},
+                "defaulted": {"type": "integer", "minimum": i64::MIN, "maximum": i64::MAX},
                 "listed": {"type": "array", "items": boolean_or_null},
             },
             "required": ["listed"],
@@ -157,16 +162,24 @@ fn keywords_unknown_to_hosts_are_replaced() {
             },
             "by_number": {"type": "object", "additionalProperties": {"type": "string"}},
             "double": {"type": "number"},
-            "nonzero": {"type": "integer"},
+            "nonzero": {
+                "type": "integer",
+                "minimum": i64::MIN,
+                "maximum": i64::MAX,
+                "anyOf": [{"type": "integer", "maximum": -1}, {"type": "integer", "minimum": 1}],
+            },
             "pair": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
             "set": {"type": "array", "items": {"type": "string"}},
             "tuple": {
                 "type": "array",
-                "items": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+                "items": {"anyOf": [
+                    {"type": "integer", "minimum": i64::MIN, "maximum": i64::MAX},
+                    {"type": "string"},
+                ]},
                 "minItems": 2,
                 "maxItems": 2,
             },
-            "wide": {"type": "integer", "minimum": 0},
+            "wide": {"type": "integer", "minimum": 0, "maximum": 340_282_366_920_938_425_684_442_744_474_606_501_888.0},
         })
     );
 }
@@ -190,15 +203,16 @@ fn the_schema_of_no_parameters_is_explicit() {
 
 #[test]
 fn a_union_at_the_root_becomes_one_object() {
+    let int = json!({"type": "integer", "minimum": i32::MIN, "maximum": i32::MAX});
     let merged = json!({
         "type": "object",
         "properties": {
             "op": {"type": "string", "enum": ["add", "remove"]},
-            "a": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
-            "b": {"type": "integer"},
+            "a": {"anyOf": [int, {"type": "string"}]},
+            "b": int,
             "id": {"type": "string"},
         },
-        "required": ["a", "op"],
+        "required": ["op", "a"],
     });
     assert_eq!(input_json::<Tagged>(), merged);
 
@@ -211,7 +225,7 @@ fn a_union_at_the_root_becomes_one_object() {
         rest: BTreeMap<String, String>,
     }
     let flat = input_json::<Flat>();
-    assert_eq!(flat["required"], json!(["a", "base", "op"]));
+    assert_eq!(flat["required"], json!(["base", "op", "a"]));
     assert_eq!(flat["properties"]["id"], merged["properties"]["id"]);
     assert_eq!(flat["additionalProperties"], json!({"type": "string"}));
 }
@@ -390,4 +404,99 @@ fn values_fit_the_schema_of_their_type() {
         result: Ok(1),
         big: u64::MAX,
     });
+}
+
+#[test]
+fn members_keep_the_order_of_their_declaration() {
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    struct Answer {
+        reasoning: String,
+        answer: String,
+        #[serde(flatten)]
+        more: More,
+        confidence: Option<f64>,
+    }
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    struct More {
+        zone: Option<Inner>,
+        area: Inner,
+    }
+    let names = |schema: &JsonObject| -> Vec<String> {
+        let properties = schema["properties"].as_object().unwrap();
+        properties.keys().cloned().collect()
+    };
+    let declared = ["reasoning", "answer", "zone", "area", "confidence"];
+    let input = input::<Answer>().unwrap().schema;
+    assert_eq!(names(&input), declared);
+    assert_eq!(input["required"], json!(["reasoning", "answer", "area"]));
+    assert_eq!(names(&output::<Answer>().schema), declared);
+
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(tag = "verb")]
+    enum Verb {
+        Show { name: String, at: u8 },
+        Hide { name: String, why: String },
+    }
+    let merged = super::input::<Verb>().unwrap().schema;
+    assert_eq!(names(&merged), ["verb", "name", "at", "why"]);
+}
+
+#[test]
+fn two_flattened_enums_are_both_advertised() {
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(untagged)]
+    enum Target {
+        Name { name: String },
+        Number { number: u8 },
+    }
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(tag = "verb")]
+    enum Verb {
+        Show { at: u8 },
+        Wipe,
+    }
+    #[derive(Deserialize, JsonSchema)]
+    struct Order {
+        #[serde(flatten)]
+        target: Target,
+        #[serde(flatten)]
+        verb: Verb,
+    }
+    #[derive(Deserialize, JsonSchema)]
+    struct Outer {
+        order: Order,
+    }
+    let properties = &input_json::<Order>()["properties"];
+    for name in ["name", "number", "verb", "at"] {
+        assert!(properties.get(name).is_some(), "{name}: {properties}");
+    }
+    let outer = input::<Outer>().unwrap().schema;
+    let validator = Validator::compile(&outer, Origin::Own).unwrap();
+    let check = |order: Value| validator.check(&json!({ "order": order })).is_ok();
+    assert!(check(json!({"name": "n", "verb": "Show", "at": 1})));
+    assert!(check(json!({"number": 1, "verb": "Wipe"})));
+    assert!(!check(json!({"name": "n"})));
+    assert!(!check(json!({"verb": "Wipe"})));
+    assert!(!check(json!({"name": "n", "verb": 1})));
+}
+
+#[test]
+fn a_flattened_union_that_may_be_absent_can_be_arguments() {
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(untagged)]
+    enum Target {
+        Name { name: String },
+        Number { number: u8 },
+    }
+    #[derive(Deserialize, JsonSchema)]
+    struct Order {
+        count: u8,
+        #[serde(flatten)]
+        target: Option<Target>,
+    }
+    let order = input_json::<Order>();
+    assert_eq!(order["required"], json!(["count"]));
+    for name in ["count", "name", "number"] {
+        assert!(order["properties"].get(name).is_some(), "{order}");
+    }
 }

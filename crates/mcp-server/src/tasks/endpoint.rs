@@ -267,7 +267,7 @@ fn final_result(task: &Task) -> Outcome {
             if task.call().revision.rules().stateless
                 && let Value::Object(members) = &mut result
             {
-                members.remove("resultType");
+                members.shift_remove("resultType");
             }
             relate_to_task(&mut result, task.id());
             Ok(Payload::of(result))

@@ -39,7 +39,7 @@ const FAULTS: [Fault; 11] = [
     }),
     Fault(400, -32602, "clientCapabilities", |_, request| {
         let meta = request["params"]["_meta"].as_object_mut().unwrap();
-        meta.remove(CLIENT_CAPABILITIES_KEY);
+        meta.shift_remove(CLIENT_CAPABILITIES_KEY);
     }),
     Fault(400, -32020, "Mcp-Method", |peer, _| {
         set(peer, "mcp-method", Some("tools/list"))

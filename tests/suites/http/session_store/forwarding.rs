@@ -170,7 +170,7 @@ async fn requests_are_forwarded_only_to_addresses_that_the_server_has_signed() {
         record["address"] = json!(format!("http://{}/mcp", trap.local_addr().unwrap()));
         match code {
             "of another session" => record["address_code"] = other["address_code"].clone(),
-            "none" => drop(record.as_object_mut().unwrap().remove("address_code")),
+            "none" => drop(record.as_object_mut().unwrap().shift_remove("address_code")),
             _ => assert!(record["address_code"].is_string()),
         }
         let record = SessionRecord::decode(record.to_string().as_bytes()).unwrap();

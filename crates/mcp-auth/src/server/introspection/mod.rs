@@ -211,7 +211,7 @@ impl IntrospectionClient {
 /// Returns whether the issuer does not support introspection of this type of token: RFC 7009,
 /// section 2.2.1, which some issuers apply here too.
 fn is_unsupported(reply: &Reply) -> bool {
-    let error = parse_object(&reply.body).and_then(|mut body| body.remove("error"));
+    let error = parse_object(&reply.body).and_then(|mut body| body.shift_remove("error"));
     reply.status == StatusCode::BAD_REQUEST
         && error.is_some_and(|error| error == "unsupported_token_type")
 }

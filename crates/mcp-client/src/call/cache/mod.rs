@@ -216,7 +216,8 @@ impl Inner {
 impl Key {
     fn of(method: &str, params: &JsonObject) -> Self {
         let mut params = params.clone();
-        params.remove("_meta");
+        params.shift_remove("_meta");
+        params.sort_keys();
         Self {
             method: method.to_owned(),
             params: Value::Object(params).to_string(),

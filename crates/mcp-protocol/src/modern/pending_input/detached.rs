@@ -212,7 +212,7 @@ impl PendingInput {
                 }
                 state.open.insert(key.clone(), request.clone());
                 let wake = state.live.as_mut().map(|live| {
-                    live.earlier.remove(&key);
+                    live.earlier.shift_remove(&key);
                     live.asking.insert(key.clone(), cx.waker().clone());
                     live.change()
                 });
@@ -274,8 +274,8 @@ impl PendingInput {
         else {
             return false;
         };
-        let earlier = live.earlier.remove(key);
-        if open.remove(key).or(earlier).is_none() {
+        let earlier = live.earlier.shift_remove(key);
+        if open.shift_remove(key).or(earlier).is_none() {
             return false;
         }
         match answer {
@@ -377,7 +377,7 @@ impl Drop for Asking<'_> {
     fn drop(&mut self) {
         let Some(key) = self.key.take() else { return };
         self.pending.changing(|state| {
-            state.open.remove(&key);
+            state.open.shift_remove(&key);
             state.call_state.unread.remove(&key);
             if let Some(live) = &mut state.live {
                 live.asking.remove(&key);

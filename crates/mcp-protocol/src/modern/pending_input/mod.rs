@@ -276,7 +276,7 @@ impl State {
             Ok(answer) => answer,
             Err(problem) => return Some(Err(problem)),
         };
-        self.responses.remove(key);
+        self.responses.shift_remove(key);
         self.call_state
             .answers
             .insert(key.to_owned(), (fingerprint.to_owned(), value));
@@ -344,7 +344,7 @@ impl Drop for Asking {
         if let Some(key) = &self.key {
             let mut state = lock(&self.pending.0);
             if !state.is_stopped {
-                state.open.remove(key);
+                state.open.shift_remove(key);
             }
         }
     }

@@ -1,0 +1,137 @@
+//! Arguments of prompts, variables of URIs, and answers to forms.
+
+use std::num::NonZeroU32;
+
+use mcp_server::testing::{TestClient, block_on};
+use mcp_server::{Args, Ask, Prompt, Resource, Revision, Server, Tool};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+type Count = u32;
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "it is shown")]
+struct Port(u16);
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+enum Mode {
+    Fast,
+    Safe,
+}
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+struct Numbers {
+    count: Count,
+    nonzero: NonZeroU32,
+    port: Port,
+    ratio: Option<f64>,
+    flag: Option<bool>,
+    mode: Option<Mode>,
+    text: Option<String>,
+}
+
+fn shown(numbers: &Numbers) -> String {
+    let Numbers {
+        count,
+        nonzero,
+        port,
+        ratio,
+        flag,
+        mode,
+        text,
+    } = numbers;
+    format!("{count} {nonzero} {port:?} {ratio:?} {flag:?} {mode:?} {text:?}")
+}
+
+#[test]
+fn prompts_read_numbers_by_type_however_it_is_spelled() {
+    let prompt = Prompt::new("p", |Args(numbers): Args<Numbers>| shown(&numbers));
+    let client = TestClient::new(Server::builder("s", "1").prompt(prompt));
+    let get = |arguments| {
+        block_on(client.get_prompt("p", arguments)).map(|result| json!(result).to_string())
+    };
+    let all = json!({
+        "count": "5", "nonzero": " 7", "port": "80", "ratio": "2.5", "flag": "true", "mode": "Fast", "text": "5",
+    });
+    let expected = r#"5 7 Port(80) Some(2.5) Some(true) Some(Fast) Some(\"5\")"#;
+    assert!(get(all).unwrap().contains(expected));
+    // Clients with forms send empty fields.
+    let empty =
+        json!({"count": "5", "nonzero": "7", "port": "80", "ratio": "", "flag": "", "text": ""});
+    assert!(
+        get(empty)
+            .unwrap()
+            .contains(r#"5 7 Port(80) None None None Some(\"\")"#)
+    );
+    for (name, value, problem) in [
+        ("count", "x", "/count: expected an integer, got \"x\""),
+        ("count", "", "/count: expected an integer, got \"\""),
+        (
+            "count",
+            "5000000000",
+            "/count: invalid value: integer `5000000000`, expected u32",
+        ),
+        ("nonzero", "0", "/nonzero: invalid value: integer `0`"),
+        (
+            "port",
+            "-1",
+            "/port: invalid value: integer `-1`, expected u16",
+        ),
+    ] {
+        let mut arguments = json!({"count": "5", "nonzero": "7", "port": "80"});
+        arguments[name] = value.into();
+        let error = get(arguments).unwrap_err().to_string();
+        assert!(error.contains(problem), "{error}");
+    }
+}
+
+#[test]
+fn variables_of_uris_are_read_by_type() {
+    #[derive(Deserialize, JsonSchema)]
+    struct Variables {
+        id: NonZeroU32,
+        port: Port,
+    }
+    let resource = Resource::new("x://{id}/{port}", "x", |Args(v): Args<Variables>| {
+        format!("{} {:?}", v.id, v.port)
+    })
+    .readable_if(|Args(v): Args<Variables>| v.id.get() < 100);
+    let client = TestClient::new(Server::builder("s", "1").resource(resource));
+    let read =
+        |uri: &str| block_on(client.read_resource(uri)).map(|result| json!(result).to_string());
+    assert!(read("x://7/80").unwrap().contains("7 Port(80)"));
+    assert!(read("x://100/80").is_err());
+    let error = read("x://a/80").unwrap_err().to_string();
+    assert!(
+        error.contains("/id: expected an integer, got \"a\""),
+        "{error}"
+    );
+}
+
+#[test]
+fn forms_accept_what_their_schemas_admit() {
+    let ask = Tool::new("ask", |Ask(numbers): Ask<Numbers>| shown(&numbers));
+    let server = Server::builder("s", "1").tool(ask).build().unwrap();
+    let answered = |content: serde_json::Value| {
+        let client = TestClient::at(Revision::V2025_11_25, server.clone());
+        let client = client.answer_forms(move |_, _| content.clone());
+        let result = block_on(client.call_tool("ask", json!({}))).unwrap();
+        (result.is_error != Some(true), result.joined_text())
+    };
+    let (accepted, text) =
+        answered(json!({"count": 5.0, "nonzero": 7, "port": 80, "ratio": 2, "mode": "Safe"}));
+    assert_eq!(text, "5 7 Port(80) Some(2.0) None Some(Safe) None");
+    assert!(accepted);
+    for content in [
+        json!({"count": 5.5, "nonzero": 7, "port": 80}),
+        json!({"count": 5_000_000_000_u64, "nonzero": 7, "port": 80}),
+        json!({"count": 5, "nonzero": 0, "port": 80}),
+        json!({"count": 5, "nonzero": 7, "port": 65_536}),
+        json!({"count": 5, "nonzero": 7, "port": 80, "mode": "Slow"}),
+        json!({"count": 5, "nonzero": 7}),
+    ] {
+        let (accepted, text) = answered(content);
+        assert!(!accepted, "{text}");
+    }
+}
