@@ -89,9 +89,9 @@ fn companion(kind: Kind, function: &Function, made: Result<Expansion>) -> TokenS
         #[doc(hidden)]
         #lints
         impl #name {
-            #vis fn #method<S>() -> ::mcp_server::#product<S>
+            #vis fn #method<__S>() -> ::mcp_server::#product<__S>
             where
-                S: ::core::clone::Clone + ::core::marker::Send + ::core::marker::Sync + 'static,
+                __S: ::core::clone::Clone + ::core::marker::Send + ::core::marker::Sync + 'static,
                 #(#bounds,)*
             {
                 #body
@@ -100,7 +100,7 @@ fn companion(kind: Kind, function: &Function, made: Result<Expansion>) -> TokenS
     }
 }
 
-/// The expression that builds an item, and its bounds on the state `S`.
+/// The expression that builds an item, and its bounds on the state `__S`.
 pub(crate) struct Expansion {
     pub(crate) body: TokenStream,
     pub(crate) bounds: Vec<TokenStream>,
@@ -128,15 +128,12 @@ pub(crate) fn expand_item(kind: Kind, options: &Options, function: &Function) ->
     }
     let arguments = arguments(function)?;
     let (shape, handler) = handler(function);
-    let in_order = (kind == Kind::Prompt).then(|| in_order(function)).flatten();
     let body = quote! {
         #arguments
-        let made = ::mcp_server::#product::<S>::new::<#shape>(#(#uri,)* #name, #handler)#setters;
-        #in_order
-        made
+        ::mcp_server::#product::<__S>::new::<#shape>(#(#uri,)* #name, #handler)#setters
     };
     let bounds = function.params.iter().filter_map(|param| match param {
-        Param::Extractor(ty) => Some(quote_spanned!(ty.span()=> #ty: ::mcp_server::FromCall<S>)),
+        Param::Extractor(ty) => Some(quote_spanned!(ty.span()=> #ty: ::mcp_server::FromCall<__S>)),
         Param::Argument(_) => None,
     });
     Ok(Expansion {
@@ -169,7 +166,7 @@ fn setters(options: &Options, function: &Function) -> TokenStream {
     let mut setters = TokenStream::new();
     let description = match &options.description {
         Some(description) => Some(description.to_token_stream()),
-        None => text::description(&function.item.attrs).map(ToTokens::into_token_stream),
+        None => text::description(&function.item.attrs),
     };
     if let Some(description) = description {
         setters.extend(quote!(.description(#description)));
@@ -212,6 +209,16 @@ fn arguments(function: &Function) -> Result<TokenStream> {
     }
     let mut fields = TokenStream::new();
     let mut functions = TokenStream::new();
+    let types = function
+        .arguments()
+        .filter(|argument| !argument.options.parse);
+    let types = types.map(|Argument { ty, .. }| quote_spanned!(ty.span()=> is_argument::<#ty>();));
+    functions.extend(quote! {
+        const _: fn() = || {
+            fn is_argument<T: ::mcp_server::__private::Argument>() {}
+            #(#types)*
+        };
+    });
     for argument in function.arguments() {
         let Argument {
             name,
@@ -349,19 +356,4 @@ fn handler(function: &Function) -> (TokenStream, TokenStream) {
         quote!((::mcp_server::__private::#marker, _, #(#types,)*)),
         closure,
     )
-}
-
-/// Sorts the arguments of a prompt by the order of the parameters.
-fn in_order(function: &Function) -> Option<TokenStream> {
-    let names: Vec<&String> = function
-        .arguments()
-        .map(|argument| &argument.name)
-        .collect();
-    (names.len() > 1).then(|| {
-        quote! {
-            let mut arguments = made.definition().arguments.clone().unwrap_or_default();
-            arguments.sort_by_key(|argument| [#(#names),*].iter().position(|name| *name == argument.name));
-            let made = made.arguments(arguments);
-        }
-    })
 }

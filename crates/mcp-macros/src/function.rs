@@ -7,6 +7,7 @@ use syn::{
 };
 
 use crate::options::{ArgOptions, Kind};
+use crate::text;
 
 /// Maximum number of parameters of a handler; all arguments together count as one.
 const PARAMETERS: usize = 8;
@@ -22,12 +23,6 @@ const NOT_TEXT: [&str; 7] = [
     "Value",
     "Vec",
 ];
-/// Types that are read from text with `FromStr`, in prompts and resources.
-const PARSED: [&str; 16] = [
-    "bool", "char", "f32", "f64", "i128", "i16", "i32", "i64", "i8", "isize", "u128", "u16", "u32",
-    "u64", "u8", "usize",
-];
-
 pub(crate) struct Function {
     /// The function to emit, without the attributes that only the macro understands.
     pub(crate) item: ItemFn,
@@ -201,7 +196,7 @@ fn is_shared(receiver: &Receiver) -> bool {
 }
 
 fn param(kind: Kind, typed: &mut PatType) -> Result<Param> {
-    let mut extract = is_named(&typed.ty, &EXTRACTORS);
+    let mut extract = false;
     let mut options = ArgOptions::default();
     let mut has_options = None;
     let mut attributes = Vec::new();
@@ -213,25 +208,31 @@ fn param(kind: Kind, typed: &mut PatType) -> Result<Param> {
         } else if path.is_ident("arg") {
             options.parse(kind, &attribute)?;
             has_options = Some(attribute);
-        } else if ["doc", "serde", "schemars"]
-            .iter()
-            .any(|name| path.is_ident(name))
-        {
+        } else if path.is_ident("cfg") {
+            return Err(Error::new_spanned(
+                attribute,
+                "`#[cfg]` cannot be placed on a parameter: write two functions, each with its `#[cfg]`",
+            ));
+        } else if path.is_ident("doc") {
+            attributes.push(text::without_stars(attribute));
+        } else if ["serde", "schemars"].iter().any(|name| path.is_ident(name)) {
             attributes.push(attribute);
         } else {
             kept.push(attribute);
         }
     }
     typed.attrs = kept;
-    if extract {
-        return match has_options {
-            None => Ok(Param::Extractor(typed.ty.clone())),
-            Some(options) => Err(Error::new_spanned(
+    match has_options {
+        Some(options) if extract => {
+            return Err(Error::new_spanned(
                 options,
-                "this parameter is an extractor, \
-             not an argument: remove `#[arg]`",
-            )),
-        };
+                "a parameter is either an argument or an extractor: remove `#[arg]` or `#[extract]`",
+            ));
+        }
+        None if extract || is_named(&typed.ty, &EXTRACTORS) => {
+            return Ok(Param::Extractor(typed.ty.clone()));
+        }
+        _ => {}
     }
     let ident = name_of(typed)?;
     check_type(kind, &typed.ty)?;
@@ -239,7 +240,6 @@ fn param(kind: Kind, typed: &mut PatType) -> Result<Param> {
         Some(name) => name.value(),
         None => ident.unraw().to_string(),
     };
-    options.parse |= kind != Kind::Tool && is_named(inside_option(&typed.ty), &PARSED);
     Ok(Param::Argument(Box::new(Argument {
         ident,
         name,
@@ -260,7 +260,7 @@ fn name_of(typed: &PatType) -> Result<Ident> {
 }
 
 fn check_type(kind: Kind, ty: &Type) -> Result<()> {
-    match ty {
+    match ungrouped(ty) {
         Type::Reference(reference) => {
             let owned = match &*reference.elem {
                 Type::Path(path) if path.path.is_ident("str") => "`String`",
@@ -293,8 +293,17 @@ fn check_type(kind: Kind, ty: &Type) -> Result<()> {
     }
 }
 
-fn is_named(ty: &Type, names: &[&str]) -> bool {
+/// Returns the type without parentheses and without the invisible group around a `$t:ty` of a macro.
+fn ungrouped(ty: &Type) -> &Type {
     match ty {
+        Type::Group(group) => ungrouped(&group.elem),
+        Type::Paren(paren) => ungrouped(&paren.elem),
+        ty => ty,
+    }
+}
+
+fn is_named(ty: &Type, names: &[&str]) -> bool {
+    match ungrouped(ty) {
         Type::Path(path) => path
             .path
             .segments
@@ -306,24 +315,42 @@ fn is_named(ty: &Type, names: &[&str]) -> bool {
 
 pub(crate) fn inside_option(ty: &Type) -> &Type {
     if is_named(ty, &["Option"])
-        && let Type::Path(path) = ty
-        && let Some(last) = path.path.segments.last()
-        && let PathArguments::AngleBracketed(arguments) = &last.arguments
-        && let Some(GenericArgument::Type(inner)) = arguments.args.first()
+        && let Some(inner) = parameter(ty)
     {
         return inner;
     }
     ty
 }
 
+/// Returns the first type parameter, such as `T` of `Option<T>`.
+fn parameter(ty: &Type) -> Option<&Type> {
+    let Type::Path(path) = ungrouped(ty) else {
+        return None;
+    };
+    match &path.path.segments.last()?.arguments {
+        PathArguments::AngleBracketed(arguments) => match arguments.args.first()? {
+            GenericArgument::Type(inner) => Some(inner),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether the return type is `impl Future`, or a boxed future as `async_trait` writes it.
 fn returns_future(output: &ReturnType) -> bool {
     let ReturnType::Type(_, ty) = output else {
         return false;
     };
-    let Type::ImplTrait(future) = &**ty else {
-        return false;
+    let boxed = || {
+        let boxed = parameter(ty).filter(|_| is_named(ty, &["Pin"]))?;
+        parameter(boxed).filter(|_| is_named(boxed, &["Box"]))
     };
-    future.bounds.iter().any(|bound| match bound {
+    let bounds = match (ungrouped(ty), boxed().map(ungrouped)) {
+        (Type::ImplTrait(future), _) => &future.bounds,
+        (_, Some(Type::TraitObject(future))) => &future.bounds,
+        _ => return is_named(ty, &["BoxFuture"]),
+    };
+    bounds.iter().any(|bound| match bound {
         TypeParamBound::Trait(bound) => {
             let last = bound.path.segments.last();
             last.is_some_and(|last| last.ident == "Future")

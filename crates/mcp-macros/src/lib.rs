@@ -62,6 +62,7 @@ use crate::options::Kind;
 /// | `#[arg(default = expr)]` | the value if the argument is absent; without `= expr`, `Default` |
 /// | `#[arg(rename = "name")]` | its name in the protocol |
 /// | `#[serde(..)]`, `#[schemars(..)]` | as on the field of a struct |
+/// | `#[arg]` | an argument, although the name of its type is that of an extractor |
 /// | `#[extract]` | not an argument: a type that implements `FromCall` |
 ///
 /// `Ctx`, `State<T>`, `Args<T>`, `Ask<T>`, `Server<S>` and `Auth` are extractors without
@@ -111,8 +112,8 @@ pub fn tool(options: TokenStream, item: TokenStream) -> TokenStream {
 /// # let _ = server;
 /// ```
 ///
-/// The attribute adds the method `tools(self) -> Vec<Tool<S>>` to the type, so a type can have only
-/// one such `impl` block. The value is shared by concurrent calls: the type must be `Send`, `Sync`
+/// The attribute adds the method `tools(self) -> Vec<Tool<S>>` to the type. A second `impl` block needs another name for it:
+/// `#[tools(name = more_tools)]`. Methods can have `#[cfg]`. The value is shared by concurrent calls: the type must be `Send`, `Sync`
 /// and `'static`, and each method with `#[tool]` takes `&self`. Its other parameters, its return
 /// type and the options of the attribute are those of [`macro@tool`]. Methods without `#[tool]` do
 /// not change. `#[tool]` on a method needs no import.
@@ -214,8 +215,8 @@ pub fn resources(options: TokenStream, item: TokenStream) -> TokenStream {
 /// # let _ = server;
 /// ```
 ///
-/// Parameters are those of [`macro@tool`], with types that are read from text: `String`, numbers,
-/// fieldless enums, other types that implement `FromStr` with `#[arg(parse)]`, and `Option` of
+/// Parameters are those of [`macro@tool`], with types that are read from text: `String`, numbers and other types with the schema of
+/// a number, fieldless enums, other types that implement `FromStr` with `#[arg(parse)]`, and `Option` of
 /// these. `#[arg(complete = function)]` sets the completer of an
 /// argument. Options are `name`, `title`, `description` and `icon`.
 #[proc_macro_attribute]

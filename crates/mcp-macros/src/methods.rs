@@ -3,7 +3,8 @@
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
-use syn::{Attribute, Error, ImplItem, ImplItemFn, ItemFn, ItemImpl, Meta, Result};
+use syn::parse::{ParseStream, Parser as _};
+use syn::{Attribute, Error, Ident, ImplItem, ImplItemFn, ItemFn, ItemImpl, Meta, Result, Token};
 
 use crate::expand::{Expansion, expand_item};
 use crate::function::{Container, Function};
@@ -21,18 +22,15 @@ pub(crate) fn attribute(kind: Kind, options: &TokenStream, item: &TokenStream) -
             return quote!(#item #error);
         }
     };
-    let expanded = check(kind, options, &block).and_then(|()| items(kind, &mut block));
+    let expanded = check(kind, &block)
+        .and_then(|()| name(kind, options))
+        .and_then(|name| items(kind, &name, &mut block));
     let methods = expanded.unwrap_or_else(Error::into_compile_error);
     quote!(#block #methods)
 }
 
-fn check(kind: Kind, options: &TokenStream, block: &ItemImpl) -> Result<()> {
+fn check(kind: Kind, block: &ItemImpl) -> Result<()> {
     let kind = kind.name();
-    if !options.is_empty() {
-        let text =
-            format!("`#[{kind}s]` takes no options: write them in the `#[{kind}]` of each method");
-        return Err(Error::new_spanned(options, text));
-    }
     if let Some((path, _)) = &block.trait_ {
         let text = format!(
             "`#[{kind}s]` cannot be placed on the implementation of a trait: move the {kind}s to an \
@@ -43,9 +41,32 @@ fn check(kind: Kind, options: &TokenStream, block: &ItemImpl) -> Result<()> {
     Ok(())
 }
 
-/// Returns an `impl` block with the method `tools`, `prompts` or `resources`, which builds the items of a value. Removes the
+/// Returns the name of the generated method: `tools`, `prompts` or `resources`, or that of `name = ..`.
+fn name(kind: Kind, options: &TokenStream) -> Result<Ident> {
+    if options.is_empty() {
+        return Ok(format_ident!("{}s", kind.name()));
+    }
+    let parser = |input: ParseStream<'_>| {
+        let key: Ident = input.parse()?;
+        input.parse::<Token![=]>()?;
+        match key == "name" {
+            true => input.parse(),
+            false => Err(Error::new(key.span(), "")),
+        }
+    };
+    parser.parse2(options.clone()).map_err(|_| {
+        let kind = kind.name();
+        let text = format!(
+            "`#[{kind}s]` has one option, the name of the generated method: write `#[{kind}s(name = more_{kind}s)]`; options of a \
+             {kind} are in the `#[{kind}]` of its method"
+        );
+        Error::new_spanned(options, text)
+    })
+}
+
+/// Returns an `impl` block with the method `name`, which builds the items of a value. Removes the
 /// attribute from the methods of `block`.
-fn items(kind: Kind, block: &mut ItemImpl) -> Result<TokenStream> {
+fn items(kind: Kind, name: &Ident, block: &mut ItemImpl) -> Result<TokenStream> {
     let (mut bodies, mut bounds) = (Vec::new(), Vec::new());
     let mut mistakes: Option<Error> = None;
     for item in &mut block.items {
@@ -58,10 +79,22 @@ fn items(kind: Kind, block: &mut ItemImpl) -> Result<TokenStream> {
             continue;
         };
         let attribute = method.attrs.remove(at);
-        match expand(kind, method, &attribute) {
-            Ok(item) => {
-                bodies.push(item.body);
-                bounds.extend(item.bounds);
+        let cfgs: Vec<Attribute> = method
+            .attrs
+            .iter()
+            .filter(|it| it.path().is_ident("cfg"))
+            .cloned()
+            .collect();
+        match expand(kind, name, method, &attribute) {
+            Ok(Expansion { body, bounds: own }) => {
+                bodies.push(quote! {
+                    #(#cfgs)*
+                    {
+                        let __this = ::std::sync::Arc::clone(&__this);
+                        __items.push({ #body });
+                    }
+                });
+                bounds.extend(own);
             }
             Err(mistake) => match &mut mistakes {
                 Some(mistakes) => mistakes.combine(mistake),
@@ -83,22 +116,24 @@ fn items(kind: Kind, block: &mut ItemImpl) -> Result<TokenStream> {
         let (generics, _, clause) = block.generics.split_for_impl();
         (generics, &block.self_ty, clause)
     };
-    let (product, method) = (kind.product(), format_ident!("{}s", kind.name()));
-    let doc = format!("Returns the {method} of this value. All calls share the value.");
+    let product = kind.product();
+    let doc = format!(
+        "Returns the {}s of this value. All calls share the value.",
+        kind.name()
+    );
     Ok(quote! {
         impl #generics #ty #clause {
             #[doc = #doc]
-            #[allow(dead_code, unreachable_pub)]
-            pub fn #method<S>(self) -> ::std::vec::Vec<::mcp_server::#product<S>>
+            #[allow(dead_code, unreachable_pub, unused_mut, clippy::vec_init_then_push)]
+            pub fn #name<__S>(self) -> ::std::vec::Vec<::mcp_server::#product<__S>>
             where
-                S: ::core::clone::Clone + ::core::marker::Send + ::core::marker::Sync + 'static,
+                __S: ::core::clone::Clone + ::core::marker::Send + ::core::marker::Sync + 'static,
                 #(#bounds,)*
             {
                 let __this = ::std::sync::Arc::new(self);
-                ::std::vec![#({
-                    let __this = ::std::sync::Arc::clone(&__this);
-                    #bodies
-                }),*]
+                let mut __items = ::std::vec::Vec::new();
+                #(#bodies)*
+                __items
             }
         }
     })
@@ -109,7 +144,20 @@ fn is_of(kind: Kind, attribute: &Attribute) -> bool {
     last.is_some_and(|segment| segment.ident == kind.name())
 }
 
-fn expand(kind: Kind, method: &mut ImplItemFn, attribute: &Attribute) -> Result<Expansion> {
+fn expand(
+    kind: Kind,
+    name: &Ident,
+    method: &mut ImplItemFn,
+    attribute: &Attribute,
+) -> Result<Expansion> {
+    if method.sig.ident == *name {
+        let kind = kind.name();
+        let text = format!(
+            "`#[{kind}s]` adds a method `{name}` to the type: rename this method and write `#[{kind}(name = \"{name}\")]`, or write \
+             `#[{kind}s(name = all_{kind}s)]`"
+        );
+        return Err(Error::new(method.sig.ident.span(), text));
+    }
     let options = match &attribute.meta {
         Meta::Path(_) => TokenStream::new(),
         Meta::List(list) => list.tokens.clone(),

@@ -198,6 +198,9 @@ pub(crate) struct ArgOptions {
 
 impl ArgOptions {
     pub(crate) fn parse(&mut self, kind: Kind, attribute: &syn::Attribute) -> Result<()> {
+        if matches!(attribute.meta, syn::Meta::Path(_)) {
+            return Ok(());
+        }
         attribute.parse_args_with(|input: ParseStream<'_>| {
             while !input.is_empty() {
                 let key = input.call(Ident::parse_any)?;

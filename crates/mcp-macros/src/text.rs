@@ -1,37 +1,76 @@
 //! Texts that describe an item: its doc comments, and the variables of its URI template (RFC 6570).
 
+use proc_macro2::TokenStream;
+use quote::{ToTokens as _, quote};
 use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Meta, Result};
 
 use crate::options::fail;
 
-/// Returns the text of the doc comments, or `None` without doc comments.
-pub(crate) fn description(attributes: &[Attribute]) -> Option<String> {
-    let lines: Vec<String> = attributes.iter().filter_map(line).collect();
-    let text = lines.join("\n");
-    let text = text.trim();
-    (!text.is_empty()).then(|| text.to_owned())
+/// Returns the text of the doc comments as an expression, or `None` without doc comments.
+pub(crate) fn description(attributes: &[Attribute]) -> Option<TokenStream> {
+    let docs: Vec<&Expr> = attributes.iter().filter_map(doc).collect();
+    let lines: Option<Vec<String>> = docs.iter().map(|doc| literal(doc)).collect();
+    if let Some(lines) = lines {
+        let text = lines.join("\n");
+        let text = text.trim();
+        return (!text.is_empty()).then(|| text.to_token_stream());
+    }
+    // An expression such as `include_str!(..)`.
+    let parts = docs.iter().map(|doc| match literal(doc) {
+        Some(line) => line.to_token_stream(),
+        None => doc.to_token_stream(),
+    });
+    Some(quote!(::core::primitive::str::trim(
+        ::core::concat!(#(#parts, "\n"),*)
+    )))
 }
 
-fn line(attribute: &Attribute) -> Option<String> {
-    let Meta::NameValue(doc) = &attribute.meta else {
-        return None;
-    };
-    match &doc.value {
+fn doc(attribute: &Attribute) -> Option<&Expr> {
+    match &attribute.meta {
+        Meta::NameValue(doc) if doc.path.is_ident("doc") => Some(&doc.value),
+        _ => None,
+    }
+}
+
+/// Returns the text of a literal: of a line comment or of a block comment.
+fn literal(doc: &Expr) -> Option<String> {
+    match doc {
+        Expr::Group(group) => literal(&group.expr),
         Expr::Lit(ExprLit {
             lit: Lit::Str(text),
             ..
-        }) if doc.path.is_ident("doc") => {
-            let text = text.value();
-            // `/// text` includes the space after the slashes.
-            Some(
-                text.strip_prefix(' ')
-                    .unwrap_or(&text)
-                    .trim_end()
-                    .to_owned(),
-            )
-        }
+        }) => Some(lines(&text.value())),
         _ => None,
     }
+}
+
+/// Removes the space after the slashes of a line comment, and the stars at the left of a block comment.
+fn lines(text: &str) -> String {
+    let is_starred = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('*');
+    let has_stars = text.contains('\n') && text.lines().skip(1).all(is_starred);
+    let line = |(at, line): (usize, &str)| {
+        let line = match at > 0 && has_stars {
+            true => line.trim_start().trim_start_matches('*').to_owned(),
+            false => line.to_owned(),
+        };
+        line.strip_prefix(' ')
+            .unwrap_or(&line)
+            .trim_end()
+            .to_owned()
+    };
+    let lines: Vec<String> = text.split('\n').enumerate().map(line).collect();
+    lines.join("\n")
+}
+
+/// Removes the stars at the left of a block comment.
+pub(crate) fn without_stars(mut attribute: Attribute) -> Attribute {
+    let text = doc(&attribute).and_then(literal);
+    if let (Some(text), Meta::NameValue(doc)) = (text, &mut attribute.meta)
+        && text.contains('\n')
+    {
+        doc.value = syn::parse_quote!(#text);
+    }
+    attribute
 }
 
 /// Returns the names of the variables. All other checks of the template happen when the resource is

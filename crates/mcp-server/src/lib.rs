@@ -104,7 +104,7 @@ pub use {schemars, serde_json};
 #[doc(hidden)]
 pub mod __private {
     pub use crate::handler::text::{parsed, parsed_option};
-    pub use crate::handler::{Awaits, Returns};
+    pub use crate::handler::{Argument, Awaits, Returns};
     pub use mcp_types::Icon;
     pub use {schemars, serde, serde_json};
 }

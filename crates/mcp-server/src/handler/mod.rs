@@ -38,6 +38,7 @@ use crate::{HandlerError, Spec};
     message = "this function cannot be a handler",
     label = "not a handler",
     note = "its parameters must be extractors (`Args<T>`, `State<T>`, `Ctx`, ..), at most eight",
+    note = "`Args<T>` needs `T: Deserialize + JsonSchema`",
     note = "its return type must convert to the result: text, numbers, `Json<T>`, content, or a `Result` of these",
     note = "an async handler's future must be `Send`: hold no `Rc`, `RefCell` or lock guard across `.await`"
 )]
@@ -393,6 +394,18 @@ impl<S, T: DeserializeOwned + JsonSchema + Send + 'static> FromCall<S> for Args<
         spec.arguments::<T>();
     }
 }
+
+/// The type of a parameter that is an argument. All types that implement `JsonSchema` implement it; that they implement `Deserialize` too is
+/// checked elsewhere.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an argument",
+    label = "not an argument",
+    note = "write `#[extract]` before the parameter if it is an extractor, such as an alias of `Ctx`",
+    note = "the type of an argument derives `Deserialize` and `JsonSchema`"
+)]
+pub trait Argument {}
+
+impl<T: JsonSchema> Argument for T {}
 
 /// The value of any extractor `T`, or its error, for example if arguments cannot be decoded. The
 /// handler runs in both cases.

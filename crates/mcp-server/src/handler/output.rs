@@ -1,5 +1,6 @@
 //! Return types of handlers, and the last step of a call.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject, text_of};
@@ -228,7 +229,7 @@ pub struct Plain;
     message = "a handler cannot return `{Self}` here",
     label = "not a result of this kind of handler",
     note = "to return a struct from a tool, wrap it in `Json(..)`; it must be `Serialize + JsonSchema`",
-    note = "tools return text, numbers, `Json<T>`, content blocks, `CallToolResult` or a `Result` of these",
+    note = "tools return text, numbers, `Json<T>`, content blocks, `CallToolResult` or a `Result` of these; wrap an `Option` or a `Vec` in `Json(..)`",
     note = "prompts return text, messages or `GetPromptResult`; resources text, bytes, `Option` of these or contents"
 )]
 pub trait IntoOutput<K: Kind, M> {
@@ -301,26 +302,35 @@ impl IntoOutput<ForTool, Plain> for Vec<ContentBlock> {
 }
 
 macro_rules! text_output {
-    ($($text:ty),* $(,)?) => {$(
+    ($($text:ty => $string:expr),* $(,)?) => {$(
         impl IntoOutput<ForTool, Plain> for $text {
             fn into_output(self) -> Result<CallToolResult, HandlerError> {
-                Ok(CallToolResult::text(self))
+                let string: fn($text) -> String = $string;
+                Ok(CallToolResult::text(string(self)))
             }
         }
         impl IntoOutput<ForPrompt, Plain> for $text {
             fn into_output(self) -> Result<GetPromptResult, HandlerError> {
-                Ok(GetPromptResult::new(vec![PromptMessage::user(self)]))
+                let string: fn($text) -> String = $string;
+                Ok(GetPromptResult::new(vec![PromptMessage::user(string(self))]))
             }
         }
         impl IntoOutput<ForResource, Plain> for $text {
             fn into_output(self) -> Result<ResourceBody, HandlerError> {
-                Ok(ResourceBody::Text(self.into()))
+                let string: fn($text) -> String = $string;
+                Ok(ResourceBody::Text(string(self)))
             }
         }
     )*};
 }
 
-text_output!(String, &'static str);
+text_output!(
+    String => |text| text,
+    &'static str => str::to_owned,
+    Box<str> => String::from,
+    Arc<str> => |text| text.as_ref().to_owned(),
+    Cow<'static, str> => Cow::into_owned,
+);
 
 macro_rules! display_output {
     ($($number:ty),* $(,)?) => {$(

@@ -1,0 +1,179 @@
+//! `#[tool]`, `#[tools]` and `#[prompt]` in places and with types that authors expect to work.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::borrow::Cow;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use mcp_server::testing::{TestClient, block_on};
+use mcp_server::{Ctx, Server, prompt, tool, tools};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+struct Service;
+
+#[tools]
+impl Service {
+    /// Is there on every system.
+    #[tool]
+    fn here(&self) -> &'static str {
+        "here"
+    }
+
+    #[cfg(any())]
+    #[tool]
+    fn elsewhere(&self) -> NoSuchType {
+        no_such_function()
+    }
+}
+
+#[tools(name = more_tools)]
+impl Service {
+    #[tool(name = "tools")]
+    fn all(&self) -> &'static str {
+        "all"
+    }
+}
+
+fn call(client: &TestClient, name: &str, arguments: Value) -> String {
+    block_on(client.call_tool(name, arguments))
+        .unwrap()
+        .joined_text()
+}
+
+#[test]
+fn methods_may_be_conditional_and_spread_over_several_blocks() {
+    let server = Server::builder("s", "1")
+        .tools(Service.tools())
+        .tools(Service.more_tools());
+    let client = TestClient::new(server);
+    let listed = block_on(client.list_tools()).unwrap();
+    let names: Vec<&str> = listed.iter().map(|tool| &*tool.name).collect();
+    assert_eq!(names, ["here", "tools"]);
+    assert_eq!(call(&client, "here", json!({})), "here");
+    assert_eq!(call(&client, "tools", json!({})), "all");
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+enum State {
+    On,
+    Off,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct S {
+    at: u8,
+}
+
+#[tool]
+fn set(#[arg] state: State, s: S) -> String {
+    format!("{state:?} {}", s.at)
+}
+
+macro_rules! number_tool {
+    ($name:ident, $number:ty, $context:ty, $doc:expr) => {
+        #[doc = $doc]
+        #[tool]
+        fn $name(number: $number, cx: $context) -> String {
+            let _ = cx;
+            format!("{number:?}")
+        }
+    };
+}
+
+number_tool!(number, Option<u32>, Ctx, "From a macro.");
+
+#[test]
+fn an_attribute_decides_what_is_an_argument() {
+    let client = TestClient::new(Server::builder("s", "1").tools([set::tool(), number::tool()]));
+    let arguments = json!({"state": "On", "s": {"at": 1}});
+    assert_eq!(call(&client, "set", arguments), "On 1");
+    assert_eq!(call(&client, "number", json!({"number": 5.0})), "Some(5)");
+    let _ = State::Off;
+}
+
+type Count = u32;
+
+#[prompt]
+fn repeat(text: String, count: Count, #[arg(default = 2)] also: u8) -> String {
+    format!("{text}{count}{also}")
+}
+
+#[test]
+fn a_prompt_reads_an_alias_of_a_number() {
+    let client = TestClient::new(Server::builder("s", "1").prompt(repeat::prompt()));
+    let listed = block_on(client.list_prompts()).unwrap();
+    let names = listed[0].arguments.iter().flatten();
+    let names: Vec<&str> = names.map(|argument| &*argument.name).collect();
+    assert_eq!(names, ["text", "count", "also"]);
+    let result = block_on(client.get_prompt("repeat", json!({"text": "t", "count": "7"})));
+    assert!(json!(result.unwrap()).to_string().contains("t72"));
+}
+
+/** Block one.
+ * Block two.
+ *
+ *  - indented
+ */
+#[tool]
+fn starred(
+    /** Text one.
+     * Text two.
+     */
+    text: String,
+) -> String {
+    text
+}
+
+/// First.
+#[doc = concat!("Second", " and third.")]
+#[tool]
+fn included() -> Arc<str> {
+    "arc".into()
+}
+
+#[test]
+fn descriptions_are_read_from_every_form_of_documentation() {
+    let client = TestClient::new(Server::builder("s", "1").tools([
+        starred::tool(),
+        included::tool(),
+        number::tool(),
+    ]));
+    let listed = block_on(client.list_tools()).unwrap();
+    let of = |at: usize| listed[at].description.as_deref().unwrap();
+    assert_eq!(of(0), "Block one.\nBlock two.\n\n - indented");
+    assert_eq!(of(1), "First.\nSecond and third.");
+    assert_eq!(of(2), "From a macro.");
+    let text = &listed[0].input_schema["properties"]["text"];
+    assert_eq!(text["description"], "Text one.\nText two.");
+}
+
+#[tool]
+fn cow() -> Cow<'static, str> {
+    "cow".into()
+}
+
+#[tool]
+fn boxed() -> Box<str> {
+    "box".into()
+}
+
+#[tool]
+fn future() -> Pin<Box<dyn Future<Output = String> + Send>> {
+    Box::pin(async { "future".to_owned() })
+}
+
+#[test]
+fn owned_texts_and_boxed_futures_are_returned() {
+    let tools = [cow::tool(), boxed::tool(), included::tool(), future::tool()];
+    let client = TestClient::new(Server::builder("s", "1").tools(tools));
+    for (name, text) in [
+        ("cow", "cow"),
+        ("boxed", "box"),
+        ("included", "arc"),
+        ("future", "future"),
+    ] {
+        assert_eq!(call(&client, name, json!({})), text);
+    }
+}
