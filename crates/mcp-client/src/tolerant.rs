@@ -2,11 +2,13 @@
 //! strict decoding has failed.
 
 use mcp_jsonrpc::{DecodeError, RawJson};
-use mcp_protocol::{DECORATIONS, Deviation, Tolerance};
+use mcp_protocol::tolerance::{repair_capabilities, repair_implementation, undecorate};
+use mcp_protocol::{Deviation, Tolerance};
 use mcp_types::{
-    Implementation, JsonObject, Prompt, Resource, ResourceTemplate, SERVER_INFO_KEY,
+    CallToolResult, ContentBlock, Prompt, Resource, ResourceTemplate, SERVER_INFO_KEY,
     ServerCapabilities, Tool, method,
 };
+use serde::Deserialize as _;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -42,6 +44,13 @@ fn repair(
     if !result.is_object() {
         return None;
     }
+    if let Some(Value::Number(number)) = result.get("nextCursor") {
+        let cursor = number.to_string();
+        result["nextCursor"] = cursor.into();
+        if !tolerance.admits(Deviation::NumericCursor, problem) {
+            return None;
+        }
+    }
     let tolerated = match method {
         method::TOOLS_LIST => elements::<Tool>(&mut result["tools"], tolerance),
         method::PROMPTS_LIST => elements::<Prompt>(&mut result["prompts"], tolerance),
@@ -49,16 +58,9 @@ fn repair(
         method::RESOURCES_TEMPLATES_LIST => {
             elements::<ResourceTemplate>(&mut result["resourceTemplates"], tolerance)
         }
-        method::TOOLS_CALL => {
-            let members = result.as_object_mut()?;
-            let is_missing = members.get("content").is_none_or(Value::is_null);
-            if is_missing {
-                members.insert("content".to_owned(), json!([]));
-            }
-            is_missing && tolerance.admits(Deviation::MissingContent, problem)
-        }
+        method::TOOLS_CALL => call_result(&mut result, problem, tolerance)?,
         method::INITIALIZE => {
-            implementation(&mut result["serverInfo"]);
+            repair_implementation(&mut result["serverInfo"]);
             description(&mut result);
             tolerance.admits(Deviation::MalformedDecoration, problem)
         }
@@ -67,7 +69,7 @@ fn repair(
                 .pointer_mut("/_meta")
                 .and_then(|it| it.get_mut(SERVER_INFO_KEY))
             {
-                implementation(info);
+                repair_implementation(info);
             }
             description(&mut result);
             cache_hints(&mut result);
@@ -108,27 +110,6 @@ fn fits<T: DeserializeOwned>(value: &Value) -> bool {
     T::deserialize(value).is_ok()
 }
 
-fn undecorate(value: &mut Value) {
-    if let Value::Object(members) = value {
-        members.retain(|name, _| !DECORATIONS.contains(&&**name));
-    }
-}
-
-/// Repairs the description of a server, which is shown to users and decides nothing.
-fn implementation(info: &mut Value) {
-    if fits::<Implementation>(info) {
-        return;
-    }
-    undecorate(info);
-    let text = |name: &str| info[name].as_str().unwrap_or("unknown").to_owned();
-    let (name, version) = (text("name"), text("version"));
-    if !info.is_object() {
-        *info = json!({});
-    }
-    info["name"] = name.into();
-    info["version"] = version.into();
-}
-
 /// Removes cache hints that cannot be read: the result is then not cached. `null` for the type of the
 /// result means that it is absent.
 fn cache_hints(result: &mut Value) {
@@ -144,8 +125,7 @@ fn cache_hints(result: &mut Value) {
     result.retain(|name, value| !is_malformed(name, value));
 }
 
-/// Repairs the capabilities and the instructions. A capability of another type counts as declared
-/// without settings, unless it is `false` or `null`.
+/// Repairs the capabilities and the instructions of a server.
 fn description(result: &mut Value) {
     let Value::Object(result) = result else {
         return;
@@ -154,16 +134,78 @@ fn description(result: &mut Value) {
         result.shift_remove("instructions");
     }
     let capabilities = result.entry("capabilities").or_insert_with(|| json!({}));
-    match capabilities {
-        Value::Object(members) => members.retain(|name, value| {
-            let alone = JsonObject::from_iter([(name.clone(), value.clone())]);
-            if !fits::<ServerCapabilities>(&Value::Object(alone)) {
-                let is_declared = !matches!(value, Value::Null | Value::Bool(false));
-                *value = json!({});
-                return is_declared;
-            }
-            true
-        }),
-        other => *other = json!({}),
+    repair_capabilities::<ServerCapabilities>(capabilities);
+}
+
+/// Repairs the result of a call. The call was executed, so its result is never lost for a member that only describes.
+fn call_result(result: &mut Value, problem: &DecodeError, tolerance: &Tolerance) -> Option<bool> {
+    let members = result.as_object_mut()?;
+    let mut tolerated = true;
+    let content = members.entry("content").or_insert(Value::Null);
+    match content {
+        Value::Null => {
+            *content = json!([]);
+            tolerated &= tolerance.admits(Deviation::MissingContent, problem);
+        }
+        Value::Array(_) => {}
+        one => {
+            *one = json!([one.take()]);
+            tolerated &= tolerance.admits(Deviation::MalformedContent, problem);
+        }
     }
+    let content = members.get_mut("content").and_then(Value::as_array_mut);
+    for block in content.into_iter().flatten() {
+        tolerated &= self::block(block, tolerance);
+    }
+    if let Some(Value::String(text)) = members.get("isError") {
+        let is_error = text.eq_ignore_ascii_case("true");
+        members.insert("isError".to_owned(), is_error.into());
+        tolerated &= tolerance.admits(Deviation::MalformedContent, problem);
+    }
+    for name in ["isError", "_meta", "structuredContent"] {
+        let alone = json!({ "content": [], name: members.get(name) });
+        if members.contains_key(name) && !fits::<CallToolResult>(&alone) {
+            members.shift_remove(name);
+            tolerated &= tolerance.admits(Deviation::MalformedContent, problem);
+        }
+    }
+    Some(tolerated)
+}
+
+/// Repairs a content block. A block that cannot be read becomes a text with its JSON. Returns whether that is tolerated.
+fn block(block: &mut Value, tolerance: &Tolerance) -> bool {
+    let Err(error) = ContentBlock::deserialize(&*block) else {
+        return true;
+    };
+    let mut repaired = block.clone();
+    undecorate(&mut repaired);
+    if let Value::Object(members) = &mut repaired {
+        members.retain(|_, value| !value.is_null());
+        // The number of bytes is a hint.
+        members.shift_remove("size");
+        let media = members
+            .get("mimeType")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        let kind = match media.split('/').next() {
+            _ if members.contains_key("text") => "text",
+            _ if members.contains_key("uri") => "resource_link",
+            Some("audio") => "audio",
+            _ => "image",
+        };
+        let kind = members.entry("type").or_insert_with(|| kind.into());
+        let (name, value) = match kind.as_str().unwrap_or_default() {
+            "resource_link" => ("name", members.get("uri").cloned().unwrap_or_default()),
+            "image" => ("mimeType", "image/*".into()),
+            "audio" => ("mimeType", "audio/*".into()),
+            _ => ("text", block.clone()),
+        };
+        members.entry(name).or_insert(value);
+    }
+    *block = match (fits::<ContentBlock>(&repaired), &*block) {
+        (true, _) => repaired,
+        (false, Value::String(text)) => json!({ "type": "text", "text": text }),
+        (false, block) => json!({ "type": "text", "text": block.to_string() }),
+    };
+    tolerance.admits(Deviation::MalformedContent, error)
 }

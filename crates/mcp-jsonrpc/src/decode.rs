@@ -182,6 +182,14 @@ fn children<'a>(text: &'a str, limits: &Limits) -> impl Iterator<Item = (String,
     })
 }
 
+/// Whether the JSON text is an array without items.
+pub fn is_empty_array(value: &str) -> bool {
+    let inside = value
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    inside.is_some_and(|inside| inside.trim().is_empty())
+}
+
 /// Iterates over the members of an object without building it: key and raw text of each, in
 /// order. A duplicate key is not an error; the iterator returns both members. A key is raw text too: compare it with [`is_member`].
 ///

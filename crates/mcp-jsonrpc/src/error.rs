@@ -66,6 +66,41 @@ impl ErrorObject {
     }
 }
 
+impl ErrorObject {
+    /// Reads an error that is not written as the specification says, so that its text is not lost: the code as text or with a
+    /// fraction, a missing or `null` member, or only a text.
+    #[cold]
+    pub(crate) fn repaired(text: &str) -> Option<Self> {
+        let members = match serde_json::from_str(text).ok()? {
+            Value::String(message) => return Some(Self::internal(message)),
+            Value::Object(members) => members,
+            _ => return None,
+        };
+        let code = match members.get("code") {
+            None | Some(Value::Null) => None,
+            Some(Value::String(text)) => Some(text.trim().parse().ok()?),
+            Some(code) => Some(code.to_string().trim_end_matches(".0").parse().ok()?),
+        };
+        let message = match members.get("message") {
+            Some(Value::String(text)) => Some(text.clone()),
+            None | Some(Value::Null) => None,
+            Some(other) => Some(other.to_string()),
+        };
+        if code.is_none() && message.is_none() {
+            return None;
+        }
+        let code = code.map_or(ErrorCode::INTERNAL_ERROR, ErrorCode);
+        let data = members.get("data").filter(|data| !data.is_null());
+        Some(Self {
+            code,
+            message: message
+                .unwrap_or_else(|| "an error without a message".to_owned())
+                .into(),
+            data: data.cloned(),
+        })
+    }
+}
+
 impl fmt::Display for ErrorObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} (code {})", self.message, self.code)

@@ -36,7 +36,7 @@ mod seam;
 mod session;
 mod sync;
 pub mod task;
-mod tolerance;
+pub mod tolerance;
 
 pub use ask::AskError;
 #[doc(hidden)]

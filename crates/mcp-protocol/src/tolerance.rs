@@ -9,6 +9,12 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use mcp_jsonrpc::{DecodeError, decode};
+use mcp_types::{ClientCapabilities, Implementation, InitializeRequestParams, JsonObject};
+use serde::Deserialize as _;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
 /// Maximum number of characters of the text about a deviation.
 const MAX_DETAIL: usize = 512;
 
@@ -40,8 +46,8 @@ pub enum Deviation {
     ExtraFormField,
     /// A server sent an element of a list that cannot be decoded; it is left out.
     MalformedElement,
-    /// A server sent a descriptive member that cannot be decoded, such as an icon or the version of
-    /// its name; it is left out.
+    /// A peer sent a descriptive member that cannot be decoded, such as an icon or the version of
+    /// its name; it is left out. A capability that is not an object counts as declared without settings.
     MalformedDecoration,
     /// A server sent a tool result without `content`; it is empty.
     MissingContent,
@@ -58,10 +64,19 @@ pub enum Deviation {
     /// A server sent a response with text that is not Unicode: bytes that are not UTF-8, or an escape
     /// of half a surrogate pair. Each is replaced by U+FFFD.
     InvalidText,
+    /// A server sent an element of a result's content that cannot be decoded; it is read in the only possible way, or its JSON is a
+    /// text.
+    MalformedContent,
+    /// A server sent the cursor of a list as a number.
+    NumericCursor,
+    /// A client sent `[]` for an empty object, as PHP does.
+    EmptyArray,
+    /// A client requested log messages of a level that does not exist; none are sent.
+    UnknownLogLevel,
 }
 
 impl Deviation {
-    const COUNT: usize = Self::InvalidText as usize + 1;
+    const COUNT: usize = Self::UnknownLogLevel as usize + 1;
 }
 
 /// The [`Strictness`] of one server or client, and the number of tolerated deviations.
@@ -116,6 +131,78 @@ impl Tolerance {
         }
         true
     }
+}
+
+/// Members that only decorate an item or an implementation.
+/// Removes the members that only decorate.
+pub fn undecorate(value: &mut Value) {
+    if let Value::Object(members) = value {
+        members.retain(|name, _| !DECORATIONS.contains(&&**name));
+    }
+}
+
+/// Repairs the description of a peer, which is shown to users and decides nothing.
+pub fn repair_implementation(info: &mut Value) {
+    if Implementation::deserialize(&*info).is_ok() {
+        return;
+    }
+    undecorate(info);
+    let text = |name: &str| info[name].as_str().unwrap_or("unknown").to_owned();
+    let (name, version) = (text("name"), text("version"));
+    if !info.is_object() {
+        *info = json!({});
+    }
+    info["name"] = name.into();
+    info["version"] = version.into();
+}
+
+/// Repairs the capabilities of a peer. A capability of another type counts as declared without settings, unless it is `false` or
+/// `null`.
+pub fn repair_capabilities<T: DeserializeOwned>(capabilities: &mut Value) {
+    let fits = |name: &str, value: &Value| {
+        let alone = JsonObject::from_iter([(name.to_owned(), value.clone())]);
+        T::deserialize(Value::Object(alone)).is_ok()
+    };
+    let Value::Object(members) = capabilities else {
+        *capabilities = json!({});
+        return;
+    };
+    members.retain(|name, value| {
+        if fits(name, value) {
+            return true;
+        }
+        // One setting or extension does not take the others.
+        if let Value::Object(settings) = &mut *value {
+            settings.retain(|_, setting| !matches!(setting, Value::Null | Value::Bool(false)));
+            for setting in settings.values_mut().filter(|setting| !setting.is_object()) {
+                *setting = json!({});
+            }
+        }
+        if fits(name, value) {
+            return true;
+        }
+        let is_declared = !matches!(value, Value::Null | Value::Bool(false));
+        *value = json!({});
+        is_declared
+    });
+}
+
+/// Reads the params of `initialize` of a client that describes itself in a malformed way.
+#[cold]
+pub(crate) fn repaired_initialize(
+    params: &str,
+    error: &DecodeError,
+    tolerance: &Tolerance,
+) -> Option<InitializeRequestParams> {
+    let mut params: JsonObject = decode(params).ok()?;
+    repair_implementation(params.entry("clientInfo").or_insert_with(|| json!({})));
+    repair_capabilities::<ClientCapabilities>(
+        params.entry("capabilities").or_insert_with(|| json!({})),
+    );
+    let params = serde_json::from_value(Value::Object(params)).ok()?;
+    tolerance
+        .admits(Deviation::MalformedDecoration, error)
+        .then_some(params)
 }
 
 impl fmt::Debug for Tolerance {

@@ -205,3 +205,53 @@ fn a_change_for_one_user_reaches_each_client_of_the_user_and_no_other() {
         listening.clear();
     }
 }
+
+#[test]
+fn an_equal_spelling_of_a_uri_reads_the_resource_and_does_not_evade_a_guard() {
+    let server = Server::builder("s", "1")
+        .resource(Resource::text("test://static-text", "open", "open"))
+        .resource(Resource::text("Secret://a", "secret", "secret"))
+        .resource(Resource::new(
+            "Note://{id}",
+            "note",
+            |Args(note): Args<Note>| note.id,
+        ))
+        .guard(|request| match request.target {
+            Some("Secret://a" | "Note://2") => Err(ErrorObject::invalid_request("secret")),
+            _ => Ok(()),
+        })
+        .build()
+        .unwrap();
+    let client = TestClient::new(server);
+    let read = |uri: &str| {
+        let result = block_on(client.read_resource(uri));
+        result.map(|result| json!(result)["contents"][0].clone())
+    };
+    for uri in [
+        "test://static-text",
+        "TEST://static-text",
+        "test://static%2dtext",
+    ] {
+        let contents = read(uri).unwrap();
+        assert_eq!(contents["text"], "open", "{uri}");
+        assert_eq!(contents["uri"], "test://static-text");
+    }
+    assert_eq!(read("note://1").unwrap()["text"], "1");
+    for uri in [
+        "Secret://a",
+        "secret://a",
+        "SECRET://%61",
+        "note://2",
+        "NOTE://%32",
+        "Note://2",
+    ] {
+        let error = read(uri).unwrap_err();
+        assert_eq!(error.message, "secret", "{uri}");
+    }
+    assert!(read("test://Static-text").is_err());
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Note {
+    id: String,
+}

@@ -42,7 +42,7 @@ async fn a_server_asks_the_client_in_every_combination() {
             );
             assert_eq!(
                 said("test_elicitation", json!({ "message": "Who?" })).await,
-                "User response: action=accept, content={\"email\":\"ada@example.com\",\"username\":\"ada\"}"
+                "User response: action=accept, content={\"username\":\"ada\",\"email\":\"ada@example.com\"}"
             );
             let prompts = client.list_prompts().await.unwrap();
             assert!(!prompts.is_empty());

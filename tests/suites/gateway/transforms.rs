@@ -52,7 +52,7 @@ async fn tools_are_renamed_described_and_hidden() {
         assert_eq!(tools[0].description.as_deref(), Some("Walks."));
         let arguments = json!({ "region": "eu", "path": "a" });
         let result = called(&client, "m__walk", arguments.clone()).await;
-        assert_eq!(result, r#"{"path":"a","region":"eu"}"#);
+        assert_eq!(result, r#"{"region":"eu","path":"a"}"#);
         for hidden in ["m__push", "m__go"] {
             let error = refused(client.call_tool(hidden, arguments.clone()).await);
             assert!(error.message.contains("unknown tool"), "{error}");
@@ -75,7 +75,7 @@ async fn fixed_arguments_are_not_shown_and_cannot_be_changed() {
             json!({ "region": "eu", "path": "/etc" }),
         ] {
             let result = called(&client, "m__go", arguments).await;
-            assert_eq!(result, r#"{"path":"/srv","region":"eu"}"#);
+            assert_eq!(result, r#"{"region":"eu","path":"/srv"}"#);
         }
     }
 }
@@ -124,7 +124,7 @@ async fn headers_follow_a_changed_call() {
     let called = eu.tool(1, "m__walk", arguments.clone()).await;
     let called = called.json().await;
     let text = &called["result"]["content"][0]["text"];
-    assert_eq!(text, r#"{"path":"a","region":"eu"}"#, "{called}");
+    assert_eq!(text, r#"{"region":"eu","path":"a"}"#, "{called}");
     // The header must have the value and name of the body.
     let reply = us.tool(2, "m__walk", arguments.clone()).await;
     reply.refused(400, -32020).await;
@@ -141,7 +141,7 @@ async fn headers_follow_a_changed_call() {
     let called = client.tool(5, "m__push", json!({ "path": "a" })).await;
     let called = called.json().await;
     let text = &called["result"]["content"][0]["text"];
-    assert_eq!(text, r#"{"path":"a","region":"eu"}"#, "{called}");
+    assert_eq!(text, r#"{"region":"eu","path":"a"}"#, "{called}");
     gateway.close().await;
     drop(stop);
     serving.await.unwrap().unwrap();

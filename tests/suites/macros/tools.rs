@@ -136,6 +136,11 @@ async fn the_function_stays_a_function() {
 fn doc_comments_and_types_make_the_definition() {
     let tool: Tool = add::tool();
     let definition = json!(tool.definition());
+    let integer = |description: &str| {
+        json!({
+            "type": "integer", "description": description, "minimum": i64::MIN, "maximum": i64::MAX,
+        })
+    };
     assert_eq!(
         definition,
         json!({
@@ -144,8 +149,8 @@ fn doc_comments_and_types_make_the_definition() {
             "inputSchema": {
                 "type": "object",
                 "properties": {
-                    "a": {"type": "integer", "description": "left"},
-                    "b": {"type": "integer", "description": "right"},
+                    "a": integer("left"),
+                    "b": integer("right"),
                 },
                 "required": ["a", "b"],
             },

@@ -132,7 +132,7 @@ async fn concurrent_input_requests_share_a_round_trip() {
 
     let tool = "test_input_required_result_multiple_inputs";
     let asked = peer.tool(tool, json!({})).await;
-    assert_eq!(questions(&asked), ["client_roots", "greeting", "user_name"]);
+    assert_eq!(questions(&asked), ["user_name", "greeting", "client_roots"]);
     // Two of three responses: the third is requested again, and the two are kept.
     let more = json!({
         "requestState": asked["requestState"],

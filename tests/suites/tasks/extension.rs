@@ -146,7 +146,7 @@ async fn cancellation_is_always_acknowledged() {
     for _ in 0..2 {
         let empty = peer.call("tasks/cancel", about.clone()).await;
         let members: Vec<&String> = empty.as_object().unwrap().keys().collect();
-        assert_eq!(members, ["_meta", "resultType"]);
+        assert_eq!(members, ["resultType", "_meta"]);
         assert_eq!(empty["resultType"], "complete");
     }
     assert_eq!(peer.get(&id).await["status"], "cancelled");

@@ -93,7 +93,7 @@ async fn a_task_lists_its_input_requests_and_gets_responses_by_update() {
     let mut update = json!({ "taskId": id, "inputResponses": { "other": accepted("Eve") } });
     let empty = peer.call("tasks/update", update.clone()).await;
     let members: Vec<&String> = empty.as_object().unwrap().keys().collect();
-    assert_eq!(members, ["_meta", "resultType"]);
+    assert_eq!(members, ["resultType", "_meta"]);
     assert_eq!(peer.get(&id).await["status"], "input_required");
 
     update["inputResponses"][key] = accepted("Ann");

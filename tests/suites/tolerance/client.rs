@@ -248,3 +248,59 @@ async fn the_error_of_a_form_names_the_field() {
     let message = error["message"].as_str().unwrap();
     assert!(message.contains("field \"name\""), "{message}");
 }
+
+/// The result of a call is never lost for its decoration: the tool has run.
+#[tokio::test]
+async fn a_result_with_a_malformed_member_is_kept() {
+    let link = json!({ "type": "resource_link", "uri": "x://a", "size": "7" });
+    for (block, expected) in [
+        (
+            json!({ "type": "text", "text": "t", "annotations": { "audience": "user" } }),
+            json!({ "type": "text", "text": "t" }),
+        ),
+        (
+            link,
+            json!({ "type": "resource_link", "uri": "x://a", "name": "x://a" }),
+        ),
+        (
+            json!({ "data": "AA==", "mimeType": "image/png" }),
+            json!({ "type": "image", "data": "AA==", "mimeType": "image/png" }),
+        ),
+        (
+            json!({ "type": "image", "data": "AA==" }),
+            json!({ "type": "image", "data": "AA==", "mimeType": "image/*" }),
+        ),
+        (json!("plain"), json!({ "type": "text", "text": "plain" })),
+        (
+            json!({ "type": "text", "text": { "a": 1 } }),
+            json!({ "type": "text", "text": r#"{"type":"text","text":{"a":1}}"# }),
+        ),
+    ] {
+        for (builder, fails) in [(client(), false), (strict(), true)] {
+            let (mut wire, client) = PipeEnd::with_tools(builder).await;
+            let calling = calling(&client, "t");
+            let result = json!({ "content": [block], "isError": "false", "_meta": 1 });
+            wire.respond("tools/call", result).await;
+            let result = calling.await.unwrap();
+            assert_eq!(result.is_err(), fails, "{block}");
+            let Ok(result) = result else { continue };
+            assert_eq!(json!(result.content), json!([expected]));
+            assert_eq!(result.is_error, Some(false));
+            assert!(client.tolerance().count(Deviation::MalformedContent) > 0);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_cursor_that_is_a_number_continues_the_list() {
+    let pages = || {
+        vec![
+            json!({ "tools": [tool("a")], "nextCursor": 7 }),
+            json!({ "tools": [tool("b")] }),
+        ]
+    };
+    let (tools, client) = listed(client(), pages()).await;
+    assert_eq!(tools.unwrap().len(), 2);
+    assert_eq!(client.tolerance().count(Deviation::NumericCursor), 1);
+    assert!(listed(strict(), pages()[..1].to_vec()).await.0.is_err());
+}

@@ -193,3 +193,72 @@ async fn a_session_in_use_does_not_end_because_of_a_missing_initialized_notifica
     tokio::task::yield_now().await;
     assert_eq!(unused.call(1, "tools/list", json!({})).await.status, 404);
 }
+
+/// A request of the stateless revision with this metadata, to a server over stdio.
+fn stateless(meta: Value, arguments: Value) -> Value {
+    let mut all = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    for (key, value) in meta.as_object().unwrap() {
+        all[format!("io.modelcontextprotocol/{key}")] = value.clone();
+    }
+    json!({ "name": "typed", "arguments": arguments, "_meta": all })
+}
+
+#[tokio::test]
+async fn a_client_that_describes_itself_in_a_malformed_way_is_served() {
+    for meta in [
+        json!({ "logLevel": null, "clientInfo": null }),
+        json!({ "logLevel": "DEBUG" }),
+        json!({ "clientInfo": { "name": "x" } }),
+        json!({ "clientInfo": { "name": "x", "version": null, "icons": 1 } }),
+        json!({ "clientCapabilities": [] }),
+        json!({ "clientCapabilities": { "roots": true, "extensions": { "x/y": null } } }),
+    ] {
+        let client = TestClient::new(server());
+        let params = stateless(meta.clone(), json!({ "seconds": 1 }));
+        let result = client.request("tools/call", params).await.unwrap();
+        assert_eq!(text(&result), "1", "{meta}");
+    }
+    for (client_info, capabilities) in [
+        (json!({ "name": "x" }), json!({})),
+        (json!({ "name": "x", "version": "1" }), json!([])),
+        (
+            json!({ "name": "x", "version": "1" }),
+            json!({ "roots": true, "sampling": null }),
+        ),
+        (json!(null), json!(null)),
+    ] {
+        for strictness in [Strictness::Tolerant, Strictness::Strict] {
+            let server = server().strictness(strictness).build().unwrap();
+            let mut wire = PipeEnd::to(server.clone());
+            let params = json!({
+                "protocolVersion": "2025-11-25", "clientInfo": client_info, "capabilities": capabilities,
+            });
+            let reply = wire.request("initialize", params).await;
+            let is_served = reply["result"]["serverInfo"].is_object();
+            assert_eq!(is_served, strictness == Strictness::Tolerant, "{reply}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn null_counts_as_absent_in_the_optional_members_of_a_call() {
+    for mut peer in Peer::both(server().strictness(Strictness::Strict)).await {
+        let params = json!({
+            "name": "typed", "arguments": { "seconds": 1 }, "task": null, "inputResponses": null, "requestState": null,
+        });
+        assert_eq!(text(&peer.call("tools/call", params).await), "1");
+    }
+}
+
+#[tokio::test]
+async fn an_empty_array_is_an_empty_object() {
+    let server = server().build().unwrap();
+    for mut peer in Peer::both(server.clone()).await {
+        let call = named("none", json!({ "arguments": [] }));
+        assert_eq!(text(&peer.call("tools/call", call).await), "x");
+    }
+    assert_eq!(server.tolerance().count(Deviation::EmptyArray), 2);
+}

@@ -5,6 +5,7 @@ mod repair;
 
 use std::borrow::Cow;
 
+use crate::decode::is_empty_array;
 use crate::error::Shape;
 use crate::message::{META, MemberIndex, Message, Notification, Request, Response};
 use crate::scan::{Scanner, Text};
@@ -283,12 +284,21 @@ impl<'a> Parts<'a> {
         Ok(())
     }
 
-    fn classify(self) -> Result<Message<'a>, ParseError> {
+    fn classify(mut self) -> Result<Message<'a>, ParseError> {
+        // A member that is null beside the other one is absent: JSON-RPC 1.0 writes both.
+        match (self.result, self.error) {
+            (Some(_), Some("null")) => self.error = None,
+            (Some("null"), Some(_)) => self.result = None,
+            _ => {}
+        }
+        // Languages without a type for objects write an empty one as `[]`.
+        let is_absent = |params: &str| params == "null" || is_empty_array(params);
+        self.params = self.params.filter(|params| !is_absent(params));
         let fault = match (&self.method, self.result, self.error) {
             _ if !self.version => Some("member \"jsonrpc\" is missing"),
             (Some(_), None, None) if self.null_id => Some("a request id may not be null"),
             (Some(_), None, None) => match self.params {
-                Some(params) if params != "null" && !params.starts_with('{') => {
+                Some(params) if !params.starts_with('{') => {
                     Some("member \"params\" must be an object")
                 }
                 _ => None,
@@ -302,7 +312,7 @@ impl<'a> Parts<'a> {
         if let Some(fault) = fault {
             return Err(invalid(0, fault).with_id(self.id));
         }
-        let params = self.params.filter(|params| *params != "null");
+        let params = self.params;
         match (self.method, self.id) {
             (Some(method), Some(id)) => Ok(Message::Request(Request {
                 id,
@@ -365,7 +375,10 @@ pub(crate) fn read_id(value: &str, at: usize, limits: &Limits) -> Result<Request
 }
 
 fn read_error(value: &str) -> Result<ErrorObject, ParseError> {
-    crate::decode(value).map_err(|error| invalid(0, format!("malformed error object: {error}")))
+    crate::decode(value).or_else(|error| {
+        ErrorObject::repaired(value)
+            .ok_or_else(|| invalid(0, format!("malformed error object: {error}")))
+    })
 }
 
 impl ParseError {

@@ -164,11 +164,9 @@ fn error_responses_are_read_and_written() {
     let tolerated = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}"#;
     assert!(matches!(single(tolerated).unwrap(), Message::Response(_)));
     for bad in [
-        r#"{"code":"-32600","message":"m"}"#,
+        r#"{"code":"x","message":"m"}"#,
         r#"{"code":1.5,"message":"m"}"#,
-        r#"{"code":1}"#,
-        r#"{"message":"m"}"#,
-        r#""text""#,
+        "{}",
         "null",
     ] {
         let text = format!(r#"{{"jsonrpc":"2.0","id":1,"error":{bad}}}"#);
@@ -233,4 +231,57 @@ fn owned_messages_share_the_buffer() {
     assert_eq!(&**params, r#"{"a":"b"}"#);
     let inside = buffer.as_ptr() as usize..buffer.as_ptr() as usize + buffer.len();
     assert!(inside.contains(&(params.as_ptr() as usize)));
+}
+
+#[test]
+fn null_beside_an_outcome_and_an_empty_array_of_params_are_absent() {
+    for text in [
+        r#"{"jsonrpc":"2.0","id":1,"result":{},"error":null}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
+    ] {
+        let Message::Response(response) = single(text).unwrap() else {
+            panic!("not a response");
+        };
+        assert_eq!(response.outcome, Ok("{}"));
+    }
+    let text = r#"{"jsonrpc":"2.0","id":1,"result":null,"error":{"code":-1,"message":"no"}}"#;
+    let Message::Response(response) = single(text).unwrap() else {
+        panic!("not a response");
+    };
+    assert_eq!(response.outcome.unwrap_err().message, "no");
+    for params in ["[]", "[ ]", "null"] {
+        let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{params}}}"#);
+        let Message::Request(request) = single(&text).unwrap() else {
+            panic!("not a request");
+        };
+        assert_eq!(request.params, None);
+    }
+}
+
+#[test]
+fn the_text_of_an_error_is_kept_however_it_is_written() {
+    for (error, code, message) in [
+        (r#"{"code":"-32000","message":"busy"}"#, -32000, "busy"),
+        (r#"{"code":-32000.0,"message":"busy"}"#, -32000, "busy"),
+        (r#"{"code":-32000}"#, -32000, "an error without a message"),
+        (
+            r#"{"code":-32000,"message":null}"#,
+            -32000,
+            "an error without a message",
+        ),
+        (r#"{"message":"busy"}"#, -32603, "busy"),
+        (r#"{"code":1,"message":{"a":1}}"#, 1, r#"{"a":1}"#),
+        (r#""busy""#, -32603, "busy"),
+    ] {
+        let text = format!(r#"{{"jsonrpc":"2.0","id":1,"error":{error}}}"#);
+        let Message::Response(response) = single(&text).unwrap() else {
+            panic!("not a response");
+        };
+        let found = response.outcome.unwrap_err();
+        assert_eq!((found.code.0, &*found.message), (code, message), "{error}");
+    }
+    for error in ["{}", "1", "[]", r#"{"code":"x"}"#] {
+        let text = format!(r#"{{"jsonrpc":"2.0","id":1,"error":{error}}}"#);
+        assert!(single(&text).is_err(), "{error}");
+    }
 }

@@ -7,15 +7,16 @@ use mcp_jsonrpc::{
     ErrorCode, ErrorObject, Request, decode, is_member, member_name, members, quote, read_string,
 };
 use mcp_types::{
-    CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, LOG_LEVEL_KEY, LoggingLevel, PROTOCOL_VERSION_KEY,
-    method,
+    CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, ClientCapabilities, LOG_LEVEL_KEY, LoggingLevel,
+    PROTOCOL_VERSION_KEY, method,
 };
 use serde::de::DeserializeOwned;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::client_identity::{ClientIdentity, ClientIdentityCache, check_identity};
 use crate::http_headers;
-use crate::{Revision, gate};
+use crate::tolerance::{repair_capabilities, repair_implementation};
+use crate::{Deviation, Revision, Strictness, Tolerance, gate};
 
 /// The reserved members of `_meta` in a request, as raw text. A request with a protocol version in
 /// its `_meta` is a request of the stateless revision.
@@ -79,7 +80,8 @@ impl<'a> RawRequestMeta<'a> {
                 LOG_LEVEL_KEY => &mut log_level,
                 _ => return false,
             };
-            *slot = Some(value);
+            // `null` counts as absent.
+            *slot = (value != "null").then_some(value);
             true
         };
         for (key, value) in meta {
@@ -119,6 +121,7 @@ impl<'a> RawRequestMeta<'a> {
             served,
             headers,
             &ClientIdentityCache::default(),
+            &Tolerance::new(Strictness::Strict),
             &none,
         )
     }
@@ -131,6 +134,7 @@ impl<'a> RawRequestMeta<'a> {
         served: &[Revision],
         headers: Option<&StandardHeaders<'_>>,
         cache: &ClientIdentityCache,
+        tolerance: &Tolerance,
         has_method: &dyn Fn(&str) -> bool,
     ) -> Result<RequestMeta, ErrorObject> {
         let version = self
@@ -148,7 +152,7 @@ impl<'a> RawRequestMeta<'a> {
             .copied()
             .find(|revision| revision.is_stateless() && revision.as_str() == version)
             .ok_or_else(|| not_served(request, &version, served))?;
-        let meta = self.decode_members(revision, cache)?;
+        let meta = self.decode_members(revision, cache, tolerance)?;
         if let Some(headers) = headers {
             http_headers::check(http_headers::METHOD, headers.method, Some(&*request.method))?;
             http_headers::check_name(request, headers.name)?;
@@ -164,9 +168,14 @@ impl<'a> RawRequestMeta<'a> {
         &self,
         revision: Revision,
         cache: &ClientIdentityCache,
+        tolerance: &Tolerance,
     ) -> Result<RequestMeta, ErrorObject> {
         let log_level = self.log_level.map(|value| read(LOG_LEVEL_KEY, value));
-        let log_level = log_level.transpose()?;
+        // Log messages are advisory.
+        let log_level = log_level.transpose().or_else(|error| {
+            let is_tolerated = tolerance.admits(Deviation::UnknownLogLevel, &error);
+            is_tolerated.then_some(None).ok_or(error)
+        })?;
         let client = self.client;
         let Some(capabilities) = self.capabilities else {
             return Err(malformed(CLIENT_CAPABILITIES_KEY, "an object"));
@@ -176,9 +185,16 @@ impl<'a> RawRequestMeta<'a> {
             check_identity(what, client.into_iter().chain([capabilities]))?;
             Ok::<_, ErrorObject>(ClientIdentity {
                 info: client
-                    .map(|client| read(CLIENT_INFO_KEY, client))
+                    .map(|client| {
+                        repaired(CLIENT_INFO_KEY, client, tolerance, repair_implementation)
+                    })
                     .transpose()?,
-                capabilities: read(CLIENT_CAPABILITIES_KEY, capabilities)?,
+                capabilities: repaired(
+                    CLIENT_CAPABILITIES_KEY,
+                    capabilities,
+                    tolerance,
+                    repair_capabilities::<ClientCapabilities>,
+                )?,
             })
         })?;
         Ok(RequestMeta {
@@ -192,6 +208,25 @@ impl<'a> RawRequestMeta<'a> {
 fn read<T: DeserializeOwned>(key: &str, value: &str) -> Result<T, ErrorObject> {
     decode(value).map_err(|error| {
         ErrorObject::invalid_params(format!("invalid params: /_meta/{key}: {error}"))
+    })
+}
+
+/// Reads a member, and repairs it if it is malformed in a harmless way.
+fn repaired<T: DeserializeOwned>(
+    key: &str,
+    value: &str,
+    tolerance: &Tolerance,
+    repair: fn(&mut Value),
+) -> Result<T, ErrorObject> {
+    read(key, value).or_else(|error| {
+        let repaired = decode(value).ok().and_then(|mut value: Value| {
+            // The capabilities of a client that sends no object are unknown.
+            let is_known = value.is_object() || value == json!([]);
+            repair(&mut value);
+            serde_json::from_value(value).ok().filter(|_| is_known)
+        });
+        let is_tolerated = || tolerance.admits(Deviation::MalformedDecoration, &error);
+        repaired.filter(|_| is_tolerated()).ok_or(error)
     })
 }
 

@@ -71,7 +71,15 @@ impl StatelessServer {
         let known = self.facts(service);
         let revisions = &known.facts.revisions;
         let has_method = |method: &str| service.has_method(method);
-        meta.admit_cached(request, revisions, headers, &self.clients, &has_method)
+        let tolerance = &known.facts.tolerance;
+        meta.admit_cached(
+            request,
+            revisions,
+            headers,
+            &self.clients,
+            tolerance,
+            &has_method,
+        )
     }
 
     /// Returns the session of a notification with request metadata, which belongs to no session; `link`
@@ -88,17 +96,16 @@ impl StatelessServer {
         let id = RequestId::Number(0);
         let request = Request::new(id, &*notification.method, notification.params);
         let revisions = &known.facts.revisions;
-        let admitted = meta.admit_cached(&request, revisions, None, &self.clients, &|_| true);
+        let tolerance = &known.facts.tolerance;
+        let clients = &self.clients;
+        let admitted = meta.admit_cached(&request, revisions, None, clients, tolerance, &|_| true);
         match admitted {
-            Ok(meta) => {
-                let tolerance = &known.facts.tolerance;
-                Some(Session::of_notification(
-                    meta,
-                    known.offers,
-                    link,
-                    tolerance,
-                ))
-            }
+            Ok(meta) => Some(Session::of_notification(
+                meta,
+                known.offers,
+                link,
+                tolerance,
+            )),
             Err(error) => {
                 tracing::debug!(%error, "dropped a notification");
                 None

@@ -19,7 +19,7 @@ use crate::modern::{
 use crate::sync::lock;
 use crate::{
     Closed, Deviation, Exchange, Inbound, Link, Owner, Payload, Reply, RequestContext, Revision,
-    ServerFacts, Service, downgrade, gate,
+    ServerFacts, Service, downgrade, gate, tolerance,
 };
 
 /// The server side of one connection: the handshake and the capability checks before a [`Service`].
@@ -244,7 +244,11 @@ impl ServerSession {
         if let Err(error) = modern::check_identity("the params of initialize", [params]) {
             return Reply::error(error);
         }
-        let params: InitializeRequestParams = match decode(params) {
+        let mut facts = self.facts();
+        let read = decode(params).or_else(|error| {
+            tolerance::repaired_initialize(params, &error, &facts.tolerance).ok_or(error)
+        });
+        let params: InitializeRequestParams = match read {
             Ok(params) => params,
             Err(error) => {
                 return Reply::error(ErrorObject::invalid_params(format!(
@@ -252,7 +256,6 @@ impl ServerSession {
                 )));
             }
         };
-        let mut facts = self.facts();
         let link = self.session.link();
         let has_identity = link.as_ref().is_some_and(|link| {
             let origin = link.origin();

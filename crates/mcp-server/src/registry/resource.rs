@@ -15,7 +15,7 @@ use crate::registry::completion::{BoundCompleters, Completers};
 use crate::registry::definition::{
     Visible, check_icons, completion_setters, describe, shared_setters,
 };
-use crate::template::UriTemplate;
+use crate::template::{UriTemplate, canonical};
 use crate::{RegistrationError, Spec};
 
 /// A resource, or a resource template if the URI has variables.
@@ -157,7 +157,9 @@ impl<S: Clone + Send + Sync + 'static> Resource<S> {
             if !form::is_uri(&definition.uri) {
                 return Err(fail("not a URI by RFC 3986".to_owned()));
             }
+            let normal = other_form(&definition.uri);
             return Ok(Registered::Fixed(ResourceEntry {
+                normal,
                 definition,
                 run: with_layers(self.layers, (self.bind)(state), access.as_ref()),
                 access,
@@ -192,6 +194,19 @@ impl<S: Clone + Send + Sync + 'static> Resource<S> {
             access,
             visible: self.visible,
         }))
+    }
+}
+
+/// Returns the normal form of a URI, if it is another one.
+fn other_form(uri: &str) -> Option<String> {
+    canonical(uri).filter(|normal| normal != uri)
+}
+
+impl ResourceEntry {
+    /// Replaces the URI.
+    pub(crate) fn set_uri(&mut self, uri: String) {
+        self.normal = other_form(&uri);
+        self.definition.uri = uri;
     }
 }
 
@@ -237,6 +252,8 @@ pub(crate) enum Registered {
 /// A registered resource.
 pub(crate) struct ResourceEntry {
     pub(crate) definition: mcp_types::Resource,
+    /// The normal form of the URI, if it is another one.
+    pub(crate) normal: Option<String>,
     /// Runs the access check first.
     pub(crate) run: Erased<ForResource>,
     /// The access check alone, for subscriptions.

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use mcp_jsonrpc::{ErrorCode, ErrorObject, Request, member_name, read_string};
-use mcp_protocol::{Reply, RequestContext};
+use mcp_jsonrpc::{ErrorCode, ErrorObject, Request, is_empty_array, member_name, read_string};
+use mcp_protocol::{Deviation, Reply, RequestContext, Session};
 use mcp_types::method;
 
 use super::unknown_prompt;
@@ -45,7 +45,7 @@ impl Core {
                 tool.definition.name
             )));
         }
-        let arguments = target.arguments()?;
+        let arguments = target.arguments(context.session())?;
         #[cfg(feature = "tasks")]
         if tool.task_policy.is_some() || target.task.is_some() {
             let invocation = ToolInvocation {
@@ -112,7 +112,7 @@ impl Core {
             target: Some(&target.name),
             context: &context,
         })?;
-        let arguments = target.arguments()?;
+        let arguments = target.arguments(context.session())?;
         prompt.check(arguments).map_err(|problem| {
             ErrorObject::invalid_params(format!("invalid arguments: {problem}"))
         })?;
@@ -164,7 +164,7 @@ impl Core {
         )?;
         let found = self.find_resource(uri, &context)?;
         let finish = FinishResource {
-            uri: uri.to_owned(),
+            uri: found.uri().to_owned(),
             mime: found.mime().cloned(),
             rules: context.rules(),
         };
@@ -229,6 +229,10 @@ impl<'a> Target<'a> {
                 return Err(invalid(format!("duplicate member {member:?}")));
             }
         }
+        // `null` counts as absent.
+        let present = |value: &&str| *value != "null";
+        round_trip.responses = round_trip.responses.filter(present);
+        round_trip.state = round_trip.state.filter(present);
         let Some(name) = name else {
             return Err(invalid(format!("member {key:?} is missing")));
         };
@@ -240,15 +244,17 @@ impl<'a> Target<'a> {
             meta,
             round_trip,
             #[cfg(feature = "tasks")]
-            task,
+            task: task.filter(present),
         })
     }
 
     /// Returns the text of the arguments object; `{}` if absent.
-    pub(super) fn arguments(&self) -> Result<&'a str, ErrorObject> {
+    pub(super) fn arguments(&self, session: &Session) -> Result<&'a str, ErrorObject> {
+        let tolerates = || session.tolerates(Deviation::EmptyArray, "arguments");
         match self.arguments {
             None | Some("null") => Ok("{}"),
             Some(arguments) if arguments.starts_with('{') => Ok(arguments),
+            Some(arguments) if is_empty_array(arguments) && tolerates() => Ok("{}"),
             Some(_) => Err(ErrorObject::new(
                 ErrorCode::INVALID_PARAMS,
                 "invalid params: /arguments: expected an object",

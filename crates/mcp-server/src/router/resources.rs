@@ -1,9 +1,10 @@
 //! Finds registered resources by URI, and checks the right to read them.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{Payload, Reply, RequestContext};
+use mcp_protocol::{Payload, Reply, RequestContext, Session};
 use mcp_types::{SubscribeRequestParams, method};
 
 use super::typed;
@@ -14,6 +15,7 @@ use crate::registry::access::{AccessCheck, FinishAccess, and_then};
 use crate::registry::resource::{ResourceEntry, TemplateEntry};
 use crate::server::core::Core;
 use crate::server::settings::GuardedRequest;
+use crate::template::canonical;
 
 /// Maximum length of a resource URI, in bytes.
 const MAX_URI: usize = 8_192;
@@ -21,36 +23,44 @@ const MAX_URI: usize = 8_192;
 /// The registered item that serves a URI.
 pub(super) enum FoundResource {
     Fixed(Arc<ResourceEntry>),
-    /// A template, and the variables of the URI as JSON.
-    Template(Arc<TemplateEntry>, String),
+    /// A template, the variables of the URI as JSON, and the normal form of the URI.
+    Template(Arc<TemplateEntry>, String, String),
 }
 
 impl FoundResource {
     pub(super) fn arguments(&self) -> &str {
         match self {
             Self::Fixed(_) => "{}",
-            Self::Template(_, variables) => variables,
+            Self::Template(_, variables, _) => variables,
+        }
+    }
+
+    /// Returns the URI as the resource or template writes it.
+    pub(super) fn uri(&self) -> &str {
+        match self {
+            Self::Fixed(entry) => &entry.definition.uri,
+            Self::Template(_, _, uri) => uri,
         }
     }
 
     pub(super) fn mime(&self) -> Option<&String> {
         match self {
             Self::Fixed(entry) => entry.definition.mime_type.as_ref(),
-            Self::Template(entry, _) => entry.definition.mime_type.as_ref(),
+            Self::Template(entry, ..) => entry.definition.mime_type.as_ref(),
         }
     }
 
     pub(super) fn run(&self) -> &<Erased<ForResource> as std::ops::Deref>::Target {
         match self {
             Self::Fixed(entry) => &*entry.run,
-            Self::Template(entry, _) => &*entry.run,
+            Self::Template(entry, ..) => &*entry.run,
         }
     }
 
     fn access(&self) -> Option<&AccessCheck> {
         match self {
             Self::Fixed(entry) => entry.access.as_ref(),
-            Self::Template(entry, _) => entry.access.as_ref(),
+            Self::Template(entry, ..) => entry.access.as_ref(),
         }
     }
 }
@@ -69,9 +79,38 @@ impl Core {
         }
         self.settings.check(&GuardedRequest {
             method: method::RESOURCES_READ,
-            target: Some(uri),
+            target: Some(&self.normal_uri(uri, context)),
             context,
         })
+    }
+
+    /// Returns the URI for the guards: as its resource or template writes it, whatever equal spelling the client sends.
+    pub(super) fn normal_uri<'u>(&self, uri: &'u str, context: &RequestContext) -> Cow<'u, str> {
+        if !self.settings.is_guarded() {
+            return Cow::Borrowed(uri);
+        }
+        if let Some(entry) = self.fixed_resource(uri, context.session()) {
+            return Cow::Owned(entry.definition.uri.clone());
+        }
+        let templates = self.templates.snapshot();
+        let mut templates = templates.iter(context.session());
+        let normal = templates.find(|entry| entry.template.matches(uri).is_some());
+        let normal = normal.and_then(|entry| entry.template.normal(uri));
+        let normal = normal.or_else(|| canonical(uri));
+        normal.map_or(Cow::Borrowed(uri), Cow::Owned)
+    }
+
+    /// Finds a resource by its URI or an equal one (RFC 3986, section 6.2.2).
+    fn fixed_resource(&self, uri: &str, session: &Session) -> Option<Arc<ResourceEntry>> {
+        let resources = self.resources.snapshot();
+        let normal = || {
+            let normal = canonical(uri)?;
+            let mut others = resources.iter(session);
+            let is_equal = |entry: &&Arc<ResourceEntry>| entry.normal.as_ref() == Some(&normal);
+            let exact = resources.get(&normal, session);
+            exact.or_else(|| others.find(is_equal)).cloned()
+        };
+        resources.get(uri, session).cloned().or_else(normal)
     }
 
     /// Finds the resource or template that serves this URI, if the session may see it.
@@ -81,8 +120,8 @@ impl Core {
         context: &RequestContext,
     ) -> Result<FoundResource, ErrorObject> {
         let session = context.session();
-        if let Some(entry) = self.resources.snapshot().get(uri, session) {
-            return Ok(FoundResource::Fixed(Arc::clone(entry)));
+        if let Some(entry) = self.fixed_resource(uri, session) {
+            return Ok(FoundResource::Fixed(entry));
         }
         let templates = self.templates.snapshot();
         let found = templates
@@ -94,7 +133,9 @@ impl Core {
         let variables = serde_json::to_string(&variables).map_err(|_| {
             ErrorObject::internal("the variables of the URI cannot be written as JSON")
         })?;
-        Ok(FoundResource::Template(entry, variables))
+        let normal = entry.template.normal(uri);
+        let normal = normal.unwrap_or_else(|| uri.to_owned());
+        Ok(FoundResource::Template(entry, variables, normal))
     }
 
     /// Checks a subscription to this URI. The guards run twice, for `method` and for a read; then the
@@ -107,7 +148,7 @@ impl Core {
     ) -> Result<Reply, ErrorObject> {
         self.settings.check(&GuardedRequest {
             method,
-            target: Some(uri),
+            target: Some(&self.normal_uri(uri, context)),
             context,
         })?;
         self.check_read(uri, context)?;
@@ -116,7 +157,7 @@ impl Core {
             return Ok(Reply::ok(Payload::Empty));
         };
         let finish = FinishAccess {
-            uri: uri.to_owned(),
+            uri: found.uri().to_owned(),
             rules: context.rules(),
         };
         let call = Call::new(found.arguments(), context.clone(), self);

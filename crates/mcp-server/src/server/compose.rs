@@ -80,9 +80,9 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
             prompt.definition.name = format!("{prefix}_{}", prompt.definition.name);
         }
         for resource in &mut parts.resources {
-            let uri = &mut resource.definition.uri;
+            let uri = &resource.definition.uri;
             match prefixed(prefix, uri) {
-                Ok(mounted) => *uri = mounted,
+                Ok(mounted) => resource.set_uri(mounted),
                 Err(why) => parts.problems.push(problem("resource", uri, why)),
             }
         }

@@ -3,27 +3,37 @@
 use super::expand::encode_char;
 use super::syntax::is_triplet;
 
-/// Normalizes the percent-encoding of a URI. Returns `None` for invalid URIs.
-pub(super) fn canonical(uri: &str) -> Option<String> {
+/// Normalizes a URI (RFC 3986, sections 6.2.2.1 and 6.2.2.2): the scheme in small letters, encoded unreserved characters plain, other
+/// encodings in capitals. A space is encoded. Returns `None` for invalid URIs.
+pub(crate) fn canonical(uri: &str) -> Option<String> {
     let mut text = String::with_capacity(uri.len());
-    let mut hex = 0;
-    for (offset, character) in uri.char_indices() {
+    let mut rest = uri;
+    while let Some(character) = rest.chars().next() {
+        let mut length = character.len_utf8();
         match character {
-            '%' if is_triplet(&uri[offset..]) => hex = 3,
+            '%' if is_triplet(rest) => {
+                length = 3;
+                match decode(&rest[..length]) {
+                    Some(plain) if plain.bytes().all(is_unreserved) => text.push_str(&plain),
+                    _ => text.push_str(&rest[..length].to_ascii_uppercase()),
+                }
+            }
+            ' ' => text.push_str("%20"),
             '%' | '"' | '<' | '>' | '\\' | '^' | '`' | '{' | '|' | '}' => return None,
             _ if character.is_control() || character.is_whitespace() => return None,
-            _ => {}
+            _ if character.is_ascii() => text.push(character),
+            _ => encode_char(&mut text, character),
         }
-        if hex > 0 {
-            hex -= 1;
-            text.push(character.to_ascii_uppercase());
-        } else if character.is_ascii() {
-            text.push(character);
-        } else {
-            encode_char(&mut text, character);
-        }
+        rest = &rest[length..];
+    }
+    if let Some(scheme) = text.find(':') {
+        text[..scheme].make_ascii_lowercase();
     }
     Some(text)
+}
+
+fn is_unreserved(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
 }
 
 /// Decodes percent-encoding once.

@@ -92,9 +92,16 @@ impl Matcher {
             steps: Vec::new(),
             query: Vec::new(),
         };
-        for part in parts {
+        for (at, part) in parts.iter().enumerate() {
             match part {
-                Part::Literal(text) => matcher.steps.push(MatchStep::Literal(canonical(text)?)),
+                Part::Literal(text) => {
+                    let text = match at {
+                        0 => canonical(text)?,
+                        // A colon after a variable does not end a scheme.
+                        _ => canonical(&format!(":{text}"))?.split_off(1),
+                    };
+                    matcher.steps.push(MatchStep::Literal(text));
+                }
                 Part::Expression {
                     operator,
                     variables,

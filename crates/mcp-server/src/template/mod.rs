@@ -14,6 +14,7 @@ use std::str::FromStr;
 
 use mcp_types::JsonObject;
 
+pub(crate) use self::encoding::canonical;
 use self::matching::Matcher;
 use self::syntax::Part;
 pub use self::syntax::TemplateError;
@@ -127,6 +128,19 @@ impl UriTemplate {
     /// empty object count as absent.
     pub fn expand_json(&self, values: &JsonObject) -> String {
         expand::expand(&self.parts, |name| expand::Value::of(values.get(name)?))
+    }
+
+    /// Returns the normal form of a URI: with the scheme as the template writes it, and without encoded characters
+    /// that need no encoding.
+    pub(crate) fn normal(&self, uri: &str) -> Option<String> {
+        let uri = canonical(uri)?;
+        let scheme = self.text.split(['{', ':']).next().unwrap_or_default();
+        Some(match uri.get(..scheme.len()) {
+            Some(known) if known.eq_ignore_ascii_case(scheme) => {
+                format!("{scheme}{}", &uri[scheme.len()..])
+            }
+            _ => uri,
+        })
     }
 
     /// Returns the values of the variables if the URI matches the template.

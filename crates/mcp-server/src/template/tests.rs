@@ -248,6 +248,26 @@ fn uris_are_split_into_components() {
 }
 
 #[test]
+fn equal_spellings_of_a_uri_match() {
+    for (template, uri, name) in [
+        ("KBInfo://{name}", "kbinfo://7", "7"),
+        ("kbinfo://{name}", "KBINFO://7", "7"),
+        ("test://static-text/{name}", "TEST://static%2Dtext/%61", "a"),
+        ("test://{name}", "test://a b", "a b"),
+        ("test://{name}", "test://a%20b", "a b"),
+    ] {
+        let found = parse(template).matches(uri).unwrap();
+        assert_eq!(found["name"], name, "{template} {uri}");
+    }
+    // Only the scheme has no case.
+    assert_eq!(found("test://Static/{name}", "test://static/a"), None);
+    assert_eq!(
+        parse("KBInfo://{name}").normal("kbinfo://%37").unwrap(),
+        "KBInfo://7"
+    );
+}
+
+#[test]
 fn uris_that_do_not_fit_do_not_match() {
     for (template, uri) in [
         ("note://{name}", "note://"),
@@ -258,7 +278,7 @@ fn uris_that_do_not_fit_do_not_match() {
         ("note://{name}", "note://a#b"),
         ("note://{name}", "other://a"),
         ("note://{name}", "note://a%zz"),
-        ("note://{name}", "note://a b"),
+        ("note://{name}", "note://a\tb"),
         ("note://{name}", "note://%ff"),
         ("note://{name}!", "note://a"),
         ("s{?q}", "s?q=1&q=2"),
