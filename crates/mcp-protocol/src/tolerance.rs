@@ -73,10 +73,12 @@ pub enum Deviation {
     EmptyArray,
     /// A client requested log messages of a level that does not exist; none are sent.
     UnknownLogLevel,
+    /// A server sent a form whose fields say their type in another way than by `type`, such as a union with `null`.
+    MalformedForm,
 }
 
 impl Deviation {
-    const COUNT: usize = Self::UnknownLogLevel as usize + 1;
+    const COUNT: usize = Self::MalformedForm as usize + 1;
 }
 
 /// The [`Strictness`] of one server or client, and the number of tolerated deviations.
@@ -133,7 +135,6 @@ impl Tolerance {
     }
 }
 
-/// Members that only decorate an item or an implementation.
 /// Removes the members that only decorate.
 pub fn undecorate(value: &mut Value) {
     if let Value::Object(members) = value {

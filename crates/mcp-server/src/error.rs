@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use mcp_jsonrpc::{DecodeError, ErrorObject};
+use mcp_jsonrpc::{DecodeError, ErrorCode, ErrorObject};
 use mcp_protocol::AskError;
 use mcp_types::{CallToolResult, ContentBlock, JsonObject};
 
@@ -17,7 +17,14 @@ use mcp_types::{CallToolResult, ContentBlock, JsonObject};
 /// Types that only convert to a boxed error, such as `anyhow::Error`, may be the error type of a
 /// handler; see [`from_boxed`](Self::from_boxed) to convert them to this type.
 #[derive(Debug)]
-pub struct HandlerError(Box<ErrorKind>);
+pub struct HandlerError {
+    kind: Box<ErrorKind>,
+    /// The texts of the sources, for the log.
+    sources: Vec<String>,
+}
+
+/// Maximum number of sources of an error that are logged.
+const MAX_SOURCES: usize = 16;
 
 #[derive(Debug)]
 pub(crate) enum ErrorKind {
@@ -30,19 +37,26 @@ pub(crate) enum ErrorKind {
 }
 
 impl HandlerError {
+    fn of_kind(kind: ErrorKind) -> Self {
+        Self {
+            kind: Box::new(kind),
+            sources: Vec::new(),
+        }
+    }
+
     /// Creates an error with a message for the model.
     pub fn new(message: impl Into<String>) -> Self {
-        Self(Box::new(ErrorKind::Message(message.into())))
+        Self::of_kind(ErrorKind::Message(message.into()))
     }
 
     /// Creates an error with content blocks.
     pub fn content(content: Vec<ContentBlock>) -> Self {
-        Self(Box::new(ErrorKind::Content(content)))
+        Self::of_kind(ErrorKind::Content(content))
     }
 
     /// Creates an error for invalid arguments; `problem` names the place and the expected value.
     pub fn arguments(problem: impl Into<String>) -> Self {
-        Self(Box::new(ErrorKind::Arguments(problem.into())))
+        Self::of_kind(ErrorKind::Arguments(problem.into()))
     }
 
     /// Creates an error for arguments that cannot be decoded.
@@ -55,7 +69,7 @@ impl HandlerError {
     /// Creates a JSON-RPC error, for an invalid request or a request that the server cannot serve
     /// at all.
     pub fn protocol(error: ErrorObject) -> Self {
-        Self(Box::new(ErrorKind::Protocol(error)))
+        Self::of_kind(ErrorKind::Protocol(error))
     }
 
     /// Converts a boxed error, or one that converts to it, such as `anyhow::Error`, for which `?`
@@ -70,18 +84,44 @@ impl HandlerError {
         }
         match error.downcast_ref::<AskError>() {
             Some(AskError::Undeclared(object)) => Self::protocol(object.clone()),
-            _ => Self::new(error.to_string()),
+            _ => {
+                let sources = std::iter::successors(error.source(), |&error| error.source());
+                let sources = sources.take(MAX_SOURCES).map(ToString::to_string);
+                Self {
+                    sources: sources.collect(),
+                    ..Self::new(error.to_string())
+                }
+            }
+        }
+    }
+
+    /// Logs the error with its sources, in the span of the request. `is_internal` means that the client receives -32603.
+    #[cold]
+    pub(crate) fn log(&self, is_internal: bool) {
+        let sources = self.sources.join(": ");
+        match is_internal {
+            true => tracing::warn!(error = %self, sources, "a handler failed"),
+            false => tracing::debug!(error = %self, sources, "a handler returned an error"),
+        }
+    }
+
+    /// Whether the error of a prompt or resource, or of a tool, is -32603 at the client.
+    pub(crate) fn is_internal(&self, is_tool: bool) -> bool {
+        match &*self.kind {
+            ErrorKind::Protocol(error) => error.code == ErrorCode::INTERNAL_ERROR,
+            ErrorKind::Message(_) | ErrorKind::Content(_) => !is_tool,
+            ErrorKind::Arguments(_) | ErrorKind::InputRequired(_) => false,
         }
     }
 
     /// Ends the round trip with input requests.
     pub(crate) fn input_required(requests: JsonObject) -> Self {
-        Self(Box::new(ErrorKind::InputRequired(requests)))
+        Self::of_kind(ErrorKind::InputRequired(requests))
     }
 
     /// Returns whether the handler ended with input requests.
     pub(crate) fn is_input_required(&self) -> bool {
-        matches!(*self.0, ErrorKind::InputRequired(_))
+        matches!(*self.kind, ErrorKind::InputRequired(_))
     }
 
     /// Returns the input requests if the handler ended with them, and its output otherwise.
@@ -89,9 +129,12 @@ impl HandlerError {
         output: Result<T, Self>,
     ) -> Result<Result<T, Self>, JsonObject> {
         match output {
-            Err(Self(kind)) => match *kind {
+            Err(Self { kind, sources }) => match *kind {
                 ErrorKind::InputRequired(requests) => Err(requests),
-                kind => Ok(Err(Self(Box::new(kind)))),
+                kind => Ok(Err(Self {
+                    kind: Box::new(kind),
+                    sources,
+                })),
             },
             Ok(output) => Ok(Ok(output)),
         }
@@ -99,7 +142,7 @@ impl HandlerError {
 
     /// Converts to the tool result for the model, or to the JSON-RPC error.
     pub(crate) fn into_tool_result(self) -> Result<CallToolResult, ErrorObject> {
-        let content = match *self.0 {
+        let content = match *self.kind {
             ErrorKind::Message(message) => vec![ContentBlock::text(message)],
             ErrorKind::Arguments(problem) => {
                 vec![ContentBlock::text(format!("invalid arguments: {problem}"))]
@@ -113,7 +156,7 @@ impl HandlerError {
 
     /// Converts to the JSON-RPC error of a prompt or resource.
     pub(crate) fn into_error(self) -> ErrorObject {
-        match *self.0 {
+        match *self.kind {
             ErrorKind::Arguments(problem) => {
                 ErrorObject::invalid_params(format!("invalid arguments: {problem}"))
             }
@@ -127,7 +170,7 @@ impl HandlerError {
 
 impl fmt::Display for HandlerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &*self.0 {
+        match &*self.kind {
             ErrorKind::Message(message) => f.write_str(message),
             ErrorKind::Content(_) => f.write_str("failed with content"),
             ErrorKind::Arguments(problem) => write!(f, "invalid arguments: {problem}"),

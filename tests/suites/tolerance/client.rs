@@ -1,5 +1,9 @@
 //! What a client tolerates.
 
+use std::collections::BTreeMap;
+
+use mcp_types::ElicitResult;
+
 use crate::peer::{calling, client, listing};
 use crate::prelude::*;
 use crate::scripted::started;
@@ -303,4 +307,62 @@ async fn a_cursor_that_is_a_number_continues_the_list() {
     assert_eq!(tools.unwrap().len(), 2);
     assert_eq!(client.tolerance().count(Deviation::NumericCursor), 1);
     assert!(listed(strict(), pages()[..1].to_vec()).await.0.is_err());
+}
+
+/// Forms of the official Python SDK: optional, referenced and enum types of a language.
+#[tokio::test]
+async fn a_form_that_says_its_types_in_another_way_is_shown() {
+    let form = json!({
+        "title": "Order",
+        "$defs": { "Colour": { "enum": ["red", "green"], "title": "Colour" } },
+        "properties": {
+            "count": { "anyOf": [{ "type": "integer", "minimum": 1 }, { "type": "null" }], "default": null, "title": "Count" },
+            "colour": { "$ref": "#/$defs/Colour", "default": "red" },
+            "other": { "allOf": [{ "$ref": "#/$defs/Colour" }], "description": "Other" },
+            "size": { "oneOf": [{ "const": "s", "title": "Small" }, { "const": "l" }] },
+            "rank": { "enum": [1, 2] },
+            "note": { "type": ["string", "null"] },
+            "price": { "type": "number", "default": "5" },
+        },
+        "required": ["count", "colour"],
+    });
+    for (strictness, is_shown) in [(Strictness::Tolerant, true), (Strictness::Strict, false)] {
+        let shown = Arc::new(Mutex::new(None));
+        let seen = Arc::clone(&shown);
+        let builder = client().strictness(strictness).on_elicit(move |form| {
+            *seen.lock().unwrap() = Some(json!(form.params.requested_schema));
+            async {
+                Ok(ElicitResult::accept(BTreeMap::from([(
+                    "colour".to_owned(),
+                    "red".into(),
+                )])))
+            }
+        });
+        let (mut wire, client) = PipeEnd::with_tools(builder).await;
+        let params = json!({ "message": "Order?", "requestedSchema": form });
+        let reply = wire.request("elicitation/create", params).await;
+        assert_eq!(reply["result"]["action"] == "accept", is_shown, "{reply}");
+        let Some(shown) = shown.lock().unwrap().take() else {
+            continue;
+        };
+        let expected = json!({
+            "title": "Order",
+            "type": "object",
+            "properties": {
+                "count": { "type": "integer", "minimum": 1, "title": "Count" },
+                "colour": { "type": "string", "enum": ["red", "green"], "title": "Colour", "default": "red" },
+                "other": { "type": "string", "enum": ["red", "green"], "title": "Colour", "description": "Other" },
+                "size": { "type": "string", "oneOf": [{ "const": "s", "title": "Small" }, { "const": "l", "title": "l" }] },
+                "rank": { "type": "integer", "enum": [1, 2] },
+                "note": { "type": "string" },
+                "price": { "type": "number" },
+            },
+            "required": ["colour"],
+        });
+        for (name, field) in expected["properties"].as_object().unwrap() {
+            assert_eq!(shown["properties"][name], *field, "{name}");
+        }
+        assert_eq!(shown["required"], expected["required"]);
+        assert_eq!(client.tolerance().count(Deviation::MalformedForm), 1);
+    }
 }

@@ -1,5 +1,6 @@
 //! What a server tolerates.
 
+use mcp_server::testing::TestClient;
 use mcp_server::{Elicitation, ServerBuilder};
 use mcp_tests::http::Peer as HttpPeer;
 use tokio::time::advance;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mcp_jsonrpc::{ErrorObject, quote};
 use mcp_protocol::gate::client_offers;
 use mcp_protocol::middleware::Request;
-use mcp_protocol::{Outcome, Payload, Reply, Revision, downgrade, form, sampling};
+use mcp_protocol::{Deviation, Outcome, Payload, Reply, Revision, downgrade, form, sampling};
 use mcp_types::{
     CreateMessageRequestParams, ElicitAction, ElicitRequestFormParams, ElicitRequestParams,
     ElicitRequestUrlParams, ElicitResult, Implementation, ListRootsResult,
@@ -57,7 +57,7 @@ impl ClientInbound {
                     .for_each(|root| downgrade::root(root, rules));
                 Ok(Reply::ok(Payload::of(ListRootsResult::new(roots))))
             }
-            method::ELICITATION_CREATE => match decode_params(text)? {
+            method::ELICITATION_CREATE => match self.elicitation(text)? {
                 ElicitRequestParams::Form(params) => self.form(params, server, *revision),
                 ElicitRequestParams::Url(params) => self.url(params, server, *revision),
                 _ => Err(ErrorObject::invalid_params("unknown elicitation mode")),
@@ -100,6 +100,15 @@ impl ClientInbound {
             handler(params);
         }
         handler.is_some()
+    }
+
+    /// Reads the params of an elicitation.
+    fn elicitation(&self, text: Option<&str>) -> Result<ElicitRequestParams, ErrorObject> {
+        decode_params(text).or_else(|error| {
+            let repaired = form::repaired(text.unwrap_or("{}"));
+            let admits = |_: &_| self.tolerance.admits(Deviation::MalformedForm, &error);
+            repaired.filter(admits).ok_or(error)
+        })
     }
 
     fn form(

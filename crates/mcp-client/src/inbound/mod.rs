@@ -47,6 +47,7 @@ pub(crate) struct ClientInbound {
     pub(crate) tasks: StatusWatchers,
     agreed: OnceLock<(Revision, Implementation)>,
     declared: OnceLock<Declared>,
+    tolerance: Arc<Tolerance>,
     /// Capacity for running handlers.
     permits: Arc<Semaphore>,
     urls: Arc<Mutex<HashSet<String>>>,
@@ -83,6 +84,7 @@ impl ClientInbound {
             subscriptions,
             cache: Arc::new(cache),
             tasks: StatusWatchers::default(),
+            tolerance,
             agreed: OnceLock::new(),
             declared: OnceLock::new(),
             permits: Arc::new(Semaphore::new(MAX_INPUT_REQUESTS)),

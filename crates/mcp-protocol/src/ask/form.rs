@@ -4,17 +4,26 @@
 
 use std::collections::BTreeMap;
 
-use mcp_jsonrpc::quote;
+use mcp_jsonrpc::{decode, quote};
 use mcp_types::{
-    ElicitValue, LegacyTitledEnumSchema, NumberKind, NumberSchema, PrimitiveSchemaDefinition,
-    RequestedSchema, StringFormat, StringSchema,
+    ElicitRequestParams, ElicitValue, LegacyTitledEnumSchema, NumberKind, NumberSchema,
+    PrimitiveSchemaDefinition, RequestedSchema, StringFormat, StringSchema,
 };
-use serde_json::Number;
+use serde_json::{Number, Value};
 
+use super::form_repair;
 use crate::Rules;
 use crate::gate::{Unsupported, known};
 
 type Content = BTreeMap<String, ElicitValue>;
+
+/// Reads the params of a form whose fields say their type in another way than the specification, if each has only one meaning.
+#[cold]
+pub fn repaired(params: &str) -> Option<ElicitRequestParams> {
+    let mut params: Value = decode(params).ok()?;
+    form_repair::repair(params.get_mut("requestedSchema")?);
+    serde_json::from_value(params).ok()
+}
 
 /// Adds the default of every field that has a default and no value.
 pub fn apply_defaults(schema: &RequestedSchema, content: &mut Content) {

@@ -28,7 +28,7 @@ impl RequestContext {
             Some(layers) => {
                 let fits = move |value: &Value| {
                     let value: T =
-                        serde_json::from_value(value.clone()).map_err(|e| e.to_string())?;
+                        serde_json::from_value(value.clone()).map_err(|e| without_type(&e))?;
                     fits(&value)
                 };
                 let answer = self.ask_layered(layers, pending, method, params, fits);
@@ -89,8 +89,20 @@ async fn ask<T: DeserializeOwned + Send>(
         return pending.ask_detached(key, method, params, fits).await;
     }
     let read = move |answer| {
-        let answer = serde_json::from_value(answer).map_err(|error| error.to_string())?;
+        let answer = serde_json::from_value(answer).map_err(|error| without_type(&error))?;
         fits(&answer).map(|()| answer)
     };
     Ok(pending.ask(key, method, params, read).await)
+}
+
+/// Returns the text of an error for users: without the names of types.
+fn without_type(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.split_once("expected struct ") {
+        Some((before, name)) => {
+            let rest = name.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
+            format!("{before}expected an object{rest}")
+        }
+        None => text,
+    }
 }

@@ -6,6 +6,7 @@
 mod answer;
 mod error;
 pub mod form;
+mod form_repair;
 mod input;
 pub mod sampling;
 mod task;

@@ -48,6 +48,7 @@ pub(super) const ENDED: u8 = 3;
 
 /// The state of one session: the client, the negotiated revision, the subscriptions.
 pub struct Session {
+    number: u64,
     pub(super) link: OnceLock<Weak<dyn Link>>,
     pub(super) phase: AtomicU8,
     pub(super) agreed: OnceLock<Agreed>,
@@ -94,8 +95,15 @@ pub(super) struct Agreed {
 }
 
 impl Session {
+    /// Returns the number of the session in this process, for logs. It is not the session id, which grants access.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
     pub(super) fn new() -> Self {
+        static SESSIONS: AtomicU64 = AtomicU64::new(1);
         Self {
+            number: SESSIONS.fetch_add(1, Ordering::Relaxed),
             link: OnceLock::new(),
             phase: AtomicU8::new(NEW),
             agreed: OnceLock::new(),

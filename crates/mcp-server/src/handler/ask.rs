@@ -1,8 +1,9 @@
 //! Input of the user: the extractor [`Ask`], and forms derived from types.
 
-use mcp_types::{FormProperties, PrimitiveSchemaDefinition, RequestedSchema};
+use mcp_types::{FormProperties, PrimitiveSchemaDefinition, RequestedSchema, StringFormat};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::{Call, Ctx, Extraction, FromCall, HandlerError, Spec, schema};
 
@@ -87,18 +88,29 @@ fn message_of<T: JsonSchema>() -> String {
 
 /// Returns the form for `T`: one field per member, without nesting.
 pub(crate) fn form_of<T: JsonSchema>() -> Result<RequestedSchema, String> {
-    let schema = schema::input::<T>()
+    let schema = schema::form::<T>()
         .map_err(|error| error.to_string())?
         .schema;
     let mut fields = FormProperties::new();
     let properties = schema.get("properties").and_then(|p| p.as_object());
     for (name, property) in properties.into_iter().flatten() {
-        let field: PrimitiveSchemaDefinition = serde_json::from_value(property.clone())
+        let mut property = property.clone();
+        if let Value::Object(keywords) = &mut property {
+            // `NonZero…` of a signed integer.
+            keywords.shift_remove("anyOf");
+        }
+        let mut field: PrimitiveSchemaDefinition = serde_json::from_value(property)
             .map_err(|error| format!("field {name:?} cannot be shown in a form: {error}"))?;
         if matches!(field, PrimitiveSchemaDefinition::Unknown(_)) {
             return Err(format!(
                 "field {name:?} cannot be shown in a form: use a string, number, bool or fieldless enum"
             ));
+        }
+        // Other formats than those of forms only describe; the type checks them.
+        if let PrimitiveSchemaDefinition::String(text) = &mut field
+            && matches!(text.format, Some(StringFormat::Unknown(_)))
+        {
+            text.format = None;
         }
         fields.insert(name, field);
     }

@@ -5,18 +5,19 @@ use std::task::{Context, Poll};
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject};
 use mcp_protocol::{AskError, RequestContext};
+use mcp_schema::{Origin, Validator};
 use mcp_types::{
     CreateMessageRequestParams, CreateMessageResult, ElicitAction, ElicitRequestFormParams,
     ElicitRequestParams, ElicitRequestUrlParams, ElicitResult, Root, method,
 };
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::arguments::decode_arguments;
 use super::ask::{Elicitation, form_of};
 use crate::sync::thread_waker;
-use crate::{Ctx, HandlerError, IntoHandlerError};
+use crate::{Ctx, HandlerError, IntoHandlerError, schema};
 
 impl Ctx {
     /// Shows the user a form with the fields of `T`, and waits for the response. `T` is a flat
@@ -32,13 +33,14 @@ impl Ctx {
         &self,
         message: impl Into<String>,
     ) -> Result<Elicitation<T>, AskError> {
-        let schema = form_of::<T>().map_err(AskError::Invalid)?;
-        let params = ElicitRequestFormParams::new(message, schema);
+        let form = form_of::<T>().map_err(AskError::Invalid)?;
+        let params = ElicitRequestFormParams::new(message, form);
         let result = self.elicit_raw(ElicitRequestParams::Form(params)).await?;
         Ok(match result.action {
             ElicitAction::Accept => {
-                let content = serde_json::to_string(&result.content.unwrap_or_default())
-                    .map_err(|error| AskError::BadAnswer(error.to_string()))?;
+                let content = json!(result.content.unwrap_or_default());
+                check_answer::<T>(&content).map_err(AskError::BadAnswer)?;
+                let content = content.to_string();
                 let answer = decode_arguments(&content)
                     .map_err(|error| AskError::BadAnswer(error.to_string()))?;
                 Elicitation::Accepted(answer)
@@ -196,6 +198,16 @@ impl Ctx {
     /// Dropping the future withdraws the request.
     pub async fn roots(&self) -> Result<Vec<Root>, AskError> {
         Ok(self.request.roots().await?.roots)
+    }
+}
+
+/// Checks an answer for what neither the form nor the decoder checks, such as a pattern. Without the feature `validate` patterns are not
+/// checked.
+fn check_answer<T: JsonSchema>(content: &Value) -> Result<(), String> {
+    let schema = schema::form::<T>().map_err(|error| error.to_string())?;
+    match Validator::compile(&schema.schema, Origin::Own) {
+        Ok(validator) => validator.check(content).map_err(|error| error.to_string()),
+        Err(_) => Ok(()),
     }
 }
 

@@ -19,7 +19,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mcp_protocol::{BoxFuture, Reply, RequestContext};
+use mcp_protocol::{BoxFuture, Principal, Reply, RequestContext};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use tracing::Instrument as _;
@@ -254,7 +254,7 @@ impl fmt::Debug for Call<'_> {
 }
 
 impl Call<'_> {
-    /// Runs a handler in the span of the request: `request` with the fields `method` and `target`.
+    /// Runs a handler in the span of the request: `mcp.request` with the fields `method`, `target`, `subject` and `session`.
     pub(crate) fn run<F>(
         &self,
         handler: &(dyn Fn(&Call<'_>, F) -> Reply + Send + Sync),
@@ -262,7 +262,12 @@ impl Call<'_> {
         target: &str,
         finish: F,
     ) -> Reply {
-        let create = || tracing::info_span!("request", method, target);
+        let create = || {
+            let session = self.context.session();
+            let subject = self.context.principal().map(Principal::user);
+            let session = (!session.revision().is_stateless()).then(|| session.number());
+            tracing::info_span!("mcp.request", method, target, subject, session)
+        };
         #[cfg(feature = "log")]
         let span = span::request_span(&self.context, create);
         #[cfg(not(feature = "log"))]

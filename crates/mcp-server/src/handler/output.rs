@@ -124,6 +124,7 @@ impl Finish<CallToolResult> for FinishTool {
             Ok(output) => output,
             Err(requests) => return input_required(requests, None),
         };
+        let output = output.inspect_err(|error| error.log(error.is_internal(true)));
         let result = output.or_else(HandlerError::into_tool_result);
         let mut result = result.map_err(|error| downgrade::handler_error(error, self.rules))?;
         if let Err(problem) = self.check(&result) {
@@ -160,6 +161,7 @@ impl Finish<GetPromptResult> for FinishPrompt {
             Ok(output) => output,
             Err(requests) => return input_required(requests, None),
         };
+        let output = output.inspect_err(|error| error.log(error.is_internal(false)));
         let own = |error: HandlerError| downgrade::handler_error(error.into_error(), self.rules);
         let mut result = output.map_err(own)?;
         if result.description.is_none() {
@@ -185,6 +187,7 @@ impl Finish<ResourceBody> for FinishResource {
             Ok(output) => output,
             Err(requests) => return input_required(requests, None),
         };
+        let output = output.inspect_err(|error| error.log(error.is_internal(false)));
         let own = |error: HandlerError| downgrade::handler_error(error.into_error(), self.rules);
         let body = output.map_err(own)?;
         let contents = match body {

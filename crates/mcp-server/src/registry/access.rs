@@ -35,7 +35,10 @@ impl Finish<bool> for FinishAccess {
         match output {
             Ok(true) => Ok(Payload::Empty),
             Ok(false) => Err(not_found(&self.uri, self.rules)),
-            Err(error) => Err(downgrade::handler_error(error.into_error(), self.rules)),
+            Err(error) => {
+                error.log(error.is_internal(false));
+                Err(downgrade::handler_error(error.into_error(), self.rules))
+            }
         }
     }
 }

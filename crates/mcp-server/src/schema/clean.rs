@@ -16,7 +16,7 @@ const INTEGER_KEYS: [&str; 2] = [r"^\d+$", r"^-?\d+$"];
 
 pub(super) fn clean(schema: &mut Value, side: Side) {
     // The root of an input schema is never null: arguments are an object.
-    rewrite(schema, side, side == Side::Input);
+    rewrite(schema, side, side != Side::Output);
     if let Value::Object(schema) = schema {
         schema.shift_remove("title");
         schema.shift_remove("$schema");
@@ -30,7 +30,7 @@ fn rewrite(schema: &mut Value, side: Side, optional: bool) {
     };
     let required = strings(keywords.get("required"));
     for_each_schema(keywords, &mut |keyword, name, schema| {
-        let property = keyword == "properties" && side == Side::Input;
+        let property = keyword == "properties" && side != Side::Output;
         let optional = property && required.iter().all(|required| required != name);
         rewrite(schema, side, optional);
         // Some hosts take `true` for a boolean.
@@ -39,19 +39,23 @@ fn rewrite(schema: &mut Value, side: Side, optional: bool) {
         }
     });
     numbers(keywords, side);
-    arrays(keywords);
+    arrays(keywords, side);
     integer_keys(keywords);
     one_string(keywords);
-    string_choices(keywords);
+    string_choices(keywords, side);
     leftovers(keywords);
-    if side == Side::Input {
+    if side != Side::Output {
         nulls(keywords, optional);
-        one_of(keywords);
+        one_of(keywords, side);
     }
 }
 
 /// Writes `oneOf` as `anyOf`, which is not stricter, and which hosts support.
-fn one_of(keywords: &mut JsonObject) {
+fn one_of(keywords: &mut JsonObject, side: Side) {
+    if side == Side::Form && is_type(keywords, "string") {
+        // Titled choices.
+        return;
+    }
     let Some(alternatives) = keywords.shift_remove("oneOf") else {
         return;
     };
@@ -80,7 +84,7 @@ fn numbers(keywords: &mut JsonObject, side: Side) {
     if NUMBER_FORMATS.contains(&&*format) {
         keywords.shift_remove("format");
     }
-    if side == Side::Input && is_type(keywords, "integer") {
+    if side != Side::Output && is_type(keywords, "integer") {
         for (bound, limit) in limits(&format) {
             keywords.entry(bound).or_insert(limit);
         }
@@ -88,7 +92,7 @@ fn numbers(keywords: &mut JsonObject, side: Side) {
     // `NonZero…` of a signed integer.
     if is_type(keywords, "integer") && keywords.get("not") == Some(&json!({"const": 0})) {
         keywords.shift_remove("not");
-        if side == Side::Input {
+        if side != Side::Output {
             keywords.insert(
                 "anyOf".to_owned(),
                 json!([{"type": "integer", "maximum": -1}, {"type": "integer", "minimum": 1}]),
@@ -120,7 +124,7 @@ fn limits(format: &str) -> Vec<(&'static str, Value)> {
     vec![("minimum", min), ("maximum", max)]
 }
 
-fn arrays(keywords: &mut JsonObject) {
+fn arrays(keywords: &mut JsonObject, side: Side) {
     if !is_type(keywords, "array") {
         return;
     }
@@ -140,7 +144,15 @@ fn arrays(keywords: &mut JsonObject) {
         };
         keywords.insert("items".to_owned(), items);
     }
-    keywords.entry("items").or_insert_with(|| json!({}));
+    let items = keywords.entry("items").or_insert_with(|| json!({}));
+    // Titled choices of a form: the items of a list have `anyOf`.
+    if let (Side::Form, Value::Object(items)) = (side, items)
+        && items.get("type").is_some_and(|kind| kind == "string")
+        && let Some(choices) = items.shift_remove("oneOf")
+    {
+        items.shift_remove("type");
+        items.insert("anyOf".to_owned(), choices);
+    }
 }
 
 fn integer_keys(keywords: &mut JsonObject) {
@@ -169,12 +181,23 @@ fn one_string(keywords: &mut JsonObject) {
 }
 
 /// Replaces the `oneOf` or `anyOf` of a fieldless enum whose variants have doc comments by an `enum`.
-fn string_choices(keywords: &mut JsonObject) {
+fn string_choices(keywords: &mut JsonObject, side: Side) {
     for union in ["oneOf", "anyOf"] {
         let Some(Value::Array(variants)) = keywords.get(union) else {
             continue;
         };
         if variants.is_empty() || !variants.iter().all(is_string_choice) {
+            continue;
+        }
+        if side == Side::Form
+            && variants
+                .iter()
+                .any(|variant| variant.get("title").is_some())
+        {
+            let titled = titled(variants);
+            keywords.shift_remove(union);
+            keywords.insert("type".to_owned(), "string".into());
+            keywords.insert("oneOf".to_owned(), titled);
             continue;
         }
         let mut choices = Vec::new();
@@ -195,6 +218,18 @@ fn string_choices(keywords: &mut JsonObject) {
             keywords.insert("description".to_owned(), lines.join("\n").into());
         }
     }
+}
+
+/// Returns the choices of a form with their titles; a choice without a title has its name.
+fn titled(variants: &[Value]) -> Value {
+    let choices = variants.iter().flat_map(|variant| {
+        let names = strings(variant.get("enum"));
+        names.into_iter().map(move |name| {
+            let title = variant.get("title").cloned();
+            json!({ "const": name, "title": title.unwrap_or_else(|| name.into()) })
+        })
+    });
+    choices.collect()
 }
 
 fn is_string_choice(variant: &Value) -> bool {

@@ -35,6 +35,8 @@ pub(crate) use self::nulls::without_nulls;
 enum Side {
     /// The server: models write the values.
     Input,
+    /// The server: users write the values. Choices keep their titles.
+    Form,
     /// The client: the server writes the values.
     Output,
 }
@@ -83,7 +85,12 @@ impl std::error::Error for SchemaError {}
 
 /// Returns the schema of an argument type whose decoder is unknown.
 pub(crate) fn input<T: JsonSchema>() -> Result<Input, SchemaError> {
-    input_of(&Derived::of::<T>())
+    input_of(&Derived::of::<T>(), Side::Input)
+}
+
+/// Returns the schema of a form.
+pub(crate) fn form<T: JsonSchema>() -> Result<Input, SchemaError> {
+    input_of(&Derived::of::<T>(), Side::Form)
 }
 
 /// Returns the schema of an argument type, and tries the decoder of the type.
@@ -94,10 +101,10 @@ pub(crate) fn arguments<T: JsonSchema + DeserializeOwned>() -> Result<Input, Sch
     Ok(input)
 }
 
-fn input_of(derived: &Derived) -> Result<Input, SchemaError> {
-    let mut schema = derived.generate(Side::Input);
-    clean::clean(&mut schema, Side::Input);
-    let schema = root::object(schema, Side::Input, &(derived.name)());
+fn input_of(derived: &Derived, side: Side) -> Result<Input, SchemaError> {
+    let mut schema = derived.generate(side);
+    clean::clean(&mut schema, side);
+    let schema = root::object(schema, side, &(derived.name)());
     let mut schema = schema.map_err(|found| {
         SchemaError(format!(
             "arguments must be a JSON object, but `{}` is {found}: use a struct with named fields",
@@ -172,7 +179,7 @@ impl Derived {
         settings.meta_schema = None;
         settings.inline_subschemas = true;
         let settings = match side {
-            Side::Input => settings.for_deserialize(),
+            Side::Input | Side::Form => settings.for_deserialize(),
             Side::Output => settings.for_serialize(),
         };
         (self.root)(settings.into_generator()).to_value()

@@ -39,7 +39,7 @@ const OWN_CRATES: [&str; 10] = [
 /// it. The event's target becomes the logger, and its fields become the data. `TRACE` and `DEBUG`
 /// both become `debug`.
 ///
-/// Each handler runs in a span named `request` of level `INFO`, whose target begins with
+/// Each handler runs in a span named `mcp.request` of level `INFO`, whose target begins with
 /// `mcp_server`. The layer finds the client through this span: if a filter disables it, the
 /// events of the handler are not sent. For work on another task, keep the span:
 /// `tokio::spawn(work.in_current_span())` with `tracing::Instrument`.

@@ -135,3 +135,57 @@ fn forms_accept_what_their_schemas_admit() {
         assert!(!accepted, "{text}");
     }
 }
+
+#[derive(Debug, Deserialize, JsonSchema)]
+enum Colour {
+    #[schemars(title = "Dark red")]
+    DarkRed,
+    Green,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "it is shown")]
+struct Profile {
+    address: std::net::IpAddr,
+    colour: Colour,
+    more: Option<Vec<Colour>>,
+    #[cfg_attr(feature = "validate", schemars(regex(pattern = "^[a-z]+$")))]
+    name: String,
+}
+
+#[test]
+fn a_form_has_titled_choices_and_only_the_formats_of_forms() {
+    let ask = Tool::new("ask", |Ask(profile): Ask<Profile>| format!("{profile:?}"));
+    let server = Server::builder("s", "1").tool(ask).build().unwrap();
+    let answered = |address: &str, name: &str| {
+        let content =
+            json!({"address": address, "colour": "DarkRed", "more": ["Green"], "name": name});
+        let client = TestClient::at(Revision::V2025_11_25, server.clone());
+        let client = client.answer_forms(move |_, form| {
+            let choices = json!([
+                {"const": "DarkRed", "title": "Dark red"},
+                {"const": "Green", "title": "Green"},
+            ]);
+            let mut found = form["properties"]["colour"]["oneOf"].clone();
+            found
+                .as_array_mut()
+                .unwrap()
+                .sort_by_key(|choice| choice["const"].to_string());
+            assert_eq!(found, choices);
+            assert!(
+                form["properties"]["more"]["items"]["anyOf"].is_array(),
+                "{form}"
+            );
+            assert_eq!(form["properties"]["address"], json!({"type": "string"}));
+            content.clone()
+        });
+        let result = block_on(client.call_tool("ask", json!({}))).unwrap();
+        (result.is_error != Some(true), result.joined_text())
+    };
+    let (accepted, text) = answered("127.0.0.1", "ada");
+    assert!(accepted, "{text}");
+    assert!(text.contains("DarkRed"), "{text}");
+    assert!(!answered("here", "ada").0);
+    #[cfg(feature = "validate")]
+    assert!(!answered("127.0.0.1", "Ada").0);
+}

@@ -1,0 +1,135 @@
+//! Forms that say the type of a field in another way than by `type`, as generators of other languages write them. Each has one meaning.
+
+use mcp_types::JsonObject;
+use serde_json::{Value, json};
+
+/// Maximum number of references that lead to one field.
+const REFERENCES: usize = 8;
+
+/// Rewrites the schema of a form as the specification defines it: references are resolved within the form, a union with `null` is the other
+/// branch and not required, the type of a choice follows from its values, and defaults of another type are dropped.
+pub(super) fn repair(form: &mut Value) {
+    let root = form.clone();
+    let Value::Object(members) = form else {
+        return;
+    };
+    members.insert("type".to_owned(), "object".into());
+    let mut optional = Vec::new();
+    let properties = members.entry("properties").or_insert_with(|| json!({}));
+    for (name, field) in properties.as_object_mut().into_iter().flatten() {
+        if let Value::Object(field) = field
+            && self::field(field, &root)
+        {
+            optional.push(name.clone());
+        }
+    }
+    if let Some(Value::Array(required)) = members.get_mut("required") {
+        required.retain(|name| optional.iter().all(|optional| name != optional));
+    } else {
+        members.shift_remove("required");
+    }
+    for definitions in ["$defs", "definitions"] {
+        members.shift_remove(definitions);
+    }
+}
+
+/// Rewrites one field. Returns whether it may be `null`.
+fn field(field: &mut JsonObject, root: &Value) -> bool {
+    let mut is_nullable = false;
+    for _ in 0..REFERENCES {
+        let reference = field.shift_remove("$ref");
+        let target = reference.as_ref().and_then(Value::as_str);
+        if let Some(target) = target.and_then(|target| root.pointer(target.strip_prefix('#')?)) {
+            merge(field, target.clone());
+            continue;
+        }
+        let Some(only) = only_branch(field, &mut is_nullable) else {
+            break;
+        };
+        merge(field, only);
+    }
+    if let Some(Value::Array(kinds)) = field.get_mut("type") {
+        let before = kinds.len();
+        kinds.retain(|kind| kind != "null");
+        is_nullable |= kinds.len() < before;
+        if let [kind] = &**kinds {
+            let kind = kind.clone();
+            field.insert("type".to_owned(), kind);
+        }
+    }
+    choices(field);
+    let default = field.get("default");
+    let fits = default.is_none_or(|default| match field.get("type").and_then(Value::as_str) {
+        Some("string") => default.is_string(),
+        Some("number" | "integer") => default.is_number(),
+        Some("boolean") => default.is_boolean(),
+        Some("array") => default.is_array(),
+        _ => true,
+    });
+    if !fits {
+        field.shift_remove("default");
+    }
+    is_nullable
+}
+
+/// Adds the members of a schema that the field does not have.
+fn merge(field: &mut JsonObject, schema: Value) {
+    if let Value::Object(schema) = schema {
+        for (keyword, value) in schema {
+            field.entry(keyword).or_insert(value);
+        }
+    }
+}
+
+/// Removes the branch `null` of a union, and takes the only other one.
+fn only_branch(field: &mut JsonObject, is_nullable: &mut bool) -> Option<Value> {
+    for union in ["anyOf", "oneOf", "allOf"] {
+        let Some(Value::Array(branches)) = field.get_mut(union) else {
+            continue;
+        };
+        let before = branches.len();
+        branches.retain(|branch| branch["type"] != "null");
+        *is_nullable |= branches.len() < before;
+        if let [only] = &mut **branches {
+            let only = only.take();
+            field.shift_remove(union);
+            return Some(only);
+        }
+    }
+    None
+}
+
+/// Completes the description of choices.
+fn choices(field: &mut JsonObject) {
+    if let Some(value) = field.shift_remove("const") {
+        field.entry("enum").or_insert_with(|| json!([value]));
+    }
+    let is_titled = |branches: &Value| {
+        let branches = branches.as_array();
+        branches.is_some_and(|all| all.iter().all(|branch| branch["const"].is_string()))
+    };
+    if field.get("anyOf").is_some_and(is_titled)
+        && let Some(branches) = field.shift_remove("anyOf")
+    {
+        field.insert("oneOf".to_owned(), branches);
+    }
+    if let Some(Value::Array(branches)) = field.get_mut("oneOf") {
+        for branch in branches {
+            if branch.get("title").is_none() && branch["const"].is_string() {
+                branch["title"] = branch["const"].clone();
+            }
+        }
+    }
+    if field.contains_key("type") {
+        return;
+    }
+    let values = field.get("enum").and_then(Value::as_array);
+    let kind = match values.map(Vec::as_slice) {
+        Some(values) if values.iter().all(Value::is_string) => "string",
+        Some(values) if values.iter().all(Value::is_i64) => "integer",
+        Some(values) if values.iter().all(Value::is_number) => "number",
+        None if field.get("oneOf").is_some_and(is_titled) => "string",
+        _ => return,
+    };
+    field.insert("type".to_owned(), kind.into());
+}
