@@ -42,7 +42,7 @@ use mcp_jsonrpc::{
     write_notification, write_request,
 };
 use mcp_protocol::{
-    Call, Closed, Delivery, Exchange, Extras, Inbound as _, IntoService, Link, MethodName,
+    Call, Caller, Closed, Delivery, Exchange, Extras, Inbound as _, IntoService, Link, MethodName,
     Principal, Reply, RequestOrigin, Revision, Running, ServerSession, guarded,
 };
 use mcp_types::{
@@ -72,7 +72,7 @@ pub struct TestClient {
     revision: Revision,
     capabilities: Value,
     answers: Answers,
-    principal: Option<Principal>,
+    caller: Arc<Caller>,
     heard: Arc<Mutex<Vec<(String, Value)>>>,
     /// The link for messages outside of requests; the server holds a weak reference to it.
     general: Arc<TestLink>,
@@ -105,7 +105,7 @@ impl TestClient {
         let general = Arc::new(TestLink {
             answers: Arc::clone(&answers),
             heard: Arc::clone(&heard),
-            principal: OnceLock::new(),
+            caller: OnceLock::new(),
         });
         let link: Arc<dyn Link> = Arc::<TestLink>::clone(&general);
         server.opened(Arc::downgrade(&link) as Weak<dyn Link>);
@@ -114,7 +114,7 @@ impl TestClient {
             revision,
             capabilities: json!({}),
             answers,
-            principal: None,
+            caller: Arc::new(Caller::local()),
             heard,
             general,
             next: Arc::new(AtomicI64::new(1)),
@@ -152,12 +152,21 @@ impl TestClient {
         })
     }
 
-    /// Sends requests as this principal, as if an authentication layer had verified it. The first
+    /// Sends requests as this principal, with all scopes. The first
     /// principal of a client owns its session.
     #[must_use]
-    pub fn on_behalf(mut self, principal: Principal) -> Self {
-        self.general.principal.get_or_init(|| principal.clone());
-        self.principal = Some(principal);
+    pub fn on_behalf(self, principal: Principal) -> Self {
+        let mut caller = Caller::local();
+        caller.principal = Some(principal);
+        self.signed_in(caller)
+    }
+
+    /// Signs the client in. Unlike [`on_behalf`](Self::on_behalf), handlers see what an authentication layer would have verified: from a
+    /// `mcp_auth::server::Identity`, its scopes and the extractor `mcp_auth::server::Auth`. The first caller of a client owns its session.
+    #[must_use]
+    pub fn signed_in(mut self, caller: impl Into<Caller>) -> Self {
+        self.caller = Arc::new(caller.into());
+        self.general.caller.get_or_init(|| Arc::clone(&self.caller));
         self
     }
 
@@ -166,7 +175,8 @@ impl TestClient {
         self.revision
     }
 
-    /// Returns the method and params of all notifications received so far, in order.
+    /// Returns the method and params of all notifications received so far, in order. In revision 2026-07-28, a client receives changes only while a request
+    /// `subscriptions/listen` runs; with sessions, a client receives changes of lists without it.
     pub fn heard(&self) -> Vec<(String, Value)> {
         lock(&self.heard).clone()
     }
@@ -379,11 +389,7 @@ impl TestClient {
             Arc::new(TestLink {
                 answers: Arc::clone(&self.answers),
                 heard: Arc::clone(&self.heard),
-                principal: self
-                    .principal
-                    .clone()
-                    .map(OnceLock::from)
-                    .unwrap_or_default(),
+                caller: OnceLock::from(Arc::clone(&self.caller)),
             }),
         );
         let outcome = match guarded(|| self.server.request(&request, exchange.clone()))? {
@@ -412,7 +418,7 @@ impl fmt::Debug for TestClient {
 struct TestLink {
     answers: Answers,
     heard: Arc<Mutex<Vec<(String, Value)>>>,
-    principal: OnceLock<Principal>,
+    caller: OnceLock<Arc<Caller>>,
 }
 
 impl Link for TestLink {
@@ -429,7 +435,8 @@ impl Link for TestLink {
     }
 
     fn origin(&self) -> RequestOrigin<'_> {
-        RequestOrigin::local().with_principal(self.principal.get())
+        let caller = self.caller.get();
+        caller.map_or_else(RequestOrigin::local, |caller| caller.origin())
     }
 }
 

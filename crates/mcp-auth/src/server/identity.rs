@@ -1,10 +1,11 @@
 //! The verified identity of a caller.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use mcp_protocol::{Grant, Principal};
+use mcp_protocol::{Caller, Grant, Principal, TransportFacts};
 use serde_json::{Map, Value, json};
 
 use crate::digest::sha256;
@@ -138,6 +139,27 @@ impl Identity {
 
     pub(crate) fn grant(&self) -> Grant {
         Grant::new(self.0.scopes.iter())
+    }
+}
+
+/// The caller of a connection whose requests all have this identity, for tests of servers with
+/// `mcp_server::testing::TestClient::signed_in`.
+impl From<Identity> for Caller {
+    fn from(identity: Identity) -> Self {
+        let mut caller = Self::remote();
+        caller.principal = Some(identity.principal());
+        caller.grant = Some(identity.grant());
+        caller.facts = Some(Box::new(Facts(identity)));
+        caller
+    }
+}
+
+/// The facts of a connection that has only an identity.
+struct Facts(Identity);
+
+impl TransportFacts for Facts {
+    fn facts(&self) -> &(dyn Any + Send + Sync) {
+        &self.0
     }
 }
 

@@ -9,6 +9,7 @@ mod introspection;
 mod keys;
 mod layer;
 mod net;
+mod signed_in;
 mod streams;
 mod support;
 mod tokens;
