@@ -1,12 +1,13 @@
 //! Answers to the elicitations of a server: from the user at the terminal, or from a file.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mcp_client::types::{ElicitAction, ElicitResult};
+use mcp_client::types::{ElicitAction, ElicitResult, FormProperties, RequestedSchema};
 use mcp_client::{ClientBuilder, ElicitForm, ElicitUrl};
+use mcp_protocol::form;
 use serde_json::{Map, Value};
 
 use crate::arguments::{text_of_file, typed};
@@ -161,6 +162,9 @@ fn ask(form: &ElicitForm) -> ElicitResult {
     let mut content = Map::new();
     for (name, field) in schema["properties"].as_object().into_iter().flatten() {
         let is_required = required.iter().any(|required| required == name);
+        for line in notes(field) {
+            say(&format!("  {}", clean(&line)));
+        }
         loop {
             let Some(line) = prompt(&label(name, field, is_required)) else {
                 return form.cancel();
@@ -169,7 +173,9 @@ fn ask(form: &ElicitForm) -> ElicitResult {
                 "!" => return form.decline(),
                 "" if field.get("default").is_some() || !is_required => break,
                 "" => say("  this field is required"),
-                text => match typed(name, text, field) {
+                text => match typed(name, text, field)
+                    .and_then(|value| checked(&form.params.requested_schema, name, value))
+                {
                     Ok(value) => {
                         content.insert(name.clone(), value);
                         break;
@@ -180,6 +186,43 @@ fn ask(form: &ElicitForm) -> ElicitResult {
         }
     }
     form.accept(Value::Object(content))
+}
+
+/// Checks one value as the server will, so that the user can correct it.
+fn checked(schema: &RequestedSchema, name: &str, value: Value) -> Result<Value, String> {
+    let content = serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
+    let field = schema.properties.get(name).cloned();
+    let fields: FormProperties = field
+        .map(|field| (name.to_owned(), field))
+        .into_iter()
+        .collect();
+    let content = BTreeMap::from([(name.to_owned(), content)]);
+    form::check(&RequestedSchema::new(fields), &content)?;
+    Ok(value)
+}
+
+/// The lines before the input of a field: its description beside a title, and the titles of choices.
+fn notes(field: &Value) -> Vec<String> {
+    let description = field["title"].as_str().and(field["description"].as_str());
+    let mut lines: Vec<String> = description.map(str::to_owned).into_iter().collect();
+    for choices in ["oneOf", "anyOf"] {
+        let choices = field[choices]
+            .as_array()
+            .or(field["items"][choices].as_array());
+        for choice in choices.into_iter().flatten() {
+            if let Some(title) = choice["title"].as_str() {
+                lines.push(format!("  {}: {title}", plain(&choice["const"])));
+            }
+        }
+    }
+    let names = field["enumNames"].as_array().into_iter().flatten();
+    let values = field["enum"].as_array().into_iter().flatten();
+    lines.extend(
+        values
+            .zip(names)
+            .map(|(value, name)| format!("  {}: {}", plain(value), plain(name))),
+    );
+    lines
 }
 
 /// The text before the input of a field.
@@ -201,7 +244,10 @@ fn label(name: &str, field: &Value, is_required: bool) -> String {
     let mut label = title.to_owned();
     if !choices.is_empty() {
         label += &format!(" ({})", choices.join(" | "));
-    } else if let Some(kind) = text("type").filter(|kind| *kind != "string") {
+    } else if let Some(kind) = text("format")
+        .or(text("type"))
+        .filter(|kind| *kind != "string")
+    {
         label += &format!(" ({kind})");
     }
     match field.get("default") {
@@ -227,5 +273,42 @@ fn prompt(label: &str) -> Option<String> {
     match io::stdin().lock().read_line(&mut line) {
         Ok(0) | Err(_) => None,
         Ok(_) => Some(line.trim().to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_field_is_described_with_its_choices_and_its_format() {
+        let date = json!({"type": "string", "format": "date", "title": "Birthday", "description": "Your date of birth"});
+        assert_eq!(notes(&date), ["Your date of birth"]);
+        assert_eq!(label("birthdate", &date, true), "Birthday (date)");
+        let hero = json!({
+            "type": "string", "oneOf": [{"const": "hero-1", "title": "Ada"}, {"const": "hero-2", "title": "Alan"}],
+        });
+        assert_eq!(notes(&hero), ["  hero-1: Ada", "  hero-2: Alan"]);
+        assert_eq!(label("hero", &hero, false), "hero (hero-1 | hero-2) [none]");
+        let legacy = json!({"type": "string", "enum": ["a"], "enumNames": ["Ada"]});
+        assert_eq!(notes(&legacy), ["  a: Ada"]);
+    }
+
+    #[test]
+    fn a_value_is_checked_before_the_next_field() {
+        let schema = json!({
+            "type": "object",
+            "properties": {"birthdate": {"type": "string", "format": "date"}, "name": {"type": "string"}},
+            "required": ["birthdate", "name"],
+        });
+        let form = serde_json::from_value(schema).unwrap();
+        assert!(checked(&form, "birthdate", json!("1990-12-31")).is_ok());
+        let problem = checked(&form, "birthdate", json!("1990-13-45")).unwrap_err();
+        assert!(
+            problem.contains("birthdate") && problem.contains("date"),
+            "{problem}"
+        );
     }
 }

@@ -49,7 +49,7 @@ impl Running {
         std::fs::write(&file, config.to_string()).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_mcp"));
         command.arg("serve").arg(&file);
-        Self::start(command, call("one__ask", json!({})), SERVE_PROCESSES)
+        Self::start(command, call("one__ask", &json!({})), SERVE_PROCESSES)
     }
 
     /// Starts `mcp bridge --listen` with one of the examples.
@@ -189,7 +189,7 @@ async fn open(stream: &mut TcpStream, capabilities: &Value) -> io::Result<String
     Ok(id)
 }
 
-fn call(tool: &str, arguments: Value) -> Value {
+fn call(tool: &str, arguments: &Value) -> Value {
     let params = json!({ "name": tool, "arguments": arguments });
     json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params })
 }
@@ -261,11 +261,11 @@ async fn fifty_addresses_neither_fill_the_memory_nor_lock_out_another_client() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bridge_to_a_session_based_server_withstands_fifty_addresses() {
-    fifty_addresses_attack(Running::bridge("ask", call("ask", json!({})))).await;
+    fifty_addresses_attack(Running::bridge("ask", call("ask", &json!({})))).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bridge_to_a_stateless_server_withstands_fifty_addresses() {
-    let add = call("add", json!({ "a": 1, "b": 2 }));
+    let add = call("add", &json!({ "a": 1, "b": 2 }));
     fifty_addresses_attack(Running::bridge("calc", add)).await;
 }

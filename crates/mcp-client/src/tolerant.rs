@@ -148,10 +148,11 @@ fn call_result(result: &mut Value, problem: &DecodeError, tolerance: &Tolerance)
             tolerated &= tolerance.admits(Deviation::MissingContent, problem);
         }
         Value::Array(_) => {}
-        one => {
-            *one = json!([one.take()]);
+        Value::Object(_) => {
+            *content = json!([content.take()]);
             tolerated &= tolerance.admits(Deviation::MalformedContent, problem);
         }
+        _ => return None,
     }
     let content = members.get_mut("content").and_then(Value::as_array_mut);
     for block in content.into_iter().flatten() {

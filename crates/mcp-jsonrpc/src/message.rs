@@ -10,10 +10,6 @@ use crate::{ErrorObject, ParseError, RequestId, is_member};
     clippy::exhaustive_enums,
     reason = "JSON-RPC defines these three messages"
 )]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "the member index of a request stays on the stack while the request is served"
-)]
 pub enum Message<'a> {
     /// A request, which expects a response.
     Request(Request<'a>),

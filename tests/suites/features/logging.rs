@@ -128,7 +128,7 @@ fn logged(tool: &str, level: &Value) -> Value {
 // proves: M-LOG-002, M-LOG-003, M-LOG-004, M-LOG-006, M-LOG-007, M-META-008, M-ERR-015, M-DEPR-003
 #[tokio::test]
 async fn the_level_is_per_request_and_filters() {
-    let mut peer = Peer::new(logs());
+    let mut peer = Peer::new(logs().strictness(Strictness::Strict));
     assert!(peer.discover().await["capabilities"]["logging"].is_object());
     let all = [
         "debug",

@@ -258,7 +258,7 @@ async fn errors_have_a_code_and_one_short_sentence() {
             ("tools/call", named(&long, json!({})), -32602),
             (
                 "tools/call",
-                named("fails", json!({ "arguments": [] })),
+                named("fails", json!({ "arguments": [1] })),
                 -32602,
             ),
             ("tools/call", named("panics", json!({})), -32603),

@@ -141,7 +141,7 @@ async fn headers_follow_a_changed_call() {
     let called = client.tool(5, "m__push", json!({ "path": "a" })).await;
     let called = called.json().await;
     let text = &called["result"]["content"][0]["text"];
-    assert_eq!(text, r#"{"region":"eu","path":"a"}"#, "{called}");
+    assert_eq!(text, r#"{"path":"a","region":"eu"}"#, "{called}");
     gateway.close().await;
     drop(stop);
     serving.await.unwrap().unwrap();

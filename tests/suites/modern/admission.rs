@@ -31,7 +31,7 @@ async fn discover_returns_the_same_as_initialize() {
     anonymous
         .as_object_mut()
         .unwrap()
-        .remove("io.modelcontextprotocol/clientInfo");
+        .shift_remove("io.modelcontextprotocol/clientInfo");
     peer.wire
         .call("server/discover", json!({ "_meta": anonymous }))
         .await;
@@ -40,7 +40,7 @@ async fn discover_returns_the_same_as_initialize() {
 // proves: M-META-004, M-VER-002, M-VER-003, M-VER-022, M-LOG-012, M-ERR-013, M-DISC-014, M-BASE-001
 #[tokio::test]
 async fn each_request_is_admitted_by_its_own_metadata() {
-    let mut peer = Peer::new(everything::server());
+    let mut peer = Peer::new(everything::server().strictness(Strictness::Strict));
     let at = |change: fn(&mut Value)| {
         let mut meta = meta(json!({}));
         change(&mut meta);
@@ -67,7 +67,7 @@ async fn each_request_is_admitted_by_its_own_metadata() {
             drop(
                 meta.as_object_mut()
                     .unwrap()
-                    .remove("io.modelcontextprotocol/clientCapabilities"),
+                    .shift_remove("io.modelcontextprotocol/clientCapabilities"),
             )
         },
         |meta| meta["io.modelcontextprotocol/clientCapabilities"] = json!([]),

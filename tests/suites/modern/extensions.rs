@@ -71,7 +71,8 @@ async fn declared_extensions_are_checked_and_unknown_ones_are_ignored() {
         json!({ SEARCH: true }),
         json!({ SEARCH: [1] }),
     ] {
-        let mut peer = Peer::with(knowing(), declaring(broken.clone()));
+        let strict = knowing().strictness(Strictness::Strict);
+        let mut peer = Peer::with(strict, declaring(broken.clone()));
         peer.expect_error("tools/call", super::named("likes", json!({})), -32602)
             .await;
     }

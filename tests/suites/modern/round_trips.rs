@@ -98,7 +98,7 @@ async fn missing_and_malformed_responses_are_requested_again() {
             .await;
         assert_eq!(questions(&asked), ["user_name"], "{responses}");
     }
-    for responses in [Value::Null, json!([]), json!("x")] {
+    for responses in [json!([]), json!("x")] {
         peer.expect_error(
             "tools/call",
             named(tool, json!({ "inputResponses": responses })),

@@ -331,16 +331,12 @@ async fn a_form_that_says_its_types_in_another_way_is_shown() {
         let seen = Arc::clone(&shown);
         let builder = client().strictness(strictness).on_elicit(move |form| {
             *seen.lock().unwrap() = Some(json!(form.params.requested_schema));
-            async {
-                Ok(ElicitResult::accept(BTreeMap::from([(
-                    "colour".to_owned(),
-                    "red".into(),
-                )])))
-            }
+            async { ElicitResult::accept(BTreeMap::from([("colour".to_owned(), "red".into())])) }
         });
         let (mut wire, client) = PipeEnd::with_tools(builder).await;
         let params = json!({ "message": "Order?", "requestedSchema": form });
-        let reply = wire.request("elicitation/create", params).await;
+        wire.request("elicitation/create", params).await;
+        let reply = wire.recv().await;
         assert_eq!(reply["result"]["action"] == "accept", is_shown, "{reply}");
         let Some(shown) = shown.lock().unwrap().take() else {
             continue;

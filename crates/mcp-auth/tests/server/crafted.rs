@@ -15,7 +15,7 @@ pub(crate) fn headed(changes: &[(&str, Value)]) -> String {
 /// A token of the issuer without a claim.
 pub(crate) fn without(claim: &str) -> String {
     let mut claims = claims();
-    claims.as_object_mut().unwrap().remove(claim);
+    claims.as_object_mut().unwrap().shift_remove(claim);
     KEYS.ec.token(&header(), &claims)
 }
 

@@ -22,8 +22,8 @@ static CLIENT: LazyLock<Key> = LazyLock::new(Key::p256);
 fn jwk(key: &Key) -> Value {
     let mut jwk = key.jwk("-");
     let members = jwk.as_object_mut().unwrap();
-    members.remove("kid");
-    members.remove("use");
+    members.shift_remove("kid");
+    members.shift_remove("use");
     jwk
 }
 
@@ -153,7 +153,7 @@ async fn invalid_proofs_are_rejected() {
     };
     let without = |name: &str| {
         let mut claims = proof_claims(&token, "1");
-        claims.as_object_mut().unwrap().remove(name);
+        claims.as_object_mut().unwrap().shift_remove(name);
         CLIENT.token(&header(), &claims)
     };
     let other = Key::p256();

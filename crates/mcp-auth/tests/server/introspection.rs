@@ -27,7 +27,7 @@ fn active(changes: &[(&str, Value)]) -> Value {
 
 fn without(claim: &str) -> Value {
     let mut answer = active(&[]);
-    answer.as_object_mut().unwrap().remove(claim);
+    answer.as_object_mut().unwrap().shift_remove(claim);
     answer
 }
 

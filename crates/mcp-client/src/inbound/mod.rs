@@ -53,7 +53,6 @@ pub(crate) struct ClientInbound {
     urls: Arc<Mutex<HashSet<String>>>,
     /// Tasks that the server creates at the client, if enabled.
     server_tasks: Option<Arc<ServerTasks>>,
-    tolerance: Arc<Tolerance>,
     /// The middleware, for input requests; other messages pass it in the transport.
     layers: Option<Layers>,
     this: Weak<Self>,
@@ -84,7 +83,6 @@ impl ClientInbound {
             subscriptions,
             cache: Arc::new(cache),
             tasks: StatusWatchers::default(),
-            tolerance,
             agreed: OnceLock::new(),
             declared: OnceLock::new(),
             permits: Arc::new(Semaphore::new(MAX_INPUT_REQUESTS)),

@@ -23,10 +23,11 @@ struct Entry {
 impl Entry {
     /// Removes the first of these keys that has a value.
     fn take(&mut self, keys: &[&'static str]) -> Option<(&'static str, Value)> {
-        keys.iter().find_map(|key| match self.members.shift_remove(*key) {
-            None | Some(Value::Null) => None,
-            Some(value) => Some((*key, value)),
-        })
+        keys.iter()
+            .find_map(|key| match self.members.shift_remove(*key) {
+                None | Some(Value::Null) => None,
+                Some(value) => Some((*key, value)),
+            })
     }
 
     fn text(&mut self, keys: &[&'static str]) -> Result<Option<String>, ConfigError> {

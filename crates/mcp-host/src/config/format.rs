@@ -85,7 +85,8 @@ impl ConfigFormat {
                 }
             }
         }
-        let Some(Value::Object(mut mcp)) = root.shift_remove("mcp").filter(|_| self == Self::Standard)
+        let Some(Value::Object(mut mcp)) =
+            root.shift_remove("mcp").filter(|_| self == Self::Standard)
         else {
             return Ok(None);
         };

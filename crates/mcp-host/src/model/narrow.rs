@@ -46,12 +46,12 @@ impl SchemaConversion {
         let Value::Object(members) = &mut schema else {
             return schema;
         };
-        members.remove("$schema");
+        members.shift_remove("$schema");
         if let Some(Value::Array(_)) = members.get("items") {
-            if let Some(tuple) = members.remove("items") {
+            if let Some(tuple) = members.shift_remove("items") {
                 members.insert("prefixItems".to_owned(), tuple);
             }
-            if let Some(rest) = members.remove("additionalItems") {
+            if let Some(rest) = members.shift_remove("additionalItems") {
                 members.insert("items".to_owned(), rest);
             }
         }
@@ -61,7 +61,7 @@ impl SchemaConversion {
             .and_then(Value::as_str)
             .is_some_and(is_broken)
         {
-            members.remove("$ref");
+            members.shift_remove("$ref");
             self.drop_keyword(pointer, "$ref");
         }
         let is_array = match members.get("type") {

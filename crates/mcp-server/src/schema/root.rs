@@ -118,7 +118,7 @@ pub(super) fn merge_union(schema: &JsonObject) -> Option<JsonObject> {
     for part in take_parts(&mut merged, "allOf")? {
         let required = union_of(required(&merged), required(&part));
         merge(&mut merged, part);
-        set_required(&mut merged, required);
+        set_required(&mut merged, &required);
     }
     for union in ["anyOf", "oneOf"] {
         let parts = take_parts(&mut merged, union)?;
@@ -134,10 +134,10 @@ pub(super) fn merge_union(schema: &JsonObject) -> Option<JsonObject> {
             });
             let own = self::required(&merged);
             merge(&mut merged, part);
-            set_required(&mut merged, own);
+            set_required(&mut merged, &own);
         }
         let required = union_of(required(&merged), common.unwrap_or_default());
-        set_required(&mut merged, required);
+        set_required(&mut merged, &required);
     }
     Some(merged)
 }
@@ -167,7 +167,7 @@ fn union_of(mut names: Vec<String>, others: Vec<String>) -> Vec<String> {
     names
 }
 
-fn set_required(schema: &mut JsonObject, required: Vec<String>) {
+fn set_required(schema: &mut JsonObject, required: &[String]) {
     schema.shift_remove("required");
     if !required.is_empty() {
         schema.insert("required".to_owned(), json!(required));
