@@ -263,7 +263,6 @@ async fn a_program_that_exits_after_the_probe_is_started_again() {
     client.close().await.unwrap();
 }
 
-// proves: M-VER-010
 #[tokio::test(start_paused = true)]
 async fn a_server_that_exits_at_the_handshake_after_a_probe_is_started_again() {
     for answers_probe in [true, false] {
@@ -319,6 +318,7 @@ async fn members_that_decide_nothing_do_not_hide_a_stateless_server() {
     assert!(error.contains("supportedVersions"), "{error}");
 }
 
+// proves: M-VER-010
 #[tokio::test(start_paused = true)]
 async fn a_slow_stateless_server_that_rejects_the_handshake_is_probed_again() {
     let (mut wire, connecting, _probe) = probing(client()).await;

@@ -49,8 +49,8 @@ pub(super) async fn run<T: OpenStream>(opener: Weak<T>, listener: Arc<Subscripti
     // Stays open until the next stream is acknowledged, so that no notification is lost.
     let mut old: Option<Stream> = None;
     // Streams in a row that were not acknowledged, and streams in a row that ended soon.
-    let mut failures = 0;
-    let mut short = 0;
+    let (mut failures, mut short) = (0, 0);
+    let mut was_open = false;
     loop {
         let now = wanted.borrow_and_update().clone();
         if now.closed {
@@ -72,6 +72,7 @@ pub(super) async fn run<T: OpenStream>(opener: Weak<T>, listener: Arc<Subscripti
         if listener.stage(stream.key) != Some(Stage::Sent) {
             old = None;
             failures = 0;
+            was_open = true;
         }
         if began.elapsed() >= SETTLED {
             short = 0;
@@ -81,7 +82,8 @@ pub(super) async fn run<T: OpenStream>(opener: Weak<T>, listener: Arc<Subscripti
             End::Closed => return,
             End::Rejected(error) => {
                 drop(stream);
-                if old.is_none() && !is_empty(&now.lists) {
+                // Otherwise `Client::subscribe` returns the error.
+                if old.is_none() && (was_open || !is_empty(&now.lists)) {
                     listener.report_end(&error.to_string());
                 }
                 listener.settle(now.number, Err(ListenError::Rejected(error)));
@@ -96,12 +98,7 @@ pub(super) async fn run<T: OpenStream>(opener: Weak<T>, listener: Arc<Subscripti
                     listener.report_end(&reason);
                     listener.give_up(now.number, reason, &mut wanted).await;
                 } else {
-                    let wait = delay(short - 1);
-                    tracing::debug!(reason, ?wait, "listening again");
-                    let closed = async {
-                        let _ = wanted.wait_for(|wanted| wanted.closed).await;
-                    };
-                    race(closed, sleep(wait)).await;
+                    pause(&reason, delay(short - 1), &mut wanted).await;
                 }
             }
         }
@@ -179,6 +176,16 @@ async fn listen(
         }
     };
     race(answered, race(cancelled, follow)).await
+}
+
+/// Waits before the next stream, at most until the connection is closed. `reason` is how the last one
+/// ended.
+async fn pause(reason: &str, wait: Duration, wanted: &mut watch::Receiver<WantedChanges>) {
+    tracing::debug!(reason, ?wait, "listening again");
+    let closed = async {
+        let _ = wanted.wait_for(|wanted| wanted.closed).await;
+    };
+    race(closed, sleep(wait)).await;
 }
 
 /// Reads the previous stream until other changes are wanted.
