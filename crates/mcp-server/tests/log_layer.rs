@@ -1,5 +1,7 @@
 //! What is logged: the layer that sends `tracing` events to clients, and the events of failed handlers.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use std::error::Error;
 use std::fmt::{self, Write as _};
 use std::sync::{Arc, Mutex};

@@ -138,7 +138,7 @@ impl Schema {
             .as_str()
             .map_or(part, |reference| self.resolve(reference))
             .clone();
-        part.as_object_mut().unwrap().remove("additionalProperties");
+        part.as_object_mut().unwrap().shift_remove("additionalProperties");
         part
     }
 
@@ -157,7 +157,7 @@ pub(crate) fn forget_mode_of_forms(value: &mut Value) {
             if members.get("mode").is_some_and(|mode| mode == "form")
                 && members.contains_key("requestedSchema")
             {
-                members.remove("mode");
+                members.shift_remove("mode");
             }
             members.values_mut().for_each(forget_mode_of_forms);
         }

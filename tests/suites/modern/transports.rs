@@ -41,7 +41,7 @@ fn request(id: usize, method: &str, params: Value) -> Value {
 
 fn bare(mut answer: Value) -> Value {
     check_envelope(&answer);
-    answer.as_object_mut().unwrap().remove("id");
+    answer.as_object_mut().unwrap().shift_remove("id");
     answer
 }
 

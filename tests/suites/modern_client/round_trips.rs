@@ -88,10 +88,10 @@ async fn a_retry_contains_the_responses_and_the_unchanged_state() {
     let bare = |request: &Value| {
         let mut params = request["params"].clone();
         let meta = params["_meta"].as_object_mut().unwrap();
-        let token = meta.remove("progressToken").unwrap();
+        let token = meta.shift_remove("progressToken").unwrap();
         let params = params.as_object_mut().unwrap();
-        params.remove("inputResponses");
-        params.remove("requestState");
+        params.shift_remove("inputResponses");
+        params.shift_remove("requestState");
         (json!(params), token)
     };
     let last = json!({ "id": third["id"] });

@@ -77,7 +77,10 @@ async fn say(client: &Client, revision: Revision) -> BTreeMap<&'static str, Valu
             let result = result.unwrap_or_else(|error| panic!("{tool} at {revision}: {error}"));
             let mut result = serde_json::to_value(result).expect("JSON");
             // Every result of the stateless revision contains the identity of the server.
-            result.as_object_mut().expect("an object").remove("_meta");
+            result
+                .as_object_mut()
+                .expect("an object")
+                .shift_remove("_meta");
             said.insert(tool, result);
         }
     }

@@ -150,7 +150,7 @@ fn check(record: &Transcript, revision: Revision) -> usize {
         if let Some(capabilities) = message.pointer_mut("/result/capabilities") {
             capabilities
                 .as_object_mut()
-                .map(|all| all.remove("extensions"));
+                .map(|all| all.shift_remove("extensions"));
         }
         let message = &message;
         let foreign = if revision.is_stateless() {

@@ -108,7 +108,7 @@ async fn the_result_is_waited_for_and_is_that_of_the_call() {
     for waiter in [one, two] {
         let mut result = peer.answer(&waiter).await["result"].take();
         assert_eq!(related(&result), &json!(id));
-        result.as_object_mut().unwrap().remove("_meta");
+        result.as_object_mut().unwrap().shift_remove("_meta");
         assert_eq!(result, plain);
     }
     assert_eq!(peer.until(&id, "completed").await["_meta"], Value::Null);

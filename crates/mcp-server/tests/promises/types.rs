@@ -47,7 +47,7 @@ describe! {
     struct Wrapped { inner: Point }
     #[serde(rename_all = "camelCase")]
     struct Renamed { first_name: String, #[serde(rename = "a/b~c")] odd: u8, #[serde(rename = "type")] kind: bool }
-    struct Tree { v: i32, kids: Vec<Tree>, next: Option<Box<Tree>> }
+    struct Tree { v: i32, kids: Vec<Self>, next: Option<Box<Self>> }
     enum Plain { A, B }
     enum Documented {
         /// The first.
