@@ -138,7 +138,9 @@ impl Schema {
             .as_str()
             .map_or(part, |reference| self.resolve(reference))
             .clone();
-        part.as_object_mut().unwrap().shift_remove("additionalProperties");
+        part.as_object_mut()
+            .unwrap()
+            .shift_remove("additionalProperties");
         part
     }
 

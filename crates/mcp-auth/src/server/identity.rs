@@ -149,15 +149,15 @@ impl From<Identity> for Caller {
         let mut caller = Self::remote();
         caller.principal = Some(identity.principal());
         caller.grant = Some(identity.grant());
-        caller.facts = Some(Box::new(Facts(identity)));
+        caller.facts = Some(Box::new(IdentityFacts(identity)));
         caller
     }
 }
 
 /// The facts of a connection that has only an identity.
-struct Facts(Identity);
+struct IdentityFacts(Identity);
 
-impl TransportFacts for Facts {
+impl TransportFacts for IdentityFacts {
     fn facts(&self) -> &(dyn Any + Send + Sync) {
         &self.0
     }

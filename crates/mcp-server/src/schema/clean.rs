@@ -3,8 +3,9 @@
 use mcp_types::JsonObject;
 use serde_json::{Value, json};
 
+use super::keywords::strings;
 use super::root::merge_union;
-use super::{Side, for_each_schema, strings};
+use super::{Side, for_each_schema};
 
 /// Formats that name a number type of Rust.
 const NUMBER_FORMATS: [&str; 14] = [

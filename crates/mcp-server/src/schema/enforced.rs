@@ -35,7 +35,7 @@ pub(super) fn is_enforced(schema: &JsonObject, accepts: &dyn Fn(&str) -> bool) -
     else {
         return false;
     };
-    let required = super::strings(schema.get("required"));
+    let required = super::keywords::strings(schema.get("required"));
     let is_open = schema.get("additionalProperties") != Some(&Value::Bool(false));
     let without = |name: &str| {
         let mut members = sample.clone();
@@ -68,7 +68,7 @@ fn sample(schema: &JsonObject) -> Option<JsonObject> {
         keyword => known.contains(&keyword) || ANNOTATIONS.contains(&keyword),
     };
     let properties = schema.get("properties")?.as_object()?;
-    let names = super::strings(schema.get("required"));
+    let names = super::keywords::strings(schema.get("required"));
     if !schema.iter().all(is_known) || names.iter().any(|name| !properties.contains_key(name)) {
         return None;
     }

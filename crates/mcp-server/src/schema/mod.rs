@@ -13,6 +13,7 @@
 
 mod clean;
 mod enforced;
+mod keywords;
 mod nulls;
 mod root;
 #[cfg(test)]
@@ -28,6 +29,7 @@ use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+pub(crate) use self::keywords::strings;
 pub(crate) use self::nulls::without_nulls;
 
 /// Which side reads the values of a schema.
@@ -123,15 +125,6 @@ fn input_of(derived: &Derived, side: Side) -> Result<Input, SchemaError> {
         is_empty,
         is_enforced: false,
     })
-}
-
-/// Returns the texts of an array.
-pub(crate) fn strings(value: Option<&Value>) -> Vec<String> {
-    let values = value.and_then(Value::as_array).into_iter().flatten();
-    values
-        .filter_map(Value::as_str)
-        .map(str::to_owned)
-        .collect()
 }
 
 /// Adds `properties` if it is missing. The specification does not require it, but hosts and the APIs

@@ -78,7 +78,7 @@ fn of_member<'a>(parts: &[&'a JsonObject], name: &str) -> Vec<&'a Value> {
 /// Whether `null` is another way to omit this member: it is a known member, no part requires it, and no part admits `null`.
 fn is_omitted(name: &str, parts: &[&JsonObject], root: &Value, left: usize) -> bool {
     let is_required = |part: &&JsonObject| {
-        super::strings(part.get("required"))
+        super::keywords::strings(part.get("required"))
             .iter()
             .any(|it| it == name)
     };

@@ -154,7 +154,7 @@ fn take_parts(schema: &mut JsonObject, union: &str) -> Option<Vec<JsonObject>> {
 }
 
 fn required(schema: &JsonObject) -> Vec<String> {
-    super::strings(schema.get("required"))
+    super::keywords::strings(schema.get("required"))
 }
 
 /// Returns the names of both lists, each once, in order.

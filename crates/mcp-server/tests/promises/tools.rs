@@ -125,7 +125,7 @@ fn the_members_of_results_keep_the_order_of_their_declaration() {
         tool.description
             .as_deref()
             .unwrap()
-            .ends_with("types::Line")
+            .ends_with("types::Segment")
     };
     let line = listed.iter().find(is_line).unwrap();
     let arguments = json!({"label": "l", "to": {"y": 1, "x": 2}, "from": {"x": 0, "y": 0}});

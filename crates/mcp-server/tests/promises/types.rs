@@ -40,7 +40,7 @@ describe! {
     struct Mixed2(i64, String);
     struct Empty {}
     struct Point { x: f64, y: f64 }
-    struct Line { from: Point, to: Point, label: Option<String> }
+    struct Segment { from: Point, to: Point, label: Option<String> }
     #[serde(deny_unknown_fields)]
     struct Closed { a: u8, b: Option<Point> }
     #[serde(transparent)]
@@ -179,7 +179,7 @@ pub(crate) fn tools() -> Tools {
     tools.values::<Tree>(Exact);
     tools.values::<Value>(Exact);
     tools.objects::<Point>(Exact, Exact);
-    tools.objects::<Line>(Exact, Exact);
+    tools.objects::<Segment>(Exact, Exact);
     tools.objects::<Wrapped>(Exact, Exact);
     tools.objects::<Renamed>(Exact, Exact);
     tools.objects::<Defaults>(Exact, Exact);

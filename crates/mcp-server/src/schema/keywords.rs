@@ -1,0 +1,12 @@
+//! Values of keywords.
+
+use serde_json::Value;
+
+/// Returns the texts of an array.
+pub(crate) fn strings(value: Option<&Value>) -> Vec<String> {
+    let values = value.and_then(Value::as_array).into_iter().flatten();
+    values
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect()
+}
