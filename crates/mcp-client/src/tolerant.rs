@@ -173,7 +173,7 @@ fn call_result(result: &mut Value, problem: &DecodeError, tolerance: &Tolerance)
     Some(tolerated)
 }
 
-/// Repairs a content block. A block that cannot be read becomes a text with its JSON. Returns whether that is tolerated.
+/// Repairs the decorations of a content block. Returns whether it can be read now, and that is tolerated.
 fn block(block: &mut Value, tolerance: &Tolerance) -> bool {
     let Err(error) = ContentBlock::deserialize(&*block) else {
         return true;
@@ -203,10 +203,10 @@ fn block(block: &mut Value, tolerance: &Tolerance) -> bool {
         };
         members.entry(name).or_insert(value);
     }
-    *block = match (fits::<ContentBlock>(&repaired), &*block) {
-        (true, _) => repaired,
-        (false, Value::String(text)) => json!({ "type": "text", "text": text }),
-        (false, block) => json!({ "type": "text", "text": block.to_string() }),
-    };
-    tolerance.admits(Deviation::MalformedContent, error)
+    if let Value::String(text) = &repaired {
+        repaired = json!({ "type": "text", "text": text });
+    }
+    let fits = fits::<ContentBlock>(&repaired);
+    *block = repaired;
+    fits && tolerance.admits(Deviation::MalformedContent, error)
 }

@@ -64,8 +64,8 @@ pub enum Deviation {
     /// A server sent a response with text that is not Unicode: bytes that are not UTF-8, or an escape
     /// of half a surrogate pair. Each is replaced by U+FFFD.
     InvalidText,
-    /// A server sent an element of a result's content that cannot be decoded; it is read in the only possible way, or its JSON is a
-    /// text.
+    /// A server sent a result of a call with a member that only describes, such as the name of a link, and that cannot be decoded; it is
+    /// read in the only possible way, or left out.
     MalformedContent,
     /// A server sent the cursor of a list as a number.
     NumericCursor,

@@ -275,10 +275,6 @@ async fn a_result_with_a_malformed_member_is_kept() {
             json!({ "type": "image", "data": "AA==", "mimeType": "image/*" }),
         ),
         (json!("plain"), json!({ "type": "text", "text": "plain" })),
-        (
-            json!({ "type": "text", "text": { "a": 1 } }),
-            json!({ "type": "text", "text": r#"{"type":"text","text":{"a":1}}"# }),
-        ),
     ] {
         for (builder, fails) in [(client(), false), (strict(), true)] {
             let (mut wire, client) = PipeEnd::with_tools(builder).await;
@@ -349,7 +345,7 @@ async fn a_form_that_says_its_types_in_another_way_is_shown() {
                 "colour": { "type": "string", "enum": ["red", "green"], "title": "Colour", "default": "red" },
                 "other": { "type": "string", "enum": ["red", "green"], "title": "Colour", "description": "Other" },
                 "size": { "type": "string", "oneOf": [{ "const": "s", "title": "Small" }, { "const": "l", "title": "l" }] },
-                "rank": { "type": "integer", "enum": [1, 2] },
+                "rank": { "type": "integer" },
                 "note": { "type": "string" },
                 "price": { "type": "number" },
             },
