@@ -60,6 +60,9 @@ const PARTS: [&str; 12] = [
 /// Values below this level are copied. The deepest one with members of the protocol is an icon of a resource in the content of a message.
 const MAX_DEPTH: usize = 10;
 
+/// Checks the text of an element.
+type Check = fn(&str) -> Result<(), DecodeError>;
+
 /// Logs what is left out.
 #[derive(Debug, Default)]
 pub(crate) struct Repairs(LogLimit);
@@ -68,7 +71,7 @@ impl Repairs {
     /// Returns a result of `server` without members that are `null`, and a list without elements that do not match their schema. Members that
     /// only decorate an element are left out first.
     pub(crate) fn repaired(&self, method: &str, result: RawJson, server: &str) -> RawJson {
-        let (list, check): (_, fn(&str) -> Result<(), DecodeError>) = match method {
+        let (list, check): (_, Check) = match method {
             method::TOOLS_LIST => ("tools", |item| decode::<Tool>(item).map(drop)),
             method::PROMPTS_LIST => ("prompts", |item| decode::<Prompt>(item).map(drop)),
             method::RESOURCES_LIST => ("resources", |item| decode::<Resource>(item).map(drop)),

@@ -215,7 +215,7 @@ fn metadata_keys_match_the_types() {
         .with_log_level(LoggingLevel::Info)
         .with_progress_token(7);
     let value = serde_json::to_value(meta).unwrap();
-    let keys: Vec<&str> = value
+    let mut keys: Vec<&str> = value
         .as_object()
         .unwrap()
         .keys()
@@ -228,6 +228,7 @@ fn metadata_keys_match_the_types() {
         PROGRESS_TOKEN_KEY,
         PROTOCOL_VERSION_KEY,
     ];
+    keys.sort_unstable();
     expected.sort_unstable();
     assert_eq!(keys, expected);
 

@@ -188,7 +188,7 @@ async fn a_complete_document_is_preferred_to_an_earlier_one() {
     for missing in ["code_challenge_methods_supported", "authorization_endpoint"] {
         let net = Net::new();
         let mut document = metadata(ISSUER);
-        document.as_object_mut().unwrap().remove(missing);
+        document.as_object_mut().unwrap().shift_remove(missing);
         net.document(ASM, &document);
         net.document(OPENID, &metadata(ISSUER));
         signed_in(&net.client().build().unwrap()).await;

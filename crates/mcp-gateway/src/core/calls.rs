@@ -246,15 +246,15 @@ impl Core {
             _ => Vec::new(),
         };
         let sent = connection.send(method, params, name, headers);
-        let answer = within(server, self.upstream.max_call_time(), async {
+        within(server, self.upstream.max_call_time(), async {
             let answer = match running {
                 Some(running) => running.response(sent).await,
                 None => sent.await,
             };
-            answer.map_err(|error| no_response(server, &error))?
-        });
-        let result = answer.await?;
-        Ok(self.repairs.repaired(method, result, server))
+            let result = answer.map_err(|error| no_response(server, &error))??;
+            Ok(self.repairs.repaired(method, result, server))
+        })
+        .await
     }
 
     /// Returns the headers that repeat arguments of a tool call.

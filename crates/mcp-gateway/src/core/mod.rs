@@ -128,6 +128,7 @@ mod tests {
     #[test]
     fn the_future_of_a_request_is_small() {
         let size = size_of_future(Core::forward);
-        assert!(size <= 2_048, "{size} bytes");
+        // 2 KiB, and what ordered objects add to the errors that the future can hold.
+        assert!(size <= 2_304, "{size} bytes");
     }
 }

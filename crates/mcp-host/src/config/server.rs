@@ -129,9 +129,8 @@ impl ServerConfig {
     ///
     /// # Errors
     /// The path has a variable without a value, or the file cannot be read or is larger than 1 MiB.
-    pub(crate) fn with_env_file(&self, values: &Variables) -> Result<Self, ConfigError> {
-        let mut loaded = self.clone();
-        if let Launch::Stdio { env, env_file, .. } = &mut loaded.launch
+    pub(crate) fn with_env_file(mut self, values: &Variables) -> Result<Self, ConfigError> {
+        if let Launch::Stdio { env, env_file, .. } = &mut self.launch
             && let Some(path) = env_file.take()
         {
             let path = match self.expands_variables {
@@ -150,7 +149,7 @@ impl ServerConfig {
                 env.entry(name).or_insert(value);
             }
         }
-        Ok(loaded)
+        Ok(self)
     }
 
     /// Reads the file with variables, if there is one, and replaces the variables.
@@ -158,7 +157,7 @@ impl ServerConfig {
     /// # Errors
     /// Names the first variable without a value, the environment variable whose name is not valid, or the file that cannot be read.
     pub fn resolve(&self, variables: &Variables) -> Result<Self, ConfigError> {
-        let mut resolved = self.with_env_file(variables)?;
+        let mut resolved = self.clone().with_env_file(variables)?;
         resolved.check_names()?;
         if !self.expands_variables {
             return Ok(resolved);

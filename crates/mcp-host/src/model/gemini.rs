@@ -304,10 +304,10 @@ mod tests {
             })
         );
         let expected = [
-            "/additionalProperties",
             "/properties/a/format",
             "/properties/b/anyOf/exclusiveMinimum",
             "/properties/j/enum",
+            "/additionalProperties",
             "/properties/h-i",
         ];
         assert_eq!(dropped, expected);

@@ -252,7 +252,7 @@ mod tests {
         }));
         assert_eq!(schema["required"], json!(["id", "all"]));
         let names: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
-        assert_eq!(names, ["all", "id", "more", "name"]);
+        assert_eq!(names, ["id", "all", "more", "name"]);
         assert!(schema.get("anyOf").is_none() && schema.get("allOf").is_none());
         assert_eq!(dropped, ["/anyOf"]);
     }

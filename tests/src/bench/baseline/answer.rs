@@ -282,8 +282,8 @@ fn tools(more: usize) -> Vec<Value> {
             json!({"type": "string", "description": "Comes back."}),
         )
     };
-    let integer = || json!({"type": "integer"});
-    let described = |text: &str| json!({"type": "integer", "minimum": 0, "description": text});
+    let integer = || json!({"type": "integer", "minimum": i64::MIN, "maximum": i64::MAX});
+    let described = |text: &str| json!({"type": "integer", "minimum": 0, "description": text, "maximum": u64::MAX});
     let mut tools = vec![
         json!({"name": "echo", "inputSchema": message()}),
         json!({"name": "add", "inputSchema": {

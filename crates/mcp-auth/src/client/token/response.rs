@@ -39,7 +39,7 @@ impl TokenResponseBody {
         let Value::Object(mut body) = body else {
             return Err("it is not an object");
         };
-        let mut text = |name: &str| match body.remove(name) {
+        let mut text = |name: &str| match body.shift_remove(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
             Some(_) => Err(()),
@@ -52,7 +52,7 @@ impl TokenResponseBody {
         let token_type = text("token_type").map_err(|()| "its token_type is not a text")?;
         let refresh_token = text("refresh_token").ok().flatten().map(Secret::new);
         let issued_token_type = text("issued_token_type").ok().flatten();
-        let scope = match body.remove("scope") {
+        let scope = match body.shift_remove("scope") {
             Some(Value::String(scopes)) => Some(Scopes::parse(&scopes)),
             Some(Value::Array(scopes)) => Some(scopes.iter().filter_map(Value::as_str).collect()),
             _ => None,
@@ -61,7 +61,7 @@ impl TokenResponseBody {
             access_token,
             token_type,
             refresh_token,
-            expires_in: body.remove("expires_in"),
+            expires_in: body.shift_remove("expires_in"),
             scope,
             issued_token_type,
         })
