@@ -45,7 +45,7 @@ mod mux {
 
 pub use exchange::state::Exchange;
 pub(crate) use mcp_protocol::{
-    Answer, BoxFuture, Call, CallError, Closed, Delivery, Extras, Link, Outcome,
+    Answer, BoxFuture, Call, CallError, Closed, Delivery, Extras, Link, Outcome, TransportError,
 };
 
 #[cfg(test)]

@@ -74,7 +74,9 @@ pub(super) async fn run(
             )
         }
     };
-    if let Some(outage) = call::unavailable(client).await {
+    if client.capabilities().tools.is_some()
+        && let Some(outage) = call::unavailable(client).await
+    {
         output::say(&format!("note: {outage}"));
     }
     connection.close().await;
