@@ -156,9 +156,9 @@ pub(crate) async fn diagnosis(world: &World) -> Outcome {
         "/.well-known/oauth-protected-resource/signed/mcp: found",
         "/.well-known/oauth-authorization-server/tenant: ",
         "/tenant/.well-known/openid-configuration: found",
-        "PKCE with S256 is supported: yes",
-        "dynamic client registration is supported: yes",
-        "refresh tokens are supported: yes",
+        "PKCE with S256: supported",
+        "dynamic client registration: supported",
+        "refresh tokens: supported",
     ] {
         says("the diagnosis", &text, line)?;
     }
