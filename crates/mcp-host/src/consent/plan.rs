@@ -188,6 +188,24 @@ mod tests {
     }
 
     #[test]
+    fn variables_of_a_file_are_shown_and_approved_like_others() {
+        let path = std::env::temp_dir().join(format!("mcp-plan-{}.env", std::process::id()));
+        let plan = |content: &str| {
+            std::fs::write(&path, content).unwrap();
+            let mut config = ServerConfig::stdio("a", ["b"]);
+            if let Launch::Stdio { env_file, .. } = &mut config.launch {
+                *env_file = Some(path.display().to_string());
+            }
+            LaunchPlan::new(config, true, &Variables::new()).unwrap()
+        };
+        let first = plan("LD_PRELOAD=/tmp/evil.so\nKEY=1\n");
+        assert_eq!(first.code_variables()["LD_PRELOAD"], "/tmp/evil.so");
+        let changed = plan("LD_PRELOAD=/tmp/evil.so\nKEY=2\n");
+        assert_ne!(first.fingerprint("key"), changed.fingerprint("key"));
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
     fn each_part_of_a_command_line_changes_the_fingerprint() {
         let all = [
             stdio(&["b"], &[], None),

@@ -1,4 +1,4 @@
-//! The outline of a message that cannot be parsed: its id and its kind.
+//! Reads the id and the kind of a message that is not valid JSON.
 //!
 //! The text may contain anything that is not JSON inside the values: bytes that are not UTF-8,
 //! unknown escapes, words such as `NaN`. Only quotation marks and brackets are read.
