@@ -1,33 +1,30 @@
-//! `cargo xtask mutants`: draws mutations of the modules in `tests/mutants.toml`, compiles all of them into one build behind
-//! switches, and runs the tests of each module once for each of its mutations.
+//! `cargo xtask mutants`: draws mutations of the files in `tests/mutants.toml`, compiles all of them into one build behind
+//! switches, and runs for each of them the tests that reach it.
 //!
 //! cargo-mutants lists the mutations. A build for each of them would take longer than their tests.
 
+mod sample;
 mod switch;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use crate::programs::{
-    BUILD, SHORT, cargo, executable, program, run, run_to_end, run_until, target,
-};
+use self::sample::Program;
+use crate::programs::{BUILD, SHORT, cargo, executable, program, run, run_to_end, target};
 use crate::workspace::{At as _, Result, none_of, root, say};
 
 /// The version of cargo-mutants.
 const VERSION: &str = "27.1.0";
-/// The file that lists the modules, and the reasons of mutations that no test notices.
+/// The file that lists the files, and the reasons of mutations that no test notices.
 const LIST: &str = "tests/mutants.toml";
 /// Maximum number of builds; each removes the mutations that do not compile.
 const MAX_BUILDS: usize = 24;
-/// The time limit of tests with a mutation is a minute plus this multiple of their time without a mutation.
-const SLOWER: u32 = 4;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
@@ -45,18 +42,10 @@ pub(crate) struct Options {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct List {
-    module: Vec<Module>,
-    #[serde(default)]
-    survivor: Vec<Survivor>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Module {
     /// Files, or folders with a slash at the end.
     files: Vec<String>,
-    /// Filters of the tests in `tests/suites`, besides all tests of the crate.
-    suites: Vec<String>,
+    #[serde(default)]
+    survivor: Vec<Survivor>,
 }
 
 /// A mutation that no test notices, and the reason why no test is needed.
@@ -102,20 +91,25 @@ impl Mutant {
 }
 
 impl List {
-    fn module(&self, file: &str) -> Option<&Module> {
-        let holds =
-            |entry: &String| entry == file || (entry.ends_with('/') && file.starts_with(entry));
-        self.module
+    fn contains(&self, file: &str) -> bool {
+        self.files
             .iter()
-            .find(|module| module.files.iter().any(holds))
+            .any(|entry| entry == file || (entry.ends_with('/') && file.starts_with(entry)))
+    }
+
+    fn reason(&self, mutant: &Mutant) -> Option<&str> {
+        let key = mutant.key();
+        let survivor = self.survivor.iter().find(|it| it.mutant == key)?;
+        Some(&survivor.reason)
     }
 }
 
 pub(crate) fn run_sample(options: &Options) -> Result {
     let list = fs::read_to_string(root().join(LIST)).at(LIST)?;
     let list: List = toml::from_str(&list).at(LIST)?;
-    let files = list.module.iter().flat_map(|module| &module.files);
-    let missing: Vec<_> = files
+    let missing: Vec<_> = list
+        .files
+        .iter()
         .filter(|file| !root().join(file).exists())
         .map(|file| format!("{LIST}: there is no {file}"))
         .collect();
@@ -133,7 +127,7 @@ pub(crate) fn run_sample(options: &Options) -> Result {
     test(&list, &drawn, &on, &programs)
 }
 
-/// Lists the mutations of all modules.
+/// Lists the mutations of all files.
 fn all(list: &List, only: &str) -> Result<Vec<Mutant>> {
     let tools = target().join("tools");
     let tool = executable(&tools.join("bin"), "cargo-mutants");
@@ -149,7 +143,7 @@ fn all(list: &List, only: &str) -> Result<Vec<Mutant>> {
     let mut mutants: Vec<Mutant> = serde_json::from_str(&text).at("cargo mutants --list --json")?;
     // Implementations of `Debug` enforce nothing.
     mutants.retain(|mutant| !mutant.name.contains("Debug for") && mutant.file.contains(only));
-    mutants.retain(|mutant| list.module(&mutant.file).is_some());
+    mutants.retain(|mutant| list.contains(&mutant.file));
     let keys: BTreeSet<_> = mutants.iter().map(Mutant::key).collect();
     let unknown = list
         .survivor
@@ -220,13 +214,6 @@ fn write_switches(tree: &Path, drawn: &[Mutant], on: &BTreeSet<usize>) -> Result
     Ok(switched)
 }
 
-/// A test program, and the folder of its package.
-struct Program {
-    path: PathBuf,
-    folder: PathBuf,
-    is_suites: bool,
-}
-
 /// Builds the tests. Removes mutations that do not compile.
 fn build(tree: &Path, drawn: &[Mutant], on: &mut BTreeSet<usize>) -> Result<Vec<Program>> {
     let packages: BTreeSet<_> = on.iter().map(|number| drawn[*number].package()).collect();
@@ -234,7 +221,8 @@ fn build(tree: &Path, drawn: &[Mutant], on: &mut BTreeSet<usize>) -> Result<Vec<
         .iter()
         .map(|package| format!(" -p {package}"))
         .collect();
-    let words = "test --no-run --tests --all-features --message-format json -p mcp-tests";
+    let words =
+        "test --no-run --tests --all-features --message-format json -p mcp-tests -p mcp-cli";
     for _ in 0..MAX_BUILDS {
         let mut command = cargo(&format!("{words}{packages} --target-dir"));
         command.arg(target()).current_dir(tree);
@@ -243,10 +231,7 @@ fn build(tree: &Path, drawn: &[Mutant], on: &mut BTreeSet<usize>) -> Result<Vec<
             messages.extend(serde_json::from_str::<Value>(line));
         })?;
         let Err(problem) = outcome else {
-            let mut programs: Vec<_> = messages.iter().filter_map(program_of).collect();
-            // The tests of a crate take less time.
-            programs.sort_by_key(|program| program.is_suites);
-            return Ok(programs);
+            return Ok(messages.iter().filter_map(program_of).collect());
         };
         let errors = messages
             .iter()
@@ -293,100 +278,36 @@ fn program_of(message: &Value) -> Option<Program> {
     Some(Program {
         path: path.into(),
         folder: manifest.parent()?.to_owned(),
-        is_suites: message["target"]["name"] == "suites",
     })
 }
 
-/// Runs the tests of a module with the mutation `number`, until one fails. Returns the failed test; `None` if no test noticed the mutation.
-fn tests(
-    module: &Module,
-    package: &str,
-    number: Option<usize>,
-    limit: Duration,
-    programs: &[Program],
-) -> Result<Option<String>> {
-    for program in programs {
-        let is_own = program.folder.ends_with(Path::new("crates").join(package));
-        let runs_suites = program.is_suites && !module.suites.is_empty();
-        if !(is_own || runs_suites) {
-            continue;
-        }
-        let mut command = Command::new(&program.path);
-        command
-            .current_dir(&program.folder)
-            .env_remove(switch::VARIABLE);
-        if let Some(number) = number {
-            command.env(switch::VARIABLE, number.to_string());
-        }
-        if !is_own {
-            command.args(&module.suites);
-        }
-        let outcome = run_until(&mut command, limit, |line| {
-            let name = line.strip_suffix(" ... FAILED")?;
-            Some(name.trim_start_matches("test ").to_owned())
-        });
-        match outcome {
-            Ok(Ok(None)) => {}
-            Ok(Ok(failed)) => return Ok(failed),
-            Ok(Err(_)) => return Ok(Some("the program ended".to_owned())),
-            Err(_) => return Ok(Some("only the time limit".to_owned())),
-        }
-    }
-    Ok(None)
-}
-
 fn test(list: &List, drawn: &[Mutant], on: &BTreeSet<usize>, programs: &[Program]) -> Result {
-    let mut limits: BTreeMap<(&str, &str), Duration> = BTreeMap::new();
-    let (mut killed, mut argued, mut problems) = (0, 0, Vec::new());
     let start = Instant::now();
-    for number in on {
-        let mutant = &drawn[*number];
-        let Some(module) = list.module(&mutant.file) else {
-            continue;
-        };
-        let package = mutant.package();
-        let key = (package, module.files.first().map_or("", String::as_str));
-        let limit = match limits.get(&key) {
-            Some(limit) => *limit,
-            None => {
-                let begin = Instant::now();
-                if let Some(test) = tests(module, package, None, BUILD, programs)? {
-                    return Err(format!("without a mutation: {test} fails"));
-                }
-                let limit = begin.elapsed() * SLOWER + Duration::from_secs(60);
-                limits.insert(key, limit);
-                limit
-            }
-        };
-        let reason = list
-            .survivor
-            .iter()
-            .find(|survivor| survivor.mutant == mutant.key());
-        match (
-            tests(module, package, Some(*number), limit, programs)?,
-            reason,
-        ) {
-            (Some(test), _) => {
-                killed += 1;
-                say(&format!("killed    {}: {test}", mutant.name));
-            }
-            (None, Some(Survivor { reason, .. })) => {
-                argued += 1;
-                say(&format!("argued    {}: {reason}", mutant.name));
-            }
-            (None, None) => {
-                say(&format!("SURVIVED  {}", mutant.name));
-                problems.push(format!(
-                    "no test notices {:?}: write a test, or give a reason in {LIST}",
-                    mutant.key()
-                ));
-            }
-        }
-    }
-    let seconds = start.elapsed().as_secs();
+    let tests = sample::tests(programs)?;
+    let report = |number: usize, found: Option<&str>| {
+        let mutant = &drawn[number];
+        say(&match (found, list.reason(mutant)) {
+            (Some(test), _) => format!("killed    {}: {test}", mutant.name),
+            (None, Some(reason)) => format!("argued    {}: {reason}", mutant.name),
+            (None, None) => format!("SURVIVED  {}", mutant.name),
+        });
+    };
+    let found = sample::run(on, &tests, report)?;
+    let survivors = on.iter().zip(&found).filter(|(_, found)| found.is_none());
+    let survivors: Vec<_> = survivors.map(|(number, _)| &drawn[*number]).collect();
+    let new = survivors
+        .iter()
+        .filter(|mutant| list.reason(mutant).is_none());
+    let problems: Vec<_> = new
+        .map(|mutant| {
+            let key = mutant.key();
+            format!("no test notices {key:?}: write a test, or give a reason in {LIST}")
+        })
+        .collect();
+    let (all, seconds) = (on.len(), start.elapsed().as_secs());
+    let (killed, argued) = (all - survivors.len(), survivors.len() - problems.len());
     say(&format!(
-        "{killed} of {} killed, {argued} argued, in {seconds} s",
-        on.len()
+        "{killed} of {all} killed, {argued} argued, in {seconds} s"
     ));
     none_of(&problems)
 }

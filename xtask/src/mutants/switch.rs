@@ -13,6 +13,30 @@ use crate::workspace::{At as _, Result};
 
 /// The environment variable with the number of the active mutation.
 pub(super) const VARIABLE: &str = "XTASK_MUTANT";
+/// The environment variable with the path of a file to which a run appends the numbers of the mutations that it reaches.
+pub(super) const REACHED: &str = "XTASK_MUTANTS_REACHED";
+
+/// The code of the switch; `$VARIABLE` and `$REACHED` are replaced by the names of the variables.
+const SWITCH: &str = r#"
+#[allow(warnings)]
+fn xtask_mutant(number: usize) -> bool {
+    use ::std::{collections::BTreeSet, env, fs::File, io::Write, sync::Mutex, sync::OnceLock};
+    static ON: OnceLock<usize> = OnceLock::new();
+    static REACHED: OnceLock<Option<Mutex<(File, BTreeSet<usize>)>>> = OnceLock::new();
+    let reached = REACHED.get_or_init(|| {
+        let path = env::var_os("$REACHED")?;
+        let file = File::options().create(true).append(true).open(path).ok()?;
+        Some(Mutex::new((file, BTreeSet::new())))
+    });
+    if let Some(Ok(mut reached)) = reached.as_ref().map(Mutex::lock) {
+        if reached.1.insert(number) {
+            let _ = reached.0.write_all(format!("{number}\n").as_bytes());
+        }
+    }
+    let on = || env::var("$VARIABLE").ok()?.parse().ok();
+    *ON.get_or_init(|| on().unwrap_or(usize::MAX)) == number
+}
+"#;
 
 /// A replacement in a source text.
 struct Edit {
@@ -48,11 +72,11 @@ pub(super) fn switched(source: &str, mutants: &[(usize, &Mutant)]) -> Result<(St
     for Edit { range, text: new } in edits {
         text.replace_range(range, &new);
     }
-    text.push_str(&format!(
-        "\n#[allow(warnings)]\nfn xtask_mutant(number: usize) -> bool {{\n    static ON: ::std::sync::OnceLock<usize> = \
-         ::std::sync::OnceLock::new();\n    *ON.get_or_init(|| ::std::env::var({VARIABLE:?}).ok().and_then(|on| \
-         on.parse().ok()).unwrap_or(usize::MAX)) == number\n}}\n"
-    ));
+    text.push_str(
+        &SWITCH
+            .replace("$REACHED", REACHED)
+            .replace("$VARIABLE", VARIABLE),
+    );
     Ok((text, numbers))
 }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 use crate::workspace::{At as _, Result, root, say};
 
 pub(crate) use packages::{check_node, install, npm_ci, python_venv, venv_python};
-pub(crate) use process::{Server, lines_of, output_of, run, run_to_end, run_until, watch};
+pub(crate) use process::{Server, lines_of, output_of, run, run_to_end, watch};
 
 pub(crate) const BUILD: Duration = Duration::from_secs(1_800);
 /// Time limit of programs that only print something, for example a version.

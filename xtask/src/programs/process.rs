@@ -39,31 +39,18 @@ pub(crate) fn run_to_end(
     limit: Duration,
     mut watch: impl FnMut(&str),
 ) -> Result<Result> {
-    let ended = run_until::<()>(command, limit, |line| {
-        watch(line);
-        None
-    })?;
-    Ok(ended.map(|_| ()))
-}
-
-/// Runs a program until `found` returns something for a line of its stdout, then kills it. If the program fails before, the inner
-/// result is the error.
-pub(crate) fn run_until<T>(
-    command: &mut Command,
-    limit: Duration,
-    mut found: impl FnMut(&str) -> Option<T>,
-) -> Result<Result<Option<T>>> {
     let mut process = Process::start(command)?;
-    let look = |line: &OutputLine| match line.is_stderr {
-        true => None,
-        false => found(&line.text),
+    let look = |line: &OutputLine| {
+        if !line.is_stderr {
+            watch(&line.text);
+        }
+        None::<()>
     };
     match process.read(limit, look) {
-        Ok(value) => Ok(Ok(Some(value))),
-        Err(RecvTimeoutError::Disconnected) => Ok(process.wait()?.map(|()| None)),
         Err(RecvTimeoutError::Timeout) => {
             Err(process.error(&format!("took longer than {} s", limit.as_secs())))
         }
+        Ok(()) | Err(RecvTimeoutError::Disconnected) => process.wait(),
     }
 }
 
