@@ -1,4 +1,4 @@
-//! Import circles between the files of a crate.
+//! Import circles between the files of a crate, and between the folders that stand beside each other.
 //!
 //! A file imports another file if it names an item of it through `crate::`, `self::`, `super::` or a child module. A
 //! re-exported item belongs to the file that defines it; the file that re-exports it imports it only if it also uses it.
@@ -11,8 +11,10 @@ use syn::UseTree;
 use super::syntax::{Source, is_test};
 use crate::workspace::module;
 
-/// The largest circle that is allowed.
-const LIMIT: usize = 3;
+/// The largest circle of files that is allowed.
+const FILES: usize = 3;
+/// The largest circle of folders that is allowed. A file beside a folder counts as one.
+const FOLDERS: usize = 2;
 
 /// The segments of a path, or of the path of a module, from the root of its crate.
 type Path = Vec<String>;
@@ -39,38 +41,105 @@ pub(super) fn check(sources: &[Source]) -> Vec<String> {
             files.insert(module(inner), source);
         }
     }
-    let circles = crates.iter().map(|(name, files)| (name, largest(files)));
-    let large = circles.filter(|(_, circle)| circle.len() > LIMIT);
-    let violation = |(name, circle): (&&str, Vec<String>)| {
-        let (count, list) = (circle.len(), circle.join(", "));
-        format!("{name}/src:1: {count} files import each other, limit {LIMIT}: {list}")
+    let violations = |(name, files): (&str, Files<'_>)| {
+        let imports = imports_of(&files);
+        let parents: BTreeSet<&[String]> = imports
+            .keys()
+            .filter_map(|path| Some(path.split_last()?.1))
+            .collect();
+        let mut violations = Vec::new();
+        for parent in parents {
+            let circle = largest(&between_children(&imports, parent));
+            let is_folder = |path: &&Path| {
+                let mut all = imports.keys();
+                all.any(|it| it.len() > path.len() && it.starts_with(path))
+            };
+            if circle.len() > FOLDERS && circle.iter().any(|path| is_folder(&path)) {
+                let arrows = arrows(&imports, &circle).join(", ");
+                let head = violation(name, "folders", FOLDERS, &circle);
+                violations.push(format!("{head}; {arrows}"));
+            }
+        }
+        let circle = largest(&imports);
+        if circle.len() > FILES {
+            violations.push(violation(name, "files", FILES, &circle));
+        }
+        violations
     };
-    large.map(violation).collect()
+    crates.into_iter().flat_map(violations).collect()
 }
 
-/// The largest set of files that import each other, directly or indirectly.
-pub(super) fn largest(files: &Files<'_>) -> Vec<String> {
+fn violation(name: &str, what: &str, limit: usize, circle: &[Path]) -> String {
+    let count = circle.len();
+    let list: Vec<_> = circle.iter().map(|path| path.join("/")).collect();
+    let list = list.join(", ");
+    format!("{name}/src:1: {count} {what} import each other, limit {limit}: {list}")
+}
+
+/// The imports of files between the folders of a circle.
+fn arrows(imports: &Imports, circle: &[Path]) -> Vec<String> {
+    let folder = |path: &Path| circle.iter().find(|folder| path.starts_with(folder));
+    let mut arrows = Vec::new();
+    for (from, imported) in imports {
+        let is_other = |to: &&Path| folder(to).is_some_and(|other| Some(other) != folder(from));
+        for to in imported.iter().filter(is_other) {
+            arrows.extend(folder(from).map(|_| format!("{} -> {}", from.join("/"), to.join("/"))));
+        }
+    }
+    arrows
+}
+
+/// The modules that each module imports.
+type Imports = BTreeMap<Path, BTreeSet<Path>>;
+
+/// Reads which files import which.
+pub(super) fn imports_of(files: &Files<'_>) -> Imports {
     let read = |(path, source): (_, &&_)| (path, Module::read(path, source, files));
     let modules: BTreeMap<&Path, Module> = files.iter().map(read).collect();
-    let mut reach: BTreeMap<&Path, BTreeSet<&Path>> = BTreeMap::new();
-    for (path, module) in &modules {
-        let targets = module.named.iter();
-        let targets = targets.filter_map(|named| definer(&modules, named, 0));
-        reach.insert(path, targets.filter(|target| target != path).collect());
+    let imported = |path: &Path, module: &Module| {
+        let named = module.named.iter();
+        let definers = named.filter_map(|named| definer(&modules, named, 0));
+        definers.filter(|it| *it != path).cloned().collect()
+    };
+    let all = modules.iter();
+    all.map(|(path, module)| ((*path).clone(), imported(path, module)))
+        .collect()
+}
+
+/// The imports between the modules of a folder, each with all that is below it. The module of the folder itself is above them.
+fn between_children(imports: &Imports, parent: &[String]) -> Imports {
+    let child = |path: &Path| {
+        let is_below = path.starts_with(parent) && path.len() > parent.len();
+        is_below.then(|| path[..=parent.len()].to_vec())
+    };
+    let mut children = Imports::new();
+    for (path, imported) in imports {
+        if let Some(from) = child(path) {
+            let to = imported.iter().filter_map(child).filter(|to| *to != from);
+            children.entry(from.clone()).or_default().extend(to);
+        }
     }
-    for middle in modules.keys() {
+    children
+}
+
+/// The largest set of modules that import each other, directly or indirectly.
+pub(super) fn largest(imports: &Imports) -> Vec<Path> {
+    let mut reach = imports.clone();
+    for middle in imports.keys() {
         let next = reach[middle].clone();
         for reached in reach
             .values_mut()
             .filter(|reached| reached.contains(middle))
         {
-            reached.extend(&next);
+            reached.extend(next.iter().cloned());
         }
     }
-    let circle = |path: &&Path| -> Vec<String> {
-        let others = reach[*path].iter();
-        let others = others.filter(|other| reach[**other].contains(*path));
-        others.map(|other| other.join("/")).collect()
+    let circle = |path: &Path| -> Vec<Path> {
+        let others = reach[path].iter();
+        others
+            .filter(|other| reach[*other].contains(path))
+            .cloned()
+            .collect()
     };
     // Of circles with the same size, the first.
     let circles = reach.keys().map(circle);
