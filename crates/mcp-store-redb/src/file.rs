@@ -10,7 +10,8 @@ use redb::backends::FileBackend;
 use redb::{Builder, Database, ReadableDatabase, TableHandle as _, WriteTransaction};
 
 use crate::job::{Query, Write};
-use crate::tables::{self, DatabaseError, FORMAT, META, Reader, Tables};
+use crate::tables::meta::{self, DatabaseError, FORMAT, META};
+use crate::tables::tasks::{self, Reader, Tables};
 use crate::{OpenError, RedbOptions};
 
 /// The first bytes of a redb database.
@@ -125,7 +126,7 @@ impl StoreFile {
                 path: self.path.clone(),
                 format,
             }),
-            None => tables::create_tables(database).map_err(not_a_store),
+            None => tasks::create_tables(database).map_err(not_a_store),
         }
     }
 
@@ -166,7 +167,7 @@ impl StoreFile {
         let mut fresh = [0; 32];
         let filled = getrandom::fill(&mut fresh);
         filled.map_err(|error| OpenError::io(&self.path, error.into()))?;
-        let key = self.change(|transaction, _| tables::state_key(transaction, &fresh));
+        let key = self.change(|transaction, _| meta::state_key(transaction, &fresh));
         key.map_err(|error| OpenError::io(&self.path, std::io::Error::other(error.to_string())))
     }
 
@@ -260,7 +261,7 @@ fn format(database: &impl ReadableDatabase) -> Result<Option<u64>, DatabaseError
         .list_tables()?
         .map(|table| table.name().to_owned());
     match names.find(|name| name == META.name()) {
-        Some(_) => Ok(Some(tables::format(&transaction)?)),
+        Some(_) => Ok(Some(meta::format(&transaction)?)),
         None if transaction.list_tables()?.next().is_none() => Ok(None),
         None => Ok(Some(0)),
     }

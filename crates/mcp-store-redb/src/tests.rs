@@ -7,7 +7,7 @@ use redb::{Database, TableDefinition};
 
 use crate::file::StoreFile;
 use crate::job::{Query, TaskRow, Write};
-use crate::tables::{DatabaseError, META};
+use crate::tables::meta::{DatabaseError, META};
 use crate::{OpenError, RedbOptions, RedbStore};
 
 /// A file that is removed after the test.

@@ -5,15 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use mcp_protocol::task::TaskStoreError;
 use tokio::sync::{mpsc, oneshot};
 
-#[cfg(feature = "http")]
-use crate::events::queue::{EventJob, EventQueue};
-#[cfg(feature = "http")]
-use crate::events::tables;
 use crate::file::StoreFile;
-use crate::job::{Job, Reply};
+use crate::job::Job;
+#[cfg(feature = "http")]
+use crate::job::event::{EventJob, EventQueue};
 use crate::{OpenError, RedbOptions};
 
 /// Maximum number of operations per transaction.
@@ -147,14 +144,15 @@ impl Worker {
             }
         }
         if !writes.is_empty() {
-            answer(replies, self.file.write(&writes));
+            let done = self.file.write(&writes);
+            answer(replies, done.map_err(|error| move || error.clone()));
         }
         #[cfg(feature = "http")]
         {
             if !sessions.is_empty() {
-                crate::sessions::tables::run(&mut self.file, sessions);
+                http::change_sessions(&mut self.file, sessions);
             }
-            tables::run(&mut self.file, &self.events);
+            http::change_events(&mut self.file, &self.events);
         }
         // Reads run after the writes, so that a caller finds what it has written. The caller may be gone.
         for (query, reply) in queries {
@@ -162,16 +160,17 @@ impl Worker {
         }
         #[cfg(feature = "http")]
         for (key, after, found) in replays {
-            let _ = found.send(tables::replay(&mut self.file, key, after));
+            let _ = found.send(http::replay(&mut self.file, key, after));
         }
     }
 }
 
-fn answer(
-    replies: Vec<Reply<usize>>,
-    written: Result<Vec<Result<usize, TaskStoreError>>, TaskStoreError>,
+/// Sends each result, or the error of all of them, to its caller, who may be gone.
+fn answer<T, E>(
+    replies: Vec<oneshot::Sender<Result<T, E>>>,
+    done: Result<Vec<Result<T, E>>, impl Fn() -> E>,
 ) {
-    match written {
+    match done {
         Ok(done) => {
             for (reply, done) in replies.into_iter().zip(done) {
                 let _ = reply.send(done);
@@ -179,8 +178,74 @@ fn answer(
         }
         Err(error) => {
             for reply in replies {
-                let _ = reply.send(Err(error.clone()));
+                let _ = reply.send(Err(error()));
             }
         }
+    }
+}
+
+/// The operations on sessions and events.
+#[cfg(feature = "http")]
+mod http {
+    use mcp_transport_http::{Replay, StreamKey};
+
+    use crate::file::StoreFile;
+    use crate::job::event::{EventJob, EventQueue};
+    use crate::job::session::{SessionJob, unavailable};
+    use crate::tables::event_rows::EventTables;
+    use crate::tables::meta::{DatabaseError, reason};
+    use crate::tables::sessions::SessionTables;
+
+    /// Runs operations in one transaction. Nothing is written to the disk if nothing changes.
+    pub(super) fn change_sessions(file: &mut StoreFile, jobs: Vec<SessionJob>) {
+        let (operations, replies): (Vec<_>, Vec<_>) = jobs.into_iter().unzip();
+        let done = file.change(|transaction, options| {
+            let mut tables = SessionTables::open(transaction, options)?;
+            let done = operations.iter().map(|operation| tables.apply(operation));
+            let done: Vec<_> = done.collect::<Result<_, DatabaseError>>()?;
+            Ok((done, tables.is_changed))
+        });
+        let done = done.map_err(reason);
+        let done = done.map_err(|reason| move || unavailable(reason.clone()));
+        super::answer(replies, done);
+    }
+
+    /// Runs the queued operations in one transaction, and reports to each append whether its event is stored.
+    pub(super) fn change_events(file: &mut StoreFile, queue: &EventQueue) {
+        let (jobs, bytes) = queue.take();
+        if jobs.is_empty() {
+            return;
+        }
+        let done = file.change(|transaction, options| {
+            let mut tables = EventTables::open(transaction, options)?;
+            let done = jobs.iter().map(|job| tables.apply(job));
+            let done: Vec<_> = done.collect::<Result<_, DatabaseError>>()?;
+            Ok((done, tables.is_changed))
+        });
+        queue.release(bytes);
+        let mut done = done.map_err(reason).map(Vec::into_iter);
+        for job in jobs {
+            let result = match &mut done {
+                Ok(done) => done.next().unwrap_or(Ok(())),
+                Err(reason) => Err(reason.clone()),
+            };
+            if let EventJob::Append { stored, .. } = job {
+                // The stream may have ended.
+                let _ = stored.send(result);
+            }
+        }
+    }
+
+    /// Returns the events of a stream after the event `after`.
+    pub(super) fn replay(
+        file: &mut StoreFile,
+        key: StreamKey,
+        after: u64,
+    ) -> Result<Replay, String> {
+        let found = file.change(|transaction, options| {
+            let tables = EventTables::open(transaction, options)?;
+            Ok((tables.replay(key, after)?, false))
+        });
+        found.map_err(reason)
     }
 }

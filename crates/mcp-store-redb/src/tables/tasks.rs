@@ -1,6 +1,5 @@
-//! The tables of the file: records and indexes.
+//! The tables of the tasks: records and indexes.
 
-use std::fmt;
 use std::ops::Bound;
 
 use mcp_protocol::task::{Task, TaskStoreError, Timestamp};
@@ -9,11 +8,9 @@ use redb::{
     Table, TableDefinition, WriteTransaction,
 };
 
+use super::meta::{DatabaseError, FORMAT, FORMAT_KEY, META};
 use crate::RedbOptions;
 use crate::job::{Query, TaskRow, Write};
-
-/// The file format of this version.
-pub(crate) const FORMAT: u64 = 1;
 
 /// Version, expiry in ms, whether the task has ended, owner, and the task as JSON. The columns
 /// before the JSON also work for records that cannot be read.
@@ -31,39 +28,7 @@ const COUNTS: TableDefinition<'_, Option<&str>, u64> = TableDefinition::new("cou
 const UNFINISHED: TableDefinition<'_, &str, ()> = TableDefinition::new("unfinished");
 /// Index of tasks by expiry.
 const EXPIRY: TableDefinition<'_, ExpiryKey, ()> = TableDefinition::new("expiry");
-/// The format, and the total size of all records.
-pub(crate) const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
-/// Keys. Files of earlier versions do not have the table.
-#[cfg(feature = "server")]
-const SECRETS: TableDefinition<'_, &str, &[u8; 32]> = TableDefinition::new("secrets");
-#[cfg(feature = "server")]
-const STATE_KEY: &str = "state";
-const FORMAT_KEY: &str = "format";
 const BYTES_KEY: &str = "bytes";
-
-#[derive(Debug)]
-pub(crate) struct DatabaseError(Box<redb::Error>);
-
-impl<E: Into<redb::Error>> From<E> for DatabaseError {
-    fn from(error: E) -> Self {
-        Self(Box::new(error.into()))
-    }
-}
-
-impl fmt::Display for DatabaseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-/// Returns why the file cannot be used, for an error of another store.
-#[cfg(feature = "http")]
-pub(crate) fn reason(error: TaskStoreError) -> String {
-    match error {
-        TaskStoreError::Unavailable(reason) => reason,
-        other => other.to_string(),
-    }
-}
 
 /// Creates the tables of a new file.
 pub(crate) fn create_tables(database: &Database) -> Result<(), DatabaseError> {
@@ -74,27 +39,6 @@ pub(crate) fn create_tables(database: &Database) -> Result<(), DatabaseError> {
         meta.insert(FORMAT_KEY, FORMAT)?;
     }
     Ok(transaction.commit()?)
-}
-
-/// Returns the key in the table of secrets, and whether it is new: then it is `fresh`.
-#[cfg(feature = "server")]
-pub(crate) fn state_key(
-    transaction: &WriteTransaction,
-    fresh: &[u8; 32],
-) -> Result<([u8; 32], bool), DatabaseError> {
-    let mut secrets = transaction.open_table(SECRETS)?;
-    let found = secrets.get(STATE_KEY)?.map(|key| *key.value());
-    if let Some(key) = found {
-        return Ok((key, false));
-    }
-    secrets.insert(STATE_KEY, fresh)?;
-    Ok((*fresh, true))
-}
-
-/// Returns the format of a store.
-pub(crate) fn format(transaction: &ReadTransaction) -> Result<u64, DatabaseError> {
-    let meta = transaction.open_table(META)?;
-    Ok(meta.get(FORMAT_KEY)?.map_or(0, |format| format.value()))
 }
 
 /// All tables, for writing.

@@ -3,52 +3,16 @@
 use mcp_transport_http::{Replay, SessionId, StreamKey};
 use redb::ReadableTable as _;
 
-use super::queue::{EventJob, EventQueue};
-use super::rows::{EVENT_COST, EventTables, RECORD_COST, SessionRow, StreamRow};
+use super::event_rows::{EVENT_COST, EventTables, RECORD_COST, SessionRow, StreamRow};
+use super::meta::DatabaseError;
 use crate::RedbOptions;
-use crate::file::StoreFile;
-use crate::tables::{DatabaseError, reason};
+use crate::job::event::EventJob;
 
 /// How long the record of a session without events is kept, in milliseconds: the default lifetime of a session.
 const RECORD_RETENTION: u64 = 24 * 3_600 * 1_000;
 
-/// Runs the queued operations in one transaction, and reports to each append whether its event is stored.
-pub(crate) fn run(file: &mut StoreFile, queue: &EventQueue) {
-    let (jobs, bytes) = queue.take();
-    if jobs.is_empty() {
-        return;
-    }
-    let done = file.change(|transaction, options| {
-        let mut tables = EventTables::open(transaction, options)?;
-        let done = jobs.iter().map(|job| tables.apply(job));
-        let done: Vec<_> = done.collect::<Result<_, DatabaseError>>()?;
-        Ok((done, tables.is_changed))
-    });
-    queue.release(bytes);
-    let mut done = done.map_err(reason).map(Vec::into_iter);
-    for job in jobs {
-        let result = match &mut done {
-            Ok(done) => done.next().unwrap_or(Ok(())),
-            Err(reason) => Err(reason.clone()),
-        };
-        if let EventJob::Append { stored, .. } = job {
-            // The stream may have ended.
-            let _ = stored.send(result);
-        }
-    }
-}
-
-/// Returns the events of a stream after the event `after`.
-pub(crate) fn replay(file: &mut StoreFile, key: StreamKey, after: u64) -> Result<Replay, String> {
-    let found = file.change(|transaction, options| {
-        let tables = EventTables::open(transaction, options)?;
-        Ok((tables.replay(key, after)?, false))
-    });
-    found.map_err(reason)
-}
-
 impl EventTables<'_> {
-    fn apply(&mut self, job: &EventJob) -> Result<Result<(), String>, DatabaseError> {
+    pub(crate) fn apply(&mut self, job: &EventJob) -> Result<Result<(), String>, DatabaseError> {
         match job {
             EventJob::Append {
                 key,
@@ -142,7 +106,7 @@ impl EventTables<'_> {
         )
     }
 
-    fn replay(&self, key: StreamKey, after: u64) -> Result<Replay, DatabaseError> {
+    pub(crate) fn replay(&self, key: StreamKey, after: u64) -> Result<Replay, DatabaseError> {
         let Some(stream) = self.stream(key)? else {
             let session = self.session(key.session)?;
             let is_lost = session.is_some_and(|row| u64::from(key.stream) < row.forgotten);

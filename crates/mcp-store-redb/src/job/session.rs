@@ -24,6 +24,6 @@ pub(crate) type SessionResult = Result<Option<(SessionLease, SessionRecord)>, Se
 /// An operation, and the channel for its result.
 pub(crate) type SessionJob = (SessionOperation, oneshot::Sender<SessionResult>);
 
-pub(super) fn unavailable(reason: String) -> SessionStoreError {
+pub(crate) fn unavailable(reason: String) -> SessionStoreError {
     SessionStoreError::new(SessionStoreErrorKind::Unavailable, reason)
 }

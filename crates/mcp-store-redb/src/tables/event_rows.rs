@@ -3,8 +3,8 @@
 use mcp_transport_http::{SessionId, StreamKey};
 use redb::{ReadableTable as _, Table, TableDefinition, WriteTransaction};
 
+use super::meta::{DatabaseError, META};
 use crate::RedbOptions;
-use crate::tables::{DatabaseError, META};
 
 /// Session, stream and sequence number.
 type EventKey = (&'static [u8; 32], u32, u64);
@@ -33,14 +33,14 @@ pub(super) const EVENT_COST: u64 = 160;
 pub(super) const RECORD_COST: u64 = 128;
 
 /// The tables, for writing.
-pub(super) struct EventTables<'t> {
+pub(crate) struct EventTables<'t> {
     pub(super) options: RedbOptions,
     pub(super) events: Table<'t, EventKey, Event>,
     arrivals: Table<'t, ArrivalKey, ()>,
     streams: Table<'t, (&'static [u8; 32], u32), Stream>,
     pub(super) sessions: Table<'t, &'static [u8; 32], Session>,
     meta: Table<'t, &'static str, u64>,
-    pub(super) is_changed: bool,
+    pub(crate) is_changed: bool,
 }
 
 /// The record of a stream.
@@ -75,7 +75,7 @@ impl SessionRow {
 }
 
 impl<'t> EventTables<'t> {
-    pub(super) fn open(
+    pub(crate) fn open(
         transaction: &'t WriteTransaction,
         options: RedbOptions,
     ) -> Result<Self, DatabaseError> {

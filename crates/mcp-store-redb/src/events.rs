@@ -1,9 +1,5 @@
 //! Events of HTTP streams in the file.
 
-pub(crate) mod queue;
-mod rows;
-pub(crate) mod tables;
-
 use std::fmt;
 use std::future::ready;
 use std::sync::Arc;
@@ -15,8 +11,8 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::job::Job;
+use crate::job::event::EventJob;
 use crate::thread::StoreThread;
-use queue::EventJob;
 
 /// An [`EventStore`] in the file of a [`RedbStore`](crate::RedbStore).
 ///

@@ -8,10 +8,9 @@ use redb::{
     ReadableTable as _, ReadableTableMetadata as _, Table, TableDefinition, WriteTransaction,
 };
 
+use super::meta::{DatabaseError, META};
 use crate::RedbOptions;
-use crate::file::StoreFile;
-use crate::sessions::job::{SessionJob, SessionOperation, SessionResult, unavailable};
-use crate::tables::{DatabaseError, META, reason};
+use crate::job::session::{SessionOperation, SessionResult};
 
 /// Expiry in ms, fencing number and owner of the lease, and the session as JSON.
 type Row = (u64, u64, &'static [u8; 16], &'static [u8]);
@@ -24,31 +23,6 @@ const EXPIRY: TableDefinition<'_, ExpiryKey, ()> = TableDefinition::new("session
 /// The key of the total size of the sessions.
 const BYTES_KEY: &str = "session_bytes";
 
-/// Runs operations in one transaction. Nothing is written to the disk if nothing changes.
-pub(crate) fn run(file: &mut StoreFile, jobs: Vec<SessionJob>) {
-    let (operations, replies): (Vec<_>, Vec<_>) = jobs.into_iter().unzip();
-    let done = file.change(|transaction, options| {
-        let mut tables = SessionTables::open(transaction, options)?;
-        let done = operations.iter().map(|operation| tables.apply(operation));
-        let done: Vec<_> = done.collect::<Result<_, DatabaseError>>()?;
-        Ok((done, tables.is_changed))
-    });
-    match done {
-        Ok(done) => {
-            for (reply, done) in replies.into_iter().zip(done) {
-                // The caller may be gone.
-                let _ = reply.send(done);
-            }
-        }
-        Err(error) => {
-            let reason = reason(error);
-            for reply in replies {
-                let _ = reply.send(Err(unavailable(reason.clone())));
-            }
-        }
-    }
-}
-
 /// The tables of the sessions, for writing.
 pub(crate) struct SessionTables<'t> {
     options: RedbOptions,
@@ -56,7 +30,7 @@ pub(crate) struct SessionTables<'t> {
     expiry: Table<'t, ExpiryKey, ()>,
     meta: Table<'t, &'static str, u64>,
     /// Whether any operation has changed a table.
-    is_changed: bool,
+    pub(crate) is_changed: bool,
 }
 
 /// A row without its key.

@@ -1,8 +1,5 @@
 //! Sessions of HTTP endpoints in the file.
 
-pub(crate) mod job;
-pub(crate) mod tables;
-
 use std::fmt;
 use std::sync::Arc;
 
@@ -13,8 +10,8 @@ use mcp_transport_http::{
 };
 
 use crate::job::Job;
+use crate::job::session::{SessionOperation, SessionResult, unavailable};
 use crate::thread::StoreThread;
-use job::{SessionOperation, SessionResult, unavailable};
 
 /// A [`SessionStore`] in the file of a [`RedbStore`](crate::RedbStore). Sessions survive a restart of the process.
 ///

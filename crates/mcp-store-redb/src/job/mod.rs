@@ -1,5 +1,10 @@
 //! The operations that the stores send to their thread.
 
+#[cfg(feature = "http")]
+pub(crate) mod event;
+#[cfg(feature = "http")]
+pub(crate) mod session;
+
 use mcp_protocol::task::{Task, TaskStoreError, Timestamp};
 use tokio::sync::oneshot;
 
@@ -12,7 +17,7 @@ pub(crate) enum Job {
     Write(Write, Reply<usize>),
     Read(Query, Reply<Vec<Task>>),
     #[cfg(feature = "http")]
-    Session(crate::sessions::job::SessionJob),
+    Session(session::SessionJob),
     /// Events were queued.
     #[cfg(feature = "http")]
     Events,
