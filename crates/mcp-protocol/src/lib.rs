@@ -19,6 +19,7 @@
 
 mod ask;
 mod budget;
+mod connection;
 #[doc(hidden)]
 pub mod downgrade;
 mod exchange;
@@ -26,40 +27,43 @@ mod exchange;
 pub mod gate;
 #[doc(hidden)]
 pub mod http_headers;
+mod link;
 pub mod middleware;
 #[doc(hidden)]
 pub mod modern;
 mod mux;
 mod origin;
+mod payload;
 mod revision;
-mod seam;
+mod server;
+mod service;
 mod session;
 mod sync;
 pub mod task;
 pub mod tolerance;
 
-pub use ask::AskError;
 #[doc(hidden)]
 pub use ask::{form, sampling};
 #[doc(hidden)]
 pub use budget::{Budget, BudgetPermit, OverBudget};
-pub use exchange::{
-    AdmissionError, Cancelled, Exchange, Incoming, Outgoing, RequestContext, Running, Timeouts,
-};
+pub use connection::{Connection, Inbound, Reply, Transport};
+pub use exchange::{AdmissionError, Cancelled, Exchange, Incoming, Outgoing, Running, Timeouts};
 #[doc(hidden)]
 pub use exchange::{Deadline, expired, guarded};
-pub use modern::{CacheHint, CacheScope, ClientIdentity};
+pub use link::{
+    Answer, AskError, BoxFuture, Call, CallError, Closed, Delivery, Extras, Link, MethodName,
+    SentId, StatelessRequest, TransportError,
+};
+pub use modern::ClientIdentity;
 pub use mux::{BlockingRun, Expiry, Mux, MuxLimits, PendingHandler, Run};
 pub use origin::{Caller, Grant, Network, Principal, RequestOrigin, TransportFacts};
 #[doc(hidden)]
 pub use origin::{Owner, client_network};
+pub use payload::{CacheHint, CacheScope, Outcome, Payload, SharedText, WriteJson};
 pub use revision::{Revision, Rules, UnknownRevision};
-pub use seam::{
-    Answer, BoxFuture, Call, CallError, Closed, Connection, Delivery, Extras, Inbound, IntoService,
-    InvalidServer, Link, MethodName, Outcome, Payload, Reply, SentId, ServerFacts, Service,
-    SharedText, StatelessRequest, Transport, TransportError, WriteJson,
-};
+pub use server::ServerSession;
+pub use service::{IntoService, InvalidServer, RequestContext, ServerFacts, Service};
+pub use session::Session;
 #[doc(hidden)]
 pub use session::SessionState;
-pub use session::{ServerSession, Session};
 pub use tolerance::{DECORATIONS, Deviation, Strictness, Tolerance};

@@ -4,7 +4,6 @@
 //! and its response is validated.
 
 mod answer;
-mod error;
 pub mod form;
 mod form_repair;
 mod input;
@@ -24,11 +23,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::gate::{self, Unsupported, declared, known};
-use crate::{Owner, RequestContext, downgrade};
+use crate::{AskError, Owner, RequestContext, downgrade};
 
 use answer::FormAnswer;
-
-pub use error::AskError;
 
 impl RequestContext {
     /// Elicits input from the user, by a form or by a URL.

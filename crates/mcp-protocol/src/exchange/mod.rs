@@ -1,13 +1,11 @@
 //! Exchanges: requests in both directions, from admission to the response.
 
-mod context;
 mod deadline;
 mod incoming;
 mod outgoing;
 mod rate_limit;
 mod state;
 
-pub use context::RequestContext;
 pub use deadline::{Deadline, Timeouts};
 pub use incoming::{AdmissionError, Incoming};
 pub use outgoing::Outgoing;

@@ -8,9 +8,9 @@ use std::task::{Context, Poll, Waker};
 
 use mcp_jsonrpc::ErrorObject;
 
-use super::events::{BlockingWork, Discarded, OpenedSession, Role, SessionEnd};
 use super::layer::SharedMiddleware;
 use super::message::{Content, Direction, Notification, Request, Response};
+use crate::connection::{BlockingWork, Discarded, OpenedSession, Role, SessionEnd};
 use crate::modern::RequestMeta;
 use crate::{BoxFuture, Exchange, Outcome, Reply, guarded};
 

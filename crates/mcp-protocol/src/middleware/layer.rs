@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::chain::{Next, NextNotification};
-use super::events::{BlockingWork, Discarded, OpenedSession, Role, SessionEnd};
 use super::message::{Notification, Request, Response};
+use crate::connection::{BlockingWork, Discarded, OpenedSession, Role, SessionEnd};
 use crate::{BoxFuture, Outcome};
 
 /// Code around the requests and notifications of a server or client, in both directions.

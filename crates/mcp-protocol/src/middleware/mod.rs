@@ -6,7 +6,6 @@
 //! Responses pass in the opposite order.
 
 mod chain;
-mod events;
 mod layer;
 mod link;
 mod message;
@@ -15,12 +14,12 @@ mod response;
 mod tower;
 mod transport;
 
+pub(crate) use crate::connection::SessionEnds;
+pub use crate::connection::{BlockingWork, Discarded, OpenedSession, Role, SessionEnd};
 pub(crate) use chain::Receive;
 #[doc(hidden)]
 pub use chain::{Layers, Responding};
 pub use chain::{Next, NextNotification, RunBlocking};
-pub(crate) use events::SessionEnds;
-pub use events::{BlockingWork, Discarded, OpenedSession, Role, SessionEnd};
 pub use layer::Middleware;
 #[doc(hidden)]
 pub use layer::SharedMiddleware;

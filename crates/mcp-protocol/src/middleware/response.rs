@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::message::{Content, Response};
-use crate::seam::WriteJson;
+use crate::payload::WriteJson;
 use crate::{Answer, CallError, Outcome, Payload};
 
 /// A result as raw text, written without a change.

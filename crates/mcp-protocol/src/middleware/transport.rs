@@ -7,9 +7,9 @@ use std::time::Duration;
 use mcp_jsonrpc::ParseError;
 
 use super::chain::Layers;
-use super::events::{Discarded, OpenedSession, Role, SessionEnds};
 use super::link::LayeredLink;
 use super::message::{Direction, Notification, Request};
+use crate::connection::{Discarded, OpenedSession, Role, SessionEnds};
 use crate::{
     BoxFuture, Closed, Connection, Deviation, Exchange, Inbound, Link, Reply, Revision, Transport,
     TransportError,

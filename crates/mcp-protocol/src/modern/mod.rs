@@ -12,11 +12,10 @@ mod client_identity;
 mod pending_input;
 mod probe;
 mod request_meta;
-mod result_meta;
-mod stateless_server;
 
-pub(crate) use client_identity::check_identity;
+pub use crate::payload::{CacheHint, CacheScope, ResultMeta};
 pub use client_identity::{ClientIdentity, MAX_IDENTITY_MEMORY};
+pub(crate) use client_identity::{ClientIdentityCache, check_identity};
 pub use pending_input::{
     CallState, ClaimedInputRequest, DetachOutcome, InputRequired, InputSnapshot, PendingInput,
     PendingInputError, RunningStep, SuspendableHandler,
@@ -24,5 +23,3 @@ pub use pending_input::{
 pub use probe::{Probe, ProbeOutcome, ProbeStep};
 pub(crate) use request_meta::unsupported_version;
 pub use request_meta::{RawRequestMeta, RequestMeta, StandardHeaders, missing_request_meta};
-pub use result_meta::{CacheHint, CacheScope, ResultMeta};
-pub(crate) use stateless_server::StatelessServer;

@@ -16,18 +16,18 @@ use crate::task::keep;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionState {
     #[serde(with = "keep::revision")]
-    pub(super) revision: Revision,
+    pub(crate) revision: Revision,
     #[serde(with = "keep::shared", default)]
-    pub(super) client: Arc<ClientIdentity>,
+    pub(crate) client: Arc<ClientIdentity>,
     /// The lowest level of log messages to send; `None` sends none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) log_level: Option<LoggingLevel>,
+    pub(crate) log_level: Option<LoggingLevel>,
     /// The URIs of the resource subscriptions, in ascending order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) subscriptions: Vec<String>,
+    pub(crate) subscriptions: Vec<String>,
     /// Whether `notifications/initialized` was received.
     #[serde(default)]
-    pub(super) is_open: bool,
+    pub(crate) is_open: bool,
 }
 
 impl SessionState {

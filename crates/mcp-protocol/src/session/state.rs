@@ -41,25 +41,25 @@ const LOG_PER_SECOND: f64 = 100.0;
 const TASK_BURST: f64 = 200.0;
 const TASKS_PER_SECOND: f64 = 50.0;
 
-pub(super) const NEW: u8 = 0;
-pub(super) const ANSWERED: u8 = 1;
-pub(super) const OPEN: u8 = 2;
-pub(super) const ENDED: u8 = 3;
+pub(crate) const NEW: u8 = 0;
+pub(crate) const ANSWERED: u8 = 1;
+pub(crate) const OPEN: u8 = 2;
+pub(crate) const ENDED: u8 = 3;
 
 /// The state of one session: the client, the negotiated revision, the subscriptions.
 pub struct Session {
     number: u64,
-    pub(super) link: OnceLock<Weak<dyn Link>>,
-    pub(super) phase: AtomicU8,
-    pub(super) agreed: OnceLock<Agreed>,
+    pub(crate) link: OnceLock<Weak<dyn Link>>,
+    pub(crate) phase: AtomicU8,
+    pub(crate) agreed: OnceLock<Agreed>,
     /// The lowest level of log messages to send; `None` sends none.
     log_level: Mutex<Option<LoggingLevel>>,
     log_limit: RateLimit,
     task_limit: RateLimit,
     roots: Mutex<Roots>,
-    pub(super) subscriptions: Mutex<Subscriptions>,
+    pub(crate) subscriptions: Mutex<Subscriptions>,
     /// The limit on the memory of subscriptions and roots; not set for the session object of a single request.
-    pub(super) budget: OnceLock<Budget>,
+    pub(crate) budget: OnceLock<Budget>,
     values: OnceLock<Box<Mutex<Values>>>,
     /// The number of changes of the state that [`SessionState`] contains.
     changes: AtomicU64,
@@ -77,7 +77,7 @@ struct Roots {
 
 /// The URIs of the resource subscriptions, and the permit for their memory.
 #[derive(Debug, Default)]
-pub(super) struct Subscriptions {
+pub(crate) struct Subscriptions {
     uris: BTreeSet<String>,
     /// The size of all URIs in bytes.
     bytes: usize,
@@ -85,13 +85,13 @@ pub(super) struct Subscriptions {
 }
 
 #[derive(Debug)]
-pub(super) struct Agreed {
-    pub(super) revision: Revision,
+pub(crate) struct Agreed {
+    pub(crate) revision: Revision,
     /// `None` for a client without a description, to save memory.
-    pub(super) client: Option<Arc<ClientIdentity>>,
-    pub(super) principal: Option<Principal>,
-    pub(super) offers: Offers,
-    pub(super) tolerance: Arc<Tolerance>,
+    pub(crate) client: Option<Arc<ClientIdentity>>,
+    pub(crate) principal: Option<Principal>,
+    pub(crate) offers: Offers,
+    pub(crate) tolerance: Arc<Tolerance>,
 }
 
 impl Session {
@@ -100,7 +100,7 @@ impl Session {
         self.number
     }
 
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         static SESSIONS: AtomicU64 = AtomicU64::new(1);
         Self {
             number: SESSIONS.fetch_add(1, Ordering::Relaxed),
@@ -216,7 +216,7 @@ impl Session {
     }
 
     /// Counts a change of the state that [`SessionState`] contains.
-    pub(super) fn changed(&self) {
+    pub(crate) fn changed(&self) {
         self.changes.fetch_add(1, Ordering::AcqRel);
     }
 
@@ -242,7 +242,7 @@ impl Session {
     }
 
     /// Takes the log level and the subscriptions from `state`.
-    pub(super) fn restore(&self, state: &SessionState, owner: &Owner) -> Result<(), ErrorObject> {
+    pub(crate) fn restore(&self, state: &SessionState, owner: &Owner) -> Result<(), ErrorObject> {
         *lock(&self.log_level) = state.log_level;
         for uri in &state.subscriptions {
             self.subscribe(uri, owner)?;
@@ -379,7 +379,7 @@ impl Session {
         }
     }
 
-    pub(super) fn forget_roots(&self) {
+    pub(crate) fn forget_roots(&self) {
         let mut roots = lock(&self.roots);
         roots.known = None;
         roots.changes += 1;

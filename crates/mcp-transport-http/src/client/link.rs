@@ -1,4 +1,4 @@
-//! The client's side of the seam to the roles: the connection handle and the `Link` of the client.
+//! What the client's role sees of the transport: the connection handle and the `Link` of the client.
 
 use std::sync::Arc;
 

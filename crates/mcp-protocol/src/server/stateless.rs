@@ -6,11 +6,10 @@ use mcp_jsonrpc::{ErrorObject, Notification, Request, RequestId};
 use mcp_types::method;
 use mcp_types::v2026_07_28::DiscoverResult;
 
-use super::client_identity::ClientIdentityCache;
-use super::result_meta::is_cacheable;
-use super::{CacheHint, RawRequestMeta, RequestMeta, ResultMeta, StandardHeaders};
 use crate::gate::Offers;
 use crate::middleware::Layers;
+use crate::modern::{ClientIdentityCache, RawRequestMeta, RequestMeta, StandardHeaders};
+use crate::payload::{CacheHint, ResultMeta, is_cacheable};
 use crate::sync::lock;
 use crate::{
     Exchange, Link, Outcome, Payload, Reply, RequestContext, ServerFacts, Service, Session,

@@ -1,5 +1,7 @@
 //! The result of a request before it is serialized.
 
+mod result_meta;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -7,7 +9,8 @@ use mcp_jsonrpc::{ErrorObject, ResultTail};
 use mcp_types::CallToolResult;
 use serde::Serialize;
 
-use crate::modern::ResultMeta;
+pub(crate) use result_meta::is_cacheable;
+pub use result_meta::{CacheHint, CacheScope, ResultMeta};
 
 /// The result of a request, or its error.
 pub type Outcome = Result<Payload, ErrorObject>;

@@ -1,5 +1,7 @@
 //! The traits between a session and a server.
 
+mod context;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,8 +11,9 @@ use mcp_types::{Implementation, ServerCapabilities};
 
 use crate::http_headers::HeaderParams;
 use crate::middleware::Layers;
-use crate::modern::CacheHint;
-use crate::{Budget, Reply, RequestContext, Revision, Session, Tolerance};
+use crate::{Budget, CacheHint, Reply, Revision, Session, Tolerance};
+
+pub use context::RequestContext;
 
 /// A whole server, built by `mcp-server` and driven by a transport.
 ///

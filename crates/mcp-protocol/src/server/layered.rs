@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use mcp_jsonrpc::{ErrorObject, Request};
 
-use super::server::ServerSession;
+use super::session::ServerSession;
 use crate::middleware::{self, Layers, OpenedSession, Role, SessionEnds};
 use crate::modern::RequestMeta;
 use crate::{Closed, Exchange, Link, Reply, Revision};

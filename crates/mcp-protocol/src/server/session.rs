@@ -9,13 +9,11 @@ use mcp_jsonrpc::{ErrorObject, Notification, ParseError, Request, decode, quote}
 use mcp_types::{InitializeRequestParams, InitializeResult, method};
 
 use super::layered::Layered;
-use super::saved::SessionState;
-use super::state::{ANSWERED, Agreed, ENDED, NEW, OPEN, Session, Subscriptions};
+use super::stateless::StatelessServer;
 use crate::gate::Offers;
 use crate::middleware::{Discarded, LayeredLink, Receive, Role};
-use crate::modern::{
-    self, ClientIdentity, RawRequestMeta, RequestMeta, StandardHeaders, StatelessServer,
-};
+use crate::modern::{self, ClientIdentity, RawRequestMeta, RequestMeta, StandardHeaders};
+use crate::session::{ANSWERED, Agreed, ENDED, NEW, OPEN, Session, SessionState, Subscriptions};
 use crate::sync::lock;
 use crate::{
     Closed, Deviation, Exchange, Inbound, Link, Owner, Payload, Reply, RequestContext, Revision,

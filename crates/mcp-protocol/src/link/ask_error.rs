@@ -30,7 +30,7 @@ pub enum AskError {
 
 impl AskError {
     /// Converts the error to the error of a response.
-    pub(super) fn into_error(self) -> ErrorObject {
+    pub(crate) fn into_error(self) -> ErrorObject {
         match self {
             Self::Rejected(error) | Self::Undeclared(error) => error,
             other => ErrorObject::internal(other.to_string()),

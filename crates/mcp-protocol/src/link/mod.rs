@@ -1,4 +1,8 @@
-//! The trait that sends messages to the peer.
+//! The trait that sends messages to the peer, and its errors.
+
+mod ask_error;
+mod closed;
+mod transport_error;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,8 +14,15 @@ use std::time::Duration;
 
 use mcp_jsonrpc::{ErrorObject, ParseError, RawJson, RequestId};
 
+use crate::RequestOrigin;
 use crate::sync::lock;
-use crate::{BoxFuture, Closed, RequestOrigin, TransportError};
+
+pub use ask_error::AskError;
+pub use closed::Closed;
+pub use transport_error::TransportError;
+
+/// A boxed future that can move between threads.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// The name of a method. Those of the protocol are constants.
 pub type MethodName = Cow<'static, str>;

@@ -1,0 +1,10 @@
+//! The traits at which a transport and one side of a connection meet.
+
+mod events;
+mod inbound;
+mod transport;
+
+pub(crate) use events::SessionEnds;
+pub use events::{BlockingWork, Discarded, OpenedSession, Role, SessionEnd};
+pub use inbound::{Inbound, Reply};
+pub use transport::{Connection, Transport};

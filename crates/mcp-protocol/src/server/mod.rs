@@ -1,0 +1,9 @@
+//! The server's side of a connection, for both kinds of revisions.
+//!
+//! Specification: [lifecycle](https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle).
+
+mod layered;
+mod session;
+mod stateless;
+
+pub use session::ServerSession;
