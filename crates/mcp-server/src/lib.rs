@@ -46,7 +46,10 @@ mod round_trip;
 mod router;
 mod schema;
 mod server;
+mod subscriptions;
 mod sync;
+#[cfg(feature = "tasks")]
+mod task_table;
 #[cfg(feature = "tasks")]
 mod tasks;
 mod template;
@@ -93,10 +96,10 @@ pub use server::lists::{Prompts, Resources, Tools};
 #[cfg(feature = "log")]
 pub use server::log::LogLayer;
 pub use server::settings::GuardedRequest;
-pub use server::subscriptions::{Change, ChangeBus};
 pub use server::{Server, WeakServer};
+pub use subscriptions::{Change, ChangeBus};
 #[cfg(feature = "tasks")]
-pub use tasks::{TaskMode, TaskOptions};
+pub use task_table::{TaskMode, TaskOptions};
 pub use template::{TemplateError, UriTemplate};
 pub use {schemars, serde_json};
 

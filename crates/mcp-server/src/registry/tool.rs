@@ -20,7 +20,7 @@ use crate::handler::{Erased, Handler, erase};
 use crate::registry::definition::{Visible, check_icons, shared_setters};
 use crate::schema::{Output, with_properties, without_nulls};
 #[cfg(feature = "tasks")]
-use crate::tasks::{TaskMode, TaskPolicy};
+use crate::task_table::{TaskMode, TaskPolicy};
 use crate::{RegistrationError, Spec};
 
 /// A tool: its definition and its handler.

@@ -13,7 +13,7 @@ use crate::Change;
 use crate::registry::access::outcome;
 use crate::server::core::Core;
 use crate::server::settings::GuardedRequest;
-use crate::server::subscriptions::Filter;
+use crate::subscriptions::Filter;
 
 /// Maximum number of resources in one subscription.
 const MAX_SUBSCRIBED: usize = 1_024;

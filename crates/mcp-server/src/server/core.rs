@@ -9,7 +9,6 @@ use mcp_types::ResourceUpdatedNotificationParams;
 
 use super::sessions::Sessions;
 use super::settings::Settings;
-use super::subscriptions::{Subscriptions, is_addressed};
 use crate::handler::layered::run_blocking;
 use crate::handler::server::{CallServer, ReportChange};
 use crate::registry::Registry;
@@ -19,9 +18,10 @@ use crate::registry::method::{ForMethod, ForNotification, MethodEntry, Methods};
 use crate::registry::prompt::PromptEntry;
 use crate::registry::resource::{ResourceEntry, TemplateEntry};
 use crate::registry::tool::ToolEntry;
+use crate::subscriptions::{Subscriptions, is_addressed};
 use crate::sync::lock;
 #[cfg(feature = "tasks")]
-use crate::tasks::{TaskConfig, Tasks};
+use crate::task_table::{TaskConfig, Tasks};
 use crate::{Change, RegistrationError};
 
 /// What the builder of a server collects.

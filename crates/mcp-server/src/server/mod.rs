@@ -9,7 +9,8 @@ pub(crate) mod lists;
 pub(crate) mod log;
 mod sessions;
 pub(crate) mod settings;
-pub(crate) mod subscriptions;
+#[cfg(feature = "tasks")]
+mod tasks;
 #[cfg(all(test, feature = "testing"))]
 mod tests;
 

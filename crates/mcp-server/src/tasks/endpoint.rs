@@ -12,12 +12,12 @@ use serde_json::Value;
 
 use super::record::{TaskRecord, with_timeout};
 use super::requests::send_requests;
-use super::table::{TaskConfig, Tasks};
 use super::wire::{declares_tasks, missing_extension, relate_to_task, short_id, store_error};
 use crate::registry::cursor::Cursors;
 use crate::round_trip::StateKeys;
 use crate::server::core::Core;
 use crate::server::settings::GuardedRequest;
+use crate::task_table::{TaskConfig, Tasks};
 
 /// Maximum length of a task id that is looked up, in bytes.
 const MAX_ID: usize = 256;

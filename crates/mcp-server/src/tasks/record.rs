@@ -7,7 +7,7 @@ use mcp_protocol::BoxFuture;
 use mcp_protocol::task::{Task, TaskEnded, TaskStoreError};
 use tokio::time::{sleep, timeout};
 
-use super::table::TaskConfig;
+use crate::task_table::TaskConfig;
 
 /// Timeout of one operation of a store.
 const STORE_TIMEOUT: Duration = Duration::from_secs(30);

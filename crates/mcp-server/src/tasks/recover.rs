@@ -16,10 +16,10 @@ use super::link::TaskLink;
 use super::record::{TaskRecord, with_timeout};
 use super::run::TaskRunner;
 use super::run::background;
-use super::table::{RunningTask, TaskConfig};
 use super::wire::short_id;
 use crate::registry::tool::ToolEntry;
 use crate::server::core::Core;
+use crate::task_table::{RunningTask, TaskConfig};
 
 /// Number of tasks that are read at a time.
 const PAGE: usize = 100;

@@ -11,8 +11,8 @@ use mcp_protocol::{BoxFuture, Link};
 use mcp_types::method;
 use serde_json::{Value, json};
 
-use super::table::RunningTask;
 use super::wire::relate_to_task;
+use crate::task_table::RunningTask;
 
 /// Sends the input requests of a task on the stream of one request, until the task has ended.
 ///

@@ -14,8 +14,8 @@ use tokio::runtime::Handle;
 use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep, interval_at, sleep_until};
 
 use super::record::TaskRecord;
-use super::table::{RunningGuard, Tasks};
 use super::wire::short_id;
+use crate::task_table::{RunningGuard, Tasks};
 
 /// Maximum number of attempts to save a change of a running task.
 const MAX_ATTEMPTS: u32 = 8;

@@ -12,19 +12,19 @@ use mcp_protocol::{BoxFuture, Exchange, Link, Outcome, Reply, RequestContext, Ru
 use mcp_types::{TaskMetadata, method};
 use tokio::runtime::Handle;
 
-use super::TaskMode;
 use super::link::TaskLink;
 use super::record::{TaskRecord, with_timeout};
 use super::run::TaskRunner;
 use super::run::background;
-use super::table::{RunningGuard, RunningTask, TaskConfig, Tasks};
 use super::wire::{created_result, declares_tasks, missing_extension, short_id, store_error};
 use crate::Call;
 use crate::HandlerError;
+use crate::TaskMode;
 use crate::handler::output::{Finish, FinishTool};
 use crate::registry::tool::ToolEntry;
 use crate::round_trip::{CallBinding, MultiRoundTrip, RoundTrip};
 use crate::server::core::Core;
+use crate::task_table::{RunningGuard, RunningTask, TaskConfig, Tasks};
 
 /// How often the client of the stateless revision may send an invalid input response before the
 /// call fails; in a session the first response counts.

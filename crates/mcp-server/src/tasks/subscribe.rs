@@ -9,7 +9,7 @@ use mcp_types::v2026_07_28::SubscriptionFilter;
 use super::endpoint::TaskRequest;
 use super::wire::{declares_tasks, missing_extension};
 use crate::server::core::Core;
-use crate::server::subscriptions::{Filter, Subscriptions};
+use crate::subscriptions::{Filter, Subscriptions};
 
 /// Maximum number of tasks in one subscription.
 const MAX_TASKS: usize = 256;

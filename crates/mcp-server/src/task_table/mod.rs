@@ -1,5 +1,7 @@
 //! The tasks that run in this process, and the state they share.
 
+mod options;
+
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::atomic::AtomicBool;
@@ -12,9 +14,11 @@ use mcp_protocol::task::{MemoryTaskStore, TaskLease, TaskStore, Timestamp};
 use mcp_protocol::{Exchange, Owner, Principal, RequestContext};
 use tokio::sync::watch;
 
-use super::TaskOptions;
-use crate::server::subscriptions::Subscriptions;
+use crate::subscriptions::Subscriptions;
 use crate::sync::lock;
+
+pub(crate) use options::TaskPolicy;
+pub use options::{TaskMode, TaskOptions};
 
 /// Maximum number of requests about tasks per principal in [`RATE_WINDOW`], on the stateless
 /// revision.
@@ -25,18 +29,18 @@ const MAX_COUNTED: usize = 4_096;
 
 /// The tasks of a server.
 pub(crate) struct Tasks {
-    pub(super) config: Arc<TaskConfig>,
+    pub(crate) config: Arc<TaskConfig>,
     running: Mutex<Table>,
     /// When the stored tasks of unauthenticated clients expire, by address.
     stored: Mutex<HashMap<IpAddr, Vec<Timestamp>>>,
     counted: Mutex<HashMap<Principal, (Instant, u32)>>,
-    pub(super) subscriptions: Arc<Subscriptions>,
+    pub(crate) subscriptions: Arc<Subscriptions>,
     /// Whether the recovery of unfinished tasks was started.
-    pub(super) recovery_started: AtomicBool,
+    pub(crate) recovery_started: AtomicBool,
     /// Whether the recovery is in progress; also notifies after each recovered task.
-    pub(super) recovering: watch::Sender<bool>,
+    pub(crate) recovering: watch::Sender<bool>,
     /// Whether expired tasks are being removed at intervals.
-    pub(super) sweeper_started: AtomicBool,
+    pub(crate) sweeper_started: AtomicBool,
     /// The id of this process in the leases of its tasks.
     worker: OnceLock<String>,
 }
@@ -75,20 +79,20 @@ struct Usage {
 }
 
 /// A task that runs in this process.
-pub(super) struct RunningTask {
-    pub(super) id: Box<str>,
-    pub(super) owner: Owner,
+pub(crate) struct RunningTask {
+    pub(crate) id: Box<str>,
+    pub(crate) owner: Owner,
     /// The estimated memory of the arguments that the handler has parsed.
-    pub(super) bytes: usize,
-    pub(super) pending: Arc<PendingInput>,
-    pub(super) exchange: Exchange,
+    pub(crate) bytes: usize,
+    pub(crate) pending: Arc<PendingInput>,
+    pub(crate) exchange: Exchange,
     /// Whether the task has ended and its end is saved.
-    pub(super) ended: watch::Sender<bool>,
+    pub(crate) ended: watch::Sender<bool>,
 }
 
 /// Removes a running task from the table when dropped.
-pub(super) struct RunningGuard {
-    pub(super) running_task: Arc<RunningTask>,
+pub(crate) struct RunningGuard {
+    pub(crate) running_task: Arc<RunningTask>,
     tasks: Arc<Tasks>,
 }
 
@@ -111,7 +115,7 @@ impl Tasks {
     ///
     /// # Errors
     /// The operating system has no random numbers.
-    pub(super) fn lease(&self) -> Result<Option<TaskLease>, ErrorObject> {
+    pub(crate) fn lease(&self) -> Result<Option<TaskLease>, ErrorObject> {
         let TaskConfig { store, options, .. } = &*self.config;
         if !store.is_shared() {
             return Ok(None);
@@ -128,12 +132,12 @@ impl Tasks {
     }
 
     /// Returns the task with this id if it runs in this process.
-    pub(super) fn running(&self, id: &str) -> Option<Arc<RunningTask>> {
+    pub(crate) fn running(&self, id: &str) -> Option<Arc<RunningTask>> {
         lock(&self.running).tasks.get(id).cloned()
     }
 
     /// Like [`running`](Self::running), but waits for a recovery in progress.
-    pub(super) async fn wait_for_running(&self, id: &str) -> Option<Arc<RunningTask>> {
+    pub(crate) async fn wait_for_running(&self, id: &str) -> Option<Arc<RunningTask>> {
         let mut recovering = self.recovering.subscribe();
         loop {
             let goes_on = *recovering.borrow_and_update();
@@ -148,7 +152,7 @@ impl Tasks {
 
     /// Adds a task to the table, within the limits of `options` if it is new. Call this before storing
     /// the task, so that the recovery does not take it for an unfinished one.
-    pub(super) fn guard(
+    pub(crate) fn guard(
         self: &Arc<Self>,
         running_task: RunningTask,
         options: Option<&TaskOptions>,
@@ -194,7 +198,7 @@ impl Tasks {
     ///
     /// # Errors
     /// Its address has `max` tasks.
-    pub(super) fn count_stored(
+    pub(crate) fn count_stored(
         &self,
         owner: &Owner,
         now: Timestamp,
@@ -221,7 +225,7 @@ impl Tasks {
     }
 
     /// Checks the rate limit of requests about tasks.
-    pub(super) fn admit(&self, context: &RequestContext, now: Instant) -> Result<(), ErrorObject> {
+    pub(crate) fn admit(&self, context: &RequestContext, now: Instant) -> Result<(), ErrorObject> {
         let admitted = match context.principal() {
             _ if !context.rules().stateless => context.session().admits_task_request(now),
             Some(principal) => self.count(principal, now),

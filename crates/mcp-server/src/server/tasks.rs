@@ -1,0 +1,27 @@
+//! The settings of the builder for tasks.
+
+use std::sync::Arc;
+
+use mcp_protocol::task::TaskStore;
+
+use super::ServerBuilder;
+use crate::TaskOptions;
+
+impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
+    /// Stores tasks in `store`. Default: a [`MemoryTaskStore`](crate::MemoryTaskStore), which loses
+    /// them when the process ends.
+    ///
+    /// With any other store, the server reads the unfinished tasks when it starts. Tools that are
+    /// [resumable](crate::Tool::resumable) run again; other tasks end with an error.
+    pub fn task_store(mut self, store: impl TaskStore) -> Self {
+        self.parts.tasks.store = Arc::new(store);
+        self.parts.tasks.is_persistent = true;
+        self
+    }
+
+    /// Sets limits and times of tasks. [`TaskOptions`] documents the defaults.
+    pub fn task_options(mut self, options: TaskOptions) -> Self {
+        self.parts.tasks.options = options;
+        self
+    }
+}
