@@ -21,8 +21,7 @@ use mcp_types::{
 use serde_json::Value;
 
 use crate::builder::ClientBuilder;
-use crate::call::tool::{ToolCall, ToolRoundTrip};
-use crate::call::{Call, exchange, lists};
+use crate::call::Call;
 use crate::connect::keep_alive::{self, KeepAlive};
 use crate::connect::negotiation::KnownVersion;
 use crate::error::Error;
@@ -31,6 +30,8 @@ use crate::request;
 use crate::shared::Shared;
 use crate::subscriptions::Subscription;
 use crate::tasks::{TaskHandle, TaskRef};
+use crate::tool_call::{ToolCall, ToolRoundTrip};
+use crate::{exchange, lists};
 
 /// A client of one server. Cloning returns another handle to the same connection. The connection
 /// ends when the last handle is dropped.

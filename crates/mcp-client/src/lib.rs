@@ -27,25 +27,29 @@
 //! features](https://modelcontextprotocol.io/specification/2025-11-25/client).
 
 mod builder;
+mod cache;
 mod call;
+mod changes;
 mod client;
 mod connect;
 #[cfg(feature = "hash")]
 mod definition;
 mod error;
+mod exchange;
 mod inbound;
+mod lists;
 mod request;
 mod shared;
 mod subscriptions;
 mod sync;
+mod task_status;
 mod tasks;
 mod tolerant;
+mod tool_call;
 
 pub use builder::{ClientBuilder, Extension};
+pub use cache::CacheLimits;
 pub use call::Call;
-pub use call::cache::CacheLimits;
-pub use call::progress::Progress;
-pub use call::tool::{ToolCall, ToolRoundTrip};
 pub use client::Client;
 pub use connect::keep_alive::KeepAlive;
 pub use connect::negotiation::{KnownVersion, Negotiation};
@@ -68,7 +72,9 @@ pub use mcp_types::{
     CallToolResult, ContentBlock, CreateMessageResult, ElicitResult, LoggingLevel, PromptMessage,
     ResourceContents, Root,
 };
+pub use request::progress::Progress;
 pub use serde_json;
 pub use subscriptions::Subscription;
-pub use tasks::state::TaskState;
+pub use task_status::state::TaskState;
 pub use tasks::{CallStart, TaskHandle, TaskRef};
+pub use tool_call::{ToolCall, ToolRoundTrip};

@@ -16,9 +16,8 @@ use mcp_types::{
 };
 use serde_json::Value;
 
-use crate::call::cache::{Cache, CacheLimits};
-use crate::call::known_tools::KnownTools;
-use crate::call::progress::ProgressTable;
+use crate::cache::known_tools::KnownTools;
+use crate::cache::{Cache, CacheLimits};
 use crate::connect::ConnectOptions;
 use crate::connect::keep_alive::KeepAlive;
 use crate::connect::negotiation::{Negotiation, Policy};
@@ -26,6 +25,7 @@ use crate::inbound::ClientInbound;
 use crate::inbound::handlers::{Callback, ChangedList, ElicitForm, ElicitUrl, Handlers, Sample};
 use crate::inbound::roots::{self, InvalidRoot};
 use crate::inbound::tasks::TaskLimits;
+use crate::request::progress::ProgressTable;
 use crate::shared::Shared;
 use crate::{Client, Error};
 

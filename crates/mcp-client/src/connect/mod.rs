@@ -3,7 +3,6 @@
 
 pub(crate) mod keep_alive;
 pub(crate) mod negotiation;
-pub(crate) mod request_meta;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,11 +22,11 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::Error;
 use crate::inbound::ClientInbound;
+use crate::request::meta::MetaTemplate;
 use crate::request::{member, within_idle};
 use crate::shared::Agreed;
 use crate::tolerant;
 use negotiation::{Negotiation, Policy};
-use request_meta::MetaTemplate;
 
 /// What the client declares, and how it connects.
 pub(crate) struct ConnectOptions {

@@ -16,8 +16,8 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::ClientInbound;
 use super::handlers::{ElicitForm, ElicitUrl, Sample};
-use crate::call::round_trips::AnswerInput;
 use crate::request::decode_params;
+use crate::request::round_trips::AnswerInput;
 use crate::sync::lock;
 
 /// Maximum number of requests to the user or the model at the same time.

@@ -23,13 +23,13 @@ use mcp_types::{
 };
 use tokio::sync::Semaphore;
 
-use crate::call::cache::Cache;
-use crate::call::progress::ProgressTable;
+use crate::cache::Cache;
+use crate::changes::listener::SubscriptionListener;
+use crate::changes::table::Subscriptions;
 use crate::request::member;
-use crate::subscriptions::listener::SubscriptionListener;
-use crate::subscriptions::table::Subscriptions;
+use crate::request::progress::ProgressTable;
 use crate::sync::lock;
-use crate::tasks::watch::StatusWatchers;
+use crate::task_status::watch::StatusWatchers;
 use answers::MAX_INPUT_REQUESTS;
 use custom::Declared;
 use handlers::{ChangedList, Handlers};

@@ -24,8 +24,8 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
 
-use crate::call::round_trips::{json, outcome};
 use crate::request::decode_params;
+use crate::request::round_trips::{json, outcome};
 use crate::sync::lock;
 
 /// Number of tasks on one page of the list.

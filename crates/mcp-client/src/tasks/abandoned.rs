@@ -16,11 +16,11 @@ use mcp_types::method;
 use tokio::time::timeout;
 
 use super::request::{CANCEL_TIMEOUT, cancel};
-use super::state::Snapshot;
 use crate::Error;
-use crate::call::exchange::run;
+use crate::exchange::run;
 use crate::request::{Outcome, Request};
 use crate::shared::Shared;
+use crate::task_status::state::Snapshot;
 
 type Sent = (Result<Outcome, Error>, Request);
 

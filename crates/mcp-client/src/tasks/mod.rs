@@ -11,8 +11,6 @@ pub(crate) mod preference;
 mod reference;
 mod request;
 mod retry;
-pub(crate) mod state;
-pub(crate) mod watch;
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -24,14 +22,14 @@ use serde::Deserialize;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::Error;
-use crate::call::progress::ProgressEntry;
 use crate::connect::negotiation::KnownVersion;
+use crate::request::progress::ProgressEntry;
 use crate::request::{Outcome, decode, within_idle};
 use crate::shared::Shared;
 use crate::sync::lock;
+use crate::task_status::state::{OnStatus, Snapshot, TaskState};
 use poller::TaskPoller;
 use request::{CANCEL_TIMEOUT, cancel};
-use state::{OnStatus, Snapshot, TaskState};
 
 pub use reference::TaskRef;
 

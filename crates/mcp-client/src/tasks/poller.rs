@@ -17,12 +17,12 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use super::reference::TaskRef;
 use super::request::request;
 use super::retry::{RetrySchedule, is_final};
-use super::state::{OnStatus, Snapshot, TaskState};
-use super::watch::StatusWatch;
 use crate::Error;
-use crate::call::round_trips::{all, input_failed, object, start_handler};
+use crate::request::round_trips::{all, input_failed, object, start_handler};
 use crate::request::within_idle;
 use crate::shared::Shared;
+use crate::task_status::state::{OnStatus, Snapshot, TaskState};
+use crate::task_status::watch::StatusWatch;
 
 /// Delay after the first failed poll, if the server never suggested an interval.
 const FIRST_DELAY: Duration = Duration::from_secs(1);

@@ -11,7 +11,7 @@ use mcp_jsonrpc::{ErrorCode, ErrorObject};
 use mcp_types::{TaskMetadata, TaskSupport};
 
 use crate::Error;
-use crate::call::lists;
+use crate::lists;
 use crate::shared::Shared;
 
 /// The host's preference for tasks.

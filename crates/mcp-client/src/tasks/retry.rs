@@ -5,7 +5,7 @@ use std::time::Duration;
 use mcp_jsonrpc::{ErrorCode, ErrorObject};
 use tokio::time::Instant;
 
-use super::state::TaskState;
+use crate::task_status::state::TaskState;
 
 /// Maximum delay between two attempts.
 const MAX_DELAY: Duration = Duration::from_secs(30);

@@ -1,5 +1,7 @@
 //! The state of a connected client, shared by all its handles, calls and tasks.
 
+mod offered;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,13 +9,13 @@ use mcp_protocol::{Call, Connection, Link, Revision, Rules, SentId, Timeouts, To
 use mcp_types::v2026_07_28::{DiscoverResult, SubscriptionFilter};
 use mcp_types::{Implementation, InitializeResult, JsonObject, ServerCapabilities, method};
 
-use crate::call::cache::Cache;
-use crate::call::known_tools::KnownTools;
-use crate::call::progress::ProgressTable;
-use crate::connect::request_meta::MetaTemplate;
+use crate::cache::Cache;
+use crate::cache::known_tools::KnownTools;
+use crate::changes::listener::OpenStream;
 use crate::inbound::ClientInbound;
 use crate::inbound::handlers::Approve;
-use crate::subscriptions::listener::OpenStream;
+use crate::request::meta::MetaTemplate;
+use crate::request::progress::ProgressTable;
 
 pub(crate) struct Shared {
     pub(crate) link: Arc<dyn Link>,

@@ -17,10 +17,10 @@ type Latest = Option<RawJson>;
 pub(crate) struct StatusWatchers(Mutex<Vec<(String, watch::Sender<Latest>)>>);
 
 /// One watched task.
-pub(super) struct StatusWatch(watch::Receiver<Latest>);
+pub(crate) struct StatusWatch(watch::Receiver<Latest>);
 
 impl StatusWatchers {
-    pub(super) fn open(&self, id: &str) -> StatusWatch {
+    pub(crate) fn open(&self, id: &str) -> StatusWatch {
         let (sender, receiver) = watch::channel(None);
         let mut all = lock(&self.0);
         all.retain(|(_, sender)| !sender.is_closed());
@@ -44,7 +44,7 @@ impl StatusWatchers {
 
 impl StatusWatch {
     /// Completes with the latest state. Cancel safe.
-    pub(super) async fn changed(&mut self) -> RawJson {
+    pub(crate) async fn changed(&mut self) -> RawJson {
         while self.0.changed().await.is_ok() {
             if let Some(text) = self.0.borrow_and_update().clone() {
                 return text;

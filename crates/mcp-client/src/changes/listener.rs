@@ -31,13 +31,13 @@ pub(crate) trait OpenStream: Send + Sync + 'static {
 
 /// The changes that the client wants to be notified of, and the streams for them.
 pub(crate) struct SubscriptionListener {
-    pub(super) wanted: watch::Sender<WantedChanges>,
-    pub(super) status: watch::Sender<ListenStatus>,
-    pub(super) open: Mutex<Vec<OpenEntry>>,
-    pub(super) subscriptions: Arc<Subscriptions>,
-    pub(super) runs: AtomicBool,
-    pub(super) keys: AtomicU64,
-    pub(super) on_end: Option<OnChangesEnded>,
+    pub(crate) wanted: watch::Sender<WantedChanges>,
+    pub(crate) status: watch::Sender<ListenStatus>,
+    pub(crate) open: Mutex<Vec<OpenEntry>>,
+    pub(crate) subscriptions: Arc<Subscriptions>,
+    pub(crate) runs: AtomicBool,
+    pub(crate) keys: AtomicU64,
+    pub(crate) on_end: Option<OnChangesEnded>,
 }
 
 /// A callback for the end of change notifications, with the reason.
@@ -45,20 +45,20 @@ pub(crate) type OnChangesEnded = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// The wanted changes. Each modification gets a number.
 #[derive(Debug, Clone, Default)]
-pub(super) struct WantedChanges {
-    pub(super) number: u64,
-    pub(super) lists: SubscriptionFilter,
+pub(crate) struct WantedChanges {
+    pub(crate) number: u64,
+    pub(crate) lists: SubscriptionFilter,
     /// Number of subscriptions by resource.
-    pub(super) resources: BTreeMap<String, usize>,
-    pub(super) closed: bool,
+    pub(crate) resources: BTreeMap<String, usize>,
+    pub(crate) closed: bool,
 }
 
 /// The status of the wanted changes, up to a number.
 #[derive(Debug, Clone, Default)]
-pub(super) struct ListenStatus {
-    pub(super) number: u64,
+pub(crate) struct ListenStatus {
+    pub(crate) number: u64,
     /// The changes that the server sends, or its error.
-    pub(super) outcome: Option<Result<SubscriptionFilter, ListenError>>,
+    pub(crate) outcome: Option<Result<SubscriptionFilter, ListenError>>,
 }
 
 /// The reason why no notifications are sent.
@@ -71,16 +71,16 @@ pub(crate) enum ListenError {
 }
 
 /// One stream.
-pub(super) struct OpenEntry {
-    pub(super) key: u64,
-    pub(super) id: SentId,
-    pub(super) number: u64,
-    pub(super) asked: SubscriptionFilter,
-    pub(super) stage: Stage,
+pub(crate) struct OpenEntry {
+    pub(crate) key: u64,
+    pub(crate) id: SentId,
+    pub(crate) number: u64,
+    pub(crate) asked: SubscriptionFilter,
+    pub(crate) stage: Stage,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(crate) enum Stage {
     Sent,
     Acknowledged,
     /// The server ended the stream.
@@ -226,7 +226,7 @@ impl SubscriptionListener {
         self.status.send_replace(ListenStatus::default());
     }
 
-    pub(super) fn settle(&self, number: u64, outcome: Result<SubscriptionFilter, ListenError>) {
+    pub(crate) fn settle(&self, number: u64, outcome: Result<SubscriptionFilter, ListenError>) {
         self.status.send_modify(|status| {
             if status.number <= number {
                 status.number = number;
@@ -237,7 +237,7 @@ impl SubscriptionListener {
 }
 
 impl WantedChanges {
-    pub(super) fn filter(&self) -> SubscriptionFilter {
+    pub(crate) fn filter(&self) -> SubscriptionFilter {
         let mut filter = self.lists.clone();
         let resources: Vec<String> = self.resources.keys().cloned().collect();
         filter.resource_subscriptions = (!resources.is_empty()).then_some(resources);
@@ -253,7 +253,7 @@ impl OpenEntry {
     }
 }
 
-pub(super) fn is_empty(filter: &SubscriptionFilter) -> bool {
+pub(crate) fn is_empty(filter: &SubscriptionFilter) -> bool {
     missing(filter, &SubscriptionFilter::new()).is_empty()
 }
 

@@ -10,14 +10,14 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
 use crate::Error;
-use crate::call::cache::Lookup;
-use crate::call::progress::ProgressEntry;
-use crate::call::round_trips::{InputRequired, ResultKind, RetryParams, retry_delay};
-use crate::connect::request_meta::MetaTemplate;
+use crate::cache::Lookup;
+use crate::request::meta::MetaTemplate;
+use crate::request::progress::ProgressEntry;
+use crate::request::round_trips::{InputRequired, ResultKind, RetryParams, retry_delay};
 use crate::request::{Outcome, Request};
 use crate::shared::Shared;
 use crate::sync::race;
-use crate::tasks::state::nested_task;
+use crate::task_status::state::nested_task;
 
 /// Sends `request` and waits for its result, within its timeouts.
 pub(crate) async fn run(shared: &Shared, request: &mut Request) -> Result<Outcome, Error> {

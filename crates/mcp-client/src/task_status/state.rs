@@ -37,7 +37,7 @@ pub struct TaskState {
 
 impl TaskState {
     /// Returns the interval until the next poll.
-    pub(super) fn interval(&self) -> Duration {
+    pub(crate) fn interval(&self) -> Duration {
         self.poll_interval
             .unwrap_or(DEFAULT_INTERVAL)
             .clamp(MIN_INTERVAL, MAX_INTERVAL)
@@ -48,9 +48,9 @@ impl TaskState {
 pub(crate) type OnStatus = Arc<dyn Fn(&TaskState) + Send + Sync>;
 
 /// A task, with the message it was read from.
-pub(super) struct Snapshot {
-    pub(super) id: String,
-    pub(super) state: TaskState,
+pub(crate) struct Snapshot {
+    pub(crate) id: String,
+    pub(crate) state: TaskState,
     text: RawJson,
 }
 
@@ -76,7 +76,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// The text is not a task.
-    pub(super) fn read(method: &str, text: RawJson) -> Result<Self, Error> {
+    pub(crate) fn read(method: &str, text: RawJson) -> Result<Self, Error> {
         let wire: WireTask = decode(method, &text)?;
         Ok(Self {
             id: wire.task_id,
@@ -96,7 +96,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// The text is not a task.
-    pub(super) fn created(method: &str, result: &RawJson) -> Result<Self, Error> {
+    pub(crate) fn created(method: &str, result: &RawJson) -> Result<Self, Error> {
         let nested = nested_task(result).map(RawJson::copy);
         Self::read(method, nested.unwrap_or_else(|| result.clone()))
     }
@@ -105,7 +105,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// The input requests are not an object.
-    pub(super) fn input_requests(&self) -> Result<Vec<(&str, &str)>, Error> {
+    pub(crate) fn input_requests(&self) -> Result<Vec<(&str, &str)>, Error> {
         let Some(input_requests) = self.member("inputRequests") else {
             return Ok(Vec::new());
         };
@@ -114,12 +114,12 @@ impl Snapshot {
     }
 
     /// Returns the result, if the task contains it.
-    pub(super) fn result(&self) -> Option<RawJson> {
+    pub(crate) fn result(&self) -> Option<RawJson> {
         self.member("result").map(RawJson::copy)
     }
 
     /// Returns the error, if the task contains it.
-    pub(super) fn error(&self) -> Option<ErrorObject> {
+    pub(crate) fn error(&self) -> Option<ErrorObject> {
         mcp_jsonrpc::decode(self.member("error")?).ok()
     }
 

@@ -1,14 +1,5 @@
 //! One call: options, timeout, decoding.
 
-pub(crate) mod cache;
-pub(crate) mod exchange;
-pub(crate) mod known_tools;
-pub(crate) mod lists;
-mod offered;
-pub(crate) mod progress;
-pub(crate) mod round_trips;
-pub(crate) mod tool;
-
 use std::any::Any;
 use std::fmt;
 use std::future::IntoFuture;
@@ -21,11 +12,11 @@ use mcp_types::{LoggingLevel, Request, method};
 use serde_json::Value;
 
 use crate::Error;
+use crate::exchange::run;
+use crate::request::progress::Progress;
 use crate::request::{self, RequestOptions, decode};
 use crate::shared::Shared;
 use crate::tolerant;
-use exchange::run;
-use progress::Progress;
 
 /// A request that is sent when it is awaited.
 ///

@@ -1,9 +1,5 @@
 //! Change notifications: of resources by [`Subscription`], and of the lists of the server.
 
-mod keep;
-pub(crate) mod listener;
-pub(crate) mod table;
-
 use std::fmt;
 use std::sync::Arc;
 
@@ -13,10 +9,10 @@ use mcp_types::{
 };
 use tokio::sync::mpsc;
 
-use self::listener::ListenError;
-use self::table::Subscriptions;
 use crate::Error;
 use crate::call::Call;
+use crate::changes::listener::ListenError;
+use crate::changes::table::Subscriptions;
 use crate::request::within_idle;
 use crate::shared::Shared;
 

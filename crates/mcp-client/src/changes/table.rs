@@ -21,7 +21,7 @@ pub(crate) struct Subscriptions {
 
 impl Subscriptions {
     /// Adds a subscription to `uri`. Returns its key and the receiver of its updates.
-    pub(super) fn add(&self, uri: &str) -> (u64, mpsc::Receiver<String>) {
+    pub(crate) fn add(&self, uri: &str) -> (u64, mpsc::Receiver<String>) {
         let (sender, updates) = mpsc::channel(MAX_QUEUED);
         let key = self.next.fetch_add(1, Ordering::Relaxed);
         lock(&self.open).insert(key, (uri.to_owned(), sender));
@@ -30,7 +30,7 @@ impl Subscriptions {
 
     /// Removes a subscription. Returns whether it was the last one of its resource, or `None` if it
     /// was already removed.
-    pub(super) fn remove(&self, key: u64, uri: &str) -> Option<bool> {
+    pub(crate) fn remove(&self, key: u64, uri: &str) -> Option<bool> {
         let mut open = lock(&self.open);
         open.remove(&key)?;
         Some(!open.values().any(|(other, _)| other == uri))

@@ -9,6 +9,8 @@
 #[cfg(test)]
 mod tests;
 
+pub(crate) mod known_tools;
+
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -18,8 +20,8 @@ use mcp_types::{JsonObject, method};
 use serde_json::Value;
 use tokio::time::Instant;
 
+use crate::changes::table::covers;
 use crate::request::member;
-use crate::subscriptions::table::covers;
 use crate::sync::lock;
 
 /// The longest time to live, whatever the server says.

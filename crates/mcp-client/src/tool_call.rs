@@ -14,12 +14,12 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::Error;
-use crate::call::lists;
-use crate::call::progress::Progress;
+use crate::lists;
+use crate::request::progress::Progress;
 use crate::request::{Outcome, Request, RequestOptions};
 use crate::shared::Shared;
+use crate::task_status::state::{OnStatus, TaskState};
 use crate::tasks::preference::TaskPreference;
-use crate::tasks::state::{OnStatus, TaskState};
 use crate::tasks::{CallStart, TaskHandle, abandoned};
 use crate::tolerant;
 

@@ -1,5 +1,9 @@
 //! One request as the client describes it, and what comes back.
 
+pub(crate) mod meta;
+pub(crate) mod progress;
+pub(crate) mod round_trips;
+
 use std::time::Duration;
 
 use mcp_jsonrpc::{ErrorObject, RawJson, is_member, members};
@@ -8,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::Error;
-use crate::call::progress::{Callback, ProgressEntry};
+use progress::{Callback, ProgressEntry};
 
 /// A request: method, params and options.
 pub(crate) struct Request {
