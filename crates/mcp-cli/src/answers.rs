@@ -48,7 +48,7 @@ impl Answers {
     fn read(file: &Path) -> Result<Source, Failure> {
         let problem = |why: String| Failure::usage(format!("--answer {}: {why}", file.display()));
         let text = text_of_file(file).map_err(|error| problem(error.to_string()))?;
-        match serde_json::from_str(&text).map_err(|error| problem(error.to_string()))? {
+        match mcp_jsonrpc::decode_document(&text).map_err(|error| problem(error.to_string()))? {
             Value::Array(all) if all.iter().all(Value::is_object) => {
                 Ok(Source::Each(Mutex::new(all.into())))
             }

@@ -25,7 +25,7 @@ pub(crate) fn of_tool(words: &[String], schema: &Value) -> Result<Map<String, Va
         } else if let Some(path) = word.strip_prefix('@') {
             arguments.extend(object(path, &file(path)?)?);
         } else if let Some((name, text)) = json_word(word) {
-            let value = serde_json::from_str(text).map_err(|error| {
+            let value = mcp_jsonrpc::decode_document(text).map_err(|error| {
                 Failure::usage(format!("argument {name}: {text:?} is not JSON: {error}"))
             })?;
             arguments.insert(name.to_owned(), value);
@@ -88,7 +88,7 @@ pub(crate) fn text_of_file(path: impl AsRef<Path>) -> std::io::Result<String> {
 }
 
 fn object(source: &str, text: &str) -> Result<Map<String, Value>, Failure> {
-    serde_json::from_str(text)
+    mcp_jsonrpc::decode_document(text)
         .map_err(|error| Failure::usage(format!("{source}: expected a JSON object: {error}")))
 }
 
@@ -109,7 +109,7 @@ fn of_schema(name: &str, text: &str, schema: &Value) -> Result<Value, String> {
     };
     let accepts = |value: &Value| validator.check(&json!({ name: value })).is_ok();
     let is_any = [json!(true), json!([]), json!({})].iter().all(accepts);
-    let parsed = serde_json::from_str::<Value>(text).ok();
+    let parsed = mcp_jsonrpc::decode_document::<Value>(text).ok();
     let parsed = parsed.filter(|value| !is_any || value.is_object() || value.is_array());
     let string = || Value::String(text.to_owned());
     if let Some(value) = parsed.into_iter().chain([string()]).find(accepts) {
@@ -163,7 +163,7 @@ fn by_type(name: &str, text: &str, field: &Value) -> Result<Value, String> {
         Value::Array(all) => all.iter().filter_map(Value::as_str).collect(),
         _ => Vec::new(),
     };
-    let parsed = serde_json::from_str::<Value>(text).ok();
+    let parsed = mcp_jsonrpc::decode_document::<Value>(text).ok();
     let is_of = |kind: &str, value: &Value| match kind {
         "integer" => value.as_f64().is_some_and(|number| number.fract() == 0.0),
         "number" => value.is_number(),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error as _, IgnoredAny};
 
 use crate::scan::Scanner;
 use crate::{Limits, ParseError};
@@ -78,6 +78,26 @@ pub fn decode_owned<T: DeserializeOwned>(text: &str) -> Result<T, DecodeError> {
             .filter(|again| again.message() == error.message())
             .unwrap_or(error)
     })
+}
+
+/// Decodes a JSON document that is not part of a message, such as a file, a response of a web server, or JSON in the text of a tool's
+/// result. It has the [`Limits`] of a message.
+///
+/// # Errors
+/// The text is not JSON, exceeds a limit, or does not fit `T`.
+pub fn decode_document<T: DeserializeOwned>(
+    text: impl AsRef<[u8]>,
+) -> Result<T, serde_json::Error> {
+    let text = str::from_utf8(text.as_ref()).map_err(serde_json::Error::custom)?;
+    let limits = Limits::default();
+    let mut scan = Scanner::new(text, &limits);
+    scan.space();
+    if let Err(error) = scan.value().and_then(|_| scan.end()) {
+        // The decoder knows the line and the column of a syntax error.
+        serde_json::from_str::<IgnoredAny>(text)?;
+        return Err(serde_json::Error::custom(error));
+    }
+    serde_json::from_str(text)
 }
 
 /// Returns the text with one more member or item in the object or array at `pointer`, and the position before that member; `None` if

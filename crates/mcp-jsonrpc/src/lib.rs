@@ -32,7 +32,8 @@ mod write;
 
 pub use code::ErrorCode;
 pub use decode::{
-    DecodeError, Members, decode, decode_owned, is_empty_array, is_member, member_name, members,
+    DecodeError, Members, decode, decode_document, decode_owned, is_empty_array, is_member,
+    member_name, members,
 };
 pub use error::{ErrorObject, ParseError, ParseErrorKind};
 pub use id::RequestId;

@@ -1,6 +1,9 @@
 //! The JSON scanner: checks the grammar strictly and counts containers and values.
 
-use crate::{Limits, ParseError, ParseErrorKind, TreeSize};
+use crate::{Limits, ParseError, ParseErrorKind, TreeSize, member_name};
+
+/// The start of the names that serde_json gives a meaning of its own.
+const RESERVED: &str = "$serde_json::private::";
 
 /// A cursor over JSON text.
 #[derive(Debug)]
@@ -192,11 +195,27 @@ impl<'a> Scanner<'a> {
             return Err(self.syntax("expected a quoted object key"));
         }
         let key = self.string()?;
+        if key.escaped || key.raw.starts_with('$') {
+            self.check_name(key.raw)?;
+        }
         self.members += 1;
         self.space();
         self.expect(b':', "expected ':' after an object key")?;
         self.space();
         Ok(Some(key))
+    }
+
+    /// Rejects the names with which serde_json would decode the text of a string as a value, without any limit.
+    #[inline(never)]
+    fn check_name(&self, raw: &str) -> Scan<()> {
+        match member_name(raw).starts_with(RESERVED) {
+            true => Err(ParseError::new(
+                ParseErrorKind::Limit,
+                self.at,
+                format!("member names that begin with {RESERVED:?} are reserved"),
+            )),
+            false => Ok(()),
+        }
     }
 
     /// Inside an array: moves to the next element, or returns `false` at the end.

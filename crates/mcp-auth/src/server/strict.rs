@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 /// Parses an object; `None` if the text is not an object or has duplicate names at any depth.
 pub(crate) fn parse_object(text: &[u8]) -> Option<Map<String, Value>> {
     serde_json::from_slice::<UniqueNames>(text).ok()?;
-    serde_json::from_slice(text).ok()
+    mcp_jsonrpc::decode_document(text).ok()
 }
 
 /// Decodes base64url as signed tokens use it: without padding, other alphabets or nonzero trailing
@@ -114,6 +114,8 @@ mod tests {
             "{'a':1}",
             &deep,
             "\u{feff}{}",
+            // A decoder of `Value` would read the text as a value.
+            r#"{"a":{"$serde_json::private::RawValue":"[]"}}"#,
         ] {
             assert!(parse_object(text.as_bytes()).is_none(), "{text}");
         }

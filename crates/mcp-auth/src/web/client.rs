@@ -200,7 +200,7 @@ impl Reply {
             .body
             .strip_prefix(b"\xEF\xBB\xBF")
             .unwrap_or(&self.body);
-        serde_json::from_value(serde_json::from_slice(body)?)
+        serde_json::from_value(mcp_jsonrpc::decode_document(body)?)
     }
 }
 

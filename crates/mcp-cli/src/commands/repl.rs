@@ -177,7 +177,7 @@ impl Message {
 }
 
 fn json(text: &str) -> Result<Value, String> {
-    serde_json::from_str(text).map_err(|error| format!("{text:?} is not JSON: {error}"))
+    mcp_jsonrpc::decode_document(text).map_err(|error| format!("{text:?} is not JSON: {error}"))
 }
 
 /// Prints lines above the prompt.

@@ -178,7 +178,8 @@ fn read(path: &Path) -> Result<LockFile, Failure> {
         }
         Err(error) => return Err(problem(error.to_string())),
     };
-    let file: LockFile = serde_json::from_str(&text).map_err(|error| problem(error.to_string()))?;
+    let file: LockFile =
+        mcp_jsonrpc::decode_document(&text).map_err(|error| problem(error.to_string()))?;
     if file.version != VERSION {
         return Err(problem(format!(
             "lock file format {} is not supported (this program: {VERSION}); update mcp",

@@ -73,7 +73,8 @@ impl GatewayConfig {
     /// message contains the location as a JSON pointer, or the name of the server.
     pub fn parse(text: &str) -> Result<Self, InvalidServer> {
         // The error of the syntax has a line.
-        serde_json::from_str::<IgnoredAny>(text).map_err(|error| invalid(error.to_string()))?;
+        mcp_jsonrpc::decode_document::<IgnoredAny>(text)
+            .map_err(|error| invalid(error.to_string()))?;
         let file: File = decode(text).map_err(|error| invalid(error.to_string()))?;
         let mut section = file.gateway;
         let read = Config::parse(text, ConfigFormat::Standard);

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::path::Path;
 
+use mcp_jsonrpc::decode_document;
 use serde_json::{Map, Value};
 
 use super::error::{ConfigError, ConfigErrorKind};
@@ -56,7 +57,7 @@ impl ConfigFormat {
     ) -> Result<Option<Map<String, Value>>, ConfigError> {
         let root = match self {
             Self::Codex => parse_toml(text)?,
-            _ => serde_json::from_str(&jsonc::to_json(without_mark(text))).map_err(syntax)?,
+            _ => decode_document(jsonc::to_json(without_mark(text))).map_err(syntax)?,
         };
         let Value::Object(mut root) = root else {
             return Err(syntax("the file must contain an object"));

@@ -160,7 +160,7 @@ impl Policy {
             ConfigError::new(ConfigErrorKind::Policy, format!("invalid policy: {detail}"))
         };
         let rules: Vec<PolicyRule> =
-            serde_json::from_str(text).map_err(|error| invalid(error.to_string()))?;
+            mcp_jsonrpc::decode_document(text).map_err(|error| invalid(error.to_string()))?;
         for (number, rule) in rules.iter().enumerate() {
             if rule.kind != call_tool() && (rule.tool.is_some() || rule.annotations.is_some()) {
                 return Err(invalid(format!(

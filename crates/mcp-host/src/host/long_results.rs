@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_client::types::{ResourceContents, TextContent, Tool};
 use mcp_client::{CallToolResult, ContentBlock};
+use mcp_jsonrpc::decode_document;
 use serde_json::{Value, json};
 
 /// Name of the tool of the host. No tool of a server has it: its name has `__` or ends with a hash.
@@ -141,7 +142,7 @@ impl LongResults {
 /// Returns the structured content as text, unless a text block has it already.
 fn structured_text(result: &CallToolResult) -> Option<String> {
     let structured = result.structured_content.as_ref()?;
-    let is_same = |text: &str| serde_json::from_str::<Value>(text).is_ok_and(|v| v == *structured);
+    let is_same = |text: &str| decode_document::<Value>(text).is_ok_and(|v| v == *structured);
     let mut texts = result.content.iter().filter_map(text_of);
     (!texts.any(is_same)).then(|| structured.to_string())
 }

@@ -1,6 +1,7 @@
 //! Calls in the responses of model APIs.
 
 use mcp_client::CallToolResult;
+use mcp_jsonrpc::decode_document;
 use serde_json::Value;
 
 use super::ModelApi;
@@ -34,7 +35,7 @@ impl ToolUse {
         let input = match input {
             Value::Null => Value::Object(serde_json::Map::new()),
             Value::String(text) if text.trim().is_empty() => Value::Object(serde_json::Map::new()),
-            Value::String(text) => match serde_json::from_str(text) {
+            Value::String(text) => match decode_document(text) {
                 Ok(Value::Object(input)) => input.into(),
                 _ => text.as_str().into(),
             },

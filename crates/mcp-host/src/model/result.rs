@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use mcp_client::CallToolResult;
 use mcp_client::types::{ContentBlock, ResourceContents};
+use mcp_jsonrpc::decode_document;
 use serde_json::{Value, json};
 
 use super::{ModelApi, ToolUse};
@@ -121,7 +122,7 @@ impl ModelApi {
         if let Some(structured) = &result.structured_content {
             let is_same = |part: &Part<'_>| {
                 let Part::Text(text) = part else { return false };
-                serde_json::from_str::<Value>(text).is_ok_and(|value| value == *structured)
+                decode_document::<Value>(text).is_ok_and(|value| value == *structured)
             };
             if !parts.iter().any(is_same) {
                 parts.push(Part::Text(structured.to_string()));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use mcp_client::types::{JsonObject, Tool};
 use mcp_client::{CallToolResult, ContentBlock};
+use mcp_jsonrpc::decode_document;
 use serde_json::{Value, json};
 
 use super::rank::rank;
@@ -182,7 +183,7 @@ impl Host {
         let arguments = match &input["arguments"] {
             Value::Null => json!({}),
             Value::String(text) if text.trim().is_empty() => json!({}),
-            Value::String(text) => serde_json::from_str(text).map_err(|_| invalid())?,
+            Value::String(text) => decode_document(text).map_err(|_| invalid())?,
             arguments => arguments.clone(),
         };
         if !arguments.is_object() {

@@ -1,6 +1,7 @@
 //! Hostile input: deep nesting, floods, duplicate keys, invalid text.
 
-use mcp_jsonrpc::{Frame, Limits, Message, ParseErrorKind, RequestId, parse};
+use mcp_jsonrpc::{Frame, Limits, Message, ParseErrorKind, RequestId, decode_document, parse};
+use serde_json::Value;
 
 use crate::envelope::single;
 
@@ -280,4 +281,46 @@ fn the_messages_that_follow_on_a_line_have_their_ids() {
     let error = parse(many.as_bytes(), &Limits::default()).unwrap_err();
     let following = error.following(many.as_bytes(), &Limits::default());
     assert_eq!(following.len(), 16);
+}
+
+/// serde_json reads `{"$serde_json::private::RawValue":"TEXT"}` as the value in TEXT.
+fn nested(levels: usize) -> String {
+    let mut text = "1".to_owned();
+    for _ in 0..levels {
+        let inner = format!("{}{text}{}", "[".repeat(100), "]".repeat(100));
+        let inner = serde_json::to_string(&inner).unwrap();
+        text = format!(r#"{{"$serde_json::private::RawValue":{inner}}}"#);
+    }
+    text
+}
+
+#[test]
+fn texts_in_texts_that_the_decoder_would_read_as_values_are_rejected() {
+    for name in [
+        "$serde_json::private::RawValue",
+        r"\u0024serde_json::private::RawValue",
+        r"$serde_json\u003a:private::Number",
+    ] {
+        let frame = format!(
+            r#"{{"jsonrpc":"2.0","id":7,"method":"m","params":{{"a":[{{"{name}":"[[1]]"}}]}}}}"#
+        );
+        let error = single(&frame).unwrap_err();
+        assert_eq!(error.id(), Some(&RequestId::Number(7)), "{name}");
+        assert!(error.to_string().contains("reserved"), "{error}");
+    }
+    let frame = r#"{"jsonrpc":"2.0","id":7,"method":"m","params":{"$ref":1,"$serde_json":2,"a":"$serde_json::private::RawValue"}}"#;
+    assert!(single(frame).is_ok());
+}
+
+#[test]
+fn a_document_has_the_limits_of_a_message() {
+    let error = |text: &str| decode_document::<Value>(text).unwrap_err().to_string();
+    // Without the check, a text of this size ends the process with a stack overflow.
+    assert!(error(&nested(8)).contains("reserved"));
+    assert!(error(&format!("{}{}", "[".repeat(65), "]".repeat(65))).contains("64 nested levels"));
+    assert!(error(&format!("[{}1]", "1,".repeat(250_000))).contains("250000 JSON values"));
+    assert_eq!(error("{\n \"a\":}"), "expected value at line 2 column 6");
+    assert_eq!(error("{} x"), "trailing characters at line 1 column 4");
+    let text = "\n{\"a\":[1,{}]}\n";
+    assert_eq!(decode_document::<Value>(text).unwrap()["a"][0], 1);
 }
