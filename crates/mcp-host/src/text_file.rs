@@ -1,6 +1,8 @@
 //! Text files that a person has written.
 
+use std::fs;
 use std::io::{Error, ErrorKind, Read, Result};
+use std::path::Path;
 
 const BOM: char = '\u{feff}';
 
@@ -28,6 +30,20 @@ pub fn read_text(source: impl Read, max_bytes: u64) -> Result<String> {
         Error::new(ErrorKind::InvalidData, message)
     })?;
     Ok(without_mark(&text).to_owned())
+}
+
+/// Reads a text file that another file names. Does not open devices and pipes, because reading them can block or have an effect.
+///
+/// # Errors
+/// Those of [`read_text`], and the path is not one of a regular file.
+pub(crate) fn read_file(path: &Path, max_bytes: u64) -> Result<String> {
+    let is_file = fs::metadata(path)?.is_file();
+    let file = is_file.then(|| fs::File::open(path)).transpose()?;
+    // Another program may have replaced the file meanwhile.
+    match file.filter(|file| file.metadata().is_ok_and(|it| it.is_file())) {
+        Some(file) => read_text(file, max_bytes),
+        None => Err(Error::other("it is not a regular file")),
+    }
 }
 
 /// Returns the text without a byte order mark.

@@ -152,7 +152,6 @@ pub(super) fn read(
     let mut entry = Entry { members, warnings };
     let launch = launch(&mut entry)?;
     let mut server = ServerConfig::new(launch);
-    server.expands_variables = format.has_variables();
     server.is_enabled = match entry.bool(&["disabled"])? {
         Some(is_disabled) => !is_disabled,
         None => entry.bool(&["enabled"])?.unwrap_or(true),
@@ -213,10 +212,11 @@ fn launch(entry: &mut Entry) -> Result<Launch, ConfigError> {
 
 fn stdio(entry: &mut Entry, command: String, args: Vec<String>) -> Result<Launch, ConfigError> {
     let mut env = entry.texts_by_name(&["env", "environment"])?;
-    for name in entry.inherited_variables()? {
-        if let Ok(value) = std::env::var(&name) {
-            env.entry(name).or_insert(value);
-        }
+    // A variable without a value is left out.
+    let inherited = entry.inherited_variables()?.into_iter();
+    for name in inherited.filter(|name| std::env::var_os(name).is_some()) {
+        let value = reference(&name);
+        env.entry(name).or_insert(value);
     }
     Ok(Launch::Stdio {
         command,
@@ -230,16 +230,17 @@ fn stdio(entry: &mut Entry, command: String, args: Vec<String>) -> Result<Launch
 fn http(entry: &mut Entry, url: String) -> Result<Launch, ConfigError> {
     let mut headers = entry.texts_by_name(&["headers", "http_headers"])?;
     for (header, name) in entry.texts_by_name(&["env_http_headers"])? {
-        headers.insert(header, variable(&name)?);
+        headers.insert(header, reference(&name));
     }
     if let Some(name) = entry.text(&["bearer_token_env_var"])? {
-        let value = format!("Bearer {}", variable(&name)?);
+        let value = format!("Bearer {}", reference(&name));
         headers.insert("authorization".to_owned(), value);
     }
     Ok(Launch::Http { url, headers })
 }
 
-/// Returns an environment variable that a Codex file names.
-fn variable(name: &str) -> Result<String, ConfigError> {
-    super::variables::Variables::new().expand(&format!("${{env:{name}}}"))
+/// Returns the reference to an environment variable that a key of Codex names. The value is not read here, so that consent requests show the
+/// reference.
+fn reference(name: &str) -> String {
+    format!("${{env:{name}}}")
 }

@@ -109,14 +109,15 @@ impl ConfigFormat {
 
     /// Rewrites the values of one server as [`ConfigFormat::Standard`] has them.
     pub(super) fn translate(self, entry: &mut Map<String, Value>) {
-        if self == Self::Gemini {
-            entry.values_mut().for_each(brace_variables);
+        match self {
+            Self::Gemini => entry
+                .values_mut()
+                .for_each(|it| change_texts(it, &brace_variables)),
+            Self::Codex => entry
+                .values_mut()
+                .for_each(|it| change_texts(it, &escape_variables)),
+            _ => {}
         }
-    }
-
-    /// Returns whether the format has variables in its values.
-    pub(super) fn has_variables(self) -> bool {
-        self != Self::Codex
     }
 }
 
@@ -150,25 +151,33 @@ fn folder_servers(root: &mut Map<String, Value>, folder: &Path) -> Option<Map<St
     }
 }
 
-/// Rewrites `$NAME` as `${NAME}`.
-fn brace_variables(value: &mut Value) {
+/// Changes all texts of a value.
+fn change_texts(value: &mut Value, change: &impl Fn(&str) -> String) {
     match value {
-        Value::String(text) => {
-            let mut parts = text.split('$');
-            let mut braced = parts.next().unwrap_or_default().to_owned();
-            for part in parts {
-                let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-                let end = part.find(|c| !is_name(c)).unwrap_or(part.len());
-                let (name, rest) = part.split_at(end);
-                match name.is_empty() {
-                    true => braced.extend(["$", rest]),
-                    false => braced.extend(["${", name, "}", rest]),
-                }
-            }
-            *text = braced;
-        }
-        Value::Array(items) => items.iter_mut().for_each(brace_variables),
-        Value::Object(members) => members.values_mut().for_each(brace_variables),
+        Value::String(text) => *text = change(text),
+        Value::Array(items) => items.iter_mut().for_each(|it| change_texts(it, change)),
+        Value::Object(members) => members.values_mut().for_each(|it| change_texts(it, change)),
         _ => {}
     }
+}
+
+/// Rewrites `$NAME` as `${NAME}`.
+fn brace_variables(text: &str) -> String {
+    let mut parts = text.split('$');
+    let mut braced = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let end = part.find(|c| !is_name(c)).unwrap_or(part.len());
+        let (name, rest) = part.split_at(end);
+        match name.is_empty() {
+            true => braced.extend(["$", rest]),
+            false => braced.extend(["${", name, "}", rest]),
+        }
+    }
+    braced
+}
+
+/// Rewrites `${`, which has no meaning in the format, so that it remains as it is.
+fn escape_variables(text: &str) -> String {
+    text.replace("${", "${$}{")
 }

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +17,7 @@ use super::error::{ConfigError, ConfigErrorKind};
 use super::variables::{self, Variables};
 use crate::supervise::orphans;
 use crate::supervise::{Connector, StderrLog};
-use crate::text_file::read_text;
+use crate::text_file::read_file;
 
 /// Maximum size of a file with variables.
 const MAX_ENV_FILE_BYTES: u64 = 1 << 20;
@@ -39,8 +38,6 @@ pub struct ServerConfig {
     pub allowed_tools: Vec<String>,
     /// The names of the tools to hide, also if they are in [`allowed_tools`](Self::allowed_tools).
     pub denied_tools: Vec<String>,
-    /// Whether `${..}` in the values is replaced. Codex does not do that.
-    pub expands_variables: bool,
 }
 
 /// The program or URL of a server. [`fmt::Debug`] omits values that may be secrets.
@@ -101,7 +98,6 @@ impl ServerConfig {
             call_timeout: None,
             allowed_tools: Vec::new(),
             denied_tools: Vec::new(),
-            expands_variables: true,
         }
     }
 
@@ -133,12 +129,8 @@ impl ServerConfig {
         if let Launch::Stdio { env, env_file, .. } = &mut self.launch
             && let Some(path) = env_file.take()
         {
-            let path = match self.expands_variables {
-                true => values.expand(&path)?,
-                false => path,
-            };
-            let file = fs::File::open(&path);
-            let text = file.and_then(|file| read_text(file, MAX_ENV_FILE_BYTES));
+            let path = values.expand(&path)?;
+            let text = read_file(Path::new(&path), MAX_ENV_FILE_BYTES);
             let text = text.map_err(|error| {
                 ConfigError::new(
                     ConfigErrorKind::File,
@@ -159,9 +151,6 @@ impl ServerConfig {
     pub fn resolve(&self, variables: &Variables) -> Result<Self, ConfigError> {
         let mut resolved = self.clone().with_env_file(variables)?;
         resolved.check_names()?;
-        if !self.expands_variables {
-            return Ok(resolved);
-        }
         let expand = |text: &mut String| -> Result<(), ConfigError> {
             *text = variables.expand(text)?;
             Ok(())
@@ -183,7 +172,6 @@ impl ServerConfig {
                     .try_for_each(expand)?;
             }
         }
-        resolved.expands_variables = false;
         Ok(resolved)
     }
 
@@ -191,11 +179,9 @@ impl ServerConfig {
     /// [`Variables::with_input`].
     pub fn inputs(&self) -> Vec<&str> {
         let mut ids = Vec::new();
-        if self.expands_variables {
-            for id in self.texts().into_iter().flat_map(variables::inputs) {
-                if !ids.contains(&id) {
-                    ids.push(id);
-                }
+        for id in self.texts().into_iter().flat_map(variables::inputs) {
+            if !ids.contains(&id) {
+                ids.push(id);
             }
         }
         ids

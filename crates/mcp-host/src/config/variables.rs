@@ -16,7 +16,7 @@ type Lookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 /// The values of the variables in a configuration.
 ///
 /// `${NAME}` and `${env:NAME}` are environment variables, `${input:id}` values that the user was
-/// asked for, `${workspaceFolder}` and `${userHome}` folders, `${pathSeparator}` and `${/}` the separator of paths. A default follows after `:-` or
+/// asked for, `${workspaceFolder}` and `${userHome}` folders, `${pathSeparator}` and `${/}` the separator of paths, and `${$}` a dollar sign. A default follows after `:-` or
 /// `| value:`. A variable without a value is an error of its server, never an empty text.
 #[derive(Clone)]
 #[must_use]
@@ -100,6 +100,7 @@ impl Variables {
                 let folder = self.workspace.as_ref();
                 folder.map(|folder| folder.display().to_string())
             }
+            None if variable == "$" => Some("$".to_owned()),
             None if matches!(variable, "/" | "pathSeparator") => {
                 Some(MAIN_SEPARATOR_STR.to_owned())
             }
@@ -178,8 +179,8 @@ pub(crate) fn references(text: &str) -> Vec<String> {
         return vec![text.to_owned()];
     }
     let reference = |part| match part {
+        Part::Reference("$") | Part::Text(_) => None,
         Part::Reference(reference) => Some(format!("${{{}}}", variable_of(reference).0)),
-        Part::Text(_) => None,
     };
     parts(text).into_iter().filter_map(reference).collect()
 }
@@ -223,6 +224,7 @@ mod tests {
             ("${env:NONE | value:http://h}", "http://h"),
             ("${NONE:-}", ""),
             ("$KEY ${open", "$KEY ${open"),
+            ("${$}{KEY}", "${KEY}"),
             #[cfg(unix)]
             ("a${/}b${pathSeparator}c", "a/b/c"),
         ] {

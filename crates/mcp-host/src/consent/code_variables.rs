@@ -94,6 +94,9 @@ const NAMES: &[&str] = &[
     "CFLAGS",
     "CXXFLAGS",
     "LDFLAGS",
+    "CONTAINERS_CONF",
+    "ODBCSYSINI",
+    "TS_NODE_COMPILER",
 ];
 
 /// Prefixes of names, in upper case.
@@ -142,6 +145,34 @@ const PREFIXES: &[&str] = &[
     "ELIXIR_",
     "ASDF_",
     "MISE_",
+    // Functions of bash
+    "BASH_FUNC_",
+];
+
+/// Ends of names, in upper case, of programs, files, folders and addresses.
+const SUFFIXES: &[&str] = &[
+    "_PATH",
+    "_PATHS",
+    "_HOME",
+    "_DIR",
+    "_FILE",
+    "_CONF",
+    "_CONFIG",
+    "_PROGRAM",
+    "_EXECUTABLE",
+    "_BINARY",
+    "_BIN",
+    "_COMMAND",
+    "_CMD",
+    "_COMPILER",
+    "_INTERPRETER",
+    "_PYTHON",
+    "_WRAPPER",
+    "_PROVIDER",
+    "_PROXY",
+    "_ENDPOINT",
+    "_BASE_URL",
+    "_ENDPOINT_URL",
 ];
 
 /// Returns whether a variable with this name chooses code. Returns `false` for variables with tokens of these programs, whose values
@@ -150,7 +181,9 @@ pub(super) fn chooses_code(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     let is_listed =
         NAMES.contains(&&*upper) || PREFIXES.iter().any(|prefix| upper.starts_with(prefix));
-    is_listed && !SecretNames::default().contains(name)
+    // Such a name says that the value is a place, also if it has a word such as `CREDENTIAL`.
+    let is_place = SUFFIXES.iter().any(|suffix| upper.ends_with(suffix));
+    is_place || is_listed && !SecretNames::default().contains(name)
 }
 
 #[cfg(test)]
@@ -181,6 +214,15 @@ mod tests {
             "GCONV_PATH",
             "PHP_INI_SCAN_DIR",
             "GIT_ASKPASS",
+            "BASH_FUNC_git%%",
+            "CARGO_REGISTRY_CREDENTIAL_PROVIDER",
+            "NUGET_CREDENTIALPROVIDERS_PATH",
+            "AWS_SHARED_CREDENTIALS_FILE",
+            "CLOUDSDK_PYTHON",
+            "PUPPETEER_EXECUTABLE_PATH",
+            "GUILE_LOAD_PATH",
+            "https_proxy",
+            "OPENAI_BASE_URL",
         ] {
             assert!(chooses_code(name), "{name}");
         }

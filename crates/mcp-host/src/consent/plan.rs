@@ -92,11 +92,9 @@ impl LaunchPlan {
     /// Returns the references whose values the server receives, without repetitions.
     pub(super) fn references(&self) -> Vec<String> {
         let mut found = Vec::new();
-        if self.written.expands_variables {
-            for reference in self.written.texts().into_iter().flat_map(references) {
-                if !found.contains(&reference) {
-                    found.push(reference);
-                }
+        for reference in self.written.texts().into_iter().flat_map(references) {
+            if !found.contains(&reference) {
+                found.push(reference);
             }
         }
         found

