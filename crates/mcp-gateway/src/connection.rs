@@ -178,7 +178,7 @@ impl UpstreamConnection {
         let params = params.map(str::as_bytes);
         let sent = self
             .link
-            .notify(method, params, mcp_protocol::Delivery::Always);
+            .notify(method, params, mcp_protocol::Delivery::Lossy);
         if let Err(error) = sent {
             tracing::debug!(method, %error, "a notification was not passed to the server");
         }

@@ -1,7 +1,6 @@
 //! The running calls of a connection, and the rules for finding the call that a server message belongs to.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 use mcp_jsonrpc::{Notification, RawJson, decode};
@@ -25,7 +24,7 @@ pub(crate) struct Routes {
 struct Calls {
     last: i64,
     by_token: BTreeMap<i64, Arc<Caller>>,
-    unanswered: Unanswered,
+    clients: Clients,
 }
 
 impl Routes {
@@ -44,10 +43,10 @@ impl Routes {
         calls.last += 1;
         let token = calls.last;
         calls.by_token.insert(token, Arc::clone(caller));
+        calls.clients.add(&caller.client);
         RunningCall {
             routes: Arc::clone(self),
             token,
-            is_answered: AtomicBool::new(false),
         }
     }
 
@@ -60,7 +59,8 @@ impl Routes {
     }
 
     /// Returns the call that a message without a progress token belongs to; `None` if the call is not certain. On the connection of a session,
-    /// returns the newest call, because all calls are of one client.
+    /// returns the newest call, because all calls are of one client. On other connections, a message outside of a response is certain only if
+    /// no other client has ever used the connection, because a server may send messages for a call after its response.
     fn call_of_message(&self) -> Option<Arc<Caller>> {
         let calls = lock(&self.calls);
         if let Some(token) = self.token_in_progress() {
@@ -68,7 +68,7 @@ impl Routes {
         }
         let (_, newest) = calls.by_token.last_key_value()?;
         let is_certain = self.owner.is_some()
-            || calls.by_token.len() == 1 && calls.unanswered.admits(&newest.client);
+            || calls.by_token.len() == 1 && !matches!(calls.clients, Clients::Several);
         is_certain.then(|| Arc::clone(newest))
     }
 
@@ -126,7 +126,7 @@ impl Routes {
             }
             _ => {
                 if let Some(session) = self.session() {
-                    session.notify(name, params.map(str::as_bytes), Delivery::Always);
+                    session.notify(name, params.map(str::as_bytes), Delivery::Lossy);
                 }
             }
         }
@@ -161,32 +161,22 @@ tokio::task_local! {
     static READING: (usize, i64);
 }
 
-/// The clients whose calls ended without a response of the server, for example because the calls were cancelled. The server may still
-/// send messages for these calls.
+/// The clients whose calls have used a connection.
 #[derive(Default)]
-enum Unanswered {
+enum Clients {
     #[default]
     None,
-    Of(Owner),
-    OfSeveral,
+    One(Owner),
+    Several,
 }
 
-impl Unanswered {
+impl Clients {
     fn add(&mut self, client: &Owner) {
         *self = match self {
-            Self::None => Self::Of(client.clone()),
-            Self::Of(other) if other == client => return,
-            _ => Self::OfSeveral,
+            Self::None => Self::One(client.clone()),
+            Self::One(other) if other == client => return,
+            _ => Self::Several,
         };
-    }
-
-    /// Returns whether no late message for the calls of other clients can arrive.
-    fn admits(&self, client: &Owner) -> bool {
-        match self {
-            Self::None => true,
-            Self::Of(other) => other == client,
-            Self::OfSeveral => false,
-        }
     }
 }
 
@@ -194,27 +184,18 @@ impl Unanswered {
 pub(crate) struct RunningCall {
     routes: Arc<Routes>,
     pub(crate) token: i64,
-    is_answered: AtomicBool,
 }
 
 impl RunningCall {
     /// Waits for the response of the server.
     pub(crate) async fn response<T>(&self, sent: impl Future<Output = T>) -> T {
         let reading = (Arc::as_ptr(&self.routes).addr(), self.token);
-        let response = READING.scope(reading, sent).await;
-        self.is_answered.store(true, Ordering::Release);
-        response
+        READING.scope(reading, sent).await
     }
 }
 
 impl Drop for RunningCall {
     fn drop(&mut self) {
-        let mut calls = lock(&self.routes.calls);
-        let removed = calls.by_token.remove(&self.token);
-        if let Some(caller) = removed
-            && !*self.is_answered.get_mut()
-        {
-            calls.unanswered.add(&caller.client);
-        }
+        lock(&self.routes.calls).by_token.remove(&self.token);
     }
 }

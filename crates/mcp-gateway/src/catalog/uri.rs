@@ -146,6 +146,27 @@ pub(crate) fn normal_form(uri: &str) -> String {
     format!("{scheme}://{authority}/{}{end}{query}", segments.join("/"))
 }
 
+/// Returns a normal form without the port, with the host and the path as one text. Some servers read URIs of schemes of their own in this
+/// way. `None` for schemes whose URIs all servers split alike.
+pub(crate) fn joined_form(normal: &str) -> Option<String> {
+    let scheme = scheme(normal)?;
+    if scheme == "file" || WITH_AUTHORITY.contains(&scheme) {
+        return None;
+    }
+    let rest = &normal[scheme.len() + 1..];
+    let joined = match rest.strip_prefix("//") {
+        Some(rest) => {
+            let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            let port = authority.rsplit_once(':').filter(|(_, port)| {
+                !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit())
+            });
+            format!("{}{path}", port.map_or(authority, |(host, _)| host))
+        }
+        None => rest.to_owned(),
+    };
+    Some(format!("{scheme}:{}", joined.trim_start_matches('/')))
+}
+
 /// Returns a template with `x` instead of each expression: one of its URIs. `None` if an expression has no end.
 fn example_of(template: &str) -> Option<String> {
     let mut parts = template.split('{');

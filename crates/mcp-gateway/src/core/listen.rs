@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use mcp_client::ChangedList;
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{BoxFuture, Delivery, Outcome, Payload, Principal, RequestContext, Session};
+use mcp_protocol::{BoxFuture, Delivery, Outcome, Payload, RequestContext, Session};
 use mcp_types::v2026_07_28::{
     SubscriptionFilter, SubscriptionsListenResult, SubscriptionsListenResultMeta,
 };
@@ -30,11 +30,11 @@ pub(crate) trait ChangeSource: Send + Sync {
     /// Connects, so that changes of lists arrive.
     fn prepare(&self) -> impl Future<Output = Result<(), ErrorObject>> + Send;
 
-    /// Subscribes to a resource for a client with this principal. The returned future calls `deliver` with each change.
+    /// Subscribes to a resource for the client of a request. The returned future calls `deliver` with each change.
     fn watch(
         &self,
         uri: String,
-        principal: Option<Principal>,
+        context: &RequestContext,
         deliver: impl Fn(&str) + Send + Sync + 'static,
     ) -> impl Future<Output = Result<BoxFuture<'static, ()>, ErrorObject>> + Send;
 
@@ -54,10 +54,10 @@ impl ChangeSource for Arc<Core> {
     async fn watch(
         &self,
         uri: String,
-        principal: Option<Principal>,
+        context: &RequestContext,
         deliver: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<BoxFuture<'static, ()>, ErrorObject> {
-        let watch = Core::watch(self, uri, principal, deliver).await?;
+        let watch = Core::watch(self, uri, context.principal().cloned(), deliver).await?;
         Ok(Box::pin(watch))
     }
 
@@ -96,7 +96,6 @@ pub(crate) async fn listen(
     source.prepare().await?;
     let (mut watches, mut watched) = (JoinSet::new(), Vec::new());
     let uris = requested.resource_subscriptions.unwrap_or_default();
-    let principal = context.principal().cloned();
     check_uris(&uris)?;
     for uri in uris {
         let target = Arc::clone(&subscription);
@@ -105,7 +104,7 @@ pub(crate) async fn listen(
             params.insert("uri".to_owned(), json!(uri));
             target.notify(method::NOTIFICATIONS_RESOURCES_UPDATED, params);
         };
-        match source.watch(uri.clone(), principal.clone(), deliver).await {
+        match source.watch(uri.clone(), &context, deliver).await {
             Ok(watch) => {
                 watches.spawn(watch);
                 watched.push(uri);

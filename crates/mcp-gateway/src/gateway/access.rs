@@ -7,7 +7,7 @@ use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{InvalidServer, RequestContext};
 use serde::Deserialize;
 
-use crate::catalog::{check_spelling, check_template, normal_form};
+use crate::catalog::{check_spelling, check_template, joined_form, normal_form};
 
 /// Rules for the tools, prompts and resources of a gateway, for
 /// [`GatewayBuilder::access`](super::GatewayBuilder::access). The first rule that matches an item decides; an item that no rule matches
@@ -125,13 +125,19 @@ impl AccessRule {
         matches_pattern(&self.name, normal) || matches_pattern(&normal_form(&self.name), normal)
     }
 
-    /// Returns whether the rule matches a URI with this normal form. Servers may ignore the end of a URI, so a rule that restricts the use of
-    /// `a` does the same for `a?b`.
+    /// Returns whether the rule matches a URI with this normal form. Servers may ignore the end of a URI, its port and the border between its
+    /// host and its path, so a rule that restricts the use of `s://a/b` does the same for `s://a/b?c`, `s://a:1/b` and `s:///a/b`.
     fn matches_uri(&self, normal: &str) -> bool {
         let is_restrictive = self.effect == Effect::Deny || self.scope.is_some();
         let end = normal.find(['?', '#', ';']).unwrap_or(normal.len());
         let shortest = normal[..end].trim_end_matches('/');
-        self.matches(normal) || is_restrictive && self.matches(shortest)
+        let matches_joined = || {
+            let pattern = joined_form(&normal_form(&self.name));
+            pattern.is_some_and(|pattern| {
+                joined_form(shortest).is_some_and(|uri| matches_pattern(&pattern, &uri))
+            })
+        };
+        self.matches(normal) || is_restrictive && (self.matches(shortest) || matches_joined())
     }
 }
 
@@ -338,6 +344,46 @@ mod tests {
             let (kind, mount) = (ItemKind::Resource, "notes");
             let item = Item { kind, mount, name };
             assert_eq!(policy.shows(&item), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_rule_that_restricts_also_applies_with_a_port_and_without_an_authority() {
+        let item = |name| Item {
+            kind: ItemKind::Resource,
+            mount: "notes",
+            name,
+        };
+        for rule in [
+            AccessRule::deny("notes://secret/*"),
+            AccessRule::deny("notes:///secret/*"),
+        ] {
+            let policy = AccessPolicy::new().rule(rule);
+            for name in [
+                "notes://secret/a",
+                "notes://secret:1/a",
+                "notes:///secret/a",
+                "notes:/secret/a",
+                "notes:secret/a",
+            ] {
+                assert!(!policy.allows(ItemKind::Resource, "notes", name), "{name}");
+            }
+            assert!(policy.allows(ItemKind::Resource, "notes", "notes://secrets:1/a"));
+        }
+        let policy = AccessPolicy::new()
+            .rule(AccessRule::allow("db://host:5432/*"))
+            .rule(AccessRule::deny("db://*"))
+            .rule(AccessRule::deny("https://host/*"))
+            .rule(AccessRule::deny("urn:isbn:1"));
+        for (name, expected) in [
+            ("db://host:5432/a", true),
+            ("db://host:5433/a", false),
+            ("https://host/a", false),
+            ("https://host:8443/a", true),
+            ("urn:isbn:1", false),
+            ("urn:isbn:2", true),
+        ] {
+            assert_eq!(policy.shows(&item(name)), expected, "{name}");
         }
     }
 

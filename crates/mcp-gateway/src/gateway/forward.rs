@@ -203,7 +203,11 @@ impl State {
     }
 
     /// Checks that the request has the scope that an item requires. Logs a denial.
-    fn check_scope(&self, item: &Item<'_>, context: &RequestContext) -> Result<(), ErrorObject> {
+    pub(super) fn check_scope(
+        &self,
+        item: &Item<'_>,
+        context: &RequestContext,
+    ) -> Result<(), ErrorObject> {
         let checked = self.settings().access.check_scope(item, context);
         checked.inspect_err(|error| self.denials.item(item, &error.message, context))
     }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{BoxFuture, Principal};
+use mcp_protocol::{BoxFuture, RequestContext};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use super::access::ItemKind;
 use super::state::State;
 use crate::changes::Changes;
 use crate::core::{ChangeSource, Core};
@@ -31,11 +32,14 @@ impl ChangeSource for Arc<State> {
     async fn watch(
         &self,
         uri: String,
-        principal: Option<Principal>,
+        context: &RequestContext,
         deliver: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<BoxFuture<'static, ()>, ErrorObject> {
-        let core = self.resource(&uri)?.connected()?.0;
-        let watch = Core::watch(&core, uri, principal, deliver).await?;
+        // The servers may have changed since the request was checked.
+        let mount = self.resource(&uri)?;
+        self.check_scope(&mount.item(ItemKind::Resource, &uri), context)?;
+        let core = mount.connected()?.0;
+        let watch = Core::watch(&core, uri, context.principal().cloned(), deliver).await?;
         Ok(Box::pin(watch))
     }
 
