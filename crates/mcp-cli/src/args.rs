@@ -64,6 +64,9 @@ pub(crate) struct Options {
     /// An HTTP header for the URL, "Name: value"; repeatable.
     #[arg(long, global = true, value_name = "HEADER")]
     pub(crate) header: Vec<String>,
+    /// A file with certificates of CAs to trust, in PEM format, in addition to those of the operating system.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) ca: Option<PathBuf>,
     /// Send the token of --header also over http to another machine, where others can read it.
     #[arg(long, global = true)]
     pub(crate) allow_http: bool,

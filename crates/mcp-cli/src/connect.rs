@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_client::{Client, ClientBuilder, Root, Timeouts};
-use mcp_transport_http::HttpTransport;
+use mcp_host::client_tls;
+use mcp_transport_http::{ClientTls, HttpTransport};
 use mcp_transport_stdio::{ChildProcess, Stderr};
 
 use crate::answers::Answers;
@@ -118,6 +119,9 @@ pub(crate) fn http(server: &HttpServer, options: &Options) -> Result<HttpTranspo
     }
     let invalid = |error: mcp_client::TransportError| Failure::usage(error.to_string());
     let mut transport = HttpTransport::new(server.url.as_str()).map_err(invalid)?;
+    if let Some(tls) = tls(options)? {
+        transport = transport.tls(tls);
+    }
     let mut headers: Vec<(&str, &str)> = { server.headers.iter() }
         .map(|(name, value)| (&**name, &**value))
         .collect();
@@ -132,7 +136,7 @@ pub(crate) fn http(server: &HttpServer, options: &Options) -> Result<HttpTranspo
     let has_token = headers.iter().any(is_authorization);
     match login::is_readable_in_transit(&server.url) {
         false if has_token => {}
-        false => transport = transport.authorize(login::stored(server.url.as_str())?),
+        false => transport = transport.authorize(login::stored(server.url.as_str(), options)?),
         // Nothing secret is sent, so the connection is as safe as the network.
         true if !has_token || options.allow_http => {}
         true => {
@@ -146,6 +150,12 @@ pub(crate) fn http(server: &HttpServer, options: &Options) -> Result<HttpTranspo
         transport = transport.header(name, value).map_err(invalid)?;
     }
     Ok(transport)
+}
+
+/// Reads the file of `--ca`.
+pub(crate) fn tls(options: &Options) -> Result<Option<ClientTls>, Failure> {
+    let tls = options.ca.as_deref().map(client_tls).transpose();
+    tls.map_err(|error| Failure::usage(format!("--ca {error}")))
 }
 
 /// The directories as roots, which are absolute `file` URLs.

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use mcp_auth::client::Challenge;
 use mcp_client::{Error, TransportError};
+use mcp_transport_http::TlsFailure;
 
 use crate::output::say;
 
@@ -43,6 +44,8 @@ pub(crate) struct Failure {
     text: String,
     /// More lines, for example the last output of a child process.
     details: Vec<String>,
+    /// Whether a TLS handshake failed, so that the server could not be asked anything.
+    pub(crate) is_of_tls: bool,
 }
 
 impl Failure {
@@ -52,6 +55,7 @@ impl Failure {
             code,
             text,
             details,
+            is_of_tls: false,
         }
     }
 
@@ -65,6 +69,16 @@ impl Failure {
         self
     }
 
+    /// Adds how to trust the CA of a server, if the error is that the CA is not trusted.
+    pub(crate) fn hint_at_ca(self, error: &(dyn std::error::Error + 'static)) -> Self {
+        match TlsFailure::of(error) {
+            Some(failure) if failure.is_unknown_issuer => {
+                self.hint("trust the certificates of a file with --ca FILE".to_owned())
+            }
+            _ => self,
+        }
+    }
+
     /// Puts what the failure is about in front of the message.
     pub(crate) fn about(mut self, what: &str) -> Self {
         self.text = format!("{what}: {}", self.text);
@@ -74,6 +88,12 @@ impl Failure {
     /// Returns whether the message contains `text`.
     pub(crate) fn names(&self, text: &str) -> bool {
         self.text.contains(text)
+    }
+
+    /// Returns the message and what the user can do, in lines.
+    pub(crate) fn full_text(&self) -> String {
+        let lines = std::iter::once(&self.text).chain(&self.details);
+        lines.map(String::as_str).collect::<Vec<_>>().join("\n")
     }
 
     pub(crate) fn print(&self) {
@@ -97,6 +117,15 @@ impl From<Error> for Failure {
             return Self::new(code, refused_token(challenge));
         }
         let mut text = error.to_string();
+        // The text has the reason in plain words.
+        if TlsFailure::of(&error).is_some() {
+            let failure = Self::new(code, text).hint_at_ca(&error);
+            let is_of_tls = true;
+            return Self {
+                is_of_tls,
+                ..failure
+            };
+        }
         let mut source = error.source();
         // A cause that the text contains already is not repeated.
         while let Some(cause) = source {

@@ -16,6 +16,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use url::{Host, Url};
 
 use crate::args::{Options, SignInOptions};
+use crate::connect;
 use crate::failure::{Code, Failure};
 use crate::output::say;
 use crate::target::{Server, Target};
@@ -71,13 +72,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The tokens that `mcp login` stored for a URL.
-pub(crate) fn stored(url: &str) -> Result<OAuth, Failure> {
+pub(crate) fn stored(url: &str, options: &Options) -> Result<OAuth, Failure> {
     let cause = Arc::<Mutex<Option<Cause>>>::default();
     let agent = NoBrowser {
         url: url.to_owned(),
         cause: Arc::clone(&cause),
     };
-    let builder = builder(url, agent)?.on_progress(move |progress| {
+    let builder = builder(url, agent, options)?.on_progress(move |progress| {
         let new = match progress {
             SignInProgress::Expired { reason } => Cause::NotRenewed(reason.clone()),
             SignInProgress::ScopesRequired { required, all } => {
@@ -90,8 +91,11 @@ pub(crate) fn stored(url: &str) -> Result<OAuth, Failure> {
     built(builder)
 }
 
-fn builder(url: &str, agent: impl UserAgent) -> Result<OAuthBuilder, Failure> {
-    let builder = OAuth::client(url).user_agent(agent);
+fn builder(url: &str, agent: impl UserAgent, options: &Options) -> Result<OAuthBuilder, Failure> {
+    let mut builder = OAuth::client(url).user_agent(agent);
+    if let Some(tls) = connect::tls(options)? {
+        builder = builder.tls(tls);
+    }
     let builder = builder.store(FileTokenStore::new(tokens()?));
     // The user chose the URL: if the server is in a private network, its authorization server may be, too. Many published servers
     // require a token for the whole host, so a parent resource is allowed.
@@ -162,7 +166,7 @@ pub(crate) async fn login(
         );
     });
     let agent = Pasteable(loopback.port(sign_in.callback_port.unwrap_or(0)));
-    let mut builder = builder(url.as_str(), agent)?;
+    let mut builder = builder(url.as_str(), agent, options)?;
     if let Some(scopes) = &sign_in.scope {
         builder = builder.scopes(scopes);
     }
@@ -243,7 +247,7 @@ pub(crate) async fn logout(
     options: &Options,
 ) -> Result<Code, Failure> {
     let url = url_of(server, options)?;
-    let auth = stored(url.as_str())?;
+    let auth = stored(url.as_str(), options)?;
     let was_signed_in = auth.is_signed_in().await.map_err(|error| failed(&error))?;
     if forget_client {
         let was_registered = auth.forget_client().await.map_err(|error| failed(&error))?;
@@ -262,7 +266,7 @@ pub(crate) async fn logout(
 }
 
 fn failed(error: &Error) -> Failure {
-    Failure::new(Code::ActionRequired, error.to_string())
+    Failure::new(Code::ActionRequired, error.to_string()).hint_at_ca(error)
 }
 
 /// Opens a page with the browser of the user; returns whether a program for that started.

@@ -59,6 +59,9 @@ mod supervise;
 mod text;
 mod text_file;
 
+#[cfg(feature = "tls")]
+#[doc(hidden)]
+pub use config::client_tls;
 pub use config::{
     Config, ConfigError, ConfigErrorKind, ConfigFormat, Launch, ServerConfig, Variables,
 };

@@ -304,27 +304,26 @@ where
     }
 }
 
-/// Returns the TLS configuration of clients: the certificates of the system, and a provider of its
-/// own, because the process-wide default belongs to the program.
-///
-/// The certificates are read once in a process, because that takes milliseconds.
-///
-/// # Errors
-/// Returns an error if the certificates of the system cannot be used. The next call reads them again.
-#[cfg(feature = "tls")]
-pub fn tls_config() -> Result<rustls::ClientConfig, rustls::Error> {
-    use rustls_platform_verifier::BuilderVerifierExt;
-    static CONFIG: std::sync::OnceLock<rustls::ClientConfig> = std::sync::OnceLock::new();
+/// Returns an error and its causes. An I/O error is followed by the error that it contains.
+pub fn causes<'a>(
+    error: &'a (dyn std::error::Error + 'static),
+) -> impl Iterator<Item = &'a (dyn std::error::Error + 'static)> {
+    std::iter::successors(Some(error), |error| {
+        let inner = error.downcast_ref::<std::io::Error>();
+        match inner.and_then(std::io::Error::get_ref) {
+            Some(inner) => Some(inner),
+            None => error.source(),
+        }
+    })
+}
 
-    if let Some(config) = CONFIG.get() {
-        return Ok(config.clone());
+/// Returns why a request failed: a plain sentence if the TLS handshake failed, otherwise the error and its causes.
+pub fn failure_reason(error: &(dyn std::error::Error + 'static)) -> String {
+    #[cfg(feature = "tls")]
+    if let Some(failure) = crate::tls::TlsFailure::of(error) {
+        return failure.reason;
     }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .and_then(BuilderVerifierExt::with_platform_verifier)?;
-    let config = config.with_no_client_auth();
-    Ok(CONFIG.get_or_init(|| config).clone())
+    error_chain(error)
 }
 
 /// Formats an error and its causes without repetition.
@@ -341,15 +340,4 @@ pub fn error_chain(error: &(dyn std::error::Error + 'static)) -> String {
         cause = error.source();
     }
     text
-}
-
-#[cfg(all(test, feature = "tls"))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn certificates_are_read_once() {
-        let [one, other] = [tls_config(), tls_config()].map(Result::unwrap);
-        assert!(Arc::ptr_eq(one.crypto_provider(), other.crypto_provider()));
-    }
 }

@@ -16,7 +16,7 @@
 //! - `http2` (default): HTTP/2 with prior knowledge, in addition to HTTP/1.1, for [`serve`] and
 //!   related functions.
 //! - `client` (default): [`HttpTransport`].
-//! - `tls`: `https` for the client, with rustls and the certificates of the operating system.
+//! - `tls`: `https` for the client, with rustls, the certificates of the operating system, and those of [`ClientTls`].
 //! - `forward`: `ServerOptions::with_forwarding`, for several endpoints behind a load balancer.
 //! - `testing`: [`testing`], tests for implementations of [`SessionStore`] and [`EventStore`].
 //! - `legacy`: the HTTP+SSE transport of revision 2024-11-05, for the enabled roles.
@@ -41,6 +41,8 @@ mod sse;
 mod sync;
 #[cfg(feature = "testing")]
 pub mod testing;
+#[cfg(feature = "tls")]
+mod tls;
 
 #[cfg(feature = "client")]
 pub use client::{AfterRefusal, Authorize, ClientOptions, HttpTransport};
@@ -55,3 +57,8 @@ pub use server::{
     SessionStore, SessionStoreError, SessionStoreErrorKind, StreamKey, serve, serve_layered,
     serve_with, shutdown_signal,
 };
+#[cfg(feature = "tls")]
+pub use tls::ClientTls;
+#[cfg(feature = "tls")]
+#[doc(hidden)]
+pub use tls::TlsFailure;

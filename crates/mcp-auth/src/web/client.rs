@@ -10,7 +10,7 @@ use http::header::{
 };
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use mcp_transport_http::http_service::{
-    BodyTooLarge, BoxError, HttpService, ResponseBody, error_chain,
+    BodyTooLarge, BoxError, HttpService, ResponseBody, causes, failure_reason,
 };
 use url::Url;
 use url::form_urlencoded::byte_serialize;
@@ -178,7 +178,7 @@ impl HttpClient {
         if let Some(refusal) = refusal(&*error) {
             return refusal;
         }
-        let reason = error_chain(&*error);
+        let reason = failure_reason(&*error);
         Error::caused(
             ErrorKind::Unavailable,
             format!("{url} cannot be reached: {reason}"),
@@ -252,17 +252,5 @@ pub(crate) fn sensitive(text: &str) -> Result<HeaderValue, Error> {
 
 /// Returns the error of the URL policy among the causes of an error.
 fn refusal(error: &(dyn std::error::Error + 'static)) -> Option<Error> {
-    let mut error = Some(error);
-    while let Some(current) = error {
-        if let Some(ours) = current.downcast_ref::<Error>() {
-            return Some(ours.clone());
-        }
-        let inner = current.downcast_ref::<std::io::Error>();
-        let inner = inner.and_then(std::io::Error::get_ref);
-        if let Some(ours) = inner.and_then(|inner| inner.downcast_ref::<Error>()) {
-            return Some(ours.clone());
-        }
-        error = current.source();
-    }
-    None
+    causes(error).find_map(|error| error.downcast_ref::<Error>().cloned())
 }

@@ -19,19 +19,27 @@ use super::url_policy::UrlPolicy;
 use crate::error::Error;
 use mcp_transport_http::RequestBody;
 
+/// The TLS settings.
+#[cfg(feature = "tls")]
+pub(crate) type Tls = mcp_transport_http::ClientTls;
+#[cfg(not(feature = "tls"))]
+pub(crate) type Tls = ();
+
 /// The built-in client, which connects only to addresses that its policy allows. The HTTP client is created on the first request:
 /// reading the certificates of the system takes milliseconds, and most clients never need a sign-in.
 pub(crate) struct BuiltInService {
     resolver: PolicyResolver,
     timeout: Duration,
+    tls: Tls,
     service: OnceLock<Box<dyn HttpService<RequestBody>>>,
 }
 
 impl BuiltInService {
-    pub(crate) fn new(resolver: PolicyResolver, timeout: Duration) -> Self {
+    pub(crate) fn new(resolver: PolicyResolver, timeout: Duration, tls: Tls) -> Self {
         Self {
             resolver,
             timeout,
+            tls,
             service: OnceLock::new(),
         }
     }
@@ -43,7 +51,7 @@ impl BuiltInService {
         let mut tcp = HttpConnector::new_with_resolver(self.resolver.clone());
         tcp.set_nodelay(true);
         tcp.set_connect_timeout(Some(self.timeout));
-        let service = secure(tcp)?;
+        let service = secure(tcp, &self.tls)?;
         Ok(&**self.service.get_or_init(|| service))
     }
 }
@@ -64,11 +72,12 @@ impl HttpService<RequestBody> for BuiltInService {
 #[cfg(feature = "tls")]
 fn secure(
     mut tcp: HttpConnector<PolicyResolver>,
+    tls: &Tls,
 ) -> Result<Box<dyn HttpService<RequestBody>>, Error> {
     use crate::error::ErrorKind;
 
     tcp.enforce_http(false);
-    let config = mcp_transport_http::http_service::tls_config().map_err(|error| {
+    let config = tls.config().map_err(|error| {
         let message = "cannot use the certificates of this system";
         Error::caused(ErrorKind::Setup, message, error)
     })?;
@@ -84,7 +93,10 @@ fn secure(
 
 #[cfg(not(feature = "tls"))]
 #[expect(clippy::unnecessary_wraps, reason = "fails only with TLS")]
-fn secure(tcp: HttpConnector<PolicyResolver>) -> Result<Box<dyn HttpService<RequestBody>>, Error> {
+fn secure(
+    tcp: HttpConnector<PolicyResolver>,
+    (): &Tls,
+) -> Result<Box<dyn HttpService<RequestBody>>, Error> {
     Ok(Box::new(TowerService::new(
         builder().build::<_, RequestBody>(tcp),
     )))

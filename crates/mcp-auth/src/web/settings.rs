@@ -6,7 +6,7 @@ use mcp_transport_http::http_service::HttpService;
 use url::Url;
 
 use super::client::{HttpClient, Limits};
-use super::connect::{BuiltInService, PolicyResolver, Resolver, SystemResolver};
+use super::connect::{BuiltInService, PolicyResolver, Resolver, SystemResolver, Tls};
 use super::url_policy::{PrivateNetworks, UrlPolicy};
 use crate::error::Error;
 use mcp_transport_http::RequestBody;
@@ -25,6 +25,13 @@ macro_rules! shared_setters {
         /// resolver, the resolver of the operating system.
         pub fn resolver(mut self, resolver: impl crate::web::Resolver) -> Self {
             self.http_settings.resolver = std::sync::Arc::new(resolver);
+            self
+        }
+
+        /// Sets which certificates are trusted in addition to those of the operating system.
+        #[cfg(feature = "tls")]
+        pub fn tls(mut self, tls: mcp_transport_http::ClientTls) -> Self {
+            self.http_settings.tls = tls;
             self
         }
 
@@ -67,6 +74,7 @@ pub(crate) use shared_setters;
 pub(crate) struct HttpSettings {
     pub(crate) private: PrivateNetworks,
     pub(crate) limits: Limits,
+    pub(crate) tls: Tls,
     pub(crate) resolver: Arc<dyn Resolver>,
     pub(crate) service: Option<Arc<dyn HttpService<RequestBody>>>,
 }
@@ -76,6 +84,7 @@ impl HttpSettings {
         Self {
             private: PrivateNetworks::Forbidden,
             limits,
+            tls: Tls::default(),
             resolver: Arc::new(SystemResolver),
             service: None,
         }
@@ -101,7 +110,7 @@ impl HttpSettings {
                     resolver: self.resolver,
                     policy: policy.clone(),
                 };
-                Arc::new(BuiltInService::new(resolver, self.limits.timeout))
+                Arc::new(BuiltInService::new(resolver, self.limits.timeout, self.tls))
             }
         };
         Ok(HttpClient {

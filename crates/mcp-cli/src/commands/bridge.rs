@@ -45,6 +45,7 @@ pub(super) async fn run(
         public_url_setting: "--public-url",
         allowed_origins: &settings.allow_origin,
         authorization: None,
+        ca: None,
         scopes_supported: Vec::new(),
         token_variable: TOKEN,
         own_address: None,

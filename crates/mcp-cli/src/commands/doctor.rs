@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
+use serde_json::json;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 use url::Url;
@@ -16,6 +18,38 @@ use crate::{login, output};
 /// Timeout of the DNS lookup, and of the TCP connection.
 const NETWORK: Duration = Duration::from_secs(10);
 
+/// The result of one step.
+#[derive(Serialize)]
+struct Finding {
+    step: &'static str,
+    ok: bool,
+    text: String,
+}
+
+/// The steps so far. Without `--json`, each one is printed at once.
+struct Report {
+    is_json: bool,
+    steps: Vec<Finding>,
+}
+
+impl Report {
+    fn add(&mut self, ok: bool, step: &'static str, text: String) -> Result<(), Failure> {
+        if !self.is_json {
+            let mark = if ok { "ok  " } else { "FAIL" };
+            let text = text.trim_end().replace('\n', "\n                    ");
+            output::print(&format!("{mark}  {step:12}  {text}"))?;
+        }
+        self.steps.push(Finding { step, ok, text });
+        Ok(())
+    }
+
+    /// Adds a step that has failed. Returns the exit code.
+    fn fail(&mut self, step: &'static str, failure: &Failure) -> Result<Code, Failure> {
+        self.add(false, step, failure.full_text())?;
+        Ok(failure.code)
+    }
+}
+
 pub(super) async fn run(words: Words, options: &Options) -> Result<Code, Failure> {
     let (target, rest) = Target::take(words, options)?;
     if let Some(word) = rest.first() {
@@ -23,19 +57,41 @@ pub(super) async fn run(words: Words, options: &Options) -> Result<Code, Failure
             "unexpected argument {word:?}; this command takes only a server"
         )));
     }
-    match &target.server {
-        Server::Http(server) => network(&server.url).await?,
-        Server::Program(child) => program(&child.command)?,
+    let mut report = Report {
+        is_json: options.json,
+        steps: Vec::new(),
+    };
+    let code = diagnose(&target, options, &mut report).await?;
+    if options.json {
+        output::json(&json!({ "ok": code == Code::Success, "steps": report.steps }))?;
+    }
+    Ok(code)
+}
+
+/// Runs the steps until one fails. Returns the exit code.
+async fn diagnose(
+    target: &Target,
+    options: &Options,
+    report: &mut Report,
+) -> Result<Code, Failure> {
+    let is_reachable = match &target.server {
+        Server::Http(server) => network(&server.url, report).await?,
+        Server::Program(child) => program(&child.command, report)?,
+    };
+    if !is_reachable {
+        return Ok(Code::Connection);
     }
     let start = Instant::now();
-    let connection = match Connection::open(&target, options).await {
+    let connection = match Connection::open(target, options).await {
         Ok(connection) => connection,
         Err(failure) => {
-            report(false, "connection", &failure.to_string())?;
-            if let Server::Http(server) = &target.server {
-                authorization(&server.url).await?;
+            let code = report.fail("connection", &failure)?;
+            if let Server::Http(server) = &target.server
+                && !failure.is_of_tls
+            {
+                authorization(&server.url, options, report).await?;
             }
-            return Err(failure);
+            return Ok(code);
         }
     };
     let client = &connection.client;
@@ -47,35 +103,28 @@ pub(super) async fn run(words: Words, options: &Options) -> Result<Code, Failure
         client.revision(),
         start.elapsed()
     );
-    report(true, "connection", &agreed)?;
+    report.add(true, "connection", agreed)?;
     let start = Instant::now();
-    let outcome = client.ping().await;
-    let text = match &outcome {
-        Ok(_) => format!("answered in {:.0?}", start.elapsed()),
-        Err(error) => error.to_string(),
+    let mut code = match client.ping().await {
+        Ok(_) => {
+            let text = format!("answered in {:.0?}", start.elapsed());
+            report.add(true, "request", text)?;
+            Code::Success
+        }
+        Err(error) => report.fail("request", &error.into())?,
     };
-    report(outcome.is_ok(), "request", &text)?;
     if client.capabilities().tools.is_some() {
-        let tools = client.list_tools().await;
-        let text = match &tools {
-            Ok(tools) => format!("{} tools", tools.len()),
-            Err(error) => error.to_string(),
-        };
-        report(tools.is_ok(), "tools", &text)?;
-        tools?;
+        match client.list_tools().await {
+            Ok(tools) => report.add(true, "tools", format!("{} tools", tools.len()))?,
+            Err(error) => code = report.fail("tools", &error.into())?,
+        }
     }
     connection.close().await;
-    outcome.map(|_| Code::Success).map_err(Failure::from)
+    Ok(code)
 }
 
-/// Prints one step.
-fn report(is_ok: bool, step: &str, text: &str) -> Result<(), Failure> {
-    let mark = if is_ok { "ok  " } else { "FAIL" };
-    output::print(&format!("{mark}  {step:12}  {text}"))
-}
-
-/// Looks up and dials the server.
-async fn network(url: &Url) -> Result<(), Failure> {
+/// Looks up and dials the server. Returns whether it accepts connections.
+async fn network(url: &Url, report: &mut Report) -> Result<bool, Failure> {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     let port = url.port_or_known_default().unwrap_or(80);
     let late = || {
@@ -92,76 +141,64 @@ async fn network(url: &Url) -> Result<(), Failure> {
             let problem = outcome
                 .err()
                 .map_or("no address".to_owned(), |error| error.to_string());
-            report(false, "address", &format!("{host}: {problem}"))?;
-            return Err(Failure::new(
-                Code::Connection,
+            report.add(
+                false,
+                "address",
                 format!("cannot resolve {host}: {problem}"),
-            ));
+            )?;
+            return Ok(false);
         }
     };
     let shown: Vec<String> = addresses
         .iter()
         .map(|address| address.ip().to_string())
         .collect();
-    report(true, "address", &shown.join(", "))?;
+    report.add(true, "address", shown.join(", "))?;
     let dialed = timeout(NETWORK, TcpStream::connect(&addresses[..])).await;
-    match dialed.unwrap_or_else(|_| Err(late())) {
-        Ok(_) => report(true, "port", &port.to_string()),
-        Err(error) => {
-            report(false, "port", &format!("{port}: {error}"))?;
-            Err(Failure::new(
-                Code::Connection,
-                format!("{host} does not accept connections on port {port}: {error}"),
-            ))
-        }
-    }
+    let dialed = dialed.unwrap_or_else(|_| Err(late()));
+    let text = match &dialed {
+        Ok(_) => port.to_string(),
+        Err(error) => format!("{host} does not accept connections on port {port}: {error}"),
+    };
+    report.add(dialed.is_ok(), "port", text)?;
+    Ok(dialed.is_ok())
 }
 
 /// Shows what the server says about authorization.
-async fn authorization(url: &Url) -> Result<(), Failure> {
+async fn authorization(url: &Url, options: &Options, report: &mut Report) -> Result<(), Failure> {
     if login::is_readable_in_transit(url) {
         let text = "not checked: a token is not requested for a URL without TLS";
-        return report(true, "sign-in", text);
+        return report.add(true, "sign-in", text.to_owned());
     }
-    let diagnosis = login::stored(url.as_str())?.diagnose().await;
-    let text = diagnosis.to_string();
-    report(
-        diagnosis.is_published(),
-        "sign-in",
-        &text.trim_end().replace('\n', "\n                    "),
-    )
+    let diagnosis = login::stored(url.as_str(), options)?.diagnose().await;
+    report.add(diagnosis.is_published(), "sign-in", diagnosis.to_string())
 }
 
-/// Finds the program as the system does.
-fn program(name: &str) -> Result<(), Failure> {
+/// Finds the program as the system does. Returns whether it exists.
+fn program(name: &str, report: &mut Report) -> Result<bool, Failure> {
     let found = match name.contains(['/', '\\']) {
         true => Some(PathBuf::from(name)).filter(|path| path.is_file()),
         false => std::env::var_os("PATH").and_then(|path| {
             std::env::split_paths(&path).find_map(|folder| executable(&folder.join(name)))
         }),
     };
-    match found {
-        Some(path) => report(true, "program", &path.display().to_string()),
-        None => {
-            let hint = match name {
-                "npx" | "node" | "npm" => ": install Node.js",
-                "uvx" | "uv" => ": install uv",
-                "python" | "python3" | "pip" => ": install Python",
-                "docker" => ": install Docker",
-                _ => "",
-            };
-            let what = if name.contains(['/', '\\']) {
-                "not a file"
-            } else {
-                "not in PATH"
-            };
-            report(false, "program", &format!("{name} is {what}{hint}"))?;
-            Err(Failure::new(
-                Code::Connection,
-                format!("the program {name:?} does not exist{hint}"),
-            ))
-        }
+    if let Some(path) = found {
+        report.add(true, "program", path.display().to_string())?;
+        return Ok(true);
     }
+    let hint = match name {
+        "npx" | "node" | "npm" => ": install Node.js",
+        "uvx" | "uv" => ": install uv",
+        "python" | "python3" | "pip" => ": install Python",
+        "docker" => ": install Docker",
+        _ => "",
+    };
+    let what = match name.contains(['/', '\\']) {
+        true => "not a file",
+        false => "not in PATH",
+    };
+    report.add(false, "program", format!("{name} is {what}{hint}"))?;
+    Ok(false)
 }
 
 fn executable(path: &Path) -> Option<PathBuf> {

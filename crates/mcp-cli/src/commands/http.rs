@@ -2,10 +2,12 @@
 
 use std::fmt::Display;
 use std::net::SocketAddr;
+use std::path::Path;
 
 use data_encoding::BASE64URL_NOPAD;
 use http::{HeaderValue, Uri};
 use mcp_auth::server::{Identity, Jwt, RequireBearer, Verify, require_bearer, static_tokens};
+use mcp_host::client_tls;
 use mcp_protocol::Service;
 use mcp_transport_http::{
     CORS_METHODS, CORS_RESPONSE_HEADERS, Endpoint, ServerOptions, serve_layered, shutdown_signal,
@@ -27,6 +29,8 @@ pub(super) struct HttpSettings<'a> {
     pub(super) allowed_origins: &'a [String],
     /// The URL of the authorization server that issues the tokens, and the scopes that every token needs.
     pub(super) authorization: Option<(&'a str, &'a [String])>,
+    /// A file with certificates of CAs to trust, for requests to the authorization server.
+    pub(super) ca: Option<&'a Path>,
     /// The scopes that clients request when they sign in.
     pub(super) scopes_supported: Vec<String>,
     /// The variable with the bearer token, if there is no authorization server.
@@ -60,7 +64,7 @@ impl HttpSettings<'_> {
         };
         match self.authorization {
             Some((issuer, _)) => {
-                self.bearer(url, Jwt::new(issuer).map_err(|error| problem(&error))?)?;
+                self.bearer(url, self.jwt(issuer)?)?;
             }
             None => {
                 let verifier = static_tokens([("unused", Identity::new(url, "client"))]);
@@ -68,6 +72,15 @@ impl HttpSettings<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Creates the verifier of the tokens of an authorization server.
+    fn jwt(&self, issuer: &str) -> Result<Jwt, Failure> {
+        let mut verifier = Jwt::builder(issuer);
+        if let Some(ca) = self.ca {
+            verifier = verifier.tls(client_tls(ca).map_err(|error| problem(&error))?);
+        }
+        verifier.build().map_err(|error| problem(&error))
     }
 
     /// Creates the layer that checks tokens.
@@ -137,7 +150,7 @@ pub(super) async fn serve(
     let endpoint = endpoint.map_err(|error| problem(&error))?;
     let (layer, new_token) = match settings.authorization {
         Some((issuer, _)) => {
-            let verifier = Jwt::new(issuer).map_err(|error| problem(&error))?;
+            let verifier = settings.jwt(issuer)?;
             (settings.bearer(url, verifier)?, None)
         }
         None => {

@@ -51,8 +51,8 @@ pub(crate) async fn run(cli: Cli) -> Result<Code, Failure> {
             file,
             check: true,
             stdio,
-        } => serve::check(&file, stdio),
-        Command::Serve { file, stdio, .. } => serve::run(&file, stdio).await,
+        } => serve::check(&file, stdio, &options),
+        Command::Serve { file, stdio, .. } => serve::run(&file, stdio, &options).await,
         Command::Doctor { words } => doctor::run(words, &options).await,
         Command::Lock {
             words,

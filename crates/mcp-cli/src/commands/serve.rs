@@ -9,6 +9,7 @@ use mcp_host::Variables;
 use tokio::net::TcpListener;
 
 use super::http::{self, HttpSettings};
+use crate::args::Options;
 use crate::failure::{Code, Failure};
 use crate::log;
 use crate::output::{self, say};
@@ -17,8 +18,8 @@ use crate::output::{self, say};
 const TOKEN: &str = "MCP_GATEWAY_TOKEN";
 
 /// Serves the gateway of a configuration file over HTTP or stdio.
-pub(super) async fn run(file: &Path, is_stdio: bool) -> Result<Code, Failure> {
-    let config = read(file)?;
+pub(super) async fn run(file: &Path, is_stdio: bool, options: &Options) -> Result<Code, Failure> {
+    let config = read(file, options)?;
     let listener = match is_stdio {
         true => None,
         false => Some(http::listen("listen", config.listen()).await?),
@@ -34,15 +35,15 @@ pub(super) async fn run(file: &Path, is_stdio: bool) -> Result<Code, Failure> {
     let gateway = gateway.map_err(|error| Failure::usage(error.to_string()))?;
     let served = tokio::select! {
         served = serve(listener, settings, &gateway) => served,
-        failed = report_and_reload(file, config.clone(), &gateway) => Err(failed),
+        failed = report_and_reload(file, config.clone(), &gateway, options) => Err(failed),
     };
     gateway.close().await;
     served.map(|()| Code::Success)
 }
 
 /// Checks a configuration file, and starts nothing.
-pub(super) fn check(file: &Path, is_stdio: bool) -> Result<Code, Failure> {
-    let config = read(file)?;
+pub(super) fn check(file: &Path, is_stdio: bool, options: &Options) -> Result<Code, Failure> {
+    let config = read(file, options)?;
     if !is_stdio {
         let listen = config.listen();
         let address = listen
@@ -64,6 +65,7 @@ fn settings<'a>(config: &'a GatewayConfig, cluster: Option<&'a Cluster>) -> Http
         public_url_setting: "\"publicUrl\"",
         allowed_origins: config.allowed_origins(),
         authorization: config.authorization(),
+        ca: config.ca(),
         scopes_supported: config.scopes_supported(),
         token_variable: TOKEN,
         own_address: cluster.map(Cluster::address),
@@ -94,8 +96,11 @@ async fn serve(
     http::serve(listener, gateway.clone(), settings, check_ready).await
 }
 
-fn read(file: &Path) -> Result<GatewayConfig, Failure> {
-    let config = GatewayConfig::read(file).and_then(|config| {
+fn read(file: &Path, options: &Options) -> Result<GatewayConfig, Failure> {
+    let config = GatewayConfig::read(file).and_then(|mut config| {
+        if let Some(ca) = &options.ca {
+            config = config.with_ca(ca);
+        }
         config.resolve(&Variables::new()).map_err(|error| {
             mcp_protocol::InvalidServer::new(format!("{}: {error}", file.display()))
         })
@@ -132,7 +137,12 @@ fn report(gateway: &Gateway) {
 /// Reports the state of the servers when they had a first attempt to connect, and reads the file again after each SIGHUP. A file with an error
 /// changes nothing. Returns only if the signal cannot be handled.
 #[cfg(unix)]
-async fn report_and_reload(file: &Path, mut config: GatewayConfig, gateway: &Gateway) -> Failure {
+async fn report_and_reload(
+    file: &Path,
+    mut config: GatewayConfig,
+    gateway: &Gateway,
+    options: &Options,
+) -> Failure {
     use tokio::signal::unix::{SignalKind, signal};
     let mut hangup = match signal(SignalKind::hangup()) {
         Ok(hangup) => hangup,
@@ -153,7 +163,7 @@ async fn report_and_reload(file: &Path, mut config: GatewayConfig, gateway: &Gat
             return std::future::pending().await;
         }
         last_line = None;
-        let changed = match read(file) {
+        let changed = match read(file, options) {
             Ok(changed) => changed,
             Err(error) => {
                 say(&format!("the former configuration stays: {error}"));
@@ -175,7 +185,7 @@ async fn report_and_reload(file: &Path, mut config: GatewayConfig, gateway: &Gat
 }
 
 #[cfg(not(unix))]
-async fn report_and_reload(_: &Path, _: GatewayConfig, gateway: &Gateway) -> Failure {
+async fn report_and_reload(_: &Path, _: GatewayConfig, gateway: &Gateway, _: &Options) -> Failure {
     gateway.settled().await;
     report(gateway);
     std::future::pending().await

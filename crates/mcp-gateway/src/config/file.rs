@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
 
 use data_encoding::BASE64;
 use http::Uri;
@@ -36,6 +37,7 @@ pub(super) struct Section {
     /// In milliseconds.
     pub(super) list_timeout: Option<NonZeroU32>,
     pub(super) auth: Option<AuthSection>,
+    pub(super) tls: TlsSection,
     pub(super) cluster: Option<ClusterSection>,
     pub(super) search_above: Option<usize>,
     pub(super) access: AccessPolicy,
@@ -50,6 +52,14 @@ pub(super) struct AuthSection {
     pub(super) issuer: String,
     #[serde(default)]
     pub(super) scopes: Vec<String>,
+}
+
+/// TLS of requests to servers with a URL.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct TlsSection {
+    /// A PEM file with certificates of further CAs.
+    pub(super) ca: Option<PathBuf>,
 }
 
 /// The cluster of this process of the gateway.

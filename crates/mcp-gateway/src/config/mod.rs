@@ -6,7 +6,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mcp_host::{
@@ -133,6 +133,19 @@ impl GatewayConfig {
         Self::parse(&text).map_err(|error| failed(&error))
     }
 
+    /// Sets the PEM file with certificates of CAs that are trusted in addition to those of the operating system, instead of `tls` in the
+    /// configuration. Call it before [`resolve`](Self::resolve).
+    #[must_use]
+    pub fn with_ca(mut self, file: impl Into<PathBuf>) -> Self {
+        self.section.tls.ca = Some(file.into());
+        self
+    }
+
+    /// Returns the PEM file with certificates of CAs that are trusted in addition to those of the operating system.
+    pub fn ca(&self) -> Option<&Path> {
+        self.section.tls.ca.as_deref()
+    }
+
     /// Replaces the variables of servers and of the cluster, and checks all programs, URLs, headers, names and transforms. Starts nothing.
     ///
     /// # Errors
@@ -147,6 +160,7 @@ impl GatewayConfig {
                 .server
                 .resolve(variables)
                 .map_err(|error| failed(&error))?;
+            entry.server.ca.clone_from(&self.section.tls.ca);
             let transport = entry.server.transport(&StderrLog::default());
             drop(transport.map_err(|error| failed(&error))?);
             crate::gateway::check_mount(namespace, &entry.transform())

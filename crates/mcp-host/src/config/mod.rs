@@ -25,6 +25,8 @@ use crate::text::is_hidden;
 use crate::text_file::read_text;
 pub use error::{ConfigError, ConfigErrorKind};
 pub use format::ConfigFormat;
+#[cfg(feature = "tls")]
+pub use server::client_tls;
 pub(crate) use server::hash;
 pub use server::{Launch, ServerConfig};
 pub use variables::Variables;

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use data_encoding::HEXLOWER;
 use mcp_client::{Transport, TransportError};
+#[cfg(feature = "tls")]
+use mcp_transport_http::ClientTls;
 use mcp_transport_http::HttpTransport;
 use mcp_transport_stdio::{ChildProcess, Stderr};
 use sha2::{Digest, Sha256};
@@ -21,6 +24,9 @@ use crate::text_file::read_file;
 
 /// Maximum size of a file with variables.
 const MAX_ENV_FILE_BYTES: u64 = 1 << 20;
+/// Maximum size of a file with certificates.
+#[cfg(feature = "tls")]
+const MAX_CA_FILE_BYTES: u64 = 4 << 20;
 
 /// How to reach one server, and its settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +44,9 @@ pub struct ServerConfig {
     pub allowed_tools: Vec<String>,
     /// The names of the tools to hide, also if they are in [`allowed_tools`](Self::allowed_tools).
     pub denied_tools: Vec<String>,
+    /// A PEM file with certificates of CAs that are trusted in addition to those of the operating system, for a server with a URL. No
+    /// configuration file sets it.
+    pub ca: Option<PathBuf>,
 }
 
 /// The program or URL of a server. [`fmt::Debug`] omits values that may be secrets.
@@ -98,6 +107,7 @@ impl ServerConfig {
             call_timeout: None,
             allowed_tools: Vec::new(),
             denied_tools: Vec::new(),
+            ca: None,
         }
     }
 
@@ -105,12 +115,27 @@ impl ServerConfig {
     /// Clones of the transport share their HTTP connections.
     ///
     /// # Errors
-    /// The URL or a header is invalid.
+    /// The URL or a header is invalid, or the file with certificates cannot be used.
     pub fn http_transport(&self) -> Result<Option<HttpTransport>, TransportError> {
         match &self.launch {
             Launch::Stdio { .. } => Ok(None),
-            Launch::Http { url, headers } => create_http_transport(url, headers).map(Some),
+            Launch::Http { url, headers } => self.create_http_transport(url, headers).map(Some),
         }
+    }
+
+    fn create_http_transport(
+        &self,
+        url: &str,
+        headers: &BTreeMap<String, String>,
+    ) -> Result<HttpTransport, TransportError> {
+        let mut http = HttpTransport::new(url)?;
+        if let Some(ca) = &self.ca {
+            http = trust(http, ca)?;
+        }
+        for (name, value) in headers {
+            http = http.header(name, value)?;
+        }
+        Ok(http)
     }
 
     /// Returns whether a tool of this name is shown.
@@ -259,6 +284,34 @@ impl ServerConfig {
     }
 }
 
+#[cfg(feature = "tls")]
+fn trust(http: HttpTransport, ca: &Path) -> Result<HttpTransport, TransportError> {
+    client_tls(ca).map(|tls| http.tls(tls))
+}
+
+/// Reads the TLS settings of clients that trust the certificates in this PEM file, in addition to those of the operating system.
+///
+/// # Errors
+/// The file cannot be read, is larger than 4 MiB, or has a certificate that cannot be used. The error names the file.
+#[cfg(feature = "tls")]
+pub fn client_tls(ca: &Path) -> Result<ClientTls, TransportError> {
+    let failed =
+        |error: &dyn fmt::Display| TransportError::new(format!("{}: {error}", ca.display()));
+    let file = fs::File::open(ca);
+    let pem = file.and_then(|file| read_text(file, MAX_CA_FILE_BYTES));
+    let pem = pem.map_err(|error| failed(&error))?;
+    let tls = ClientTls::new().with_root_certificates(pem);
+    tls.map_err(|error| failed(&error))
+}
+
+#[cfg(not(feature = "tls"))]
+fn trust(_: HttpTransport, ca: &Path) -> Result<HttpTransport, TransportError> {
+    Err(TransportError::new(format!(
+        "{}: certificates need TLS, the feature \"tls\" of mcp-host",
+        ca.display()
+    )))
+}
+
 /// Returns the SHA-256 of texts and their lengths.
 pub(crate) fn hash<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
     let mut hash = Sha256::new();
@@ -326,7 +379,9 @@ impl Connector for ServerConfig {
                 let child = child(command, args, env, cwd.as_deref());
                 Ok(Box::new(child.process_guard(orphans::guard).stderr(stderr)))
             }
-            Launch::Http { url, headers } => Ok(Box::new(create_http_transport(url, headers)?)),
+            Launch::Http { url, headers } => {
+                Ok(Box::new(self.create_http_transport(url, headers)?))
+            }
         }
     }
 }
@@ -345,17 +400,6 @@ fn child(
         Some(cwd) => child.current_dir(cwd),
         None => child,
     }
-}
-
-fn create_http_transport(
-    url: &str,
-    headers: &BTreeMap<String, String>,
-) -> Result<HttpTransport, TransportError> {
-    let mut http = HttpTransport::new(url)?;
-    for (name, value) in headers {
-        http = http.header(name, value)?;
-    }
-    Ok(http)
 }
 
 impl fmt::Debug for Launch {

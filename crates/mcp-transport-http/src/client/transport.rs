@@ -63,6 +63,7 @@ pub struct HttpTransport {
     headers: HeaderMap,
     authorize: Option<Arc<dyn Authorize>>,
     options: ClientOptions,
+    tls: connect::Tls,
     service: Option<Arc<dyn HttpService<RequestBody>>>,
     /// The built-in client, after the first start of this transport or of a clone.
     built_in: Arc<OnceLock<Arc<dyn HttpService<RequestBody>>>>,
@@ -93,6 +94,7 @@ impl HttpTransport {
             headers: HeaderMap::new(),
             authorize: None,
             options: ClientOptions::default(),
+            tls: connect::Tls::default(),
             service: None,
             built_in: Arc::default(),
         })
@@ -145,6 +147,14 @@ impl HttpTransport {
         self
     }
 
+    /// Sets which certificates are trusted in addition to those of the operating system.
+    #[cfg(feature = "tls")]
+    pub fn tls(mut self, tls: crate::ClientTls) -> Self {
+        self.tls = tls;
+        self.built_in = Arc::default();
+        self
+    }
+
     /// Sends requests with this tower service instead of the built-in HTTP client, for example with
     /// a proxy, client certificates or a recorder. The service receives absolute URLs and must not
     /// follow redirects.
@@ -174,7 +184,8 @@ impl HttpTransport {
                 let service = match self.built_in.get() {
                     Some(service) => Arc::clone(service),
                     None => {
-                        let created = connect::default_service(&self.endpoint, &self.options)?;
+                        let created =
+                            connect::default_service(&self.endpoint, &self.options, &self.tls)?;
                         Arc::clone(self.built_in.get_or_init(|| created))
                     }
                 };

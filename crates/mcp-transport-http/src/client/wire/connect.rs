@@ -8,13 +8,19 @@ use std::time::Duration;
 use crate::client::options::ClientOptions;
 use crate::client::wire::pool::{ConnectError, PooledClient};
 use crate::client::wire::url::ServerUrl;
-use crate::http_service::{BoxError, HttpService, RequestBody};
+use crate::http_service::{BoxError, HttpService, RequestBody, causes};
 use http::Uri;
 use hyper::rt::{Read, Write};
 use hyper_util::client::legacy::connect::HttpConnector;
 use mcp_protocol::{BoxFuture, TransportError};
 use tokio::time::timeout;
 use tower_service::Service;
+
+/// The TLS settings.
+#[cfg(feature = "tls")]
+pub(crate) type Tls = crate::tls::ClientTls;
+#[cfg(not(feature = "tls"))]
+pub(crate) type Tls = ();
 
 /// Interval of TCP keep-alive probes, and how many may fail before the connection is closed.
 const PROBE: Duration = Duration::from_secs(20);
@@ -27,6 +33,7 @@ const PROBES: u32 = 3;
 pub(crate) fn default_service(
     endpoint: &ServerUrl,
     options: &ClientOptions,
+    tls: &Tls,
 ) -> Result<Arc<dyn HttpService<RequestBody>>, TransportError> {
     let mut tcp = HttpConnector::new();
     tcp.set_nodelay(true);
@@ -35,7 +42,7 @@ pub(crate) fn default_service(
     tcp.set_keepalive_interval(Some(PROBE));
     tcp.set_keepalive_retries(Some(PROBES));
     match endpoint.is_secure() {
-        true => secure(tcp, options),
+        true => secure(tcp, options, tls),
         false => Ok(create_client(tcp, options)),
     }
 }
@@ -57,9 +64,10 @@ where
 fn secure(
     mut tcp: HttpConnector,
     options: &ClientOptions,
+    tls: &Tls,
 ) -> Result<Arc<dyn HttpService<RequestBody>>, TransportError> {
     tcp.enforce_http(false);
-    let config = crate::http_service::tls_config().map_err(|error| {
+    let config = tls.config().map_err(|error| {
         TransportError::new("cannot use the certificates of this system").with_source(error)
     })?;
     let connector = hyper_rustls::HttpsConnectorBuilder::new()
@@ -74,6 +82,7 @@ fn secure(
 fn secure(
     _tcp: HttpConnector,
     _options: &ClientOptions,
+    (): &Tls,
 ) -> Result<Arc<dyn HttpService<RequestBody>>, TransportError> {
     Err(TransportError::new(
         "https needs TLS: enable the feature \"tls\" of mcp-transport-http, or set another HTTP \
@@ -127,19 +136,19 @@ where
 
 /// Returns whether an error means that no connection was made, so that nothing was sent.
 pub(crate) fn is_unreached(error: &(dyn std::error::Error + 'static)) -> bool {
-    let mut error = Some(error);
-    while let Some(current) = error {
-        if current.is::<ConnectError>() {
+    for cause in causes(error) {
+        if cause.is::<ConnectError>() {
             return true;
         }
         // The client of an application may be that of hyper-util.
-        if let Some(error) = current.downcast_ref::<hyper_util::client::legacy::Error>() {
+        if let Some(error) = cause.downcast_ref::<hyper_util::client::legacy::Error>() {
             return error.is_connect();
         }
-        if let Some(error) = current.downcast_ref::<io::Error>() {
-            return error.kind() == io::ErrorKind::ConnectionRefused;
+        if let Some(error) = cause.downcast_ref::<io::Error>()
+            && error.kind() == io::ErrorKind::ConnectionRefused
+        {
+            return true;
         }
-        error = current.source();
     }
     false
 }

@@ -15,7 +15,7 @@ use crate::client::wire::authorize::{AfterRefusal, Authorize};
 use crate::client::wire::connect::is_unreached;
 use crate::client::wire::url::ServerUrl;
 use crate::headers::{EVENT_STREAM, JSON, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
-use crate::http_service::{BoxError, HttpService, RequestBody, ResponseBody, error_chain};
+use crate::http_service::{BoxError, HttpService, RequestBody, ResponseBody, failure_reason};
 
 /// Both media types of a response.
 const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
@@ -251,7 +251,7 @@ fn is_redirect(status: StatusCode) -> bool {
 }
 
 fn broken(request: &OutgoingRequest<'_>, target: &ServerUrl, error: BoxError) -> SendError {
-    let reason = error_chain(&*error);
+    let reason = failure_reason(&*error);
     if is_unreached(&*error) {
         let text = format!("{target} cannot be reached: {reason}");
         SendError::Unreachable(TransportError::new(text).as_temporary().with_source(error))

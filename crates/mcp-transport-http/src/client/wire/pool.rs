@@ -309,6 +309,6 @@ impl fmt::Display for ConnectError {
 
 impl Error for ConnectError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.0.source()
+        Some(&*self.0)
     }
 }

@@ -1,0 +1,184 @@
+//! Signing in, as a user does it: an authorization server and an MCP server in this process.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod support;
+mod tls;
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
+
+use mcp_server::{Server, Tool};
+use mcp_transport_http::{Endpoint, ServerOptions, serve_with};
+
+use support::{Issuer, Program, callback, notes, open, parameter, read};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_scope_names_the_command_that_requests_it() {
+    let (program, issuer) = (Program::new("scope"), Issuer::start());
+    let url = notes(&issuer).await;
+    let (code, said) = program.run(&["call", &url, "search"]).await;
+    assert_eq!(code, Some(5), "{said}");
+    assert!(said.contains("there is no stored sign-in"), "{said}");
+
+    // The browser is on another machine: the user pastes the address of the last page.
+    let said = program.login(&[&url], |page, child| {
+        assert_eq!(parameter(page, "scope").as_deref(), Some("mcp"));
+        let address = callback(page, "read");
+        writeln!(child.stdin.as_mut().unwrap(), "hello\n{address}").unwrap();
+    });
+    assert!(said.await.contains("signed in"));
+    let (code, said) = program.run(&["call", &url, "search"]).await;
+    assert_eq!(code, Some(0), "{said}");
+
+    let (code, said) = program.run(&["call", &url, "create"]).await;
+    assert_eq!(code, Some(5), "{said}");
+    let command = format!("mcp login {url} --scope \"mcp notes:write\"");
+    assert!(said.contains(&command), "{said}");
+    assert!(said.contains("tool \"create\""), "{said}");
+    assert!(!said.contains("no stored sign-in"), "{said}");
+
+    let words = [&url, "--scope", "mcp notes:write"];
+    let said = program.login(&words, |page, _| {
+        let scopes = parameter(page, "scope");
+        assert_eq!(scopes.as_deref(), Some("mcp notes:write"));
+        open(&callback(page, "write"));
+    });
+    assert!(said.await.contains("signed in"));
+    let (code, said) = program.run(&["call", &url, "create"]).await;
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(issuer.count("POST /register"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_given_client_and_port_are_used_and_a_client_can_be_forgotten() {
+    let (program, issuer) = (Program::new("client"), Issuer::start());
+    let url = notes(&issuer).await;
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = free.local_addr().unwrap().port().to_string();
+    drop(free);
+    let words = [&*url, "--client-id", "given", "--callback-port", &port];
+    let address = format!("http://127.0.0.1:{port}/callback");
+    let login = program.login(&words, move |page, _| {
+        assert_eq!(parameter(page, "client_id").as_deref(), Some("given"));
+        assert_eq!(parameter(page, "redirect_uri"), Some(address));
+        open(&callback(page, "read"));
+    });
+    login.await;
+    assert_eq!(issuer.count("POST /register"), 0);
+
+    let login = || program.login(&[&*url], |page, _| open(&callback(page, "read")));
+    login().await;
+    login().await;
+    assert_eq!(issuer.count("POST /register"), 1);
+    let (code, said) = program.run(&["logout", &url, "--forget-client"]).await;
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("the client id is forgotten"), "{said}");
+    let stored = std::fs::read_to_string(&program.tokens).unwrap();
+    assert!(!stored.contains("registered"), "{stored}");
+    login().await;
+    assert_eq!(issuer.count("POST /register"), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_login_without_a_callback_does_not_keep_the_client() {
+    let (program, issuer) = (Program::new("lost"), Issuer::start());
+    let url = notes(&issuer).await;
+    let login = || program.login(&[&*url], |page, _| open(&callback(page, "read")));
+    login().await;
+    // The page does not know the client, and the user ends the command.
+    let mut command = program.command(&["login", "--no-browser", &url]);
+    let ended = tokio::task::spawn_blocking(move || {
+        let mut child = command.spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        assert!(lines.any(|line| line.unwrap().starts_with("Go to ")));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    });
+    ended.await.unwrap();
+    login().await;
+    assert_eq!(issuer.count("POST /register"), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_renewal_is_not_a_missing_sign_in() {
+    let (program, issuer) = (Program::new("renewal"), Issuer::start());
+    let url = notes(&issuer).await;
+    let login = program.login(&[&*url], |page, _| open(&callback(page, "short")));
+    login.await;
+    let (code, said) = program.run(&["call", &url, "search"]).await;
+    assert_eq!(code, Some(5), "{said}");
+    assert!(said.contains("could not be renewed"), "{said}");
+    assert!(said.contains("the account is locked"), "{said}");
+    assert!(!said.contains("no stored sign-in"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_token_is_reported_without_names_of_the_library() {
+    let (program, issuer) = (Program::new("token"), Issuer::start());
+    let url = notes(&issuer).await;
+    let header = "authorization: Bearer old";
+    let (code, said) = program.run(&["list", &url, "--header", header]).await;
+    assert_eq!(code, Some(5), "{said}");
+    assert!(said.contains("the server refused the token"), "{said}");
+    assert!(!said.contains("::") && !said.contains('{'), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_is_not_sent_in_the_clear_to_another_machine() {
+    let program = Program::new("clear");
+    let listener = tokio::net::TcpListener::bind("0.0.0.0:0").await.unwrap();
+    // The program takes this address for one of another machine.
+    let url = format!(
+        "http://0.0.0.0:{}/mcp",
+        listener.local_addr().unwrap().port()
+    );
+    let server = Server::builder("plain", "1").tool(Tool::new("t", async || "x"));
+    let options = ServerOptions::new().allow_any_host();
+    let endpoint = Endpoint::with_options(server.build().unwrap(), options).unwrap();
+    tokio::spawn(serve_with(listener, endpoint, std::future::pending()));
+    let header = ["--header", "authorization: Bearer x"];
+    for (more, expected) in [
+        (&[][..], 0),
+        (&header, 1),
+        (&[&header[..], &["--allow-http"]].concat(), 0),
+    ] {
+        let (code, said) = program.run(&[&["list", &url], more].concat()).await;
+        assert_eq!(code, Some(expected), "{said}");
+        assert_eq!(said.contains("--allow-http"), expected == 1, "{said}");
+    }
+    let (code, said) = program.run(&["doctor", &url]).await;
+    assert_eq!(code, Some(0), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn doctor_reports_metadata_that_a_proxy_does_not_forward() {
+    let program = Program::new("doctor");
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let status = match read(&mut stream).contains(" /mcp ") {
+                true => "401 Unauthorized\r\nwww-authenticate: Bearer",
+                false => "404 Not Found",
+            };
+            let head =
+                format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+            let _ = stream.write_all(head.as_bytes());
+        }
+    });
+    let mut command = program.command(&["doctor", &url]);
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap());
+    let shown = String::from_utf8(output.await.unwrap().stdout).unwrap();
+    assert!(shown.contains("FAIL  sign-in"), "{shown}");
+    let expected = url.replace("/mcp", "/.well-known/oauth-protected-resource/mcp");
+    assert!(
+        shown.contains(&format!("must answer GET {expected}")),
+        "{shown}"
+    );
+    assert!(
+        !shown.contains("PKCE") && !shown.contains("registration"),
+        "{shown}"
+    );
+}
