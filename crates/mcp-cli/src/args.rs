@@ -287,7 +287,8 @@ pub(crate) enum Command {
         #[command(flatten)]
         sign_in: SignInOptions,
     },
-    /// Remove the stored tokens of a server. The authorization server may accept them until they expire.
+    /// Revoke and remove the stored tokens of a server. If the authorization server cannot revoke tokens, it may accept them until they
+    /// expire.
     Logout {
         /// The URL or configured name of the server.
         server: String,

@@ -165,6 +165,12 @@ pub(crate) async fn login(
             "If the browser is on another machine, paste here the address of the last page, which it cannot open.",
         );
     });
+    let loopback = loopback.on_unbound_error(|error| {
+        say(&format!(
+            "note: the last page reported {error:?} without the parameter \"state\", so it may be from elsewhere; if the sign-in has failed, \
+             end with Ctrl-C and sign in again"
+        ));
+    });
     let agent = Pasteable(loopback.port(sign_in.callback_port.unwrap_or(0)));
     let mut builder = builder(url.as_str(), agent, options)?;
     if let Some(scopes) = &sign_in.scope {
@@ -240,7 +246,7 @@ fn url_of(server: &str, options: &Options) -> Result<Url, Failure> {
     }
 }
 
-/// Removes the tokens, and the registration of the client if `forget_client` is set.
+/// Revokes and removes the tokens, and removes the registration of the client if `forget_client` is set.
 pub(crate) async fn logout(
     server: &str,
     forget_client: bool,
@@ -249,6 +255,16 @@ pub(crate) async fn logout(
     let url = url_of(server, options)?;
     let auth = stored(url.as_str(), options)?;
     let was_signed_in = auth.is_signed_in().await.map_err(|error| failed(&error))?;
+    match auth.revoke().await {
+        Ok(true) => say("the tokens are revoked"),
+        Ok(false) if was_signed_in => say(
+            "note: the authorization server cannot revoke tokens; it may accept them until they expire",
+        ),
+        Ok(false) => {}
+        Err(error) => say(&format!(
+            "warning: the tokens may be valid until they expire: {error}"
+        )),
+    }
     if forget_client {
         let was_registered = auth.forget_client().await.map_err(|error| failed(&error))?;
         say(match was_registered {

@@ -14,7 +14,7 @@ use crate::client::inner::Inner;
 use crate::client::progress::SignInProgress;
 use crate::client::sign_in::RenewalReason;
 use crate::client::token::{DPOP, TokenSet, TokenType, origin};
-use crate::error::Error;
+use crate::error::{Error, quoted};
 use crate::scopes::Scopes;
 use crate::web::{redacted, sensitive};
 
@@ -32,7 +32,9 @@ pub struct OAuth {
 
 impl OAuth {
     /// Signs in now, before a message is rejected, even if there are tokens. Sends one request without
-    /// a token to the server first, because its challenge can name the metadata and the scopes.
+    /// a token to the server first, because its challenge can name the metadata and the scopes. If a call
+    /// needed more scopes than the earlier tokens have, this sign-in requests them, too, unless the program
+    /// chooses the scopes ([`OAuthBuilder::scopes`](crate::client::OAuthBuilder::scopes)).
     ///
     /// # Errors
     /// Returns an error if no token can be obtained.
@@ -48,17 +50,58 @@ impl OAuth {
             state.step_ups = 0;
         }
         let (_, challenge) = self.inner.challenge().await;
-        let reason = RenewalReason::Requested(challenge);
-        self.inner.renew(None, &reason).await
+        let needed = match self.inner.settings.scopes {
+            Some(_) => None,
+            None => self.inner.load_needed_scopes().await?,
+        };
+        let reason = RenewalReason::Requested { challenge, needed };
+        self.inner.renew(None, &reason).await?;
+        self.inner.remove_needed_scopes().await
     }
 
-    /// Removes the tokens from memory and from the store. Does not revoke them at the authorization
-    /// server.
+    /// Asks the authorization server to revoke the tokens ([RFC 7009](https://www.rfc-editor.org/rfc/rfc7009)), so that the server no
+    /// longer accepts them. Returns whether it has revoked them: `false` if there are no tokens, or if the server cannot revoke tokens. Keeps
+    /// the tokens in memory and in the store; call [`sign_out`](Self::sign_out) next.
+    ///
+    /// # Errors
+    /// Returns an error if the authorization server cannot be discovered, has changed, or rejects the request.
+    pub async fn revoke(&self) -> Result<bool, Error> {
+        let inner = &self.inner;
+        inner.load().await?;
+        let Some(tokens) = inner.state().tokens.clone() else {
+            return Ok(false);
+        };
+        let (_, challenge) = inner.challenge().await;
+        let found = inner.discover(challenge.as_ref()).await?;
+        let client = match found.server.issuer == tokens.issuer {
+            true => inner.client_for(&tokens).await?,
+            false => None,
+        };
+        let Some(client) = client else {
+            return Err(Error::mismatch(format!(
+                "the tokens are not revoked: {} issued them, and the server now names {}, or the client id is no longer stored",
+                quoted(&tokens.issuer),
+                quoted(&found.server.issuer)
+            )));
+        };
+        let dpop_key = inner.state().dpop_key.clone();
+        let dpop_key = dpop_key.filter(|_| tokens.kind == TokenType::Dpop);
+        let endpoint = inner.token_endpoint(&found, &client, dpop_key.as_ref());
+        // The refresh token first: a server that revokes it also revokes its access tokens.
+        if let Some(refresh) = &tokens.refresh {
+            endpoint.revoke(refresh, "refresh_token").await?;
+        }
+        endpoint.revoke(&tokens.access, "access_token").await
+    }
+
+    /// Removes the tokens from memory and from the store. Does not [revoke](Self::revoke) them at the
+    /// authorization server.
     ///
     /// # Errors
     /// Returns an error if the store cannot be written.
     pub async fn sign_out(&self) -> Result<(), Error> {
         self.inner.load().await?;
+        self.inner.remove_needed_scopes().await?;
         self.inner.remove_tokens().await
     }
 
@@ -173,6 +216,7 @@ impl OAuth {
         inner.report(&SignInProgress::Challenged {
             scopes: scopes.as_ref().map(ToString::to_string),
         });
+        let mut needed = None;
         let reason = match (response.status, challenge) {
             (StatusCode::UNAUTHORIZED, challenge) => RenewalReason::Unauthorized(challenge),
             (_, Some(challenge)) if error.as_deref() == Some("insufficient_scope") => {
@@ -185,13 +229,17 @@ impl OAuth {
                     required: required.to_string(),
                     all: all.to_string(),
                 });
+                needed = Some(all);
                 RenewalReason::InsufficientScope(challenge)
             }
             // The server denies access to this user or this program.
             _ => return Ok(AfterRefusal::GiveUp),
         };
-        inner.renew(used.as_ref(), &reason).await?;
-        Ok(AfterRefusal::SendAgain)
+        let renewed = inner.renew(used.as_ref(), &reason).await;
+        if let (Err(_), Some(needed)) = (&renewed, needed) {
+            inner.save_needed_scopes(&needed).await?;
+        }
+        renewed.map(|()| AfterRefusal::SendAgain)
     }
 
     /// Returns whether the rejected token was already requested with all of these scopes. Another

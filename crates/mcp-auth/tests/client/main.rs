@@ -9,5 +9,6 @@ mod safety;
 mod secrets;
 mod services;
 mod sign_in;
+mod sign_out;
 mod store;
 mod support;

@@ -283,3 +283,22 @@ async fn an_error_page_instead_of_metadata_does_not_end_a_sign_in() {
     assert_eq!(net.visits().len(), 1);
     assert_eq!(shown(&sent(&auth).await.unwrap()), Some("token-2"));
 }
+
+#[tokio::test]
+async fn a_refresh_that_is_refused_because_of_the_resource_is_repeated_without_it() {
+    let net = Net::new();
+    let auth = net.client().build().unwrap();
+    let message = sent(&auth).await.unwrap();
+    refuse(&auth, &message, 401, "Bearer scope=\"read\"")
+        .await
+        .unwrap();
+    accept(&auth);
+    net.tokens(|seen| match seen.field("resource") {
+        Some(_) => error(400, "invalid_target"),
+        None => token("token-2"),
+    });
+    net.wait(3_600);
+    assert_eq!(shown(&sent(&auth).await.unwrap()), Some("token-2"));
+    assert_eq!(net.visits().len(), 1);
+    assert_eq!(net.redeemed().len(), 1 + 3);
+}

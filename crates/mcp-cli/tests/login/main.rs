@@ -11,7 +11,7 @@ use std::net::TcpListener;
 use mcp_server::{Server, Tool};
 use mcp_transport_http::{Endpoint, ServerOptions, serve_with};
 
-use support::{Issuer, Program, callback, notes, open, parameter, read};
+use support::{Issuer, Program, callback, notes, open, parameter, read, visit};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_missing_scope_names_the_command_that_requests_it() {
@@ -48,6 +48,73 @@ async fn a_missing_scope_names_the_command_that_requests_it() {
     let (code, said) = program.run(&["call", &url, "create"]).await;
     assert_eq!(code, Some(0), "{said}");
     assert_eq!(issuer.count("POST /register"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_login_after_a_refused_call_requests_its_scopes() {
+    let (program, issuer) = (Program::new("needed"), Issuer::start());
+    let url = notes(&issuer).await;
+    let said = program.login(&[&url], |page, _| open(&callback(page, "read")));
+    assert!(said.await.contains("signed in"));
+    let (code, said) = program.run(&["call", &url, "create"]).await;
+    assert_eq!(code, Some(5), "{said}");
+    let said = program.login(&[&url], |page, _| {
+        let scopes = parameter(page, "scope");
+        assert_eq!(scopes.as_deref(), Some("mcp notes:write"));
+        open(&callback(page, "write"));
+    });
+    assert!(said.await.contains("signed in"));
+    let (code, said) = program.run(&["call", &url, "create"]).await;
+    assert_eq!(code, Some(0), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_logout_revokes_the_tokens_or_says_why_not() {
+    let (program, issuer) = (Program::new("revoke"), Issuer::start());
+    let url = notes(&issuer).await;
+    program
+        .login(&[&url], |page, _| open(&callback(page, "read")))
+        .await;
+    let (code, said) = program.run(&["logout", &url]).await;
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("the tokens are revoked"), "{said}");
+    assert_eq!(issuer.count("POST /revoke"), 2);
+    let (code, said) = program.run(&["logout", &url]).await;
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(said.trim(), "there was no stored sign-in");
+
+    program
+        .login(&[&url], |page, _| open(&callback(page, "unrevokable")))
+        .await;
+    let (code, said) = program.run(&["logout", &url]).await;
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("warning: the tokens may be valid"), "{said}");
+    assert!(said.contains("signed out"), "{said}");
+    let stored = std::fs::read_to_string(&program.tokens).unwrap();
+    assert!(!stored.contains("unrevokable"), "{stored}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_error_without_a_state_is_shown_and_the_login_goes_on() {
+    let (program, issuer) = (Program::new("unbound"), Issuer::start());
+    let url = notes(&issuer).await;
+    let said = program.login(&[&url], |page, _| {
+        let target = parameter(page, "redirect_uri").unwrap();
+        visit(
+            &format!("{target}?error=access_denied&error_description=evil"),
+            404,
+        );
+        open(&callback(page, "read"));
+    });
+    let said = said.await;
+    assert!(
+        said.contains("reported \"access_denied\" without"),
+        "{said}"
+    );
+    assert!(
+        said.contains("signed in") && !said.contains("evil"),
+        "{said}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

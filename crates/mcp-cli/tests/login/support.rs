@@ -92,15 +92,20 @@ pub(crate) fn callback(page: &str, code: &str) -> String {
     format!("{target}?code={code}&state={state}")
 }
 
-/// Opens an address like a browser.
+/// Opens an address like a browser; the page is the expected one.
 pub(crate) fn open(address: &str) {
+    visit(address, 200);
+}
+
+/// Opens an address like a browser.
+pub(crate) fn visit(address: &str, status: u16) {
     let url = url::Url::parse(address).unwrap();
     let mut stream = TcpStream::connect((url.host_str().unwrap(), url.port().unwrap())).unwrap();
     let target = format!("{}?{}", url.path(), url.query().unwrap());
     write!(stream, "GET {target} HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
     let mut page = String::new();
     stream.read_to_string(&mut page).unwrap();
-    assert!(page.starts_with("HTTP/1.1 200"), "{page}");
+    assert!(page.starts_with(&format!("HTTP/1.1 {status}")), "{page}");
 }
 
 /// An authorization server that issues the code as the token. It records its requests.
@@ -175,8 +180,13 @@ fn respond(issuer: &str, request: &str) -> (u16, String) {
             "authorization_endpoint": format!("{issuer}/authorize"),
             "token_endpoint": format!("{issuer}/token"),
             "registration_endpoint": format!("{issuer}/register"),
+            "revocation_endpoint": format!("{issuer}/revoke"),
             "code_challenge_methods_supported": ["S256"],
         }),
+        ("POST", "/revoke") if words[3].contains("token=unrevokable") => {
+            return (503, String::new());
+        }
+        ("POST", "/revoke") => return (200, String::new()),
         ("POST", "/register") => json!({ "client_id": "registered" }),
         ("POST", "/token") => {
             let form: Vec<_> = url::form_urlencoded::parse(words[3].as_bytes()).collect();

@@ -63,6 +63,9 @@ pub struct ServerMetadata {
     pub token_endpoint: Option<String>,
     /// The endpoint for dynamic client registration.
     pub registration_endpoint: Option<String>,
+    /// The endpoint that revokes tokens.
+    #[serde(default)]
+    pub revocation_endpoint: Option<String>,
     /// The supported scopes.
     #[serde(default, deserialize_with = "lenient::optional_list")]
     pub scopes_supported: Option<Vec<String>>,

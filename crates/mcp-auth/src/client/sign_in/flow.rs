@@ -256,15 +256,24 @@ impl Inner {
         dpop_key: Option<&DpopKey>,
         form: TokenRequest,
     ) -> Result<TokenResponse, Error> {
-        let endpoint = TokenEndpoint {
+        let endpoint = self.token_endpoint(found, client, dpop_key);
+        endpoint.ask(form).await
+    }
+
+    pub(crate) fn token_endpoint<'a>(
+        &'a self,
+        found: &'a DiscoveryResult,
+        client: &'a Registration,
+        dpop_key: Option<&'a DpopKey>,
+    ) -> TokenEndpoint<'a> {
+        TokenEndpoint {
             http_client: &self.http_client,
             server: &found.server,
             client,
             dpop_key,
             nonces: &self.nonces,
             now: self.now(),
-        };
-        endpoint.ask(form).await
+        }
     }
 
     /// Returns the scopes to request: those of the settings, of the challenge, or of the server's

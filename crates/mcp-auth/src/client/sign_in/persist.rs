@@ -4,6 +4,7 @@ use crate::client::inner::Inner;
 use crate::client::registration::Registration;
 use crate::client::token::{DpopKey, TokenSet, TokenType};
 use crate::error::Error;
+use crate::scopes::Scopes;
 use crate::secret;
 use crate::well_known::canonical;
 
@@ -79,6 +80,32 @@ impl Inner {
     pub(crate) async fn remove_tokens(&self) -> Result<(), Error> {
         self.state().tokens = None;
         self.store.remove(&self.tokens_name()).await
+    }
+
+    fn needed_scopes_name(&self) -> String {
+        format!("needed scopes {}", canonical(&self.server))
+    }
+
+    /// Stores the scopes that a call needed, for the next sign-in. They belong to the issuer of the current tokens.
+    pub(crate) async fn save_needed_scopes(&self, scopes: &Scopes) -> Result<(), Error> {
+        let issuer = self
+            .state()
+            .tokens
+            .as_ref()
+            .map(|tokens| tokens.issuer.clone());
+        let Some(issuer) = issuer else { return Ok(()) };
+        let text = secret::to_json(&(issuer, scopes))?;
+        self.store.save(&self.needed_scopes_name(), &text).await
+    }
+
+    /// Returns the stored scopes and the issuer. An unreadable entry is treated as missing.
+    pub(crate) async fn load_needed_scopes(&self) -> Result<Option<(String, Scopes)>, Error> {
+        let text = self.store.load(&self.needed_scopes_name()).await?;
+        Ok(text.and_then(|text| serde_json::from_str(text.expose()).ok()))
+    }
+
+    pub(crate) async fn remove_needed_scopes(&self) -> Result<(), Error> {
+        self.store.remove(&self.needed_scopes_name()).await
     }
 
     /// Returns the DPoP key. If the store has no key, generates and stores a new one.

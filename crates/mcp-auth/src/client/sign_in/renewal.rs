@@ -26,8 +26,13 @@ type RenewalLock = Option<OwnedMutexGuard<()>>;
 /// Why new tokens are needed.
 #[derive(Debug, Clone)]
 pub(crate) enum RenewalReason {
-    /// The program called `sign_in`; with the challenge for a request without a token.
-    Requested(Option<Challenge>),
+    /// The program called `sign_in`.
+    Requested {
+        /// The challenge for a request without a token.
+        challenge: Option<Challenge>,
+        /// The scopes that a call with earlier tokens needed, and the issuer of these tokens.
+        needed: Option<(String, Scopes)>,
+    },
     /// The token has expired by the client's clock.
     Expired,
     /// The server rejected a message with 401.
@@ -93,7 +98,7 @@ impl Inner {
         let old = self.state().tokens.clone();
         let challenge = match reason {
             RenewalReason::InsufficientScope(challenge) => Some(challenge.clone()),
-            RenewalReason::Unauthorized(challenge) | RenewalReason::Requested(challenge) => {
+            RenewalReason::Unauthorized(challenge) | RenewalReason::Requested { challenge, .. } => {
                 challenge.clone()
             }
             RenewalReason::Expired => None,
@@ -116,10 +121,11 @@ impl Inner {
             return Ok(());
         }
         self.count_attempt(is_step_up)?;
-        let request = SignInRequest {
-            before: old.map(|tokens| (tokens.issuer, tokens.scopes)),
-            challenge,
+        let before = match reason {
+            RenewalReason::Requested { needed, .. } => needed.clone(),
+            _ => old.map(|tokens| (tokens.issuer, tokens.scopes)),
         };
+        let request = SignInRequest { before, challenge };
         let tokens = self.sign_in(&request).await?;
         self.save_tokens(tokens).await
     }
@@ -266,19 +272,24 @@ impl Refresh {
         let dpop_key = dpop_key.filter(|_| old.kind == TokenType::Dpop);
         // Some services need the scope, others do not accept it. RFC 6749, section 6, allows both.
         let scope = old.requested.as_ref().and_then(Scopes::to_parameter);
-        let form = |scope: Option<String>| {
-            TokenRequest::new("refresh_token")
+        // The same holds for the resource, which the refresh token belongs to in any case: RFC 8707, section 2.2.
+        let resource = Some(found.resource.as_str());
+        let mut attempts = vec![(scope.clone(), resource), (None, resource), (None, None)];
+        attempts.dedup();
+        let mut attempts = attempts.into_iter();
+        let answer = loop {
+            let Some((scope, resource)) = attempts.next() else {
+                return Ok(None);
+            };
+            let form = TokenRequest::new("refresh_token")
                 .with("refresh_token", refresh.clone())
-                .with("resource", found.resource.as_str())
-                .and("scope", scope)
-        };
-        let has_scope = scope.is_some();
-        let redeem = |form| inner.redeem(&found, &client, dpop_key.as_ref(), form);
-        let answer = match redeem(form(scope)).await {
-            Err(error) if has_scope && error.kind() == ErrorKind::Denied => {
-                redeem(form(None)).await?
+                .and("resource", resource)
+                .and("scope", scope);
+            let answer = inner.redeem(&found, &client, dpop_key.as_ref(), form);
+            match answer.await {
+                Err(error) if error.is_denied() && resource.is_some() => {}
+                done => break done?,
             }
-            done => done?,
         };
         if answer.kind != old.kind {
             return Ok(None);
@@ -315,7 +326,10 @@ impl Refresh {
 
 impl Inner {
     /// Returns the client that the tokens were issued to.
-    async fn client_for(&self, tokens: &TokenSet) -> Result<Option<Registration>, Error> {
+    pub(crate) async fn client_for(
+        &self,
+        tokens: &TokenSet,
+    ) -> Result<Option<Registration>, Error> {
         if let Some(credentials) = &self.settings.credentials {
             return Ok(Some(Registration::of(credentials, &tokens.issuer)));
         }

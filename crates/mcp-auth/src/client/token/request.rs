@@ -10,14 +10,14 @@ use url::Url;
 use url::form_urlencoded::Serializer;
 
 use super::proof::{DPOP, DpopKey, Nonces, origin};
-use super::response::{TokenError, TokenResponse};
+use super::response::{TokenError, TokenResponse, check};
 use crate::Secret;
 use crate::client::discovery::ServerMetadata;
 use crate::client::registration::{AuthMethod, Registration};
 use crate::client::signing_key::random;
 use crate::client::uri_checks::parse_url;
 use crate::error::Error;
-use crate::web::{FORM, HttpClient, Reply, basic_authorization, sensitive};
+use crate::web::{FORM, HttpClient, Reply, basic_authorization, redacted, sensitive};
 
 /// Lifetime of a client assertion, in seconds.
 const ASSERTION_LIFETIME: u64 = 60;
@@ -28,6 +28,11 @@ pub(crate) struct TokenRequest(Vec<(&'static str, Secret)>);
 impl TokenRequest {
     pub(crate) fn new(grant: &'static str) -> Self {
         Self(vec![("grant_type", grant.into())])
+    }
+
+    /// Creates a form without a grant.
+    fn without_grant() -> Self {
+        Self(Vec::new())
     }
 
     pub(crate) fn with(mut self, name: &'static str, value: impl Into<Secret>) -> Self {
@@ -62,30 +67,53 @@ pub(crate) struct TokenEndpoint<'a> {
 }
 
 impl TokenEndpoint<'_> {
-    /// Sends a token request, and repeats it once if the server requires a nonce.
+    /// Sends a token request.
     ///
     /// # Errors
     /// Returns an error if the server cannot be reached or rejects the request; see [`TokenError`].
     pub(crate) async fn ask(&self, form: TokenRequest) -> Result<TokenResponse, Error> {
+        let url = self.server.token_endpoint.as_deref().unwrap_or_default();
+        let url = parse_url(url, "token_endpoint")?;
+        let reply = self.post(&url, form).await?;
+        TokenResponse::read(&url, &reply)
+    }
+
+    /// Asks the server to revoke a token, if it has an endpoint for that. Returns whether it has one.
+    ///
+    /// Specification: [RFC 7009](https://www.rfc-editor.org/rfc/rfc7009).
+    pub(crate) async fn revoke(&self, token: &Secret, hint: &'static str) -> Result<bool, Error> {
+        let Some(url) = self.server.revocation_endpoint.as_deref() else {
+            return Ok(false);
+        };
+        let url = parse_url(url, "revocation_endpoint")?;
+        let form = TokenRequest::without_grant()
+            .with("token", token.clone())
+            .with("token_type_hint", hint);
+        let reply = self.post(&url, form).await?;
+        // A server need not be able to revoke access tokens, which expire soon.
+        if TokenError::of(&reply).is_none_or(|error| error.error != "unsupported_token_type") {
+            check(&redacted(&url), &reply, "did not revoke the token")?;
+        }
+        Ok(true)
+    }
+
+    /// Sends a form with the client authentication, and repeats it once if the server requires a nonce.
+    async fn post(&self, url: &Url, form: TokenRequest) -> Result<Reply, Error> {
         // Credentials are sent to their own issuer only.
         if self.client.issuer != self.server.issuer {
             return Err(Error::mismatch(
                 "the credentials belong to another authorization server and are not sent",
             ));
         }
-        let url = self.server.token_endpoint.as_deref().unwrap_or_default();
-        let url = parse_url(url, "token_endpoint")?;
         let (form, authorization) = self.identified(form)?;
         let text = form.to_text();
-        let mut reply = self
-            .send(&url, authorization.as_ref(), text.clone())
-            .await?;
+        let reply = self.send(url, authorization.as_ref(), text.clone()).await?;
         if self.dpop_key.is_some()
             && TokenError::of(&reply).is_some_and(|o| o.error == "use_dpop_nonce")
         {
-            reply = self.send(&url, authorization.as_ref(), text).await?;
+            return self.send(url, authorization.as_ref(), text).await;
         }
-        TokenResponse::read(&url, &reply)
+        Ok(reply)
     }
 
     async fn send(

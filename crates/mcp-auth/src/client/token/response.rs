@@ -93,7 +93,9 @@ impl TokenError {
         match &*self.error {
             "invalid_grant" => ErrorKind::Expired,
             "invalid_client" => ErrorKind::UnknownClient,
-            "access_denied" | "invalid_scope" | "unauthorized_client" => ErrorKind::Denied,
+            "access_denied" | "invalid_scope" | "invalid_target" | "unauthorized_client" => {
+                ErrorKind::Denied
+            }
             "temporarily_unavailable" | "server_error" | "slow_down" => ErrorKind::Unavailable,
             _ => ErrorKind::InvalidResponse,
         }
@@ -111,27 +113,34 @@ impl TokenError {
     }
 }
 
+/// Returns the error of a response that is not a success. `action` is what the server did not do.
+pub(crate) fn check(url: &str, reply: &Reply, action: &str) -> Result<(), Error> {
+    let status = reply.status;
+    if reply.is_temporary() {
+        let message = format!("{url} {action} now ({status}); try again later");
+        return Err(Error::unavailable(message));
+    }
+    if let Some(refusal) = TokenError::of(reply) {
+        let said = refusal.error_description.as_deref().unwrap_or_default();
+        let said = format!("{} {said}", refusal.error);
+        let said = quoted(&said);
+        let advice = refusal.advice();
+        let message = format!("{url} {action} ({status}) and reported {said}{advice}");
+        return Err(Error::new(refusal.kind(), message));
+    }
+    match status.is_success() {
+        true => Ok(()),
+        false => Err(Error::invalid_response(format!(
+            "{url} {action} ({status})"
+        ))),
+    }
+}
+
 impl TokenResponse {
     /// Reads a token response.
     pub(crate) fn read(url: &Url, reply: &Reply) -> Result<Self, Error> {
         let url = redacted(url);
-        let status = reply.status;
-        if reply.is_temporary() {
-            let message = format!("{url} cannot issue tokens now ({status}); try again later");
-            return Err(Error::unavailable(message));
-        }
-        if let Some(refusal) = TokenError::of(reply) {
-            let said = refusal.error_description.as_deref().unwrap_or_default();
-            let said = format!("{} {said}", refusal.error);
-            let said = quoted(&said);
-            let advice = refusal.advice();
-            let message = format!("{url} issued no token ({status}) and reported {said}{advice}");
-            return Err(Error::new(refusal.kind(), message));
-        }
-        if !status.is_success() {
-            let message = format!("{url} issued no token ({status})");
-            return Err(Error::invalid_response(message));
-        }
+        check(&url, reply, "issued no token")?;
         let body = TokenResponseBody::read(reply).map_err(|problem| {
             Error::invalid_response(format!(
                 "the response of {url} is not a token response: {problem}"

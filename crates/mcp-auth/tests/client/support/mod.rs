@@ -159,9 +159,14 @@ impl Net {
 
     /// Returns all token requests so far.
     pub(crate) fn redeemed(&self) -> Vec<RecordedRequest> {
+        self.requests("/token")
+    }
+
+    /// Returns all requests so far whose URL ends like this.
+    pub(crate) fn requests(&self, end: &str) -> Vec<RecordedRequest> {
         let seen = self.0.seen.lock().unwrap();
-        let tokens = seen.iter().filter(|seen| seen.line.ends_with("/token"));
-        tokens.cloned().collect()
+        let matching = seen.iter().filter(|seen| seen.line.ends_with(end));
+        matching.cloned().collect()
     }
 
     /// Returns all registrations so far.

@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use std::{fmt, io};
 
@@ -28,6 +29,28 @@ const MAX_CONNECTIONS: usize = 64;
 /// Pause after a failure to accept a connection, for example because the process has no file descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
+/// Maximum number of errors without a `state` that one session reports.
+const MAX_REPORTED: usize = 3;
+/// The errors of an authorization endpoint: RFC 6749, section 4.1.2.1, OpenID Connect, and RFC 8707. Others are not shown, because any page
+/// can send them.
+const ERRORS: [&str; 15] = [
+    "access_denied",
+    "account_selection_required",
+    "consent_required",
+    "interaction_required",
+    "invalid_client",
+    "invalid_request",
+    "invalid_request_object",
+    "invalid_scope",
+    "invalid_target",
+    "login_required",
+    "request_not_supported",
+    "server_error",
+    "temporarily_unavailable",
+    "unauthorized_client",
+    "unsupported_response_type",
+];
+
 type Open = dyn Fn(&str) + Send + Sync;
 
 /// A user agent that receives the callback on a port of the loopback interface.
@@ -37,6 +60,7 @@ type Open = dyn Fn(&str) + Send + Sync;
 #[derive(Clone)]
 pub struct Loopback {
     open: Arc<Open>,
+    on_unbound_error: Arc<Open>,
     /// 0: any port.
     port: u16,
 }
@@ -47,8 +71,18 @@ impl Loopback {
     pub fn new(open: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self {
             open: Arc::new(open),
+            on_unbound_error: Arc::new(|_| {}),
             port: 0,
         }
+    }
+
+    /// Sets a callback for an error that arrives without the parameter `state`, such as `access_denied`. Some authorization servers leave
+    /// the parameter out, but any page that guesses the port can send such an error, so the session goes on. Called at most 3 times in
+    /// a session, only with known errors.
+    #[must_use]
+    pub fn on_unbound_error(mut self, report: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.on_unbound_error = Arc::new(report);
+        self
     }
 
     /// Sets the port of the callback, for a client that is registered with it or a port that is
@@ -67,6 +101,7 @@ impl Loopback {
             listener,
             uri: format!("http://127.0.0.1:{port}{PATH}"),
             open: self.open.clone(),
+            on_unbound_error: self.on_unbound_error.clone(),
         }))
     }
 }
@@ -111,6 +146,7 @@ struct LoopbackSession {
     listener: TcpListener,
     uri: String,
     open: Arc<Open>,
+    on_unbound_error: Arc<Open>,
 }
 
 impl AuthorizationSession for LoopbackSession {
@@ -121,11 +157,15 @@ impl AuthorizationSession for LoopbackSession {
     fn open<'a>(self: Box<Self>, url: &'a str) -> BoxFuture<'a, Result<Callback, Error>> {
         Box::pin(async move {
             let parameters = Callback::parse(url);
-            let state: Arc<str> = parameters.parameter("state").unwrap_or_default().into();
+            let expected = Expected {
+                state: parameters.parameter("state").unwrap_or_default().into(),
+                on_unbound_error: self.on_unbound_error,
+                unreported: AtomicUsize::new(MAX_REPORTED),
+            };
             let (found, mut callback) = mpsc::channel(1);
             // Dropping the task ends the listener.
             let mut listening = JoinSet::new();
-            listening.spawn(listen(self.listener, state, found));
+            listening.spawn(listen(self.listener, Arc::new(expected), found));
             (self.open)(url);
             let (stream, callback) = callback
                 .recv()
@@ -148,7 +188,7 @@ fn port(redirect_uri: &str) -> Option<u16> {
 /// closes the oldest one, so that connections that send nothing do not keep the browser waiting.
 async fn listen(
     listener: TcpListener,
-    state: Arc<str>,
+    expected: Arc<Expected>,
     found: mpsc::Sender<(TcpStream, Callback)>,
 ) {
     let mut connections = JoinSet::new();
@@ -165,17 +205,43 @@ async fn listen(
         {
             oldest.abort();
         }
-        let (state, found) = (state.clone(), found.clone());
+        let (expected, found) = (expected.clone(), found.clone());
         open.push_back(connections.spawn(async move {
-            if let Some(callback) = callback(stream, &state).await {
+            if let Some(callback) = callback(stream, &expected).await {
                 let _ = found.try_send(callback);
             }
         }));
     }
 }
 
+/// The callback that ends a session, and what is done with errors that may belong to it.
+struct Expected {
+    state: String,
+    on_unbound_error: Arc<Open>,
+    /// How many errors may still be reported.
+    unreported: AtomicUsize,
+}
+
+impl Expected {
+    /// Reports an error without a `state`.
+    fn report(&self, callback: &Callback) {
+        let error = callback.parameter("error");
+        let known = ERRORS.iter().find(|known| Some(**known) == error);
+        let Some(error) = known.filter(|_| callback.parameter("state").is_none()) else {
+            return;
+        };
+        let count = |left: usize| left.checked_sub(1);
+        if { &self.unreported }
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, count)
+            .is_ok()
+        {
+            (self.on_unbound_error)(error);
+        }
+    }
+}
+
 /// Reads the request of one connection and returns its callback. Answers any other request with 404.
-async fn callback(mut stream: TcpStream, state: &str) -> Option<(TcpStream, Callback)> {
+async fn callback(mut stream: TcpStream, expected: &Expected) -> Option<(TcpStream, Callback)> {
     let target = timeout(CONNECTION_TIMEOUT, read(&mut stream))
         .await
         .ok()?
@@ -183,8 +249,11 @@ async fn callback(mut stream: TcpStream, state: &str) -> Option<(TcpStream, Call
     let callback = Callback::parse(&target);
     // A page that guessed the port does not know the state and does not end the wait.
     let is_path = target.split('?').next() == Some(PATH);
-    if is_path && callback.parameter("state") == Some(state) {
+    if is_path && callback.parameter("state") == Some(&expected.state) {
         return Some((stream, callback));
+    }
+    if is_path {
+        expected.report(&callback);
     }
     answer(stream, false).await;
     None
@@ -243,126 +312,4 @@ async fn write(stream: &mut TcpStream, ours: bool) -> io::Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    async fn ask(uri: &str, target: &str) -> String {
-        let port = uri.rsplit(':').next().unwrap().strip_suffix(PATH).unwrap();
-        let mut stream = TcpStream::connect(format!("127.0.0.1:{port}"))
-            .await
-            .unwrap();
-        let request = format!("GET {target} HTTP/1.1\r\nhost: x\r\n\r\n");
-        stream.write_all(request.as_bytes()).await.unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.unwrap();
-        answer
-    }
-
-    #[tokio::test]
-    async fn foreign_connections_do_not_end_the_session() {
-        let session = Loopback::new(|_| {}).start_session().await.unwrap();
-        let uri = session.redirect_uri().to_owned();
-        assert!(uri.starts_with("http://127.0.0.1:"));
-        let visiting = tokio::spawn(async move { session.open("https://as/?state=s1").await });
-        // A silent connection does not block the others.
-        let port = uri.rsplit(':').next().unwrap();
-        let port = port.strip_suffix(PATH).unwrap();
-        let silent = TcpStream::connect(format!("127.0.0.1:{port}")).await;
-        for target in [
-            "/favicon.ico",
-            "/callback",
-            "/callback?state=s2&code=x",
-            "/?state=s1",
-        ] {
-            let answer = ask(&uri, target).await;
-            assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
-        }
-        let answer = ask(&uri, "/callback?state=s1&code=%3Cscript%3E").await;
-        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-        assert!(!answer.contains("script"), "{answer}");
-        let callback = visiting.await.unwrap().unwrap();
-        assert_eq!(callback.parameter("code"), Some("<script>"));
-        drop(silent.unwrap());
-    }
-
-    #[tokio::test]
-    async fn any_number_of_foreign_connections_does_not_end_the_session() {
-        let session = Loopback::new(|_| {}).start_session().await.unwrap();
-        let uri = session.redirect_uri().to_owned();
-        let visiting = tokio::spawn(async move { session.open("https://as/?state=s1").await });
-        let mut silent = Vec::new();
-        for _ in 0..2 * MAX_CONNECTIONS {
-            let port = port(&uri).unwrap();
-            silent.push(
-                TcpStream::connect((Ipv4Addr::LOCALHOST, port))
-                    .await
-                    .unwrap(),
-            );
-            let answer = ask(&uri, "/callback?state=guess&code=x").await;
-            assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
-        }
-        // The oldest silent connections were closed, so that no more than the limit are open.
-        let closed = timeout(CONNECTION_TIMEOUT / 2, silent[0].read_u8()).await;
-        assert!(closed.is_ok_and(|read| read.is_err()));
-        let answer = ask(&uri, "/callback?state=s1&code=c").await;
-        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-        let callback = visiting.await.unwrap().unwrap();
-        assert_eq!(callback.parameter("code"), Some("c"));
-    }
-
-    #[tokio::test]
-    async fn a_request_of_the_maximum_size_is_read_and_one_byte_more_is_not() {
-        for (bytes, is_read) in [(MAX_REQUEST_BYTES, true), (MAX_REQUEST_BYTES + 1, false)] {
-            let session = Loopback::new(|_| {}).start_session().await.unwrap();
-            let port = port(session.redirect_uri()).unwrap();
-            let visiting = tokio::spawn(async move { session.open("https://as/?state=s1").await });
-            let (start, end) = ("GET /callback?state=s1 HTTP/1.1\r\nx: ", "\r\n\r\n");
-            let padding = "x".repeat(bytes - start.len() - end.len());
-            let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))
-                .await
-                .unwrap();
-            let request = format!("{start}{padding}{end}");
-            // The connection is closed before the last byte if the request is too large.
-            let _ = stream.write_all(request.as_bytes()).await;
-            let mut answer = Vec::new();
-            let _ = stream.read_to_end(&mut answer).await;
-            assert_eq!(answer.starts_with(b"HTTP/1.1 200"), is_read, "{bytes}");
-            if is_read {
-                assert!(visiting.await.unwrap().is_ok());
-            } else {
-                visiting.abort();
-            }
-        }
-    }
-
-    #[tokio::test]
-    async fn a_port_is_reused_if_it_is_free() {
-        let agent = Loopback::new(|_| {});
-        let first = agent.start_session().await.unwrap();
-        let uri = first.redirect_uri().to_owned();
-        let other = agent.start_session_at(&uri).await.unwrap();
-        assert_ne!(other.redirect_uri(), uri);
-        drop(first);
-        let again = agent.start_session_at(&uri).await.unwrap();
-        assert_eq!(again.redirect_uri(), uri);
-        for foreign in ["http://localhost:80/callback", "https://app.example/cb", ""] {
-            let visit = agent.start_session_at(foreign).await.unwrap();
-            assert!(visit.redirect_uri().starts_with("http://127.0.0.1:"));
-        }
-    }
-
-    #[test]
-    fn only_a_request_of_a_browser_has_a_target() {
-        assert_eq!(target("GET /a?b HTTP/1.1\r\n").as_deref(), Some("/a?b"));
-        for text in [
-            "",
-            "GET",
-            "POST /a HTTP/1.1",
-            "GET /a",
-            "GET /a b HTTP/1.1",
-            "GET /a SMTP",
-        ] {
-            assert_eq!(target(text), None, "{text:?}");
-        }
-    }
-}
+mod tests;

@@ -1,0 +1,128 @@
+//! Signing out: tokens are revoked, and what is remembered for the next sign-in.
+
+use mcp_auth::client::{CustomUserAgent, Error, MemoryTokenStore, OAuthBuilder};
+use serde_json::json;
+
+use crate::support::{ASM, BACK, ISSUER, Net, error, metadata, refuse, sent, signed_in};
+
+/// A network whose authorization server can revoke tokens.
+fn revoking() -> Net {
+    let net = Net::new();
+    let mut document = metadata(ISSUER);
+    document["revocation_endpoint"] = json!(format!("{ISSUER}/revoke"));
+    net.document(ASM, &document);
+    net.answer(&format!("{ISSUER}/revoke"), 200, "");
+    net
+}
+
+/// Returns the forms that were sent to the endpoint for revocation, as pairs of the hint and the token.
+fn revoked(net: &Net) -> Vec<(String, String)> {
+    let seen = net.requests("/revoke").into_iter();
+    seen.map(|request| {
+        assert_eq!(request.field("client_id").as_deref(), Some("client-1"));
+        let field = |name: &str| request.field(name).unwrap();
+        (field("token_type_hint"), field("token"))
+    })
+    .collect()
+}
+
+#[tokio::test]
+async fn tokens_are_revoked_at_the_endpoint_of_their_issuer() {
+    let net = revoking();
+    let auth = net.client().build().unwrap();
+    assert!(!auth.revoke().await.unwrap());
+    signed_in(&auth).await;
+    assert!(auth.revoke().await.unwrap());
+    let pair = |hint: &str, token: &str| (hint.to_owned(), token.to_owned());
+    assert_eq!(
+        revoked(&net),
+        [
+            pair("refresh_token", "refresh-of-token-1"),
+            pair("access_token", "token-1"),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_server_that_only_revokes_refresh_tokens_has_revoked_the_tokens() {
+    let net = revoking();
+    let auth = net.client().build().unwrap();
+    signed_in(&auth).await;
+    let (status, body) = error(400, "unsupported_token_type");
+    net.answer(&format!("{ISSUER}/revoke"), status, &body);
+    assert!(auth.revoke().await.unwrap());
+}
+
+#[tokio::test]
+async fn a_failed_revocation_is_an_error_and_keeps_the_tokens_for_signing_out() {
+    let net = revoking();
+    let auth = net.client().build().unwrap();
+    signed_in(&auth).await;
+    for (status, body) in [
+        (503, String::new()),
+        error(400, "invalid_request"),
+        (403, String::new()),
+    ] {
+        net.answer(&format!("{ISSUER}/revoke"), status, &body);
+        let error = auth.revoke().await.unwrap_err().to_string();
+        assert!(
+            error.contains("/revoke did not revoke the token"),
+            "{error}"
+        );
+        assert!(!error.contains("token-1"), "{error}");
+    }
+    assert!(auth.is_signed_in().await.unwrap());
+    auth.sign_out().await.unwrap();
+    assert!(!auth.is_signed_in().await.unwrap());
+}
+
+#[tokio::test]
+async fn tokens_are_not_revoked_without_an_endpoint_or_at_another_issuer() {
+    let net = Net::new();
+    let auth = net.client().build().unwrap();
+    signed_in(&auth).await;
+    assert!(!auth.revoke().await.unwrap());
+
+    let other = "https://other.example";
+    let mut document = metadata(other);
+    document["revocation_endpoint"] = json!(format!("{other}/revoke"));
+    net.document(
+        "https://other.example/.well-known/oauth-authorization-server",
+        &document,
+    );
+    let resource = json!({ "resource": crate::support::SERVER, "authorization_servers": [other] });
+    net.document(crate::support::PRM, &resource);
+    let error = auth.revoke().await.unwrap_err();
+    assert!(error.is_mismatch(), "{error}");
+    assert!(net.requests("/revoke").is_empty());
+}
+
+/// A program that must not ask the user makes a call, and the server requires the scope `write`.
+async fn call_without_a_scope(client: OAuthBuilder) {
+    let silent = CustomUserAgent::new(BACK, |_| async { Err(Error::user_agent("not now")) });
+    let auth = client.user_agent(silent).build().unwrap();
+    let message = sent(&auth).await.unwrap();
+    let more = "Bearer error=\"insufficient_scope\", scope=\"write\"";
+    refuse(&auth, &message, 403, more).await.unwrap_err();
+}
+
+#[tokio::test]
+async fn the_next_sign_in_requests_the_scopes_that_a_call_needed() {
+    let (net, store) = (Net::new(), MemoryTokenStore::new());
+    let client = || net.client().store(store.clone());
+    let scopes = || net.visits().last().unwrap()["scope"].clone();
+    net.challenge("Bearer scope=\"read\"");
+    client().build().unwrap().sign_in().await.unwrap();
+    assert_eq!(scopes(), "read");
+    call_without_a_scope(client()).await;
+    client().build().unwrap().sign_in().await.unwrap();
+    assert_eq!(scopes(), "read write");
+    // Once: the user may have denied them.
+    client().build().unwrap().sign_in().await.unwrap();
+    assert_eq!(scopes(), "read");
+
+    call_without_a_scope(client()).await;
+    let own = client().scopes("list").build().unwrap();
+    own.sign_in().await.unwrap();
+    assert_eq!(scopes(), "list read");
+}
