@@ -261,7 +261,9 @@ pub(crate) enum Command {
     },
     /// Write the definitions of a server to a lock file, or compare them with it.
     #[command(
-        override_usage = "mcp lock SERVER [--check]\n       mcp lock [--check] -- PROGRAM [ARG]..."
+        override_usage = "mcp lock SERVER [--check]\n       mcp lock [--check] -- PROGRAM [ARG]...",
+        after_help = "The resources of a server that serves data change all the time: use --only tools,prompts,templates. --check ignores \
+                      kinds that the file does not have."
     )]
     Lock {
         #[command(flatten)]
@@ -272,6 +274,13 @@ pub(crate) enum Command {
         /// Print the differences as annotations of GitHub Actions.
         #[arg(long)]
         github: bool,
+        /// Lock only items of these kinds, separated by commas: tools, prompts, resources, templates. By default, those that the file
+        /// already has of this server; for a new server, all.
+        #[arg(long, value_name = "KINDS", value_delimiter = ',')]
+        only: Vec<ListKind>,
+        /// Ignore the default of an argument, because it changes each time; repeatable. The file keeps this choice.
+        #[arg(long, value_name = "TOOL:ARGUMENT", conflicts_with = "check")]
+        volatile_default: Vec<String>,
         /// The lock file.
         #[arg(long, default_value = "mcp.lock", value_name = "FILE")]
         file: PathBuf,

@@ -58,10 +58,17 @@ pub(crate) async fn run(cli: Cli) -> Result<Code, Failure> {
             words,
             check,
             github,
+            only,
+            volatile_default,
             file,
         } => {
-            let mode = lock::Mode { check, github };
-            lock::run(words, mode, &file, &options).await
+            let mode = lock::Mode {
+                check,
+                github,
+                only,
+                volatile_defaults: volatile_default,
+            };
+            lock::run(words, &mode, &file, &options).await
         }
         Command::Login { server, sign_in } => login::login(&server, &sign_in, &options).await,
         Command::Logout {

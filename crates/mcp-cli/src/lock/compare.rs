@@ -63,10 +63,12 @@ pub(super) fn compare(old: &Snapshot, new: &Snapshot) -> Vec<Difference> {
             all.add(Class::Safe, &format!("extension {extension}"), "added");
         }
     }
-    all.definitions("tool", &old.tools, &new.tools, tool);
-    all.definitions("prompt", &old.prompts, &new.prompts, prompt);
-    all.definitions("resource", &old.resources, &new.resources, |_, _, _| {});
-    all.definitions("template", &old.templates, &new.templates, |_, _, _| {});
+    // A kind that is not in both snapshots was not to be compared.
+    for ((_, kind, old), (_, _, new)) in old.kinds().into_iter().zip(new.kinds()) {
+        if let (Some(old), Some(new)) = (old, new) {
+            all.definitions(kind, old, new);
+        }
+    }
     let Changes(mut all) = all;
     all.sort_by(|a, b| (a.class, &a.item).cmp(&(b.class, &b.item)));
     all
@@ -86,15 +88,7 @@ impl Changes {
         }
     }
 
-    fn definitions(
-        &mut self,
-        kind: &str,
-        old: &Definitions,
-        new: &Definitions,
-        breaking: impl Fn(&mut Self, &str, [&Value; 2]),
-    ) where
-        Self: Sized,
-    {
+    fn definitions(&mut self, kind: &str, old: &Definitions, new: &Definitions) {
         let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
         for name in names {
             let item = format!("{kind} {name}");
@@ -111,7 +105,11 @@ impl Changes {
                 }
             };
             let reported = self.0.len();
-            breaking(self, &item, [old, new]);
+            match kind {
+                "tool" => tool(self, &item, [old, new]),
+                "prompt" => prompt(self, &item, [old, new]),
+                _ => {}
+            }
             let members: BTreeSet<&String> = [old, new]
                 .into_iter()
                 .filter_map(Value::as_object)

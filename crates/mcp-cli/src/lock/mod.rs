@@ -4,14 +4,15 @@ mod compare;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use clap::ValueEnum as _;
 use mcp_client::{Client, json_hash};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::args::{Options, Words};
+use crate::args::{ListKind, Options, Words};
 use crate::commands::inspect::Offer;
 use crate::connect::Connection;
 use crate::failure::{Code, Failure};
@@ -23,10 +24,14 @@ use compare::{Class, Difference};
 const VERSION: u32 = 1;
 
 /// The mode of the command.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct Mode {
     pub(crate) check: bool,
     pub(crate) github: bool,
+    /// The kinds to lock; empty: those that the file has.
+    pub(crate) only: Vec<ListKind>,
+    /// The arguments whose defaults are ignored, as `TOOL:ARGUMENT`, in addition to those in the file.
+    pub(crate) volatile_defaults: Vec<String>,
 }
 
 /// The lock file.
@@ -47,10 +52,18 @@ struct Snapshot {
     revision: String,
     extensions: Vec<String>,
     instructions: Option<String>,
-    tools: Definitions,
-    prompts: Definitions,
-    resources: Definitions,
-    templates: Definitions,
+    /// The arguments whose defaults were removed from the definitions, as `TOOL:ARGUMENT`.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    volatile_defaults: BTreeSet<String>,
+    /// Items of a kind that is not locked are absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tools: Option<Definitions>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    prompts: Option<Definitions>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    resources: Option<Definitions>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    templates: Option<Definitions>,
 }
 
 type Definitions = BTreeMap<String, Definition>;
@@ -71,23 +84,74 @@ impl Definition {
 }
 
 impl Snapshot {
-    async fn of(client: &Client) -> Result<Self, Failure> {
+    async fn of(
+        client: &Client,
+        kinds: &[ListKind],
+        known: BTreeSet<String>,
+        new: &[String],
+    ) -> Result<Self, Failure> {
         let mut offer = Offer::of(client).await;
         offer.take_failure()?;
         let extensions = client.capabilities().extensions.iter().flatten();
         let info = client.server_info();
+        let has = |kind| kinds.contains(&kind);
+        let mut tools = definitions(&offer.tools, |tool| &tool.name)?;
+        for name in &known {
+            remove_default(&mut tools, name);
+        }
+        for name in new.iter().filter(|name| !known.contains(*name)) {
+            if !remove_default(&mut tools, name) {
+                return Err(Failure::usage(format!(
+                    "--volatile-default {name:?}: expected TOOL:ARGUMENT, and the server has no tool whose argument has this name and a default"
+                )));
+            }
+        }
+        let volatile_defaults = known.into_iter().chain(new.iter().cloned()).collect();
+        let prompts = definitions(&offer.prompts, |prompt| &prompt.name)?;
+        let resources = definitions(&offer.resources, |resource| &resource.uri)?;
+        let templates = definitions(&offer.templates, |template| &template.uri_template)?;
         Ok(Self {
             name: info.name.clone(),
             version: info.version.clone(),
             revision: client.revision().to_string(),
             extensions: extensions.map(|(id, _)| id.clone()).collect(),
             instructions: client.instructions().map(str::to_owned),
-            tools: definitions(&offer.tools, |tool| &tool.name)?,
-            prompts: definitions(&offer.prompts, |prompt| &prompt.name)?,
-            resources: definitions(&offer.resources, |resource| &resource.uri)?,
-            templates: definitions(&offer.templates, |template| &template.uri_template)?,
+            volatile_defaults,
+            tools: Some(tools).filter(|_| has(ListKind::Tools)),
+            prompts: Some(prompts).filter(|_| has(ListKind::Prompts)),
+            resources: Some(resources).filter(|_| has(ListKind::Resources)),
+            templates: Some(templates).filter(|_| has(ListKind::Templates)),
         })
     }
+
+    fn kinds(&self) -> [(ListKind, &'static str, Option<&Definitions>); 4] {
+        [
+            (ListKind::Tools, "tool", self.tools.as_ref()),
+            (ListKind::Prompts, "prompt", self.prompts.as_ref()),
+            (ListKind::Resources, "resource", self.resources.as_ref()),
+            (ListKind::Templates, "template", self.templates.as_ref()),
+        ]
+    }
+}
+
+/// Removes the default of the argument `TOOL:ARGUMENT` from the definition of the tool. Returns whether it has one.
+fn remove_default(tools: &mut Definitions, name: &str) -> bool {
+    let Some((tool, argument)) = name.rsplit_once(':') else {
+        return false;
+    };
+    let Some(known) = tools.get_mut(tool) else {
+        return false;
+    };
+    let mut definition = known.definition.clone();
+    let schema = definition.get_mut("inputSchema");
+    let arguments = schema.and_then(|schema| schema.get_mut("properties"));
+    let argument = arguments.and_then(|arguments| arguments.get_mut(argument));
+    let members = argument.and_then(Value::as_object_mut);
+    let has_default = members.is_some_and(|members| members.shift_remove("default").is_some());
+    if has_default {
+        *known = Definition::new(definition);
+    }
+    has_default
 }
 
 fn definitions<T: Serialize>(
@@ -114,7 +178,7 @@ fn definitions<T: Serialize>(
 
 pub(crate) async fn run(
     words: Words,
-    mode: Mode,
+    mode: &Mode,
     path: &Path,
     options: &Options,
 ) -> Result<Code, Failure> {
@@ -134,31 +198,40 @@ pub(crate) async fn run(
             path.display()
         )));
     }
-    let connection = Connection::open(&target, options).await?;
-    let found = Snapshot::of(&connection.client).await?;
-    connection.close().await;
-    let differences = match file.servers.get(&key) {
-        Some(locked) => compare::compare(locked, &found),
-        None => Vec::new(),
+    let locked = file.servers.get(&key);
+    let kinds: Vec<ListKind> = match (&mode.only[..], locked) {
+        ([], Some(locked)) => { locked.kinds().into_iter() }
+            .filter_map(|(kind, _, items)| items.map(|_| kind))
+            .collect(),
+        ([], None) => ListKind::value_variants().to_vec(),
+        (only, _) => only.to_vec(),
     };
+    let known = locked.map(|locked| locked.volatile_defaults.clone());
+    let new = &mode.volatile_defaults;
+    let connection = Connection::open(&target, options).await?;
+    let found = Snapshot::of(&connection.client, &kinds, known.unwrap_or_default(), new).await?;
+    connection.close().await;
+    let differences = locked.map_or_else(Vec::new, |locked| compare::compare(locked, &found));
     show(&differences, mode, path, options)?;
     if mode.check {
+        let is_of_resource = |one: &Difference| one.item.starts_with("resource ");
+        if !differences.is_empty() && differences.iter().all(is_of_resource) {
+            output::say(
+                "note: only resources differ; to leave them out of the file, run `mcp lock --only tools,prompts,templates`",
+            );
+        }
         return Ok(match differences[..] {
             [] => Code::Success,
             _ => Code::LockMismatch,
         });
     }
-    let counts = [
-        (found.tools.len(), "tool"),
-        (found.prompts.len(), "prompt"),
-        (found.resources.len(), "resource"),
-        (found.templates.len(), "template"),
-    ];
-    let counts = counts.map(|(count, name)| match count {
-        1 => format!("1 {name}"),
-        count => format!("{count} {name}s"),
+    let counts = found.kinds().into_iter().filter_map(|(_, name, items)| {
+        Some(match items?.len() {
+            1 => format!("1 {name}"),
+            count => format!("{count} {name}s"),
+        })
     });
-    let counts = counts.join(", ");
+    let counts = counts.collect::<Vec<_>>().join(", ");
     file.servers.insert(key, found);
     write(path, &file)?;
     output::say(&format!("locked {counts} in {}", path.display()));
@@ -186,15 +259,8 @@ fn read(path: &Path) -> Result<LockFile, Failure> {
             file.version
         )));
     }
-    let all = file.servers.values().flat_map(|server| {
-        [
-            &server.tools,
-            &server.prompts,
-            &server.resources,
-            &server.templates,
-        ]
-    });
-    for (name, definition) in all.flatten() {
+    let all = file.servers.values().flat_map(Snapshot::kinds);
+    for (name, definition) in all.filter_map(|(.., items)| items).flatten() {
         if Definition::new(definition.definition.clone()) != *definition {
             return Err(problem(format!(
                 "{name}: its sha256 does not match, so the definition was edited; restore the file, or delete it and run `mcp lock`"
@@ -215,7 +281,7 @@ fn write(path: &Path, file: &LockFile) -> Result<(), Failure> {
 
 fn show(
     differences: &[Difference],
-    mode: Mode,
+    mode: &Mode,
     path: &Path,
     options: &Options,
 ) -> Result<(), Failure> {

@@ -14,7 +14,7 @@ fn snapshot(tools: &Value) -> Snapshot {
         )
     };
     Snapshot {
-        tools: tools.map(define).collect(),
+        tools: Some(tools.map(define).collect()),
         ..Snapshot::default()
     }
 }
