@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use mcp_auth::client::Challenge;
 use mcp_client::{Error, TransportError};
+use mcp_host::without_setting_names;
 use mcp_transport_http::TlsFailure;
 
 use crate::output::say;
@@ -50,7 +51,7 @@ pub(crate) struct Failure {
 
 impl Failure {
     pub(crate) fn new(code: Code, text: impl Into<String>) -> Self {
-        let (text, details) = (text.into(), Vec::new());
+        let (text, details) = (without_setting_names(&text.into()), Vec::new());
         Self {
             code,
             text,

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use mcp_client::types::PromptMessage;
 use mcp_client::{CallToolResult, ContentBlock, ResourceContents};
-use mcp_host::is_hidden_character;
+use mcp_host::{is_hidden_character, without_setting_names};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 /// Prints a line to stderr.
 pub(crate) fn say(line: &str) {
     // If stderr is closed, nothing can be reported.
-    let _ = writeln!(io::stderr(), "{}", clean(line));
+    let _ = writeln!(io::stderr(), "{}", clean(&without_setting_names(line)));
 }
 
 /// Prints text to stdout, with a line break at its end.

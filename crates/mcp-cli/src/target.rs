@@ -65,8 +65,14 @@ impl Target {
                 "no server: give a URL or the name of a configured server first, or a program after `--`",
             ));
         }
-        let target = Self::named(&words.remove(0), options)?;
-        Ok((target, words))
+        let first = words.remove(0);
+        match Self::named(&first, options) {
+            Ok(target) => Ok((target, words)),
+            Err(failure) => Err(match words.first().filter(|second| is_url(second)) {
+                Some(url) => failure.hint(format!("the server comes first: {url} {first}")),
+                None => failure,
+            }),
+        }
     }
 
     /// Reads a URL or finds a configured server.

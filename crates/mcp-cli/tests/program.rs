@@ -441,6 +441,11 @@ fn servers_that_cannot_be_reached_are_explained() {
         "{}",
         stderr(&output)
     );
+    let url = "http://127.0.0.1:1/mcp";
+    let output = mcp(&["call", "add", url]);
+    assert_eq!(output.status.code(), Some(1));
+    let hint = format!("the server comes first: {url} add");
+    assert!(stderr(&output).contains(&hint), "{}", stderr(&output));
     assert_eq!(mcp(&["--version"]).status.code(), Some(0));
     assert_eq!(mcp(&["lsit"]).status.code(), Some(1));
 }

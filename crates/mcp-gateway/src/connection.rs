@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use mcp_client::{ChangedList, Client, Error, Negotiation, Revision, TransportError};
+use mcp_host::without_setting_names;
 use mcp_jsonrpc::{ErrorObject, Notification, ParseError, Request};
 use mcp_protocol::http_headers;
 use mcp_protocol::middleware::Discarded;
@@ -214,7 +215,7 @@ pub(crate) fn no_response(server: &str, error: &CallError) -> ErrorObject {
         ),
         error => format!("the server {server:?} did not respond: {error}"),
     };
-    unavailable(server, text)
+    unavailable(server, without_setting_names(&text))
 }
 
 /// Creates the error for a server that cannot be reached. The reason can have paths of this machine and text of the server, so only the

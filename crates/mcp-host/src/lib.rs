@@ -55,6 +55,7 @@ mod coordinate;
 mod error;
 mod host;
 mod model;
+mod setting_names;
 mod supervise;
 mod text;
 mod text_file;
@@ -80,6 +81,8 @@ pub use host::{ConfigChanges, Host, HostBuilder, HostTool, model_name};
 #[doc(hidden)]
 pub use model::rank as rank_tools;
 pub use model::{DroppedKeyword, ModelApi, ModelTools, ToolBudget, ToolUse};
+#[doc(hidden)]
+pub use setting_names::without_setting_names;
 pub use supervise::{
     Connector, RestartPolicy, ServerState, StderrLog, SupervisedBuilder, SupervisedClient,
     ToolList, ToolListCache,

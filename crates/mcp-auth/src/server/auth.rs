@@ -126,8 +126,8 @@ impl<S> FromCall<S> for Auth {
             && request.is_some_and(|request| request.extensions.get::<Grant>().is_some());
         if identity.is_none() && !is_local && !is_anonymous {
             return Extraction::End(HandlerError::protocol(ErrorObject::internal(
-                "the server has no authentication layer: add mcp_auth::server::RequireBearer in \
-                 front of the endpoint",
+                "the server has no authentication layer in front of its endpoint, so it does not know the caller; \
+                 its operator has to add one",
             )));
         }
         Extraction::Ready(Self {

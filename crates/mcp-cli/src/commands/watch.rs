@@ -1,8 +1,12 @@
 //! `mcp watch`.
 
-use mcp_client::{ChangedList, LoggingLevel};
+use std::pin::pin;
+use std::time::Duration;
+
+use mcp_client::{ChangedList, Client, LoggingLevel};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use tokio::time::{sleep, timeout};
 
 use crate::args::{Options, Words};
 use crate::connect::Connection;
@@ -12,6 +16,35 @@ use crate::target::Target;
 
 /// Maximum number of events that wait for stdout. Further ones are dropped, with a note on stderr.
 const WAITING: usize = 1_024;
+
+/// How often the server is asked for a response, while it responds and while it does not.
+const PROBE: Duration = Duration::from_secs(5);
+const RETRY: Duration = Duration::from_secs(1);
+/// How long a response may take.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Says when the server does not respond, and when it does again. Does not end.
+async fn report_outages(client: &Client) {
+    let mut was_up = true;
+    loop {
+        sleep(if was_up { PROBE } else { RETRY }).await;
+        let problem = match timeout(PROBE_TIMEOUT, client.ping()).await {
+            Ok(Ok(_)) => None,
+            // A response with an error is a response.
+            Ok(Err(error)) if error.rejection().is_some() => None,
+            Ok(Err(error)) => Some(Failure::from(error).to_string()),
+            Err(_) => Some(format!("no response within {PROBE_TIMEOUT:?}")),
+        };
+        match &problem {
+            Some(problem) if was_up => output::say(&format!(
+                "warning: the server does not respond, so changes may be missed: {problem}"
+            )),
+            None if !was_up => output::say("note: the server responds again"),
+            _ => {}
+        }
+        was_up = problem.is_none();
+    }
+}
 
 pub(super) async fn run(words: Words, options: &Options) -> Result<Code, Failure> {
     let (target, uris) = Target::take(words, options)?;
@@ -64,8 +97,10 @@ pub(super) async fn run(words: Words, options: &Options) -> Result<Code, Failure
     }
     drop(events);
     output::say("watching; Ctrl-C ends");
+    let mut watched = pin!(report_outages(client));
     loop {
         tokio::select! {
+            () = &mut watched => {}
             Some(event) = waiting.recv() => output::json_line(&event)?,
             reason = client.closed() => return Err(Failure::new(Code::Connection, reason.to_string())),
         }

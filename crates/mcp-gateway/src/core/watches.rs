@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use mcp_client::{Error, Subscription};
+use mcp_host::without_setting_names;
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::Principal;
 use tokio::task::JoinSet;
@@ -89,7 +90,7 @@ impl Core {
         let first = self.shared().await?.client.subscribe(&*uri).await;
         let mut subscription = first.map_err(|error| match error.rejection() {
             Some(rejection) => rejection.clone(),
-            None => ErrorObject::internal(error.to_string()),
+            None => ErrorObject::internal(without_setting_names(&error.to_string())),
         })?;
         let watch = Arc::new(ResourceSubscription {
             uri,

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::{ModelApi, ToolUse};
 use crate::error::HostError;
+use crate::setting_names::without_setting_names;
 
 /// A part of a result.
 enum Part<'a> {
@@ -31,7 +32,10 @@ impl ModelApi {
         for (tool_use, result) in results {
             let (parts, is_error) = match result {
                 Ok(result) => (self.parts(result), result.is_error == Some(true)),
-                Err(error) => (vec![Part::Text(error.to_string())], true),
+                Err(error) => {
+                    let text = without_setting_names(&error.to_string());
+                    (vec![Part::Text(text)], true)
+                }
             };
             answers.push(self.answer(tool_use, &parts, is_error));
             if self == Self::OpenAiChat {

@@ -146,10 +146,7 @@ impl Refusal {
 
     fn advice(&self, what: &str) -> Option<String> {
         let advice = match self.status.as_u16() {
-            401 => {
-                "set a token with HttpTransport::bearer, or an authorizer such as mcp_auth::OAuth with \
-                 HttpTransport::authorize"
-            }
+            401 => "the client needs a bearer token, or an authorizer that obtains tokens",
             403 => "the credentials are not sufficient, or the server rejects this origin",
             404 => "there is no endpoint at this path; check the URL",
             405 => "this path is not an MCP endpoint; check the URL",
