@@ -4,7 +4,6 @@
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use mcp_server::{Server, Tool};
 use mcp_transport_http::{Endpoint, serve_with};
@@ -40,7 +39,7 @@ fn watch_says_when_the_server_is_lost_and_when_it_is_back() {
             found.unwrap().unwrap()
         };
         next("watching");
-        first.shutdown_timeout(Duration::ZERO);
+        drop(first);
         let lost = next("warning: the server does not respond");
         assert!(!lost.contains("::"), "{lost}");
         let (second, _) = serve(address);
