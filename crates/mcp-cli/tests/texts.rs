@@ -37,11 +37,11 @@ fn literals(code: &str) -> Vec<String> {
             } else {
                 1
             }
-        } else if at.starts_with('"') {
+        } else if let Some(text) = at.strip_prefix('"') {
             let is_raw = rest[..start].ends_with('r');
-            let end = end_of_string(&at[1..], is_raw).unwrap_or_else(|| panic!("no end: {at}"));
+            let end = end_of_string(text, is_raw).unwrap_or_else(|| panic!("no end: {at}"));
             if is_text(&rest[..start]) {
-                texts.push(at[1..=end].to_owned());
+                texts.push(text[..end].to_owned());
             }
             end + 2
         } else {

@@ -101,6 +101,7 @@ impl fmt::Debug for ClientTls {
 
 /// A failed TLS handshake.
 #[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TlsFailure {
     /// What failed, and what to do.
     pub reason: String,

@@ -124,9 +124,9 @@ fn only_a_request_of_a_browser_has_a_target() {
 
 #[tokio::test]
 async fn an_error_without_a_state_is_reported_and_does_not_end_the_session() {
-    let (report, mut reported) = mpsc::unbounded_channel();
+    let (report, mut reported) = mpsc::channel(8);
     let agent = Loopback::new(|_| {}).on_unbound_error(move |error| {
-        report.send(error.to_owned()).unwrap();
+        report.try_send(error.to_owned()).unwrap();
     });
     let session = agent.start_session().await.unwrap();
     let uri = session.redirect_uri().to_owned();
