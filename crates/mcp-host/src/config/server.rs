@@ -20,7 +20,7 @@ use super::error::{ConfigError, ConfigErrorKind};
 use super::variables::{self, Variables};
 use crate::supervise::orphans;
 use crate::supervise::{Connector, StderrLog};
-use crate::text_file::read_file;
+use crate::text_file::{read_file, read_text};
 
 /// Maximum size of a file with variables.
 const MAX_ENV_FILE_BYTES: u64 = 1 << 20;
