@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::client::call::start;
-use crate::client::outbox::{self, QueuedMessage};
+use crate::client::deliver;
+use crate::client::outbox::QueuedMessage;
 use crate::client::state::ClientState;
 use mcp_jsonrpc::write_notification;
 use mcp_protocol::{
@@ -81,7 +82,7 @@ impl Link for ClientState {
             is_initialized: method == method::NOTIFICATIONS_INITIALIZED,
         };
         if let Some(state) = self.this.upgrade() {
-            outbox::enqueue(&state, |state| &state.outbox, note, delivery);
+            deliver::enqueue(&state, |state| &state.outbox, note, delivery);
         }
         Ok(())
     }

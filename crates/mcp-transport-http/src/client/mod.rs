@@ -2,26 +2,32 @@
 //!
 //! Each message is a separate POST. The future of a call drives its own HTTP exchange, so there is
 //! no task, queue or channel between a caller and the response. Messages without a caller are
-//! handled by tasks that end with the connection: notifications in order (`outbox`), the GET stream
+//! handled by tasks that end with the connection: notifications in order (`deliver`), the GET stream
 //! and server requests (`inbox`), and a new session after the server has lost the old one
-//! (`session::reinitialize`).
+//! (`opening::reinitialize`).
 //!
 //! | Folder | Contents |
 //! | --- | --- |
 //! | `wire` | one HTTP request and its response: headers, credentials, redirects, bodies, events |
 //! | `call` | one JSON-RPC request: retries, its response as JSON or as an event stream, resumption |
-//! | `session` | the session of a connection: `initialize`, re-initialization, what is replayed |
+//! | `opening` | opening a session: `initialize`, re-initialization, HTTP+SSE |
+//! | `session` | the session of a connection, and what is repeated in a new one |
 //! | `inbox` | messages from the server: responses, server requests, the GET stream |
-//! | `outbox` | notifications and responses to the server |
+//! | `deliver`, `outbox` | notifications and responses to the server |
 //!
 //! Specification: [Streamable
 //! HTTP](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http).
 
 mod call;
+mod deliver;
 mod inbox;
 mod link;
+mod listening;
+mod opening;
 mod options;
 mod outbox;
+mod refusal;
+mod resume;
 mod session;
 mod state;
 mod transport;

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::client::inbox::listening::{ListenState, Listening};
+use crate::client::listening::{ListenState, Listening};
 use crate::client::options::ClientOptions;
 use crate::client::outbox::Outbox;
 use crate::client::session::current::{Session, Sessions};

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use mcp_protocol::{Closed, Grant, Mux, Principal};
 
+use crate::permit::share::Owner;
 use crate::server::session::id::SessionId;
-use crate::server::share::Owner;
 use crate::sync::lock;
 
 /// The open sessions.

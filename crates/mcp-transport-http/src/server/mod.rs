@@ -20,7 +20,6 @@ pub(crate) mod request;
 pub(crate) mod response;
 pub(crate) mod running;
 pub(crate) mod session;
-pub(crate) mod share;
 pub(crate) mod state;
 pub(crate) mod stream;
 

@@ -8,6 +8,7 @@ use http::{HeaderValue, StatusCode};
 use mcp_protocol::{Principal, Revision, Service};
 
 use crate::headers::PROTOCOL_VERSION;
+use crate::permit::share::Owner;
 use crate::permit::{Capacity, Exhausted, Permit};
 use crate::server::options::ServerOptions;
 use crate::server::request::admission;
@@ -21,7 +22,6 @@ use crate::server::session::reservation::SessionReservation;
 use crate::server::session::store_client::StoreClient;
 use crate::server::session::table::SessionTable;
 use crate::server::session::{ActivityGuard, HttpSession};
-use crate::server::share::Owner;
 use crate::sync::lock;
 
 pub(crate) struct EndpointState {

@@ -3,9 +3,6 @@
 pub(crate) mod failure;
 pub(crate) mod pending;
 pub(crate) mod read;
-pub(crate) mod refusal;
-mod repeat;
-pub(crate) mod resume;
 pub(crate) mod start;
 pub(crate) mod stateless;
 pub(crate) mod stream;

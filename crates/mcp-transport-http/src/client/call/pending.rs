@@ -7,7 +7,8 @@ use std::task::Poll;
 
 use crate::client::call::failure::{CallFailure, ResponseContext};
 use crate::client::call::read::read;
-use crate::client::outbox::{self, QueuedMessage};
+use crate::client::deliver;
+use crate::client::outbox::QueuedMessage;
 use crate::client::session::current::Session;
 use crate::client::state::ClientState;
 use crate::client::wire::connection::RequestKind;
@@ -111,6 +112,6 @@ impl Drop for PendingRequest<'_> {
             session: Some(Arc::clone(session)),
             is_initialized: false,
         };
-        outbox::enqueue(state, |state| &state.cancels, note, Delivery::Always);
+        deliver::enqueue(state, |state| &state.cancels, note, Delivery::Always);
     }
 }

@@ -1,9 +1,9 @@
 //! The HTTP response to a request, as JSON or as an event stream.
 
 use crate::client::call::failure::{CallFailure, ResponseContext};
-use crate::client::call::refusal::{Refusal, is_retryable};
 use crate::client::call::stream;
 use crate::client::inbox::receive::{Received, receive};
+use crate::client::refusal::{Refusal, is_retryable};
 use crate::client::wire::body::{ContentKind, EventReader};
 use crate::http_service::{BodyTooLarge, ResponseBody, error_chain};
 use bytes::Bytes;

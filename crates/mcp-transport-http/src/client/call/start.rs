@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use crate::client::call::failure::{CallFailure, failed, may_have_run};
 use crate::client::call::pending::attempt;
-use crate::client::call::refusal::reports_lost_session;
-use crate::client::call::repeat::is_repeatable;
 use crate::client::call::stateless;
+use crate::client::opening::initialize;
+use crate::client::refusal::repeat::is_repeatable;
+use crate::client::refusal::reports_lost_session;
 use crate::client::session::current::Session;
-use crate::client::session::initialize;
 use crate::client::state::ClientState;
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{Answer, Call, CallError, Extras, MethodName, SentId, TransportError};

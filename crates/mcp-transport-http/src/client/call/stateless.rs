@@ -23,7 +23,7 @@ use tokio::time::{sleep, timeout};
 use crate::client::call::failure::{CallFailure, ResponseContext, failed, may_have_run};
 use crate::client::call::pending::PendingRequest;
 use crate::client::call::read::read;
-use crate::client::call::repeat::is_repeatable;
+use crate::client::refusal::repeat::is_repeatable;
 use crate::client::session::current::Session;
 use crate::client::state::ClientState;
 use crate::headers::PROTOCOL_VERSION;

@@ -11,9 +11,9 @@ use std::task::Poll;
 use std::time::Duration;
 
 use crate::client::call::failure::{CallFailure, ResponseContext};
-use crate::client::call::refusal::{Refusal, is_retryable};
-use crate::client::call::resume::ResumeState;
 use crate::client::inbox::receive::{Received, receive};
+use crate::client::refusal::{Refusal, is_retryable};
+use crate::client::resume::ResumeState;
 use crate::client::session::current::Session;
 use crate::client::state::ClientState;
 use crate::client::wire::body::{ContentKind, EventReader, ReadError};

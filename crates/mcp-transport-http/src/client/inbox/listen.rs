@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use futures_util::future::{Either, select};
 
-use crate::client::call::refusal::{Refusal, is_retryable};
-use crate::client::call::resume::ResumeState;
-use crate::client::inbox::listening::ListenState;
 use crate::client::inbox::receive::receive;
+use crate::client::listening::ListenState;
+use crate::client::refusal::{Refusal, is_retryable};
+use crate::client::resume::ResumeState;
 use crate::client::session::current::Session;
 use crate::client::state::ClientState;
 use crate::client::wire::body::{ContentKind, EventReader, ReadError};

@@ -1,6 +1,5 @@
 //! Messages from the server.
 
 pub(crate) mod listen;
-pub(crate) mod listening;
 pub(crate) mod receive;
 pub(crate) mod server_request;

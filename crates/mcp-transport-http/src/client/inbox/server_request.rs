@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use crate::client::outbox::{DeliveryError, deliver};
+use crate::client::deliver::{DeliveryError, deliver};
 use crate::client::session::current::Session;
 use crate::client::state::ClientState;
 use bytes::Bytes;

@@ -1,8 +1,4 @@
-//! Sessions: opening, losing, replacing and restoring them.
+//! The session of a connection, and what is repeated in a new one.
 
 pub(crate) mod current;
-pub(crate) mod initialize;
-#[cfg(feature = "legacy")]
-pub(crate) mod legacy;
-pub(crate) mod reinitialize;
 pub(crate) mod replay;

@@ -33,11 +33,11 @@ use tokio::time::{sleep, timeout};
 pub use signal::shutdown_signal;
 
 use crate::permit::Capacity;
+use crate::permit::share::Owner;
 use crate::server::endpoint::Endpoint;
 use crate::server::error::Error;
 use crate::server::listener::connection::{ConnectionService, Dispatch, LayeredRoute, McpRoute};
 use crate::server::listener::timers::{ConnectionLimits, TimerWheel};
-use crate::server::share::Owner;
 
 /// How long connections may take to end after the endpoint was closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);

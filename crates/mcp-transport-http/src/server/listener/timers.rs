@@ -23,11 +23,11 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 
 pub(crate) use guard::TimerGuard;
 
+use crate::permit::share::Owner;
 use crate::permit::{Capacity, Permit};
 #[cfg(feature = "http2")]
 use crate::server::listener::http2_stream::ChunkState;
 use crate::server::options::ServerOptions;
-use crate::server::share::Owner;
 use crate::sync::lock;
 
 /// The smallest buffer that hyper accepts, and the size with which its read buffer begins.

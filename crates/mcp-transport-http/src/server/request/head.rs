@@ -11,8 +11,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, Version};
 
 use mcp_protocol::{Network, Principal, Revision, TransportFacts};
 
+use crate::permit::share::Owner;
 use crate::server::response::refusal::Refusal;
-use crate::server::share::Owner;
 
 /// The head of a request, and the address of the client.
 pub(crate) struct RequestHead {

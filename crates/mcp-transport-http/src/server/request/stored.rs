@@ -10,6 +10,7 @@ use mcp_jsonrpc::{Message, RequestId};
 use mcp_protocol::{Closed, Principal, ServerSession};
 use mcp_types::method;
 
+use crate::permit::share::Owner;
 #[cfg(feature = "forward")]
 use crate::server::request::forward::{ForwardError, Forwarder};
 use crate::server::request::head::{McpHeaders, RequestHead};
@@ -20,7 +21,6 @@ use crate::server::session::id::SessionId;
 use crate::server::session::store::{SessionStoreError, SessionStoreErrorKind as Kind};
 use crate::server::session::store_client::{StoreClient, is_changed};
 use crate::server::session::{ActivityGuard, HttpSession};
-use crate::server::share::Owner;
 use crate::server::state::EndpointState;
 use crate::server::stream::SessionIdentity;
 

@@ -20,10 +20,10 @@ use mcp_protocol::{
 use tokio::time::Instant;
 
 use crate::permit::Capacity;
+use crate::permit::share::Owner;
 use crate::server::options::ServerOptions;
 use crate::server::session::stored::StoredSession;
 use crate::server::session::usage::Usage;
-use crate::server::share::Owner;
 use crate::server::stream::{SessionIdentity, SessionStreams, Stream};
 
 /// A session that a client opened with `initialize`. It is independent of connections and has no

@@ -1,11 +1,11 @@
 //! Reservations of capacity for new sessions.
 
+use crate::permit::share::Owner;
 use crate::server::options::ServerOptions;
 use crate::server::response::refusal::Refusal;
 use crate::server::session::HttpSession;
 use crate::server::session::table::SessionTable;
 use crate::server::session::usage::{NoRoom, Usage};
-use crate::server::share::Owner;
 
 /// Maximum number of evictions for one new session; each can end several sessions.
 const MAX_EVICTIONS: usize = 8;

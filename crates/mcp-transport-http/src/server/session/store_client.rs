@@ -11,6 +11,7 @@ use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::timeout;
 
 use crate::permit::Capacity;
+use crate::permit::share::Owner;
 use crate::server::options::ServerOptions;
 use crate::server::session::HttpSession;
 use crate::server::session::id::SessionId;
@@ -19,7 +20,6 @@ use crate::server::session::store::{
     SessionStoreErrorKind as Kind,
 };
 use crate::server::session::stored::StoredSession;
-use crate::server::share::Owner;
 
 /// Locks for claims, so that concurrent requests of a session claim it once.
 const CLAIM_LOCKS: usize = 64;

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 
+use crate::permit::share::{Owner, share};
 use crate::server::options::ServerOptions;
-use crate::server::share::{Owner, share};
 use crate::sync::lock;
 
 /// The memory of a session in bytes, besides what its client says about itself.

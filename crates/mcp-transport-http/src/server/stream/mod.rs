@@ -22,11 +22,11 @@ use bytes::Bytes;
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{Closed, Delivery, Outgoing, Principal};
 
+use crate::permit::share::Owner;
 use crate::permit::{Capacity, Permit};
 use crate::server::options::ServerOptions;
 use crate::server::request::head::RequestHead;
 use crate::server::session::id::SessionId;
-use crate::server::share::Owner;
 use crate::sync::lock;
 use event_id::EventId;
 use queue::Queue;

@@ -1,5 +1,8 @@
 //! Counted limits.
 
+#[cfg(feature = "server")]
+pub(crate) mod share;
+
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -7,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::sync::Notify;
 
 #[cfg(feature = "server")]
-use crate::server::share::{Owner, OwnerShare, Shares};
+use crate::permit::share::{Owner, OwnerShare, Shares};
 
 /// A limit on how much of something is in use at once: requests, threads, bytes.
 ///

@@ -1,8 +1,10 @@
 //! HTTP error responses: what they contain, and how they are reported.
 
+pub(crate) mod repeat;
+
 use std::time::{Duration, SystemTime};
 
-use crate::client::call::repeat::is_repeatable;
+use crate::client::refusal::repeat::is_repeatable;
 use crate::client::session::current::Session;
 use crate::client::state::ClientState;
 use crate::client::wire::MAX_QUOTED;

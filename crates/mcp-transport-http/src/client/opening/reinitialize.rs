@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use crate::client::call::failure::CallFailure;
 use crate::client::call::pending::attempt;
-use crate::client::call::resume::ResumeState;
-use crate::client::outbox::{DeliveryError, deliver};
+use crate::client::deliver::{DeliveryError, deliver};
+use crate::client::opening::initialize;
+use crate::client::resume::ResumeState;
 use crate::client::session::current::Session;
-use crate::client::session::initialize;
 use crate::client::state::ClientState;
 use crate::client::wire::MAX_QUOTED;
 use mcp_jsonrpc::{RawJson, quote, write_notification};

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use crate::client::call::failure::{CallFailure, ResponseContext};
 use crate::client::call::pending::PendingRequest;
 use crate::client::call::read::read;
-use crate::client::session::current::{Session, session_id};
 #[cfg(feature = "legacy")]
-use crate::client::session::legacy;
+use crate::client::opening::legacy;
+use crate::client::session::current::{Session, session_id};
 use crate::client::state::ClientState;
 use ::http::StatusCode;
 use mcp_protocol::{Answer, CallError};

@@ -1,0 +1,6 @@
+//! The opening of sessions: at the start, and after the server has lost one.
+
+pub(crate) mod initialize;
+#[cfg(feature = "legacy")]
+pub(crate) mod legacy;
+pub(crate) mod reinitialize;
