@@ -19,13 +19,13 @@ use super::sessions::Session;
 use super::work::spawn;
 use crate::permit::Permit;
 use crate::server::endpoint::Endpoint;
+use crate::server::head::{McpHeaders, RequestHead};
 use crate::server::request::admission;
 use crate::server::request::body::{charge_tree, read_body};
-use crate::server::request::head::{McpHeaders, RequestHead};
 use crate::server::response::body::{Body, EventSource, event_stream};
 use crate::server::response::refusal::Refusal;
-use crate::server::session::id::SessionId;
 use crate::server::session::usage::Usage;
+use crate::server::session_id::SessionId;
 use crate::server::state::{EndpointState, SUBSCRIPTION};
 use crate::server::stream::frames;
 use crate::sync::lock;
@@ -70,7 +70,7 @@ impl LegacyEndpoint {
         B::Data: Send,
     {
         let state = &self.state;
-        state.admit(&parts, &McpHeaders::of(&parts.headers))?;
+        admission::admit(state, &parts, &McpHeaders::of(&parts.headers))?;
         if !state.has_handshake {
             return Err(Refusal::new(
                 StatusCode::NOT_FOUND,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use mcp_protocol::{Closed, Grant, Mux, Principal};
 
 use crate::permit::share::Owner;
-use crate::server::session::id::SessionId;
+use crate::server::session_id::SessionId;
 use crate::sync::lock;
 
 /// The open sessions.

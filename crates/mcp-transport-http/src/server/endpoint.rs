@@ -13,15 +13,16 @@ use tokio::time::timeout;
 
 use crate::permit::Capacity;
 use crate::server::error::Error;
-use crate::server::options::ServerOptions;
 #[cfg(feature = "forward")]
-use crate::server::request::forward::Forwarder;
-use crate::server::request::head::{McpHeaders, PeerAddr, RequestHead};
+use crate::server::forwarder::Forwarder;
+use crate::server::head::{McpHeaders, PeerAddr, RequestHead};
+use crate::server::options::ServerOptions;
+use crate::server::request::admission;
 use crate::server::request::post;
 use crate::server::request::stored::Continued;
 use crate::server::response::body::Body;
 use crate::server::response::refusal::Refusal;
-use crate::server::running::table::StatelessRequests;
+use crate::server::session::stateless::StatelessRequests;
 use crate::server::session::store_client::StoreClient;
 use crate::server::session::table::SessionTable;
 use crate::server::state::EndpointState;
@@ -221,7 +222,7 @@ async fn serve_without_message(
     parts: Box<RequestHead>,
 ) -> Result<Response<Body>, Refusal> {
     let mcp_headers = McpHeaders::of(&parts.headers);
-    state.admit(&parts, &mcp_headers)?;
+    admission::admit(&state, &parts, &mcp_headers)?;
     let has_sessions =
         state.options.sessions && state.has_handshake && !mcp_headers.names_stateless_revision;
     let mut claimed = None;

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
+use crate::server::event_store::MemoryEventStore;
 use crate::server::options::ServerOptions;
 use crate::server::session::usage::SESSION;
 use crate::server::state::SUBSCRIPTION;
-use crate::server::stream::store::MemoryEventStore;
 
 /// Memory of the program at rest, of which at most half of a small budget is deducted.
 const PROGRAM: usize = 8 << 20;

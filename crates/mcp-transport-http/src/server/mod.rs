@@ -9,10 +9,17 @@
 //! Specification:
 //! [transports](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http).
 
+pub(crate) mod allow_list;
 pub(crate) mod block;
 mod cors;
 pub(crate) mod endpoint;
 pub(crate) mod error;
+pub(crate) mod event_store;
+#[cfg(feature = "forward")]
+pub(crate) mod forwarded;
+#[cfg(feature = "forward")]
+pub(crate) mod forwarder;
+pub(crate) mod head;
 mod listener;
 mod memory;
 pub(crate) mod options;
@@ -20,22 +27,25 @@ pub(crate) mod request;
 pub(crate) mod response;
 pub(crate) mod running;
 pub(crate) mod session;
+pub(crate) mod session_id;
+pub(crate) mod session_store;
+pub(crate) mod standard_headers;
 pub(crate) mod state;
 pub(crate) mod stream;
 
 pub use cors::{CORS_METHODS, CORS_REQUEST_HEADERS, CORS_RESPONSE_HEADERS};
 pub use endpoint::Endpoint;
 pub use error::{Error, ErrorKind};
+pub use event_store::{
+    Durability, EventStore, EventStoreError, MemoryEventStore, Replay, StreamKey,
+};
+pub use head::PeerAddr;
 pub use listener::connection::McpRoute;
 pub use listener::{serve, serve_layered, serve_with, shutdown_signal};
 pub use options::ServerOptions;
-pub use request::head::PeerAddr;
 pub use response::body::Body;
-pub use session::id::SessionId;
-pub use session::store::{
+pub use session_id::SessionId;
+pub use session_store::{
     EndpointId, MemorySessionStore, SessionLease, SessionRecord, SessionStore, SessionStoreError,
     SessionStoreErrorKind,
-};
-pub use stream::store::{
-    Durability, EventStore, EventStoreError, MemoryEventStore, Replay, StreamKey,
 };

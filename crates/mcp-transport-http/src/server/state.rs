@@ -1,6 +1,6 @@
 //! State that all requests of an endpoint share.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use http::request::Parts;
@@ -10,18 +10,17 @@ use mcp_protocol::{Principal, Revision, Service};
 use crate::headers::PROTOCOL_VERSION;
 use crate::permit::share::Owner;
 use crate::permit::{Capacity, Exhausted, Permit};
-use crate::server::options::ServerOptions;
-use crate::server::request::admission;
 #[cfg(feature = "forward")]
-use crate::server::request::forward::Forwarder;
-use crate::server::request::head::{DuplicateHeader, McpHeaders, RequestHead};
+use crate::server::forwarder::Forwarder;
+use crate::server::head::{DuplicateHeader, McpHeaders, RequestHead};
+use crate::server::options::ServerOptions;
 use crate::server::response::refusal::{Refusal, unsupported};
-use crate::server::running::table::StatelessRequests;
-use crate::server::session::id::SessionId;
 use crate::server::session::reservation::SessionReservation;
+use crate::server::session::stateless::StatelessRequests;
 use crate::server::session::store_client::StoreClient;
 use crate::server::session::table::SessionTable;
 use crate::server::session::{ActivityGuard, HttpSession};
+use crate::server::session_id::SessionId;
 use crate::sync::lock;
 
 pub(crate) struct EndpointState {
@@ -56,19 +55,6 @@ pub(crate) struct EndpointState {
 }
 
 impl EndpointState {
-    /// Checks `Host` and `Origin`, and that the endpoint is not shutting down.
-    pub(crate) fn admit(&self, parts: &Parts, mcp_headers: &McpHeaders<'_>) -> Result<(), Refusal> {
-        admission::check_source(&self.options, parts, mcp_headers)?;
-        if self.closing.load(Ordering::Acquire) {
-            #[cfg(feature = "forward")]
-            if Forwarder::has_forwarded(parts) {
-                return Err(Forwarder::refusal_at_shutdown());
-            }
-            return Err(Refusal::busy("the server is shutting down"));
-        }
-        Ok(())
-    }
-
     /// Whether handlers may choose another endpoint for requests of the stateless revision.
     pub(crate) fn can_forward(&self) -> bool {
         self.options.stored.address.is_some()

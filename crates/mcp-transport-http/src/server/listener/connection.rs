@@ -18,11 +18,11 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::permit::Permit;
 use crate::server::endpoint::{Endpoint, ResponseFuture};
+use crate::server::head::PeerAddr;
 #[cfg(feature = "http2")]
 use crate::server::listener::http2;
 use crate::server::listener::timers::{ConnectionTimer, TimerGuard};
 use crate::server::listener::write_timeout::{Io, WriteTimeout};
-use crate::server::request::head::PeerAddr;
 use crate::server::response::body::Body;
 use crate::server::response::refusal::Refusal;
 

@@ -14,11 +14,11 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 use tokio::time::sleep;
 
+use crate::server::head::PeerAddr;
 use crate::server::listener::connection::{ConnectionService, Dispatch};
 use crate::server::listener::http2_stream::{ChunkedBody, OpenStream, StreamExecutor};
 use crate::server::listener::timers::{ConnectionTimer, TimerGuard};
 use crate::server::listener::write_timeout::{Io, WriteTimeout};
-use crate::server::request::head::PeerAddr;
 use crate::server::response::refusal::Refusal;
 
 /// The connection preface. No HTTP/1.1 request begins like this. The whole preface is awaited here,

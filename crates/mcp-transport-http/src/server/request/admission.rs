@@ -1,26 +1,44 @@
 //! Checks of the request headers, before the body is read.
 
+use std::sync::atomic::Ordering;
+
 use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use mcp_jsonrpc::quote;
 
 use crate::headers::{EVENT_STREAM, JSON};
-use crate::server::options::ServerOptions;
-use crate::server::request::allowed::{self, SourceCheck};
-use crate::server::request::head::McpHeaders;
+use crate::server::allow_list::{self, SourceCheck};
+#[cfg(feature = "forward")]
+use crate::server::forwarded;
+use crate::server::head::McpHeaders;
 use crate::server::response::refusal::{MAX_QUOTED, Refusal};
+use crate::server::state::EndpointState;
 
-/// Checks `Host` and `Origin`. This protects a local server against web pages and DNS rebinding.
+/// Checks `Host` and `Origin`, and that the endpoint is not shutting down. The first protects a local server against web pages and DNS
+/// rebinding.
 ///
 /// Specification: transports, security warning.
-pub(crate) fn check_source(
-    options: &ServerOptions,
+pub(crate) fn admit(
+    state: &EndpointState,
     parts: &Parts,
     mcp_headers: &McpHeaders<'_>,
 ) -> Result<(), Refusal> {
-    pass(allowed::host(&options.hosts, &parts.uri, mcp_headers.host))?;
-    pass(allowed::origin(&options.origins, mcp_headers.origin))
+    let options = &state.options;
+    pass(allow_list::host(
+        &options.hosts,
+        &parts.uri,
+        mcp_headers.host,
+    ))?;
+    pass(allow_list::origin(&options.origins, mcp_headers.origin))?;
+    if state.closing.load(Ordering::Acquire) {
+        #[cfg(feature = "forward")]
+        if forwarded::is_forwarded(parts) {
+            return Err(forwarded::refusal_at_shutdown());
+        }
+        return Err(Refusal::busy("the server is shutting down"));
+    }
+    Ok(())
 }
 
 fn pass(check: SourceCheck) -> Result<(), Refusal> {

@@ -9,9 +9,9 @@ use mcp_jsonrpc::TreeSize;
 use tokio::time::{Duration, Instant, timeout_at};
 
 use crate::permit::{Capacity, Exhausted, Permit};
+use crate::server::head::{McpHeaders, RequestHead};
 use crate::server::options::ServerOptions;
 use crate::server::request::buffer::BodyBuffer;
-use crate::server::request::head::{McpHeaders, RequestHead};
 use crate::server::response::refusal::Refusal;
 use crate::server::state::EndpointState;
 

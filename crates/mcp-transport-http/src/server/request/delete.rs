@@ -4,7 +4,7 @@ use http::request::Parts;
 use http::{Response, StatusCode};
 use mcp_protocol::Closed;
 
-use crate::server::request::head::McpHeaders;
+use crate::server::head::McpHeaders;
 use crate::server::response::body::Body;
 use crate::server::response::refusal::Refusal;
 use crate::server::session::ActivityGuard;

@@ -7,17 +7,17 @@ use http::{Response, StatusCode};
 use mcp_jsonrpc::RequestId;
 
 use crate::headers::LAST_EVENT_ID;
+use crate::server::event_store::{Durability, EventStore, EventStoreError, Replay, StreamKey};
+use crate::server::head::{McpHeaders, RequestHead, SingleHeader};
 use crate::server::request::admission::{self, EVENTS};
-use crate::server::request::head::{McpHeaders, RequestHead, SingleHeader};
 use crate::server::response::body::{Body, event_stream};
 use crate::server::response::refusal::{Refusal, interrupted_error};
+use crate::server::session::events::StreamBody;
 use crate::server::session::{ActivityGuard, HttpSession};
 use crate::server::state::{EndpointState, SESSION_STREAM};
 use crate::server::stream::SessionIdentity;
 use crate::server::stream::event_id::EventId;
-use crate::server::stream::events::StreamBody;
 use crate::server::stream::frames;
-use crate::server::stream::store::{Durability, EventStore, EventStoreError, Replay, StreamKey};
 
 impl EndpointState {
     /// Opens the standalone stream of a session, or resumes the stream that `Last-Event-ID` names.

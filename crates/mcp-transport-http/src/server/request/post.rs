@@ -18,9 +18,9 @@ use mcp_protocol::{AdmissionError, Grant, Inbound as _, Principal, ServerSession
 use mcp_types::method;
 
 use crate::headers::{PROTOCOL_VERSION, SESSION_ID};
+use crate::server::head::{McpHeaders, RequestHead};
 use crate::server::request::admission::{self, BOTH};
 use crate::server::request::body::{charge_tree, read_body};
-use crate::server::request::head::{McpHeaders, RequestHead};
 use crate::server::request::revision::{MessageClass, classify};
 use crate::server::request::stored::{Continued, PendingSave};
 use crate::server::response::body::{Body, json};
@@ -43,7 +43,7 @@ where
     B::Data: Send,
 {
     let mcp_headers = McpHeaders::of(&head.headers);
-    state.admit(&head, &mcp_headers)?;
+    admission::admit(&state, &head, &mcp_headers)?;
     admission::check_content(&head.headers, &mcp_headers)?;
     admission::check_accept(&head.headers, &mcp_headers, BOTH)?;
     let mut request_body = read_body(body, &head, &mcp_headers, state).await?;

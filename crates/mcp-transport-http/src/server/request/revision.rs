@@ -5,14 +5,13 @@
 
 use std::sync::Arc;
 
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use mcp_jsonrpc::{ErrorCode, ErrorObject, Frame, Message, Request, quote};
-use mcp_protocol::http_headers;
-use mcp_protocol::modern::{RawRequestMeta, StandardHeaders, missing_request_meta};
-use mcp_protocol::{Exchange, Inbound as _, Link, Reply, Revision, Service, guarded};
+use mcp_protocol::modern::{RawRequestMeta, missing_request_meta};
+use mcp_protocol::{Exchange, Inbound as _, Link, Reply, Revision, guarded};
 use mcp_types::method;
 
-use crate::server::request::head::{McpHeaders, SingleHeader};
+use crate::server::head::McpHeaders;
 use crate::server::response::refusal::{MAX_QUOTED, Refusal};
 use crate::server::state::EndpointState;
 use crate::server::stream::Stream;
@@ -118,60 +117,4 @@ fn refuse_handshake(state: &EndpointState, request: &Request<'_>) -> ErrorObject
         Ok(Reply::Ready(Err(error))) | Err(error) => error,
         Ok(_) => ErrorObject::internal("initialize cannot be answered"),
     }
-}
-
-/// Placeholders for a header value that cannot be read. They never equal the value in the body, so
-/// the check of that header fails and names it.
-const TWICE: &str = "(sent more than once)";
-const ILLEGIBLE: &str = "(not visible ASCII)";
-
-/// Returns the headers that every request repeats from its body.
-pub(crate) fn standard_headers<'a>(mcp_headers: &McpHeaders<'a>) -> StandardHeaders<'a> {
-    let read = |field| match single_text(field) {
-        Ok(value) => value,
-        Err(flaw) => Some(flaw),
-    };
-    StandardHeaders {
-        version: read(mcp_headers.version),
-        method: read(mcp_headers.method),
-        name: read(mcp_headers.name),
-    }
-}
-
-fn single_text(field: SingleHeader<'_>) -> Result<Option<&str>, &'static str> {
-    let Some(value) = field.single().map_err(|_| TWICE)? else {
-        return Ok(None);
-    };
-    let text = value.to_str().map_err(|_| ILLEGIBLE)?;
-    Ok(Some(text.trim_ascii()))
-}
-
-/// Checks the headers that repeat parameters of a tool (`x-mcp-header`). `name` is the value of
-/// `Mcp-Name`, which has been compared with the body already.
-pub(crate) fn check_param_headers(
-    service: &dyn Service,
-    request: &Request<'_>,
-    headers: &HeaderMap,
-    name: Option<&str>,
-) -> Result<(), ErrorObject> {
-    if request.method != method::TOOLS_CALL {
-        return Ok(());
-    }
-    let mirrored = name
-        .and_then(http_headers::decode)
-        .and_then(|tool| service.header_params(&tool));
-    let Some(mirrored) = mirrored.filter(|params| !params.is_empty()) else {
-        return Ok(());
-    };
-    for name in mirrored.headers() {
-        single_text(SingleHeader::of(headers, name)).map_err(|flaw| {
-            ErrorObject::new(
-                ErrorCode::HEADER_MISMATCH,
-                format!("the {name} header cannot be compared with the body {flaw}"),
-            )
-        })?;
-    }
-    mirrored.check_call(request, |name| {
-        single_text(SingleHeader::of(headers, name)).ok().flatten()
-    })
 }

@@ -12,15 +12,17 @@ use mcp_types::method;
 
 use crate::permit::share::Owner;
 #[cfg(feature = "forward")]
-use crate::server::request::forward::{ForwardError, Forwarder};
-use crate::server::request::head::{McpHeaders, RequestHead};
+use crate::server::forwarded;
+#[cfg(feature = "forward")]
+use crate::server::forwarder::ForwardError;
+use crate::server::head::{McpHeaders, RequestHead};
 #[cfg(feature = "forward")]
 use crate::server::response::body::{Body, json};
 use crate::server::response::refusal::Refusal;
-use crate::server::session::id::SessionId;
-use crate::server::session::store::{SessionStoreError, SessionStoreErrorKind as Kind};
 use crate::server::session::store_client::{StoreClient, is_changed};
 use crate::server::session::{ActivityGuard, HttpSession};
+use crate::server::session_id::SessionId;
+use crate::server::session_store::{SessionStoreError, SessionStoreErrorKind as Kind};
 use crate::server::state::EndpointState;
 use crate::server::stream::SessionIdentity;
 
@@ -148,7 +150,7 @@ impl EndpointState {
         };
         #[cfg(feature = "forward")]
         if let Some(forwarder) = &self.forwarder
-            && !Forwarder::has_forwarded(head)
+            && !forwarded::is_forwarded(head)
         {
             // After each attempt the record is read again: another endpoint may have claimed the session in the meantime.
             let mut tried = Vec::new();

@@ -3,4 +3,3 @@
 pub(crate) mod items;
 pub(crate) mod pending;
 pub(crate) mod start;
-pub(crate) mod table;

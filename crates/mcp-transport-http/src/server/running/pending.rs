@@ -14,10 +14,10 @@ use crate::permit::Permit;
 use crate::server::response::body::{Body, event_stream, json};
 use crate::server::response::text::JsonText;
 use crate::server::running::items::{BatchItem, Items};
-use crate::server::running::table::RunningGuard;
+use crate::server::session::events::StreamBody;
+use crate::server::session::stateless::RunningGuard;
 use crate::server::session::{ActivityGuard, HttpSession};
 use crate::server::stream::Stream;
-use crate::server::stream::events::StreamBody;
 #[cfg(feature = "forward")]
 use crate::server::stream::link::ForwardChoice;
 

@@ -11,14 +11,14 @@ use mcp_protocol::{
 };
 
 use crate::permit::Capacity;
-use crate::server::request::head::{McpHeaders, RequestHead};
-use crate::server::request::revision::{check_param_headers, standard_headers};
+use crate::server::head::{McpHeaders, RequestHead};
 use crate::server::response::body::Body;
 use crate::server::response::refusal::Refusal;
 use crate::server::response::text::JsonText;
 use crate::server::running::items::{BatchItem, render, status};
 use crate::server::running::pending::{PendingCall, respond};
 use crate::server::session::HttpSession;
+use crate::server::standard_headers::{check_param_headers, standard_headers};
 use crate::server::state::{EndpointState, SUBSCRIPTION};
 use crate::server::stream::Stream;
 use http::Response;

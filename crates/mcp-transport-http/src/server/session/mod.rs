@@ -1,10 +1,9 @@
 //! Sessions of an endpoint.
 
-pub(crate) mod id;
+pub(crate) mod events;
 pub(crate) mod reservation;
-pub(crate) mod store;
+pub(crate) mod stateless;
 pub(crate) mod store_client;
-pub(crate) mod store_options;
 pub(crate) mod stored;
 pub(crate) mod table;
 pub(crate) mod usage;

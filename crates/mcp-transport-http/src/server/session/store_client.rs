@@ -14,12 +14,12 @@ use crate::permit::Capacity;
 use crate::permit::share::Owner;
 use crate::server::options::ServerOptions;
 use crate::server::session::HttpSession;
-use crate::server::session::id::SessionId;
-use crate::server::session::store::{
+use crate::server::session::stored::StoredSession;
+use crate::server::session_id::SessionId;
+use crate::server::session_store::{
     EndpointId, SessionLease, SessionRecord, SessionStore, SessionStoreError,
     SessionStoreErrorKind as Kind,
 };
-use crate::server::session::stored::StoredSession;
 
 /// Locks for claims, so that concurrent requests of a session claim it once.
 const CLAIM_LOCKS: usize = 64;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcp_protocol::task::Timestamp;
 use tokio::time::Instant;
 
-use crate::server::session::store::SessionLease;
+use crate::server::session_store::SessionLease;
 use crate::sync::lock;
 
 /// The lease of a session, and how much of its state is stored.

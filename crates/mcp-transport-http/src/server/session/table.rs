@@ -11,10 +11,10 @@ use tokio::time::Instant;
 use crate::permit::share::Owner;
 use crate::server::options::ServerOptions;
 use crate::server::session::HttpSession;
-use crate::server::session::id::SessionId;
-use crate::server::session::store::{SessionStoreError, SessionStoreErrorKind};
 use crate::server::session::store_client::StoreClient;
 use crate::server::session::usage::SessionUsage;
+use crate::server::session_id::SessionId;
+use crate::server::session_store::{SessionStoreError, SessionStoreErrorKind};
 use crate::sync::lock;
 
 const SHARDS: usize = 16;

@@ -3,7 +3,7 @@
 //! Specification:
 //! [resumability](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery).
 
-use crate::server::session::id::digit;
+use crate::server::session_id::digit;
 
 /// The id of an event: the number of the stream within the session, and the sequence number of the
 /// event on the stream.

@@ -14,9 +14,9 @@ use mcp_types::method;
 
 use super::Stream;
 #[cfg(feature = "forward")]
-use crate::server::request::forward::{Forwarder, is_http};
+use crate::server::forwarded::{self, is_http};
 #[cfg(feature = "forward")]
-use crate::server::request::head::{McpHeaders, RequestHead};
+use crate::server::head::{McpHeaders, RequestHead};
 
 impl Link for Stream {
     fn notify(
@@ -62,7 +62,7 @@ impl Link for Stream {
         };
         let can_forward = self.streams.options.stored.address.is_some()
             && McpHeaders::of(&head.headers).names_stateless_revision
-            && !Forwarder::has_forwarded(head)
+            && !forwarded::is_forwarded(head)
             && !self.is_started();
         match address.parse() {
             Ok(address) if can_forward && is_http(&address) => {

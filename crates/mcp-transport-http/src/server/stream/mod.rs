@@ -5,11 +5,9 @@
 //! to the event store, and the client can resume the stream.
 
 pub(crate) mod event_id;
-pub(crate) mod events;
 pub(crate) mod frames;
 pub(crate) mod link;
 pub(crate) mod queue;
-pub(crate) mod store;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -24,13 +22,13 @@ use mcp_protocol::{Closed, Delivery, Outgoing, Principal};
 
 use crate::permit::share::Owner;
 use crate::permit::{Capacity, Permit};
+use crate::server::event_store::{Durability, StreamKey};
+use crate::server::head::RequestHead;
 use crate::server::options::ServerOptions;
-use crate::server::request::head::RequestHead;
-use crate::server::session::id::SessionId;
+use crate::server::session_id::SessionId;
 use crate::sync::lock;
 use event_id::EventId;
 use queue::Queue;
-use store::{Durability, StreamKey};
 
 /// State that the streams of one session share.
 pub(crate) struct SessionStreams {

@@ -6,9 +6,9 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 
 use crate::permit::Permit;
+use crate::server::event_store::Durability;
 use crate::server::options::ServerOptions;
 use crate::server::response::text::{MIN_CHARGED, charged};
-use crate::server::stream::store::Durability;
 
 /// Events that wait for the connection.
 #[derive(Default)]

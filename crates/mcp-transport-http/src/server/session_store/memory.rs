@@ -10,7 +10,7 @@ use mcp_protocol::task::Timestamp;
 use super::error::{SessionStoreError, SessionStoreErrorKind};
 use super::record::SessionRecord;
 use super::{EndpointId, SessionLease, SessionStore};
-use crate::server::session::id::SessionId;
+use crate::server::session_id::SessionId;
 use crate::sync::lock;
 
 /// A [`SessionStore`] in memory, for tests and for several endpoints in one process. Cloning returns

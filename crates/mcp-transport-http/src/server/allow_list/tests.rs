@@ -5,7 +5,7 @@ use http::header::{HOST, ORIGIN};
 use http::request::Parts;
 
 use super::{AllowList, SourceCheck, SourceHeader};
-use crate::server::request::head::McpHeaders;
+use crate::server::head::McpHeaders;
 
 fn host(hosts: &AllowList, parts: &Parts) -> SourceCheck {
     super::host(hosts, &parts.uri, McpHeaders::of(&parts.headers).host)

@@ -13,7 +13,7 @@ use tokio::time::{Instant, advance};
 use super::log::{EVENT_COST, SESSION_COST, STREAM_COST};
 use super::memory::MemoryEventStore;
 use super::*;
-use crate::server::session::id::SessionId;
+use crate::server::session_id::SessionId;
 
 /// The size of the events in these tests.
 const DATA: usize = 100;

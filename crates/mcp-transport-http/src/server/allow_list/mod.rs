@@ -13,7 +13,7 @@ mod tests;
 use http::Uri;
 use mcp_jsonrpc::quote;
 
-use crate::server::request::head::{DuplicateHeader, SingleHeader};
+use crate::server::head::{DuplicateHeader, SingleHeader};
 use address::{Address, Origin};
 
 /// The maximum length of a quoted header value in an error message, in characters.

@@ -12,7 +12,7 @@ use super::super::log::EVENT_COST;
 use super::super::log::SESSION_COST;
 use super::super::log::STREAM_COST;
 use super::{MemoryEventStore, key, replay, session, used};
-use crate::server::stream::store::{EventStore, Replay};
+use crate::server::event_store::{EventStore, Replay};
 
 const SESSIONS: u8 = 3;
 const STREAMS: u32 = 4;

@@ -12,7 +12,7 @@ use std::fmt;
 use mcp_protocol::BoxFuture;
 use mcp_protocol::task::Timestamp;
 
-use crate::server::session::id::SessionId;
+use crate::server::session_id::SessionId;
 
 pub use error::{SessionStoreError, SessionStoreErrorKind};
 pub use memory::MemorySessionStore;

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::log::{self, SessionLog};
 use super::{Durability, EventStore, EventStoreError, Replay, StreamKey};
-use crate::server::session::id::SessionId;
+use crate::server::session_id::SessionId;
 use crate::sync::lock;
 
 /// The number of shards of the session table. Each has its own lock.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::server::options::ServerOptions;
-use crate::server::session::store::SessionStore;
+use crate::server::session_store::SessionStore;
 
 /// The session store, and the limits on its calls.
 #[derive(Debug, Clone)]

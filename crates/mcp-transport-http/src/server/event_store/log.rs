@@ -9,7 +9,7 @@ use bytes::Bytes;
 use tokio::time::Instant;
 
 use super::Replay;
-use crate::server::session::id::SessionId;
+use crate::server::session_id::SessionId;
 
 /// The memory an event takes in addition to its bytes: entries in two queues, which may be half
 /// empty, and the header of its buffer.

@@ -1,13 +1,15 @@
 //! Settings of an endpoint: access, limits and timeouts.
 
+pub(crate) mod stored;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_jsonrpc::Limits;
 
-use crate::server::request::allowed::{AllowList, SourceHeader};
-use crate::server::session::store_options::StoreOptions;
-use crate::server::stream::store::{EventStore, MemoryEventStore};
+use crate::server::allow_list::{AllowList, SourceHeader};
+use crate::server::event_store::{EventStore, MemoryEventStore};
+use crate::server::options::stored::StoreOptions;
 
 /// Settings of an [`Endpoint`](crate::Endpoint): which clients may reach it, and limits on memory
 /// and time. Every setting has a default, and every limit is finite.

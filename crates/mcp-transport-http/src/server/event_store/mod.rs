@@ -15,7 +15,7 @@ use bytes::Bytes;
 use mcp_protocol::BoxFuture;
 use tokio::time::Instant;
 
-use crate::server::session::id::SessionId;
+use crate::server::session_id::SessionId;
 pub use memory::MemoryEventStore;
 
 /// A stream of a session.

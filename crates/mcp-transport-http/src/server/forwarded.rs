@@ -1,0 +1,27 @@
+//! What an endpoint knows of requests that another endpoint has forwarded.
+
+use http::request::Parts;
+use http::{HeaderName, StatusCode, Uri};
+
+use crate::server::response::refusal::Refusal;
+
+/// Marks a forwarded request, which is not forwarded again.
+pub(crate) const FORWARDED: HeaderName = HeaderName::from_static("mcp-forwarded");
+
+/// The status for a forwarded request at an endpoint that is shutting down. The request was not processed.
+pub(crate) const SHUTTING_DOWN: StatusCode = StatusCode::MISDIRECTED_REQUEST;
+
+/// Returns whether another endpoint has forwarded the request.
+pub(crate) fn is_forwarded(head: &Parts) -> bool {
+    head.headers.contains_key(FORWARDED)
+}
+
+/// Returns the response to a forwarded request at an endpoint that is shutting down.
+pub(crate) fn refusal_at_shutdown() -> Refusal {
+    Refusal::new(SHUTTING_DOWN, "this endpoint is shutting down")
+}
+
+/// Returns whether an address can be that of an endpoint.
+pub(crate) fn is_http(address: &Uri) -> bool {
+    address.scheme_str() == Some("http") && address.host().is_some()
+}

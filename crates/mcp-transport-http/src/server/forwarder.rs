@@ -1,0 +1,271 @@
+//! Sends requests to other endpoints.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{
+    CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, TE, TRANSFER_ENCODING, UPGRADE,
+};
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, Uri};
+use http_body::Body as _;
+use hyper::body::Incoming;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use mcp_jsonrpc::{Frame, Limits, Message, RequestId, parse};
+use memchr::memmem;
+use tokio::time::{Instant, Sleep, sleep, timeout};
+
+use crate::headers::EVENT_STREAM;
+use crate::http_service::{BoxError, RemovedAuthorization, RequestBody};
+use crate::server::error::Error;
+use crate::server::forwarded::{FORWARDED, SHUTTING_DOWN, is_http};
+use crate::server::head::McpHeaders;
+use crate::server::options::ServerOptions;
+use crate::server::response::body::{Body, EventSource};
+use crate::server::response::refusal::{Refusal, interrupted_error};
+use crate::server::stream::frames;
+
+/// Headers of one connection, which are not forwarded.
+const OF_CONNECTION: [HeaderName; 6] = [
+    CONNECTION,
+    TRANSFER_ENCODING,
+    TE,
+    UPGRADE,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+];
+
+/// Time limit for a connection to another endpoint.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long another endpoint may take for the head of its response, in addition to the time after
+/// which a response becomes an event stream.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// How many keep-alive comments of another endpoint may be missing.
+const MISSING_COMMENTS: u32 = 3;
+
+/// Sends requests to other endpoints.
+pub(crate) struct Forwarder {
+    client: Client<HttpConnector, RequestBody>,
+    head_timeout: Duration,
+    /// Like `head_timeout`, for requests of the stateless revision.
+    stateless_head_timeout: Duration,
+    idle_timeout: Duration,
+    limits: Limits,
+}
+
+/// Why another endpoint did not respond.
+pub(crate) enum ForwardError {
+    /// The request was not processed, because there is no connection or the endpoint is shutting down.
+    Unreachable,
+    /// The request was not sent, because the authentication layer could not add its headers.
+    Refused(Refusal),
+    /// The request was sent, and may have been processed.
+    Interrupted,
+}
+
+impl Forwarder {
+    /// Creates the forwarder of an endpoint with an address.
+    ///
+    /// # Errors
+    /// The address is not an `http` URL with a host.
+    pub(crate) fn of(options: &ServerOptions) -> Result<Option<Self>, Error> {
+        let Some(address) = &options.stored.address else {
+            return Ok(None);
+        };
+        if !is_http(address) {
+            return Err(Error::invalid_options(format!(
+                "the address {address} of ServerOptions::with_forwarding is not an http URL with a host, such as \
+                 http://10.0.0.7:8000/mcp"
+            )));
+        }
+        let mut tcp = HttpConnector::new();
+        tcp.set_nodelay(true);
+        tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .build(tcp);
+        Ok(Some(Self {
+            client,
+            head_timeout: options.sse_upgrade_delay.saturating_add(HEAD_TIMEOUT),
+            stateless_head_timeout: options.keep_alive_interval.saturating_add(HEAD_TIMEOUT),
+            idle_timeout: options.keep_alive_interval * MISSING_COMMENTS,
+            limits: options.message_limits,
+        }))
+    }
+
+    /// Sends a request to `address` and returns the response. `permits` are released at the end of the response.
+    pub(crate) async fn send(
+        &self,
+        address: Uri,
+        head: &Parts,
+        body: Bytes,
+        permits: impl Send + Sync + 'static,
+    ) -> Result<Response<Body>, ForwardError> {
+        let mut request = Request::new(RequestBody::new(body.clone()));
+        *request.method_mut() = head.method.clone();
+        *request.uri_mut() = address;
+        *request.headers_mut() = forwarded_headers(head).await.map_err(|error| {
+            tracing::warn!(%error, "the request cannot be forwarded: the authentication layer could not create its headers");
+            ForwardError::Refused(Refusal::busy(
+                "the request cannot be forwarded to another process now; retry later",
+            ))
+        })?;
+        let head_timeout = match McpHeaders::of(&head.headers).names_stateless_revision {
+            true => self.stateless_head_timeout,
+            false => self.head_timeout,
+        };
+        let response = match timeout(head_timeout, self.client.request(request)).await {
+            Ok(Ok(response)) if response.status() == SHUTTING_DOWN => {
+                return Err(ForwardError::Unreachable);
+            }
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) if error.is_connect() => return Err(ForwardError::Unreachable),
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "another endpoint ended the connection before its response to a forwarded request");
+                return Err(ForwardError::Interrupted);
+            }
+            Err(_) => {
+                tracing::warn!(
+                    ?head_timeout,
+                    "another endpoint did not respond to a forwarded request in time"
+                );
+                return Err(ForwardError::Interrupted);
+            }
+        };
+        let (mut parts, incoming) = response.into_parts();
+        remove_connection_headers(&mut parts.headers);
+        let content = parts.headers.get(CONTENT_TYPE);
+        let is_stream =
+            content.is_some_and(|value| value.as_bytes().starts_with(EVENT_STREAM.as_bytes()));
+        let body = Body::events(ForwardedBody {
+            incoming,
+            idle: Box::pin(sleep(self.idle_timeout)),
+            idle_timeout: self.idle_timeout,
+            unanswered: is_stream.then_some((body, self.limits)),
+            is_ended: false,
+            is_first: true,
+            _permits: Box::new(permits),
+        });
+        Ok(Response::from_parts(parts, body))
+    }
+
+    /// Returns the response to requests whose endpoint has ended; `None` if `body` has no request.
+    pub(crate) fn interrupted(&self, body: &[u8]) -> Option<Vec<u8>> {
+        let errors = errors(body, &self.limits)?;
+        Some(match &*errors {
+            [error] => error.clone(),
+            errors => [b"[", &*errors.join(&b','), b"]"].concat(),
+        })
+    }
+}
+
+async fn forwarded_headers(head: &Parts) -> Result<HeaderMap, BoxError> {
+    let mut headers = head.headers.clone();
+    remove_connection_headers(&mut headers);
+    headers.remove(CONTENT_LENGTH);
+    if let Some(removed) = head.extensions.get::<RemovedAuthorization>() {
+        removed.restore(&mut headers).await?;
+    }
+    headers.insert(FORWARDED, HeaderValue::from_static("1"));
+    // HTTP/2 requests may have none.
+    headers
+        .entry(HOST)
+        .or_insert(HeaderValue::from_static("localhost"));
+    Ok(headers)
+}
+
+fn remove_connection_headers(headers: &mut HeaderMap) {
+    for name in OF_CONNECTION {
+        headers.remove(name);
+    }
+}
+
+/// The response to each request in `body`; `None` if there is no request.
+fn errors(body: &[u8], limits: &Limits) -> Option<Vec<Vec<u8>>> {
+    let ids: Vec<RequestId> = match parse(body, limits).ok()? {
+        Frame::Single(Message::Request(request)) => vec![request.id],
+        Frame::Single(_) => return None,
+        Frame::Batch(batch) => {
+            let requests = batch.iter().filter_map(|message| match message {
+                Ok(Message::Request(request)) => Some(request.id),
+                _ => None,
+            });
+            requests.collect()
+        }
+    };
+    let errors: Vec<_> = ids.iter().map(interrupted_error).collect();
+    (!errors.is_empty()).then_some(errors)
+}
+
+/// The body of a forwarded response.
+struct ForwardedBody {
+    incoming: Incoming,
+    idle: Pin<Box<Sleep>>,
+    idle_timeout: Duration,
+    /// The requests that an event stream answers, unless the client can resume it.
+    unanswered: Option<(Bytes, Limits)>,
+    is_first: bool,
+    is_ended: bool,
+    _permits: Box<dyn Send + Sync>,
+}
+
+impl ForwardedBody {
+    /// The end of a stream that was interrupted. If its events have ids, the client resumes it; otherwise it gets errors.
+    fn end(&mut self) -> Option<Bytes> {
+        self.is_ended = true;
+        let (body, limits) = self.unanswered.take()?;
+        let mut out = Vec::new();
+        for error in errors(&body, &limits)? {
+            frames::message(&mut out, |out| out.extend_from_slice(&error));
+        }
+        Some(out.into())
+    }
+}
+
+impl EventSource for ForwardedBody {
+    fn is_end(&self) -> bool {
+        self.is_ended || self.incoming.is_end_stream()
+    }
+
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        while !self.is_ended {
+            let Poll::Ready(frame) = Pin::new(&mut self.incoming).poll_frame(cx) else {
+                if self.idle.as_mut().poll(cx).is_pending() {
+                    return Poll::Pending;
+                }
+                tracing::warn!(
+                    idle_timeout = ?self.idle_timeout,
+                    "a forwarded response ends, because the other endpoint sent nothing for the idle timeout"
+                );
+                return Poll::Ready(self.end());
+            };
+            match frame {
+                Some(Ok(frame)) => {
+                    self.idle.as_mut().reset(Instant::now() + self.idle_timeout);
+                    let Ok(data) = frame.into_data() else {
+                        continue;
+                    };
+                    if std::mem::take(&mut self.is_first) && has_id(&data) {
+                        self.unanswered = None;
+                    }
+                    return Poll::Ready(Some(data));
+                }
+                Some(Err(error)) => {
+                    tracing::warn!(%error, "another endpoint ended the connection during its response to a forwarded request");
+                    return Poll::Ready(self.end());
+                }
+                None => self.is_ended = true,
+            }
+        }
+        Poll::Ready(None)
+    }
+}
+
+/// Whether the first part of an event stream has an event with an id.
+fn has_id(part: &[u8]) -> bool {
+    part.starts_with(b"id: ") || memmem::find(part, b"\nid: ").is_some()
+}
