@@ -8,6 +8,7 @@
 //! of the function cannot contain a module or type of the same name.
 
 mod expand;
+mod facade;
 mod function;
 mod methods;
 mod options;
@@ -252,4 +253,23 @@ pub fn prompt(options: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn resource(options: TokenStream, item: TokenStream) -> TokenStream {
     expand::attribute(Kind::Resource, options.into(), &item.into()).into()
+}
+
+macro_rules! of_facade {
+    ($($name:ident = $attribute:ident;)*) => { $(
+        #[doc = concat!("The attribute [`macro@", stringify!($attribute), "`] for programs that depend on `mcp-sdk`.")]
+        #[proc_macro_attribute]
+        pub fn $name(options: TokenStream, item: TokenStream) -> TokenStream {
+            facade::redirect($attribute(options, item).into()).into()
+        }
+    )* };
+}
+
+of_facade! {
+    sdk_tool = tool;
+    sdk_tools = tools;
+    sdk_prompt = prompt;
+    sdk_prompts = prompts;
+    sdk_resource = resource;
+    sdk_resources = resources;
 }

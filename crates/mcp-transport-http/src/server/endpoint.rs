@@ -222,7 +222,7 @@ async fn serve_without_message(
     parts: Box<RequestHead>,
 ) -> Result<Response<Body>, Refusal> {
     let mcp_headers = McpHeaders::of(&parts.headers);
-    admission::admit(&state, &parts, &mcp_headers)?;
+    admission::admit(state, &parts, &mcp_headers)?;
     let has_sessions =
         state.options.sessions && state.has_handshake && !mcp_headers.names_stateless_revision;
     let mut claimed = None;

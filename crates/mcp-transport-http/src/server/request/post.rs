@@ -43,7 +43,7 @@ where
     B::Data: Send,
 {
     let mcp_headers = McpHeaders::of(&head.headers);
-    admission::admit(&state, &head, &mcp_headers)?;
+    admission::admit(state, &head, &mcp_headers)?;
     admission::check_content(&head.headers, &mcp_headers)?;
     admission::check_accept(&head.headers, &mcp_headers, BOTH)?;
     let mut request_body = read_body(body, &head, &mcp_headers, state).await?;

@@ -1,0 +1,38 @@
+//! Expansions for programs that depend on `mcp-sdk` instead of `mcp-server`.
+
+use proc_macro2::{Group, Ident, Literal, TokenStream, TokenTree};
+use quote::quote;
+
+/// Replaces the paths `::mcp_server` of an expansion, also those in texts, with the paths of the facade.
+pub(crate) fn redirect(tokens: TokenStream) -> TokenStream {
+    let mut out = TokenStream::new();
+    let mut colons = 0;
+    for token in tokens {
+        let is_colon = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == ':');
+        match token {
+            TokenTree::Ident(name) if colons == 2 && name == "mcp_server" => {
+                let root = Ident::new("mcp_sdk", name.span());
+                out.extend(quote!(#root::server));
+            }
+            TokenTree::Group(group) => {
+                let mut inner = Group::new(group.delimiter(), redirect(group.stream()));
+                inner.set_span(group.span());
+                out.extend([TokenTree::Group(inner)]);
+            }
+            TokenTree::Literal(text) => out.extend([TokenTree::Literal(redirect_text(text))]),
+            other => out.extend([other]),
+        }
+        colons = if is_colon { colons + 1 } else { 0 };
+    }
+    out
+}
+
+/// Replaces the path in the text of an attribute such as `#[serde(crate = "..")]`.
+fn redirect_text(text: Literal) -> Literal {
+    let shown = text.to_string();
+    let path = shown.strip_prefix("\"::mcp_server::__private::");
+    match path.and_then(|path| path.strip_suffix('"')) {
+        Some(path) => Literal::string(&format!("::mcp_sdk::server::__private::{path}")),
+        None => text,
+    }
+}
