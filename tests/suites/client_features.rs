@@ -88,7 +88,14 @@ async fn structured_output_is_checked_and_decoded() {
         let client = client.clone();
         let call = calling(&client, "t");
         wire.respond("tools/call", result.clone()).await;
-        assert_eq!(call.await.unwrap().is_ok(), fine, "{result}");
+        let called = call.await.unwrap();
+        assert_eq!(called.is_ok(), fine, "{result}");
+        // The tool has run, so its result is part of the error.
+        if let Err(Error::Output { result: kept, .. }) = called {
+            assert_eq!(json!(kept), result);
+        } else {
+            assert!(fine || result["content"] == 5, "{called:?}");
+        }
     }
 }
 

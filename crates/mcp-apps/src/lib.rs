@@ -16,7 +16,11 @@
 //!
 //! A client without the extension ignores the metadata and uses the text of the result. [`RemoteApps`] is the side of the host.
 //!
+//! The guide `extensions.md` in the folder `docs/guide` of the repository explains more.
+//!
 //! Specification: [MCP Apps 2026-01-26](https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx).
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "client")]
 mod client;

@@ -5,6 +5,21 @@
 //! server uses [`RequireBearer`](server::RequireBearer), a tower layer that verifies tokens, and
 //! its handlers receive the caller as [`Auth`](server::Auth); see [`server`].
 //!
+//! ```no_run
+//! use mcp_auth::OAuth;
+//! use mcp_auth::client::{FileTokenStore, Loopback};
+//! use mcp_transport_http::HttpTransport;
+//!
+//! # fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let url = "https://mcp.example.com/mcp";
+//! let browser = Loopback::new(|page| eprintln!("Please open {page}"));
+//! let auth = OAuth::client(url).user_agent(browser).store(FileTokenStore::new("tokens.json")).build()?;
+//! let transport = HttpTransport::new(url)?.authorize(auth);
+//! # drop(transport);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! The stdio transport does not use this crate: its credentials come from the environment.
 //!
 //! # Features
@@ -13,8 +28,12 @@
 //! - `server`: [`RequireBearer`](server::RequireBearer) and [`Auth`](server::Auth).
 //! - `tls`: `https` for requests to authorization servers.
 //!
+//! The guide `authorization.md` in the folder `docs/guide` of the repository explains more.
+//!
 //! Specification:
 //! [authorization](https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization).
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "client")]
 pub mod client;

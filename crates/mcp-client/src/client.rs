@@ -35,6 +35,23 @@ use crate::{exchange, lists};
 
 /// A client of one server. Cloning returns another handle to the same connection. The connection
 /// ends when the last handle is dropped.
+///
+/// ```no_run
+/// # async fn run(transport: impl mcp_client::Transport) -> Result<(), mcp_client::Error> {
+/// use mcp_client::Client;
+/// use mcp_client::serde_json::json;
+///
+/// let client = Client::builder("my-host", "1.0.0").on_elicit(async |form| form.decline()).connect(transport).await?;
+/// for tool in client.list_tools().await? {
+///     println!("{}", tool.display_name());
+/// }
+/// let result = client.call_tool("add", json!({ "a": 2, "b": 3 })).on_progress(|step| println!("{}", step.progress)).await?;
+/// println!("{}", result.joined_text());
+/// let note = client.read_resource("note:///7").await?;
+/// # let _ = note;
+/// client.close().await
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Client(Arc<Shared>);
 

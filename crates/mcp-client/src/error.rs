@@ -8,7 +8,7 @@ use mcp_jsonrpc::{DecodeError, ErrorCode, ErrorObject, ParseError, ParseErrorKin
 use mcp_protocol::gate::Unsupported;
 use mcp_protocol::{CallError, Closed, MethodName, TransportError};
 use mcp_schema::Violation;
-use mcp_types::{ElicitRequestUrlParams, UrlElicitationRequired};
+use mcp_types::{CallToolResult, ElicitRequestUrlParams, UrlElicitationRequired};
 
 /// The error of a call or a connection.
 ///
@@ -127,13 +127,15 @@ pub enum Error {
         /// The reason.
         reason: String,
     },
-    /// The structured output of a tool does not match its advertised schema.
+    /// The structured output of a tool does not match its advertised schema, or is missing. The tool has run.
     #[non_exhaustive]
     Output {
         /// The name of the tool.
         tool: String,
         /// Where and how it does not match.
         problem: Violation,
+        /// The result. Show its content to the model beside the error, so that the model does not call the tool again.
+        result: Box<CallToolResult>,
     },
     /// The response exceeds a limit of this client, which the message names.
     TooLong(ParseError),
@@ -273,9 +275,9 @@ impl fmt::Display for Error {
             Self::NotSubscribed { uri, reason } => {
                 write!(f, "no change notifications for {uri:?}: {reason}")
             }
-            Self::Output { tool, problem } => write!(
+            Self::Output { tool, problem, .. } => write!(
                 f,
-                "the output of tool {tool:?} does not match its output schema: {problem}"
+                "tool {tool:?} ran, but its output does not match its output schema: {problem}"
             ),
             Self::TooLong(error) => write!(f, "the response was not read: {error}"),
             Self::Protocol { problem, .. } => {

@@ -23,8 +23,18 @@
 //! A handler of the [`ClientBuilder`] declares a capability (forms, URLs, sampling, roots).
 //! Requests without a handler are rejected.
 //!
+//! # Features
+//!
+//! - `hash`: hashes of definitions, to notice changes after the user approved a tool.
+//! - `tower`: tower layers as middleware.
+//! - `validate`: all of JSON Schema 2020-12 instead of a subset, for the output of tools.
+//!
+//! The guides `clients.md` and `coming-from.md` in the folder `docs/guide` of the repository explain more.
+//!
 //! Specification: [client
 //! features](https://modelcontextprotocol.io/specification/2025-11-25/client).
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod builder;
 mod cache;

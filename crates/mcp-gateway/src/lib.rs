@@ -28,6 +28,8 @@
 //!
 //! Params and results are forwarded as JSON text: unknown members and the notation of numbers are preserved. Tasks are not passed on. The
 //! credentials of a client never reach the server: connections have those of the [`Connector`](mcp_host::Connector).
+//!
+//! The guide `gateway.md` in the folder `docs/guide` of the repository explains more.
 
 mod caller;
 mod catalog;

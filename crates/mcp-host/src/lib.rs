@@ -46,8 +46,12 @@
 //! [`logs`](HostBuilder::logs) answer the requests of servers, within [`ServerLimits`]. Other handlers are those of the
 //! [`ClientBuilder`](mcp_client::ClientBuilder).
 //!
+//! The guide `host.md` in the folder `docs/guide` of the repository explains more.
+//!
 //! Specification:
 //! [architecture](https://modelcontextprotocol.io/specification/2025-11-25/architecture).
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod config;
 mod consent;

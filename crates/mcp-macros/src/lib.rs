@@ -73,7 +73,8 @@ use crate::options::Kind;
 /// # Options
 ///
 /// `name = ".."` (1 to 128 characters out of `A-Z a-z 0-9 _ - .`), `title = ".."`,
-/// `description = ".."` (instead of the doc comment), `icon = "uri"`; `scope = "word word"`,
+/// `description = ".."` (instead of the doc comment), `icon = "uri"`; `meta = expr`, the `_meta` of
+/// the definition, of type `mcp_server::types::Meta`; `scope = "word word"`,
 /// the scopes that a request needs to call the tool; `blocking`, which runs a function that blocks
 /// on a separate thread; `task` or `task = "required"`, which lets calls continue as tasks, and for
 /// such tools `detachable` and `resumable`; and the hints `read_only`, `destructive`, `idempotent`
@@ -219,7 +220,7 @@ pub fn resources(options: TokenStream, item: TokenStream) -> TokenStream {
 /// Parameters are those of [`macro@tool`], with types that are read from text: `String`, numbers and other types with the schema of
 /// a number, fieldless enums, other types that implement `FromStr` with `#[arg(parse)]`, and `Option` of
 /// these. `#[arg(complete = function)]` sets the completer of an
-/// argument. Options are `name`, `title`, `description` and `icon`.
+/// argument. Options are `name`, `title`, `description`, `icon` and `meta`.
 #[proc_macro_attribute]
 pub fn prompt(options: TokenStream, item: TokenStream) -> TokenStream {
     expand::attribute(Kind::Prompt, options.into(), &item.into()).into()
@@ -249,7 +250,7 @@ pub fn prompt(options: TokenStream, item: TokenStream) -> TokenStream {
 /// Plain parameters are variables of the URI template (RFC 6570), by name; their types are read
 /// from text like those of [`macro@prompt`], and `Option<T>` is for those that may be absent. `#[arg(complete = function)]` sets
 /// the completer of a variable. Options are the URI first, then `name`, `title`, `description`,
-/// `mime` and `icon`.
+/// `mime`, `icon` and `meta`.
 #[proc_macro_attribute]
 pub fn resource(options: TokenStream, item: TokenStream) -> TokenStream {
     expand::attribute(Kind::Resource, options.into(), &item.into()).into()

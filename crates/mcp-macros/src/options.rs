@@ -39,6 +39,7 @@ impl Kind {
                 "title",
                 "description",
                 "icon",
+                "meta",
                 "scope",
                 "blocking",
                 "read_only",
@@ -49,8 +50,8 @@ impl Kind {
                 "detachable",
                 "resumable",
             ],
-            Self::Prompt => &["name", "title", "description", "icon"],
-            Self::Resource => &["name", "title", "description", "mime", "icon"],
+            Self::Prompt => &["name", "title", "description", "icon", "meta"],
+            Self::Resource => &["name", "title", "description", "mime", "icon", "meta"],
         }
     }
 }
@@ -113,9 +114,9 @@ impl Options {
             "name" => self.name = Some(value(&key, input)?),
             "description" => self.description = Some(value(&key, input)?),
             "icon" => self.icon = Some(value(&key, input)?),
-            "title" | "mime" | "scope" => {
-                let text: Expr = value(&key, input)?;
-                self.setters.push((key, text.into_token_stream()));
+            "title" | "mime" | "scope" | "meta" => {
+                let value: Expr = value(&key, input)?;
+                self.setters.push((key, value.into_token_stream()));
             }
             "task" => {
                 let mode = mode(&key, input)?;

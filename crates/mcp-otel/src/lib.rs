@@ -28,6 +28,8 @@
 //! The conventions have the status *Development*: attributes may change with them in a minor
 //! version.
 //!
+//! The guide `telemetry.md` in the folder `docs/guide` of the repository explains more.
+//!
 //! [conventions]: https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md
 //! [sep]: https://modelcontextprotocol.io/community/seps/414-request-meta
 
@@ -38,4 +40,7 @@ mod operation;
 mod propagation;
 mod telemetry;
 
+/// The API of OpenTelemetry. Two versions of this crate in one program have separate global providers: what the one records, the other
+/// does not export. With this re-export a program has the version that [`Telemetry`] uses.
+pub use opentelemetry;
 pub use telemetry::Telemetry;

@@ -17,6 +17,8 @@
 //!
 //! [basic]: https://modelcontextprotocol.io/specification/2025-11-25/basic
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod ask;
 mod budget;
 mod connection;

@@ -62,11 +62,16 @@ pub struct Violation {
 }
 
 impl Violation {
-    pub(super) fn here(message: impl Into<String>) -> Self {
+    /// Creates a violation from a JSON pointer and a message.
+    pub fn new(pointer: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
-            pointer: String::new(),
+            pointer: pointer.into(),
             message: message.into(),
         }
+    }
+
+    pub(super) fn here(message: impl Into<String>) -> Self {
+        Self::new(String::new(), message)
     }
 }
 

@@ -19,6 +19,8 @@
 //!
 //! [usage]: https://modelcontextprotocol.io/specification/2025-11-25/basic#json-schema-usage
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod cost;
 mod dialect;
 mod error;

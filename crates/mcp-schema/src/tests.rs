@@ -145,6 +145,12 @@ fn alternatives_report_the_closest() {
              string \"1\""
         );
     }
+    let schema = json!({"anyOf": [circle, square]});
+    assert_eq!(
+        complaint(&schema, &json!({})),
+        "matches none of the 2 alternatives: property \"r\" is required and missing, or: property \
+         \"side\" is required and missing"
+    );
     let both = json!({"r": 1, "side": 1});
     assert!(fits(&json!({"anyOf": [circle, square]}), &both));
     assert!(complaint(&json!({"oneOf": [circle, square]}), &both).contains("exactly one"));

@@ -111,23 +111,35 @@ pub(super) fn bound(value: &Value, bound: &str, limit: &impl std::fmt::Display) 
 /// No alternative of an `anyOf` or a `oneOf` matches.
 pub(super) fn no_alternative(violations: impl Iterator<Item = Violation>) -> Violation {
     let mut total = 0;
-    let mut closest: Option<Violation> = None;
+    let mut closest: Vec<Violation> = Vec::new();
     for violation in violations {
         total += 1;
         // The deepest violation most likely belongs to the intended alternative.
-        let deeper = |known: &Violation| depth(known) < depth(&violation);
-        if closest.as_ref().is_none_or(deeper) {
-            closest = Some(violation);
+        let known = closest.first().map(depth);
+        if known.is_some_and(|known| known > depth(&violation)) {
+            continue;
         }
+        if known.is_some_and(|known| known < depth(&violation)) {
+            closest.clear();
+        }
+        closest.push(violation);
     }
-    match closest {
-        None => Violation::here("matches none of the alternatives"),
-        Some(closest) if total == 1 => closest,
-        Some(Violation { pointer, message }) => Violation {
-            pointer,
-            message: format!("matches none of the {total} alternatives; the closest: {message}"),
-        },
-    }
+    let Some(Violation { pointer, .. }) = closest.first() else {
+        return Violation::here("matches none of the alternatives");
+    };
+    let pointer = pointer.clone();
+    closest.retain(|violation| violation.pointer == pointer);
+    let mut messages: Vec<String> = closest.into_iter().map(|it| it.message).collect();
+    messages.dedup();
+    let message = match &*messages {
+        [message] if total == 1 => message.clone(),
+        [message] => format!("matches none of the {total} alternatives; the closest: {message}"),
+        several => {
+            let list = clip_to(&several.join(", or: "), LIST);
+            format!("matches none of the {total} alternatives: {list}")
+        }
+    };
+    Violation { pointer, message }
 }
 
 fn depth(violation: &Violation) -> usize {

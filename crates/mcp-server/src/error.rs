@@ -16,6 +16,25 @@ use mcp_types::{CallToolResult, ContentBlock, JsonObject};
 /// It does not implement `std::error::Error`, so that `?` can convert from every type that does.
 /// Types that only convert to a boxed error, such as `anyhow::Error`, may be the error type of a
 /// handler; see [`from_boxed`](Self::from_boxed) to convert them to this type.
+///
+/// ```
+/// use mcp_server::{ErrorCode, ErrorObject, HandlerError, tool};
+///
+/// /// Reads a note.
+/// #[tool]
+/// async fn read(/** from 1 */ number: u32) -> Result<String, HandlerError> {
+///     if number == 0 {
+///         return Err(HandlerError::arguments("/number: expected at least 1"));
+///     }
+///     if number > 1_000 {
+///         // For programs, which read the code.
+///         return Err(ErrorObject::new(ErrorCode(1404), "there is no such note").into());
+///     }
+///     // The model reads the text of the error.
+///     Ok(std::fs::read_to_string(format!("{number}.txt"))?)
+/// }
+/// # let _ = read::tool::<()>();
+/// ```
 #[derive(Debug)]
 pub struct HandlerError {
     kind: Box<ErrorKind>,

@@ -33,8 +33,23 @@
 //! The crate contains no transport: pass the [`ServerBuilder`] or the [`Server`] to
 //! `mcp_transport_stdio::serve`, `mcp_transport_http::serve`, or another transport.
 //!
+//! # Features
+//!
+//! - `macros` (default): `#[tool]`, `#[prompt]`, `#[resource]`, and their forms for methods.
+//! - `seal` (default): [`StateKeys`], which encrypt the state that a client carries between the round trips of a call.
+//! - `tasks` (default): calls of tools that continue after their request.
+//! - `files`: [`Folder`], the files of one folder, whatever names clients send.
+//! - `log`: [`LogLayer`], which sends the `tracing` events of handlers to clients.
+//! - `testing`: [`testing::TestClient`], a client for tests in the same process.
+//! - `tower`: tower layers as middleware.
+//! - `validate`: all of JSON Schema 2020-12 instead of a subset, for input and output.
+//!
+//! The guides `servers.md`, `resources.md`, `testing.md` and `coming-from.md` in the folder `docs/guide` of the repository explain more.
+//!
 //! Specification: [server
 //! features](https://modelcontextprotocol.io/specification/2025-11-25/server).
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod error;
 #[cfg(feature = "files")]
@@ -46,6 +61,8 @@ mod round_trip;
 mod router;
 mod schema;
 mod server;
+#[cfg(feature = "log")]
+mod span;
 mod subscriptions;
 mod sync;
 #[cfg(feature = "tasks")]

@@ -6,7 +6,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use mcp_server::testing::{TestClient, block_on};
-use mcp_server::{Ctx, Server, prompt, tool, tools};
+use mcp_server::types::Meta;
+use mcp_server::{Ctx, Server, prompt, resource, tool, tools};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -176,4 +177,37 @@ fn owned_texts_and_boxed_futures_are_returned() {
     ] {
         assert_eq!(call(&client, name, json!({})), text);
     }
+}
+
+fn team(name: &str) -> Meta {
+    Meta::new().with("com.example/team", name)
+}
+
+#[tool(meta = team("a"))]
+fn owned_tool() {}
+
+#[prompt(meta = team("b"))]
+fn owned_prompt() -> &'static str {
+    "hello"
+}
+
+#[resource("x://{id}", meta = team("c"))]
+fn owned_resource(id: String) -> String {
+    id
+}
+
+#[test]
+fn the_options_set_the_meta_of_definitions() {
+    let server = Server::builder("s", "1")
+        .tool(owned_tool::tool())
+        .prompt(owned_prompt::prompt())
+        .resource(owned_resource::resource());
+    let client = TestClient::new(server);
+    let listed = [
+        json!(block_on(client.list_tools()).unwrap()),
+        json!(block_on(client.list_prompts()).unwrap()),
+        json!(block_on(client.list_resource_templates()).unwrap()),
+    ];
+    let teams = listed.map(|list| list[0]["_meta"]["com.example/team"].clone());
+    assert_eq!(json!(teams), json!(["a", "b", "c"]));
 }

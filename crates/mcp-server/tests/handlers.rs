@@ -234,12 +234,11 @@ fn variables_and_prompt_arguments_are_read_from_text() {
         let error = read(uri).unwrap_err().to_string();
         assert!(error.contains(problem), "{error}");
     }
-    let said = block_on(client.get_prompt("plan", json!({ "days": "3", "version": "2.0" })));
-    let said = serde_json::to_value(said.unwrap()).unwrap();
-    assert_eq!(
-        said["messages"][0]["content"]["text"],
-        "3 Some(Version(2, 0))"
-    );
+    for (version, read) in [("2.0", "3 Some(Version(2, 0))"), ("", "3 None")] {
+        let said = block_on(client.get_prompt("plan", json!({ "days": "3", "version": version })));
+        let said = serde_json::to_value(said.unwrap()).unwrap();
+        assert_eq!(said["messages"][0]["content"]["text"], read);
+    }
     let error = block_on(client.get_prompt("plan", json!({ "days": "300" }))).unwrap_err();
     let problem = "/days: invalid value: integer `300`, expected u8";
     assert!(error.to_string().contains(problem), "{error}");

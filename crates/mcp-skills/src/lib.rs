@@ -17,7 +17,11 @@
 //!
 //! [`Skills::from_folder`] serves all skills of a folder. [`RemoteSkills`] is the client side.
 //!
+//! The guide `extensions.md` in the folder `docs/guide` of the repository explains more.
+//!
 //! Specification: [SEP-2640](https://modelcontextprotocol.io/seps/2640-skills-extension).
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod entry;
 mod error;

@@ -33,6 +33,8 @@
 //! The file contains state keys, session ids, events, arguments and results without encryption. Only its owner can read it. Keep
 //! it where only the server can read.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod error;
 #[cfg(feature = "http")]
 mod events;

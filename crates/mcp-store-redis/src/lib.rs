@@ -37,6 +37,8 @@
 //! A [`SessionId`](mcp_transport_http::SessionId) is a secret. Protect Redis with a password, and
 //! with TLS (feature `tls`, `rediss://`) outside of one machine.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[cfg(feature = "changes")]
 mod changes;
 mod connection;

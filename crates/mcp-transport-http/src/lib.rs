@@ -21,8 +21,12 @@
 //! - `testing`: [`testing`], tests for implementations of [`SessionStore`] and [`EventStore`].
 //! - `legacy`: the HTTP+SSE transport of revision 2024-11-05, for the enabled roles.
 //!
+//! The guide `http.md` in the folder `docs/guide` of the repository explains more.
+//!
 //! [spec]:
 //! https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "client")]
 mod client;

@@ -49,6 +49,8 @@
 //! [custom]:
 //! https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#custom-transports
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[cfg(feature = "child")]
 mod child;
 mod client;

@@ -74,10 +74,11 @@ pub(super) fn all() -> Vec<Tool> {
             let asked = cx
                 .elicit_url("Please connect your account", "https://example.com/connect")
                 .await?;
-            if asked.accepted {
-                asked.complete();
+            let visit = asked.accepted();
+            if let Some(visit) = &visit {
+                visit.complete();
             }
-            Ok::<_, AskError>(format!("accepted: {}", asked.accepted))
+            Ok::<_, AskError>(format!("accepted: {}", visit.is_some()))
         })
         .description("Asks the user to open a URL"),
         Tool::new("test_list_roots", async |cx: Ctx| {

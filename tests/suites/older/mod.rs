@@ -127,6 +127,6 @@ fn asking() -> ServerBuilder {
         .tool(Tool::new("url", async |cx: Ctx| {
             cx.elicit_url("Go", "https://example.com/")
                 .await
-                .map(|asked| asked.accepted)
+                .map(|asked| asked.accepted().is_some())
         }))
 }

@@ -35,7 +35,7 @@ fn account() -> ServerBuilder {
     };
     let url = async |cx: Ctx| {
         let visit = cx.elicit_url("Sign in", "https://example.com/in").await?;
-        Ok::<_, HandlerError>(visit.accepted.to_string())
+        Ok::<_, HandlerError>(visit.accepted().is_some().to_string())
     };
     Server::builder("s", "1")
         .tool(Tool::new("ask", ask))

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use mcp_protocol::AskError;
-use mcp_server::UrlElicitation;
+use mcp_server::{Elicitation, UrlElicitation};
 
 use super::{Peer, answered, asked, failed, named, text};
 use crate::prelude::*;
@@ -23,7 +23,7 @@ async fn a_url_elicitation_has_an_id_and_its_completion_is_notified_to_its_clien
         let visits = Arc::clone(&visits);
         async move {
             let visit = cx.elicit_url("Connect", URL).await?;
-            visits.lock().unwrap().push(visit);
+            visits.lock().unwrap().extend(visit.accepted());
             Ok::<_, AskError>("asked")
         }
     }));
@@ -43,7 +43,7 @@ async fn a_url_elicitation_has_an_id_and_its_completion_is_notified_to_its_clien
         peer.wire.recv().await;
     }
     let visit = kept.lock().unwrap().pop().unwrap();
-    assert!(visit.accepted && ids.contains(&visit.id));
+    assert!(ids.contains(&visit.id));
     assert!(visit.complete());
     let notice = peer.wire.expect("notifications/elicitation/complete").await;
     assert_eq!(notice["params"]["elicitationId"], visit.id);
@@ -54,9 +54,9 @@ async fn a_url_elicitation_has_an_id_and_its_completion_is_notified_to_its_clien
 #[tokio::test]
 async fn without_a_session_a_url_elicitation_has_no_id_and_no_completion() {
     let server = Server::builder("s", "1").tool(Tool::new("ask", async |cx: Ctx| {
-        let visit = cx.elicit_url("Connect", URL).await?;
-        let is_notified = visit.complete();
-        Ok::<_, AskError>(format!("{} {is_notified}", visit.accepted))
+        let visit = cx.elicit_url("Connect", URL).await?.accepted();
+        let is_notified = visit.map(|visit| visit.complete());
+        Ok::<_, AskError>(format!("{is_notified:?}"))
     }));
     let mut peer = Peer::with(server, able());
     let request = asked(&mut peer, "ask").await;
@@ -64,8 +64,27 @@ async fn without_a_session_a_url_elicitation_has_no_id_and_no_completion() {
     let expected = json!({ "method": "elicitation/create", "params": params });
     assert_eq!(request, expected);
     let done = answered(&mut peer, "ask", json!({ "action": "accept" })).await;
-    assert_eq!(text(&done), "true false");
+    assert_eq!(text(&done), "Some(false)");
     peer.silent().await;
+}
+
+#[tokio::test]
+async fn each_answer_to_a_url_reaches_the_handler() {
+    let server = Server::builder("s", "1").tool(Tool::new("ask", async |cx: Ctx| {
+        Ok::<_, AskError>(match cx.elicit_url("Connect", URL).await? {
+            Elicitation::Accepted(_) => "accept",
+            Elicitation::Declined => "decline",
+            Elicitation::Cancelled => "cancel",
+        })
+    }));
+    let server = server.build().unwrap();
+    for is_stateless in [false, true] {
+        let mut peer = Peer::open(server.clone(), able(), is_stateless).await;
+        for action in ["accept", "decline", "cancel"] {
+            let result = answered(&mut peer, "ask", json!({ "action": action })).await;
+            assert_eq!(text(&result), action);
+        }
+    }
 }
 
 // proves: ELIC-030, M-ELIC-018

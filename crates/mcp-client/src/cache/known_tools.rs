@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use mcp_protocol::http_headers::HeaderParams;
-use mcp_schema::{Origin, Validator};
+use mcp_schema::{Origin, Validator, Violation};
 use mcp_types::{CallToolResult, JsonObject, ListToolsResult, TaskSupport, Tool, v2026_07_28};
 use serde_json::Value;
 
@@ -217,7 +217,7 @@ impl KnownTools {
     /// Validates the structured output of a tool against the listed output schema.
     ///
     /// # Errors
-    /// [`Error::Output`], or [`Error::Protocol`] if the output is missing.
+    /// [`Error::Output`].
     pub(crate) async fn check_output(
         &self,
         tool: &str,
@@ -227,18 +227,18 @@ impl KnownTools {
         if is_error || !self.has_output(tool) {
             return Ok(());
         }
+        let error = |problem| Error::Output {
+            tool: tool.to_owned(),
+            problem,
+            result: Box::new(result.clone()),
+        };
         let Some(content) = &result.structured_content else {
-            return Err(Error::protocol(format!(
-                "tool {tool:?} has an output schema but returned no structured output"
-            )));
+            return Err(error(Violation::new("", "structured content is missing")));
         };
         let Some(validator) = self.output(tool).await else {
             return Ok(());
         };
-        validator.check(content).map_err(|problem| Error::Output {
-            tool: tool.to_owned(),
-            problem,
-        })
+        validator.check(content).map_err(error)
     }
 
     /// Returns the header parameters of a call: names and encoded values.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mcp_host::{
-    Config, ConfigFormat, Connector as _, ServerConfig, StderrLog, Variables, read_text,
+    Config, ConfigFormat, Connector as _, Launch, ServerConfig, StderrLog, Variables, read_text,
 };
 use mcp_jsonrpc::decode;
 use mcp_protocol::InvalidServer;
@@ -24,6 +24,8 @@ use crate::upstream::{DEFAULT_CALL_TIMEOUT, Sharing, Upstream};
 
 /// Maximum size of a configuration file.
 const MAX_FILE_BYTES: u64 = 4 << 20;
+/// Headers that identify a user to a server.
+const CREDENTIALS: [&str; 3] = ["authorization", "cookie", "x-api-key"];
 
 /// The configuration of a gateway: the servers under `mcpServers`, as in the files of hosts, and settings under `gateway`.
 ///
@@ -218,8 +220,23 @@ impl GatewayConfig {
         &self.section.allowed_origins
     }
 
+    /// Returns what may be a mistake although the configuration is valid, one text for each. [`builder`](Self::builder) logs them.
+    pub fn warnings(&self) -> Vec<String> {
+        if self.section.auth.is_none() {
+            return Vec::new();
+        }
+        let servers = self
+            .servers
+            .values()
+            .filter(|entry| !entry.settings.is_shared);
+        servers.filter_map(ServerEntry::common_identity).collect()
+    }
+
     /// Returns a builder with all enabled servers of a [resolved](Self::resolve) configuration, in the order of their namespaces.
     pub fn builder(&self) -> GatewayBuilder {
+        for warning in self.warnings() {
+            tracing::warn!("{warning}");
+        }
         let mut builder = Gateway::builder().settings(self.gateway_settings());
         if let Some(cluster) = self.cluster() {
             builder = builder.cluster(cluster);
@@ -294,6 +311,23 @@ impl GatewayConfig {
 }
 
 impl ServerEntry {
+    /// Returns a warning if the server takes all users of the gateway for the same user.
+    fn common_identity(&self) -> Option<String> {
+        let Launch::Http { headers, .. } = &self.server.launch else {
+            return None;
+        };
+        let is_credential = |header: &&String| {
+            CREDENTIALS
+                .iter()
+                .any(|name| header.eq_ignore_ascii_case(name))
+        };
+        let (name, header) = (&self.name, headers.keys().find(is_credential)?);
+        Some(format!(
+            "/mcpServers/{name}: the server gets the same header {header:?} for all users of the gateway, so each of them can use what this \
+             credential permits; if the data of the server is the same for all users, set \"shared\": true in /gateway/servers/{name}"
+        ))
+    }
+
     /// Returns whether the connections of both entries are the same: the entries differ only in settings that [`adjust`](Self::adjust) changes.
     fn connects_like(&self, other: &Self) -> bool {
         let connection = |entry: &Self| {

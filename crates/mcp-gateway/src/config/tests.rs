@@ -204,3 +204,29 @@ fn the_authorization_and_its_scopes_are_those_of_the_file() {
     );
     assert_eq!(closed.scopes_supported(), ["mcp", "read", "write"]);
 }
+
+#[test]
+fn a_credential_that_all_users_share_is_a_warning_unless_the_server_is_shared() {
+    let warnings = |auth: &str, headers: &str, shared: bool| {
+        let text = format!(
+            r#"{{"mcpServers":{{"notes":{{"url":"https://notes.example.com/mcp","headers":{headers}}},"git":{{"command":"git"}}}},
+                "gateway":{{"publicUrl":"https://mcp.example.com/mcp"{auth},"servers":{{"notes":{{"shared":{shared}}}}}}}}}"#
+        );
+        GatewayConfig::parse(&text).unwrap().warnings()
+    };
+    let auth = r#","auth":{"issuer":"https://id.example.com"}"#;
+    let token = r#"{"Authorization":"Bearer x"}"#;
+    let found = warnings(auth, token, false);
+    assert_eq!(found.len(), 1, "{found:?}");
+    for part in ["/mcpServers/notes", "\"Authorization\"", "\"shared\": true"] {
+        assert!(found[0].contains(part), "{found:?}");
+    }
+    assert!(!found[0].contains("Bearer"), "{found:?}");
+    for (auth, headers, shared) in [
+        (auth, token, true),
+        (auth, r#"{"x-trace":"1"}"#, false),
+        ("", token, false),
+    ] {
+        assert_eq!(warnings(auth, headers, shared), [""; 0]);
+    }
+}

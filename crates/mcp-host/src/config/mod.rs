@@ -36,6 +36,19 @@ pub(crate) use variables::references;
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// The servers of one or more configuration files.
+///
+/// ```
+/// use mcp_host::{Config, ConfigFormat};
+///
+/// let text = r#"{ "mcpServers": { "git": { "command": "uvx", "args": ["mcp-server-git"] }, "bad": {} } }"#;
+/// let config = Config::parse(text, ConfigFormat::Standard)?;
+/// let names: Vec<&str> = config.servers().map(|(name, _)| name).collect();
+/// assert_eq!(names, ["git"]);
+/// for (name, error) in config.errors() {
+///     eprintln!("{name}: {error}");
+/// }
+/// # Ok::<(), mcp_host::ConfigError>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Config {
     servers: BTreeMap<String, Configured>,

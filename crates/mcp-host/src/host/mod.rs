@@ -33,6 +33,28 @@ const MIN_LIKENESS: f64 = 0.8;
 
 /// Many servers, supervised. Cloning returns another handle. When the last handle is dropped, all
 /// connections are closed in the background.
+///
+/// ```no_run
+/// # async fn run() -> Result<(), mcp_host::HostError> {
+/// use mcp_client::Client;
+/// use mcp_host::{Config, Decision, Host, ServerConfig};
+/// use serde_json::json;
+///
+/// let config = Config::new().with_server("git", ServerConfig::stdio("uvx", ["mcp-server-git"]));
+/// let host = Host::builder(Client::builder("my-host", "1.0.0"))
+///     .servers(config)
+///     .consent(async |request| {
+///         println!("{request}");
+///         Decision::Deny
+///     })
+///     .start();
+/// host.settled().await;
+/// let result = host.call_tool("git__git_status", json!({ "repo_path": "." })).await?;
+/// println!("{}", result.joined_text());
+/// host.close().await;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Host(Arc<Servers>);
 

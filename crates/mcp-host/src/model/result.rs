@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use mcp_client::CallToolResult;
 use mcp_client::types::{ContentBlock, ResourceContents};
+use mcp_client::{CallToolResult, Error};
 use mcp_jsonrpc::decode_document;
 use serde_json::{Value, json};
 
@@ -32,10 +32,7 @@ impl ModelApi {
         for (tool_use, result) in results {
             let (parts, is_error) = match result {
                 Ok(result) => (self.parts(result), result.is_error == Some(true)),
-                Err(error) => {
-                    let text = without_setting_names(&error.to_string());
-                    (vec![Part::Text(text)], true)
-                }
+                Err(error) => (self.parts_of_error(error), true),
             };
             answers.push(self.answer(tool_use, &parts, is_error));
             if self == Self::OpenAiChat {
@@ -113,6 +110,19 @@ impl ModelApi {
                 json!({ "functionResponse": response })
             }
         }
+    }
+
+    /// Returns the text of the error, and the output of a tool that has run although its output is invalid: the model would call
+    /// the tool again without it.
+    fn parts_of_error(self, error: &HostError) -> Vec<Part<'_>> {
+        let text = without_setting_names(&error.to_string());
+        let mut parts = vec![Part::Text(text)];
+        if let HostError::Call { source, .. } = error
+            && let Error::Output { result, .. } = &**source
+        {
+            parts.extend(self.parts(result));
+        }
+        parts
     }
 
     /// Returns at least one part. No text is empty, which Anthropic rejects.

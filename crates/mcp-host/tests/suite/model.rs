@@ -3,6 +3,7 @@
 use mcp_client::CallToolResult;
 use mcp_client::types::{ContentBlock, JsonObject};
 use mcp_host::{Host, HostError, ModelApi, ToolBudget, ToolUse};
+use mcp_server::middleware::{Next, Request, Response};
 use mcp_server::{Args, Server, Tool};
 use serde_json::{Value, json};
 
@@ -83,6 +84,32 @@ async fn a_call_of_each_format_is_run_and_answered() {
         };
         assert_eq!(Value::from(answered), expected);
         assert_eq!(format.tool_uses(&json!({ "error": "overloaded" })), []);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_reads_the_output_of_a_tool_that_ran_even_if_it_is_invalid() {
+    let connector = Killable::default().connector(|_| {
+        let schema = json!({ "type": "object", "properties": { "grams": { "type": "number" } } });
+        let tool = Tool::new("weigh", || ()).output_schema(schema.as_object()?.clone());
+        let layer = async |request: Request, next: Next| match request.method() {
+            "tools/call" => {
+                Response::result(json!({ "content": [], "structuredContent": { "grams": "5" } }))
+            }
+            _ => next.run(request).await,
+        };
+        Some(Server::builder("scale", "1.0.0").tool(tool).layer(layer))
+    });
+    let host = Host::builder(client())
+        .connector("scale", connector)
+        .start();
+    host.settled().await;
+    let tool_use = ToolUse::new("1", "scale__weigh", json!({}));
+    let results = [(tool_use.clone(), host.call(&tool_use).await)];
+    for format in FORMATS {
+        let text = Value::from(format.results(&results)).to_string();
+        assert!(text.contains("ran, but its output"), "{text}");
+        assert!(text.contains(r#"{\"grams\":\"5\"}"#), "{text}");
     }
 }
 

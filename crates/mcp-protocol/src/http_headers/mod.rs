@@ -80,11 +80,14 @@ pub(crate) fn check_name(request: &Request<'_>, sent: Option<&str>) -> Result<()
     };
     let found = sole_member(request.param_members().map_while(Result::ok), member)
         .map_err(|problem| mismatch(format!("/{member}: {problem}")))?;
-    // A value that is not a string is rejected later, with a better error.
-    let Some(name) = found.and_then(read_string) else {
-        return Ok(());
-    };
-    check_value(NAME, sent, Some(&name))
+    match (found.and_then(read_string), sent) {
+        (Some(name), sent) => check_value(NAME, sent, Some(&name)),
+        // A value that is not a string is rejected later, with a better error.
+        (None, Some(_)) => Ok(()),
+        (None, None) => Err(mismatch(format!(
+            "the {NAME} header is missing; send the value of /{member} in it, which must be a string"
+        ))),
+    }
 }
 
 /// Returns the text of a member that a header repeats. Its name must occur once and without escapes:

@@ -52,23 +52,23 @@ impl<S, T: DeserializeOwned + JsonSchema + Send + 'static> FromCall<S> for Ask<T
     }
 }
 
-/// The user's response to a form.
+/// The user's response to a form, or to a URL that the user was asked to open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(
     clippy::exhaustive_enums,
     reason = "the specification defines three actions"
 )]
 pub enum Elicitation<T> {
-    /// The user submitted the form.
+    /// The user submitted the form, or agreed to open the URL.
     Accepted(T),
     /// The user declined.
     Declined,
-    /// The user closed the form.
+    /// The user closed the form or the question without a decision.
     Cancelled,
 }
 
 impl<T> Elicitation<T> {
-    /// Returns the content of a submitted form.
+    /// Returns the content of a submitted form, or the URL that the user agreed to open.
     pub fn accepted(self) -> Option<T> {
         match self {
             Self::Accepted(answer) => Some(answer),

@@ -84,6 +84,24 @@ impl Ctx {
     /// Asks the user to open a URL, for secrets and for interaction outside the protocol. Returns
     /// when the user agrees or declines to open the URL, not when the interaction is complete.
     ///
+    /// ```
+    /// use mcp_server::{Ctx, Elicitation, HandlerError, tool};
+    ///
+    /// /// Connects an account.
+    /// #[tool]
+    /// async fn connect(cx: Ctx) -> Result<&'static str, HandlerError> {
+    ///     Ok(match cx.elicit_url("Connect your account", "https://example.com/connect").await? {
+    ///         Elicitation::Accepted(visit) => {
+    ///             // .. and when the account is connected:
+    ///             visit.complete();
+    ///             "connected"
+    ///         }
+    ///         Elicitation::Declined => "the user does not want to connect the account",
+    ///         Elicitation::Cancelled => "the user has not decided",
+    ///     })
+    /// }
+    /// ```
+    ///
     /// # Errors
     /// The client does not support URL elicitation, rejected the request, or is gone.
     ///
@@ -93,14 +111,17 @@ impl Ctx {
         &self,
         message: impl Into<String>,
         url: impl Into<String>,
-    ) -> Result<UrlElicitation, AskError> {
+    ) -> Result<Elicitation<UrlElicitation>, AskError> {
         let id = crate::random::id();
         let params = ElicitRequestUrlParams::new(message, url).with_elicitation_id(&*id);
         let result = self.elicit_raw(ElicitRequestParams::Url(params)).await?;
-        Ok(UrlElicitation {
-            id,
-            accepted: result.action == ElicitAction::Accept,
-            context: self.request.clone(),
+        Ok(match result.action {
+            ElicitAction::Accept => Elicitation::Accepted(UrlElicitation {
+                id,
+                context: self.request.clone(),
+            }),
+            ElicitAction::Decline => Elicitation::Declined,
+            _ => Elicitation::Cancelled,
         })
     }
 
@@ -211,14 +232,12 @@ fn check_answer<T: JsonSchema>(content: &Value) -> Result<(), String> {
     }
 }
 
-/// A URL that the user was asked to open. Returned by [`Ctx::elicit_url`].
+/// A URL that the user agreed to open. Returned by [`Ctx::elicit_url`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct UrlElicitation {
     /// The unique id of this elicitation.
     pub id: String,
-    /// Whether the user agreed to open the URL.
-    pub accepted: bool,
     context: RequestContext,
 }
 

@@ -5,12 +5,11 @@ pub(crate) mod arguments;
 pub(crate) mod ask;
 pub(crate) mod ctx;
 pub(crate) mod elicit;
+mod extractors;
 pub(crate) mod layered;
 pub(crate) mod media;
 pub(crate) mod output;
 pub(crate) mod server;
-#[cfg(feature = "log")]
-pub(crate) mod span;
 pub(crate) mod spec;
 pub(crate) mod text;
 
@@ -20,11 +19,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use mcp_protocol::{BoxFuture, Principal, Reply, RequestContext};
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
 use tracing::Instrument as _;
 
-use crate::handler::arguments::decode_arguments;
+pub use self::extractors::{Args, Argument, FromState, State};
 use crate::handler::output::{Finish, IntoOutput, Kind};
 use crate::handler::server::CallServer;
 use crate::{HandlerError, Spec};
@@ -269,7 +266,7 @@ impl Call<'_> {
             tracing::info_span!("mcp.request", method, target, subject, session)
         };
         #[cfg(feature = "log")]
-        let span = span::request_span(&self.context, create);
+        let span = crate::span::request_span(&self.context, create);
         #[cfg(not(feature = "log"))]
         let span = create();
         if span.is_disabled() {
@@ -370,123 +367,5 @@ impl<T> fmt::Debug for Extraction<T> {
             Self::Later(_) => "Later",
             Self::End(_) => "End",
         })
-    }
-}
-
-/// The arguments of the call, decoded into `T`. The JSON Schema of `T` is the input schema.
-///
-/// If the arguments are invalid, the handler is not called, and the error names the position, as in
-/// `/limit`, and the expected value. For a tool the error is a result with `isError`, which the
-/// model reads; for a prompt or resource it is a JSON-RPC error.
-#[derive(Debug, Clone, Copy)]
-#[expect(clippy::exhaustive_structs, reason = "taken apart in parameter lists")]
-pub struct Args<T>(pub T);
-
-impl<S, T: DeserializeOwned + JsonSchema + Send + 'static> FromCall<S> for Args<T> {
-    const KEEPS_CONTEXT: bool = false;
-
-    fn from_call(call: &Call<'_>, _state: &S) -> Extraction<Self> {
-        if let Some(problem) = call.problem {
-            return Extraction::End(HandlerError::arguments(problem));
-        }
-        match decode_arguments(call.arguments) {
-            Ok(arguments) => Extraction::Ready(Self(arguments)),
-            Err(error) => Extraction::End(HandlerError::from_decode(&error)),
-        }
-    }
-
-    fn describe(spec: &mut Spec) {
-        spec.arguments::<T>();
-    }
-}
-
-/// The type of a parameter that is an argument. All types that implement `JsonSchema` implement it; that they implement `Deserialize` too is
-/// checked elsewhere.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be an argument",
-    label = "not an argument",
-    note = "write `#[extract]` before the parameter if it is an extractor, such as an alias of `Ctx`",
-    note = "the type of an argument derives `Deserialize` and `JsonSchema`"
-)]
-pub trait Argument {}
-
-impl<T: JsonSchema> Argument for T {}
-
-/// The value of any extractor `T`, or its error, for example if arguments cannot be decoded. The
-/// handler runs in both cases.
-impl<S, T: FromCall<S>> FromCall<S> for Result<T, HandlerError> {
-    const KEEPS_CONTEXT: bool = T::KEEPS_CONTEXT;
-
-    fn from_call(call: &Call<'_>, state: &S) -> Extraction<Self> {
-        match T::from_call(call, state) {
-            Extraction::Ready(value) => Extraction::Ready(Ok(value)),
-            Extraction::Later(value) => Extraction::Later(Box::pin(async {
-                // Input requests must reach the client.
-                match value.await {
-                    Err(error) if error.is_input_required() => Err(error),
-                    result => Ok(result),
-                }
-            })),
-            Extraction::End(error) => Extraction::Ready(Err(error)),
-        }
-    }
-
-    fn describe(spec: &mut Spec) {
-        T::describe(spec);
-        spec.takes_errors = true;
-    }
-}
-
-/// The value of any extractor `T`, or `None` if it cannot be extracted. The handler runs in both
-/// cases.
-impl<S, T: FromCall<S>> FromCall<S> for Option<T> {
-    const KEEPS_CONTEXT: bool = T::KEEPS_CONTEXT;
-
-    fn from_call(call: &Call<'_>, state: &S) -> Extraction<Self> {
-        match Result::<T, HandlerError>::from_call(call, state) {
-            Extraction::Ready(value) => Extraction::Ready(value.ok()),
-            Extraction::Later(value) => {
-                Extraction::Later(Box::pin(async { Ok(value.await?.ok()) }))
-            }
-            Extraction::End(error) => Extraction::End(error),
-        }
-    }
-
-    fn describe(spec: &mut Spec) {
-        T::describe(spec);
-        spec.takes_errors = true;
-    }
-}
-
-/// The state of the server, or a part of it.
-///
-/// `T` is the type of the state, or a type that implements [`FromState`] for it. The value is
-/// cloned for each call.
-#[derive(Debug, Clone, Copy)]
-#[expect(clippy::exhaustive_structs, reason = "taken apart in parameter lists")]
-pub struct State<T>(pub T);
-
-impl<S, T: FromState<S> + Send + 'static> FromCall<S> for State<T> {
-    const KEEPS_CONTEXT: bool = false;
-
-    fn from_call(_call: &Call<'_>, state: &S) -> Extraction<Self> {
-        Extraction::Ready(Self(T::from_state(state)))
-    }
-}
-
-/// A part of the server's state. Implement it for a type to extract that part with [`State`].
-#[diagnostic::on_unimplemented(
-    message = "the server's state `{S}` does not provide `{Self}`",
-    label = "missing state",
-    note = "call `.state(value)` on the builder before adding this handler, or implement `FromState<{S}>` for `{Self}`"
-)]
-pub trait FromState<S> {
-    /// Returns the part, usually a clone.
-    fn from_state(state: &S) -> Self;
-}
-
-impl<S: Clone> FromState<S> for S {
-    fn from_state(state: &S) -> Self {
-        state.clone()
     }
 }

@@ -129,9 +129,10 @@ impl Finish<CallToolResult> for FinishTool {
         let mut result = result.map_err(|error| downgrade::handler_error(error, self.rules))?;
         if let Err(problem) = self.check(&result) {
             tracing::error!(%problem, "the output of a tool does not match its output schema");
-            result = CallToolResult::error(format!(
-                "the tool's output does not match its output schema: {problem}"
-            ));
+            result = as_text(
+                result,
+                &format!("its output does not match its output schema: {problem}"),
+            );
         }
         if let Some(content) = &mut result.structured_content {
             if self.wraps(content) {
@@ -145,6 +146,19 @@ impl Finish<CallToolResult> for FinishTool {
         downgrade::call_tool_result(&mut result, self.rules);
         Ok(Payload::CallTool(result, None))
     }
+}
+
+/// Converts output that cannot be sent as structured content to text. The tool has run: without its output, the model would call it
+/// again.
+#[cold]
+fn as_text(mut result: CallToolResult, problem: &str) -> CallToolResult {
+    let warning = ContentBlock::text(format!("the tool ran, but {problem}"));
+    let content = result.structured_content.take();
+    if let (Some(content), true) = (content, result.content.is_empty()) {
+        result.content.push(ContentBlock::text(text_of(&content)));
+    }
+    result.content.insert(0, warning);
+    result.with_is_error(true)
 }
 
 /// Finishes a prompt request.
@@ -264,6 +278,27 @@ where
 /// text block for clients that do not read structured content.
 ///
 /// `T` may be any JSON value. Up to revision 2025-11-25 structured content must be an object: a type that is not always an object is sent as `{"result": …}` there, with a matching schema.
+///
+/// ```
+/// use mcp_server::{Json, tool};
+/// use schemars::JsonSchema;
+/// use serde::Serialize;
+///
+/// #[derive(Serialize, JsonSchema)]
+/// struct Weather {
+///     celsius: f64,
+///     is_windy: bool,
+/// }
+///
+/// /// Returns the weather.
+/// #[tool]
+/// fn weather(city: String) -> Json<Weather> {
+///     Json(Weather { celsius: 20.5, is_windy: city == "Chicago" })
+/// }
+/// # let _ = weather::tool::<()>();
+/// ```
+///
+/// Output that does not match the schema, such as `NaN` in a number, is a result with `isError`, whose text has the output.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_structs, reason = "a wrapper with one public field")]
 pub struct Json<T>(pub T);
@@ -271,7 +306,17 @@ pub struct Json<T>(pub T);
 impl<T: Serialize + JsonSchema> IntoOutput<ForTool, Plain> for Json<T> {
     fn into_output(self) -> Result<CallToolResult, HandlerError> {
         let mut result = CallToolResult::new(Vec::new());
-        result.structured_content = Some(serde_json::to_value(&self.0)?);
+        match serde_json::to_value(&self.0) {
+            Ok(content) => result.structured_content = Some(content),
+            Err(error) => {
+                // Text can have numbers that a value cannot, such as those above 64 bits.
+                let text = serde_json::to_string(&self.0)?;
+                tracing::error!(%error, "the output of a tool cannot be structured content");
+                result.content.push(ContentBlock::text(text));
+                let problem = format!("its output cannot be structured content: {error}");
+                result = as_text(result, &problem);
+            }
+        }
         Ok(result)
     }
 

@@ -24,10 +24,11 @@ enum Reading {
     Number,
 }
 
-/// An argument that is not text.
+/// An argument that is not text, or text that is never empty.
 struct Argument {
     name: String,
-    reading: Reading,
+    /// `None` for text.
+    reading: Option<Reading>,
     is_required: bool,
 }
 
@@ -49,7 +50,7 @@ pub(super) fn reading<K: Kind>(spec: &Spec, run: Erased<K>) -> Erased<K> {
     )
 }
 
-/// Returns the arguments with the schema of a number or a boolean.
+/// Returns the arguments that are read in a special way: numbers and booleans, and optional text that is never empty.
 fn arguments(schema: &JsonObject) -> impl Iterator<Item = Argument> {
     let required = crate::schema::strings(schema.get("required"));
     let properties = schema.get("properties").and_then(Value::as_object);
@@ -57,18 +58,34 @@ fn arguments(schema: &JsonObject) -> impl Iterator<Item = Argument> {
         .into_iter()
         .flatten()
         .filter_map(move |(name, schema)| {
-            let reading = match schema.get("type")?.as_str()? {
-                "boolean" => Reading::Boolean,
-                "integer" => Reading::Integer,
-                "number" => Reading::Number,
+            let is_required = required.contains(name);
+            let reading = match schema.get("type").and_then(Value::as_str) {
+                Some("boolean") => Some(Reading::Boolean),
+                Some("integer") => Some(Reading::Integer),
+                Some("number") => Some(Reading::Number),
+                _ if !is_required && is_never_empty(schema) => None,
                 _ => return None,
             };
             Some(Argument {
                 name: name.clone(),
                 reading,
-                is_required: required.contains(name),
+                is_required,
             })
         })
+}
+
+/// Whether a text with this schema is never empty: a choice, a date, or a text with a minimum length.
+fn is_never_empty(schema: &Value) -> bool {
+    let list = |keyword: &str| schema.get(keyword).and_then(Value::as_array);
+    if let Some(choices) = list("enum") {
+        return !choices.iter().any(|choice| choice == "");
+    }
+    if let Some(alternatives) = list("oneOf").or_else(|| list("anyOf")) {
+        return alternatives.iter().all(is_never_empty);
+    }
+    schema.get("const").is_some_and(|only| only != "")
+        || schema.get("format").is_some()
+        || schema.get("minLength").and_then(Value::as_u64) > Some(0)
 }
 
 /// Returns the arguments as JSON. An empty text for an optional argument counts as absent: clients with forms send it.
@@ -80,13 +97,16 @@ fn read(text: &str, arguments: &[Argument]) -> Result<String, String> {
         let value = match argument.zip(read_string(value)) {
             None => Cow::Borrowed(value),
             Some((argument, text)) if text.is_empty() && !argument.is_required => continue,
-            Some((argument, text)) => {
-                let literal = argument.reading.literal(text.trim());
-                Cow::Owned(literal.ok_or_else(|| {
-                    let expected = argument.reading.expected();
-                    format!("/{name}: expected {expected}, got {}", quote(&text, 64))
-                })?)
-            }
+            Some((argument, text)) => match argument.reading {
+                None => Cow::Borrowed(value),
+                Some(reading) => {
+                    let literal = reading.literal(text.trim());
+                    Cow::Owned(literal.ok_or_else(|| {
+                        let expected = reading.expected();
+                        format!("/{name}: expected {expected}, got {}", quote(&text, 64))
+                    })?)
+                }
+            },
         };
         let comma = if out.len() > 1 { "," } else { "" };
         out.push_str(&format!("{comma}\"{name}\":{value}"));
@@ -138,7 +158,7 @@ where
     })
 }
 
-/// Reads the argument `name` from text, if it is present.
+/// Reads the argument `name` from text, if it is present. An empty text that is not a value of `T` counts as absent.
 ///
 /// # Errors
 /// Those of [`parsed`].
@@ -150,7 +170,11 @@ where
     T: FromStr,
     T::Err: Display,
 {
-    let text = Option::<String>::deserialize(deserializer)?;
-    let value = text.map(|text| parsed(name, text.into_deserializer()));
-    value.transpose()
+    let Some(text) = Option::<String>::deserialize(deserializer)? else {
+        return Ok(None);
+    };
+    match parsed(name, text.as_str().into_deserializer()) {
+        Err(_) if text.is_empty() => Ok(None),
+        value => value.map(Some),
+    }
 }

@@ -27,6 +27,17 @@ use crate::{RegistrationError, Spec};
 ///
 /// Create it with [`Tool::new`] from a function with extractors, with `#[tool]` from a plain
 /// function, or with [`Tool::dynamic`] from a schema that is known only at run time.
+///
+/// ```
+/// use mcp_server::{Args, Server, Tool};
+/// use serde_json::{Value, json};
+///
+/// let now = Tool::new("now", || "noon").title("Time").description("Returns the time").read_only(true);
+/// let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } } });
+/// let proxy = Tool::dynamic("proxy", schema, async |Args(arguments): Args<Value>| arguments.to_string());
+/// let server = Server::builder("clock", "1.0.0").tools([now, proxy]);
+/// # let _ = server;
+/// ```
 pub struct Tool<S = ()> {
     definition: mcp_types::Tool,
     bind: Bind<S>,

@@ -15,8 +15,8 @@ use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
 use crate::Server;
-use crate::handler::span;
 use crate::server::core::Core;
+use crate::span;
 
 /// The crates whose events are not sent, because sending a message creates such events.
 const OWN_CRATES: [&str; 10] = [

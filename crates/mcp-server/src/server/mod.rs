@@ -38,6 +38,17 @@ use crate::{Call, Change, Extraction, FromCall, HandlerError};
 /// change its lists and notify connected clients. Its settings cannot be changed.
 ///
 /// A handler can take the `Server` that serves its call as a parameter.
+///
+/// ```
+/// use mcp_server::{Server, Tool};
+///
+/// let server = Server::builder("clock", "1.0.0").tool(Tool::new("now", || "noon")).build()?;
+/// let handle = server.clone();
+/// // `server` is passed to `serve` of a transport. Meanwhile:
+/// handle.tools().add(Tool::new("today", || "Monday"))?;
+/// handle.tools().remove("now");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Server<S = ()> {
     pub(crate) core: Arc<Core>,
     state: S,

@@ -2,6 +2,7 @@
 //! values that it rejects are rejected.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod outputs;
 mod text;
 mod tools;
 mod types;

@@ -57,8 +57,9 @@ fn prompts_read_numbers_by_type_however_it_is_spelled() {
     let expected = r#"5 7 Port(80) Some(2.5) Some(true) Some(Fast) Some(\"5\")"#;
     assert!(get(all).unwrap().contains(expected));
     // Clients with forms send empty fields.
-    let empty =
-        json!({"count": "5", "nonzero": "7", "port": "80", "ratio": "", "flag": "", "text": ""});
+    let empty = json!({
+        "count": "5", "nonzero": "7", "port": "80", "ratio": "", "flag": "", "mode": "", "text": "",
+    });
     assert!(
         get(empty)
             .unwrap()
@@ -84,6 +85,32 @@ fn prompts_read_numbers_by_type_however_it_is_spelled() {
         let error = get(arguments).unwrap_err().to_string();
         assert!(error.contains(problem), "{error}");
     }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "it is shown")]
+struct Fields {
+    /// With a description.
+    mode: Option<Mode>,
+    address: Option<std::net::IpAddr>,
+    #[schemars(length(min = 2))]
+    code: Option<String>,
+}
+
+#[test]
+fn an_empty_field_of_a_prompt_counts_as_absent_unless_it_may_be_empty_text() {
+    let fields = Prompt::new("fields", |Args(fields): Args<Fields>| format!("{fields:?}"));
+    let client = TestClient::new(Server::builder("s", "1").prompt(fields));
+    let get = |arguments| {
+        block_on(client.get_prompt("fields", arguments)).map(|result| json!(result).to_string())
+    };
+    let text = get(json!({"mode": "", "address": "", "code": ""})).unwrap();
+    assert!(
+        text.contains("mode: None, address: None, code: None"),
+        "{text}"
+    );
+    let error = get(json!({"mode": "Slow"})).unwrap_err();
+    assert!(error.to_string().contains("Slow"), "{error}");
 }
 
 #[test]

@@ -203,6 +203,11 @@ async fn standard_headers_repeat_the_body_exactly() {
             assert!(message.to_lowercase().contains(name), "{message}");
         }
     }
+    // The header is required even if the body has no name that it could repeat.
+    let unnamed = client.request(1, "tools/call", json!({ "arguments": {} }));
+    let peer = good.with("mcp-name", None);
+    let body = peer.post(unnamed).await.refused(400, -32020).await;
+    assert!(body["error"]["message"].to_string().contains("Mcp-Name"));
     // A name with characters beyond ASCII is encoded; the names of other methods are not compared.
     assert_eq!(client.tool(1, "g\u{f6}", json!({})).await.status, 200);
     let request = client.request(1, "tools/list", json!({}));

@@ -10,7 +10,7 @@ use mcp_protocol::TransportError;
 
 use crate::client::options::ClientOptions;
 use crate::client::wire::MAX_QUOTED;
-use crate::headers::{EVENT_STREAM, JSON};
+use crate::headers::{EVENT_STREAM, JSON, is_media_type};
 use crate::http_service::{ResponseBody, error_chain};
 use crate::sse::{Decoder, Event, TooLong};
 
@@ -44,21 +44,20 @@ impl ContentKind {
                 quote(&encoding, MAX_QUOTED)
             ));
         }
-        let Some(media) = headers.get(CONTENT_TYPE).map(text) else {
-            return Self::Other("no Content-Type".to_owned());
-        };
-        let essence = media.split(';').next().unwrap_or_default().trim();
-        if essence.eq_ignore_ascii_case(JSON) {
-            Self::Json
-        } else if essence.eq_ignore_ascii_case(EVENT_STREAM) {
-            Self::EventReader
-        } else {
-            Self::Other(format!(
+        if is_media_type(headers, JSON) {
+            return Self::Json;
+        }
+        if is_media_type(headers, EVENT_STREAM) {
+            return Self::EventReader;
+        }
+        Self::Other(match headers.get(CONTENT_TYPE).map(text) {
+            None => "no Content-Type".to_owned(),
+            Some(media) => format!(
                 "Content-Type {} instead of {JSON} or {EVENT_STREAM}; check that the URL is an \
                  MCP endpoint",
                 quote(&media, MAX_QUOTED)
-            ))
-        }
+            ),
+        })
     }
 }
 

@@ -7,7 +7,7 @@ use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use mcp_jsonrpc::quote;
 
-use crate::headers::{EVENT_STREAM, JSON};
+use crate::headers::{EVENT_STREAM, JSON, is_media_type};
 use crate::server::allow_list::{self, SourceCheck};
 #[cfg(feature = "forward")]
 use crate::server::forwarded;
@@ -118,22 +118,16 @@ pub(crate) fn check_content(
 /// Checks that the body is declared as JSON. A browser sends a preflight request before it sends
 /// that type to another origin.
 fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
-    let mut values = headers.get_all(CONTENT_TYPE).iter();
-    let value = values.next().and_then(|value| value.to_str().ok());
-    let essence = value
-        .and_then(|value| value.split(';').next())
-        .map(str::trim);
-    match essence {
-        Some(essence) if essence.eq_ignore_ascii_case(JSON) && values.next().is_none() => Ok(()),
-        Some(other) => Err(Refusal::new(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            format!("Content-Type is {}; send {JSON}", quote(other, MAX_QUOTED)),
-        )),
-        None => Err(Refusal::new(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            format!("Content-Type is missing; send {JSON}"),
-        )),
+    if is_media_type(headers, JSON) {
+        return Ok(());
     }
+    let values = headers.get_all(CONTENT_TYPE).iter();
+    let values: Vec<&str> = values.filter_map(|value| value.to_str().ok()).collect();
+    let problem = match &*values.join(", ") {
+        "" => format!("Content-Type is missing; send {JSON}"),
+        other => format!("Content-Type is {}; send {JSON}", quote(other, MAX_QUOTED)),
+    };
+    Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, problem))
 }
 
 /// Rejects compressed bodies, because their size is only known after decompression.
@@ -216,6 +210,8 @@ mod tests {
             "application/json",
             "application/json; charset=utf-8",
             "Application/Json ;x=y",
+            "application/json, application/json",
+            "application/json;charset=utf-8,application/json",
         ] {
             assert!(
                 check_type(&headers(&CONTENT_TYPE, &[good])).is_ok(),
@@ -230,6 +226,9 @@ mod tests {
             &[""],
             &[],
             &["application/json", "text/plain"],
+            &["application/json, text/plain"],
+            &["text/plain, application/json"],
+            &["application/json,"],
         ] {
             assert!(check_type(&headers(&CONTENT_TYPE, bad)).is_err(), "{bad:?}");
         }
