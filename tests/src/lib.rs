@@ -27,6 +27,10 @@ mod documents {
     struct Readme;
     #[doc = include_str!("../../docs/guide/servers.md")]
     struct Servers;
+    #[doc = include_str!("../../docs/guide/resources.md")]
+    struct Resources;
+    #[doc = include_str!("../../docs/guide/coming-from.md")]
+    struct ComingFrom;
     #[doc = include_str!("../../docs/guide/clients.md")]
     struct Clients;
     #[doc = include_str!("../../docs/guide/extensions.md")]

@@ -13,14 +13,29 @@ use crate::workspace::{self, At as _, File, Result, say};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
     /// The beginning of each package name, for example `acme-` for `acme-mcp-server`.
-    #[arg(long)]
+    #[arg(long, value_parser = checked_prefix)]
     prefix: String,
+    /// The address of the repository, which the page of each package links to.
+    #[arg(long)]
+    repository: Option<String>,
     /// Uploads the packages. Without this flag they are only built.
     #[arg(long)]
     upload: bool,
 }
 
-pub(crate) fn run(Options { prefix, upload }: &Options) -> Result {
+fn checked_prefix(prefix: &str) -> Result<String, String> {
+    match prefix.ends_with('-') {
+        true => Ok(prefix.to_owned()),
+        false => Err(format!("a prefix ends with a hyphen, such as {prefix}-")),
+    }
+}
+
+pub(crate) fn run(options: &Options) -> Result {
+    let Options {
+        prefix,
+        repository,
+        upload,
+    } = options;
     let copy = target().join("release-copy");
     // The copy exists only after an earlier run.
     let _ = fs::remove_dir_all(&copy);
@@ -32,7 +47,7 @@ pub(crate) fn run(Options { prefix, upload }: &Options) -> Result {
     for file in &manifests {
         let library = file.path.replace("Cargo.toml", "src/lib.rs");
         let is_library = copy.join(library).is_file();
-        let text = rename_packages(file, prefix, &names, is_library)?;
+        let text = rename_packages(file, prefix, repository.as_deref(), &names, is_library)?;
         workspace::write(&copy.join(&file.path), &text)?;
     }
     let mode = if *upload { "" } else { "--dry-run" };
@@ -52,16 +67,22 @@ fn crate_name(path: &str) -> Option<&str> {
     (!name.contains('/')).then_some(name)
 }
 
-/// A manifest with the prefix before its own name and before the names of the crates that it depends on.
+/// A manifest with the prefix before its own name and before the names of the crates that it depends on, and with the addresses of the
+/// package.
 fn rename_packages(
     File { path, text }: &File,
     prefix: &str,
+    repository: Option<&str>,
     names: &BTreeSet<&str>,
     is_library: bool,
 ) -> Result<String> {
     let mut manifest: DocumentMut = text.parse().at(path)?;
     if let Some(name) = crate_name(path) {
         manifest["package"]["name"] = value(format!("{prefix}{name}"));
+        manifest["package"]["documentation"] = value(format!("https://docs.rs/{prefix}{name}"));
+        if let Some(repository) = repository {
+            manifest["package"]["repository"] = value(repository);
+        }
         if is_library {
             manifest["lib"]["name"] = value(name.replace('-', "_"));
         }
@@ -92,10 +113,20 @@ fn rename_packages(
 #[test]
 fn packages_get_the_prefix_and_libraries_keep_their_names() {
     let names = BTreeSet::from(["mcp-a", "mcp-b"]);
-    let renamed = |path, text| rename_packages(&File::new(path, text), "x-", &names, true).unwrap();
+    let renamed = |path, text| {
+        rename_packages(
+            &File::new(path, text),
+            "x-",
+            Some("https://x.y/"),
+            &names,
+            true,
+        )
+        .unwrap()
+    };
     let text = "[package]\nname = \"mcp-a\"\n\n[dependencies]\nmcp-b.workspace = true\nserde = \"1\"\n\n\
         [dev-dependencies]\nmcp-b = { path = \"../mcp-b\" }\n\n[lib]\nproc-macro = true\n";
-    let expected = "[package]\nname = \"x-mcp-a\"\n\n[dependencies]\nmcp-b.workspace = true\nserde = \"1\"\n\n\
+    let expected = "[package]\nname = \"x-mcp-a\"\ndocumentation = \"https://docs.rs/x-mcp-a\"\nrepository = \"https://x.y/\"\n\n\
+        [dependencies]\nmcp-b.workspace = true\nserde = \"1\"\n\n\
         [dev-dependencies]\nmcp-b = { path = \"../mcp-b\" , package = \"x-mcp-b\" }\n\n[lib]\nproc-macro = true\nname = \"mcp_a\"\n";
     assert_eq!(renamed("crates/mcp-a/Cargo.toml", text), expected);
     let text = "[workspace.dependencies]\nmcp-a = { version = \"1\", path = \"crates/mcp-a\" }\nmcp-tests = { path = \"tests\" }\n";
