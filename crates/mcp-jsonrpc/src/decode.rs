@@ -9,7 +9,7 @@ use serde::de::{DeserializeOwned, Error as _, IgnoredAny};
 use crate::scan::Scanner;
 use crate::{Limits, ParseError};
 
-/// Error of [`decode`]: the JSON pointer of the value that does not fit, and the reason.
+/// Error of `decode`: the JSON pointer of the value that does not fit, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecodeError(Box<Parts>);
 

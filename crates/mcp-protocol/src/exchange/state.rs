@@ -157,7 +157,7 @@ impl fmt::Debug for Exchange {
     }
 }
 
-/// Future returned by [`Exchange::cancelled`]. It is cancel safe.
+/// Future returned by `Exchange::cancelled` and `Ctx::cancelled`. It is cancel safe.
 #[derive(Debug)]
 pub struct Cancelled(Exchange);
 

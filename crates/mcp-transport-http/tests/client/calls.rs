@@ -115,7 +115,11 @@ async fn a_server_without_sessions_gets_no_session_id() {
 #[tokio::test(start_paused = true)]
 async fn both_media_types_of_a_response_are_read() {
     let mut pair = Pair::open(quiet()).await;
-    for json_type in ["application/json", "Application/JSON; charset=utf-8"] {
+    for json_type in [
+        "application/json",
+        "Application/JSON; charset=utf-8",
+        "application/json, application/json",
+    ] {
         let call = pair.call(method::TOOLS_LIST);
         let seen = pair.server.expect(method::TOOLS_LIST).await;
         let body = format!(
@@ -125,7 +129,11 @@ async fn both_media_types_of_a_response_are_read() {
         seen.respond(200, &[("content-type", json_type)], body);
         assert_eq!(result(call).await, json!({"form": 1}));
     }
-    for stream_type in ["text/event-stream", "text/Event-Stream;charset=UTF-8"] {
+    for stream_type in [
+        "text/event-stream",
+        "text/Event-Stream;charset=UTF-8",
+        "text/event-stream,text/event-stream",
+    ] {
         let call = pair.call(method::TOOLS_LIST);
         let seen = pair.server.expect(method::TOOLS_LIST).await;
         let id = seen.id();
