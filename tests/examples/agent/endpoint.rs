@@ -32,7 +32,7 @@ pub(crate) struct Endpoint {
 impl Endpoint {
     pub(crate) fn new(url: &str, model: String, key: Option<String>) -> Result<Self, Failure> {
         let connector = HttpsConnectorBuilder::new()
-            .with_tls_config(mcp_transport_http::http_service::tls_config()?)
+            .with_tls_config(mcp_transport_http::ClientTls::new().config()?)
             .https_or_http()
             .enable_http1()
             .build();

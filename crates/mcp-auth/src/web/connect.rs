@@ -23,7 +23,8 @@ use mcp_transport_http::RequestBody;
 #[cfg(feature = "tls")]
 pub(crate) type Tls = mcp_transport_http::ClientTls;
 #[cfg(not(feature = "tls"))]
-pub(crate) type Tls = ();
+#[derive(Clone, Default)]
+pub(crate) struct Tls(());
 
 /// The built-in client, which connects only to addresses that its policy allows. The HTTP client is created on the first request:
 /// reading the certificates of the system takes milliseconds, and most clients never need a sign-in.
@@ -95,7 +96,7 @@ fn secure(
 #[expect(clippy::unnecessary_wraps, reason = "fails only with TLS")]
 fn secure(
     tcp: HttpConnector<PolicyResolver>,
-    (): &Tls,
+    _: &Tls,
 ) -> Result<Box<dyn HttpService<RequestBody>>, Error> {
     Ok(Box::new(TowerService::new(
         builder().build::<_, RequestBody>(tcp),
