@@ -64,7 +64,7 @@ async fn attributes_servers_and_clients_work_with_the_facade_alone() {
         pending(),
     ));
     let run = async {
-        let transport = HttpTransport::new(&format!("http://{address}/mcp")).unwrap();
+        let transport = HttpTransport::new(format!("http://{address}/mcp")).unwrap();
         let client = Client::builder("test", "1")
             .connect(transport)
             .await
