@@ -16,7 +16,7 @@ const HOUR: Duration = Duration::from_secs(3_600);
 async fn the_error_of_a_rejection_has_server_status_body_and_advice() {
     for (status, advice) in [
         (400, "400 Bad Request"),
-        (401, "HttpTransport::bearer"),
+        (401, "needs a bearer token"),
         (403, "not sufficient"),
         (405, "check the URL"),
         (406, "Streamable HTTP"),
