@@ -13,6 +13,8 @@ use super::switch;
 use crate::programs::{BUILD, SHORT, lines_of, run_to_end, target};
 use crate::workspace::{At as _, Result, say};
 
+/// After a test that exceeds its time limit, so many others are run, to find one that fails.
+const AFTER_TIMEOUT: usize = 10;
 /// The time limit of a test with a mutation is this constant plus a multiple of its time without a mutation.
 const LEAST: Duration = Duration::from_secs(30);
 const SLOWER: u32 = 6;
@@ -44,16 +46,22 @@ impl Test<'_> {
         command
     }
 
-    /// Runs the test with a mutation. Returns what noticed it, if anything did.
-    fn run(&self, number: usize) -> Result<Option<String>> {
+    /// Runs the test with a mutation.
+    fn run(&self, number: usize) -> Result<Outcome> {
         let mut command = Self::command(self.program, &self.name);
         command.env(switch::VARIABLE, number.to_string());
         match run_to_end(&mut command, LEAST + self.time * SLOWER, |_| {}) {
-            Ok(Ok(())) => Ok(None),
-            Ok(Err(_)) => Ok(Some(self.name.clone())),
-            Err(_) => Ok(Some(format!("only the time limit of {}", self.name))),
+            Ok(Ok(())) => Ok(Outcome::Passed),
+            Ok(Err(_)) => Ok(Outcome::Failed),
+            Err(_) => Ok(Outcome::TimedOut),
         }
     }
+}
+
+enum Outcome {
+    Passed,
+    Failed,
+    TimedOut,
 }
 
 /// Runs all tests without a mutation. Returns the tests that reach each mutation, the fast ones first.
@@ -119,10 +127,22 @@ pub(super) fn run(
     let numbers: Vec<usize> = numbers.iter().copied().collect();
     in_parallel(numbers.len(), |index| {
         let number = numbers[index];
-        let mut found = None;
+        let (mut found, mut left) = (None, usize::MAX);
         for test in tests.get(&number).into_iter().flatten() {
-            found = test.run(number)?;
-            if found.is_some() {
+            match test.run(number)? {
+                Outcome::Passed => {}
+                Outcome::Failed => {
+                    found = Some(test.name.clone());
+                    break;
+                }
+                Outcome::TimedOut if found.is_none() => {
+                    found = Some(format!("only the time limit of {}", test.name));
+                    left = AFTER_TIMEOUT;
+                }
+                Outcome::TimedOut => {}
+            }
+            left -= 1;
+            if left == 0 {
                 break;
             }
         }

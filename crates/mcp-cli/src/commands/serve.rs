@@ -56,6 +56,9 @@ pub(super) fn check(file: &Path, is_stdio: bool, options: &Options) -> Result<Co
         };
         settings(&config, config.cluster().as_ref()).check(address)?;
     }
+    for warning in config.warnings() {
+        say(&format!("warning: {warning}"));
+    }
     Ok(Code::Success)
 }
 
