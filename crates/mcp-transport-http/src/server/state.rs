@@ -235,7 +235,8 @@ fn head_memory(head: &Parts) -> usize {
     let headers: usize = headers
         .map(|(name, value)| HEADER + name.as_str().len() + value.len())
         .sum();
-    headers + head.uri.path().len()
+    let target = head.uri.path_and_query();
+    headers + target.map_or(0, |target| target.as_str().len())
 }
 
 fn unknown_session() -> Refusal {
@@ -271,4 +272,18 @@ fn check_revision(
         return Ok(());
     }
     Err(unsupported(text, served))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_memory_of_a_head_includes_its_headers_and_its_target() {
+        let request = http::Request::get("/mcp?user=1");
+        let request = request.header("accept", "a/b").header("x-a", "12345");
+        let (head, ()) = request.body(()).unwrap().into_parts();
+        let text = ["/mcp?user=1", "accept", "a/b", "x-a", "12345"].concat();
+        assert_eq!(head_memory(&head), 2 * HEADER + text.len());
+    }
 }
