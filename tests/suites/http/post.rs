@@ -101,6 +101,26 @@ async fn invalid_requests_get_a_reason_and_run_no_handler() {
     }
 }
 
+#[tokio::test]
+async fn initialize_with_a_version_that_is_not_served_opens_no_session() {
+    let endpoint = endpoint(&Gate::new());
+    let initialize = async |version| {
+        let mut peer = Peer::new(&endpoint).with("mcp-protocol-version", version);
+        peer.initialize("2025-11-25", json!({})).await
+    };
+    for version in ["2099-01-01", "foo", ""] {
+        let reply = initialize(Some(version)).await;
+        assert_eq!(reply.status, 400, "{version}");
+        let body = reply.json().await;
+        assert_eq!(body["id"], 0);
+        says(&body, "this server supports");
+    }
+    assert_eq!(endpoint.sessions(), 0);
+    for version in [None, Some("2025-06-18")] {
+        assert_eq!(initialize(version).await.status, 200);
+    }
+}
+
 // proves: HTTP-024, HTTP-025, HTTP-027, HTTP-017
 #[tokio::test]
 async fn a_handler_that_speaks_first_makes_the_answer_a_stream() {

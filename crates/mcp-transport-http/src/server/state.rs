@@ -170,8 +170,32 @@ impl EndpointState {
             // Its running requests finish, and no others prolong it.
             return Err(unknown_session());
         }
-        check_revision(mcp_headers, &session, &self.revisions)?;
+        let agreed = session.inbound.session().revision();
+        if !mcp_headers.version.is(agreed.as_str().as_bytes()) {
+            // The header may name another revision than the negotiated one; the session uses the negotiated one.
+            self.named_revision(mcp_headers)?;
+        }
         Ok(session)
+    }
+
+    /// Returns the revision that the version header names; `None` without the header, which older revisions do not have.
+    ///
+    /// Specification: transports, protocol version header.
+    ///
+    /// # Errors
+    /// The endpoint does not serve the revision.
+    pub(crate) fn named_revision(
+        &self,
+        mcp_headers: &McpHeaders<'_>,
+    ) -> Result<Option<Revision>, Refusal> {
+        let Some(text) = mcp_headers.version.text(&PROTOCOL_VERSION)? else {
+            return Ok(None);
+        };
+        let revision = text.parse().ok();
+        match revision.filter(|revision| self.revisions.contains(revision)) {
+            Some(revision) => Ok(Some(revision)),
+            None => Err(unsupported(text, &self.revisions)),
+        }
     }
 
     /// Finds a session by its id, if it belongs to the principal of the request.
@@ -192,14 +216,12 @@ impl EndpointState {
     }
 
     fn sessionless(&self, mcp_headers: &McpHeaders<'_>) -> Result<Arc<HttpSession>, Refusal> {
-        let revision = match mcp_headers.version.text(&PROTOCOL_VERSION)? {
+        let revision = match self.named_revision(mcp_headers)? {
             None => Revision::ASSUMED,
-            Some(text) => text
-                .parse()
-                .ok()
-                .filter(|revision: &Revision| !revision.is_stateless())
-                .filter(|revision| self.revisions.contains(revision))
-                .ok_or_else(|| unsupported(text, &self.revisions))?,
+            Some(revision) if revision.is_stateless() => {
+                return Err(unsupported(revision.as_str(), &self.revisions));
+            }
+            Some(revision) => revision,
         };
         let mut sessions = lock(&self.sessionless);
         if let Some((_, session)) = sessions.iter().find(|(served, _)| *served == revision) {
@@ -245,33 +267,6 @@ fn unknown_session() -> Refusal {
         "the session does not exist or has ended; send initialize without Mcp-Session-Id to open a \
          new one",
     )
-}
-
-/// Checks that the version header names a served revision.
-///
-/// The header may be missing, because older revisions do not have it. It may also name another
-/// revision than the negotiated one; the session then uses the negotiated one.
-///
-/// Specification: transports, protocol version header.
-fn check_revision(
-    mcp_headers: &McpHeaders<'_>,
-    session: &HttpSession,
-    served: &[Revision],
-) -> Result<(), Refusal> {
-    let agreed = session.inbound.session().revision();
-    if mcp_headers.version.is(agreed.as_str().as_bytes()) {
-        return Ok(());
-    }
-    let Some(text) = mcp_headers.version.text(&PROTOCOL_VERSION)? else {
-        return Ok(());
-    };
-    if text
-        .parse()
-        .is_ok_and(|revision| served.contains(&revision))
-    {
-        return Ok(());
-    }
-    Err(unsupported(text, served))
 }
 
 #[cfg(test)]

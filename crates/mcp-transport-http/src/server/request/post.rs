@@ -17,14 +17,14 @@ use mcp_protocol::modern::RawRequestMeta;
 use mcp_protocol::{AdmissionError, Grant, Inbound as _, Principal, ServerSession, guarded};
 use mcp_types::method;
 
-use crate::headers::{PROTOCOL_VERSION, SESSION_ID};
+use crate::headers::SESSION_ID;
 use crate::server::head::{McpHeaders, RequestHead};
 use crate::server::request::admission::{self, BOTH};
 use crate::server::request::body::{charge_tree, read_body};
 use crate::server::request::revision::{MessageClass, classify};
 use crate::server::request::stored::{Continued, PendingSave};
 use crate::server::response::body::{Body, json};
-use crate::server::response::refusal::{Refusal, unsupported};
+use crate::server::response::refusal::Refusal;
 use crate::server::response::text::JsonText;
 use crate::server::running::items::BatchItem;
 use crate::server::running::pending::{PendingCall, respond};
@@ -343,13 +343,9 @@ fn check_initialize(
     mcp_headers: &McpHeaders<'_>,
     is_claimed: bool,
 ) -> Result<(), Refusal> {
-    if let Some(text) = mcp_headers.version.text(&PROTOCOL_VERSION)? {
-        let is_served = state.revisions.iter().any(|served| served.as_str() == text);
-        if !is_served {
-            let refusal = unsupported(text, &state.revisions);
-            return Err(refusal.with_id(Some(request.id.clone())));
-        }
-    }
+    state
+        .named_revision(mcp_headers)
+        .map_err(|refusal| refusal.with_id(Some(request.id.clone())))?;
     if is_claimed || state.names_session(head, mcp_headers) {
         let refusal = Refusal::bad_request(
             "the session is initialized already; send initialize without Mcp-Session-Id to open \
