@@ -72,7 +72,7 @@ struct Table {
 }
 
 /// What one owner uses.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Usage {
     tasks: usize,
     bytes: usize,
@@ -161,27 +161,25 @@ impl Tasks {
         let mut table = lock(&self.running);
         let Table { owners, bytes, .. } = &mut *table;
         let total = *bytes + running_task.bytes;
-        let usage = owners.entry(running_task.owner.clone()).or_default();
+        let owned = owners.get(&running_task.owner).copied();
+        let owned = owned.unwrap_or_default();
         if let Some(options) = options {
             let max = options.running;
-            if usage.tasks >= max {
+            if owned.tasks >= max {
                 return Err(ErrorObject::internal(format!(
                     "{max} tasks are running, which is the limit; try again when a task has ended"
                 )));
             }
             let max = options.max_running_bytes;
             // One owner cannot take all of it.
-            let is_full = total > max || usage.bytes + running_task.bytes > max / 2;
-            if running_task.bytes > 0 && is_full {
-                if usage.tasks == 0 {
-                    owners.remove(&running_task.owner);
-                }
+            if total > max || owned.bytes + running_task.bytes > max / 2 {
                 return Err(ErrorObject::internal(format!(
                     "the arguments of running tasks take too much memory (TaskOptions::\
                      with_max_running_bytes, {max} bytes in total); try again when a task has ended"
                 )));
             }
         }
+        let usage = owners.entry(running_task.owner.clone()).or_default();
         usage.tasks += 1;
         usage.bytes += running_task.bytes;
         *bytes = total;
@@ -271,6 +269,79 @@ impl Drop for RunningGuard {
             if usage.tasks == 0 {
                 table.owners.remove(&self.running_task.owner);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_protocol::modern::CallState;
+    use mcp_protocol::{Call, CallError, Closed, Delivery, Extras, Link, MethodName};
+
+    use super::*;
+
+    /// The link of a client that is gone.
+    #[derive(Debug)]
+    struct ClosedLink;
+
+    impl Link for ClosedLink {
+        fn notify(&self, _: &str, _: Option<&[u8]>, _: Delivery) -> Result<(), Closed> {
+            Err(Closed::local())
+        }
+
+        fn request_with(&self, _: MethodName, _: Option<Vec<u8>>, _: Extras) -> Call {
+            Call::failed(CallError::Closed(Closed::local()))
+        }
+    }
+
+    fn task(id: &str, principal: &str, bytes: usize) -> RunningTask {
+        RunningTask {
+            id: id.into(),
+            owner: Owner::new(Some(Principal::new(principal)), None),
+            bytes,
+            pending: PendingInput::detached(CallState::default(), 1),
+            exchange: Exchange::new(1.into(), Arc::new(ClosedLink)),
+            ended: watch::Sender::new(false),
+        }
+    }
+
+    fn tasks() -> Arc<Tasks> {
+        Tasks::new(Arc::default(), TaskConfig::default())
+    }
+
+    #[test]
+    fn one_owner_can_take_half_of_the_memory_of_running_tasks() {
+        let (tasks, options) = (tasks(), TaskOptions::new().with_max_running_bytes(100));
+        let guard = |id, principal, bytes| {
+            let guard = tasks.guard(task(id, principal, bytes), Some(&options));
+            guard.map_err(|error| error.message.into_owned())
+        };
+        let full = |outcome: Result<RunningGuard, String>| {
+            let error = outcome.err().expect("too much memory");
+            assert!(error.contains("with_max_running_bytes, 100"), "{error}");
+        };
+        full(guard("a", "ada", 51));
+        let ada = guard("a", "ada", 50).unwrap();
+        full(guard("b", "ada", 1));
+        let _empty = guard("b", "ada", 0).expect("a task without arguments needs no memory");
+        let _bob = guard("c", "bob", 50).unwrap();
+        full(guard("d", "eve", 1));
+        drop(ada);
+        let _eve = guard("d", "eve", 50).unwrap();
+        full(guard("a", "ada", 1));
+    }
+
+    #[test]
+    fn nothing_is_kept_of_a_refused_task() {
+        let tasks = tasks();
+        for options in [
+            TaskOptions::new().with_max_running(0),
+            TaskOptions::new().with_max_running_bytes(1),
+        ] {
+            assert!(tasks.guard(task("a", "ada", 1), Some(&options)).is_err());
+            let table = lock(&tasks.running);
+            assert!(table.tasks.is_empty() && table.owners.is_empty());
+            assert_eq!(table.bytes, 0);
         }
     }
 }
