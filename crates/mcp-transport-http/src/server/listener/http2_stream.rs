@@ -272,3 +272,28 @@ impl Drop for OpenStream {
         self.0.stream_closed();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_ends_when_its_last_chunk_was_taken() {
+        let mut body = ChunkedBody::<Body> {
+            body: None,
+            rest: Bytes::from_static(b"a"),
+            state: Arc::default(),
+            open: None,
+        };
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(!http_body::Body::is_end_stream(&body));
+        let chunk = Pin::new(&mut body).poll_frame(&mut cx);
+        assert!(matches!(chunk, Poll::Ready(Some(Ok(_)))));
+        assert!(!http_body::Body::is_end_stream(&body));
+        assert!(Pin::new(&mut body).poll_frame(&mut cx).is_pending());
+        drop(chunk);
+        assert!(http_body::Body::is_end_stream(&body));
+        let end = Pin::new(&mut body).poll_frame(&mut cx);
+        assert!(matches!(end, Poll::Ready(None)));
+    }
+}

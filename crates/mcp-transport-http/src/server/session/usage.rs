@@ -121,3 +121,34 @@ impl SessionUsage {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    #[test]
+    fn a_client_can_take_only_its_share_of_the_second_half_of_the_memory() {
+        let options = ServerOptions {
+            max_total_session_bytes: 1_000,
+            client_share_percent: 10,
+            ..ServerOptions::new()
+        };
+        let usage = SessionUsage::default();
+        let owner = |last| Owner::address(Ipv4Addr::new(10, 0, 0, last).into());
+        let part = |bytes| Usage { sessions: 0, bytes };
+        let reserve = |last, bytes| usage.reserve(Some(&owner(last)), part(bytes), &options);
+        // In the first half, there are no shares.
+        assert_eq!(reserve(1, 500), Ok(()));
+        assert_eq!(reserve(1, 1), Err(NoRoom::Share));
+        assert_eq!(reserve(2, 100), Ok(()));
+        assert_eq!(reserve(2, 1), Err(NoRoom::Share));
+        assert_eq!(usage.total(), part(600));
+        usage.release(Some(&owner(2)), part(100));
+        assert_eq!(reserve(2, 100), Ok(()));
+        // Without an owner, only the total counts.
+        assert_eq!(usage.reserve(None, part(400), &options), Ok(()));
+        assert_eq!(usage.reserve(None, part(1), &options), Err(NoRoom::All));
+    }
+}
