@@ -8,7 +8,7 @@ use mcp_auth::client::{AuthorizationSession, Callback, Error, UserAgent};
 use mcp_protocol::BoxFuture;
 use serde_json::{Value, json};
 
-use crate::support::{ASM, ISSUER, Net, PRM, SERVER, metadata, refuse, sent};
+use crate::support::{ASM, ISSUER, Net, PRM, SERVER, metadata, refuse, sent, signed_in};
 
 const MORE: &str = "Bearer error=\"insufficient_scope\", scope=\"write\"";
 
@@ -91,6 +91,19 @@ async fn a_refused_registration_is_repeated_with_fewer_scopes() {
         .map(|i| i["scope"].clone())
         .collect();
     assert_eq!(scopes, ["read admin", "read"]);
+}
+
+#[tokio::test]
+async fn a_refused_redirect_uri_is_registered_with_the_other_application_type() {
+    let net = Net::new();
+    net.registers(|seen, number| match seen.body.contains("native") {
+        true => crate::support::error(400, "invalid_redirect_uri"),
+        false => Net::repeating(seen, number),
+    });
+    signed_in(&net.client().build().unwrap()).await;
+    let registered = net.registrations();
+    let types: Vec<_> = registered.iter().map(|i| &i["application_type"]).collect();
+    assert_eq!(types, ["native", "web"]);
 }
 
 /// A user agent with a new redirect URI for each session, unless one is requested.

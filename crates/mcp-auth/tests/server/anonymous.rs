@@ -2,7 +2,7 @@
 
 use http::Request;
 use http::header::AUTHORIZATION;
-use mcp_auth::server::{Identity, Protected, RequireBearerBuilder, require_bearer};
+use mcp_auth::server::{Auth, Identity, Protected, RequireBearerBuilder, require_bearer};
 use mcp_protocol::{Grant, Principal};
 
 use crate::support::{Echo, METADATA, RESOURCE, Reply, post, send, token, verifier};
@@ -65,6 +65,19 @@ async fn a_scope_that_an_anonymous_request_misses_becomes_a_challenge_to_sign_in
     let reply = post(&service(&echo), &token(&[])).await;
     assert_eq!(reply.status, 403);
     assert_eq!(reply.said("error"), Some("insufficient_scope"));
+}
+
+#[test]
+fn only_a_caller_without_a_token_is_anonymous_and_has_no_scopes() {
+    let identity = Identity::new("https://issuer", "ada").with_scopes("notes:read");
+    let callers = [Auth::anonymous(), Auth::of(identity), Auth::local()];
+    let has = |scope| callers.each_ref().map(|caller| caller.has(scope));
+    assert_eq!(
+        callers.each_ref().map(Auth::is_anonymous),
+        [true, false, false]
+    );
+    assert_eq!(has("notes:read"), [false, true, true]);
+    assert_eq!(has("notes:read notes:write"), [false, false, true]);
 }
 
 #[test]

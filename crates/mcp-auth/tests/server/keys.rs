@@ -272,6 +272,24 @@ async fn metadata_of_another_issuer_is_rejected() {
 }
 
 #[tokio::test]
+async fn the_cause_distinguishes_missing_metadata_from_a_busy_issuer() {
+    let missing = format!("the issuer {ISSUER:?} has no metadata");
+    let busy = |status| format!("{ASM} answers {status}");
+    for (status, expected) in [
+        (404, missing.clone()),
+        (410, missing),
+        (429, busy("429 Too Many Requests")),
+        (503, busy("503 Service Unavailable")),
+    ] {
+        let net = Net::new();
+        net.answer(ASM, status, &json!({}));
+        let error = verify(&verifier(&net), &token(&[])).await.unwrap_err();
+        let cause = std::error::Error::source(&error).unwrap().to_string();
+        assert_eq!(cause, expected);
+    }
+}
+
+#[tokio::test]
 async fn an_invalid_key_set_is_an_outage() {
     let huge = json!({ "keys": [KEYS.ec.jwk("ec-1")], "x": "x".repeat(65_536) });
     for document in [json!({}), set(&[]), json!("<html>"), huge] {
