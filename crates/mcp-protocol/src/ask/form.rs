@@ -336,3 +336,31 @@ pub fn downgrade(schema: &mut RequestedSchema, rules: &'static Rules) -> Result<
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_a_time_and_of_its_offset_are_limited() {
+        for time in [
+            "00:00:00Z",
+            "23:59:60Z",
+            "12:00:00.5+23:59",
+            "12:00:00-00:00",
+        ] {
+            assert!(is_date_time(&format!("2026-01-31T{time}")), "{time}");
+        }
+        for time in [
+            "24:00:00Z",
+            "00:60:00Z",
+            "00:00:61Z",
+            "12:00:00+24:00",
+            "12:00:00-00:60",
+            "12:00Z",
+            "12:00:00",
+        ] {
+            assert!(!is_date_time(&format!("2026-01-31T{time}")), "{time}");
+        }
+    }
+}

@@ -133,3 +133,28 @@ fn choices(field: &mut JsonObject) {
     };
     field.insert("type".to_owned(), kind.into());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_default_of_another_type_is_dropped() {
+        for (kind, valid, other) in [
+            ("string", json!("a"), json!(1)),
+            ("number", json!(1.5), json!("1.5")),
+            ("integer", json!(1), json!(true)),
+            ("boolean", json!(true), json!("true")),
+            ("array", json!(["a"]), json!("a")),
+        ] {
+            let repaired = |default: &Value| {
+                let field = json!({ "type": kind, "default": default });
+                let mut form = json!({ "properties": { "a": field } });
+                repair(&mut form);
+                form["properties"]["a"].get("default").cloned()
+            };
+            assert_eq!(repaired(&valid), Some(valid));
+            assert_eq!(repaired(&other), None, "{kind}");
+        }
+    }
+}

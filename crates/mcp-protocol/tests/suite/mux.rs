@@ -18,6 +18,20 @@ fn a_call_receives_its_response() {
 }
 
 #[test]
+fn only_a_response_to_no_pending_request_is_discarded() {
+    let mut pair = Pair::new(MuxLimits::default());
+    pair.call(1, "now");
+    pair.settle();
+    assert!(pair.results[&1].is_ok());
+    assert!(pair.client.discarded.lock().unwrap().is_empty());
+    let late = pair.said[0].as_bytes();
+    pair.near.receive(late, &mut |_| panic!("it is a response"));
+    let discarded = pair.client.discarded.lock().unwrap();
+    assert_eq!(discarded.len(), 1);
+    assert!(discarded[0].starts_with("UnknownResponse"), "{discarded:?}");
+}
+
+#[test]
 fn dropping_a_call_before_it_was_sent_sends_nothing() {
     let pair = Pair::new(MuxLimits::default());
     drop(

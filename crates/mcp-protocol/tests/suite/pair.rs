@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 use mcp_jsonrpc::{ErrorObject, Notification, Request};
+use mcp_protocol::middleware::Discarded;
 use mcp_protocol::{
     BoxFuture, Call, CallError, Closed, Exchange, Extras, Inbound, Link as _, Mux, MuxLimits,
     Outcome, Payload, PendingHandler, Reply,
@@ -24,6 +25,7 @@ pub(crate) struct Handlers {
     pub(crate) waiting: Mutex<VecDeque<Arc<Mutex<Option<Fate>>>>>,
     pub(crate) notified: Mutex<Vec<String>>,
     pub(crate) closed: Mutex<u32>,
+    pub(crate) discarded: Mutex<Vec<String>>,
 }
 
 impl Inbound for Handlers {
@@ -48,6 +50,10 @@ impl Inbound for Handlers {
             .push(notification.method.to_string());
     }
 
+    fn discarded(&self, message: Discarded<'_>) {
+        self.discarded.lock().unwrap().push(format!("{message:?}"));
+    }
+
     fn closed(&self, _reason: &Closed) {
         *self.closed.lock().unwrap() += 1;
     }
@@ -70,6 +76,7 @@ pub(crate) struct Pair {
     pub(crate) near: Arc<Mux>,
     pub(crate) far: Arc<Mux>,
     pub(crate) handlers: Arc<Handlers>,
+    pub(crate) client: Arc<Handlers>,
     pub(crate) calls: BTreeMap<u32, BoxFuture<'static, Result<mcp_protocol::Answer, CallError>>>,
     pub(crate) results: BTreeMap<u32, Answered>,
     pub(crate) work: Vec<PendingHandler>,
@@ -81,11 +88,12 @@ pub(crate) struct Pair {
 
 impl Pair {
     pub(crate) fn new(limits: MuxLimits) -> Self {
-        let handlers = Arc::new(Handlers::default());
+        let (handlers, client) = (Arc::new(Handlers::default()), Arc::new(Handlers::default()));
         Self {
-            near: Mux::new(Arc::new(Handlers::default()), limits.clone()),
+            near: Mux::new(Arc::<Handlers>::clone(&client), limits.clone()),
             far: Mux::new(Arc::<Handlers>::clone(&handlers), limits),
             handlers,
+            client,
             calls: BTreeMap::new(),
             results: BTreeMap::new(),
             work: Vec::new(),

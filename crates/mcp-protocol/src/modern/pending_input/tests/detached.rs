@@ -1,6 +1,8 @@
 //! One detached handler that waits for responses.
 
 use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Wake;
 
 use mcp_jsonrpc::ErrorObject;
 
@@ -249,6 +251,32 @@ fn a_detached_handler_continues_where_it_was() {
         ready(polled(pin!(pending.detach()))).is_ok(),
         "detach must return at once"
     );
+}
+
+/// Counts its wake-ups.
+#[derive(Default)]
+struct Wakeups(AtomicUsize);
+
+impl Wake for Wakeups {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_handler_that_waits_to_detach_is_woken_when_it_is_detached() {
+    let pending = PendingInput::new(CallState::default(), JsonObject::new());
+    pending.allow_detach();
+    let wakeups = Arc::new(Wakeups::default());
+    let waker = Waker::from(Arc::clone(&wakeups));
+    let mut cx = Context::from_waker(&waker);
+    let mut detaching = pin!(pending.detach());
+    assert!(detaching.as_mut().poll(&mut cx).is_pending());
+    assert!(pending.wants_to_detach());
+    pending.set_detached(1);
+    assert_eq!(wakeups.0.load(Ordering::Relaxed), 1);
+    assert!(!pending.wants_to_detach());
+    assert!(ready(detaching.as_mut().poll(&mut cx)).is_ok());
 }
 
 // A client answers a request once, and does not know when the handler sends it again.
