@@ -107,6 +107,11 @@ fn files_of_the_folder_are_read() {
         "a.txt/b",
         "/a.txt",
         "a.txt\0",
+        // Only one path leads to a file.
+        "./a.txt",
+        "sub//b.txt",
+        "sub/./b.txt",
+        "sub/../a.txt",
         &"x/".repeat(10_000),
     ] {
         assert_eq!(folder.read(path).unwrap(), None, "{path}");

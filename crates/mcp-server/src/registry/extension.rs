@@ -97,3 +97,28 @@ fn declares(capabilities: &ServerCapabilities, name: &str) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_capability_is_declared_by_its_member() {
+        let names = [
+            "tools",
+            "prompts",
+            "resources",
+            "completions",
+            "logging",
+            "tasks",
+        ];
+        for name in names {
+            let capabilities = serde_json::from_value(json!({ name: {} })).unwrap();
+            let declared = names.iter().filter(|name| declares(&capabilities, name));
+            assert_eq!(declared.collect::<Vec<_>>(), [&name]);
+            assert!(!declares(&capabilities, "experimental"));
+        }
+    }
+}
