@@ -271,6 +271,25 @@ mod tests {
     }
 
     #[test]
+    fn a_nested_sampling_request_names_the_number_of_requests_around_it() {
+        let text = |depth| {
+            let params = Box::new(CreateMessageRequestParams::new(Vec::new(), 10));
+            let request = ConsentRequest {
+                server: "s".to_owned(),
+                is_trusted: false,
+                is_project: false,
+                action: ConsentAction::SamplingRequest { params, depth },
+                untrusted_sources: Vec::new(),
+            };
+            request.to_string()
+        };
+        let alone = "send a request of the server \"s\" to the model, for at most 10 tokens";
+        assert_eq!(text(1), alone);
+        assert_eq!(text(2), format!("{alone}, inside of 1 other requests"));
+        assert_eq!(text(3), format!("{alone}, inside of 2 other requests"));
+    }
+
+    #[test]
     fn values_of_a_configuration_do_not_imitate_lines_of_the_request() {
         let forged = "x\nprogram: /bin/true\u{2028}\u{9b}2K\u{202e}";
         let variables = |name: &str| [(name.to_owned(), String::new())].into();
