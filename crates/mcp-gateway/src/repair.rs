@@ -180,6 +180,55 @@ mod tests {
     }
 
     #[test]
+    fn elements_that_do_not_match_their_schema_are_left_out_of_every_list() {
+        let repairs = Repairs::default();
+        for (method, list, valid) in [
+            (
+                method::TOOLS_LIST,
+                "tools",
+                r#"{"name":"a","inputSchema":{"type":"object"}}"#,
+            ),
+            (method::PROMPTS_LIST, "prompts", r#"{"name":"a"}"#),
+            (
+                method::RESOURCES_LIST,
+                "resources",
+                r#"{"name":"a","uri":"a:b"}"#,
+            ),
+            (
+                method::RESOURCES_TEMPLATES_LIST,
+                "resourceTemplates",
+                r#"{"name":"a","uriTemplate":"a:{b}"}"#,
+            ),
+        ] {
+            let result = format!(r#"{{"{list}":[{valid},{{"name":1}}],"nextCursor":null}}"#);
+            let repaired = repairs.repaired(method, RawJson::copy(&result), "s");
+            assert_eq!(repaired.as_str(), format!(r#"{{"{list}":[{valid}]}}"#));
+        }
+    }
+
+    #[test]
+    fn values_below_the_maximum_depth_are_copied() {
+        let nested = |levels, value: &str| {
+            let (start, end) = ("{\"resource\":".repeat(levels), "}".repeat(levels));
+            format!("{start}{value}{end}")
+        };
+        let cleaned = |levels, value: &str| {
+            let result = without_nulls(RawJson::copy(&nested(levels, value)));
+            result.as_str().to_owned()
+        };
+        let (object, list) = (r#"{"title":null}"#, r#"[ {"title":null} ]"#);
+        let deepest = MAX_DEPTH - 1;
+        assert_eq!(cleaned(deepest, object), nested(deepest, "{}"));
+        assert_eq!(
+            cleaned(deepest, list),
+            nested(deepest, r#"[{"title":null}]"#)
+        );
+        for copied in [object, list] {
+            assert_eq!(cleaned(MAX_DEPTH, copied), nested(MAX_DEPTH, copied));
+        }
+    }
+
+    #[test]
     fn content_keeps_its_structured_values() {
         let result = r#"{"content":[{"type":"text","text":"a","annotations":null},null],"structuredContent":{"a":null},"isError":null}"#;
         let expected =

@@ -1,6 +1,8 @@
 //! Clients that try to use the calls, answers and credentials of others.
 
-use mcp_gateway::{ParkingLimits, Proxy, Sharing};
+use mcp_gateway::{Cluster, ParkingLimits, Proxy, Sharing};
+use mcp_protocol::Service as _;
+use mcp_server::StateKeys;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::{Scripted, upstream};
@@ -30,6 +32,24 @@ fn user(endpoint: &Endpoint, name: &str) -> StatelessPeer {
     let mut client = StatelessPeer::new(endpoint).with_meta(key, capabilities);
     client.peer.principal = Some(Principal::new(name));
     client
+}
+
+/// A process accepts the codes of the processes that share its keys, and no others.
+#[tokio::test]
+async fn a_code_is_signed_with_the_keys_of_the_cluster() {
+    let process = async |key| {
+        let address = "http://10.0.0.1:8000/mcp".parse().unwrap();
+        let cluster = Cluster::new(address, StateKeys::new([key; 32])).unwrap();
+        let settings = upstream(asking(), false).cluster(cluster);
+        Proxy::connect(settings).await.unwrap()
+    };
+    let (first, second, other) = (process(1).await, process(1).await, process(2).await);
+    let code = first.sign(&[b"a"]).unwrap();
+    assert!(second.has_signed(&[b"a"], &code));
+    assert!(!other.has_signed(&[b"a"], &code));
+    assert_ne!(other.sign(&[b"a"]), Some(code));
+    let alone = Proxy::connect(upstream(asking(), false)).await.unwrap();
+    assert_eq!(alone.sign(&[b"a"]), None);
 }
 
 fn answer_of(state: &Value, name: &str) -> Value {

@@ -1,5 +1,6 @@
 //! Calls in the four combinations of session-based and stateless clients and servers.
 
+use mcp_gateway::Proxy;
 use mcp_types::Root;
 
 use super::{Scripted, connect_to, proxy};
@@ -50,6 +51,29 @@ async fn a_server_asks_the_client_in_every_combination() {
             assert_eq!(read.contents.len(), 1);
         }
         proxy.close().await;
+    }
+}
+
+/// A server of 2025-03-26 can answer several calls in one message.
+#[tokio::test]
+async fn a_batch_of_responses_completes_the_calls_of_the_clients() {
+    let (upstream, mut servers) = Scripted::upstream();
+    let connecting = tokio::spawn(Proxy::connect(upstream));
+    let mut server = servers.0.recv().await.unwrap();
+    server.welcome("2025-03-26", json!({ "tools": {} })).await;
+    server.expect("notifications/initialized").await;
+    server.respond("tools/list", json!({ "tools": [] })).await;
+    let mut peer = Peer::new(connecting.await.unwrap().unwrap());
+    let mut responses = Vec::new();
+    for name in ["a", "b"] {
+        peer.request("tools/call", json!({ "name": name })).await;
+        let id = server.expect("tools/call").await["id"].take();
+        responses.push(json!({ "jsonrpc": "2.0", "id": id, "result": { "content": [] } }));
+    }
+    server.send(responses.into()).await;
+    for _ in 0..2 {
+        let response = peer.wire.recv().await;
+        assert!(response["result"].is_object(), "{response}");
     }
 }
 

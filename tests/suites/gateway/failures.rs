@@ -6,6 +6,7 @@ use tokio::time::{sleep, timeout};
 use super::{Scripted, connect_to, upstream};
 use crate::peer::{Peer, calling, client};
 use crate::prelude::*;
+use crate::traced::Traced;
 
 #[tokio::test]
 async fn a_call_fails_with_its_server_and_the_next_one_is_served() {
@@ -95,12 +96,21 @@ async fn connections_are_limited() {
     let proxy = Proxy::connect(settings).await.unwrap();
     let open = async || connect_to(proxy.clone(), client(), false).await;
     let (first, second, third) = (open().await, open().await, open().await);
+    let (traced, _guard) = Traced::start();
     let one = calling(&first, "wait");
     first.list_tools().await.unwrap();
     let two = calling(&second, "wait");
     second.list_tools().await.unwrap();
     let error = refused(third.list_tools().await);
     assert!(error.message.contains("2 connections"), "{error}");
+    let line = traced.line("a request was denied").unwrap();
+    for part in [
+        "server=\"in-memory\"",
+        "a client without an address",
+        "2 connections",
+    ] {
+        assert!(line.contains(part), "{part}: {line}");
+    }
     one.abort();
     two.abort();
 }

@@ -373,6 +373,7 @@ async fn one_address_has_a_share_of_the_memory_of_parked_calls() {
     assert!(ask("10.0.0.1:1", 400).await["result"]["requestState"].is_string());
     says(&ask("10.0.0.1:1", 400).await, "for one client");
     assert!(ask("10.0.0.2:1", 400).await["result"]["requestState"].is_string());
+    says(&ask("10.0.0.3:1", 1_000).await, "for one client");
 }
 
 /// A message that a server sends after its response belongs to the client of that response.

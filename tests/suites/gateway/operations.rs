@@ -43,6 +43,25 @@ async fn a_request_waits_for_a_server_that_is_being_started() {
     assert!(peer.wire.recv().await["result"].is_object());
 }
 
+/// A URI may belong to a server whose first attempt is running.
+#[tokio::test]
+async fn a_uri_is_looked_up_after_all_servers_were_started() {
+    let (settings, mut servers) = Scripted::upstream();
+    let gateway = Gateway::builder().mount("a", settings).start().unwrap();
+    let mut peer = Peer::new(gateway);
+    let uri = json!({ "uri": "test://a" });
+    peer.request("resources/read", uri).await;
+    let (mut server, _) = servers.accept_with(json!({ "resources": {} })).await;
+    for (method, list) in [
+        ("resources/list", "resources"),
+        ("resources/templates/list", "resourceTemplates"),
+        ("resources/read", "contents"),
+    ] {
+        server.respond(method, json!({ list: [] })).await;
+    }
+    assert!(peer.wire.recv().await["result"].is_object());
+}
+
 /// A changed server must stay available until the new one is connected, also if the new one cannot be started.
 #[tokio::test]
 async fn a_server_is_used_until_its_replacement_is_connected() {

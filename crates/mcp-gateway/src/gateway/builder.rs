@@ -147,3 +147,15 @@ pub(crate) fn check_count(mounts: usize) -> Result<(), InvalidServer> {
         false => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_servers_is_limited() {
+        assert!(check_count(MAX_MOUNTS).is_ok());
+        let error = check_count(MAX_MOUNTS + 1).unwrap_err().to_string();
+        assert!(error.contains("at most 64 servers, not 65"), "{error}");
+    }
+}

@@ -233,6 +233,23 @@ mod tests {
     }
 
     #[test]
+    fn a_client_stays_counted_while_its_request_runs() {
+        let counter = RequestCounter::default();
+        let limits = limits(60).with_requests_in_flight(NonZeroUsize::MIN);
+        let (start, client) = (Instant::now(), address(1));
+        counter.count(limits, &client, 1, start).unwrap();
+        // The client can make all requests of a minute again.
+        let later = start + Duration::from_secs(2);
+        lock(&counter.0).sweep(limits, later);
+        let error = counter.count(limits, &client, 1, later).unwrap_err();
+        assert!(error.message.contains("requestsInFlight"), "{error}");
+
+        lock(&counter.0).by_key.get_mut(&client).unwrap().in_flight = 0;
+        lock(&counter.0).sweep(limits, later + CLEANUP_INTERVAL);
+        assert!(lock(&counter.0).by_key.is_empty());
+    }
+
+    #[test]
     fn the_number_of_counted_clients_is_limited() {
         let counter = RequestCounter::default();
         let start = Instant::now();

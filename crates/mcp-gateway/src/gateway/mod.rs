@@ -273,3 +273,28 @@ impl Service for Gateway {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use mcp_server::StateKeys;
+
+    use super::*;
+    use crate::parked::Cluster;
+
+    #[test]
+    fn a_code_is_signed_for_all_processes_of_the_cluster() {
+        let gateway = |key| {
+            let address = "http://10.0.0.1:8000/mcp".parse().unwrap();
+            let cluster = Cluster::new(address, StateKeys::new([key; 32])).unwrap();
+            Gateway::builder().cluster(cluster).start().unwrap()
+        };
+        let (first, second, other) = (gateway(1), gateway(1), gateway(2));
+        let code = first.sign(&[b"a", b"b"]).unwrap();
+        assert!(second.has_signed(&[b"a", b"b"], &code));
+        assert!(!second.has_signed(&[b"ab"], &code));
+        assert!(!other.has_signed(&[b"a", b"b"], &code));
+        let alone = Gateway::builder().start().unwrap();
+        assert_eq!(alone.sign(&[b"a", b"b"]), None);
+        assert!(!alone.has_signed(&[b"a", b"b"], &code));
+    }
+}
