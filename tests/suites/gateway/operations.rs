@@ -52,14 +52,18 @@ async fn a_uri_is_looked_up_after_all_servers_were_started() {
     let uri = json!({ "uri": "test://a" });
     peer.request("resources/read", uri).await;
     let (mut server, _) = servers.accept_with(json!({ "resources": {} })).await;
-    for (method, list) in [
-        ("resources/list", "resources"),
-        ("resources/templates/list", "resourceTemplates"),
-        ("resources/read", "contents"),
-    ] {
-        server.respond(method, json!({ list: [] })).await;
-    }
-    assert!(peer.wire.recv().await["result"].is_object());
+    let serving = tokio::spawn(async move {
+        for (method, list) in [
+            ("resources/list", "resources"),
+            ("resources/templates/list", "resourceTemplates"),
+            ("resources/read", "contents"),
+        ] {
+            server.respond(method, json!({ list: [] })).await;
+        }
+    });
+    let response = peer.wire.recv().await;
+    assert!(response["result"].is_object(), "{response}");
+    serving.await.unwrap();
 }
 
 /// A changed server must stay available until the new one is connected, also if the new one cannot be started.
