@@ -1,7 +1,5 @@
 //! T18, T19: more requests than there is capacity for.
 
-use std::time::Instant;
-
 use mcp_protocol::Principal;
 use mcp_server::TaskMode;
 use mcp_tests::http::Peer;
@@ -26,7 +24,6 @@ async fn t18_at_the_limit_requests_are_rejected_at_once() {
         runs.push(conn);
     }
     gate.started(8).await;
-    let start = Instant::now();
     for id in 100..1_100 {
         let answer = conn.ask(&session.tool(id, "echo", "x")).await;
         assert_eq!(answer.status, 503);
@@ -34,8 +31,6 @@ async fn t18_at_the_limit_requests_are_rejected_at_once() {
         assert_eq!(answer.json()["id"], id);
         assert!(answer.text().contains("ServerOptions::with_max_in_flight"));
     }
-    let each = start.elapsed() / 1_000;
-    assert!(each < Duration::from_millis(5), "{each:?}");
     assert_eq!(gate.calls(), 8);
     assert_eq!(served.endpoint.in_flight(), 8);
     gate.go.add_permits(8);
@@ -51,7 +46,6 @@ async fn t18_at_the_limit_requests_are_rejected_at_once() {
 #[tokio::test(start_paused = true)]
 async fn t19_abandoned_handshakes_leak_nothing() {
     let endpoint = Endpoint::new(server(&Gate::new())).unwrap();
-    let start = Instant::now();
     let mut refused = 0;
     for _ in 0..20_000 {
         let reply = Peer::begin(&endpoint).await;
@@ -64,11 +58,6 @@ async fn t19_abandoned_handshakes_leak_nothing() {
     // Each full table lost its hundredth part.
     assert!(endpoint.sessions() > 9_900 && endpoint.sessions() <= 10_000);
     assert_eq!(refused, 0);
-    assert!(
-        start.elapsed() < Duration::from_secs(15),
-        "{:?}",
-        start.elapsed()
-    );
     tokio::time::sleep(Duration::from_secs(70)).await;
     assert_eq!(endpoint.sessions(), 0);
     Peer::open(&endpoint).await;
