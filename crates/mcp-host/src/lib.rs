@@ -59,6 +59,7 @@ mod coordinate;
 mod error;
 mod host;
 mod model;
+mod replace_file;
 mod setting_names;
 mod supervise;
 mod text;
@@ -85,6 +86,7 @@ pub use host::{ConfigChanges, Host, HostBuilder, HostTool, model_name};
 #[doc(hidden)]
 pub use model::rank as rank_tools;
 pub use model::{DroppedKeyword, ModelApi, ModelTools, ToolBudget, ToolUse};
+pub use replace_file::replace_file;
 #[doc(hidden)]
 pub use setting_names::without_setting_names;
 pub use supervise::{

@@ -324,20 +324,24 @@ pub(crate) fn hash<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
 
 impl Launch {
     /// Makes the paths of a child process absolute: looks the command up in the environment of the child and replaces it with the path
-    /// of the program, and replaces the working directory, if there is one. Reads the file system.
+    /// of the program, and replaces the working directory, if there is one. Reads the file system. Checks a URL as the connection does:
+    /// its host must be ASCII, and it has no user name, so that the host that a person reads is the one that the connection uses.
     ///
     /// # Errors
-    /// The program was not found, or a path is not UTF-8.
+    /// The program was not found, a path is not UTF-8, or the URL is not valid.
     pub(crate) fn locate(&mut self) -> Result<(), String> {
-        let Self::Stdio {
-            command,
-            args,
-            env,
-            cwd,
-            ..
-        } = self
-        else {
-            return Ok(());
+        let (command, args, env, cwd) = match self {
+            Self::Stdio {
+                command,
+                args,
+                env,
+                cwd,
+                ..
+            } => (command, args, env, cwd),
+            Self::Http { url, .. } => {
+                let checked = HttpTransport::new(url.as_str());
+                return checked.map(drop).map_err(|error| error.to_string());
+            }
         };
         let text = |path: PathBuf| path.into_os_string().into_string().ok();
         if let Some(folder) = cwd {

@@ -1,13 +1,14 @@
 //! Answers that stay valid after the host has ended.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use serde::{Deserialize, Serialize};
 
 use super::{ActionKind, LaunchPlan};
+use crate::replace_file::replace_file;
 
 /// The server, kind of action and tool that an [`Approval`] belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -148,21 +149,7 @@ impl ApprovalFile {
         if let Some(folder) = self.path.parent() {
             fs::create_dir_all(folder)?;
         }
-        let temporary = self
-            .path
-            .with_extension(format!("{}.tmp", std::process::id()));
-        // What a process with the same id left when it was killed.
-        let _ = fs::remove_file(&temporary);
-        let written = private_file(OpenOptions::new().write(true).create_new(true), &temporary)
-            .and_then(|mut file| {
-                file.write_all(&serde_json::to_vec_pretty(&content)?)?;
-                file.sync_all()
-            })
-            .and_then(|()| fs::rename(&temporary, &self.path));
-        if written.is_err() {
-            let _ = fs::remove_file(&temporary);
-        }
-        written
+        replace_file(&self.path, &serde_json::to_vec_pretty(&content)?, true)
     }
 }
 

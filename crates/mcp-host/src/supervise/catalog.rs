@@ -4,12 +4,13 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use data_encoding::HEXLOWER;
 use mcp_types::Tool;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+
+use crate::replace_file::replace_file;
 
 /// The tools of one server. Cloning is cheap.
 #[derive(Debug, Clone)]
@@ -85,13 +86,6 @@ impl ToolListCache {
         let tools: Vec<&Tool> = tools.iter().map(AsRef::as_ref).collect();
         let text = serde_json::to_vec(&CachedTools { tools })?;
         fs::create_dir_all(&self.folder)?;
-        let path = self.path(key);
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
-        let id = format!("{}.{}.tmp", std::process::id(), now.as_nanos());
-        let temporary = path.with_extension(id);
-        fs::write(&temporary, text)?;
-        fs::rename(temporary, path)
+        replace_file(&self.path(key), &text, false)
     }
 }

@@ -147,12 +147,39 @@ async fn a_missing_program_is_neither_asked_about_nor_started_later() {
     host.close().await;
 }
 
+/// Some URL parsers connect to another host than a person reads.
+#[tokio::test]
+async fn a_url_whose_host_can_be_read_differently_is_neither_asked_about_nor_used() {
+    for url in [
+        "https://g\u{43e}\u{43e}gle.invalid/mcp",
+        "https://good.example\u{2215}x.evil.invalid/mcp",
+        "https://good.example\u{3002}evil.invalid/mcp",
+        "https://evil.invalid\\@good.example/mcp",
+        "https://good.example@evil.invalid/mcp",
+        "https://good.example\t.evil.invalid/mcp",
+    ] {
+        let person = Person::default();
+        let builder = Host::builder(client())
+            .servers(config(&json!({ "url": url })))
+            .consent(person.answers(Decision::AllowOnce));
+        let host = settled(builder).await;
+        let state = host.server("git").unwrap().state();
+        assert!(
+            matches!(state, ServerState::Failed { .. }),
+            "{url}: {state}"
+        );
+        assert!(person.requests().is_empty(), "{url}");
+        host.close().await;
+    }
+}
+
 #[tokio::test]
 async fn values_that_choose_code_and_references_are_shown_and_other_values_are_not() {
     let person = Person::default();
     let show = async |server: Value| {
         let variables = mcp_host::Variables::new()
-            .with_env(|name| Some(format!("value of {name}")))
+            // The value of `PART` is a part of a URL.
+            .with_env(|name| Some(format!("value of {name}").replace(" of PART", "")))
             .with_secrets(|name| Some(format!("value of {name}")));
         let builder = Host::builder(client())
             .servers(config(&server))

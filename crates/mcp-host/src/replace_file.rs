@@ -1,0 +1,72 @@
+//! Files that are replaced at once.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use data_encoding::HEXLOWER;
+
+/// Replaces the content of a file at once, so that a reader sees the old or the new content. The new content is written to a new file beside it,
+/// whose name other programs cannot predict. If `path` is a symbolic link, the link is replaced. On Unix, only the owner of a
+/// private file can read it. Blocks.
+///
+/// # Errors
+/// The folder cannot be written, or the system has no random numbers. The old content stays.
+pub fn replace_file(path: &Path, content: &[u8], is_private: bool) -> io::Result<()> {
+    let temporary = temporary_beside(path)?;
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if is_private {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    #[cfg(not(unix))]
+    let _ = is_private;
+    // An error here means that the file was not created, so there is nothing to remove.
+    let mut file = options.open(&temporary)?;
+    let written = file
+        .write_all(content)
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::rename(&temporary, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+fn temporary_beside(path: &Path) -> io::Result<PathBuf> {
+    let mut random = [0; 8];
+    getrandom::fill(&mut random).map_err(io::Error::other)?;
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}.tmp", HEXLOWER.encode(&random)));
+    Ok(name.into())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_link_is_replaced_and_not_followed() {
+        let folder = std::env::temp_dir().join(format!("mcp-replace-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let [victim, path] = ["victim", "file"].map(|name| folder.join(name));
+        fs::write(&victim, "kept").unwrap();
+        symlink(&victim, &path).unwrap();
+        replace_file(&path, b"new", true).unwrap();
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "kept");
+        let metadata = fs::symlink_metadata(&path).unwrap();
+        assert!(metadata.is_file());
+        assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        let left: Vec<_> = fs::read_dir(&folder).unwrap().collect();
+        assert_eq!(left.len(), 2, "{left:?}");
+        assert_ne!(
+            temporary_beside(&path).unwrap(),
+            temporary_beside(&path).unwrap()
+        );
+        fs::remove_dir_all(folder).unwrap();
+    }
+}
