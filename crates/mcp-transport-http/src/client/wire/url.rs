@@ -45,6 +45,12 @@ impl ServerUrl {
                  HttpTransport::bearer",
             );
         }
+        let port = uri
+            .authority()
+            .and_then(|a| a.as_str().strip_prefix(a.host()));
+        if uri.port_u16().is_none() && port.is_some_and(|port| !matches!(port, "" | ":")) {
+            return wrong("the port is not a number from 0 to 65535");
+        }
         Ok(Self(uri))
     }
 
@@ -121,7 +127,8 @@ impl TransportFacts for ServerUrl {
 
 impl fmt::Display for ServerUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&redacted(&self.0.to_string()))
+        // A parsed URL has no credentials, so an `@` belongs to the path.
+        f.write_str(&clipped(without_query(&self.0.to_string())))
     }
 }
 
@@ -131,18 +138,26 @@ impl fmt::Debug for ServerUrl {
     }
 }
 
-/// Removes the secrets of a URL and clips it to 256 characters.
+/// Removes the secrets of a text that may not be a URL, and clips it. The text until the last `@` may be credentials.
 fn redacted(url: &str) -> String {
-    let url = url.split(['?', '#']).next().unwrap_or_default();
+    let url = without_query(url);
     let (scheme, rest) = match url.split_once("://") {
         Some((scheme, rest)) => (format!("{scheme}://"), rest),
         None => (String::new(), url),
     };
-    let rest = match rest.split_once('@') {
-        Some((_, rest)) => rest,
-        None => rest,
-    };
-    (scheme + rest).chars().take(256).collect()
+    match rest.rsplit_once('@') {
+        Some((_, rest)) => clipped(&format!("{scheme}[redacted]@{rest}")),
+        None => clipped(url),
+    }
+}
+
+fn without_query(url: &str) -> &str {
+    url.split(['?', '#']).next().unwrap_or_default()
+}
+
+/// Clips a URL to 256 characters.
+fn clipped(url: &str) -> String {
+    url.chars().take(256).collect()
 }
 
 #[cfg(test)]
@@ -166,6 +181,13 @@ mod tests {
                 "HttpTransport::bearer",
             ),
             (
+                "https://user:secret@x@example.com/mcp",
+                "[redacted]@example",
+            ),
+            ("https://user:secret/@example.com/mcp", "[redacted]@example"),
+            ("https://example.com:port/mcp", "not a number"),
+            ("https://example.com:65536/mcp", "not a number"),
+            (
                 "https://exa mple.com/?key=secret",
                 "https://example.com/mcp",
             ),
@@ -184,6 +206,9 @@ mod tests {
             format!("{endpoint} {endpoint:?}"),
             "https://example.com/mcp https://example.com/mcp"
         );
+        // The connection goes to the host that is shown.
+        let endpoint = at("https://good.example/a@evil.invalid/");
+        assert_eq!(endpoint.to_string(), "https://good.example/a@evil.invalid/");
     }
 
     #[test]
