@@ -258,7 +258,7 @@ fn a_list_that_fails_does_not_hide_the_others() {
     let locked = run(&["lock", "--file", file.to_str().unwrap()]);
     assert_eq!(locked.status.code(), Some(3));
     assert!(
-        stderr(&locked).contains("prompts/list"),
+        stderr(&locked).contains("tools/list: \"b\""),
         "{}",
         stderr(&locked)
     );

@@ -1,13 +1,7 @@
 //! Edits JSON text without changing unknown members or the notation of numbers.
 
-use std::borrow::Cow;
-use std::collections::HashSet;
-use std::fmt;
-
-use mcp_jsonrpc::{ErrorObject, RawJson, is_member, member_name, members};
+use mcp_jsonrpc::{ErrorObject, RawJson, check_unique_members, is_member, member_name, members};
 use mcp_protocol::WriteJson;
-use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 /// Returns the JSON text of a member of an object; `None` if it is missing or `null`.
@@ -30,9 +24,8 @@ pub(crate) fn check_members(params: &str) -> Result<(), ErrorObject> {
     if let Some(reference) = member(params, "ref").filter(|value| value.starts_with('{')) {
         check_plain_names(reference, "ref")?;
     }
-    let mut reader = serde_json::Deserializer::from_str(params);
-    let checked = UniqueMembers.deserialize(&mut reader);
-    checked.map_err(|error| ErrorObject::invalid_params(format!("params: {error}")))
+    let checked = check_unique_members(params);
+    checked.map_err(|error| ErrorObject::invalid_params(format!("params: {}", error.message())))
 }
 
 /// Checks that the names of an object, which `at` names in errors, have no escapes.
@@ -49,72 +42,6 @@ fn check_plain_names(object: &str, at: &str) -> Result<(), ErrorObject> {
     }
     Ok(())
 }
-
-/// Reads a JSON value and checks that no object in it has a repeated member.
-struct UniqueMembers;
-
-impl<'de> DeserializeSeed<'de> for UniqueMembers {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, value: D) -> Result<(), D::Error> {
-        value.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for UniqueMembers {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
-        let mut names = HashSet::new();
-        while let Some(Name(name)) = object.next_key()? {
-            if names.contains(&name) {
-                return Err(A::Error::custom(format!(
-                    "the member {name:?} is repeated; send it once"
-                )));
-            }
-            names.insert(name);
-            object.next_value_seed(Self)?;
-        }
-        Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<(), A::Error> {
-        while array.next_element_seed(Self)?.is_some() {}
-        Ok(())
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-}
-
-/// The name of a member, without a copy if it has no escapes.
-#[derive(PartialEq, Eq, Hash, Deserialize)]
-struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// Returns the elements of an array member as JSON text; `None` if it is not an array.
 pub(crate) fn elements<'a>(object: &'a str, name: &str) -> Option<Vec<&'a RawValue>> {

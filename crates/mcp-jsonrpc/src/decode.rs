@@ -125,7 +125,7 @@ fn with_one_more(text: &str, pointer: &str) -> Option<(String, usize)> {
 /// Finds the pointer and shortens the message. Independent of the type, and out of the fast path.
 #[cold]
 #[inline(never)]
-fn explain(text: &str, error: &serde_json::Error) -> DecodeError {
+pub(crate) fn explain(text: &str, error: &serde_json::Error) -> DecodeError {
     let full = error.to_string();
     let message = match full.rfind(" at line ") {
         Some(end) if error.line() > 0 => &full[..end],

@@ -28,6 +28,7 @@ mod owned;
 mod parse;
 mod quote;
 mod scan;
+mod unique;
 mod write;
 
 pub use code::ErrorCode;
@@ -42,6 +43,7 @@ pub use message::{MemberPositions, Message, Notification, ParamMembers, Request,
 pub use owned::{OwnedMessage, RawJson};
 pub use parse::{Batch, Frame, parse, parse_measured, read_string, replace_invalid_text};
 pub use quote::{Quoted, quote};
+pub use unique::check_unique_members;
 pub use write::{
     ResultTail, text_of, write_error, write_notification, write_request, write_result,
     write_result_start, write_string,

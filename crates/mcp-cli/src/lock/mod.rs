@@ -1,6 +1,7 @@
 //! `mcp lock`: the definitions of servers in a file, and what has changed since.
 
 mod compare;
+mod list;
 #[cfg(test)]
 mod tests;
 
@@ -13,12 +14,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::args::{ListKind, Options, Words};
-use crate::commands::inspect::Offer;
 use crate::connect::Connection;
 use crate::failure::{Code, Failure};
 use crate::output;
 use crate::target::Target;
 use compare::{Class, Difference};
+use list::{check_deviations, definitions};
 
 /// The version of the file format.
 const VERSION: u32 = 1;
@@ -90,26 +91,31 @@ impl Snapshot {
         known: BTreeSet<String>,
         new: &[String],
     ) -> Result<Self, Failure> {
-        let mut offer = Offer::of(client).await;
-        offer.take_failure()?;
+        check_deviations(client)?;
         let extensions = client.capabilities().extensions.iter().flatten();
         let info = client.server_info();
-        let has = |kind| kinds.contains(&kind);
-        let mut tools = definitions(&offer.tools, |tool| &tool.name)?;
+        let read = |kind| async move {
+            match kinds.contains(&kind) {
+                true => definitions(client, kind).await.map(Some),
+                false => Ok(None),
+            }
+        };
+        let mut tools = read(ListKind::Tools).await?;
         for name in &known {
-            remove_default(&mut tools, name);
+            remove_default(tools.as_mut(), name);
         }
         for name in new.iter().filter(|name| !known.contains(*name)) {
-            if !remove_default(&mut tools, name) {
+            if !remove_default(tools.as_mut(), name) {
                 return Err(Failure::usage(format!(
                     "--volatile-default {name:?}: expected TOOL:ARGUMENT, and the server has no tool whose argument has this name and a default"
                 )));
             }
         }
         let volatile_defaults = known.into_iter().chain(new.iter().cloned()).collect();
-        let prompts = definitions(&offer.prompts, |prompt| &prompt.name)?;
-        let resources = definitions(&offer.resources, |resource| &resource.uri)?;
-        let templates = definitions(&offer.templates, |template| &template.uri_template)?;
+        let prompts = read(ListKind::Prompts).await?;
+        let resources = read(ListKind::Resources).await?;
+        let templates = read(ListKind::Templates).await?;
+        check_deviations(client)?;
         Ok(Self {
             name: info.name.clone(),
             version: info.version.clone(),
@@ -117,10 +123,10 @@ impl Snapshot {
             extensions: extensions.map(|(id, _)| id.clone()).collect(),
             instructions: client.instructions().map(str::to_owned),
             volatile_defaults,
-            tools: Some(tools).filter(|_| has(ListKind::Tools)),
-            prompts: Some(prompts).filter(|_| has(ListKind::Prompts)),
-            resources: Some(resources).filter(|_| has(ListKind::Resources)),
-            templates: Some(templates).filter(|_| has(ListKind::Templates)),
+            tools,
+            prompts,
+            resources,
+            templates,
         })
     }
 
@@ -135,11 +141,11 @@ impl Snapshot {
 }
 
 /// Removes the default of the argument `TOOL:ARGUMENT` from the definition of the tool. Returns whether it has one.
-fn remove_default(tools: &mut Definitions, name: &str) -> bool {
+fn remove_default(tools: Option<&mut Definitions>, name: &str) -> bool {
     let Some((tool, argument)) = name.rsplit_once(':') else {
         return false;
     };
-    let Some(known) = tools.get_mut(tool) else {
+    let Some(known) = tools.and_then(|tools| tools.get_mut(tool)) else {
         return false;
     };
     let mut definition = known.definition.clone();
@@ -152,28 +158,6 @@ fn remove_default(tools: &mut Definitions, name: &str) -> bool {
         *known = Definition::new(definition);
     }
     has_default
-}
-
-fn definitions<T: Serialize>(
-    items: &[T],
-    name: impl Fn(&T) -> &String,
-) -> Result<Definitions, Failure> {
-    let mut all = Definitions::new();
-    for item in items {
-        let value =
-            serde_json::to_value(item).map_err(|error| Failure::usage(error.to_string()))?;
-        let (name, definition) = (name(item), Definition::new(value));
-        let earlier = all.insert(name.clone(), definition.clone());
-        if earlier.is_some_and(|earlier| earlier != definition) {
-            return Err(Failure::new(
-                Code::Protocol,
-                format!(
-                    "the server lists {name:?} twice with different definitions, and a host may use either of them"
-                ),
-            ));
-        }
-    }
-    Ok(all)
 }
 
 pub(crate) async fn run(
@@ -273,9 +257,7 @@ fn read(path: &Path) -> Result<LockFile, Failure> {
 /// Replaces the file at once, so that a reader never sees a part of it.
 fn write(path: &Path, file: &LockFile) -> Result<(), Failure> {
     let text = output::text_of(file)? + "\n";
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(format!(".{}.tmp", std::process::id()));
-    let written = std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, path));
+    let written = mcp_host::replace_file(path, text.as_bytes(), false);
     written.map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
 }
 

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::compare::compare;
-use super::{Definition, Snapshot, definitions};
+use super::list::add;
+use super::{Definition, Definitions, Snapshot};
 
 fn snapshot(tools: &Value) -> Snapshot {
     let tools = tools.as_array().unwrap().iter();
@@ -197,19 +198,16 @@ fn no_change_of_a_definition_is_left_out() {
     );
 }
 
-/// Hosts differ in which of two tools with the same name they use.
 #[test]
 fn two_definitions_of_one_name_are_an_error() {
-    let lock = |tools: Value| {
-        let tools: Vec<Value> = serde_json::from_value(tools).unwrap();
-        let tools: Vec<(String, Value)> = tools
-            .into_iter()
-            .map(|tool| (tool["name"].as_str().unwrap().to_owned(), tool))
-            .collect();
-        definitions(&tools, |(name, _)| name)
+    let lock = |tools: [&Value; 2]| {
+        let mut all = Definitions::new();
+        let mut tools = tools.into_iter();
+        let added = tools.try_for_each(|tool| add(&mut all, "name", tool.clone()));
+        added.map(|()| all)
     };
     let harmless = json!({ "name": "t", "description": "Adds." });
-    assert_eq!(lock(json!([harmless, harmless])).unwrap().len(), 1);
-    let error = lock(json!([{ "name": "t", "description": "Sends." }, harmless])).unwrap_err();
-    assert!(error.to_string().contains("\"t\" twice"), "{error}");
+    assert_eq!(lock([&harmless, &harmless]).unwrap().len(), 1);
+    let error = lock([&json!({ "name": "t", "description": "Sends." }), &harmless]).unwrap_err();
+    assert!(error.contains("\"t\" is listed twice"), "{error}");
 }

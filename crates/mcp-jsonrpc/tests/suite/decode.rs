@@ -1,6 +1,6 @@
 //! Decoding with JSON pointers, and iteration over members.
 
-use mcp_jsonrpc::{MemberPositions, Message, Request, decode, members};
+use mcp_jsonrpc::{MemberPositions, Message, Request, check_unique_members, decode, members};
 use serde::Deserialize;
 
 use crate::envelope::single;
@@ -154,4 +154,18 @@ fn the_pointer_names_a_value_that_its_type_rejects_wherever_it_is() {
         let error = mcp_jsonrpc::decode_owned::<Outer>(text).unwrap_err();
         assert_eq!(error.pointer(), pointer, "{text}: {error}");
     }
+}
+
+#[test]
+fn a_repeated_member_is_found_at_any_depth_and_with_escapes() {
+    check_unique_members(r#"{"a":[{"a":1},{"a":{"b":1}},1.5,null,"a"],"b":true}"#).unwrap();
+    for (text, pointer) in [
+        (r#"{"a":1,"a":2}"#, ""),
+        (r#"{"tools":[{},{"x":{"a":1,"\u0061":2}}]}"#, "/tools/1/x"),
+    ] {
+        let error = check_unique_members(text).unwrap_err();
+        assert!(error.pointer().starts_with(pointer), "{error}");
+        assert!(error.message().contains("\"a\" is repeated"), "{error}");
+    }
+    assert!(check_unique_members("{} {}").is_err());
 }
