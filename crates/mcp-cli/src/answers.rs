@@ -9,10 +9,11 @@ use mcp_client::types::{ElicitAction, ElicitResult, FormProperties, RequestedSch
 use mcp_client::{ClientBuilder, ElicitForm, ElicitUrl};
 use mcp_protocol::form;
 use serde_json::{Map, Value};
+use url::Url;
 
 use crate::arguments::{text_of_file, typed};
 use crate::failure::Failure;
-use crate::output::{clean, say};
+use crate::output::{one_line, say, say_text};
 
 /// Where answers to elicitations come from.
 #[derive(Debug)]
@@ -98,8 +99,8 @@ impl Answers {
     async fn url(&self, url: ElicitUrl) -> ElicitResult {
         match &self.source {
             Source::Terminal => {
-                say(&format!("{} asks: {}", url.server.name, url.params.message));
-                say(&format!("  open {}", url.params.url));
+                say_text(&format!("{} asks:", url.server.name), &url.params.message);
+                say(&format!("  open {}", as_browsers_read(&url.params.url)));
                 let line = tokio::task::spawn_blocking(|| {
                     prompt("press Enter when you have done it, or type n")
                 });
@@ -146,16 +147,18 @@ fn stored(answer: Value) -> ElicitResult {
     serde_json::from_value(result).unwrap_or_else(|_| cancelled())
 }
 
+/// Returns a URL as browsers read it: with the ASCII form of its host, for example.
+fn as_browsers_read(text: &str) -> String {
+    Url::parse(text).map_or_else(|_| text.to_owned(), String::from)
+}
+
 fn cancelled() -> ElicitResult {
     ElicitResult::new(ElicitAction::Cancel)
 }
 
 /// Asks the user for each field of a form.
 fn ask(form: &ElicitForm) -> ElicitResult {
-    say(&format!(
-        "{} asks: {}",
-        form.server.name, form.params.message
-    ));
+    say_text(&format!("{} asks:", form.server.name), &form.params.message);
     say("  Enter takes the default; Ctrl-D cancels; ! declines");
     let schema = serde_json::to_value(&form.params.requested_schema).unwrap_or_default();
     let required = schema["required"].as_array().cloned().unwrap_or_default();
@@ -163,7 +166,7 @@ fn ask(form: &ElicitForm) -> ElicitResult {
     for (name, field) in schema["properties"].as_object().into_iter().flatten() {
         let is_required = required.iter().any(|required| required == name);
         for line in notes(field) {
-            say(&format!("  {}", clean(&line)));
+            say(&format!("  {line}"));
         }
         loop {
             let Some(line) = prompt(&label(name, field, is_required)) else {
@@ -266,7 +269,7 @@ fn plain(value: &Value) -> String {
 /// Asks for one line; `None` at the end of the input.
 fn prompt(label: &str) -> Option<String> {
     let mut err = io::stderr();
-    write!(err, "  {}: ", clean(label))
+    write!(err, "  {}: ", one_line(label))
         .and_then(|()| err.flush())
         .ok()?;
     let mut line = String::new();
@@ -294,6 +297,20 @@ mod tests {
         assert_eq!(label("hero", &hero, false), "hero (hero-1 | hero-2) [none]");
         let legacy = json!({"type": "string", "enum": ["a"], "enumNames": ["Ada"]});
         assert_eq!(notes(&legacy), ["  a: Ada"]);
+    }
+
+    #[test]
+    fn the_host_of_a_page_is_shown_as_browsers_read_it() {
+        for (url, shown) in [
+            ("https://exampl\u{435}.com/", "https://xn--exampl-8of.com/"),
+            (
+                "https:\\\\evil.example\\@bank.example/",
+                "https://evil.example/@bank.example/",
+            ),
+            ("no URL", "no URL"),
+        ] {
+            assert_eq!(as_browsers_read(url), shown);
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::HeaderName;
 use mcp_client::{Client, ClientBuilder, Root, Timeouts};
 use mcp_host::client_tls;
 use mcp_transport_http::{ClientTls, HttpTransport};
@@ -14,7 +15,7 @@ use crate::args::Options;
 use crate::failure::{Code, Failure};
 use crate::login;
 use crate::output::say;
-use crate::target::{HttpServer, Program, Server, Target};
+use crate::target::{self, HttpServer, Program, Server, Target};
 
 /// The longest time of a whole call, regardless of progress.
 const TOTAL: Duration = Duration::from_secs(24 * 3_600);
@@ -99,7 +100,8 @@ pub(crate) fn child(program: &Program, options: &Options) -> Result<ChildProcess
     for variable in &options.env {
         child = match variable.split_once('=') {
             Some((name, value)) if !name.is_empty() => child.env(name, value),
-            Some(_) => return Err(Failure::usage(format!("--env {variable:?} has no name"))),
+            // The value is probably a secret.
+            Some(_) => return Err(Failure::usage("--env: expected NAME=VALUE or NAME")),
             None => {
                 let value = std::env::var_os(variable).ok_or_else(|| {
                     Failure::usage(format!("--env {variable}: the variable is not set"))
@@ -126,11 +128,18 @@ pub(crate) fn http(server: &HttpServer, options: &Options) -> Result<HttpTranspo
         .map(|(name, value)| (&**name, &**value))
         .collect();
     for header in &options.header {
-        let (name, value) = header.split_once(':').ok_or_else(|| {
-            Failure::usage(format!("--header {header:?}: expected \"Name: value\""))
+        // Errors do not show the header: a part of it is probably a secret.
+        let parts = header
+            .split_once(':')
+            .map(|(name, value)| (name.trim(), value));
+        let valid = parts.filter(|(name, _)| name.parse::<HeaderName>().is_ok());
+        let (name, value) = valid.ok_or_else(|| {
+            Failure::usage(
+                "--header: expected \"Name: value\", such as \"Authorization: Bearer TOKEN\"",
+            )
         })?;
-        headers.retain(|(other, _)| !other.eq_ignore_ascii_case(name.trim()));
-        headers.push((name.trim(), value.trim()));
+        headers.retain(|(other, _)| !other.eq_ignore_ascii_case(name));
+        headers.push((name, value.trim()));
     }
     let is_authorization = |(name, _): &(&str, &str)| name.eq_ignore_ascii_case("authorization");
     let has_token = headers.iter().any(is_authorization);
@@ -138,11 +147,13 @@ pub(crate) fn http(server: &HttpServer, options: &Options) -> Result<HttpTranspo
         false if has_token => {}
         false => transport = transport.authorize(login::stored(server.url.as_str(), options)?),
         // Nothing secret is sent, so the connection is as safe as the network.
-        true if !has_token || options.allow_http => {}
+        true if headers.is_empty() || options.allow_http => {}
         true => {
+            let names: Vec<&str> = headers.iter().map(|(name, _)| *name).collect();
             return Err(Failure::usage(format!(
-                "{} does not use TLS, so others can read the token on the way; use https, or --allow-http if the network is private",
-                server.url
+                "{} does not use TLS, so others can read the headers on the way ({}); use https, or --allow-http if the network is private",
+                target::shown(&server.url),
+                names.join(", ")
             )));
         }
     }

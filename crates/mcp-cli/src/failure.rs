@@ -9,7 +9,7 @@ use mcp_client::{Error, TransportError};
 use mcp_host::without_setting_names;
 use mcp_transport_http::TlsFailure;
 
-use crate::output::say;
+use crate::output::{one_line, say};
 
 /// The exit code of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +94,8 @@ impl Failure {
     /// Returns the message and what the user can do, in lines.
     pub(crate) fn full_text(&self) -> String {
         let lines = std::iter::once(&self.text).chain(&self.details);
-        lines.map(String::as_str).collect::<Vec<_>>().join("\n")
+        let lines: Vec<String> = lines.map(|line| one_line(line)).collect();
+        lines.join("\n")
     }
 
     pub(crate) fn print(&self) {

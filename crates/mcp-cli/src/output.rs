@@ -9,10 +9,22 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 
-/// Prints a line to stderr.
+/// Prints one line to stderr. Line ends of a server within it are escaped, so that they cannot imitate a line of this program.
 pub(crate) fn say(line: &str) {
     // If stderr is closed, nothing can be reported.
-    let _ = writeln!(io::stderr(), "{}", clean(&without_setting_names(line)));
+    let _ = writeln!(io::stderr(), "{}", one_line(&without_setting_names(line)));
+}
+
+/// Prints a text of a server after the words that introduce it. Further lines of the text are marked.
+pub(crate) fn say_text(introduction: &str, text: &str) {
+    let mut lines = text.lines();
+    say(&format!(
+        "{introduction} {}",
+        lines.next().unwrap_or_default()
+    ));
+    for line in lines {
+        say(&format!("  > {line}"));
+    }
 }
 
 /// Prints text to stdout, with a line break at its end.
@@ -153,7 +165,9 @@ fn block_text(block: &ContentBlock) -> String {
         ContentBlock::Text(text) => text.text.clone(),
         ContentBlock::Image(image) => binary("image", Some(&image.mime_type), &image.data),
         ContentBlock::Audio(audio) => binary("audio", Some(&audio.mime_type), &audio.data),
-        ContentBlock::ResourceLink(link) => format!("[resource {} {}]", link.name, link.uri),
+        ContentBlock::ResourceLink(link) => {
+            one_line(&format!("[resource {} {}]", link.name, link.uri))
+        }
         ContentBlock::Resource(resource) => match &resource.resource {
             ResourceContents::Text(text) => text.text.clone(),
             ResourceContents::Blob(blob) => {
@@ -168,10 +182,10 @@ fn block_text(block: &ContentBlock) -> String {
 /// Describes binary content, of which `base64` is the text.
 pub(crate) fn binary(what: &str, mime_type: Option<&str>, base64: &str) -> String {
     let bytes = base64.trim_end_matches('=').len() * 3 / 4;
-    format!(
+    one_line(&format!(
         "[{what} {}, {bytes} bytes; --json shows it]",
         mime_type.unwrap_or("unknown type")
-    )
+    ))
 }
 
 /// Prints names and the first lines of texts in two columns.

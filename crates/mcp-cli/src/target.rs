@@ -10,7 +10,7 @@ use url::Url;
 
 use crate::args::{Options, Words};
 use crate::failure::Failure;
-use crate::output::{clean, say};
+use crate::output::{one_line, say};
 
 /// The server of a command.
 #[derive(Debug, Clone)]
@@ -81,6 +81,10 @@ impl Target {
             return configured(word, options);
         }
         let url = url(word)?;
+        if !names_host(word, &url) {
+            // A person can read another host, for example with letters that look like ASCII.
+            say(&format!("connects to {}", shown(&url)));
+        }
         let (name, headers) = (shown(&url), BTreeMap::new());
         let server = Server::Http(HttpServer { url, headers });
         Ok(Self { name, server })
@@ -88,7 +92,7 @@ impl Target {
 }
 
 /// The URL without user, password, query and fragment.
-fn shown(url: &Url) -> String {
+pub(crate) fn shown(url: &Url) -> String {
     let mut url = url.clone();
     // These fail only for URLs that cannot have a user.
     let _ = url.set_username("");
@@ -96,6 +100,16 @@ fn shown(url: &Url) -> String {
     url.set_query(None);
     url.set_fragment(None);
     url.into()
+}
+
+/// Returns whether a text begins with the host of the URL as it is used, followed by nothing else than a port.
+fn names_host(text: &str, url: &Url) -> bool {
+    let start = format!("{}://{}", url.scheme(), url.host_str().unwrap_or_default());
+    let text = text.to_ascii_lowercase();
+    let rest = text.strip_prefix(&start);
+    let rest = rest.and_then(|rest| rest.split(['/', '?', '#']).next());
+    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    rest.is_some_and(|rest| rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port))
 }
 
 /// Reads a URL with scheme `http` or `https`.
@@ -176,7 +190,7 @@ fn ask_for_input(id: &str) -> Result<Option<String>, Failure> {
     if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
         return Ok(None);
     }
-    let value = rpassword::prompt_password(format!("{}: ", clean(id)));
+    let value = rpassword::prompt_password(format!("{}: ", one_line(id)));
     value
         .map(Some)
         .map_err(|error| Failure::usage(format!("the value of {id:?} cannot be read: {error}")))

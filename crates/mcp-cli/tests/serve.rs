@@ -608,3 +608,23 @@ fn clients_need_a_token_of_the_authorization_server_of_the_file() {
     assert!(metadata.contains("https://login.example.com"), "{metadata}");
     assert!(metadata.contains(r#"["math:add","tools"]"#), "{metadata}");
 }
+
+/// Reading a pipe would block the gateway.
+#[test]
+fn a_pipe_that_replaces_the_configuration_does_not_block_the_gateway() {
+    let path = file("pipe");
+    write(&path, &json!({ "calc": { "command": calc() } }), json!({}));
+    let mut gateway = Running::start(&path);
+    let url = gateway.url();
+    gateway.logged("calc: connected");
+    std::fs::remove_file(&path).unwrap();
+    let created = Command::new("mkfifo").arg(&path).status();
+    assert!(created.unwrap().success());
+    gateway.signal("HUP");
+    gateway.logged("not a regular file");
+    assert!(status(&url, "/readyz").contains("200"));
+    std::fs::remove_file(&path).unwrap();
+    write(&path, &json!({ "calc": { "command": calc() } }), json!({}));
+    gateway.signal("HUP");
+    gateway.logged("reloaded");
+}

@@ -10,7 +10,7 @@ use crate::args::{Options, Words};
 use crate::arguments;
 use crate::connect::{Connection, unanswered};
 use crate::failure::{Code, Failure};
-use crate::output::{self, clean};
+use crate::output::{self, one_line};
 use crate::target::Target;
 
 pub(super) async fn run(words: Words, as_task: bool, options: &Options) -> Result<Code, Failure> {
@@ -131,7 +131,7 @@ struct Bar {
 
 impl Bar {
     fn show(&mut self, progress: &Progress) {
-        let message = clean(progress.message.as_deref().unwrap_or_default());
+        let message = one_line(progress.message.as_deref().unwrap_or_default());
         let text = match progress.total.filter(|total| *total > 0.0) {
             Some(total) => {
                 let percent = (progress.progress / total * 100.0).clamp(0.0, 100.0);

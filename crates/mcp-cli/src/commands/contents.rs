@@ -99,7 +99,8 @@ pub(super) async fn complete(words: Words, options: &Options) -> Result<Code, Fa
     }
     let values = &result.completion.values;
     if !values.is_empty() {
-        output::print(&values.join("\n"))?;
+        let lines: Vec<String> = values.iter().map(|value| output::one_line(value)).collect();
+        output::print(&lines.join("\n"))?;
     }
     if result.completion.has_more == Some(true) {
         output::say("note: the server has more values than these");

@@ -103,7 +103,7 @@ async fn diagnose(
         client.revision(),
         start.elapsed()
     );
-    report.add(true, "connection", agreed)?;
+    report.add(true, "connection", output::one_line(&agreed))?;
     let start = Instant::now();
     let mut code = match client.ping().await {
         Ok(_) => {

@@ -141,9 +141,8 @@ fn page(client: &Client, offer: &Offer, warnings: &[String]) -> Result<(), Failu
         .map(|title| format!(" ({title})"))
         .unwrap_or_default();
     let mut text = format!(
-        "{} {}{title}\nrevision {}\n",
-        info.name,
-        info.version,
+        "{}\nrevision {}\n",
+        output::one_line(&format!("{} {}{title}", info.name, info.version)),
         client.revision()
     );
     let capabilities = serde_json::to_value(client.capabilities()).unwrap_or_default();
@@ -153,13 +152,15 @@ fn page(client: &Client, offer: &Offer, warnings: &[String]) -> Result<(), Failu
         .flatten()
         .map(|(name, _)| &**name)
         .collect();
-    text += &format!("capabilities {}\n", names.join(", "));
+    text += &format!("capabilities {}\n", output::one_line(&names.join(", ")));
     if let Some(extensions) = capabilities["extensions"].as_object() {
         let names: Vec<&str> = extensions.keys().map(|name| &**name).collect();
-        text += &format!("extensions {}\n", names.join(", "));
+        text += &format!("extensions {}\n", output::one_line(&names.join(", ")));
     }
     if let Some(instructions) = client.instructions() {
-        text += &format!("\n{}\n", instructions.trim());
+        let lines = instructions.trim().lines();
+        text.push('\n');
+        text.extend(lines.map(|line| format!("  {line}\n")));
     }
     section(
         &mut text,

@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::args::{Options, Words};
 use crate::connect::Connection;
 use crate::failure::{Code, Failure};
-use crate::output::{self, clean, say};
+use crate::output::{self, one_line, say};
 use crate::target::Target;
 
 const HELP: &str = "\
@@ -65,7 +65,7 @@ pub(super) async fn run(words: Words, options: &Options) -> Result<Code, Failure
         let outcome = match line.trim() {
             "" => continue,
             "help" => {
-                printer.print(HELP);
+                HELP.lines().for_each(|line| printer.print(line));
                 continue;
             }
             line => match Message::parse(line) {
@@ -192,11 +192,12 @@ impl Printer {
         Self(Arc::new(Mutex::new(printer)))
     }
 
+    /// Prints one line.
     fn print(&self, text: &str) {
         let mut printer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match printer.as_mut() {
             // If the terminal is closed, nothing can be shown.
-            Some(printer) => drop(printer.print(clean(text) + "\n")),
+            Some(printer) => drop(printer.print(one_line(text) + "\n")),
             None => say(text),
         }
     }

@@ -3,16 +3,22 @@
 use std::net::ToSocketAddrs as _;
 use std::path::Path;
 use std::sync::Arc;
+#[cfg(unix)]
+use std::time::Duration;
 
 use mcp_gateway::{Cluster, Gateway, GatewayConfig};
 use mcp_host::Variables;
 use tokio::net::TcpListener;
+#[cfg(unix)]
+use tokio::task::spawn_blocking;
+#[cfg(unix)]
+use tokio::time::timeout;
 
 use super::http::{self, HttpSettings};
 use crate::args::Options;
 use crate::failure::{Code, Failure};
 use crate::log;
-use crate::output::{self, say};
+use crate::output::say;
 
 /// The variable with the bearer token.
 const TOKEN: &str = "MCP_GATEWAY_TOKEN";
@@ -120,6 +126,32 @@ fn read(file: &Path, options: &Options) -> Result<GatewayConfig, Failure> {
     Ok(config)
 }
 
+/// Maximum time to read the file again.
+#[cfg(unix)]
+const READ_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Reads the file while the gateway serves: on a separate thread, and not from a pipe or a device, which can block without end.
+#[cfg(unix)]
+async fn read_again(file: &Path, options: &Options) -> Result<GatewayConfig, Failure> {
+    let (path, options) = (file.to_owned(), options.clone());
+    let reading = spawn_blocking(move || match std::fs::metadata(&path) {
+        Ok(metadata) if !metadata.is_file() => Err(Failure::usage(format!(
+            "{}: it is not a regular file, so it is read only at the start",
+            path.display()
+        ))),
+        // `read` has a better error for a file that does not exist.
+        _ => read(&path, &options),
+    });
+    match timeout(READ_TIMEOUT, reading).await {
+        Ok(Ok(read)) => read,
+        Ok(Err(error)) => Err(Failure::usage(error.to_string())),
+        Err(_) => Err(Failure::usage(format!(
+            "{}: it cannot be read within {READ_TIMEOUT:?}",
+            file.display()
+        ))),
+    }
+}
+
 /// Reports the state of each server.
 fn report(gateway: &Gateway) {
     for mount in gateway.mounts() {
@@ -132,8 +164,7 @@ fn report(gateway: &Gateway) {
             (false, Some(error), None) => format!("{error}; further attempts follow"),
             (false, None, None) => "not connected; the next request opens a connection".to_owned(),
         };
-        // An error can have text of the server.
-        say(&format!("{name}: {}", output::one_line(&state)));
+        say(&format!("{name}: {state}"));
     }
 }
 
@@ -166,7 +197,7 @@ async fn report_and_reload(
             return std::future::pending().await;
         }
         last_line = None;
-        let changed = match read(file, options) {
+        let changed = match read_again(file, options).await {
             Ok(changed) => changed,
             Err(error) => {
                 say(&format!("the former configuration stays: {error}"));
