@@ -146,6 +146,28 @@ async fn a_required_server_that_does_not_respond_is_named() {
     assert_eq!(unready.unwrap(), [expected]);
 }
 
+/// The connection of a server that is replaced ends during the check, but no request fails.
+#[tokio::test]
+async fn a_required_server_that_is_replaced_during_a_check_is_ready() {
+    let (settings, mut servers) = Scripted::upstream();
+    let building = Gateway::builder().mount("a", Mount::new(settings).required());
+    let building = tokio::spawn(building.build());
+    let (mut former, _) = servers.accept().await;
+    former.respond("tools/list", json!({ "tools": [] })).await;
+    let gateway = building.await.unwrap().unwrap();
+    let checking = {
+        let gateway = gateway.clone();
+        tokio::spawn(async move { gateway.unready().await })
+    };
+    former.next("ping").await;
+    let good = Server::builder("one", "1").tool(Tool::new("which", async || "new"));
+    let good = Mount::new(upstream(good, true)).required();
+    gateway.mount("a", good).await.unwrap();
+    drop(former);
+    let unready = timeout(Duration::from_secs(10), checking).await.unwrap();
+    assert_eq!(unready.unwrap(), []);
+}
+
 /// The log shows an operator which requests of which client were denied, and which servers were lost and connected again.
 #[tokio::test]
 async fn denials_and_changes_of_state_are_logged() {

@@ -11,7 +11,9 @@ use mcp_host::model_name;
 use mcp_types::Tool;
 
 pub use self::transform::Transform;
-pub(crate) use self::uri::{check_spelling, check_template, joined_form, normal_form, scheme};
+pub(crate) use self::uri::{
+    check_spelling, check_template, expand, joined_form, normal_form, scheme,
+};
 use crate::sync::lock;
 
 /// Maximum number of items of one kind that are kept for a server.

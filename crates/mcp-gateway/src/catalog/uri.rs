@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::net::Ipv4Addr;
 
 use iri_string::types::IriStr;
-use percent_encoding::percent_decode_str;
+use percent_encoding::{
+    AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode,
+};
 
 /// Returns the scheme of a URI.
 pub(crate) fn scheme(uri: &str) -> Option<&str> {
@@ -179,6 +181,56 @@ fn example_of(template: &str) -> Option<String> {
     Some(example)
 }
 
+/// Returns the URI of a template with this value of a variable. Other variables have the values of `known`, or an example. `None` if the template
+/// does not have the variable, or has other expressions than `{name}` and `{+name}`.
+pub(crate) fn expand<'a>(
+    template: &str,
+    variable: &str,
+    value: &'a str,
+    known: impl Fn(&str) -> Option<Cow<'a, str>>,
+) -> Option<String> {
+    let mut parts = template.split('{');
+    let mut uri = parts.next().unwrap_or_default().to_owned();
+    let mut has_variable = false;
+    for part in parts {
+        let (expression, literal) = part.split_once('}')?;
+        let (name, escaped) = match expression.strip_prefix('+') {
+            Some(name) => (name, UNLIKE_URI),
+            None => (expression, UNLIKE_SEGMENT),
+        };
+        if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
+            return None;
+        }
+        has_variable |= name == variable;
+        let value = match name == variable {
+            true => Cow::Borrowed(value),
+            false => known(name).unwrap_or(Cow::Borrowed("x")),
+        };
+        uri.extend(utf8_percent_encode(&value, escaped));
+        uri.push_str(literal);
+    }
+    has_variable.then_some(uri)
+}
+
+/// The characters that `{name}` escapes (RFC 6570, section 3.2.2).
+const UNLIKE_SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+/// The characters that `{+name}` escapes (RFC 6570, section 3.2.3), except `%`: servers differ in whether the value is escaped already.
+const UNLIKE_URI: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'<')
+    .add(b'>')
+    .add(b'\\')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
+
 /// Returns the length of the literal parts of a template, if they occur in the URI in this order. An expression
 /// matches any text. A template whose scheme is an expression never matches: it would take the URIs of all servers.
 pub(super) fn match_template(template: &str, uri: &str) -> Option<usize> {
@@ -217,6 +269,24 @@ mod tests {
         assert_eq!(match_template("{+any}", "file:///a"), None);
         assert_eq!(match_template("file://{broken", "file:///a"), None);
         assert_eq!(match_template("file:///a", "file:///a"), None);
+    }
+
+    #[test]
+    fn simple_templates_are_expanded() {
+        let known = |name: &str| (name == "a").then_some(Cow::Borrowed("k"));
+        for (template, value, expected) in [
+            ("file:///{+v}", "etc/pass wd", Some("file:///etc/pass%20wd")),
+            ("db://{v}/rows/{id}", "a/b", Some("db://a%2Fb/rows/x")),
+            ("db://{a}/{v}/{v}", "é", Some("db://k/%C3%A9/%C3%A9")),
+            ("db://{a}", "b", None),
+            ("db://{?v}", "b", None),
+            ("db://{v*}", "b", None),
+            ("db://{v,a}", "b", None),
+            ("db://{v", "b", None),
+        ] {
+            let uri = expand(template, "v", value, known);
+            assert_eq!(uri.as_deref(), expected, "{template}");
+        }
     }
 
     #[test]

@@ -125,7 +125,8 @@ pub(crate) async fn listen(
     Ok(Payload::of(SubscriptionsListenResult::new(meta)))
 }
 
-fn check_uris(uris: &[String]) -> Result<(), ErrorObject> {
+/// Checks the number and the sizes of the URIs of a subscription. Cheap: call it before anything that takes time for each URI.
+pub(crate) fn check_uris(uris: &[String]) -> Result<(), ErrorObject> {
     if uris.len() > MAX_RESOURCES {
         return Err(ErrorObject::invalid_params(format!(
             "a subscription may name at most {MAX_RESOURCES} resources, not {}",
@@ -135,7 +136,8 @@ fn check_uris(uris: &[String]) -> Result<(), ErrorObject> {
     uris.iter().try_for_each(|uri| check_uri(uri))
 }
 
-fn check_uri(uri: &str) -> Result<(), ErrorObject> {
+/// Checks the size of the URI of a resource.
+pub(crate) fn check_uri(uri: &str) -> Result<(), ErrorObject> {
     if uri.len() > MAX_URI_BYTES {
         return Err(ErrorObject::invalid_params(format!(
             "the URI of a resource has {} bytes; the limit is {MAX_URI_BYTES}",

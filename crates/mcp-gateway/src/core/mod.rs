@@ -17,7 +17,7 @@ use mcp_client::Error;
 use mcp_protocol::Session;
 use tokio::sync::watch;
 
-pub(crate) use self::listen::{ChangeSource, listen, unsubscribe};
+pub(crate) use self::listen::{ChangeSource, check_uri, check_uris, listen, unsubscribe};
 pub(crate) use self::lists::ListPage;
 use self::readiness::Readiness;
 use self::watches::ResourceSubscriptions;

@@ -219,14 +219,18 @@ impl AccessPolicy {
         of_name.into_iter().chain(of_normal)
     }
 
+    /// Returns whether rules apply to the resources of the item's mount.
+    pub(super) fn restricts(&self, item: &Item<'_>) -> bool {
+        let is_decisive = |rule: &AccessRule| rule.is_for(item) && rule.can_match_uri();
+        item.kind == ItemKind::Resource && self.rules.iter().any(is_decisive)
+    }
+
     /// Checks that all servers understand the URI of a resource, or the URIs of a template, in the same way, if rules apply to it.
     ///
     /// # Errors
     /// The error says what to change.
     pub(super) fn check_uri(&self, item: &Item<'_>, is_template: bool) -> Result<(), ErrorObject> {
-        let is_checked = item.kind == ItemKind::Resource;
-        let is_decisive = |rule: &AccessRule| rule.is_for(item) && rule.can_match_uri();
-        if !is_checked || !self.rules.iter().any(is_decisive) {
+        if !self.restricts(item) {
             return Ok(());
         }
         let checked = match is_template {

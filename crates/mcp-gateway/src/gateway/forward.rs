@@ -160,10 +160,12 @@ impl State {
         let filter = member(text, "notifications").unwrap_or("{}");
         let filter: SubscriptionFilter = decode(filter)
             .map_err(|error| ErrorObject::invalid_params(format!("invalid params: {error}")))?;
-        let uris = filter.resource_subscriptions.as_ref().map_or(0, Vec::len);
+        let uris = filter.resource_subscriptions.as_deref().unwrap_or_default();
+        // Before the gateway searches for the server of each URI, during which other clients wait.
+        core::check_uris(uris)?;
         // Each resource counts, because it is a request to its server. The open subscription is not a request in flight.
-        drop(self.count(1 + uris, &context)?);
-        for uri in filter.resource_subscriptions.iter().flatten() {
+        drop(self.count(1 + uris.len(), &context)?);
+        for uri in uris {
             if let Some(mount) = self.mount_of_uri(uri) {
                 let item = mount.item(ItemKind::Resource, uri);
                 let access = &self.settings().access;
@@ -220,7 +222,7 @@ impl State {
     }
 
     /// Returns the server of a prompt that the client may use, and its name there.
-    fn allowed_prompt(
+    pub(super) fn allowed_prompt(
         &self,
         exposed: &str,
         context: &RequestContext,
@@ -233,13 +235,14 @@ impl State {
     }
 
     /// Returns the server of a resource that the client may use, or of a template.
-    fn allowed_resource(
+    pub(super) fn allowed_resource(
         &self,
         uri: &str,
         is_template: bool,
         context: &RequestContext,
     ) -> Result<Arc<MountedServer>, ErrorObject> {
         let missing = || downgrade::handler_error(missing_resource(uri), context.rules());
+        core::check_uri(uri)?;
         let mount = self.mount_of_uri(uri).ok_or_else(missing)?;
         let item = mount.item(ItemKind::Resource, uri);
         let checked = match is_template {
@@ -295,37 +298,6 @@ impl State {
         found.cloned()
     }
 
-    fn complete(&self, text: &str, context: &RequestContext) -> Result<Reply, ErrorObject> {
-        let reference =
-            member(text, "ref").ok_or_else(|| ErrorObject::invalid_params("\"ref\" is missing"))?;
-        let name = method::COMPLETION_COMPLETE;
-        let kind = text_member(reference, "type")?;
-        let (is_prompt, other) = match &*kind {
-            "ref/prompt" => (true, "uri"),
-            "ref/resource" => (false, "name"),
-            _ => {
-                let text =
-                    format!("the type {kind:?} of \"ref\" is neither ref/prompt nor ref/resource");
-                return Err(ErrorObject::invalid_params(text));
-            }
-        };
-        if member(reference, other).is_some() {
-            let text = format!("\"ref\" of the type {kind:?} must not have the member {other:?}");
-            return Err(ErrorObject::invalid_params(text));
-        }
-        if !is_prompt {
-            let uri = text_member(reference, "uri")?;
-            let mount = self.allowed_resource(&uri, true, context)?;
-            return Ok(mount.serve(name, text, context.clone()));
-        }
-        let exposed = text_member(reference, "name")?;
-        let (mount, prompt) = self.allowed_prompt(&exposed, context)?;
-        let mut params = ObjectText::new();
-        params.add("ref", &renamed(reference, &prompt, None));
-        params.copy_all(text, &["ref"]);
-        Ok(mount.serve(name, &params.finish(), context.clone()))
-    }
-
     /// Sets the log level of the session. Servers to which the session has no connection get it when there is one.
     fn set_level(&self, text: &str, context: &RequestContext) -> Result<Reply, ErrorObject> {
         let params: SetLevelRequestParams = decode(text)
@@ -361,7 +333,7 @@ fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
     items.next().is_none().then_some(first)
 }
 
-fn text_member<'a>(object: &'a str, name: &str) -> Result<Cow<'a, str>, ErrorObject> {
+pub(super) fn text_member<'a>(object: &'a str, name: &str) -> Result<Cow<'a, str>, ErrorObject> {
     let value = member(object, name)
         .ok_or_else(|| ErrorObject::invalid_params(format!("{name:?} is missing")))?;
     let text: String = decode(value)
@@ -380,7 +352,7 @@ fn unknown(kind: &str, name: &str) -> ErrorObject {
 }
 
 /// Returns params with another name, and with other arguments if there are any.
-fn renamed(params: &str, name: &str, arguments: Option<&str>) -> String {
+pub(super) fn renamed(params: &str, name: &str, arguments: Option<&str>) -> String {
     let mut text = ObjectText::new();
     text.add("name", &string(name));
     let mut replaced = vec!["name"];

@@ -2,6 +2,7 @@
 
 mod access;
 mod builder;
+mod completion;
 mod denials;
 mod facts;
 mod forward;

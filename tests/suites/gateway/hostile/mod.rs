@@ -1,5 +1,8 @@
 //! Attacks on the rules of a gateway, and on the limits and connections that its clients share.
 
+mod messages;
+mod resources;
+
 use mcp_gateway::{AccessPolicy, AccessRule, ClientLimits, Gateway, ItemKind, Proxy, Sharing};
 use mcp_server::ServerBuilder;
 use mcp_types::ResourceContents;

@@ -1,0 +1,123 @@
+//! Completions, without values that lead to denied resources.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use mcp_jsonrpc::ErrorObject;
+use mcp_protocol::{Outcome, Payload, Reply, RequestContext};
+use mcp_types::method;
+use serde_json::Value;
+
+use super::access::{Item, ItemKind};
+use super::forward::{renamed, text_member};
+use super::mount::{MountedServer, outcome_of};
+use super::state::State;
+use crate::catalog::expand;
+use crate::text::{ObjectText, member};
+
+/// Maximum number of values of a completion (specification: Completion, "Completion Results").
+const MAX_VALUES: usize = 100;
+
+impl State {
+    pub(super) fn complete(
+        self: &Arc<Self>,
+        text: &str,
+        context: &RequestContext,
+    ) -> Result<Reply, ErrorObject> {
+        let reference =
+            member(text, "ref").ok_or_else(|| ErrorObject::invalid_params("\"ref\" is missing"))?;
+        let name = method::COMPLETION_COMPLETE;
+        let kind = text_member(reference, "type")?;
+        let (is_prompt, other) = match &*kind {
+            "ref/prompt" => (true, "uri"),
+            "ref/resource" => (false, "name"),
+            _ => {
+                let text =
+                    format!("the type {kind:?} of \"ref\" is neither ref/prompt nor ref/resource");
+                return Err(ErrorObject::invalid_params(text));
+            }
+        };
+        if member(reference, other).is_some() {
+            let text = format!("\"ref\" of the type {kind:?} must not have the member {other:?}");
+            return Err(ErrorObject::invalid_params(text));
+        }
+        if !is_prompt {
+            let template = text_member(reference, "uri")?;
+            let mount = self.allowed_resource(&template, true, context)?;
+            let reply = Arc::clone(&mount).serve(name, text, context.clone());
+            let item = mount.item(ItemKind::Resource, &template);
+            return match self.settings().access.restricts(&item) {
+                true => self.with_allowed_values(reply, mount, &template, text, context),
+                false => Ok(reply),
+            };
+        }
+        let exposed = text_member(reference, "name")?;
+        let (mount, prompt) = self.allowed_prompt(&exposed, context)?;
+        let mut params = ObjectText::new();
+        params.add("ref", &renamed(reference, &prompt, None));
+        params.copy_all(text, &["ref"]);
+        Ok(mount.serve(name, &params.finish(), context.clone()))
+    }
+
+    /// Removes the values with which the template is the URI of a resource that the client may not use.
+    fn with_allowed_values(
+        self: &Arc<Self>,
+        reply: Reply,
+        mount: Arc<MountedServer>,
+        template: &str,
+        params: &str,
+        context: &RequestContext,
+    ) -> Result<Reply, ErrorObject> {
+        let argument = member(params, "argument").unwrap_or("{}");
+        let variable = text_member(argument, "name")?.into_owned();
+        let known = member(params, "context").and_then(|context| member(context, "arguments"));
+        let known: Value = known
+            .map_or(Ok(Value::Null), serde_json::from_str)
+            .unwrap_or_default();
+        let (template, context) = (template.to_owned(), context.clone());
+        let state = Arc::clone(self);
+        Ok(Reply::Pending(Box::pin(async move {
+            let is_allowed = |value: &str| {
+                let uri = expand(&template, &variable, value, |name| {
+                    known[name].as_str().map(Cow::Borrowed)
+                });
+                uri.is_some_and(|uri| {
+                    let item = mount.item(ItemKind::Resource, &uri);
+                    state.is_usable(&item, &context)
+                })
+            };
+            retain_values(&outcome_of(reply).await?, is_allowed)
+        })))
+    }
+
+    /// Returns whether the client may use an item. Logs nothing.
+    fn is_usable(&self, item: &Item<'_>, context: &RequestContext) -> bool {
+        let access = &self.settings().access;
+        access.check_uri(item, false).is_ok()
+            && access.shows(item)
+            && access.check_scope(item, context).is_ok()
+    }
+}
+
+fn retain_values(result: &Payload, is_allowed: impl Fn(&str) -> bool) -> Outcome {
+    let mut text = Vec::new();
+    result.write(&mut text);
+    let invalid =
+        || ErrorObject::internal("the server returned a completion without a list of values");
+    let mut result: Value = serde_json::from_slice(&text).map_err(|_| invalid())?;
+    if result["resultType"] == "input_required" {
+        return Ok(Payload::of(result));
+    }
+    let completion = result.get_mut("completion").and_then(Value::as_object_mut);
+    let completion = completion.ok_or_else(invalid)?;
+    let values = completion.get_mut("values").and_then(Value::as_array_mut);
+    let values = values.ok_or_else(invalid)?;
+    values.truncate(MAX_VALUES);
+    let count = values.len();
+    values.retain(|value| value.as_str().is_some_and(&is_allowed));
+    if values.len() < count {
+        // The number would reveal how many values there are.
+        completion.shift_remove("total");
+    }
+    Ok(Payload::of(result))
+}

@@ -1,0 +1,102 @@
+//! Messages that reach other clients, or fill the memory.
+
+use super::*;
+
+/// The result of a stateless server with these members.
+fn stateless(members: Value) -> Value {
+    let mut result = json!({ "resultType": "complete", "ttlMs": 0, "cacheScope": "private" });
+    for (name, value) in members.as_object().into_iter().flatten() {
+        result[name] = value.clone();
+    }
+    result
+}
+
+/// A server may send messages of a call after its response, at any time.
+#[tokio::test]
+async fn a_log_message_after_a_response_reaches_no_other_client() {
+    let (settings, mut servers) = Scripted::upstream();
+    let settings = settings
+        .sharing(Sharing::Principal)
+        .negotiation(Revision::LATEST, Negotiation::Stateless);
+    let connecting = tokio::spawn(Proxy::connect(settings));
+    let mut server = servers.0.recv().await.unwrap();
+    let capabilities = json!({ "tools": {}, "logging": {} });
+    let found = json!({ "supportedVersions": ["2026-07-28"], "capabilities": capabilities });
+    server.respond("server/discover", stateless(found)).await;
+    let tools = stateless(json!({ "tools": [] }));
+    server.respond("tools/list", tools).await;
+    let endpoint = Endpoint::new(connecting.await.unwrap().unwrap()).unwrap();
+    let level = "io.modelcontextprotocol/logLevel";
+    let alice = at(&endpoint, "10.0.0.1:1").with_meta(level, "debug");
+    let bob = at(&endpoint, "10.0.0.2:1").with_meta(level, "debug");
+
+    let done = stateless(json!({ "content": [] }));
+    let of_alice = tokio::spawn(async move { alice.tool(1, "t", json!({})).await.json().await });
+    server.respond("tools/call", done.clone()).await;
+    assert!(of_alice.await.unwrap()["result"].is_object());
+
+    let of_bob = tokio::spawn(async move {
+        let mut reply = bob.tool(1, "t", json!({})).await;
+        let mut messages = Vec::new();
+        match reply.headers["content-type"] == "application/json" {
+            true => messages.push(reply.json().await),
+            false => {
+                while let Some(event) = reply.event().await {
+                    messages.push(event.json());
+                }
+            }
+        }
+        messages
+    });
+    let call = server.expect("tools/call").await;
+    let late = json!({ "level": "error", "data": "late secret of alice" });
+    server.notify("notifications/message", late).await;
+    server.answer(&call, done).await;
+    let messages = of_bob.await.unwrap();
+    assert!(
+        !json!(messages).to_string().contains("secret"),
+        "{messages:?}"
+    );
+    assert!(
+        messages.last().unwrap()["result"].is_object(),
+        "{messages:?}"
+    );
+}
+
+/// A handler that blocks makes a server stop reading.
+#[tokio::test]
+async fn notifications_to_a_server_that_does_not_read_are_bounded() {
+    const SENT: usize = 64;
+    const BYTES: usize = 256 << 10;
+    let (settings, mut servers) = Scripted::upstream();
+    let (proxy, _shared) = servers.proxy(settings).await;
+    let mut client = Peer::session(proxy, json!({})).await;
+    let call = json!({ "name": "t" });
+    client.request("tools/call", call.clone()).await;
+    let (mut server, _) = servers.accept().await;
+    server.respond("tools/call", json!({ "content": [] })).await;
+    assert!(client.wire.recv().await["result"].is_object());
+
+    let text = "x".repeat(BYTES);
+    for number in 0..SENT {
+        let params = json!({ "number": number, "text": text });
+        client.wire.notify("notifications/foo", params).await;
+    }
+    // All of them were received by the gateway.
+    client.silent().await;
+    // The server reads again, and the next message after them is the call.
+    client.request("tools/call", call).await;
+    let mut queued = 0;
+    let next = loop {
+        let message = server.recv().await;
+        if message["method"] != "notifications/foo" {
+            break message;
+        }
+        queued += message["params"]["text"].as_str().unwrap().len();
+    };
+    assert_eq!(next["method"], "tools/call");
+    assert!(queued >= BYTES, "notifications are forwarded");
+    assert!(queued <= SENT * BYTES / 2, "{queued} bytes");
+    server.answer(&next, json!({ "content": [] })).await;
+    assert!(client.wire.recv().await["result"].is_object());
+}

@@ -1,0 +1,161 @@
+//! Subscriptions and completions that evade rules, or take much time.
+
+use super::*;
+
+/// Serves the lists of resources of a gateway: one template.
+async fn with_template(servers: &mut Scripted, template: &str) -> PipeEnd {
+    let capabilities = json!({ "resources": { "subscribe": true } });
+    let (mut server, _) = servers.accept_with(capabilities).await;
+    let resources = json!({ "resources": [] });
+    server.respond("resources/list", resources).await;
+    let templates = json!([{ "name": "t", "uriTemplate": template }]);
+    let templates = json!({ "resourceTemplates": templates });
+    server.respond("resources/templates/list", templates).await;
+    server
+}
+
+/// A server that connects while a subscription begins must not evade the rules for its resources.
+#[tokio::test]
+async fn the_scope_of_a_resource_is_checked_when_its_server_is_known() {
+    let (slow, mut slow_servers) = Scripted::upstream();
+    let (late, mut late_servers) = Scripted::upstream();
+    let policy = AccessPolicy::new().rule(
+        AccessRule::require_scope("sec", "notes://*")
+            .mount("late")
+            .kind(ItemKind::Resource),
+    );
+    let gateway = Gateway::builder()
+        .mount("slow", slow)
+        .mount("late", late)
+        .access(policy)
+        .start()
+        .unwrap();
+    let mut slow = with_template(&mut slow_servers, "slow://{+path}").await;
+    // The gateway says nothing when a server is connected.
+    for _ in 0..100_000 {
+        if gateway.mounts()[0].is_connected {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    let endpoint = Endpoint::new(gateway.clone()).unwrap();
+    let client = at(&endpoint, "10.0.0.1:1");
+    let uris = json!(["slow://x", "notes://secret/a"]);
+    let listen = json!({ "notifications": { "resourceSubscriptions": uris } });
+    let mut client = client;
+    client.peer.scopes = Some("other");
+    let listening = tokio::spawn(async move {
+        let mut reply = client.call(1, "subscriptions/listen", listen).await;
+        reply.event().await.unwrap().json()
+    });
+    let subscribe = slow.next("resources/subscribe").await;
+    let _late = with_template(&mut late_servers, "notes://{+path}").await;
+    gateway.settled().await;
+    slow.answer(&subscribe, json!({})).await;
+    let acknowledged = listening.await.unwrap();
+    let accepted = &acknowledged["params"]["notifications"]["resourceSubscriptions"];
+    assert_eq!(accepted, &json!(["slow://x"]), "{acknowledged}");
+}
+
+/// Finding the server of each of many URIs keeps other clients waiting.
+#[tokio::test]
+async fn the_uris_of_a_subscription_are_counted_before_anything_else() {
+    // Counting them against this limit would be the next step.
+    let limits = ClientLimits::new().with_requests_per_minute(5.try_into().unwrap());
+    let gateway = Gateway::builder().mount("files", upstream(files(), true));
+    let gateway = gateway.client_limits(limits).build().await.unwrap();
+    let mut peer = Peer::new(gateway);
+    let many: Vec<_> = (0..10_000).map(|n| format!("file:///{n}")).collect();
+    let long = vec![format!("file:///{}", "x".repeat(8 << 10)); 64];
+    for (uris, part) in [(many, "at most 64 resources"), (long, "the limit is 8192")] {
+        let listen = json!({ "notifications": { "resourceSubscriptions": uris } });
+        let error = peer.expect_error("subscriptions/listen", listen, -32602);
+        says(&error.await, part);
+    }
+}
+
+#[tokio::test]
+async fn a_long_uri_is_refused_before_rules_and_templates() {
+    let gateway = guarded(allow_list()).await;
+    for mut peer in Peer::both(gateway).await {
+        let uri = json!({ "uri": format!("file:///srv/{}", "x".repeat(8 << 10)) });
+        let error = peer.expect_error("resources/read", uri, -32602).await;
+        says(&error, "the limit is 8192");
+    }
+}
+
+/// The names of denied resources are as secret as their content.
+#[tokio::test]
+async fn a_completion_has_no_values_of_denied_resources() {
+    let server = || {
+        Server::builder("files", "1")
+            .resource(
+                Resource::new("file:///{+path}", "files", async || {
+                    ResourceContents::text("file:///a", "content")
+                })
+                .complete_from(
+                    "path",
+                    ["etc/passwd", "etc/x/../../srv", "srv/a", "srv/b c"],
+                ),
+            )
+            .resource(
+                Resource::new("db://{table}/rows/{id}", "rows", async || {
+                    ResourceContents::text("db://a/rows/1", "content")
+                })
+                .complete_from("table", ["secret", "public"])
+                .complete_from("id", ["1", "2"]),
+            )
+            .resource(
+                Resource::new("list://{a,b}", "list", async || {
+                    ResourceContents::text("list://a,b", "content")
+                })
+                .complete_from("a", ["x"]),
+            )
+    };
+    let policy = AccessPolicy::new()
+        .rule(AccessRule::deny("file:///etc/*"))
+        .rule(AccessRule::deny("db://secret/*"))
+        .rule(AccessRule::deny("db://public/rows/2"));
+    for is_stateless in [false, true] {
+        let gateway = Gateway::builder().mount("files", upstream(server(), is_stateless));
+        let gateway = gateway.access(policy.clone()).build().await.unwrap();
+        for mut peer in Peer::both(gateway).await {
+            let known = json!({ "table": "public" });
+            for (uri, name, known, expected) in [
+                (
+                    "file:///{+path}",
+                    "path",
+                    json!({}),
+                    json!(["srv/a", "srv/b c"]),
+                ),
+                (
+                    "db://{table}/rows/{id}",
+                    "table",
+                    json!({}),
+                    json!(["public"]),
+                ),
+                ("db://{table}/rows/{id}", "id", known, json!(["1"])),
+                ("list://{a,b}", "a", json!({}), json!([])),
+            ] {
+                let params = json!({
+                    "ref": { "type": "ref/resource", "uri": uri },
+                    "argument": { "name": name, "value": "" },
+                    "context": { "arguments": known },
+                });
+                let result = peer.call("completion/complete", params).await;
+                assert_eq!(result["completion"]["values"], expected, "{uri}: {result}");
+                assert!(result["completion"]["total"].is_null(), "{uri}: {result}");
+            }
+        }
+    }
+    // Without rules for resources, nothing is removed.
+    let policy = AccessPolicy::new().rule(AccessRule::deny("*").kind(ItemKind::Tool));
+    let gateway = Gateway::builder().mount("files", upstream(server(), true));
+    let mut peer = Peer::new(gateway.access(policy).build().await.unwrap());
+    let params = json!({
+        "ref": { "type": "ref/resource", "uri": "list://{a,b}" },
+        "argument": { "name": "a", "value": "" },
+    });
+    let result = peer.call("completion/complete", params).await;
+    assert_eq!(result["completion"]["values"], json!(["x"]), "{result}");
+}
