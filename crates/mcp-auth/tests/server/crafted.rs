@@ -58,6 +58,15 @@ const SUBJECT: &str = "the token has no subject (sub)";
 const BOUND: &str = "the token is bound to a key and cannot be used as a bearer token";
 const SCOPES: &str = "the scopes of the token cannot be read";
 
+/// Arrays in texts in arrays: together more levels than a stack has room for. serde_json reads each text as a value, with its own limit.
+fn nested() -> String {
+    let (open, close) = ("[".repeat(100), "]".repeat(100));
+    (0..8).fold("1".to_owned(), |inner, _| {
+        let text = json!(format!("{open}{inner}{close}"));
+        format!(r#"{{"$serde_json::private::RawValue":{text}}}"#)
+    })
+}
+
 /// The name of the case, the token, and the reason of its rejection.
 pub(crate) type Case = (&'static str, String, &'static str);
 
@@ -94,6 +103,16 @@ fn malformed() -> Vec<Case> {
             "an algorithm twice",
             raw(&twice(&h, r#","alg":"none""#), &c),
             HEADER,
+        ),
+        (
+            "a header with texts that a decoder reads as values",
+            raw(&twice(&h, &format!(r#","x":{}"#, nested())), &c),
+            HEADER,
+        ),
+        (
+            "claims with texts that a decoder reads as values",
+            raw(&h, &twice(&c, &format!(r#","x":{}"#, nested()))),
+            CLAIMS,
         ),
         ("claims that are no JSON", raw(&h, "{"), CLAIMS),
         ("claims that are text", raw(&h, "\"x\""), CLAIMS),
