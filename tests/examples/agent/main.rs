@@ -15,6 +15,7 @@ use mcp_host::{
     ApprovalFile, Config, ConfigFormat, Host, ModelApi, SamplingRequest, ToolBudget, ToolListCache,
 };
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
 use endpoint::{Endpoint, Failure};
 use terminal::Terminal;
@@ -52,10 +53,11 @@ async fn main() -> Result<(), Failure> {
         endpoint,
         messages: Vec::new(),
     };
+    let mut interrupts = interrupts();
     loop {
         let line = tokio::select! {
             line = terminal.line("you> ") => line?,
-            _ = tokio::signal::ctrl_c() => None,
+            _ = interrupts.recv() => None,
         };
         let Some(line) = line else { break };
         let before = chat.messages.len();
@@ -68,7 +70,7 @@ async fn main() -> Result<(), Failure> {
                 }
             },
             // Dropping the answer cancels the running call.
-            _ = tokio::signal::ctrl_c() => {
+            _ = interrupts.recv() => {
                 terminal.note("interrupted");
                 chat.messages.truncate(before);
             }
@@ -76,6 +78,19 @@ async fn main() -> Result<(), Failure> {
     }
     chat.host.close().await;
     Ok(())
+}
+
+/// Returns a channel with an item for each Ctrl-C. One task listens all the time: with a new listener for each answer, this program
+/// missed signals on a busy machine.
+fn interrupts() -> mpsc::Receiver<()> {
+    let (sender, interrupts) = mpsc::channel(1);
+    tokio::spawn(async move {
+        while tokio::signal::ctrl_c().await.is_ok() {
+            // One that is not handled yet is enough.
+            let _ = sender.try_send(());
+        }
+    });
+    interrupts
 }
 
 fn settings() -> Result<(Arc<Endpoint>, Config), Failure> {

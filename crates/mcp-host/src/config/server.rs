@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+#[cfg(feature = "tls")]
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +21,9 @@ use super::error::{ConfigError, ConfigErrorKind};
 use super::variables::{self, Variables};
 use crate::supervise::orphans;
 use crate::supervise::{Connector, StderrLog};
-use crate::text_file::{read_file, read_text};
+use crate::text_file::read_file;
+#[cfg(feature = "tls")]
+use crate::text_file::read_text;
 
 /// Maximum size of a file with variables.
 const MAX_ENV_FILE_BYTES: u64 = 1 << 20;
