@@ -10,7 +10,8 @@ pub(crate) fn redirect(tokens: TokenStream) -> TokenStream {
     for token in tokens {
         let is_colon = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == ':');
         match token {
-            TokenTree::Ident(name) if colons == 2 && name == "mcp_server" => {
+            // A third colon is the one before a type.
+            TokenTree::Ident(name) if colons >= 2 && name == "mcp_server" => {
                 let root = Ident::new("mcp_sdk", name.span());
                 out.extend(quote!(#root::server));
             }
@@ -34,5 +35,29 @@ fn redirect_text(text: Literal) -> Literal {
     match path.and_then(|path| path.strip_suffix('"')) {
         Some(path) => Literal::string(&format!("::mcp_sdk::server::__private::{path}")),
         None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_path_of_an_expansion_is_redirected() {
+        let paths = quote! {
+            #[serde(crate = "::mcp_server::__private::serde")]
+            fn f(a: ::mcp_server::Args<u8>) -> ::std::vec::Vec<::mcp_server::Tool> {}
+        };
+        let function = quote! {
+            /// Adds.
+            fn add(/** left */ a: i64, b: Option<String>, cx: Ctx) -> i64 { a }
+        };
+        let tool = crate::expand::attribute(crate::Kind::Tool, quote!(task), &function);
+        for tokens in [paths, tool] {
+            let before = tokens.to_string();
+            let after = redirect(tokens).to_string();
+            assert!(before.contains("mcp_server"), "{before}");
+            assert!(!after.contains("mcp_server"), "{after}");
+        }
     }
 }

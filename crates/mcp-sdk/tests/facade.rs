@@ -1,4 +1,5 @@
-//! A program whose only dependency of this workspace is `mcp-sdk`.
+//! The attributes, a server and a client through `mcp-sdk`. Tests of this package also see its dependencies: `facade.rs` of mcp-macros tests that no
+//! path of another crate is left.
 #![cfg(all(feature = "client", feature = "http", feature = "stdio"))]
 
 use mcp_sdk::client::serde_json::json;

@@ -84,7 +84,8 @@ impl AccessRule {
     }
 
     /// Creates a rule that denies items: they are not listed, and requests for them fail as if they did not exist. `name` as for
-    /// [`allow`](Self::allow); a rule for a URI also denies the URI with a query, a fragment, parameters after `;` or a `/` at the end.
+    /// [`allow`](Self::allow); a rule for a URI also denies the URI with a query, a fragment, parameters after `;` or a `/` at the end. With
+    /// schemes whose syntax is not fixed, such as `notes`, it also denies the URI with a port or without the `//`.
     pub fn deny(name: impl Into<String>) -> Self {
         Self::new(name, Effect::Deny, None)
     }
