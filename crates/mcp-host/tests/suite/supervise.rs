@@ -240,12 +240,7 @@ async fn tools_of_the_last_run_are_there_at_once() {
     let first = start("before");
     assert!(names(&first.tools()).is_empty() && first.tools().is_stale);
     first.wait_for(|state| *state == ServerState::Ready).await;
-    while std::fs::read_dir(&folder.0).unwrap().all(|file| {
-        file.unwrap()
-            .path()
-            .extension()
-            .is_none_or(|extension| extension != "json")
-    }) {
+    while folder.lists() == 0 {
         tokio::task::yield_now().await;
     }
     let second = start("after");

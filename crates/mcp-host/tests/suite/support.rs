@@ -116,6 +116,17 @@ impl Folder {
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }
+
+    /// The number of lists in this cache folder that are completely written.
+    pub(crate) fn lists(&self) -> usize {
+        let files = std::fs::read_dir(&self.0).into_iter().flatten();
+        let is_list = |file: &std::fs::DirEntry| {
+            file.path()
+                .extension()
+                .is_some_and(|extension| extension == "json")
+        };
+        files.flatten().filter(is_list).count()
+    }
 }
 
 impl Drop for Folder {

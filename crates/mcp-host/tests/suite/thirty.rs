@@ -1,6 +1,6 @@
 //! Thirty servers, five of them fine.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mcp_client::{Transport, TransportError};
 use mcp_host::{Config, Host, ServerConfig, ServerState, StderrLog, ToolListCache};
@@ -115,7 +115,7 @@ async fn five_fine_servers_do_not_wait_for_the_others() {
     while flood.stderr().len() < 100 {
         tokio::task::yield_now().await;
     }
-    while std::fs::read_dir(&folder.0).map_or(0, Iterator::count) < 5 {
+    while folder.lists() < 5 {
         // sleep: the event is a file that is written in the background
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
@@ -131,10 +131,9 @@ async fn five_fine_servers_do_not_wait_for_the_others() {
     assert!(logs + tools.sum::<usize>() < MEMORY_BUDGET);
     drop(host);
 
-    let start = Instant::now();
+    // Nothing is awaited: no server can have been started yet.
     let host = thirty(&cache);
     let tools = host.tools();
-    let elapsed = start.elapsed();
     assert!(
         tools
             .iter()
@@ -143,6 +142,5 @@ async fn five_fine_servers_do_not_wait_for_the_others() {
             == 5
     );
     assert!(tools.iter().all(|tool| tool.is_stale));
-    assert!(elapsed < Duration::from_millis(50), "{elapsed:?}");
     host.close().await;
 }

