@@ -55,7 +55,7 @@ const CLIPPY: &[&str] = &[
     "-p mcp-transport-http --no-default-features --features legacy",
 ];
 
-/// Checks formatting, clippy, the rules of `tidy`, generated files, and documentation. All steps run, also after a failure.
+/// Checks formatting, clippy, the rules of `tidy`, generated files, and documentation. All steps run, even after a failure.
 pub(crate) fn lint() -> Result {
     let mut steps = Steps::default();
     steps.cargo("cargo fmt --all --check");

@@ -87,7 +87,7 @@ impl RemoteApps {
         }
     }
 
-    /// Allows pages to reach IP addresses and this machine, also without TLS. Use it only for a server on this machine: the page of
+    /// Allows pages to reach IP addresses and this machine, even without TLS. Use it only for a server on this machine: the page of
     /// a remote server could attack programs in the network of the user.
     #[must_use]
     pub fn allow_local_origins(mut self) -> Self {

@@ -179,7 +179,7 @@ impl Permissions {
         *self == Self::default()
     }
 
-    /// The features by their names in JSON and in the Permissions Policy of a browser.
+    /// Returns the features by their names in JSON and in the Permissions Policy of a browser.
     pub(crate) fn features(&self) -> [(&'static str, &'static str, bool); 4] {
         [
             ("camera", "camera", self.camera),

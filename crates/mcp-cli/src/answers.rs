@@ -117,7 +117,7 @@ impl Answers {
         }
     }
 
-    /// The next answer of the file.
+    /// Returns the next answer of the file.
     fn next(&self, question: &str) -> Option<Value> {
         let answer = match &self.source {
             Source::Always(answer) => Some(answer.clone()),
@@ -204,7 +204,7 @@ fn checked(schema: &RequestedSchema, name: &str, value: Value) -> Result<Value, 
     Ok(value)
 }
 
-/// The lines before the input of a field: its description beside a title, and the titles of choices.
+/// Returns the lines before the input of a field: its description beside a title, and the titles of choices.
 fn notes(field: &Value) -> Vec<String> {
     let description = field["title"].as_str().and(field["description"].as_str());
     let mut lines: Vec<String> = description.map(str::to_owned).into_iter().collect();
@@ -228,7 +228,7 @@ fn notes(field: &Value) -> Vec<String> {
     lines
 }
 
-/// The text before the input of a field.
+/// Returns the text before the input of a field.
 fn label(name: &str, field: &Value, is_required: bool) -> String {
     let text = |key: &str| field[key].as_str();
     let title = text("title").or(text("description")).unwrap_or(name);

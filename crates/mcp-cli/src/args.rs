@@ -83,7 +83,7 @@ pub(crate) enum RevisionChoice {
 }
 
 impl RevisionChoice {
-    /// The newest revision, and how to find it out.
+    /// Returns the newest revision that may be negotiated, and the kind of negotiation.
     pub(crate) fn policy(self) -> (Revision, Negotiation) {
         match self {
             Self::Auto => (Revision::LATEST, Negotiation::Auto),

@@ -169,7 +169,7 @@ pub(crate) fn tls(options: &Options) -> Result<Option<ClientTls>, Failure> {
     tls.map_err(|error| Failure::usage(format!("--ca {error}")))
 }
 
-/// The directories as roots, which are absolute `file` URLs.
+/// Returns the directories as roots, which are absolute `file` URLs.
 fn roots(folders: &[std::path::PathBuf]) -> Result<Vec<Root>, Failure> {
     let root = |folder: &Path| {
         let problem = |why: String| Failure::usage(format!("--root {}: {why}", folder.display()));
@@ -183,7 +183,7 @@ fn roots(folders: &[std::path::PathBuf]) -> Result<Vec<Root>, Failure> {
     folders.iter().map(|folder| root(folder)).collect()
 }
 
-/// The failure of a call whose elicitation was not answered.
+/// Returns the failure of a call whose elicitation was not answered.
 pub(crate) fn unanswered(answers: &Answers, options: &Options) -> Option<Failure> {
     let message = answers.unanswered()?;
     let text = match &options.answer {

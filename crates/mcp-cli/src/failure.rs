@@ -160,7 +160,7 @@ fn code_of(error: &Error) -> Code {
     }
 }
 
-/// Whether the server requires a sign-in that only `mcp login` can do, or another token.
+/// Returns whether the server requires a sign-in that only `mcp login` can do, or another token.
 fn needs_login(error: &Error) -> bool {
     causes(error).any(|error| error.is::<mcp_auth::client::Error>())
         || unauthorized(error).is_some()

@@ -71,7 +71,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The tokens that `mcp login` stored for a URL.
+/// Returns the tokens that `mcp login` stored for a URL.
 pub(crate) fn stored(url: &str, options: &Options) -> Result<OAuth, Failure> {
     let cause = Arc::<Mutex<Option<Cause>>>::default();
     let agent = NoBrowser {
@@ -301,7 +301,7 @@ fn open(page: &str) -> bool {
     command.spawn().is_ok()
 }
 
-/// The failure to connect, with what to do about it.
+/// Returns the failure to connect, with what to do about it.
 pub(crate) fn explain(target: &Target, error: ClientError) -> Failure {
     let is_after_probe = matches!(&error, ClientError::Connect { details, .. }
         if details.iter().any(|line| line.contains(method::SERVER_DISCOVER)));

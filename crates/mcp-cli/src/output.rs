@@ -131,7 +131,7 @@ fn escape_json(json: &str) -> String {
     escaped
 }
 
-/// Whether a character can change what the terminal shows: hidden characters except line breaks and tabs.
+/// Returns whether a character can change what the terminal shows: hidden characters except line breaks and tabs.
 fn is_unsafe(c: char) -> bool {
     is_hidden_character(c) && !matches!(c, '\n' | '\t')
 }
@@ -141,12 +141,12 @@ pub(crate) fn one_line(text: &str) -> String {
     clean(text).replace('\n', "\\n")
 }
 
-/// The first line of a text.
+/// Returns the first line of a text.
 pub(crate) fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
-/// The result of a tool as text; structured content only if there is no other.
+/// Returns the result of a tool as text; structured content only if there is no other.
 pub(crate) fn result_text(result: &CallToolResult) -> Result<String, Failure> {
     match (&result.content[..], &result.structured_content) {
         ([], Some(structured)) => text_of(structured).map(|json| escape_json(&json)),

@@ -31,7 +31,7 @@ pub(crate) enum Server {
 #[derive(Debug, Clone)]
 pub(crate) struct HttpServer {
     pub(crate) url: Url,
-    /// The headers of the configuration.
+    /// The headers that the configuration sets.
     pub(crate) headers: BTreeMap<String, String>,
 }
 
@@ -40,9 +40,9 @@ pub(crate) struct HttpServer {
 pub(crate) struct Program {
     pub(crate) command: String,
     pub(crate) args: Vec<String>,
-    /// The environment variables of the configuration.
+    /// The environment variables that the configuration sets.
     pub(crate) env: BTreeMap<String, String>,
-    /// The working directory of the configuration.
+    /// The working directory that the configuration sets.
     pub(crate) folder: Option<PathBuf>,
 }
 
@@ -91,7 +91,7 @@ impl Target {
     }
 }
 
-/// The URL without user, password, query and fragment.
+/// Returns the URL without user, password, query and fragment.
 pub(crate) fn shown(url: &Url) -> String {
     let mut url = url.clone();
     // These fail only for URLs that cannot have a user.
@@ -164,7 +164,7 @@ fn configured(name: &str, options: &Options) -> Result<Target, Failure> {
     Ok(Target { name, server })
 }
 
-/// The failure for a name that is not configured.
+/// Returns the failure for a name that is not configured.
 fn unknown(name: &str, config: &Config) -> Failure {
     let names: Vec<&str> = config.servers().map(|(name, _)| name).collect();
     let known = match &names[..] {

@@ -190,7 +190,7 @@ fn servers_of_a_file_are_served_and_reloaded() {
     // A file with an error changes nothing.
     std::fs::write(&file, r#"{"mcpServers":{},"gateway":{"servrs":{}}}"#).unwrap();
     gateway.signal("HUP");
-    let line = gateway.logged("former configuration stays");
+    let line = gateway.logged("the new configuration is not used");
     assert!(
         line.contains("servrs") && line.contains("/gateway"),
         "{line}"

@@ -186,7 +186,7 @@ impl Client {
     /// `x-mcp-header` annotations are left out.
     ///
     /// # Errors
-    /// As any call; also if the server sends more than 1,000 pages or 100,000 items. An item that
+    /// The errors of any call, and an error if the server sends more than 1,000 pages or 100,000 items. An item that
     /// cannot be decoded is left out, and a repeated cursor ends the list, unless the client is
     /// [strict](crate::Strictness::Strict).
     pub async fn list_tools(&self) -> Result<Vec<Tool>, Error> {

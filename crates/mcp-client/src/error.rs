@@ -134,7 +134,7 @@ pub enum Error {
         tool: String,
         /// Where and how it does not match.
         problem: Violation,
-        /// The result. Show its content to the model beside the error, so that the model does not call the tool again.
+        /// The result. Show its content to the model together with the error, so that the model does not call the tool again.
         result: Box<CallToolResult>,
     },
     /// The response exceeds a limit of this client, which the message names.

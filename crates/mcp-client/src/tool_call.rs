@@ -113,7 +113,7 @@ impl ToolCall {
     /// Decodes the structured output into `T`.
     ///
     /// # Errors
-    /// The same as those of the call; also if the tool failed (with the tool's text), or if there
+    /// The errors of the call, and an error if the tool failed (with the tool's text), or if there
     /// is no structured output that matches `T`.
     pub async fn decoded<T: DeserializeOwned>(self) -> Result<T, Error> {
         let name = self.name.clone();

@@ -202,7 +202,7 @@ fn children<'a>(text: &'a str, limits: &Limits) -> impl Iterator<Item = (String,
     })
 }
 
-/// Whether the JSON text is an array without items.
+/// Returns whether the JSON text is an array without items.
 pub fn is_empty_array(value: &str) -> bool {
     let inside = value
         .strip_prefix('[')

@@ -2,7 +2,7 @@
 
 use crate::{Limits, ParseError, ParseErrorKind, TreeSize, member_name};
 
-/// The start of the names that serde_json gives a meaning of its own.
+/// The start of the names that serde_json gives a special meaning.
 const RESERVED: &str = "$serde_json::private::";
 
 /// A cursor over JSON text.

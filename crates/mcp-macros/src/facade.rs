@@ -3,7 +3,8 @@
 use proc_macro2::{Group, Ident, Literal, TokenStream, TokenTree};
 use quote::quote;
 
-/// Replaces the paths `::mcp_server` of an expansion, also those in texts, with the paths of the facade.
+/// Redirects all paths of an expansion from `::mcp_server` to the facade, including paths in string literals such as
+/// `#[serde(crate = "..")]`.
 pub(crate) fn redirect(tokens: TokenStream) -> TokenStream {
     let mut out = TokenStream::new();
     let mut colons = 0;

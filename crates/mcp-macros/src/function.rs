@@ -336,7 +336,7 @@ fn parameter(ty: &Type) -> Option<&Type> {
     }
 }
 
-/// Whether the return type is `impl Future`, or a boxed future as `async_trait` writes it.
+/// Returns whether the return type is `impl Future`, or a boxed future as `async_trait` writes it.
 fn returns_future(output: &ReturnType) -> bool {
     let ReturnType::Type(_, ty) = output else {
         return false;

@@ -204,7 +204,7 @@ impl Levels {
         Ok(levels)
     }
 
-    /// The maximum number of steps for one part of a value, by the depth of the part. The numbers
+    /// Returns the maximum number of steps for one part of a value, by the depth of the part. The numbers
     /// do not decrease with the depth.
     fn run(&self) -> Vec<u64> {
         let mut most = vec![self.weights[0]];

@@ -124,7 +124,7 @@ impl HandlerError {
         }
     }
 
-    /// Whether the error of a prompt or resource, or of a tool, is -32603 at the client.
+    /// Returns whether the error of a prompt or resource, or of a tool, is -32603 at the client.
     pub(crate) fn is_internal(&self, is_tool: bool) -> bool {
         match &*self.kind {
             ErrorKind::Protocol(error) => error.code == ErrorCode::INTERNAL_ERROR,

@@ -107,7 +107,7 @@ fn read_only() -> OpenOptions {
     options
 }
 
-/// Whether a part of a path is the name of a file or folder on every system.
+/// Returns whether a part of a path is the name of a file or folder on every system.
 fn is_name(part: &str) -> bool {
     !matches!(part, "" | "." | "..") && !part.contains(['\\', ':', '\0'])
 }

@@ -279,7 +279,7 @@ impl Subscriptions {
     }
 }
 
-/// Whether the clients of this principal are notified of a change that is only for `user`.
+/// Returns whether the clients of this principal are notified of a change that is only for `user`.
 pub(crate) fn is_addressed(user: Option<&str>, principal: Option<&Principal>) -> bool {
     user.is_none_or(|user| principal.is_some_and(|principal| principal.user() == user))
 }

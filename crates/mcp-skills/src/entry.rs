@@ -83,7 +83,7 @@ impl FileEntry {
     }
 }
 
-/// The digest of a content, as entries have it.
+/// Returns the digest of a content, as entries have it.
 pub(crate) fn digest(content: &[u8]) -> String {
     format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(content)))
 }
@@ -162,7 +162,7 @@ impl SkillEntry {
             if !inside.is_some_and(is_plain_path) {
                 return refuse(
                     SkillErrorKind::Entry,
-                    format!("the file {} is not inside of the skill", file.uri),
+                    format!("the file {} is outside the skill folder", file.uri),
                 );
             }
             if !uris.insert(&file.uri) {
@@ -191,7 +191,7 @@ impl SkillEntry {
     }
 }
 
-/// Whether a path of a URI has no segment that leads elsewhere.
+/// Returns whether a path of a URI has no segment that leads elsewhere.
 fn is_plain_path(path: &str) -> bool {
     let is_plain = |segment: &str| {
         let segment = segment.to_ascii_lowercase().replace("%2e", ".");
@@ -213,7 +213,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), String> {
     match is_sound {
         true => Ok(()),
         false => Err(format!(
-            "the name {:?} is not 1 to 64 lowercase letters, digits and single hyphens between them",
+            "the name {:?} is invalid: use 1 to 64 lowercase letters, digits and hyphens; no hyphen at the start or end, and no two in a row",
             name.chars().take(80).collect::<String>()
         )),
     }

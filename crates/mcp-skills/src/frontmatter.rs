@@ -115,7 +115,7 @@ fn parse(yaml: &str) -> Result<JsonObject, String> {
     }
 }
 
-/// The value of a scalar by the core schema of YAML 1.2.
+/// Returns the value of a scalar by the core schema of YAML 1.2.
 fn scalar(text: &str, style: ScalarStyle) -> Value {
     if style != ScalarStyle::Plain {
         return Value::String(text.to_owned());

@@ -242,7 +242,7 @@ fn is_database(file: &mut File) -> std::io::Result<bool> {
     Ok(start == MAGIC)
 }
 
-/// Makes the file readable only by its owner, also if it existed with another mode.
+/// Makes the file readable only by its owner, even if it existed with another mode.
 #[cfg(unix)]
 fn restrict_permissions(file: &File) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;

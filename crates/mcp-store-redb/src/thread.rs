@@ -92,7 +92,7 @@ impl StoreThread {
     }
 }
 
-/// The message for the operator if the thread of this file has ended.
+/// Returns the message for the operator if the thread of this file has ended.
 pub(crate) fn ended(path: &Path) -> String {
     let path = path.display();
     format!("{path}: the thread of the store has ended unexpectedly; restart the process")

@@ -184,7 +184,7 @@ impl Receiver {
         }
     }
 
-    /// The id of the newest change.
+    /// Returns the id of the newest change.
     async fn newest(&self, connection: &mut Connection) -> RedisResult<String> {
         let mut command = redis::cmd("XREVRANGE");
         command
@@ -198,7 +198,7 @@ impl Receiver {
         Ok(newest.map_or_else(|| "0-0".to_owned(), |entry| entry.id))
     }
 
-    /// Whether the last change that was received, or the next one, is no longer stored.
+    /// Returns whether the last change that was received, or the next one, is no longer stored.
     async fn is_gap(&mut self, connection: &mut Connection) -> RedisResult<bool> {
         let Some(last) = self.last.clone().filter(|last| last != "0-0") else {
             return Ok(false);

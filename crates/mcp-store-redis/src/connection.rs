@@ -108,7 +108,7 @@ impl Connector {
 }
 
 impl Connection {
-    /// Whether the commands of one pipeline must have keys with the same hash tag.
+    /// Returns whether the commands of one pipeline must have keys with the same hash tag.
     pub(crate) fn is_cluster(&self) -> bool {
         #[cfg(feature = "cluster")]
         return matches!(self, Self::Cluster(_));

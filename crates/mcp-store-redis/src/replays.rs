@@ -11,7 +11,7 @@ use mcp_protocol::BoxFuture;
 use crate::connection::Connection;
 
 /// A [`ReplayCache`] in Redis, from [`RedisStore::replay_cache`](crate::RedisStore::replay_cache): a DPoP proof is accepted once by all
-/// processes of a server, also if they forward requests to each other. Cloning returns another handle to the same proofs.
+/// processes of a server, even if they forward requests to each other. Cloning returns another handle to the same proofs.
 ///
 /// Each proof is one key, which expires. The limit on their number is `maxmemory` of Redis. While Redis cannot be reached, requests with proofs
 /// are rejected with 503.

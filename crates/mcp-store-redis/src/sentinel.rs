@@ -154,7 +154,7 @@ impl Shared {
     }
 }
 
-/// Whether another connection is needed.
+/// Returns whether another connection is needed.
 fn is_lost(error: &RedisError) -> bool {
     error.is_unrecoverable_error()
         || error.is_io_error()

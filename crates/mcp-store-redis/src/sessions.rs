@@ -60,7 +60,7 @@ impl RedisSessionStore {
         }
     }
 
-    /// The key of a session.
+    /// Returns the key of a session.
     fn key(&self, id: SessionId) -> Vec<u8> {
         let mut key = Vec::with_capacity(self.prefix.len() + 40);
         key.extend_from_slice(self.prefix.as_bytes());

@@ -60,7 +60,7 @@ impl RedisStore {
     /// [`ServerOptions::with_event_store`](mcp_transport_http::ServerOptions::with_event_store).
     ///
     /// # Panics
-    /// Outside of a tokio runtime: the store has a task, which ends with its last handle.
+    /// Panics outside a tokio runtime: the store spawns a background task, which ends when the last handle of the store is dropped.
     pub fn event_store(&self) -> RedisEventStore {
         RedisEventStore::new(self.connection.clone(), Arc::clone(&self.prefix))
     }
@@ -80,7 +80,7 @@ impl RedisStore {
     /// [`ServerBuilder::change_bus`](mcp_server::ServerBuilder::change_bus).
     ///
     /// # Panics
-    /// Outside of a tokio runtime: the bus has a task, which ends with its last handle.
+    /// Panics outside a tokio runtime: the bus spawns a background task, which ends when the last handle of the bus is dropped.
     #[cfg(feature = "changes")]
     pub fn change_bus(&self) -> crate::RedisChangeBus {
         let (connection, connector) = (self.connection.clone(), self.connector.clone());

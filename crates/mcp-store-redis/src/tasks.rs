@@ -195,7 +195,7 @@ impl fmt::Debug for RedisTaskStore {
     }
 }
 
-/// The owner in a key. A task without an owner differs from a task whose owner has an empty name.
+/// Returns the owner in a key. A task without an owner differs from a task whose owner has an empty name.
 fn owner(owner: Option<&Principal>) -> String {
     match owner {
         Some(owner) => format!("p{}", owner.as_str()),

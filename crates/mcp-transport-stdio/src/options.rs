@@ -20,7 +20,7 @@ pub struct StdioOptions {
 }
 
 impl StdioOptions {
-    /// The defaults of a server: lines of at most 4 MiB.
+    /// Returns the defaults of a server: lines of at most 4 MiB.
     pub fn for_server() -> Self {
         Self {
             line_limit: 4 << 20,
@@ -34,7 +34,7 @@ impl StdioOptions {
         }
     }
 
-    /// The defaults of a client: lines of at most 16 MiB.
+    /// Returns the defaults of a client: lines of at most 16 MiB.
     pub fn for_client() -> Self {
         Self {
             line_limit: 16 << 20,

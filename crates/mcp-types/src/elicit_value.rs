@@ -23,7 +23,7 @@ pub enum ElicitValue {
 }
 
 impl ElicitValue {
-    /// The text, if this is a text.
+    /// Returns the text, if this is a text.
     pub fn as_str(&self) -> Option<&str> {
         if let Self::String(text) = self {
             Some(text)
@@ -32,7 +32,7 @@ impl ElicitValue {
         }
     }
 
-    /// The number as a float, if this is a number.
+    /// Returns the number as a float, if this is a number.
     pub fn as_f64(&self) -> Option<f64> {
         if let Self::Number(number) = self {
             number.as_f64()
@@ -41,7 +41,7 @@ impl ElicitValue {
         }
     }
 
-    /// The number as an integer, if it is integral and in range.
+    /// Returns the number as an integer, if it is integral and in range.
     pub fn as_i64(&self) -> Option<i64> {
         if let Self::Number(number) = self {
             number.as_i64()
@@ -50,7 +50,7 @@ impl ElicitValue {
         }
     }
 
-    /// The boolean, if this is a boolean.
+    /// Returns the boolean, if this is a boolean.
     pub fn as_bool(&self) -> Option<bool> {
         if let Self::Bool(value) = self {
             Some(*value)
@@ -59,7 +59,7 @@ impl ElicitValue {
         }
     }
 
-    /// The selected values, if this is a list.
+    /// Returns the selected values, if this is a list.
     pub fn as_strings(&self) -> Option<&[String]> {
         if let Self::Strings(values) = self {
             Some(values)

@@ -25,7 +25,7 @@ pub(crate) trait EmbeddedUnion: Sized {
     /// Decodes the params of the arm with this index.
     fn arm<'de, D: Deserializer<'de>>(index: usize, params: D) -> Result<Self, D::Error>;
 
-    /// The arm with this index without params, where the protocol allows that.
+    /// Returns the arm with this index without params, where the protocol allows that.
     fn bare(index: usize) -> Option<Self>;
 
     /// Wraps an object whose method is not among [`Self::METHODS`].
@@ -83,7 +83,7 @@ impl<'de, U: EmbeddedUnion> Visitor<'de> for EmbeddedVisitor<U> {
     }
 }
 
-/// The members after a known method.
+/// Reads the members that follow a known method.
 fn read_params<'de, U: EmbeddedUnion, A: MapAccess<'de>>(
     index: usize,
     mut map: A,

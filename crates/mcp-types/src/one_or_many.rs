@@ -23,7 +23,7 @@ pub enum OneOrMany<T> {
 }
 
 impl<T> OneOrMany<T> {
-    /// The values as a slice.
+    /// Returns the values as a slice.
     pub fn as_slice(&self) -> &[T] {
         match self {
             Self::One(value) => std::slice::from_ref(value),
@@ -36,17 +36,17 @@ impl<T> OneOrMany<T> {
         self.as_slice().iter()
     }
 
-    /// The number of values.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         self.as_slice().len()
     }
 
-    /// Whether there is no value.
+    /// Returns whether there is no value.
     pub fn is_empty(&self) -> bool {
         self.as_slice().is_empty()
     }
 
-    /// The values, in either form.
+    /// Returns the values, in either form.
     pub fn into_vec(self) -> Vec<T> {
         match self {
             Self::One(value) => vec![value],

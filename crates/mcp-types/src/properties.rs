@@ -42,7 +42,7 @@ impl FormProperties {
         }
     }
 
-    /// The field with this name.
+    /// Returns the field with this name.
     pub fn get(&self, name: &str) -> Option<&PrimitiveSchemaDefinition> {
         self.0
             .iter()
@@ -50,17 +50,17 @@ impl FormProperties {
             .map(|(_, schema)| schema)
     }
 
-    /// The fields in order.
+    /// Returns the fields in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &PrimitiveSchemaDefinition)> {
         self.0.iter().map(|(name, schema)| (name.as_str(), schema))
     }
 
-    /// The number of fields.
+    /// Returns the number of fields.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is no field.
+    /// Returns whether there is no field.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -38,7 +38,7 @@ pub(crate) trait ShapedUnion: Sized {
     /// A member that every arm has.
     const REQUIRES: Option<&'static str> = None;
 
-    /// The index of the arm these members belong to.
+    /// Returns the index of the arm these members belong to.
     fn classify(members: &JsonObject) -> Option<usize>;
 
     /// Decodes the arm with this index.
@@ -62,12 +62,12 @@ pub(crate) fn shaped<'de, U: ShapedUnion, D: Deserializer<'de>>(
     deserializer.deserialize_map(ShapedVisitor(PhantomData))
 }
 
-/// Whether the member at `path` is the string `value`.
+/// Returns whether the member at `path` is the string `value`.
 pub(crate) fn is(members: &JsonObject, path: &[&str], value: &str) -> bool {
     find(members, path).and_then(Value::as_str) == Some(value)
 }
 
-/// Whether there is a member at `path`; null counts as absent.
+/// Returns whether there is a member at `path`; null counts as absent.
 pub(crate) fn has(members: &JsonObject, path: &[&str]) -> bool {
     find(members, path).is_some_and(|found| !found.is_null())
 }

@@ -66,7 +66,7 @@ async fn a_uri_is_looked_up_after_all_servers_were_started() {
     serving.await.unwrap();
 }
 
-/// A changed server must stay available until the new one is connected, also if the new one cannot be started.
+/// A changed server must stay available until the new one is connected, even if the new one cannot be started.
 #[tokio::test]
 async fn a_server_is_used_until_its_replacement_is_connected() {
     let former = Server::builder("one", "1").tool(Tool::new("which", async || "former"));

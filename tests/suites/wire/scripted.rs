@@ -26,7 +26,7 @@ enum Event {
     Listens(Stream),
 }
 
-/// Accepts messages that need no response at once, also after the script has ended.
+/// Accepts messages that need no response at once, even after the script has ended.
 async fn accept(mut server: HttpServer, events: mpsc::Sender<Event>) {
     let mut unanswered = Vec::new();
     while let Some(exchange) = server.recv().await {

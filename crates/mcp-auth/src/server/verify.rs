@@ -87,13 +87,13 @@ pub(crate) enum RejectionReason {
 }
 
 impl Rejection {
-    /// The token is invalid. The client receives the reason with status 401, so the reason must not
+    /// Rejects an invalid token. The client receives the reason with status 401, so the reason must not
     /// contain the token or other private values.
     pub fn invalid(why: impl Into<Cow<'static, str>>) -> Self {
         Self(RejectionReason::Invalid(why.into()))
     }
 
-    /// The token cannot be verified now, for example because the issuer is unreachable. The client
+    /// Rejects a token that cannot be verified now, for example because the issuer is unreachable. The client
     /// receives status 503 and may retry. The cause is logged and not sent.
     pub fn unavailable(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self(RejectionReason::Unavailable(cause.into()))

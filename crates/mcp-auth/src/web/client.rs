@@ -109,7 +109,7 @@ impl HttpClient {
     }
 
     /// Sends an MCP message without credentials, and returns the head of the response. The body is
-    /// not read: it may be a stream without end.
+    /// not read: it may be an endless stream.
     #[cfg(feature = "client")]
     pub(crate) async fn probe(
         &self,

@@ -113,7 +113,7 @@ pub(super) async fn unavailable(client: &Client) -> Option<String> {
     ))
 }
 
-/// The name that is most like another one, if there is one with few differences.
+/// Returns the name that is most like another one, if there is one with few differences.
 fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
     let distances = names
         .iter()

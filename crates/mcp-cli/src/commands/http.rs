@@ -177,7 +177,7 @@ pub(super) async fn serve(
         .map_err(|error| problem(&error))
 }
 
-/// The bearer token, and whether it is new.
+/// Returns the bearer token, and whether it is new.
 fn token(variable: &str) -> Result<(String, bool), Failure> {
     match std::env::var(variable) {
         Ok(token) => Ok((token, false)),

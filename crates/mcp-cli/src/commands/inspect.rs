@@ -239,7 +239,7 @@ fn section<'a>(
     }
 }
 
-/// The parameters of a tool as `name: type`, with a question mark behind optional ones.
+/// Returns the parameters of a tool as `name: type`, with a question mark behind optional ones.
 fn parameters(schema: &Value) -> String {
     let required = schema["required"].as_array();
     let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|one| one == name));

@@ -130,7 +130,7 @@ fn read(file: &Path, options: &Options) -> Result<GatewayConfig, Failure> {
 #[cfg(unix)]
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Reads the file while the gateway serves: on a separate thread, and not from a pipe or a device, which can block without end.
+/// Reads the file while the gateway serves: on a separate thread, and not from a pipe or a device, which can block for any length of time.
 #[cfg(unix)]
 async fn read_again(file: &Path, options: &Options) -> Result<GatewayConfig, Failure> {
     let (path, options) = (file.to_owned(), options.clone());
@@ -184,7 +184,7 @@ async fn report_and_reload(
     };
     let mut last_line = None;
     loop {
-        // The next signal is handled also while a server hangs.
+        // The next signal is handled even while a server hangs.
         let signal = tokio::select! {
             signal = hangup.recv() => signal,
             () = gateway.settled() => {
@@ -200,7 +200,7 @@ async fn report_and_reload(
         let changed = match read_again(file, options).await {
             Ok(changed) => changed,
             Err(error) => {
-                say(&format!("the former configuration stays: {error}"));
+                say(&format!("the new configuration is not used: {error}"));
                 continue;
             }
         };

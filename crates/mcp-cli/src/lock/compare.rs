@@ -188,7 +188,7 @@ fn changed_values(
     });
 }
 
-/// The number of characters at the beginning of both texts that are the same.
+/// Returns the number of characters at the beginning of both texts that are the same.
 fn common_prefix(old: &str, new: &str) -> usize {
     let pairs = old.chars().zip(new.chars());
     pairs.take_while(|(old, new)| old == new).count()
@@ -207,7 +207,7 @@ fn excerpt(text: &str, difference: usize) -> String {
     format!("{before}{part}{after}")
 }
 
-/// The new input schema without the arguments that the old one does not have. [`input`] reports them.
+/// Returns the new input schema without the arguments that the old one does not have. [`input`] reports them.
 fn without_additions(old: &Value, new: &Value) -> Value {
     let mut rest = new.clone();
     if let (Some(old), Some(rest)) = (
@@ -222,7 +222,7 @@ fn without_additions(old: &Value, new: &Value) -> Value {
     rest
 }
 
-/// The changes of a tool's schemas that break callers.
+/// Adds the changes of a tool's schemas that break callers.
 fn tool(all: &mut Changes, item: &str, [old, new]: [&Value; 2]) {
     input(all, item, &old["inputSchema"], &new["inputSchema"], "");
     let (old, new) = (&old["outputSchema"], &new["outputSchema"]);
@@ -246,7 +246,7 @@ fn tool(all: &mut Changes, item: &str, [old, new]: [&Value; 2]) {
     }
 }
 
-/// The changes of an input schema, and of the objects in it, that reject arguments which were accepted.
+/// Adds the changes of an input schema, and of the objects in it, by which accepted arguments become rejected.
 fn input(all: &mut Changes, item: &str, old: &Value, new: &Value, path: &str) {
     let required = |schema: &Value, name: &str| {
         schema["required"]
@@ -335,7 +335,7 @@ fn input(all: &mut Changes, item: &str, old: &Value, new: &Value, path: &str) {
     }
 }
 
-/// The JSON types that a field accepts; none means all.
+/// Returns the JSON types that a field accepts; none means all.
 fn types(field: &Value) -> BTreeSet<String> {
     match &field["type"] {
         Value::String(one) => BTreeSet::from([one.clone()]),
@@ -365,7 +365,7 @@ fn lost(was: &BTreeSet<String>, is: &BTreeSet<String>) -> Option<String> {
     (!lost.is_empty()).then(|| lost.join(", "))
 }
 
-/// The changes of a prompt's arguments that break callers.
+/// Adds the changes of a prompt's arguments that break callers.
 fn prompt(all: &mut Changes, item: &str, [old, new]: [&Value; 2]) {
     let arguments = |prompt: &Value| prompt["arguments"].as_array().cloned().unwrap_or_default();
     let (old, new) = (arguments(old), arguments(new));

@@ -91,7 +91,7 @@ impl KnownTools {
         }
     }
 
-    /// Whether arguments are repeated in headers.
+    /// Returns whether arguments are repeated in headers.
     pub(crate) fn has_headers(&self) -> bool {
         self.has_headers
     }

@@ -77,7 +77,7 @@ impl ConnectOptions {
     ) -> Result<Connected, Error> {
         if self.policy.revisions().next().is_none() {
             return Err(Error::invalid(format!(
-                "no revision up to {} is of the chosen kind",
+                "the negotiation setting allows no revision up to {}; choose another setting or a newer revision",
                 self.policy.newest
             )));
         }

@@ -41,12 +41,12 @@ impl ElicitForm {
         result
     }
 
-    /// The user declined.
+    /// Creates the response of a user who declined.
     pub fn decline(&self) -> ElicitResult {
         ElicitResult::new(ElicitAction::Decline)
     }
 
-    /// The user closed the form.
+    /// Creates the response of a user who closed the form.
     pub fn cancel(&self) -> ElicitResult {
         ElicitResult::new(ElicitAction::Cancel)
     }
@@ -66,17 +66,17 @@ pub struct ElicitUrl {
 }
 
 impl ElicitUrl {
-    /// The user agreed, and the URL is being opened.
+    /// Creates the response of a user who agreed. The application opens the URL.
     pub fn accept(&self) -> ElicitResult {
         ElicitResult::new(ElicitAction::Accept)
     }
 
-    /// The user declined.
+    /// Creates the response of a user who declined.
     pub fn decline(&self) -> ElicitResult {
         ElicitResult::new(ElicitAction::Decline)
     }
 
-    /// The user closed it.
+    /// Creates the response of a user who closed the request.
     pub fn cancel(&self) -> ElicitResult {
         ElicitResult::new(ElicitAction::Cancel)
     }

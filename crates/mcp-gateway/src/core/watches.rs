@@ -1,6 +1,6 @@
 //! Subscriptions to resources, on the shared connection and on those of the pool.
 //!
-//! Each connection to a program on stdio is a process of its own. A client that subscribes and then makes calls also learns what
+//! Each connection to a program on stdio is a separate process. A client that subscribes and then makes calls also learns what
 //! its calls change, although they run on other connections.
 
 use std::collections::BTreeMap;

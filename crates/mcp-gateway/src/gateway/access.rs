@@ -171,7 +171,7 @@ impl AccessPolicy {
         self
     }
 
-    /// Returns whether clients may use an item, if they have the scope that it may need. `mount` is the name of the mount; `name` is the name
+    /// Returns whether clients may use an item, provided that they have the scope that a rule requires. `mount` is the name of the mount; `name` is the name
     /// at the server, or a URI.
     pub fn allows(&self, kind: ItemKind, mount: &str, name: &str) -> bool {
         let item = Item { kind, mount, name };

@@ -72,7 +72,7 @@ impl Cluster {
         &self.address
     }
 
-    /// The keys that all processes share.
+    /// Returns the keys that all processes share.
     pub(crate) fn keys(&self) -> &StateKeys {
         &self.keys
     }

@@ -13,7 +13,7 @@ use crate::sync::lock;
 pub(crate) struct SessionConnection(pub(crate) tokio::sync::Mutex<Option<Arc<UpstreamConnection>>>);
 
 impl SessionConnection {
-    /// Returns the connection if it is open; `None` also while a request opens it.
+    /// Returns the connection if it is open. Returns `None` if it is closed, and while a request opens it.
     pub(crate) fn current(&self) -> Option<Arc<UpstreamConnection>> {
         self.0.try_lock().ok()?.clone()
     }

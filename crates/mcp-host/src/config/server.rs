@@ -45,7 +45,7 @@ pub struct ServerConfig {
     pub call_timeout: Option<Duration>,
     /// The names of the tools to show. Empty: all tools.
     pub allowed_tools: Vec<String>,
-    /// The names of the tools to hide, also if they are in [`allowed_tools`](Self::allowed_tools).
+    /// The names of the tools to hide, even if they are in [`allowed_tools`](Self::allowed_tools).
     pub denied_tools: Vec<String>,
     /// A PEM file with certificates of CAs that are trusted in addition to those of the operating system, for a server with a URL. No
     /// configuration file sets it.
@@ -371,7 +371,7 @@ impl Launch {
 
 impl Connector for ServerConfig {
     /// Creates the transport of a [resolved](ServerConfig::resolve) configuration. A child process
-    /// ends with this process, also if this process is killed.
+    /// ends with this process, even if this process is killed.
     fn transport(&self, stderr: &StderrLog) -> Result<Box<dyn Transport>, TransportError> {
         match &self.launch {
             Launch::Stdio {

@@ -181,7 +181,7 @@ pub(super) fn chooses_code(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     let is_listed =
         NAMES.contains(&&*upper) || PREFIXES.iter().any(|prefix| upper.starts_with(prefix));
-    // Such a name says that the value is a place, also if it has a word such as `CREDENTIAL`.
+    // Such a name says that the value is a place, even if it contains a word such as `CREDENTIAL`.
     let is_place = SUFFIXES.iter().any(|suffix| upper.ends_with(suffix));
     is_place || is_listed && !SecretNames::default().contains(name)
 }

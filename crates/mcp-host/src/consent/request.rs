@@ -138,7 +138,7 @@ impl fmt::Display for ConsentRequest {
                     params.max_tokens
                 )?;
                 if *depth > 1 {
-                    write!(text, ", inside of {} other requests", depth - 1)?;
+                    write!(text, ", nested in {} other request(s)", depth - 1)?;
                 }
                 if let Some(context) = &params.include_context {
                     write!(text, "\ncontext: {:?}", context.as_str())?;
@@ -285,8 +285,8 @@ mod tests {
         };
         let alone = "send a request of the server \"s\" to the model, for at most 10 tokens";
         assert_eq!(text(1), alone);
-        assert_eq!(text(2), format!("{alone}, inside of 1 other requests"));
-        assert_eq!(text(3), format!("{alone}, inside of 2 other requests"));
+        assert_eq!(text(2), format!("{alone}, nested in 1 other request(s)"));
+        assert_eq!(text(3), format!("{alone}, nested in 2 other request(s)"));
     }
 
     #[test]

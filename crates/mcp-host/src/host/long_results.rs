@@ -147,7 +147,7 @@ fn structured_text(result: &CallToolResult) -> Option<String> {
     (!texts.any(is_same)).then(|| structured.to_string())
 }
 
-/// The text that the model gets of a block.
+/// Returns the text that the model gets of a block.
 fn text_of(block: &ContentBlock) -> Option<&str> {
     match block {
         ContentBlock::Text(TextContent { text, .. }) => Some(text),

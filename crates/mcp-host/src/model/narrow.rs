@@ -135,7 +135,7 @@ impl SchemaConversion {
     }
 }
 
-/// The pointer of a member.
+/// Returns the pointer of a member.
 pub(super) fn child(pointer: &str, name: &str) -> String {
     format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
 }

@@ -253,7 +253,7 @@ impl SupervisedClient {
         let _ = clients.wait_for(Option::is_none).await;
     }
 
-    /// Starts the server again, also if it has failed or is off. A connection is closed before.
+    /// Starts the server again, even if it has failed or is off. An open connection is closed first.
     pub fn restart(&self) {
         // At once, so that a call that follows waits for the new connection.
         let published = &self.0.published;

@@ -436,7 +436,7 @@ async fn the_model_reads_a_long_result_in_parts() {
     let (text, _) = call("read_result", json!({ "handle": 1, "offset": 0 })).await;
     assert!(text.contains("no longer stored"), "{text}");
 
-    // The model is offered the tool, also when it has to search for others.
+    // The model is offered the tool, even when it has to search for others.
     let offered = |tools: Value| tools.to_string().contains("read_result");
     assert!(offered(ModelApi::OpenAiChat.tools(&host.tools()).tools));
     let within = ModelApi::Gemini.tools_within_budget(&host.tools(), &ToolBudget::new(1));

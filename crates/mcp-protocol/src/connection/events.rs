@@ -1,4 +1,4 @@
-//! What middleware learns about a connection beside its messages.
+//! The events of a connection that middleware receives, other than messages.
 
 use std::fmt;
 use std::sync::Mutex;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::{BoxFuture, Closed, Inbound, Link, TransportError};
 
-/// A transport to a server that is not yet connected.
+/// A transport to a server, before it is connected.
 ///
 /// Implement this trait for a custom transport: connect, pass received messages to `inbound`, and
 /// return the [`Connection`] for sending. For a pair of byte streams, use the implementation in

@@ -34,32 +34,32 @@ impl Closed {
         }))
     }
 
-    /// This side closed the connection.
+    /// Creates the reason "this side closed the connection".
     pub fn local() -> Self {
         Self::new(Kind::Local)
     }
 
-    /// The peer closed its stream.
+    /// Creates the reason "the peer closed its stream".
     pub fn eof() -> Self {
         Self::new(Kind::Eof)
     }
 
-    /// Reading or writing failed.
+    /// Creates the reason "reading or writing failed".
     pub fn io(error: std::io::Error) -> Self {
         Self::new(Kind::Io(error))
     }
 
-    /// The peer stopped reading; `what` names the limit that was exceeded.
+    /// Creates the reason "the peer stopped reading". `what` names the limit that was exceeded.
     pub fn stalled(what: impl Into<String>) -> Self {
         Self::new(Kind::Stalled(what.into()))
     }
 
-    /// The peer's process ended; `status` as in "exit status 1" or "signal 9".
+    /// Creates the reason "the process of the peer ended". `status` is text such as "exit status 1" or "signal 9".
     pub fn exited(status: impl Into<String>, stderr: &[String]) -> Self {
         Self::new(Kind::Exited(status.into())).with_stderr(stderr)
     }
 
-    /// The peer violated the protocol in a way that ends the session.
+    /// Creates the reason "the peer violated the protocol", for a violation that ends the session.
     pub fn protocol(what: impl Into<String>) -> Self {
         Self::new(Kind::Protocol(what.into()))
     }

@@ -172,7 +172,7 @@ impl Request {
         self
     }
 
-    /// Passes the request to `read` in the form in which servers and clients handle it. A request without an id gets 0.
+    /// Calls `read` with the JSON-RPC request that servers and clients handle. If the request has no id, `read` gets id 0.
     pub(crate) fn read<'s, T>(&'s self, read: impl FnOnce(&mcp_jsonrpc::Request<'s>) -> T) -> T {
         let id = self.0.id.clone().unwrap_or(RequestId::Number(0));
         let mut request = mcp_jsonrpc::Request::new(id, &*self.0.method, self.params());

@@ -53,7 +53,7 @@ pub struct PassingRequest {
     pub next: Next,
 }
 
-/// The service inside of the layers: passes requests on.
+/// The service inside the layers: passes requests on.
 #[derive(Debug, Clone)]
 pub struct NextService(());
 

@@ -31,12 +31,12 @@ impl ClientIdentity {
     }
 }
 
-/// Maximum size of what a client says about itself, because sessions and tasks keep it.
+/// Maximum size of a client identity as JSON text, in bytes. Sessions and tasks keep it.
 const MAX_IDENTITY_BYTES: usize = 16 << 10;
-/// Maximum memory of the parsed description that a client gives of itself, in bytes.
+/// Maximum memory of a parsed client identity, in bytes.
 pub const MAX_IDENTITY_MEMORY: usize = 96 << 10;
 
-/// Checks that what a client says about itself is small enough to be kept.
+/// Checks that a client identity is small enough to be kept.
 ///
 /// # Errors
 /// The texts are longer than 16 KiB in total, or their parsed form would take more than 96 KiB of memory.

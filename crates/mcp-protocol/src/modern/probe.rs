@@ -176,7 +176,7 @@ mod tests {
         ErrorObject::new(ErrorCode(code), "no").with_data(data)
     }
 
-    /// The first two steps on a pipe and over HTTP.
+    /// Returns the first two steps on a pipe and over HTTP.
     fn both(outcome: ProbeOutcome<'_>) -> (ProbeStep, ProbeStep) {
         let step = |pipe| {
             let mut probe = Probe::new(Revision::ALL, pipe);

@@ -102,7 +102,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// The parent of this process, which has every permission.
+    /// Creates the caller for the parent of this process, which has every permission.
     pub fn local() -> Self {
         Self {
             local: true,
@@ -110,7 +110,7 @@ impl Caller {
         }
     }
 
-    /// A remote caller without a principal or a grant: it may do what needs no scope.
+    /// Creates a remote caller without a principal or a grant. It may use everything that needs no scope.
     pub fn remote() -> Self {
         Self::default()
     }

@@ -86,7 +86,7 @@ impl Network {
 }
 
 impl<'a> RequestOrigin<'a> {
-    /// A remote peer without a principal or a grant: it may do what needs no scope.
+    /// Creates the origin of a remote peer without a principal or a grant. It may use everything that needs no scope.
     pub fn remote() -> Self {
         Self {
             principal: None,
@@ -96,7 +96,7 @@ impl<'a> RequestOrigin<'a> {
         }
     }
 
-    /// The parent of this process, which has every permission.
+    /// Creates the origin for the parent of this process, which has every permission.
     pub fn local() -> Self {
         Self {
             is_local: true,

@@ -27,13 +27,13 @@ impl CacheHint {
         scope: CacheScope::Private,
     };
 
-    /// Fresh for `ttl`, for the same user only.
+    /// Creates a hint for a result that is fresh for `ttl`, for the same user only.
     pub fn private(ttl: Duration) -> Self {
         let scope = CacheScope::Private;
         Self { ttl, scope }
     }
 
-    /// Fresh for `ttl`, and equal for all users: caches may share it.
+    /// Creates a hint for a result that is fresh for `ttl` and equal for all users, so that caches may share it.
     pub fn public(ttl: Duration) -> Self {
         let scope = CacheScope::Public;
         Self { ttl, scope }

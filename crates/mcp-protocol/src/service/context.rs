@@ -52,8 +52,8 @@ impl RequestContext {
         }
     }
 
-    /// Adds middleware for the messages that are sent with this context, inside of that which it
-    /// has.
+    /// Adds middleware for the messages that are sent with this context, inside the
+    /// middleware that the context already has.
     pub fn add_layers(&mut self, layers: &Layers) {
         self.layers = Some(match &self.layers {
             Some(outer) => outer.and(layers),
@@ -61,8 +61,8 @@ impl RequestContext {
         });
     }
 
-    /// Uses the middleware of the request that this context continues, for input requests. The link of
-    /// the exchange passes it already.
+    /// Uses the middleware of `request`, which this context continues, for input requests. The link of the exchange
+    /// already passes messages through this middleware, so [`link`](Self::link) does not add it again.
     pub fn continue_layers(&mut self, request: &Self) {
         self.layers.clone_from(&request.layers);
         self.is_link_layered = true;

@@ -180,7 +180,7 @@ impl Session {
         self.agreed.get()?.client.as_ref()
     }
 
-    /// Returns an upper bound of the memory of what the client says about itself, in bytes.
+    /// Returns an upper bound of the memory of the client identity, in bytes.
     #[doc(hidden)]
     pub fn client_memory(&self) -> usize {
         self.client_identity().map_or(0, |client| client.memory())

@@ -82,7 +82,7 @@ pub trait TaskStore: Send + Sync + 'static {
     /// [`Unavailable`](TaskStoreError::Unavailable).
     fn sweep(&self, now: Timestamp) -> BoxFuture<'_, Result<usize, TaskStoreError>>;
 
-    /// Whether several processes use the store at the same time. Servers then renew a [lease](Task::lease) for each task that they run, and
+    /// Returns whether several processes use the store at the same time. Servers then renew a [lease](Task::lease) for each task that they run, and
     /// recover the tasks of other processes whose lease has ended. Default: no.
     fn is_shared(&self) -> bool {
         false

@@ -87,7 +87,7 @@ pub struct Returns;
 #[non_exhaustive]
 pub struct Awaits;
 
-/// Whether asynchronous parameters are polled concurrently: on the stateless revision, their input
+/// Returns whether asynchronous parameters are polled concurrently: on the stateless revision, their input
 /// requests then share one round trip.
 fn together(call: &Call<'_>) -> bool {
     call.context.rules().stateless

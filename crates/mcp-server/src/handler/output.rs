@@ -108,7 +108,7 @@ impl FinishTool {
         checked.map_err(|violation| violation.to_string())
     }
 
-    /// Whether the revision requires an object and the content may be another value.
+    /// Returns whether the revision requires an object and the content may be another value.
     fn wraps(&self, content: &Value) -> bool {
         let is_object = match &self.output {
             Some(check) => check.always_object,

@@ -74,7 +74,7 @@ fn arguments(schema: &JsonObject) -> impl Iterator<Item = Argument> {
         })
 }
 
-/// Whether a text with this schema is never empty: a choice, a date, or a text with a minimum length.
+/// Returns whether a text with this schema is never empty: a choice, a date, or a text with a minimum length.
 fn is_never_empty(schema: &Value) -> bool {
     let list = |keyword: &str| schema.get(keyword).and_then(Value::as_array);
     if let Some(choices) = list("enum") {

@@ -41,7 +41,7 @@ macro_rules! shared_setters {
             self
         }
 
-        /// Adds middleware around the handler, inside of that of the server. It sees a request with the
+        /// Adds middleware around the handler, inside the middleware of the server. It sees a request with the
         /// name or URI and the arguments of the call, and the messages that the handler sends. The
         /// first one added is the outermost.
         #[must_use]

@@ -41,7 +41,7 @@ pub(crate) trait Entry: Send + Sync + 'static {
     fn definition(&self, rules: &Rules) -> Self::Definition;
     /// Returns the visibility rule; without a rule, all clients see the item.
     fn visible(&self) -> Option<&Visible>;
-    /// Whether parameters of the item are repeated in HTTP headers.
+    /// Returns whether parameters of the item are repeated in HTTP headers.
     fn has_header_params(&self) -> bool {
         false
     }
@@ -128,12 +128,12 @@ impl<E: Entry> Snapshot<E> {
         self.items.iter().map(|(_, entry)| entry)
     }
 
-    /// Whether every item is visible to all clients.
+    /// Returns whether every item is visible to all clients.
     pub(crate) fn is_for_all(&self) -> bool {
         self.is_uniform
     }
 
-    /// Whether the list needs more than one page of this size.
+    /// Returns whether the list needs more than one page of this size.
     pub(crate) fn is_paged(&self, size: usize) -> bool {
         self.items.len() > size.max(1)
     }

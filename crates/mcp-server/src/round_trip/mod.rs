@@ -33,7 +33,7 @@ pub(crate) struct RoundTrip<'a> {
 }
 
 impl RoundTrip<'_> {
-    /// Whether there was an earlier round trip.
+    /// Returns whether there was an earlier round trip.
     pub(crate) fn is_retry(&self) -> bool {
         self.responses.is_some() || self.state.is_some()
     }

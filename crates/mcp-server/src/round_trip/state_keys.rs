@@ -99,7 +99,7 @@ impl StateKeys {
         }
     }
 
-    /// Whether `code` is the authentication code of `parts`, under the current or a previous key.
+    /// Returns whether `code` is the authentication code of `parts`, under the current or a previous key.
     #[doc(hidden)]
     pub fn has_signed(&self, parts: &[&[u8]], code: &str) -> bool {
         let previous = self.previous.iter();

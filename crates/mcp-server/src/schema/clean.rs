@@ -102,7 +102,7 @@ fn numbers(keywords: &mut JsonObject, side: Side) {
     }
 }
 
-/// Returns the limits of an integer type. Those of 128 bits are the nearest floating-point numbers inside of the limits.
+/// Returns the limits of an integer type. For 128 bits, the limits are the nearest floating-point numbers within the range.
 fn limits(format: &str) -> Vec<(&'static str, Value)> {
     let (min, max) = match format {
         "int8" => (json!(i8::MIN), json!(i8::MAX)),

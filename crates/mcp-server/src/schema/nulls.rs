@@ -66,7 +66,7 @@ fn collect<'a>(schema: &'a Value, root: &'a Value, left: usize, parts: &mut Vec<
     }
 }
 
-/// The schemas of one member.
+/// Returns the schemas of one member.
 fn of_member<'a>(parts: &[&'a JsonObject], name: &str) -> Vec<&'a Value> {
     let of_part = |part: &&'a JsonObject| {
         let named = part.get("properties").and_then(|members| members.get(name));
@@ -75,7 +75,7 @@ fn of_member<'a>(parts: &[&'a JsonObject], name: &str) -> Vec<&'a Value> {
     parts.iter().filter_map(of_part).collect()
 }
 
-/// Whether `null` is another way to omit this member: it is a known member, no part requires it, and no part admits `null`.
+/// Returns whether `null` is another way to omit this member: it is a known member, no part requires it, and no part admits `null`.
 fn is_omitted(name: &str, parts: &[&JsonObject], root: &Value, left: usize) -> bool {
     let is_required = |part: &&JsonObject| {
         super::keywords::strings(part.get("required"))

@@ -83,7 +83,7 @@ fn straight(schema: &JsonObject, whole: &Value, left: usize) -> Option<JsonObjec
     merge_union(&schema).filter(is_object)
 }
 
-/// Whether only an object, or an object and `null`, can match.
+/// Returns whether only an object, or an object and `null`, can match.
 fn is_object(schema: &JsonObject) -> bool {
     match schema.get("type") {
         Some(Value::String(kind)) => kind == "object",

@@ -17,7 +17,7 @@ fn input_json<T: JsonSchema>() -> Value {
     Value::Object(schema)
 }
 
-/// The output schema, and the schema around it for revisions that require an object.
+/// Returns the output schema, and the schema around it for revisions that require an object.
 fn output_json<T: JsonSchema>() -> (Value, Option<Value>) {
     let Output { schema, wrapped } = output::<T>();
     for schema in wrapped.iter().chain([&schema]) {

@@ -86,7 +86,7 @@ pub(crate) struct RunningTask {
     pub(crate) bytes: usize,
     pub(crate) pending: Arc<PendingInput>,
     pub(crate) exchange: Exchange,
-    /// Whether the task has ended and its end is saved.
+    /// Becomes `true` when the task has ended and the store has its final state.
     pub(crate) ended: watch::Sender<bool>,
 }
 

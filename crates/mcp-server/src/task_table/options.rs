@@ -184,8 +184,8 @@ impl TaskOptions {
         Timestamp::default().after(since.unwrap_or_default())
     }
 
-    /// Returns the time to live for a client that requests `wanted`; `is_anonymous` if the client is
-    /// on a network and is not authenticated.
+    /// Returns the time to live for a client that requests `wanted`. `is_anonymous` says
+    /// that the client is on a network and is not authenticated.
     pub(crate) fn effective_ttl(&self, wanted: Option<Duration>, is_anonymous: bool) -> Duration {
         let mut ttl = wanted.unwrap_or(self.ttl).min(self.max_ttl);
         if is_anonymous {

@@ -221,7 +221,7 @@ impl TaskRequest {
         }
     }
 
-    /// The cursors of `tasks/list`.
+    /// Returns the cursors of `tasks/list`.
     fn cursors(&self) -> Cursors<'_> {
         Cursors::new(method::TASKS_LIST, self.owner(), &self.keys)
     }

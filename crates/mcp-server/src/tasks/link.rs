@@ -60,7 +60,7 @@ impl TaskLink {
         let _ = self.task.set(task.into());
     }
 
-    /// Whether the request has been answered.
+    /// Returns whether the request has been answered.
     pub(super) fn is_detached(&self) -> bool {
         self.task.get().is_some()
     }

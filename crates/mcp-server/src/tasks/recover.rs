@@ -198,7 +198,7 @@ impl Core {
     }
 }
 
-/// Whether a process has the lease of a task.
+/// Returns whether a process has the lease of a task.
 fn is_leased(task: &Task, config: &TaskConfig) -> bool {
     let now = config.options.now();
     config.store.is_shared() && task.lease().is_some_and(|lease| now < lease.until)

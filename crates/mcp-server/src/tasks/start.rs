@@ -124,7 +124,7 @@ impl Core {
         }
     }
 
-    /// Whether a registered tool may run as a task.
+    /// Returns whether a registered tool may run as a task.
     pub(crate) fn has_tasks(&self) -> bool {
         self.tools
             .snapshot()
@@ -261,7 +261,7 @@ impl NewTask {
         let id = context.exchange().id().clone();
         let link: Arc<dyn Link> = Arc::<TaskLink>::clone(&task_link);
         let mut task_context = RequestContext::new(Exchange::new(id, link), Arc::clone(session));
-        // In sessions, an input request of a task is sent as a request of its own.
+        // In sessions, an input request of a task is sent as a separate request.
         if session.revision().is_stateless() {
             task_context.continue_layers(context);
         }

@@ -12,7 +12,7 @@ pub(super) fn short_id(id: &str) -> &str {
     id.get(..12).unwrap_or(id)
 }
 
-/// Whether the request declares the tasks extension.
+/// Returns whether the request declares the tasks extension.
 pub(super) fn declares_tasks(context: &RequestContext) -> bool {
     let capabilities = context.session().client_capabilities();
     let extensions = capabilities.and_then(|it| it.extensions.as_ref());

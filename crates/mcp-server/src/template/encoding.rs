@@ -50,7 +50,7 @@ pub(super) fn decode(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Whether a segment of the path is `..`, independent of the variables.
+/// Returns whether a segment of the path is `..`, independent of the variables.
 pub(super) fn climbs_anywhere(uri: &str) -> bool {
     let path = uri.split(['?', '#']).next().unwrap_or_default();
     decode(path).is_none_or(|path| climbs(&path))

@@ -63,12 +63,12 @@ impl Operator {
         }
     }
 
-    /// Whether values are written with their names.
+    /// Returns whether values are written with their names.
     pub(super) fn is_named(self) -> bool {
         matches!(self, Self::Parameter | Self::Query | Self::Continuation)
     }
 
-    /// Whether reserved characters are not encoded.
+    /// Returns whether reserved characters are not encoded.
     fn keeps_reserved(self) -> bool {
         matches!(self, Self::Reserved | Self::Fragment)
     }

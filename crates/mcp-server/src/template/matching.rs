@@ -80,7 +80,7 @@ impl Class {
         matches!(self, Self::Parameter | Self::Query)
     }
 
-    /// Whether a plain slash is allowed, and with it an encoded one.
+    /// Returns whether a plain slash is allowed, and with it an encoded one.
     fn holds_paths(self) -> bool {
         matches!(self, Self::Query | Self::Fragment | Self::Reserved)
     }
@@ -338,14 +338,14 @@ impl Table {
     }
 }
 
-/// Whether a position in a normalized URI is inside the encoding of a character, where no value ends: after the first byte
+/// Returns whether a position in a normalized URI is inside the encoding of a character, where no value ends: after the first byte
 /// of `%XX`, or before the encoding of a byte that continues a character in UTF-8.
 fn is_inside_character(uri: &[u8], at: usize) -> bool {
     uri[at.saturating_sub(2)..at].contains(&b'%')
         || matches!(uri[at..], [b'%', b'8' | b'9' | b'A' | b'B', ..])
 }
 
-/// Whether a decoded value is safe for a handler.
+/// Returns whether a decoded value is safe for a handler.
 fn is_safe(value: &str, class: Class, before: &str) -> bool {
     // The value must also be safe if it is decoded once more.
     let twice = decode(value);
@@ -361,7 +361,7 @@ fn is_safe(value: &str, class: Class, before: &str) -> bool {
         })
 }
 
-/// Whether a value is an absolute path: `root.join("/etc")` leaves the root.
+/// Returns whether a value is an absolute path: `root.join("/etc")` leaves the root.
 fn starts_over(path: &str, before: &str) -> bool {
     let slashes = path.chars().take_while(|&c| c == '/' || c == '\\').count();
     let most = usize::from(!before.ends_with('/') || before.ends_with("://"));

@@ -110,7 +110,7 @@ impl UriTemplate {
             })
     }
 
-    /// Whether [`matches`](Self::matches) can succeed: no variable has a modifier.
+    /// Returns whether [`matches`](Self::matches) can succeed: no variable has a modifier.
     pub fn is_reversible(&self) -> bool {
         self.matcher.is_some()
     }

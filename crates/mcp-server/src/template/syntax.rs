@@ -40,7 +40,7 @@ pub(super) enum Modifier {
     Prefix(usize),
 }
 
-/// Whether the text starts with `%` and two hexadecimal digits.
+/// Returns whether the text starts with `%` and two hexadecimal digits.
 pub(super) fn is_triplet(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.len() > 2

@@ -209,7 +209,7 @@ impl RemoteSkill {
                 .split('/')
                 .any(|segment| matches!(segment, "" | "." | ".."))
         {
-            let problem = format!("{path:?} is not a path inside of the skill");
+            let problem = format!("{path:?} is not a path inside the skill");
             return Err(SkillError::new(SkillErrorKind::Unlisted, &self.entry.uri, problem).into());
         }
         read(&self.client, &self.entry, &uri).await

@@ -193,7 +193,7 @@ pub(super) fn all_in(root: &Path) -> Result<Vec<Skill>, SkillError> {
     Ok(skills)
 }
 
-/// Opens a folder. No path within the opened folder leads out of it, also if files are replaced during a read.
+/// Opens a folder. No path within the opened folder leads out of it, even if files are replaced during a read.
 fn open(root: &Path) -> Result<Folder, SkillError> {
     let folder = Folder::open(root).map_err(|error| failed(root, error.to_string()))?;
     Ok(folder.with_max_bytes(MAX_BYTES))
@@ -260,7 +260,7 @@ fn read_files(
     Ok(files)
 }
 
-/// The files and folders in a folder, without those whose name begins with a dot. They are read one by one, so that a
+/// Returns the files and folders in a folder, without those whose name begins with a dot. They are read one by one, so that a
 /// limit ends the reading of a large folder.
 ///
 /// # Errors

@@ -94,7 +94,7 @@ impl EventQueue {
         self.lock().bytes -= bytes;
     }
 
-    /// The reason why an event was not accepted.
+    /// Returns the reason why an event was not accepted.
     pub(crate) fn full(&self) -> String {
         format!(
             "an event was not stored, because {MAX_QUEUED} operations or {} bytes of events \

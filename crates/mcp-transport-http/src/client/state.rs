@@ -278,7 +278,7 @@ async fn end(state: Arc<ClientState>, gone: ClosedGuard) {
     drop(gone);
 }
 
-/// Sets the stage to `Closed` on drop, also if the runtime drops the closing task.
+/// Sets the stage to `Closed` on drop, even if the runtime drops the closing task.
 struct ClosedGuard(watch::Sender<ConnectionStage>);
 
 impl Drop for ClosedGuard {

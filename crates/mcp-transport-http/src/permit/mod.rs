@@ -21,7 +21,7 @@ pub(crate) struct Capacity(Arc<Counter>);
 struct Counter {
     used: AtomicUsize,
     limit: usize,
-    /// Up to here owners are not told apart. At most `limit`.
+    /// Owners are not distinguished until this many units are in use. At most `limit`.
     #[cfg(feature = "server")]
     common: usize,
     #[cfg(feature = "server")]

@@ -1,7 +1,7 @@
 //! Shares: how much of a limit one client can take.
 //!
-//! A client is a principal, or without authentication an address. Up to half of a limit, clients are
-//! not told apart, so that an ordinary request pays nothing for it.
+//! A client is a principal, or without authentication an address. Until half of a limit is in use, clients are
+//! not distinguished, so an ordinary request costs nothing extra.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -19,7 +19,7 @@ pub(crate) enum Owner {
 }
 
 impl Owner {
-    /// The client at an address. A network of IPv6 (64 bits) counts as one client, because its host
+    /// Returns the client at an address. A network of IPv6 (64 bits) counts as one client, because its host
     /// chooses the rest of its address.
     pub(crate) fn address(address: IpAddr) -> Self {
         Self::Address(client_network(address))
@@ -35,7 +35,7 @@ impl From<Owner> for mcp_protocol::Owner {
     }
 }
 
-/// `percent` of a limit, and at least one.
+/// Returns `percent` percent of `limit`, but at least 1.
 pub(crate) fn share(limit: usize, percent: u8) -> usize {
     let share = (limit as u128 * u128::from(percent) / 100).max(1);
     usize::try_from(share).unwrap_or(usize::MAX)

@@ -95,7 +95,7 @@ impl Endpoint {
         })))
     }
 
-    /// The number of sessions.
+    /// Returns the number of sessions.
     pub fn sessions(&self) -> usize {
         self.0.sessions.usage.total().sessions
     }
@@ -112,13 +112,13 @@ impl Endpoint {
         self.0.streams.used()
     }
 
-    /// The number of running requests, including requests of sessions whose client has
+    /// Returns the number of running requests, including requests of sessions whose client has
     /// disconnected.
     pub fn in_flight(&self) -> usize {
         self.0.in_flight.used()
     }
 
-    /// The number of open subscriptions of clients without sessions.
+    /// Returns the number of open subscriptions of clients without sessions.
     pub fn subscriptions(&self) -> usize {
         self.0.subscriptions.used()
     }

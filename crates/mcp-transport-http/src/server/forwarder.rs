@@ -184,7 +184,7 @@ fn remove_connection_headers(headers: &mut HeaderMap) {
     }
 }
 
-/// The response to each request in `body`; `None` if there is no request.
+/// Returns the response to each request in `body`; `None` if there is no request.
 fn errors(body: &[u8], limits: &Limits) -> Option<Vec<Vec<u8>>> {
     let ids: Vec<RequestId> = match parse(body, limits).ok()? {
         Frame::Single(Message::Request(request)) => vec![request.id],
@@ -214,7 +214,7 @@ struct ForwardedBody {
 }
 
 impl ForwardedBody {
-    /// The end of a stream that was interrupted. If its events have ids, the client resumes it; otherwise it gets errors.
+    /// Returns the end of a stream that was interrupted. If its events have ids, the client resumes it; otherwise it gets errors.
     fn end(&mut self) -> Option<Bytes> {
         self.is_ended = true;
         let (body, limits) = self.unanswered.take()?;
@@ -265,7 +265,7 @@ impl EventSource for ForwardedBody {
     }
 }
 
-/// Whether the first part of an event stream has an event with an id.
+/// Returns whether the first part of an event stream has an event with an id.
 fn has_id(part: &[u8]) -> bool {
     part.starts_with(b"id: ") || memmem::find(part, b"\nid: ").is_some()
 }

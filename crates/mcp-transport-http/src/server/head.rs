@@ -30,7 +30,7 @@ impl RequestHead {
         }
     }
 
-    /// The client to which memory and work are charged.
+    /// Returns the client to which memory and work are charged.
     pub(crate) fn owner(&self) -> Option<Owner> {
         let extensions = &self.parts.extensions;
         if let Some(principal) = extensions.get::<Principal>() {
@@ -194,7 +194,7 @@ impl<'a> SingleHeader<'a> {
         self.first
     }
 
-    /// Whether the header has exactly this value and is not repeated.
+    /// Returns whether the header has exactly this value and is not repeated.
     pub(crate) fn is(self, value: &[u8]) -> bool {
         !self.more && self.first.is_some_and(|first| first.as_bytes() == value)
     }

@@ -19,7 +19,7 @@ const SESSION_EVENTS: usize = 10 << 20;
 
 impl ServerOptions {
     /// Sets the maximum memory of all sessions, in bytes. Default 96 MiB. A session counts as 5 KiB, plus up
-    /// to 96 KiB for what its client says about itself; this estimate is an upper bound. Of the second half, one client
+    /// to 96 KiB for the client identity; this estimate is an upper bound. Of the second half, one client
     /// can take [its share](Self::with_client_share). At the limit, idle sessions without a principal end, first those of
     /// the clients whose sessions use the most memory. If no session can end, new sessions are rejected with 503.
     #[must_use]
@@ -30,7 +30,7 @@ impl ServerOptions {
 
     /// Sets the maximum memory of all subscriptions of clients without sessions and of all open GET streams of sessions,
     /// in bytes. Default 96 MiB; further subscriptions and streams are rejected with 503. With its connection, a
-    /// subscription counts as 28 KiB, plus what the client says about itself, and a stream as 16 KiB. The head of the
+    /// subscription counts as 28 KiB, plus the client identity, and a stream as 16 KiB. The head of the
     /// request is added to both.
     #[must_use]
     pub fn with_max_total_stream_bytes(mut self, bytes: usize) -> Self {

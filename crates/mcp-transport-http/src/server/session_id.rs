@@ -58,7 +58,7 @@ impl SessionId {
         (wrong == 0).then_some(Self(id))
     }
 
-    /// The header value.
+    /// Returns the header value.
     pub(crate) fn header(&self) -> HeaderValue {
         let mut value = HeaderValue::from_bytes(&self.digits()).expect("hex digits make a header");
         value.set_sensitive(true);
@@ -73,13 +73,13 @@ impl SessionId {
         text
     }
 
-    /// The hex digits, for a URL.
+    /// Returns the hex digits, for a URL.
     #[cfg(feature = "legacy")]
     pub(crate) fn text(&self) -> String {
         self.digits().map(char::from).iter().collect()
     }
 
-    /// The key of the session's events under the lease that follows `earlier` others.
+    /// Returns the key of the session's events under the lease that follows `earlier` others.
     pub(crate) fn event_key(&self, earlier: u64) -> Self {
         let mut key = *self;
         for (byte, part) in key.0.iter_mut().zip(earlier.to_be_bytes()) {

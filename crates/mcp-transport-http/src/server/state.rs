@@ -55,7 +55,7 @@ pub(crate) struct EndpointState {
 }
 
 impl EndpointState {
-    /// Whether handlers may choose another endpoint for requests of the stateless revision.
+    /// Returns whether handlers may choose another endpoint for requests of the stateless revision.
     pub(crate) fn can_forward(&self) -> bool {
         self.options.stored.address.is_some()
     }
@@ -209,7 +209,7 @@ impl EndpointState {
         }
     }
 
-    /// Whether the request names an open session.
+    /// Returns whether the request names an open session.
     pub(crate) fn names_session(&self, parts: &Parts, mcp_headers: &McpHeaders<'_>) -> bool {
         let id = mcp_headers.session.first();
         id.is_some_and(|id| self.find_session(parts, id).is_some())
@@ -246,7 +246,7 @@ impl EndpointState {
 
 /// Memory of a GET stream of a session and its connection.
 pub(crate) const SESSION_STREAM: usize = 16 << 10;
-/// Memory of a subscription and its connection, besides what the client says about itself. The URIs have a separate budget.
+/// Memory of a subscription and its connection, without the client identity. The URIs have a separate budget.
 pub(crate) const SUBSCRIPTION: usize = 28 << 10;
 /// Memory of a header besides its text.
 const HEADER: usize = 128;

@@ -94,7 +94,7 @@ pub(crate) struct Event<'a> {
 }
 
 impl Event<'_> {
-    /// Whether the event is a message: it has data and the default type.
+    /// Returns whether the event is a message: it has data and the default type.
     pub(crate) fn is_message(&self) -> bool {
         !self.data.trim_ascii().is_empty() && matches!(self.name, b"" | b"message")
     }
@@ -137,7 +137,7 @@ impl Decoder {
         }
     }
 
-    /// The last `retry` field of the stream, even of an incomplete event.
+    /// Returns the last `retry` field of the stream, even of an incomplete event.
     pub(crate) fn retry(&self) -> Option<Duration> {
         self.retry
     }
@@ -188,7 +188,7 @@ impl Decoder {
         Ok(false)
     }
 
-    /// The event that [`advance`](Self::advance) completed.
+    /// Returns the event that [`advance`](Self::advance) completed.
     pub(crate) fn event(&self) -> Event<'_> {
         Event {
             id: self.block.has_id.then_some(&*self.block.id),

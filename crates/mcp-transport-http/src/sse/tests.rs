@@ -20,7 +20,7 @@ struct Owned {
 }
 
 impl Decoder {
-    /// The next event in `input`.
+    /// Returns the next event in `input`.
     fn next(&mut self, input: &mut &[u8]) -> Result<Option<Event<'_>>, TooLong> {
         Ok(self.advance(input)?.then(|| self.event()))
     }

@@ -41,7 +41,7 @@ const BLUE: EndpointId = EndpointId::from_bytes([0xb; 16]);
 const GREEN: EndpointId = EndpointId::from_bytes([0xe; 16]);
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// The id of a session of one test.
+/// Returns the id of a session of one test.
 fn id(test: u8, number: u8) -> SessionId {
     let mut bytes = [0; 32];
     (bytes[0], bytes[31]) = (test, number);

@@ -20,7 +20,7 @@ use crate::server::serve_on;
 /// Default capacity of one direction in bytes, the same as for a pipe of the operating system.
 const CAPACITY: usize = 64 << 10;
 
-/// A transport to a server in the same process.
+/// Creates a transport to a server in the same process.
 ///
 /// The server starts with the connection, as a task of the same runtime, and ends with it.
 ///

@@ -7,32 +7,32 @@ use crate::{
 };
 
 impl ContentBlock {
-    /// A text block.
+    /// Creates a text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(TextContent::new(text))
     }
 
-    /// An image block; `data` is base64.
+    /// Creates an image block; `data` is base64.
     pub fn image(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
         Self::Image(ImageContent::new(data, mime_type))
     }
 
-    /// An audio block; `data` is base64.
+    /// Creates an audio block; `data` is base64.
     pub fn audio(data: impl Into<String>, mime_type: impl Into<String>) -> Self {
         Self::Audio(AudioContent::new(data, mime_type))
     }
 
-    /// A link to a resource, which does not have to be listed.
+    /// Creates a link to a resource, which does not have to be listed.
     pub fn resource_link(uri: impl Into<String>, name: impl Into<String>) -> Self {
         Self::ResourceLink(ResourceLink::new(uri, name))
     }
 
-    /// A resource with its contents.
+    /// Creates a block with the contents of a resource.
     pub fn resource(contents: impl Into<ResourceContents>) -> Self {
         Self::Resource(EmbeddedResource::new(contents))
     }
 
-    /// The text of a text block.
+    /// Returns the text of a text block.
     pub fn as_text(&self) -> Option<&str> {
         if let Self::Text(block) = self {
             Some(&block.text)
@@ -60,7 +60,7 @@ impl SamplingMessageContentBlock {
         Self::Text(TextContent::new(text))
     }
 
-    /// The text of a text block.
+    /// Returns the text of a text block.
     pub fn as_text(&self) -> Option<&str> {
         if let Self::Text(block) = self {
             Some(&block.text)
@@ -115,7 +115,7 @@ impl ResourceContents {
         }
     }
 
-    /// The URI of the contents.
+    /// Returns the URI of the contents.
     pub fn uri(&self) -> Option<&str> {
         match self {
             Self::Text(contents) => Some(&contents.uri),
@@ -150,21 +150,21 @@ impl SamplingMessage {
 }
 
 impl Prompt {
-    /// The name for people: the title, else the name.
+    /// Returns the name for people: the title, else the name.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 }
 
 impl Resource {
-    /// The name for people: the title, else the name.
+    /// Returns the name for people: the title, else the name.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 }
 
 impl ResourceTemplate {
-    /// The name for people: the title, else the name.
+    /// Returns the name for people: the title, else the name.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::{ElicitAction, ElicitRequestParams, ElicitResult, ElicitValue};
 
 impl ElicitRequestParams {
-    /// The message for the user, in either mode.
+    /// Returns the message for the user, in either mode.
     pub fn message(&self) -> Option<&str> {
         match self {
             Self::Form(form) => Some(&form.message),
@@ -16,7 +16,7 @@ impl ElicitRequestParams {
 }
 
 impl ElicitResult {
-    /// The user accepted. A response in URL mode has no content.
+    /// Creates the response of a user who accepted. A response in URL mode has no content.
     pub fn accept(content: impl Into<Option<BTreeMap<String, ElicitValue>>>) -> Self {
         Self {
             content: content.into(),
@@ -24,12 +24,12 @@ impl ElicitResult {
         }
     }
 
-    /// The user declined.
+    /// Creates the response of a user who declined.
     pub fn decline() -> Self {
         Self::new(ElicitAction::Decline)
     }
 
-    /// The user dismissed the request without a decision.
+    /// Creates the response of a user who dismissed the request without a decision.
     pub fn cancel() -> Self {
         Self::new(ElicitAction::Cancel)
     }

@@ -24,12 +24,12 @@ impl Default for CacheScope {
 }
 
 impl Icon {
-    /// The icons that a host may fetch; icons with other sources are left out.
+    /// Returns the icons that a host may fetch; icons with other sources are left out.
     pub fn safe(icons: &[Self]) -> impl Iterator<Item = &Self> {
         icons.iter().filter(|icon| icon.is_safe_src())
     }
 
-    /// Whether `src` is an `https:` or `data:` URI; a host ignores other icons without fetching them.
+    /// Returns whether `src` is an `https:` or `data:` URI; a host ignores other icons without fetching them.
     pub fn is_safe_src(&self) -> bool {
         let scheme = self.src.split_once(':').map(|(scheme, _)| scheme);
         scheme.is_some_and(|scheme| {
@@ -77,7 +77,7 @@ impl UnsupportedProtocolVersion {
 }
 
 impl CreateMessageResult {
-    /// The tool calls that the model requests, in order.
+    /// Returns the tool calls that the model requests, in order.
     pub fn tool_uses(&self) -> impl Iterator<Item = &ToolUseContent> {
         self.content.iter().filter_map(|block| match block {
             SamplingMessageContentBlock::ToolUse(tool_use) => Some(tool_use),
@@ -87,7 +87,7 @@ impl CreateMessageResult {
 }
 
 impl CreateMessageRequestParams {
-    /// Whether the model may or must call tools; [`ToolChoiceMode::Auto`] if the request does not state it.
+    /// Returns whether the model may or must call tools; [`ToolChoiceMode::Auto`] if the request does not state it.
     pub fn tool_choice_mode(&self) -> ToolChoiceMode {
         let choice = self
             .tool_choice
@@ -98,7 +98,7 @@ impl CreateMessageRequestParams {
 }
 
 impl TaskStatus {
-    /// Whether the status is final. A status that this crate does not know may still change.
+    /// Returns whether the status is final. A status that this crate does not know may still change.
     pub fn is_final(&self) -> bool {
         matches!(self, Self::Cancelled | Self::Completed | Self::Failed)
     }

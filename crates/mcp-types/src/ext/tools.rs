@@ -3,17 +3,17 @@
 use crate::{CallToolResult, ContentBlock, TextContent, Tool, ToolAnnotations};
 
 impl CallToolResult {
-    /// A result with one text block.
+    /// Creates a result with one text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::new(vec![ContentBlock::text(text)])
     }
 
-    /// A failure for the model to read and correct.
+    /// Creates a failed result, whose text the model reads to correct its call.
     pub fn error(text: impl Into<String>) -> Self {
         Self::text(text).with_is_error(true)
     }
 
-    /// Whether the call failed; absent means no.
+    /// Returns whether the call failed; absent means no.
     pub fn is_error(&self) -> bool {
         self.is_error.unwrap_or(false)
     }
@@ -66,7 +66,7 @@ impl CallToolResult {
         Ok(())
     }
 
-    /// The text blocks, joined by line breaks.
+    /// Returns the text blocks, joined by line breaks.
     pub fn joined_text(&self) -> String {
         let blocks: Vec<_> = self
             .content
@@ -78,7 +78,7 @@ impl CallToolResult {
 }
 
 impl Tool {
-    /// The name for people: the title, else the title in the annotations, else the name.
+    /// Returns the name for people: the title, else the title in the annotations, else the name.
     pub fn display_name(&self) -> &str {
         let annotated = self
             .annotations
@@ -89,22 +89,22 @@ impl Tool {
 }
 
 impl ToolAnnotations {
-    /// Whether the tool changes nothing; absent means no.
+    /// Returns whether the tool changes nothing; absent means no.
     pub fn read_only(&self) -> bool {
         self.read_only_hint.unwrap_or(false)
     }
 
-    /// Whether the tool may destroy data; absent means yes.
+    /// Returns whether the tool may destroy data; absent means yes.
     pub fn destructive(&self) -> bool {
         self.destructive_hint.unwrap_or(true)
     }
 
-    /// Whether a repeated call has no further effect; absent means no.
+    /// Returns whether a repeated call has no further effect; absent means no.
     pub fn idempotent(&self) -> bool {
         self.idempotent_hint.unwrap_or(false)
     }
 
-    /// Whether the tool interacts with external systems; absent means yes.
+    /// Returns whether the tool interacts with external systems; absent means yes.
     pub fn open_world(&self) -> bool {
         self.open_world_hint.unwrap_or(true)
     }

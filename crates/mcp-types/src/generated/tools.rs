@@ -223,7 +223,7 @@ pub struct Tool {
     /// The name for people; see [`Tool::display_name`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// A description for the model, which selects tools by it.
+    /// A description for the model, which uses it to select tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// A JSON Schema of type object for the arguments, passed through unchanged.

@@ -34,7 +34,7 @@ impl Meta {
         self
     }
 
-    /// The progress token, if it is present and well-formed.
+    /// Returns the progress token, if it is present and well-formed.
     pub fn progress_token(&self) -> Option<ProgressToken> {
         self.entry(PROGRESS_TOKEN_KEY)
     }
@@ -44,7 +44,7 @@ impl Meta {
         self.set(PROGRESS_TOKEN_KEY, &token.into());
     }
 
-    /// The task that this message belongs to, if any.
+    /// Returns the task that this message belongs to, if any.
     pub fn related_task(&self) -> Option<RelatedTaskMetadata> {
         self.entry(RELATED_TASK_KEY)
     }
@@ -54,12 +54,12 @@ impl Meta {
         self.set(RELATED_TASK_KEY, &RelatedTaskMetadata::new(task_id));
     }
 
-    /// The text for a model while the created task runs, if the server provides one.
+    /// Returns the text for a model while the created task runs, if the server provides one.
     pub fn model_immediate_response(&self) -> Option<&str> {
         self.0.get(MODEL_IMMEDIATE_RESPONSE_KEY)?.as_str()
     }
 
-    /// The subscription of a notification: the id of its `subscriptions/listen` request.
+    /// Returns the subscription of a notification: the id of its `subscriptions/listen` request.
     pub fn subscription_id(&self) -> Option<RequestId> {
         self.entry(SUBSCRIPTION_ID_KEY)
     }
@@ -69,7 +69,7 @@ impl Meta {
         self.set(SUBSCRIPTION_ID_KEY, &id.into());
     }
 
-    /// The server software of a result, as the server states it: for display and logs, not for decisions.
+    /// Returns the server software of a result, as the server states it: for display and logs, not for decisions.
     pub fn server_info(&self) -> Option<Implementation> {
         self.entry(SERVER_INFO_KEY)
     }

@@ -21,7 +21,7 @@ use crate::{JsonObject, Meta, TaskStatus};
 /// The name of the extension in the capabilities of both sides; it has no settings.
 pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
-/// The extension as an entry of the capabilities, to be merged with other extensions.
+/// Returns the extension as an entry of the capabilities, to be merged with other extensions.
 ///
 /// ```
 /// use mcp_types::v2026_07_28::{ClientCapabilities, tasks_extension};
@@ -360,7 +360,7 @@ impl Notification for TaskNotification {
 const TASK_IDS: &str = "taskIds";
 
 impl SubscriptionFilter {
-    /// The tasks to notify about. The member belongs to an extension, so it is stored in [`extra`](Self::extra). Values that
+    /// Returns the tasks to notify about. The member belongs to an extension, so it is stored in [`extra`](Self::extra). Values that
     /// are not strings are left out.
     pub fn task_ids(&self) -> Option<Vec<&str>> {
         let ids = self.extra.get(TASK_IDS)?.as_array()?;

@@ -58,7 +58,7 @@ impl Credentials {
 
     /// Sends a secret, a key's signature or an assertion to the first issuer that the server names.
     /// Use it only if you trust the server as much as the issuer: a server that was taken over can
-    /// name an issuer of its own, which then receives the secret.
+    /// name another issuer, which then receives the secret.
     #[must_use]
     pub fn accept_any_issuer(mut self) -> Self {
         self.accepts_any_issuer = true;

@@ -88,7 +88,7 @@ impl RequireBearerBuilder {
         self
     }
 
-    /// Adds the scopes that the tools of this server require to the metadata, beside those of
+    /// Adds the scopes that the tools of this server require to the metadata, in addition to those of
     /// [`scope`](Self::scope) and [`scopes_supported`](Self::scopes_supported), so that clients and users know
     /// which scopes exist.
     pub fn scopes_of<S: Clone + Send + Sync + 'static>(

@@ -249,7 +249,7 @@ fn is_preflight(parts: &Parts) -> bool {
         && parts.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// Whether the request opens a stream that is not part of a call: a GET stream of a session, or a
+/// Returns whether the request opens a stream that is not part of a call: a GET stream of a session, or a
 /// subscription. The GET stream of the HTTP+SSE transport, which has no session id, carries calls.
 fn opens_stream(parts: &Parts) -> bool {
     let method = parts.headers.get(http_headers::METHOD);
@@ -257,7 +257,7 @@ fn opens_stream(parts: &Parts) -> bool {
     is_subscription || (parts.method == Method::GET && parts.headers.contains_key(SESSION_ID))
 }
 
-/// The end of a token that expires at `expires`, with the tolerated clock skew of its issuer.
+/// Returns the end of a token that expires at `expires`, with the tolerated clock skew of its issuer.
 fn instant_of(expires: SystemTime) -> Option<Instant> {
     let expires = expires.checked_add(SKEW)?;
     let left = expires.duration_since(SystemTime::now());

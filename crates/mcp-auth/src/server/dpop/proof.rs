@@ -49,7 +49,7 @@ fn invalid(why: &'static str) -> ProofError {
 }
 
 impl Proof {
-    /// Parses a proof and verifies its signature with the key inside of it.
+    /// Parses a proof and verifies its signature with the key in the proof.
     pub(super) fn read(value: &HeaderValue, allowed: &[Algorithm]) -> Result<Self, ProofError> {
         let text = value.to_str().ok();
         let text = text.filter(|text| text.len() <= MAX_PROOF_BYTES);

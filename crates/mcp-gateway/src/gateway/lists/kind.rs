@@ -39,7 +39,7 @@ impl ListKind {
         }
     }
 
-    /// The member of the result with the items, and the member of an item that identifies it.
+    /// Returns the member of the result with the items, and the member of an item that identifies it.
     pub(super) fn members(self) -> (&'static str, &'static str) {
         match self {
             Self::Tools => ("tools", "name"),

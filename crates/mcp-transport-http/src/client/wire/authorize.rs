@@ -7,7 +7,7 @@ use mcp_protocol::{BoxFuture, TransportError};
 ///
 /// One authorizer serves all messages of a connection, and its methods are called concurrently: one
 /// expired token may cause many refusals at once. It sees the method, the URL and all headers of
-/// each message as it is sent, also after redirects, so that a proof can be bound to them; and the
+/// each message as it is sent, even after redirects, so that a proof can be bound to them; and the
 /// headers of each response, so that it can read a nonce.
 pub trait Authorize: Send + Sync + 'static {
     /// Adds credentials to a message before it is sent.

@@ -37,7 +37,7 @@ impl<'a> Address<'a> {
         is_host(host).then_some(Self { host, port })
     }
 
-    /// The spelling that clients use. An IPv6 address has many; clients send the shortest.
+    /// Returns the spelling that clients use. An IPv6 address has many; clients send the shortest.
     pub(super) fn canonical_host(&self) -> Box<str> {
         match v6(self.host) {
             Some(address) => format!("[{address}]").into(),
@@ -64,7 +64,7 @@ impl<'a> Origin<'a> {
         self.default_port().is_some()
     }
 
-    /// The port, or the default port of the scheme.
+    /// Returns the port, or the default port of the scheme.
     pub(super) fn port(&self) -> Option<u16> {
         self.address.port.or_else(|| self.default_port())
     }

@@ -82,12 +82,12 @@ impl AllowList {
         self
     }
 
-    /// The error for the first value that could not be parsed.
+    /// Returns the error for the first value that could not be parsed.
     pub(crate) fn problem(&self) -> Option<String> {
         self.problem.clone()
     }
 
-    /// The error for this list. It also reports a host in the list of origins and an origin in the
+    /// Returns the error for this list. It also reports a host in the list of origins and an origin in the
     /// list of hosts, which would never match.
     pub(crate) fn problem_as(&self, header: SourceHeader) -> Option<String> {
         let problem = self.problem().or_else(|| {
@@ -105,7 +105,7 @@ impl AllowList {
         problem.map(|problem| format!("{}: {problem}", header.setting()))
     }
 
-    /// Whether only names of this machine are accepted.
+    /// Returns whether only names of this machine are accepted.
     pub(crate) fn is_loopback_only(&self) -> bool {
         let is_loopback = |entry: &Entry| match entry {
             Entry::Host { host, .. } | Entry::Origin { host, .. } => address::is_loopback(host),
@@ -256,7 +256,7 @@ pub(crate) fn origin(origins: &AllowList, header: SingleHeader<'_>) -> SourceChe
 }
 
 impl SourceHeader {
-    /// The setting that accepts more values.
+    /// Returns the setting that accepts more values.
     fn setting(self) -> &'static str {
         match self {
             Self::Host => "ServerOptions::allow_host",
@@ -274,7 +274,7 @@ fn is_port(digits: &[u8]) -> bool {
     port.is_some_and(|port| port != 0)
 }
 
-/// Whether the host is a name of this machine in the spelling of nearly every client. It is a fast
+/// Returns whether the host is a name of this machine in the spelling of nearly every client. It is a fast
 /// path; other spellings are parsed.
 fn is_this_machine(host: &[u8]) -> bool {
     let name = |name: &[u8]| host.strip_prefix(name);

@@ -69,12 +69,12 @@ struct Arrival {
 }
 
 impl SessionLog {
-    /// Whether nothing is stored or remembered.
+    /// Returns whether nothing is stored or remembered.
     pub(super) fn is_empty(&self) -> bool {
         self.streams.is_empty() && self.forgotten_up_to.is_none()
     }
 
-    /// The memory the session takes.
+    /// Returns the memory the session takes.
     pub(super) fn footprint(&self) -> usize {
         if self.is_empty() {
             0
@@ -259,20 +259,20 @@ impl SessionLog {
 }
 
 impl StreamLog {
-    /// The sequence number of the last event.
+    /// Returns the sequence number of the last event.
     fn last(&self) -> u64 {
         let kept = u64::try_from(self.events.len()).unwrap_or(u64::MAX);
         self.dropped_up_to.saturating_add(kept)
     }
 
-    /// The number of events, and the memory they take.
+    /// Returns the number of events, and the memory they take.
     fn cost(&self) -> (usize, usize) {
         let bytes: usize = self.events.iter().map(|event| event.data.len()).sum();
         (self.events.len(), bytes + self.events.len() * EVENT_COST)
     }
 }
 
-/// The replay of an unknown stream: it has had no events, so a client that has received some has
+/// Returns the replay of an unknown stream: it has had no events, so a client that has received some has
 /// received dropped ones.
 pub(super) fn unknown(after: u64) -> Replay {
     if after == 0 {

@@ -35,7 +35,7 @@ const MAX_HEAD: u32 = 16 << 10;
 /// The number of bytes that are buffered for a stream whose client does not read.
 const STREAM_BUFFER: usize = 64 << 10;
 
-/// Whether the connection begins with the preface. It peeks without reading, because bytes that
+/// Returns whether the connection begins with the preface. It peeks without reading, because bytes that
 /// were read would have to be put back, and hyper's buffer would grow to hold them.
 pub(super) async fn is_http2(stream: &TcpStream) -> io::Result<bool> {
     let mut start = [0; PREFACE.len()];

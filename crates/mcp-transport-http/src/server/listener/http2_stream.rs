@@ -175,7 +175,7 @@ impl<B: http_body::Body + Unpin> ChunkedBody<B> {
         }
     }
 
-    /// Converts a complete response of the listener itself.
+    /// Wraps the complete body of a response that the listener itself created in a [`ChunkedBody`].
     pub(super) fn refusal(
         mut response: Response<Body>,
         open: Option<OpenStream>,

@@ -283,7 +283,7 @@ impl ConnectionTimer {
         self.head.store(NEVER, Ordering::Release);
     }
 
-    /// Whether the timeout for a head has ended. While the client is still reading a response, the
+    /// Returns whether the timeout for a head has ended. While the client is still reading a response, the
     /// next head is not expected.
     fn is_head_overdue(&self) -> bool {
         self.all.is_over(&self.head)
@@ -344,7 +344,7 @@ impl ConnectionTimer {
         self.write.store(NEVER, Ordering::Release);
     }
 
-    /// Whether the timeout for a client that does not read has ended.
+    /// Returns whether the timeout for a client that does not read has ended.
     pub(super) fn is_write_overdue(&self) -> bool {
         self.all.is_over(&self.write)
     }

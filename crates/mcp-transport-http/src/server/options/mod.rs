@@ -201,9 +201,10 @@ impl ServerOptions {
 
     /// Sets the maximum total size, in bytes, of responses and events that wait for their clients.
     /// Default 96 MiB. A response that exceeds it is replaced by an error, and a stream ends and
-    /// can be resumed. While more than seven eighths are in use, new requests of clients that use a
-    /// part of the second half are rejected with 503, and [`serve_with`](crate::serve_with) ends the connections, or
-    /// over HTTP/2 the streams, whose clients have not read for the longest time.
+    /// can be resumed. While more than seven eighths are in use, the server responds with 503 to new
+    /// requests of clients that have taken a part of the second half (see
+    /// [`with_client_share`](Self::with_client_share)). [`serve_with`](crate::serve_with) then also ends the connections
+    /// (over HTTP/2, the streams) whose clients have not read for the longest time.
     /// Responses below 16 KiB are not counted; the number of requests in flight limits them.
     #[must_use]
     pub fn with_max_total_response_bytes(mut self, bytes: usize) -> Self {

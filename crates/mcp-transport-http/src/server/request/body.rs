@@ -159,7 +159,7 @@ impl Exhausted {
 /// The interval in which the rate of a body is checked.
 const RATE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The bytes that have to arrive in an interval.
+/// Returns the bytes that have to arrive in an interval.
 fn bytes_due(options: &ServerOptions) -> usize {
     let seconds = usize::try_from(RATE_INTERVAL.as_secs()).unwrap_or(1);
     options.min_body_rate.saturating_mul(seconds)

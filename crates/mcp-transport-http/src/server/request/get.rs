@@ -194,7 +194,7 @@ impl EndpointState {
         Ok(events.into_iter().skip(seen).collect())
     }
 
-    /// The event store, if all endpoints share it.
+    /// Returns the event store, if all endpoints share it.
     fn shared_events(&self) -> Option<&Arc<dyn EventStore>> {
         self.options
             .event_store
@@ -227,7 +227,7 @@ fn unreadable(error: &EventStoreError) -> Refusal {
     Refusal::busy("the event store cannot be used; resume again later")
 }
 
-/// The last event of a stream whose endpoint has ended before it answered these requests.
+/// Returns the last event of a stream whose endpoint has ended before it answered these requests.
 fn unanswered(id: EventId, tag: u64, requests: &[RequestId]) -> Bytes {
     let mut out = b"id: ".to_vec();
     id.write(tag, &mut out);

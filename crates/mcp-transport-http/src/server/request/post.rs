@@ -255,7 +255,7 @@ fn error_text(id: Option<&RequestId>, error: &ErrorObject) -> JsonText {
     JsonText::write(|out| write_error(out, id, error))
 }
 
-/// The line about the requests of a stream, if other endpoints may continue the session and read its events.
+/// Returns the line about the requests of a stream, if other endpoints may continue the session and read its events.
 fn stored_requests<'a>(
     session: &HttpSession,
     ids: impl Iterator<Item = &'a RequestId>,

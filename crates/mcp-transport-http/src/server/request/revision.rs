@@ -26,10 +26,10 @@ pub(crate) enum MessageClass<'a> {
     SessionBased,
 }
 
-/// Decides how the content of a body is served.
+/// Decides to which kind of revision a message or batch belongs.
 ///
 /// # Errors
-/// The message belongs to no served revision, or its headers contradict it.
+/// Returns an error if the server supports no revision of the message, or if the headers contradict the body.
 pub(crate) fn classify<'a>(
     state: &EndpointState,
     frame: &Frame<'a>,
@@ -86,7 +86,7 @@ fn refuse(error: ErrorObject, request: &Request<'_>) -> Refusal {
     Refusal::with_error(StatusCode::BAD_REQUEST, error).with_id(Some(request.id.clone()))
 }
 
-/// The error for a server without session-based revisions, where the version header is required.
+/// Returns the error for a server without session-based revisions, where the version header is required.
 fn missing_version(mcp_headers: &McpHeaders<'_>, served: &[Revision]) -> ErrorObject {
     let sent = mcp_headers.version.first().map_or_else(
         || "is missing".to_owned(),
@@ -108,7 +108,7 @@ fn missing_version(mcp_headers: &McpHeaders<'_>, served: &[Revision]) -> ErrorOb
     )
 }
 
-/// The error for `initialize` on a server without session-based revisions.
+/// Returns the error for `initialize` on a server without session-based revisions.
 fn refuse_handshake(state: &EndpointState, request: &Request<'_>) -> ErrorObject {
     let session = &state.stateless.session;
     let link: Arc<dyn Link> = Arc::<Stream>::clone(&session.standalone);

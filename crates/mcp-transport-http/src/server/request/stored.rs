@@ -365,7 +365,7 @@ impl EndpointState {
     }
 }
 
-/// The response to a request whose session cannot be loaded or stored.
+/// Returns the response to a request whose session cannot be loaded or stored.
 fn unavailable(error: &SessionStoreError) -> Refusal {
     tracing::error!(%error, "the session store failed");
     Refusal::busy("the session cannot be loaded or stored; retry later")

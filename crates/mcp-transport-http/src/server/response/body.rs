@@ -30,7 +30,7 @@ enum Kind {
 
 /// The events that one connection sends.
 pub(crate) trait EventSource: Send + Sync + 'static {
-    /// Whether the stream has ended.
+    /// Returns whether the stream has ended.
     fn is_end(&self) -> bool;
 
     /// Waits until an event that was sent already is durable, or a comment is due. Ready if nothing was sent.

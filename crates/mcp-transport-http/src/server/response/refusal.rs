@@ -30,7 +30,7 @@ enum Hint {
 }
 
 impl Refusal {
-    /// The request is invalid; `message` says what to change.
+    /// Rejects an invalid request. `message` says what to change.
     pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
         Self::with_error(status, ErrorObject::invalid_request(message.into()))
     }
@@ -51,13 +51,13 @@ impl Refusal {
         Self::with_error(StatusCode::BAD_REQUEST, error.to_error_object()).with_id(id)
     }
 
-    /// A limit is reached; the client can send the request again later.
+    /// Rejects a request because a limit is reached. The client can send the request again later.
     pub(crate) fn busy(message: impl Into<String>) -> Self {
         let error = ErrorObject::internal(message.into());
         Self::with_error(StatusCode::SERVICE_UNAVAILABLE, error).with_hint(Hint::RetryAfter)
     }
 
-    /// More than half of a limit is in use, and the client has its share.
+    /// Rejects a request because more than half of a limit is in use and the client has already taken its share.
     pub(crate) fn share(what: &str) -> Self {
         Self::busy(format!(
             "the client has its share of the {what}, the limit of ServerOptions::with_client_share; \
@@ -111,7 +111,7 @@ impl Refusal {
     }
 }
 
-/// The response to a request whose endpoint has ended.
+/// Returns the response to a request whose endpoint has ended.
 pub(crate) fn interrupted_error(id: &RequestId) -> Vec<u8> {
     let mut out = Vec::new();
     let error = ErrorObject::internal(

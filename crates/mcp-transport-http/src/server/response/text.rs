@@ -67,7 +67,7 @@ impl JsonText {
         }
     }
 
-    /// The bytes that belong to this text only.
+    /// Returns the bytes that belong to this text only.
     pub(crate) fn unshared_len(&self) -> usize {
         self.start.len()
     }

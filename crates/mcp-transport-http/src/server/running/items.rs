@@ -45,7 +45,7 @@ impl Items {
         self.as_slice().iter().any(|item| item.running.is_some())
     }
 
-    /// The status of the response: a batch is always answered with 200.
+    /// Returns the status of the response: a batch is always answered with 200.
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::Single(item) => item.status,
@@ -53,7 +53,7 @@ impl Items {
         }
     }
 
-    /// The result of the request, or an array of the results of a batch. None if all requests were
+    /// Returns the result of the request, or an array of the results of a batch. None if all requests were
     /// cancelled.
     pub(crate) fn take_result(&mut self) -> Option<JsonText> {
         let items = match self {

@@ -61,7 +61,7 @@ enum CallGuard {
 }
 
 impl CallGuard {
-    /// The permit of a call that has finished. The call no longer counts as running.
+    /// Returns the permit of a call that has finished. The call no longer counts as running.
     fn into_permit(self) -> Option<Permit> {
         match self {
             Self::Session { permit, .. } => Some(permit),
@@ -78,7 +78,7 @@ enum WaitResult {
 }
 
 impl PendingCall {
-    /// A single request of a session.
+    /// Creates the pending call for a single request in a session.
     pub(crate) fn single(
         session: &Arc<HttpSession>,
         stream: Arc<Stream>,
@@ -88,7 +88,7 @@ impl PendingCall {
         Self::of_session(session, stream, Items::Single(item), permit)
     }
 
-    /// A batch of a session.
+    /// Creates the pending call for a batch in a session.
     pub(crate) fn batch(
         session: &Arc<HttpSession>,
         stream: Arc<Stream>,
@@ -111,7 +111,7 @@ impl PendingCall {
         Self::new(session, stream, items, OnDisconnect::Finish, guard)
     }
 
-    /// A request of the stateless revision.
+    /// Creates the pending call for a request of the stateless revision.
     pub(crate) fn stateless(
         session: &Arc<HttpSession>,
         stream: Arc<Stream>,
@@ -312,7 +312,7 @@ impl Drop for PendingCall {
     }
 }
 
-/// The response to a call that has finished: JSON, or an event stream if the handler sent messages
+/// Returns the response to a call that has finished: JSON, or an event stream if the handler sent messages
 /// before.
 pub(crate) fn respond(
     session: &Arc<HttpSession>,

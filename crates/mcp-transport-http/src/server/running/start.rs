@@ -152,7 +152,7 @@ pub(crate) fn start_stateless(
     }
 }
 
-/// The state of a handler that returned `reply`, or panicked.
+/// Returns the state of a handler that returned `reply`, or panicked.
 fn progress_of(
     reply: Result<Reply, ErrorObject>,
     exchange: &Exchange,

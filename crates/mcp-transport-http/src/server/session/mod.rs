@@ -107,12 +107,12 @@ impl HttpSession {
         self.memory.store(bytes, Ordering::Release);
     }
 
-    /// The client that opened the session.
+    /// Returns the client that opened the session.
     pub(crate) fn owner(&self) -> Option<&Owner> {
         self.streams.owner.as_ref()
     }
 
-    /// Whether the session keeps state between requests.
+    /// Returns whether the session keeps state between requests.
     pub(crate) fn has_id(&self) -> bool {
         self.streams.identity.is_some()
     }
@@ -139,7 +139,7 @@ impl HttpSession {
         ActivityGuard(Arc::clone(self))
     }
 
-    /// The reason why the session has expired, if it has.
+    /// Returns the reason why the session has expired, if it has.
     pub(crate) fn expiry_reason(&self, options: &ServerOptions) -> Option<&'static str> {
         let age = self.created.elapsed();
         // An open stream does not prolong the session.
@@ -181,7 +181,7 @@ impl HttpSession {
         ));
     }
 
-    /// Whether a request or a connection uses the session.
+    /// Returns whether a request or a connection uses the session.
     pub(crate) fn is_active(&self) -> bool {
         self.active.load(Ordering::Acquire) > 0
     }

@@ -38,7 +38,7 @@ impl<'a> SessionReservation<'a> {
         Ok(reservation)
     }
 
-    /// Adds the memory of what the client of an initialized session says about itself.
+    /// Adds the memory of the client identity of an initialized session.
     ///
     /// # Errors
     /// The same as for [`take`](Self::take).

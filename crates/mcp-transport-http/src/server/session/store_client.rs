@@ -167,7 +167,7 @@ impl StoreClient {
         Ok(())
     }
 
-    /// Whether the lease of a session was confirmed so recently that it is not checked again. Without forwarding,
+    /// Returns whether the lease of a session was confirmed so recently that it is not checked again. Without forwarding,
     /// other endpoints claim the session at any time.
     pub(crate) fn is_fresh(&self, session: &HttpSession, stored: &StoredSession) -> bool {
         self.options.stored.address.is_some()
@@ -202,13 +202,13 @@ impl StoreClient {
         Some((address, code))
     }
 
-    /// Whether a record has another address than this endpoint. A session that was opened without forwarding has none.
+    /// Returns whether a record has another address than this endpoint. A session that was opened without forwarding has none.
     pub(crate) fn has_other_address(&self, record: &SessionRecord) -> bool {
         let own = self.options.stored.address.as_ref();
         own.map(ToString::to_string).as_deref() != record.address()
     }
 
-    /// Whether a session is in use, or has unsaved changes, and its lease was not confirmed recently.
+    /// Returns whether a session is in use, or has unsaved changes, and its lease was not confirmed recently.
     pub(crate) fn is_due(&self, session: &HttpSession) -> bool {
         let Some(stored) = &session.stored else {
             return false;
@@ -238,7 +238,7 @@ impl StoreClient {
         Timestamp::from_millis(expires).min(stored.created.after(options.max_session_lifetime))
     }
 
-    /// The record of a session; `None` if the session has ended.
+    /// Returns the record of a session; `None` if the session has ended.
     fn record(&self, session: &HttpSession, stored: &StoredSession) -> Option<SessionRecord> {
         let state = session.inbound.session().state()?;
         session.streams.closed().is_none().then(|| {
@@ -283,12 +283,12 @@ fn timed_out(limit: Duration) -> SessionStoreError {
     SessionStoreError::new(Kind::Unavailable, message)
 }
 
-/// Whether the state of a session has changed since it was stored.
+/// Returns whether the state of a session has changed since it was stored.
 pub(crate) fn is_changed(session: &HttpSession, stored: &StoredSession) -> bool {
     session.inbound.session().changes() != stored.saved.load(Ordering::Acquire)
 }
 
-/// The data that the authentication code of an address covers.
+/// Returns the data that the authentication code of an address covers.
 fn signed_parts<'a>(id: &'a SessionId, address: &'a str) -> [&'a [u8]; 3] {
     [b"address of a session", id.as_bytes(), address.as_bytes()]
 }

@@ -51,7 +51,7 @@ impl StoredSession {
         *lock(&self.confirmed) = Instant::now();
     }
 
-    /// The time since the store last confirmed the lease.
+    /// Returns the time since the store last confirmed the lease.
     pub(crate) fn unconfirmed(&self) -> Duration {
         lock(&self.confirmed).elapsed()
     }

@@ -7,7 +7,7 @@ use crate::permit::share::{Owner, share};
 use crate::server::options::ServerOptions;
 use crate::sync::lock;
 
-/// The memory of a session in bytes, besides what its client says about itself.
+/// The memory of a session in bytes, without the client identity.
 pub(crate) const SESSION: usize = 5 << 10;
 
 /// A number of sessions, and their memory in bytes.

@@ -57,8 +57,8 @@ impl<'de> Deserialize<'de> for Format {
 }
 
 impl SessionRecord {
-    /// The maximum size of an encoded record, in bytes: 512 KiB. An endpoint limits what a client
-    /// says about itself to 16 KiB and the URIs of its subscriptions to 64 KiB; in JSON they can
+    /// The maximum size of an encoded record, in bytes: 512 KiB. An endpoint limits the
+    /// client identity to 16 KiB and the URIs of its subscriptions to 64 KiB; in JSON they can
     /// take several times as much.
     pub const MAX_BYTES: usize = 512 << 10;
 
@@ -96,13 +96,13 @@ impl SessionRecord {
         self.event_tag
     }
 
-    /// The address of the endpoint that serves the session, if it has one for others
+    /// Returns the address of the endpoint that serves the session, if it has one for others
     /// (`ServerOptions::with_forwarding`).
     pub(crate) fn address(&self) -> Option<&str> {
         self.address.as_deref()
     }
 
-    /// The authentication code of the address.
+    /// Returns the authentication code of the address.
     pub(crate) fn address_code(&self) -> Option<&str> {
         self.address_code.as_deref()
     }
@@ -111,7 +111,7 @@ impl SessionRecord {
         &self.state
     }
 
-    /// Whether the session belongs to this principal.
+    /// Returns whether the session belongs to this principal.
     pub(crate) fn belongs_to(&self, principal: Option<&Principal>) -> bool {
         self.principal() == principal.map(Principal::as_str)
     }

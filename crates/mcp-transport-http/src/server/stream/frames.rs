@@ -53,7 +53,7 @@ pub(crate) fn parse_requests(event: &[u8]) -> Option<Vec<RequestId>> {
     serde_json::from_slice(ids).ok()
 }
 
-/// Whether an event is a response, which is the last event of its stream.
+/// Returns whether an event is a response, which is the last event of its stream.
 pub(crate) fn is_response(event: &[u8], limits: &Limits) -> bool {
     let mut lines = event.split(|byte| *byte == b'\n');
     let Some(data) = lines.find_map(|line| line.strip_prefix(b"data: ")) else {

@@ -58,7 +58,7 @@ pub(crate) struct SessionIdentity {
 }
 
 impl SessionIdentity {
-    /// The identity of a new session.
+    /// Returns the identity of a new session.
     pub(crate) fn random() -> Result<Self, getrandom::Error> {
         let id = SessionId::random()?;
         Ok(Self {
@@ -69,7 +69,7 @@ impl SessionIdentity {
         })
     }
 
-    /// The identity of a session under its lease number `fence`, if the first lease had the secret
+    /// Returns the identity of a session under its lease number `fence`, if the first lease had the secret
     /// number `tag`.
     pub(crate) fn continued(id: SessionId, tag: u64, fence: u64) -> Self {
         let earlier = fence.saturating_sub(1);
@@ -81,7 +81,7 @@ impl SessionIdentity {
         }
     }
 
-    /// The number before the ids of the session's server requests. Under each lease they are
+    /// Returns the number before the ids of the session's server requests. Under each lease they are
     /// different, so that a response to an earlier one is not mistaken for a response to a new one.
     /// They are exact in JSON numbers.
     fn last_request_id(&self) -> i64 {
@@ -98,14 +98,14 @@ impl SessionIdentity {
         (1..=self.earlier).contains(&age).then_some((id, age))
     }
 
-    /// The identities of the session under its current and the latest earlier leases, the current one first.
+    /// Returns the identities of the session under its current and the latest earlier leases, the current one first.
     pub(crate) fn recent_leases(self) -> impl Iterator<Item = Self> {
         /// How many earlier leases keep their events.
         const MAX_EARLIER: u64 = 16;
         (0..=self.earlier.min(MAX_EARLIER)).map(move |age| self.before(age))
     }
 
-    /// The identity of the session so many leases ago.
+    /// Returns the identity of the session so many leases ago.
     fn before(&self, leases: u64) -> Self {
         let earlier = self.earlier.saturating_sub(leases);
         Self {
@@ -144,7 +144,7 @@ impl SessionStreams {
         lock(&self.open).get(&number).and_then(Weak::upgrade)
     }
 
-    /// The key of a stream in the event store, if events are stored.
+    /// Returns the key of a stream in the event store, if events are stored.
     pub(crate) fn store_key(&self, stream: u32) -> Option<StreamKey> {
         self.options.event_store.as_ref()?;
         let session = self.identity?.event_key;
@@ -260,12 +260,12 @@ impl Stream {
         })
     }
 
-    /// The head of the request of the stream.
+    /// Returns the head of the request of the stream.
     pub(crate) fn head(&self) -> Option<&RequestHead> {
         self.head.as_deref()
     }
 
-    /// The client to which the messages of the stream are charged.
+    /// Returns the client to which the messages of the stream are charged.
     pub(crate) fn owner(&self) -> Option<Owner> {
         match &self.head {
             Some(head) => head.owner(),
@@ -289,7 +289,7 @@ impl Stream {
         }
     }
 
-    /// Whether anything was sent. If not, the task is woken when it is.
+    /// Returns whether anything was sent. If not, the task is woken when it is.
     pub(crate) fn poll_started(&self, cx: &Context<'_>) -> bool {
         let mut state = lock(&self.state);
         if !state.started {
@@ -367,7 +367,7 @@ impl Stream {
         state.wake();
     }
 
-    /// Whether a message cannot be delivered: events are not stored, and the connection is gone or
+    /// Returns whether a message cannot be delivered: events are not stored, and the connection is gone or
     /// its queue is full.
     fn must_drop(&self, state: &State) -> bool {
         let options = &self.streams.options;
@@ -452,7 +452,7 @@ impl Stream {
         }
     }
 
-    /// Whether a connection has sent everything.
+    /// Returns whether a connection has sent everything.
     pub(crate) fn is_drained(&self, reader: u64) -> bool {
         let state = lock(&self.state);
         state.reader != reader

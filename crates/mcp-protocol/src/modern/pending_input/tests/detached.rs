@@ -39,7 +39,7 @@ fn asked<'a>(
     asking
 }
 
-/// The result of an input request whose response is known.
+/// Returns the result of an input request whose response is known.
 fn known(pending: &Arc<PendingInput>, key: Option<&str>, what: u32) -> ElicitResult {
     ready(polled(pin!(ask(pending, key, what))))
 }

@@ -75,7 +75,7 @@ impl Model {
         self.past.iter().filter(is_here).collect()
     }
 
-    /// The streams of a session: with events, and without.
+    /// Returns the streams of a session: with events, and without.
     fn streams(&self, session: u8) -> (Vec<u32>, Vec<u32>) {
         let known = self.known.keys().filter(|known| known.0 == session);
         known

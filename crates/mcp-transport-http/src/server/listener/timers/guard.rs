@@ -25,12 +25,12 @@ impl Drop for TimerGuard {
 }
 
 impl TimerGuard {
-    /// The limits of the connection.
+    /// Returns the limits of the connection.
     pub(crate) fn limits(&self) -> &ConnectionLimits {
         &self.timer.all.limits
     }
 
-    /// The timers of the connection.
+    /// Returns the timers of the connection.
     pub(crate) fn timer(&self) -> &Arc<ConnectionTimer> {
         &self.timer
     }
