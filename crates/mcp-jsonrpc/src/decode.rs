@@ -80,8 +80,11 @@ pub fn decode_owned<T: DeserializeOwned>(text: &str) -> Result<T, DecodeError> {
     })
 }
 
-/// Decodes a JSON document that is not part of a message, such as a file, a response of a web server, or JSON in the text of a tool's
-/// result. It has the [`Limits`] of a message.
+/// Nesting depth of a document. Records of stores wrap values that messages may nest less deeply; serde_json decodes 127 levels.
+const DOCUMENT_DEPTH: usize = 120;
+
+/// Decodes a JSON document that is not part of a message, such as a file, a record of a store, a response of a web server, or JSON in
+/// the text of a tool's result. It has the default [`Limits`] of a message, except for the depth, which is 120.
 ///
 /// # Errors
 /// The text is not JSON, exceeds a limit, or does not fit `T`.
@@ -89,7 +92,7 @@ pub fn decode_document<T: DeserializeOwned>(
     text: impl AsRef<[u8]>,
 ) -> Result<T, serde_json::Error> {
     let text = str::from_utf8(text.as_ref()).map_err(serde_json::Error::custom)?;
-    let limits = Limits::default();
+    let limits = Limits::default().with_depth(DOCUMENT_DEPTH);
     let mut scan = Scanner::new(text, &limits);
     scan.space();
     if let Err(error) = scan.value().and_then(|_| scan.end()) {

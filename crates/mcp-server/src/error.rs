@@ -143,19 +143,11 @@ impl HandlerError {
         matches!(*self.kind, ErrorKind::InputRequired(_))
     }
 
-    /// Returns the input requests if the handler ended with them, and its output otherwise.
-    pub(crate) fn split_input_requests<T>(
-        output: Result<T, Self>,
-    ) -> Result<Result<T, Self>, JsonObject> {
-        match output {
-            Err(Self { kind, sources }) => match *kind {
-                ErrorKind::InputRequired(requests) => Err(requests),
-                kind => Ok(Err(Self {
-                    kind: Box::new(kind),
-                    sources,
-                })),
-            },
-            Ok(output) => Ok(Ok(output)),
+    /// Returns the input requests if the handler ended with them, and the error otherwise.
+    pub(crate) fn into_input_requests(mut self) -> Result<JsonObject, Self> {
+        match &mut *self.kind {
+            ErrorKind::InputRequired(requests) => Ok(std::mem::take(requests)),
+            _ => Err(self),
         }
     }
 

@@ -134,7 +134,7 @@ impl ApprovalFile {
                 format_args!("more than {MAX_FILE_BYTES} bytes"),
             ));
         }
-        serde_json::from_slice(&text).map_err(|error| invalid(&self.path, error))
+        mcp_jsonrpc::decode_document(&text).map_err(|error| invalid(&self.path, error))
     }
 
     fn change(&self, change: impl FnOnce(&mut Vec<Entry>)) -> io::Result<()> {

@@ -77,7 +77,7 @@ impl ToolListCache {
         file.take(MAX_CATALOG_BYTES as u64 + 1)
             .read_to_end(&mut bytes)
             .ok()?;
-        let cached: CachedTools<Vec<Tool>> = serde_json::from_slice(&bytes).ok()?;
+        let cached: CachedTools<Vec<Tool>> = mcp_jsonrpc::decode_document(&bytes).ok()?;
         Some(cached.tools)
     }
 

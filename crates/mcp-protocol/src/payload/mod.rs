@@ -3,6 +3,7 @@
 mod result_meta;
 
 use std::fmt;
+use std::mem;
 use std::sync::Arc;
 
 use mcp_jsonrpc::{ErrorObject, ResultTail};
@@ -38,11 +39,13 @@ impl Payload {
     }
 
     /// Adds result metadata.
-    #[must_use]
-    pub fn with_result_meta(self, meta: Arc<ResultMeta>) -> Self {
+    pub(crate) fn add_result_meta(&mut self, meta: Arc<ResultMeta>) {
         match self {
-            Self::CallTool(result, None) => Self::CallTool(result, Some(meta)),
-            other => Self::WithMeta(Box::new(other), meta),
+            Self::CallTool(_, none @ None) => *none = Some(meta),
+            _ => {
+                let result = mem::replace(self, Self::Empty);
+                *self = Self::WithMeta(Box::new(result), meta);
+            }
         }
     }
 

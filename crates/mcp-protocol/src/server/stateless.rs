@@ -1,5 +1,6 @@
 //! The server side of the stateless revision.
 
+use std::mem;
 use std::sync::{Arc, Mutex, Weak};
 
 use mcp_jsonrpc::{ErrorObject, Notification, Request, RequestId};
@@ -131,8 +132,9 @@ impl StatelessServer {
             _ => &known.plain,
         };
         if request.method == method::SERVER_DISCOVER {
-            let discovered = Reply::ok(Payload::of(known.discovered()));
-            return with_result_meta(discovered, result_meta);
+            let mut discovered = Payload::of(known.discovered());
+            discovered.add_result_meta(Arc::clone(result_meta));
+            return Reply::ok(discovered);
         }
         let principal = exchange.link().origin().principal.cloned();
         let session = Session::of_request(meta, known.offers, principal, &known.facts.tolerance);
@@ -140,8 +142,9 @@ impl StatelessServer {
         if let Some(layers) = layers {
             context.add_layers(layers);
         }
-        let reply = service.request(request, context);
-        with_result_meta(reply, result_meta)
+        let mut reply = service.request(request, context);
+        add_result_meta(&mut reply, Arc::clone(result_meta));
+        reply
     }
 }
 
@@ -164,12 +167,29 @@ impl CachedFacts {
     }
 }
 
-fn with_result_meta(reply: Reply, result_meta: &Arc<ResultMeta>) -> Reply {
-    let result_meta = Arc::clone(result_meta);
-    let add = move |outcome: Outcome| outcome.map(|payload| payload.with_result_meta(result_meta));
+/// Adds result metadata to the outcome, in place: an outcome is large.
+fn add_result_meta(reply: &mut Reply, meta: Arc<ResultMeta>) {
+    let add = move |outcome: &mut Outcome| {
+        if let Ok(payload) = outcome {
+            payload.add_result_meta(meta);
+        }
+    };
     match reply {
-        Reply::Ready(outcome) => Reply::Ready(add(outcome)),
-        Reply::Pending(future) => Reply::Pending(Box::pin(async move { add(future.await) })),
-        Reply::Blocking(work) => Reply::Blocking(Box::new(move || add(work()))),
+        Reply::Ready(outcome) => add(outcome),
+        running => {
+            *running = match mem::replace(running, Reply::ok(Payload::Empty)) {
+                Reply::Pending(future) => Reply::Pending(Box::pin(async move {
+                    let mut outcome = future.await;
+                    add(&mut outcome);
+                    outcome
+                })),
+                Reply::Blocking(work) => Reply::Blocking(Box::new(move || {
+                    let mut outcome = work();
+                    add(&mut outcome);
+                    outcome
+                })),
+                Reply::Ready(outcome) => Reply::Ready(outcome),
+            }
+        }
     }
 }

@@ -120,13 +120,17 @@ impl FinishTool {
 
 impl Finish<CallToolResult> for FinishTool {
     fn finish(self, output: Result<CallToolResult, HandlerError>) -> Outcome {
-        let output = match HandlerError::split_input_requests(output) {
-            Ok(output) => output,
-            Err(requests) => return input_required(requests, None),
+        let mut result = match output {
+            Ok(result) => result,
+            Err(error) => match error.into_input_requests() {
+                Ok(requests) => return input_required(requests, None),
+                Err(error) => {
+                    error.log(error.is_internal(true));
+                    let result = error.into_tool_result();
+                    result.map_err(|error| downgrade::handler_error(error, self.rules))?
+                }
+            },
         };
-        let output = output.inspect_err(|error| error.log(error.is_internal(true)));
-        let result = output.or_else(HandlerError::into_tool_result);
-        let mut result = result.map_err(|error| downgrade::handler_error(error, self.rules))?;
         if let Err(problem) = self.check(&result) {
             tracing::error!(%problem, "the output of a tool does not match its output schema");
             result = as_text(
@@ -171,13 +175,10 @@ pub struct FinishPrompt {
 
 impl Finish<GetPromptResult> for FinishPrompt {
     fn finish(self, output: Result<GetPromptResult, HandlerError>) -> Outcome {
-        let output = match HandlerError::split_input_requests(output) {
-            Ok(output) => output,
-            Err(requests) => return input_required(requests, None),
+        let mut result = match output {
+            Ok(result) => result,
+            Err(error) => return failed(error, self.rules),
         };
-        let output = output.inspect_err(|error| error.log(error.is_internal(false)));
-        let own = |error: HandlerError| downgrade::handler_error(error.into_error(), self.rules);
-        let mut result = output.map_err(own)?;
         if result.description.is_none() {
             result.description = self.description;
         }
@@ -197,13 +198,10 @@ pub struct FinishResource {
 
 impl Finish<ResourceBody> for FinishResource {
     fn finish(self, output: Result<ResourceBody, HandlerError>) -> Outcome {
-        let output = match HandlerError::split_input_requests(output) {
-            Ok(output) => output,
-            Err(requests) => return input_required(requests, None),
+        let body = match output {
+            Ok(body) => body,
+            Err(error) => return failed(error, self.rules),
         };
-        let output = output.inspect_err(|error| error.log(error.is_internal(false)));
-        let own = |error: HandlerError| downgrade::handler_error(error.into_error(), self.rules);
-        let body = output.map_err(own)?;
         let contents = match body {
             ResourceBody::Text(text) => {
                 let mut contents = TextResourceContents::new(self.uri, text);
@@ -222,6 +220,18 @@ impl Finish<ResourceBody> for FinishResource {
         let mut result = ReadResourceResult::new(contents);
         downgrade::read_resource_result(&mut result, self.rules);
         Ok(Payload::of(result))
+    }
+}
+
+/// Returns the outcome of a prompt or resource whose handler failed.
+#[cold]
+fn failed(error: HandlerError, rules: &Rules) -> Outcome {
+    match error.into_input_requests() {
+        Ok(requests) => input_required(requests, None),
+        Err(error) => {
+            error.log(error.is_internal(false));
+            Err(downgrade::handler_error(error.into_error(), rules))
+        }
     }
 }
 

@@ -90,8 +90,11 @@ impl Core {
         };
         let mut call = Call::new(&checked, context, self);
         call.problem = problem.as_deref();
-        let reply = call.run(&*tool.run, binding.method, binding.target, finish);
-        Ok(wrap(round_trips, reply, binding))
+        let mut reply = call.run(&*tool.run, binding.method, binding.target, finish);
+        if let Some(round_trips) = round_trips {
+            reply = round_trips.wrap(reply, binding);
+        }
+        Ok(reply)
     }
 
     pub(super) fn get_prompt(
@@ -131,13 +134,16 @@ impl Core {
             &self.settings.keys,
             binding,
         )?;
-        let reply = Call::new(arguments, context, self).run(
+        let mut reply = Call::new(arguments, context, self).run(
             &*prompt.run,
             binding.method,
             binding.target,
             finish,
         );
-        Ok(wrap(round_trips, reply, binding))
+        if let Some(round_trips) = round_trips {
+            reply = round_trips.wrap(reply, binding);
+        }
+        Ok(reply)
     }
 
     pub(super) fn read_resource(
@@ -168,21 +174,16 @@ impl Core {
             mime: found.mime().cloned(),
             rules: context.rules(),
         };
-        let reply = Call::new(found.arguments(), context, self).run(
+        let mut reply = Call::new(found.arguments(), context, self).run(
             found.run(),
             binding.method,
             uri,
             finish,
         );
-        Ok(wrap(round_trips, reply, binding))
-    }
-}
-
-#[inline(always)]
-fn wrap(round_trips: Option<MultiRoundTrip>, reply: Reply, binding: CallBinding<'_>) -> Reply {
-    match round_trips {
-        Some(round_trips) => round_trips.wrap(reply, binding),
-        None => reply,
+        if let Some(round_trips) = round_trips {
+            reply = round_trips.wrap(reply, binding);
+        }
+        Ok(reply)
     }
 }
 

@@ -300,7 +300,7 @@ impl Reader {
             return Ok(());
         };
         let (.., json) = row.value();
-        match serde_json::from_slice(json) {
+        match mcp_jsonrpc::decode_document(json) {
             Ok(task) => found.tasks.push(task),
             Err(error) => {
                 // The part of the id that may appear in logs.

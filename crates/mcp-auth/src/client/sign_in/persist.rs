@@ -101,7 +101,7 @@ impl Inner {
     /// Returns the stored scopes and the issuer. An unreadable entry is treated as missing.
     pub(crate) async fn load_needed_scopes(&self) -> Result<Option<(String, Scopes)>, Error> {
         let text = self.store.load(&self.needed_scopes_name()).await?;
-        Ok(text.and_then(|text| serde_json::from_str(text.expose()).ok()))
+        Ok(text.and_then(|text| mcp_jsonrpc::decode_document(text.expose()).ok()))
     }
 
     pub(crate) async fn remove_needed_scopes(&self) -> Result<(), Error> {
@@ -128,7 +128,7 @@ impl Inner {
         let Some(text) = self.store.load(&Self::client_name(issuer)).await? else {
             return Ok(None);
         };
-        let Ok(stored) = serde_json::from_str::<Registration>(text.expose()) else {
+        let Ok(stored) = mcp_jsonrpc::decode_document::<Registration>(text.expose()) else {
             tracing::warn!(
                 issuer,
                 "the stored registration cannot be read, registering again"

@@ -128,7 +128,8 @@ fn read(path: &Path) -> io::Result<Entries> {
     }
     let text = Zeroizing::new(fs::read(path)?);
     // The error of the parser might quote a token.
-    serde_json::from_slice(&text).map_err(|_| io::Error::other("the file is not a token store"))
+    mcp_jsonrpc::decode_document(&*text)
+        .map_err(|_| io::Error::other("the file is not a token store"))
 }
 
 /// Writes a temporary file and renames it, so that readers see the old or the new content.

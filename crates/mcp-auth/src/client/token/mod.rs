@@ -69,7 +69,7 @@ impl TokenSet {
 
     pub(crate) fn from_text(text: &Secret) -> Result<Self, Error> {
         // The error of the parser might quote a token.
-        serde_json::from_str(text.expose())
+        mcp_jsonrpc::decode_document(text.expose())
             .map_err(|_| Error::new(ErrorKind::Store, "the stored tokens cannot be read"))
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn decode(text: &str) -> Result<Cursors, ErrorObject> {
         false => BASE64URL_NOPAD.decode(text.as_bytes()).ok(),
     };
     bytes
-        .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+        .and_then(|bytes| mcp_jsonrpc::decode_document(&bytes).ok())
         .ok_or_else(|| {
             ErrorObject::invalid_params(
                 "the cursor was not issued by this gateway; request the first page again",

@@ -1,5 +1,8 @@
 //! The stored form of a session.
 
+use std::fmt::Display;
+
+use mcp_jsonrpc::decode_document;
 use mcp_protocol::task::Timestamp;
 use mcp_protocol::{Principal, SessionState};
 use serde::de::Error as _;
@@ -144,12 +147,19 @@ impl SessionRecord {
     /// Reads a record that [`encode`](Self::encode) has written.
     ///
     /// # Errors
-    /// [`Unreadable`](SessionStoreErrorKind::Unreadable).
+    /// [`Unreadable`](SessionStoreErrorKind::Unreadable), also if the record exceeds [`MAX_BYTES`](Self::MAX_BYTES).
     pub fn decode(json: &[u8]) -> Result<Self, SessionStoreError> {
-        serde_json::from_slice(json).map_err(|error| {
-            let message = format!("the stored session cannot be read: {error}");
+        let unreadable = |reason: &dyn Display| {
+            let message = format!("the stored session cannot be read: {reason}");
             SessionStoreError::new(SessionStoreErrorKind::Unreadable, message)
-        })
+        };
+        if json.len() > Self::MAX_BYTES {
+            let (bytes, limit) = (json.len(), Self::MAX_BYTES);
+            return Err(unreadable(&format_args!(
+                "{bytes} bytes exceed the limit of {limit}"
+            )));
+        }
+        decode_document(json).map_err(|error| unreadable(&error))
     }
 }
 
@@ -182,9 +192,29 @@ mod tests {
     #[test]
     fn a_record_has_a_limit() {
         let long = "x".repeat(SessionRecord::MAX_BYTES);
-        let record = RECORD.replace("x:1", &long);
-        let record = SessionRecord::decode(record.as_bytes()).unwrap();
+        let mut record = SessionRecord::decode(RECORD.as_bytes()).unwrap();
+        record.principal = Some(long.as_str().into());
         let error = record.encode().unwrap_err();
         assert_eq!(error.kind(), SessionStoreErrorKind::Full);
+        let record = RECORD.replace("x:1", &long);
+        let error = SessionRecord::decode(record.as_bytes()).unwrap_err();
+        assert_eq!(error.kind(), SessionStoreErrorKind::Unreadable);
+    }
+
+    /// Without the limits of a document, the decoder overflows the stack.
+    #[test]
+    fn a_record_with_texts_that_the_decoder_would_read_as_values_is_unreadable() {
+        let mut text = "1".to_owned();
+        for _ in 0..12 {
+            let inner = format!("{}{text}{}", "[".repeat(110), "]".repeat(110));
+            let inner = serde_json::to_string(&inner).unwrap();
+            text = format!(r#"{{"$serde_json::private::RawValue":{inner}}}"#);
+        }
+        let record = RECORD.replace(
+            r#""roots":{}"#,
+            &format!(r#""experimental":{{"x":{text}}}"#),
+        );
+        let error = SessionRecord::decode(record.as_bytes()).unwrap_err();
+        assert!(error.to_string().contains("reserved"), "{error}");
     }
 }
