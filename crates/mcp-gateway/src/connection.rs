@@ -10,8 +10,8 @@ use mcp_jsonrpc::{ErrorObject, Notification, ParseError, Request};
 use mcp_protocol::http_headers;
 use mcp_protocol::middleware::Discarded;
 use mcp_protocol::{
-    BoxFuture, Call, CallError, Closed, Connection, Deviation, Exchange, Extras, Inbound, Link,
-    MethodName, Reply, StatelessRequest, Transport, gate,
+    BoxFuture, Call, CallError, Closed, Connection, Delivery, Deviation, Exchange, Extras, Inbound,
+    Link, MethodName, Reply, StatelessRequest, Transport, gate,
 };
 use mcp_types::{ClientCapabilities, Implementation, LoggingLevel, method};
 use tokio::sync::watch;
@@ -27,6 +27,12 @@ pub(crate) type Identity = (Implementation, ClientCapabilities);
 
 /// Called with the list that changed at the server.
 pub(crate) type OnChange = Box<dyn Fn(ChangedList) + Send + Sync>;
+
+/// Maximum size of the params of a notification that is passed to the server, in bytes.
+const MAX_NOTIFICATION_BYTES: usize = 64 << 10;
+
+/// Maximum size of the messages that wait at a connection when a notification is passed to the server, in bytes.
+const MAX_QUEUED_BYTES: usize = 128 << 10;
 
 /// An open connection.
 pub(crate) struct UpstreamConnection {
@@ -175,11 +181,15 @@ impl UpstreamConnection {
         mcp_jsonrpc::decode(value).ok()
     }
 
+    /// Passes a notification of a client on. Drops it if it is large, or if the server does not read: a client can have many connections.
     pub(crate) fn notify(&self, method: &str, params: Option<&str>) {
+        let bytes = params.map_or(0, str::len);
+        if bytes > MAX_NOTIFICATION_BYTES || self.link.queued_bytes() + bytes > MAX_QUEUED_BYTES {
+            tracing::debug!(method, bytes, "a notification was not passed to the server");
+            return;
+        }
         let params = params.map(str::as_bytes);
-        let sent = self
-            .link
-            .notify(method, params, mcp_protocol::Delivery::Lossy);
+        let sent = self.link.notify(method, params, Delivery::Lossy);
         if let Err(error) = sent {
             tracing::debug!(method, %error, "a notification was not passed to the server");
         }

@@ -14,7 +14,8 @@
 //! | `gateway` | `mcp-gateway` | many servers behind one endpoint |
 //! | [`types`] | `mcp-types` | the types of the protocol |
 //!
-//! The feature `tls` adds `https` for clients.
+//! More features, for the enabled modules: `files`, `hash`, `legacy`, `log`, `testing`, `tls` (`https` for clients), `tower` and `validate`,
+//! as the crates have them.
 //!
 //! ```no_run
 //! use mcp_sdk::server::{Server, tool};

@@ -298,7 +298,7 @@ impl TestClient {
     }
 
     /// Sends a request, answers its input requests, and returns its result. On the stateless
-    /// revision the client replaces `_meta` in `params`, and its log level is `info`.
+    /// revision the client adds its members to `_meta` in `params`, and its log level is `info`.
     ///
     /// # Errors
     /// The request was answered with a JSON-RPC error.
@@ -307,7 +307,7 @@ impl TestClient {
             self.open().await?;
             return self.send(method, &params).await;
         }
-        params["_meta"] = self.meta();
+        self.add_meta(&mut params);
         for _ in 0..MAX_ROUND_TRIPS {
             let result = self.send(method, &params).await?;
             if result["resultType"] != "input_required" {
@@ -337,7 +337,7 @@ impl TestClient {
     /// The session could not be opened.
     pub async fn notify(&self, method: &str, mut params: Value) -> Result<(), ErrorObject> {
         if self.revision.is_stateless() {
-            params["_meta"] = self.meta();
+            self.add_meta(&mut params);
         } else {
             self.open().await?;
         }
@@ -346,13 +346,13 @@ impl TestClient {
         guarded(|| self.server.notification(&notification))
     }
 
-    fn meta(&self) -> Value {
-        json!({
-            PROTOCOL_VERSION_KEY: self.revision.as_str(),
-            CLIENT_INFO_KEY: { "name": "test", "version": "1" },
-            CLIENT_CAPABILITIES_KEY: self.capabilities,
-            LOG_LEVEL_KEY: "info"
-        })
+    /// Adds the members of the client to `_meta`. Other members, such as a progress token, stay.
+    fn add_meta(&self, params: &mut Value) {
+        let meta = &mut params["_meta"];
+        meta[PROTOCOL_VERSION_KEY] = self.revision.as_str().into();
+        meta[CLIENT_INFO_KEY] = json!({ "name": "test", "version": "1" });
+        meta[CLIENT_CAPABILITIES_KEY] = json!(self.capabilities);
+        meta[LOG_LEVEL_KEY] = "info".into();
     }
 
     /// Initializes the session, unless it is open.
@@ -510,6 +510,23 @@ mod tests {
                 });
             let said = block_on(client.call_tool("greet", json!({}))).unwrap();
             assert_eq!(said.joined_text(), "1 roots", "{revision}");
+        }
+    }
+
+    #[test]
+    fn a_progress_token_is_sent_at_every_revision() {
+        for revision in Revision::ALL {
+            let client = TestClient::at(
+                revision,
+                Server::builder("s", "1").tool(Tool::new("pour", |cx: Ctx| {
+                    cx.progress(1.0, 2.0);
+                })),
+            );
+            let params = json!({ "name": "pour", "_meta": { "progressToken": "p" } });
+            block_on(client.request(method::TOOLS_CALL, params)).unwrap();
+            let [(name, params)] = client.heard().try_into().unwrap();
+            assert_eq!(name, method::NOTIFICATIONS_PROGRESS, "{revision}");
+            assert_eq!(params["progressToken"], "p", "{revision}");
         }
     }
 

@@ -30,6 +30,33 @@ impl Drop for Folder {
     }
 }
 
+/// Files in the place of those of the store: opening a pipe would block, and a link could create a file elsewhere.
+#[cfg(unix)]
+#[tokio::test]
+async fn pipes_and_links_are_not_opened() {
+    use mcp_auth::Secret;
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    let pipe = |path: &PathBuf| {
+        mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    };
+    let folder = Folder::new("pipes");
+    let [tokens, lock] = ["tokens.json", "tokens.json.write.lock"].map(|name| folder.0.join(name));
+    let store = folder.store();
+    let text = Secret::new("text");
+    pipe(&lock);
+    store.save("name", &text).await.unwrap_err();
+    std::fs::remove_file(&lock).unwrap();
+    let elsewhere = folder.0.join("elsewhere");
+    std::os::unix::fs::symlink(&elsewhere, &lock).unwrap();
+    store.save("name", &text).await.unwrap_err();
+    assert!(!elsewhere.exists());
+    std::fs::remove_file(&lock).unwrap();
+    pipe(&tokens);
+    let error = store.load("name").await.unwrap_err().to_string();
+    assert!(error.contains("not a regular file"), "{error}");
+}
+
 #[tokio::test]
 async fn a_restarted_program_is_signed_in() {
     let folder = Folder::new("again");

@@ -340,7 +340,7 @@ async fn static_tokens_have_an_identity_each() {
     }
     assert_ne!(principals[0], principals[1]);
     for (token, status, why) in [
-        ("t-carol", 403, "this requires the scopes mcp"),
+        ("t-carol", 403, "send an access token with the scopes mcp"),
         ("t-dave", 401, "the token has expired"),
         ("t-alic", 401, "the token is unknown"),
         ("t-alice2", 401, "the token is unknown"),

@@ -18,6 +18,8 @@ use crate::sync::lock;
 
 /// Maximum number of items of one kind that are kept for a server.
 const MAX_ITEMS: usize = 10_000;
+/// Maximum number of resource templates of a server. Each of them is compared with a URI that no server lists.
+const MAX_TEMPLATES: usize = 1_000;
 /// Maximum size of their names or URIs in total.
 const MAX_BYTES: usize = 4 << 20;
 
@@ -143,9 +145,13 @@ impl Catalog {
         }
         match client.list_resource_templates().await {
             Ok(templates) => {
+                if templates.len() > MAX_TEMPLATES {
+                    let (mount, listed) = (&self.namespace, templates.len());
+                    tracing::warn!(%mount, listed, "only the first {MAX_TEMPLATES} resource templates of the server are used to find its resources");
+                }
                 let uris = within_limits(&templates, |template| &template.uri_template);
-                let uris = uris.map(|template| template.uri_template.clone()).collect();
-                lock(&self.items).templates = uris;
+                let uris = uris.map(|template| template.uri_template.clone());
+                lock(&self.items).templates = uris.take(MAX_TEMPLATES).collect();
             }
             Err(error) => self.not_listed("resource templates", &error),
         }

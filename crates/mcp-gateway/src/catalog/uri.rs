@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::net::Ipv4Addr;
 
 use iri_string::types::IriStr;
+use memchr::memmem;
 use percent_encoding::{
     AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode,
 };
@@ -243,7 +244,8 @@ pub(super) fn match_template(template: &str, uri: &str) -> Option<usize> {
         let Some((literal, next)) = after.split_once('{') else {
             return uri.ends_with(after).then_some(length + after.len());
         };
-        let at = uri.find(literal)?;
+        // Linear in the length of the URI, whatever the literal is.
+        let at = memmem::find(uri.as_bytes(), literal.as_bytes())?;
         uri = &uri[at + literal.len()..];
         length += literal.len();
         rest = next;

@@ -132,6 +132,11 @@ impl SupervisedClient {
     /// # Cancel safety
     /// Cancel safe.
     pub async fn client(&self) -> Result<Client, HostError> {
+        self.connected().await.map(|(client, _)| client)
+    }
+
+    /// Returns the client, and a receiver that changes when the task has noticed the end of its connection.
+    async fn connected(&self) -> Result<(Client, watch::Receiver<Option<Client>>), HostError> {
         let published = &self.0.published;
         let (mut clients, mut states) = (published.client.subscribe(), published.state.subscribe());
         let connected = async {
@@ -154,7 +159,7 @@ impl SupervisedClient {
             }
         };
         match timeout(self.0.wait_timeout, connected).await {
-            Ok(Some(client)) => Ok(client),
+            Ok(Some(client)) => Ok((client, clients)),
             Ok(None) | Err(_) => Err(HostError::Unavailable {
                 server: self.name().to_owned(),
                 state: self.state(),
@@ -180,7 +185,7 @@ impl SupervisedClient {
         let arguments = arguments.into();
         let (mut is_repeated, mut permitted) = (false, Permitted::default());
         loop {
-            let client = self.client().await?;
+            let (client, mut connection) = self.connected().await?;
             if self.0.permission.is_some() {
                 self.listed().await;
             }
@@ -225,6 +230,8 @@ impl SupervisedClient {
                     source,
                 });
             }
+            // Otherwise, a call that follows could be sent over this connection, too.
+            let _ = timeout(self.0.wait_timeout, connection.changed()).await;
             let can_repeat = self.0.is_trusted && tool.is_some_and(|tool| is_repeatable(tool));
             if is_repeated || !can_repeat {
                 let tool = tool_name;
@@ -235,7 +242,6 @@ impl SupervisedClient {
                 });
             }
             is_repeated = true;
-            self.disconnected(&client).await;
         }
     }
 
@@ -244,13 +250,6 @@ impl SupervisedClient {
     async fn listed(&self) {
         let is_listed = |state: &ServerState| *state != ServerState::Starting;
         let _ = timeout(self.0.wait_timeout, self.wait_for(is_listed)).await;
-    }
-
-    /// Waits until the task has noticed that this connection has ended.
-    async fn disconnected(&self, client: &Client) {
-        client.closed().await;
-        let mut clients = self.0.published.client.subscribe();
-        let _ = clients.wait_for(Option::is_none).await;
     }
 
     /// Starts the server again, even if it has failed or is off. An open connection is closed first.

@@ -106,7 +106,11 @@ async fn call_of_killed_server(
     };
     let (result, ()) = tokio::join!(supervised.call_tool("work", json!({})), kill);
     let result = result.map(|result| result.joined_text());
-    (result, calls.load(Ordering::SeqCst))
+    let calls = calls.load(Ordering::SeqCst);
+    // A call that follows at once waits for the next connection.
+    let next = supervised.call_tool("work", json!({})).await.unwrap();
+    assert_eq!(next.joined_text(), "done");
+    (result, calls)
 }
 
 #[tokio::test(start_paused = true)]

@@ -48,6 +48,11 @@ pub trait Link: fmt::Debug + Send + Sync + 'static {
         RequestOrigin::remote()
     }
 
+    /// Returns the bytes of the messages that wait because the peer does not read, as far as the transport knows. Default: 0.
+    fn queued_bytes(&self) -> usize {
+        0
+    }
+
     /// Closes the event stream of this request; the peer reconnects after `retry` and resumes it.
     /// Returns `false`, the default, if the transport or the revision does not support this.
     fn release(&self, _retry: Duration) -> bool {

@@ -94,6 +94,10 @@ impl Link for LayeredLink {
         sent
     }
 
+    fn queued_bytes(&self) -> usize {
+        self.inner().map_or(0, |inner| inner.queued_bytes())
+    }
+
     fn request_with(
         &self,
         method: MethodName,

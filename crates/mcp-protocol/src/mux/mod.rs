@@ -399,6 +399,10 @@ impl Link for Mux {
     fn origin(&self) -> RequestOrigin<'_> {
         self.caller.origin()
     }
+
+    fn queued_bytes(&self) -> usize {
+        self.outbox.bytes()
+    }
 }
 
 impl fmt::Debug for Mux {

@@ -64,7 +64,11 @@ impl Outbox {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        lock(&self.state).bytes.len() >= self.limit
+        self.bytes() >= self.limit
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        lock(&self.state).bytes.len()
     }
 
     /// Completes when there is room for a new request.

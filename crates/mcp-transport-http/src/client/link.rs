@@ -87,6 +87,14 @@ impl Link for ClientState {
         Ok(())
     }
 
+    fn queued_bytes(&self) -> usize {
+        #[cfg(feature = "legacy")]
+        if let Some(mux) = self.legacy.get() {
+            return mux.queued_bytes();
+        }
+        self.outbox.bytes()
+    }
+
     fn request_with(&self, method: MethodName, params: Option<Vec<u8>>, extras: Extras) -> Call {
         #[cfg(feature = "legacy")]
         if let Some(mux) = self.legacy.get() {

@@ -69,6 +69,11 @@ impl Outbox {
         !std::mem::replace(&mut state.sending, true)
     }
 
+    /// Returns the bytes of the queued messages.
+    pub(crate) fn bytes(&self) -> usize {
+        lock(&self.state).bytes
+    }
+
     /// Returns the next message, or `None` if the queue is empty and the sending task ends.
     pub(crate) fn next(&self) -> Option<QueuedMessage> {
         let mut state = lock(&self.state);

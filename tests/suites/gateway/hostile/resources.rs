@@ -84,6 +84,30 @@ async fn a_long_uri_is_refused_before_rules_and_templates() {
     }
 }
 
+/// Each template is compared with each URI of a client.
+#[tokio::test]
+async fn the_first_thousand_templates_of_a_server_find_its_resources() {
+    let others = (0..999).map(|number| format!("notes://other{number}/{{a}}"));
+    let ends = ["notes://last/long/{a}", "notes://late/long/{a}"].map(str::to_owned);
+    let many = others
+        .chain(ends)
+        .fold(Server::builder("many", "1"), |server, template| {
+            server.resource(Resource::new(template, "many", || "many"))
+        });
+    let one = Server::builder("one", "1").resource(Resource::new("notes://l{+a}", "one", || "one"));
+    let gateway = Gateway::builder()
+        .mount("many", upstream(many, true))
+        .mount("one", upstream(one, true));
+    let mut peer = Peer::new(gateway.build().await.unwrap());
+    for (uri, server) in [
+        ("notes://last/long/x", "many"),
+        ("notes://late/long/x", "one"),
+    ] {
+        let result = peer.call("resources/read", json!({ "uri": uri })).await;
+        assert_eq!(result["contents"][0]["text"], server, "{uri}");
+    }
+}
+
 /// The names of denied resources are as secret as their content.
 #[tokio::test]
 async fn a_completion_has_no_values_of_denied_resources() {

@@ -119,17 +119,25 @@ impl TokenStore for FileTokenStore {
 type Entries = BTreeMap<String, String>;
 
 fn read(path: &Path) -> io::Result<Entries> {
-    let length = match fs::metadata(path) {
+    let metadata = match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Entries::new()),
-        metadata => metadata?.len(),
+        metadata => metadata?,
     };
-    if length > MAX_FILE_BYTES {
+    check_regular(&metadata)?;
+    if metadata.len() > MAX_FILE_BYTES {
         return Err(io::Error::other("the file is too large for a token store"));
     }
     let text = Zeroizing::new(fs::read(path)?);
     // The error of the parser might quote a token.
     mcp_jsonrpc::decode_document(&*text)
         .map_err(|_| io::Error::other("the file is not a token store"))
+}
+
+fn check_regular(metadata: &fs::Metadata) -> io::Result<()> {
+    match metadata.is_file() {
+        true => Ok(()),
+        false => Err(io::Error::other("it is not a regular file")),
+    }
 }
 
 /// Writes a temporary file and renames it, so that readers see the old or the new content.
@@ -160,9 +168,16 @@ fn private() -> OpenOptions {
 /// Returns the lock if it is free. The operating system releases it when its holder ends.
 #[cfg(unix)]
 fn try_lock(path: &Path) -> io::Result<Option<File>> {
-    use rustix::fs::{FlockOperation, flock};
+    use std::os::unix::fs::OpenOptionsExt;
 
-    let file = private().create(true).truncate(false).open(path)?;
+    use rustix::fs::{FlockOperation, OFlags, flock};
+
+    let mut options = private();
+    // A link could name a file of another program, and opening a pipe would block.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
+    let file = options.create(true).truncate(false).open(path)?;
+    check_regular(&file.metadata()?)?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(Some(file)),
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),

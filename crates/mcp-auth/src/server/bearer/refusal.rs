@@ -101,7 +101,9 @@ impl Refusal {
             Self::Malformed(why) | Self::Proof(why) => (*why).into(),
             Self::Nonce => "send a proof with the nonce of the header DPoP-Nonce".into(),
             Self::Invalid(why) => printable(why).into(),
-            Self::Scope(scopes) => printable(&format!("this requires the scopes {scopes}")).into(),
+            Self::Scope(scopes) => {
+                printable(&format!("send an access token with the scopes {scopes}")).into()
+            }
             Self::Unavailable => "tokens cannot be verified now, try again later".into(),
         }
     }
