@@ -300,6 +300,30 @@ impl<'a> Call<'a> {
 /// Implement it to pass custom data to handlers. An extractor can end the call before the handler
 /// runs, with a [`HandlerError`], and it can be asynchronous: see [`Extraction`]. In functions with
 /// `#[tool]`, custom extractors need the attribute `#[extract]`.
+///
+/// ```
+/// use mcp_server::{Call, Extraction, FromCall, Server, tool};
+///
+/// /// The user whose data a handler may see.
+/// struct User(String);
+///
+/// impl<S> FromCall<S> for User {
+///     fn from_call(call: &Call<'_>, _state: &S) -> Extraction<Self> {
+///         let user = call.context.principal().map(|principal| principal.user().to_owned());
+///         // Over stdio there is no principal: the caller is the user of this process.
+///         Extraction::Ready(Self(user.unwrap_or_else(|| "local".to_owned())))
+///     }
+/// }
+///
+/// /// Names the caller.
+/// #[tool]
+/// fn who(#[extract] User(user): User) -> String {
+///     user
+/// }
+/// # let _ = Server::builder("users", "1.0.0").tool(who::tool());
+/// ```
+///
+/// To wrap another extractor, convert its [`Extraction`] with [`map`](Extraction::map).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a handler on a server with state `{S}`",
     label = "not an extractor for this server",
@@ -329,6 +353,19 @@ pub enum Extraction<T> {
     Later(BoxFuture<'static, Result<T, HandlerError>>),
     /// The call ends with this error; the handler does not run.
     End(HandlerError),
+}
+
+impl<T: Send + 'static> Extraction<T> {
+    /// Converts the parameter when it is available.
+    pub fn map<U>(self, convert: impl FnOnce(T) -> U + Send + 'static) -> Extraction<U> {
+        match self {
+            Self::Ready(value) => Extraction::Ready(convert(value)),
+            Self::Later(future) => {
+                Extraction::Later(Box::pin(async move { future.await.map(convert) }))
+            }
+            Self::End(error) => Extraction::End(error),
+        }
+    }
 }
 
 impl<T> Extraction<T> {
