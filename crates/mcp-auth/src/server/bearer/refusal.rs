@@ -227,8 +227,8 @@ mod tests {
         assert_eq!(
             challenge(&Refusal::Scope(Scopes::parse("c"))),
             format!(
-                "Bearer error=\"insufficient_scope\", error_description=\"this requires the \
-                 scopes c\", scope=\"c\", {metadata}"
+                "Bearer error=\"insufficient_scope\", error_description=\"send an \
+                 access token with the scopes c\", scope=\"c\", {metadata}"
             )
         );
     }
