@@ -87,7 +87,8 @@ impl MessageParts {
         self.positions.clear();
         self.method = Cow::Borrowed("");
         (self.id, self.sent, self.link) = (None, None, None);
-        (self.rest, self.response) = (None, None);
+        self.rest = None;
+        self.response = None;
         if self.params.capacity() <= MAX_KEPT_BYTES {
             // Without the variable, at the end of the thread, the memory is freed.
             let _ = KEPT.try_with(|kept| kept.set(Some(self)));
@@ -281,9 +282,8 @@ impl Response {
     }
 
     /// Passes the content to `convert`, and keeps the memory of the message for the next one. Every response has content.
-    #[inline(always)]
-    pub(super) fn convert<T>(mut self, convert: impl FnOnce(Option<Content>) -> T) -> T {
-        let converted = convert(self.0.response.take());
+    pub(super) fn convert<T>(mut self, convert: impl FnOnce(&mut Option<Content>) -> T) -> T {
+        let converted = convert(&mut self.0.response);
         self.0.keep();
         converted
     }

@@ -1,6 +1,7 @@
 //! The content of a response that passes the middleware.
 
 use std::fmt;
+use std::mem;
 
 use mcp_jsonrpc::{DecodeError, ErrorObject, RawJson, decode, is_member, members};
 use serde::Serialize;
@@ -88,7 +89,7 @@ impl Response {
 
     /// Converts the response of an outbound request.
     pub(crate) fn into_answer(self) -> Result<Answer, CallError> {
-        self.convert(|content| match content {
+        self.convert(|content| match content.take() {
             Some(Content::Raw(result)) => Ok(Ok(result)),
             Some(Content::Outcome(outcome)) => {
                 Ok(outcome.map(|payload| RawJson::copy(&text_of(&payload))))
@@ -99,11 +100,11 @@ impl Response {
     }
 
     /// Converts the response of an inbound request.
-    #[inline(always)]
     pub(crate) fn into_outcome(self) -> Outcome {
         self.convert(|content| match content {
-            Some(Content::Outcome(outcome)) => outcome,
-            Some(Content::Raw(result)) => Ok(Payload::Boxed(Box::new(RawResult(result)))),
+            // Replaced in place, because an outcome is large.
+            Some(Content::Outcome(outcome)) => mem::replace(outcome, Ok(Payload::Empty)),
+            Some(Content::Raw(result)) => Ok(Payload::Boxed(Box::new(RawResult(result.clone())))),
             Some(Content::Failed(error)) => Err(ErrorObject::internal(error.to_string())),
             None => Err(missing()),
         })

@@ -119,24 +119,25 @@ impl FinishTool {
 }
 
 impl Finish<CallToolResult> for FinishTool {
-    fn finish(self, output: Result<CallToolResult, HandlerError>) -> Outcome {
-        let mut result = match output {
-            Ok(result) => result,
-            Err(error) => match error.into_input_requests() {
-                Ok(requests) => return input_required(requests, None),
-                Err(error) => {
-                    error.log(error.is_internal(true));
-                    let result = error.into_tool_result();
-                    result.map_err(|error| downgrade::handler_error(error, self.rules))?
-                }
-            },
-        };
-        if let Err(problem) = self.check(&result) {
+    fn finish(self, mut output: Result<CallToolResult, HandlerError>) -> Outcome {
+        // Completed in place, because a result is large.
+        if let Ok(result) = &mut output {
+            self.complete(result);
+        }
+        match output {
+            Ok(result) => Ok(Payload::CallTool(result, None)),
+            Err(error) => self.failed(error),
+        }
+    }
+}
+
+impl FinishTool {
+    /// Checks and completes the result of a tool.
+    fn complete(&self, result: &mut CallToolResult) {
+        if let Err(problem) = self.check(result) {
             tracing::error!(%problem, "the output of a tool does not match its output schema");
-            result = as_text(
-                result,
-                &format!("its output does not match its output schema: {problem}"),
-            );
+            let text = format!("its output does not match its output schema: {problem}");
+            convert_to_text(result, &text);
         }
         if let Some(content) = &mut result.structured_content {
             if self.wraps(content) {
@@ -147,22 +148,37 @@ impl Finish<CallToolResult> for FinishTool {
                 result.content.push(ContentBlock::text(text_of(content)));
             }
         }
-        downgrade::call_tool_result(&mut result, self.rules);
-        Ok(Payload::CallTool(result, None))
+        downgrade::call_tool_result(result, self.rules);
+    }
+
+    #[cold]
+    fn failed(&self, error: HandlerError) -> Outcome {
+        let error = match error.into_input_requests() {
+            Ok(requests) => return input_required(requests, None),
+            Err(error) => error,
+        };
+        error.log(error.is_internal(true));
+        match error.into_tool_result() {
+            Ok(mut result) => {
+                self.complete(&mut result);
+                Ok(Payload::CallTool(result, None))
+            }
+            Err(error) => Err(downgrade::handler_error(error, self.rules)),
+        }
     }
 }
 
 /// Converts output that cannot be sent as structured content to text. The tool has run: without its output, the model would call it
 /// again.
 #[cold]
-fn as_text(mut result: CallToolResult, problem: &str) -> CallToolResult {
+fn convert_to_text(result: &mut CallToolResult, problem: &str) {
     let warning = ContentBlock::text(format!("the tool ran, but {problem}"));
     let content = result.structured_content.take();
     if let (Some(content), true) = (content, result.content.is_empty()) {
         result.content.push(ContentBlock::text(text_of(&content)));
     }
     result.content.insert(0, warning);
-    result.with_is_error(true)
+    result.is_error = Some(true);
 }
 
 /// Finishes a prompt request.
@@ -324,7 +340,7 @@ impl<T: Serialize + JsonSchema> IntoOutput<ForTool, Plain> for Json<T> {
                 tracing::error!(%error, "the output of a tool cannot be structured content");
                 result.content.push(ContentBlock::text(text));
                 let problem = format!("its output cannot be structured content: {error}");
-                result = as_text(result, &problem);
+                convert_to_text(&mut result, &problem);
             }
         }
         Ok(result)
