@@ -1,5 +1,7 @@
 //! What the server of one mount lists, and under which names the gateway shows it.
 
+mod readings;
+mod template;
 mod transform;
 mod uri;
 
@@ -10,10 +12,10 @@ use mcp_client::Client;
 use mcp_host::model_name;
 use mcp_types::Tool;
 
+pub(crate) use self::readings::Readings;
+pub(crate) use self::template::expand;
 pub use self::transform::Transform;
-pub(crate) use self::uri::{
-    check_spelling, check_template, expand, joined_form, normal_form, scheme,
-};
+pub(crate) use self::uri::{check_spelling, check_template, normal_form, scheme};
 use crate::sync::lock;
 
 /// Maximum number of items of one kind that are kept for a server.
@@ -37,6 +39,7 @@ struct Items {
     /// The names at the server of tools that only read, as far as it says so.
     read_only: HashSet<String>,
     prompts: Names,
+    listed_prompts: HashSet<String>,
     resources: HashSet<String>,
     templates: Vec<String>,
 }
@@ -121,7 +124,11 @@ impl Catalog {
         }
         match client.list_prompts().await {
             Ok(prompts) => {
-                lock(&self.items).prompts = Names::default();
+                {
+                    let mut items = lock(&self.items);
+                    items.prompts = Names::default();
+                    items.listed_prompts.clear();
+                }
                 for prompt in within_limits(&prompts, |prompt| &prompt.name) {
                     self.see_prompt(&prompt.name);
                 }
@@ -157,6 +164,11 @@ impl Catalog {
         }
     }
 
+    /// Returns the name of the mount.
+    pub(crate) fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
     fn not_listed(&self, kind: &str, error: &mcp_client::Error) {
         tracing::warn!(mount = %self.namespace, %error, "the {kind} of the server cannot be listed");
     }
@@ -186,8 +198,12 @@ impl Catalog {
     /// Adds a prompt of a list. Returns its name at the gateway.
     pub(crate) fn see_prompt(&self, name: &str) -> String {
         let exposed = model_name(&self.namespace, name);
+        let mut items = lock(&self.items);
+        if items.listed_prompts.len() < MAX_ITEMS && name.len() <= MAX_BYTES / MAX_ITEMS {
+            items.listed_prompts.insert(name.to_owned());
+        }
         if self.plain(&exposed) != Some(name) {
-            lock(&self.items).prompts.add(&exposed, name);
+            items.prompts.add(&exposed, name);
         }
         exposed
     }
@@ -225,6 +241,11 @@ impl Catalog {
             .filter(|name| model_name(&self.namespace, name) == exposed)
     }
 
+    /// Returns whether the server listed this prompt.
+    pub(crate) fn lists_prompt(&self, name: &str) -> bool {
+        lock(&self.items).listed_prompts.contains(name)
+    }
+
     /// Returns whether the server listed this resource.
     pub(crate) fn lists_resource(&self, uri: &str) -> bool {
         lock(&self.items).resources.contains(uri)
@@ -241,7 +262,7 @@ impl Catalog {
         let items = lock(&self.items);
         let templates = items.templates.iter();
         templates
-            .filter_map(|template| uri::match_template(template, uri))
+            .filter_map(|template| template::match_template(template, uri))
             .max()
     }
 

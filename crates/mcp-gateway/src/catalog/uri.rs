@@ -1,13 +1,12 @@
-//! URIs and URI templates, as far as the choice of a server and the rules for clients need them.
+//! URIs, as far as the choice of a server and the rules for clients need them.
 
 use std::borrow::Cow;
 use std::net::Ipv4Addr;
 
 use iri_string::types::IriStr;
-use memchr::memmem;
-use percent_encoding::{
-    AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode,
-};
+use percent_encoding::percent_decode_str;
+
+use super::template::example_of;
 
 /// Returns the scheme of a URI.
 pub(crate) fn scheme(uri: &str) -> Option<&str> {
@@ -129,18 +128,7 @@ pub(crate) fn normal_form(uri: &str) -> String {
         // As in `urn:isbn:1`.
         return format!("{scheme}:{path}{query}");
     }
-    let authority = authority.to_ascii_lowercase();
-    let default_port = match &*scheme {
-        "http" | "ws" => ":80",
-        "https" | "wss" => ":443",
-        "ftp" => ":21",
-        _ => ":",
-    };
-    let authority = match authority.strip_suffix(default_port).unwrap_or(&authority) {
-        "localhost" if scheme == "file" => "",
-        host if WITH_AUTHORITY.contains(&&*scheme) => host.trim_end_matches(['.', ':']),
-        other => other,
-    };
+    let authority = normal_authority(&scheme, &authority.to_ascii_lowercase());
     let segments: Vec<_> = path.split('/').filter(|part| !part.is_empty()).collect();
     let end = match path.ends_with('/') && !segments.is_empty() {
         true => "/",
@@ -149,147 +137,50 @@ pub(crate) fn normal_form(uri: &str) -> String {
     format!("{scheme}://{authority}/{}{end}{query}", segments.join("/"))
 }
 
-/// Returns a normal form without the port, with the host and the path as one text. Some servers read URIs of schemes of their own in this
-/// way. `None` for schemes whose URIs all servers split alike.
-pub(crate) fn joined_form(normal: &str) -> Option<String> {
-    let scheme = scheme(normal)?;
-    if scheme == "file" || WITH_AUTHORITY.contains(&scheme) {
-        return None;
-    }
-    let rest = &normal[scheme.len() + 1..];
-    let joined = match rest.strip_prefix("//") {
-        Some(rest) => {
-            let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-            let port = authority.rsplit_once(':').filter(|(_, port)| {
-                !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit())
-            });
-            format!("{}{path}", port.map_or(authority, |(host, _)| host))
-        }
-        None => rest.to_owned(),
+/// Returns the authority of a normal form; the arguments are in lower case.
+fn normal_authority(scheme: &str, authority: &str) -> String {
+    let (host, port) = split_port(authority);
+    let has_authority = WITH_AUTHORITY.contains(&scheme);
+    let host = match host {
+        "localhost" if scheme == "file" => "",
+        host if has_authority => host.trim_end_matches('.'),
+        other => other,
     };
-    Some(format!("{scheme}:{}", joined.trim_start_matches('/')))
+    // `0443` is the port 443 for every URI parser.
+    let number = port
+        .filter(|_| has_authority)
+        .and_then(|port| port.parse::<u16>().ok());
+    match (scheme, number, port) {
+        (_, _, None | Some(""))
+        | ("http" | "ws", Some(80), _)
+        | ("https" | "wss", Some(443), _)
+        | ("ftp", Some(21), _) => host.to_owned(),
+        (_, Some(number), _) => format!("{host}:{number}"),
+        (_, None, Some(port)) => format!("{host}:{port}"),
+    }
 }
 
-/// Returns a template with `x` instead of each expression: one of its URIs. `None` if an expression has no end.
-fn example_of(template: &str) -> Option<String> {
-    let mut parts = template.split('{');
-    let mut example = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let (_, literal) = part.split_once('}')?;
-        example.push('x');
-        example.push_str(literal);
+/// Splits an authority before the colon of its port.
+pub(super) fn split_port(authority: &str) -> (&str, Option<&str>) {
+    // An address in brackets has colons.
+    let host = authority.rfind(']').map_or(0, |end| end + 1);
+    match authority[host..].find(':') {
+        Some(colon) => (
+            &authority[..host + colon],
+            Some(&authority[host + colon + 1..]),
+        ),
+        None => (authority, None),
     }
-    Some(example)
 }
 
-/// Returns the URI of a template with this value of a variable. Other variables have the values of `known`, or an example. `None` if the template
-/// does not have the variable, or has other expressions than `{name}` and `{+name}`.
-pub(crate) fn expand<'a>(
-    template: &str,
-    variable: &str,
-    value: &'a str,
-    known: impl Fn(&str) -> Option<Cow<'a, str>>,
-) -> Option<String> {
-    let mut parts = template.split('{');
-    let mut uri = parts.next().unwrap_or_default().to_owned();
-    let mut has_variable = false;
-    for part in parts {
-        let (expression, literal) = part.split_once('}')?;
-        let (name, escaped) = match expression.strip_prefix('+') {
-            Some(name) => (name, UNLIKE_URI),
-            None => (expression, UNLIKE_SEGMENT),
-        };
-        if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
-            return None;
-        }
-        has_variable |= name == variable;
-        let value = match name == variable {
-            true => Cow::Borrowed(value),
-            false => known(name).unwrap_or(Cow::Borrowed("x")),
-        };
-        uri.extend(utf8_percent_encode(&value, escaped));
-        uri.push_str(literal);
-    }
-    has_variable.then_some(uri)
-}
-
-/// The characters that `{name}` escapes (RFC 6570, section 3.2.2).
-const UNLIKE_SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
-/// The characters that `{+name}` escapes (RFC 6570, section 3.2.3), except `%`: servers differ in whether the value is escaped already.
-const UNLIKE_URI: &AsciiSet = &CONTROLS
-    .add(b' ')
-    .add(b'"')
-    .add(b'<')
-    .add(b'>')
-    .add(b'\\')
-    .add(b'^')
-    .add(b'`')
-    .add(b'{')
-    .add(b'|')
-    .add(b'}');
-
-/// Returns the length of the literal parts of a template, if they occur in the URI in this order. An expression
-/// matches any text. A template whose scheme is an expression never matches: it would take the URIs of all servers.
-pub(super) fn match_template(template: &str, uri: &str) -> Option<usize> {
-    let (prefix, mut rest) = template.split_once('{')?;
-    scheme(prefix)?;
-    let mut uri = uri.strip_prefix(prefix)?;
-    let mut length = prefix.len();
-    loop {
-        let (_, after) = rest.split_once('}')?;
-        let Some((literal, next)) = after.split_once('{') else {
-            return uri.ends_with(after).then_some(length + after.len());
-        };
-        // Linear in the length of the URI, whatever the literal is.
-        let at = memmem::find(uri.as_bytes(), literal.as_bytes())?;
-        uri = &uri[at + literal.len()..];
-        length += literal.len();
-        rest = next;
-    }
+/// Returns whether all servers split URIs of this scheme into host, port and path in the same way.
+pub(super) fn has_fixed_syntax(scheme: &str) -> bool {
+    scheme == "file" || WITH_AUTHORITY.contains(&scheme)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn templates_match_by_their_literal_parts() {
-        assert_eq!(match_template("file:///{path}", "file:///a/b"), Some(8));
-        assert_eq!(
-            match_template("db://{table}/rows/{id}", "db://users/rows/7"),
-            Some(11)
-        );
-        assert_eq!(
-            match_template("db://{table}/rows/{id}/raw", "db://users/rows/7"),
-            None
-        );
-        assert_eq!(match_template("db://{table}", "file:///a"), None);
-        assert_eq!(match_template("{+any}", "file:///a"), None);
-        assert_eq!(match_template("file://{broken", "file:///a"), None);
-        assert_eq!(match_template("file:///a", "file:///a"), None);
-    }
-
-    #[test]
-    fn simple_templates_are_expanded() {
-        let known = |name: &str| (name == "a").then_some(Cow::Borrowed("k"));
-        for (template, value, expected) in [
-            ("file:///{+v}", "etc/pass wd", Some("file:///etc/pass%20wd")),
-            ("db://{v}/rows/{id}", "a/b", Some("db://a%2Fb/rows/x")),
-            ("db://{a}/{v}/{v}", "é", Some("db://k/%C3%A9/%C3%A9")),
-            ("db://{a}", "b", None),
-            ("db://{?v}", "b", None),
-            ("db://{v*}", "b", None),
-            ("db://{v,a}", "b", None),
-            ("db://{v", "b", None),
-        ] {
-            let uri = expand(template, "v", value, known);
-            assert_eq!(uri.as_deref(), expected, "{template}");
-        }
-    }
 
     #[test]
     fn spellings_of_a_uri_have_one_normal_form() {

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{Outcome, Payload, Reply, RequestContext};
+use mcp_protocol::{Outcome, Payload, Reply, RequestContext, downgrade};
 use mcp_types::method;
 use serde_json::Value;
 
 use super::access::{Item, ItemKind};
-use super::forward::{renamed, text_member};
+use super::forward::{missing_resource, renamed, text_member, unknown};
 use super::mount::{MountedServer, outcome_of};
 use super::state::State;
 use crate::catalog::expand;
@@ -44,15 +44,29 @@ impl State {
         if !is_prompt {
             let template = text_member(reference, "uri")?;
             let mount = self.allowed_resource(&template, true, context)?;
-            let reply = Arc::clone(&mount).serve(name, text, context.clone());
             let item = mount.item(ItemKind::Resource, &template);
-            return match self.settings().access.restricts(&item) {
+            let is_restricted = self.settings().access.has_rules(&item);
+            // A server may complete by the name of the argument, whatever the template is.
+            if is_restricted && !mount.catalog.lists_uri(&template) {
+                self.denials
+                    .item(&item, "the server does not list it", context);
+                let missing = missing_resource(&template);
+                return Err(downgrade::handler_error(missing, context.rules()));
+            }
+            let reply = Arc::clone(&mount).serve(name, text, context.clone());
+            return match is_restricted {
                 true => self.with_allowed_values(reply, mount, &template, text, context),
                 false => Ok(reply),
             };
         }
         let exposed = text_member(reference, "name")?;
         let (mount, prompt) = self.allowed_prompt(&exposed, context)?;
+        let item = mount.item(ItemKind::Prompt, &prompt);
+        if self.settings().access.has_rules(&item) && !mount.catalog.lists_prompt(&prompt) {
+            self.denials
+                .item(&item, "the server does not list it", context);
+            return Err(unknown("prompt", &exposed));
+        }
         let mut params = ObjectText::new();
         params.add("ref", &renamed(reference, &prompt, None));
         params.copy_all(text, &["ref"]);
@@ -108,6 +122,8 @@ fn retain_values(result: &Payload, is_allowed: impl Fn(&str) -> bool) -> Outcome
     if result["resultType"] == "input_required" {
         return Ok(Payload::of(result));
     }
+    // Other members could also have values.
+    keep_members(&mut result, &["completion", "resultType", "_meta"]);
     let completion = result.get_mut("completion").and_then(Value::as_object_mut);
     let completion = completion.ok_or_else(invalid)?;
     let values = completion.get_mut("values").and_then(Value::as_array_mut);
@@ -115,9 +131,19 @@ fn retain_values(result: &Payload, is_allowed: impl Fn(&str) -> bool) -> Outcome
     values.truncate(MAX_VALUES);
     let count = values.len();
     values.retain(|value| value.as_str().is_some_and(&is_allowed));
-    if values.len() < count {
-        // The number would reveal how many values there are.
-        completion.shift_remove("total");
-    }
+    // The number would reveal how many values there are.
+    let is_shorter = values.len() < count;
+    let known: &[_] = match is_shorter {
+        true => &["values"],
+        false => &["values", "total", "hasMore"],
+    };
+    keep_members(&mut result["completion"], known);
     Ok(Payload::of(result))
+}
+
+/// Removes the other members of an object.
+fn keep_members(object: &mut Value, known: &[&str]) {
+    if let Some(members) = object.as_object_mut() {
+        members.retain(|name, _| known.contains(&&**name));
+    }
 }

@@ -166,13 +166,15 @@ fn normalized(path: &str) -> String {
 }
 
 /// Returns the paths that the servers of a program could read, for each URI; `None` if the program is not installed.
-fn read_by(program: &str, script: &str, uris: &[String]) -> Option<Vec<BTreeSet<String>>> {
+fn read_by(program: &str, arguments: &[&str], uris: &[String]) -> Option<Vec<BTreeSet<String>>> {
+    let (script, options) = arguments.split_first().unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("suites/gateway/readers")
         .join(script);
     let mut command = Command::new(program);
     command
         .arg(script)
+        .args(options)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
     let mut child = match command.spawn() {
@@ -222,14 +224,95 @@ fn a_rule_covers_every_path_that_servers_read_from_a_uri() {
         let rust = allowed.iter().map(|uri| read_by_rust(uri)).collect();
         let languages = [
             ("Rust", Some(rust)),
-            ("Python", read_by("python3", "readers.py", &allowed)),
-            ("JavaScript", read_by("node", "readers.mjs", &allowed)),
+            ("Python", read_by("python3", &["readers.py"], &allowed)),
+            ("JavaScript", read_by("node", &["readers.mjs"], &allowed)),
         ];
         for (language, read) in languages {
             let Some(read) = read else { continue };
             assert_eq!(read.len(), allowed.len(), "{language}");
             for (uri, paths) in allowed.iter().zip(&read) {
                 let wrong: Vec<_> = paths.iter().filter(|path| is_wrong(path)).collect();
+                assert!(
+                    wrong.is_empty(),
+                    "{language} reads {wrong:?} for {uri:?}, which {policy:?} allows"
+                );
+            }
+        }
+    }
+}
+
+/// Returns a random URI of a scheme whose syntax is not fixed.
+fn note(random: &mut Random) -> String {
+    let mut uri = random.pick(&["notes", "notes", "NOTES"]).to_owned();
+    let start = random.pick(&["://", "://", "://", ":///", ":////", ":/", ":"]);
+    uri += start;
+    let names = [
+        "secret",
+        "SECRET",
+        "%73ecret",
+        "%2573ecret",
+        "secret;a",
+        "secrets",
+        "public",
+        "x",
+    ];
+    // A host has no escapes.
+    let is_escaped = |name: &str| start == "://" && name.contains(['%', ';']);
+    uri += [random.pick(&names), random.pick(&names[5..])]
+        .into_iter()
+        .find(|name| !is_escaped(name))
+        .unwrap();
+    if start == "://" {
+        uri += random.pick(&["", "", ":", ":1", ":0443", ":80"]);
+    }
+    for _ in 0..random.below(3) {
+        uri += random.pick(&["/", "/", "//", "%2F", "%252f", ";"]);
+        uri += random.pick(&names);
+    }
+    uri += random.pick(&["", "", "/", "//", "?", "?x=1", "#f", "/?x"]);
+    uri
+}
+
+/// If no rule denies a URI, no server reads the name of a denied resource from it.
+#[test]
+fn a_rule_covers_every_name_that_servers_read_from_a_uri() {
+    let mut random = Random(0x2026_1126_9e37_79b9);
+    let uris: Vec<_> = (0..URIS / 10).map(|_| note(&mut random)).collect();
+    for pattern in [
+        "notes://secret",
+        "notes://secret/",
+        "notes://secret*",
+        "notes://secret/*",
+        "notes:secret/*",
+        "notes:///secret/*",
+        "notes://secret:*/*",
+    ] {
+        let policy = AccessPolicy::new().rule(AccessRule::deny(pattern));
+        let is_allowed = |uri: &&String| policy.allows(ItemKind::Resource, "notes", uri);
+        let allowed: Vec<_> = uris.iter().filter(is_allowed).cloned().collect();
+        assert!(allowed.len() > 500, "{} are allowed", allowed.len());
+        let covers_parts = pattern.ends_with('*');
+        let is_wrong = |name: &str| {
+            let name = name.split(['?', '#']).next().unwrap();
+            let name = normalized(&name.to_lowercase());
+            name == "/secret" || covers_parts && name.starts_with("/secret/")
+        };
+        let mode = match pattern.starts_with("notes://s") {
+            true => "names",
+            false => "paths",
+        };
+        for (language, read) in [
+            (
+                "Python",
+                read_by("python3", &["readers.py", mode], &allowed),
+            ),
+            (
+                "JavaScript",
+                read_by("node", &["readers.mjs", mode], &allowed),
+            ),
+        ] {
+            for (uri, names) in allowed.iter().zip(read.unwrap_or_default()) {
+                let wrong: Vec<_> = names.iter().filter(|name| is_wrong(name)).collect();
                 assert!(
                     wrong.is_empty(),
                     "{language} reads {wrong:?} for {uri:?}, which {policy:?} allows"

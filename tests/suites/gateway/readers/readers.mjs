@@ -1,4 +1,5 @@
-// Prints, for each URI of stdin (one JSON string a line), the paths that servers in JavaScript could read for it.
+// Prints, for each URI of stdin (one JSON string a line), the paths that servers in JavaScript could read for it. With the argument `names`, prints
+// what servers with URIs such as `notes://name` could read; with `paths`, what those with `notes:///name` could.
 
 import { posix } from "node:path";
 import { createInterface } from "node:readline";
@@ -18,13 +19,25 @@ const readers = [
   (uri) => ofFile(new URL(uri.trim())),
 ];
 
+const nameReaders = [
+  (uri) => new URL(uri).hostname + new URL(uri).pathname,
+  (uri) => new URL(uri).hostname + decodeURIComponent(new URL(uri).pathname),
+  (uri) => (ignoresHost || !new URL(uri).host ? decodeURIComponent(decodeURIComponent(new URL(uri).pathname)) : undefined),
+  (uri) => new URL(uri).href.split("://")[1],
+  (uri) => uri.slice(uri.indexOf(":") + 1),
+  (uri) => decodeURIComponent(uri).replace(/^[^:]*:\/*/, ""),
+];
+const isNames = process.argv[2] !== undefined;
+const ignoresHost = process.argv[2] === "paths";
+
 for await (const line of createInterface({ input: process.stdin })) {
   const uri = JSON.parse(line);
   const paths = new Set();
-  for (const reader of readers) {
+  for (const reader of isNames ? nameReaders : readers) {
     try {
       const path = reader(uri);
-      if (path?.startsWith("/")) paths.add(posix.normalize(path));
+      if (isNames && path !== undefined) paths.add(path);
+      else if (path?.startsWith("/")) paths.add(posix.normalize(path));
     } catch {
       // This server refuses the URI.
     }

@@ -1,4 +1,6 @@
-"""Prints, for each URI of stdin (one JSON string a line), the paths that servers in Python could read for it."""
+"""Prints, for each URI of stdin (one JSON string a line), the paths that servers in Python could read for it.
+
+With the argument `names`, prints what servers with URIs such as `notes://name` could read; with `paths`, what those with `notes:///name` could."""
 
 import json
 import posixpath
@@ -41,5 +43,23 @@ def paths(uri):
             continue
 
 
+def names(uri):
+    for text in (uri, unquote(uri), unquote(unquote(uri))):
+        try:
+            parts = urlparse(text)
+            yield (parts.hostname or "") + "/" + parts.path
+            yield parts.netloc + "/" + parts.path
+            yield (parts.hostname or "") + unquote(parts.path)
+            if IGNORES_HOST or not parts.netloc:
+                yield parts.path
+        except ValueError:
+            # This server refuses the URI.
+            pass
+        yield text.partition("://")[2]
+        yield text.partition(":")[2]
+
+
+IGNORES_HOST = sys.argv[1:] == ["paths"]
+READ = names if sys.argv[1:] else paths
 for line in sys.stdin:
-    print(json.dumps(sorted(set(paths(json.loads(line))))))
+    print(json.dumps(sorted(set(READ(json.loads(line))))))

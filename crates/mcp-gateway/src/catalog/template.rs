@@ -1,0 +1,128 @@
+//! URI templates (RFC 6570), as far as the choice of a server and the rules for clients need them.
+
+use std::borrow::Cow;
+
+use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::uri::scheme;
+
+/// Returns a template with `x` instead of each expression: one of its URIs. `None` if an expression has no end.
+pub(super) fn example_of(template: &str) -> Option<String> {
+    let mut parts = template.split('{');
+    let mut example = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (_, literal) = part.split_once('}')?;
+        example.push('x');
+        example.push_str(literal);
+    }
+    Some(example)
+}
+
+/// Returns the URI of a template with this value of a variable. Other variables have the values of `known`, or an example. `None` if the template
+/// does not have the variable, or has other expressions than `{name}` and `{+name}`.
+pub(crate) fn expand<'a>(
+    template: &str,
+    variable: &str,
+    value: &'a str,
+    known: impl Fn(&str) -> Option<Cow<'a, str>>,
+) -> Option<String> {
+    let mut parts = template.split('{');
+    let mut uri = parts.next().unwrap_or_default().to_owned();
+    let mut has_variable = false;
+    for part in parts {
+        let (expression, literal) = part.split_once('}')?;
+        let (name, escaped) = match expression.strip_prefix('+') {
+            Some(name) => (name, UNLIKE_URI),
+            None => (expression, UNLIKE_SEGMENT),
+        };
+        if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
+            return None;
+        }
+        has_variable |= name == variable;
+        let value = match name == variable {
+            true => Cow::Borrowed(value),
+            false => known(name).unwrap_or(Cow::Borrowed("x")),
+        };
+        uri.extend(utf8_percent_encode(&value, escaped));
+        uri.push_str(literal);
+    }
+    has_variable.then_some(uri)
+}
+
+/// The characters that `{name}` escapes (RFC 6570, section 3.2.2).
+const UNLIKE_SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+/// The characters that `{+name}` escapes (RFC 6570, section 3.2.3), except `%`: servers differ in whether the value is escaped already.
+const UNLIKE_URI: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'<')
+    .add(b'>')
+    .add(b'\\')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
+
+/// Returns the length of the literal parts of a template, if they occur in the URI in this order. An expression
+/// matches any text. A template whose scheme is an expression never matches: it would take the URIs of all servers.
+pub(super) fn match_template(template: &str, uri: &str) -> Option<usize> {
+    let (prefix, mut rest) = template.split_once('{')?;
+    scheme(prefix)?;
+    let mut uri = uri.strip_prefix(prefix)?;
+    let mut length = prefix.len();
+    loop {
+        let (_, after) = rest.split_once('}')?;
+        let Some((literal, next)) = after.split_once('{') else {
+            return uri.ends_with(after).then_some(length + after.len());
+        };
+        let at = uri.find(literal)?;
+        uri = &uri[at + literal.len()..];
+        length += literal.len();
+        rest = next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates_match_by_their_literal_parts() {
+        assert_eq!(match_template("file:///{path}", "file:///a/b"), Some(8));
+        assert_eq!(
+            match_template("db://{table}/rows/{id}", "db://users/rows/7"),
+            Some(11)
+        );
+        assert_eq!(
+            match_template("db://{table}/rows/{id}/raw", "db://users/rows/7"),
+            None
+        );
+        assert_eq!(match_template("db://{table}", "file:///a"), None);
+        assert_eq!(match_template("{+any}", "file:///a"), None);
+        assert_eq!(match_template("file://{broken", "file:///a"), None);
+        assert_eq!(match_template("file:///a", "file:///a"), None);
+    }
+
+    #[test]
+    fn simple_templates_are_expanded() {
+        let known = |name: &str| (name == "a").then_some(Cow::Borrowed("k"));
+        for (template, value, expected) in [
+            ("file:///{+v}", "etc/pass wd", Some("file:///etc/pass%20wd")),
+            ("db://{v}/rows/{id}", "a/b", Some("db://a%2Fb/rows/x")),
+            ("db://{a}/{v}/{v}", "é", Some("db://k/%C3%A9/%C3%A9")),
+            ("db://{a}", "b", None),
+            ("db://{?v}", "b", None),
+            ("db://{v*}", "b", None),
+            ("db://{v,a}", "b", None),
+            ("db://{v", "b", None),
+        ] {
+            let uri = expand(template, "v", value, known);
+            assert_eq!(uri.as_deref(), expected, "{template}");
+        }
+    }
+}

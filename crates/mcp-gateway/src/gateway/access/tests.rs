@@ -1,0 +1,311 @@
+use super::*;
+
+#[test]
+fn the_first_matching_rule_decides() {
+    let policy = AccessPolicy::new()
+        .rule(AccessRule::allow("log").mount("git"))
+        .rule(AccessRule::deny("*").mount("g*").kind(ItemKind::Tool))
+        .rule(AccessRule::deny("file:///etc/*").kind(ItemKind::Resource));
+    for (kind, mount, name, expected) in [
+        (ItemKind::Tool, "git", "log", true),
+        (ItemKind::Tool, "git", "push", false),
+        (ItemKind::Tool, "gitlab", "log", false),
+        (ItemKind::Tool, "fs", "push", true),
+        (ItemKind::Prompt, "git", "push", true),
+        (ItemKind::Resource, "fs", "file:///etc/passwd", false),
+        (ItemKind::Resource, "fs", "file:///etcetera", true),
+    ] {
+        let item = Item { kind, mount, name };
+        assert_eq!(policy.shows(&item), expected, "{mount} {name}");
+    }
+}
+
+#[test]
+fn rules_apply_to_every_spelling_of_a_uri() {
+    let policy = AccessPolicy::new()
+        .rule(AccessRule::deny("FILE:///etc/*"))
+        .rule(AccessRule::allow("file:///my%20docs/*"))
+        .rule(AccessRule::deny("file:///my*"));
+    for (name, expected) in [
+        ("file:///etc/passwd", false),
+        ("file:///e%74c/passwd", false),
+        ("file:///my%20docs/a", true),
+        ("file:///mydocs", false),
+        ("file:///etc/{name}", false),
+        ("file:///a/{name}", true),
+        ("file:///a", true),
+    ] {
+        let (kind, mount) = (ItemKind::Resource, "fs");
+        assert_eq!(
+            policy.shows(&Item { kind, mount, name }),
+            expected,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn only_rules_that_can_match_a_uri_restrict_its_spelling() {
+    let unusual = "note:///my note";
+    for (rule, expected) in [
+        (AccessRule::deny("git_log"), true),
+        (AccessRule::deny("*").kind(ItemKind::Tool), true),
+        (AccessRule::deny("file:///etc/*"), false),
+        (AccessRule::deny("x").kind(ItemKind::Resource), false),
+    ] {
+        let policy = AccessPolicy::new().rule(rule);
+        let is_allowed = policy.allows(ItemKind::Resource, "m", unusual);
+        assert_eq!(is_allowed, expected, "{policy:?}");
+    }
+}
+
+#[test]
+fn a_rule_that_restricts_also_applies_to_longer_uris() {
+    let policy = AccessPolicy::new()
+        .rule(AccessRule::deny("notes://secret"))
+        .rule(AccessRule::allow("notes://public"))
+        .rule(AccessRule::deny("*"));
+    for (name, expected) in [
+        ("notes://secret", false),
+        ("notes://SECRET/?x", false),
+        ("notes://secret;a=b", false),
+        ("notes://public", true),
+        ("notes://public?drop=all", false),
+    ] {
+        let (kind, mount) = (ItemKind::Resource, "notes");
+        let item = Item { kind, mount, name };
+        assert_eq!(policy.shows(&item), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_rule_that_restricts_also_applies_with_a_port_and_without_an_authority() {
+    let item = |name| Item {
+        kind: ItemKind::Resource,
+        mount: "notes",
+        name,
+    };
+    for rule in [
+        AccessRule::deny("notes://secret/*"),
+        AccessRule::deny("notes:///secret/*"),
+    ] {
+        let policy = AccessPolicy::new().rule(rule);
+        for name in [
+            "notes://secret/a",
+            "notes://secret:1/a",
+            "notes:///secret/a",
+            "notes:/secret/a",
+            "notes:secret/a",
+        ] {
+            assert!(!policy.allows(ItemKind::Resource, "notes", name), "{name}");
+        }
+        assert!(policy.allows(ItemKind::Resource, "notes", "notes://secrets:1/a"));
+    }
+    let policy = AccessPolicy::new()
+        .rule(AccessRule::allow("db://host:5432/*"))
+        .rule(AccessRule::deny("db://*"))
+        .rule(AccessRule::deny("https://host/*"))
+        .rule(AccessRule::deny("urn:isbn:1"));
+    for (name, expected) in [
+        ("db://host:5432/a", true),
+        ("db://host:5433/a", false),
+        ("https://host/a", false),
+        ("https://host:8443/a", true),
+        ("urn:isbn:1", false),
+        ("urn:isbn:2", true),
+    ] {
+        assert_eq!(policy.shows(&item(name)), expected, "{name}");
+    }
+}
+
+#[test]
+fn rules_that_contradict_themselves_are_errors() {
+    for (text, part) in [
+        (
+            r#"[{"name":"a"},{"name":"a","effect":"deny","scope":"x"}]"#,
+            "rule 2 of the access policy, for \"a\":",
+        ),
+        (r#"[{"name":"a","scope":" "}]"#, "scope is empty"),
+        (r#"[{"name":""}]"#, "\"*\" matches all"),
+    ] {
+        let policy: AccessPolicy = serde_json::from_str(text).unwrap();
+        let error = policy.check().unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+/// Returns whether a policy with one rule that denies allows the URI.
+fn is_allowed(pattern: &str, uri: &str) -> bool {
+    let policy = AccessPolicy::new().rule(AccessRule::deny(pattern));
+    policy.allows(ItemKind::Resource, "m", uri)
+}
+
+#[test]
+fn a_rule_that_restricts_applies_to_every_spelling_of_a_host_without_a_path() {
+    for (pattern, uris) in [
+        (
+            "config://app",
+            "config://app:1 config://app:1/ config://app:1?x config:app config:/app config:///app config:app/ config://app:/#x",
+        ),
+        ("config://app/", "config://app config://app:1 config:app"),
+        (
+            "config:app",
+            "config://app config:///app config:/app config://app:1",
+        ),
+        (
+            "notes://secret/*",
+            "notes://secret notes://secret:1 notes://secret:1/ notes:///secret notes:///secret/ notes:secret notes:secret/a",
+        ),
+        (
+            "config://app*",
+            "config:app config:///app config://app:1 config:apps",
+        ),
+        (
+            "config://*/key",
+            "config://a:1/key config:a/key config:///key config:key",
+        ),
+        ("a://h:*/x", "a://h/x a:h/x a://h:9/x a://h:9/b/x a:///h/x"),
+        ("a://h:8/x", "a://h/x a://h:9/x a:h/x a://h:08/x"),
+        ("notes:///secret/*", "notes://x/secret/a notes://x:1/secret"),
+        ("a:", "a: a:/ a:// a://:1 a:///"),
+        (
+            "*://secret/*",
+            "notes://secret:1/a notes:secret/a NOTES:///secret",
+        ),
+        (
+            "*/secret/*",
+            "notes://secret/a notes:secret/a notes://x/s%65cret/a",
+        ),
+    ] {
+        for uri in uris.split(' ') {
+            assert!(!is_allowed(pattern, uri), "{pattern} {uri}");
+        }
+    }
+    for (pattern, uris) in [
+        (
+            "config://app",
+            "config://apps config:apps config://b/app other:app",
+        ),
+        (
+            "notes://secret/*",
+            "notes://secrets:1/a notes:secrets notes://a/secret",
+        ),
+        ("https://h/x", "https://h:8443/x https://x/h"),
+        ("urn:isbn:1", "urn:isbn:2"),
+    ] {
+        for uri in uris.split(' ') {
+            assert!(is_allowed(pattern, uri), "{pattern} {uri}");
+        }
+    }
+}
+
+#[test]
+fn a_rule_that_restricts_ignores_case_further_escapes_and_parameters() {
+    for (pattern, uris) in [
+        (
+            "notes://Alice/*",
+            "notes://Alice/a notes:///Alice/a notes:Alice/a notes:/ALICE/a notes:%41lice/a",
+        ),
+        ("notes:Alice/*", "notes://Alice/a notes://alice:1/a"),
+        (
+            "https://intra/admin*",
+            "https://intra:0443/admin https://intra./admin",
+        ),
+        ("http://h:080/x", "http://h/x http://h:80/x http://h:0080/x"),
+        ("https://h:*/x", "https://h/x https://h:8443/x"),
+        (
+            "file:///etc/*",
+            "file:///%2565tc/passwd file:///ETC/passwd file:///etc",
+        ),
+        (
+            "notes://x/secret/key",
+            "notes://x/secret;a/key notes:x;b/secret;a/key;c",
+        ),
+    ] {
+        for uri in uris.split(' ') {
+            assert!(!is_allowed(pattern, uri), "{pattern} {uri}");
+        }
+    }
+}
+
+/// Whatever a server could take for the denied resource is denied.
+#[test]
+fn a_rule_that_restricts_applies_to_generated_spellings() {
+    let (starts, ports) = (["", "/", "//", "///", "////"], ["", ":", ":1", ":0443"]);
+    let names = ["app", "APP", "%61pp", "a%70P", "%2561pp"];
+    let ends = [
+        "", "/", "//", "?", "?x=1", "#f", "/?x", ";a=1", "/;a", "%2f", "%252F",
+    ];
+    let patterns = [
+        "config://app",
+        "config://app/",
+        "config://app*",
+        "config://app/*",
+        "CONFIG:app",
+        "config:///app",
+        "config://app:*",
+        "config:*",
+        "*:app",
+        "*app*",
+    ];
+    let mut count = 0;
+    for start in starts {
+        for port in ports.iter().filter(|port| start == "//" || port.is_empty()) {
+            for name in names {
+                for end in ends {
+                    let uri = format!("Config:{start}{name}{port}{end}");
+                    count += 1;
+                    for pattern in patterns {
+                        assert!(!is_allowed(pattern, &uri), "{pattern} {uri}");
+                        let policy =
+                            AccessPolicy::new().rule(AccessRule::require_scope("s", pattern));
+                        let item = Item {
+                            kind: ItemKind::Resource,
+                            mount: "m",
+                            name: &uri,
+                        };
+                        let deciding = policy.deciding(&item);
+                        let is_usable = deciding.into_iter().all(|rule| rule.scope.is_none());
+                        let is_readable = policy.check_uri(&item, false).is_ok();
+                        assert!(!(is_usable && is_readable), "{pattern} {uri}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(count > 400, "{count}");
+}
+
+/// A rule for other spellings must not replace the rule for the spelling of the client.
+#[test]
+fn a_scope_for_another_spelling_allows_nothing() {
+    let policy = AccessPolicy::new()
+        .rule(AccessRule::require_scope("s", "notes://a/b"))
+        .rule(AccessRule::deny("notes:///a/*"));
+    assert!(policy.allows(ItemKind::Resource, "m", "notes://a/b"));
+    assert!(!policy.allows(ItemKind::Resource, "m", "notes:a/b"));
+}
+
+#[test]
+fn a_rule_that_allows_has_no_other_spellings() {
+    let policy = AccessPolicy::new()
+        .rule(AccessRule::allow("notes://pub/*"))
+        .rule(AccessRule::allow("notes://Alice"))
+        .rule(AccessRule::deny("*"));
+    for (uri, expected) in [
+        ("notes://pub/a", true),
+        ("notes://pub:1/a", false),
+        ("notes:pub/a", false),
+        ("notes:///pub/a", false),
+        ("notes://pub/%2561", true),
+        ("notes://PUB/a", false),
+        ("notes:Alice", false),
+        ("notes://pub?x", false),
+    ] {
+        assert_eq!(
+            policy.allows(ItemKind::Resource, "m", uri),
+            expected,
+            "{uri}"
+        );
+    }
+}
