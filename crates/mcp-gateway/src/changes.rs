@@ -1,7 +1,7 @@
 //! Notifications about changes, for the clients of the gateway.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use mcp_client::ChangedList;
 use mcp_jsonrpc::{ErrorObject, RequestId};
@@ -17,10 +17,16 @@ const MAX_SUBSCRIPTIONS_PER_CLIENT: usize = 128;
 /// Number of sessions at which those that have ended are removed.
 const MIN_SWEEP: usize = 64;
 
+/// Decides whether a client may be notified of a change. The arguments are the name of the server's mount, the URI that the client has subscribed to, and
+/// the URI that has changed.
+pub(crate) type UpdateFilter = Box<dyn Fn(&str, &str, &str) -> bool + Send + Sync>;
+
 /// The clients that receive changes of the shared connection.
 #[derive(Default)]
 pub(crate) struct Changes {
     sessions: Mutex<Sessions>,
+    /// Applies the rules of a gateway.
+    update_filter: OnceLock<UpdateFilter>,
     subscriptions: Mutex<ChangeSubscriptions>,
 }
 
@@ -67,6 +73,17 @@ pub(crate) fn notification(list: ChangedList) -> Option<&'static str> {
 }
 
 impl Changes {
+    /// Sets what clients may be notified of. Has no effect if it is called again.
+    pub(crate) fn set_update_filter(&self, filter: UpdateFilter) {
+        let _ = self.update_filter.set(filter);
+    }
+
+    /// Returns whether a client that has subscribed to a resource may be notified of a change of it or of a part of it.
+    pub(crate) fn admits_update(&self, mount: &str, subscribed: &str, changed: &str) -> bool {
+        let filter = self.update_filter.get();
+        filter.is_none_or(|filter| filter(mount, subscribed, changed))
+    }
+
     /// Adds a session, which is notified of changed lists.
     pub(crate) fn add_session(&self, session: &Arc<Session>) {
         let mut sessions = lock(&self.sessions);

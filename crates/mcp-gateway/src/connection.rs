@@ -18,6 +18,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::caller::Routes;
+use crate::log_limit::LogLimit;
 use crate::pool::Permit;
 use crate::sync::lock;
 use crate::upstream::Upstream;
@@ -215,6 +216,25 @@ impl fmt::Debug for UpstreamConnection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.client.fmt(f)
     }
+}
+
+/// Converts the reason why a call to a server of a gateway has no response. Errors of a transport can have its URL and paths of this machine, so only
+/// the operator sees them, in the log.
+pub(crate) fn hidden_response(server: &str, error: &CallError, log: &LogLimit) -> ErrorObject {
+    let outcome = match error {
+        CallError::Closed(_) => "has ended the connection, and the call may have run",
+        // Only the text says whether the request was sent.
+        CallError::Failed(error) if error.to_string().contains("may have run") => {
+            "did not respond, and the call may have run"
+        }
+        CallError::Failed(_) => "did not respond",
+        error => return no_response(server, error),
+    };
+    if let Some(omitted) = log.admit() {
+        tracing::warn!(server, %error, omitted, "a call failed");
+    }
+    let text = format!("the server {server:?} {outcome}; the log of the gateway has the reason");
+    unavailable(server, text)
 }
 
 /// Converts the reason why a call has no response.

@@ -1,6 +1,8 @@
 //! Servers that end, and connections that are used again.
 
-use mcp_gateway::{Gateway, Mount, Proxy};
+use mcp_gateway::{Gateway, Mount, Proxy, Upstream};
+use mcp_host::ServerConfig;
+use mcp_transport_http::serve_with;
 use tokio::time::{sleep, timeout};
 
 use super::{Scripted, connect_to, upstream};
@@ -247,4 +249,41 @@ async fn a_resource_is_not_watched_for_a_cancelled_request() {
     let (mut new, _) = servers.accept_with(capabilities()).await;
     new.respond("tools/call", json!({ "content": [] })).await;
     assert!(other.wire.recv().await["error"].is_null());
+}
+
+#[tokio::test]
+async fn clients_of_a_gateway_do_not_learn_where_a_lost_server_is() {
+    let (listener, address) = crate::prelude::listen().await;
+    let server = Server::builder("notes", "1")
+        .tool(Tool::new("t", async || "done"))
+        .resource(Resource::new("notes://a", "a", async || {
+            mcp_types::ResourceContents::text("notes://a", "text")
+        }));
+    let endpoint = Endpoint::new(server.build().unwrap()).unwrap();
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let serving = tokio::spawn(serve_with(listener, endpoint, async {
+        // A dropped sender also stops the server.
+        let _ = stopped.await;
+    }));
+    let notes = ServerConfig::http(format!("http://{address}/mcp"));
+    let gateway = Gateway::builder().mount("notes", Upstream::new("notes", notes));
+    let mut peer = Peer::new(gateway.build().await.unwrap());
+    peer.call("tools/call", json!({ "name": "notes__t" })).await;
+    drop(stop);
+    serving.await.unwrap().unwrap();
+    let (traced, _guard) = Traced::start();
+    for (method, params) in [
+        ("tools/list", json!({})),
+        ("tools/call", json!({ "name": "notes__t" })),
+        ("resources/read", json!({ "uri": "notes://a" })),
+    ] {
+        let answer = peer.answer(method, params).await.to_string();
+        let is_short = answer.contains("the log of the gateway has the reason");
+        assert!(is_short, "{method}: {answer}");
+        for secret in [&*address.to_string(), "os error", "connect"] {
+            assert!(!answer.contains(secret), "{method}: {answer}");
+        }
+    }
+    let line = traced.line("a call failed").unwrap();
+    assert!(line.contains(&address.to_string()), "{line}");
 }

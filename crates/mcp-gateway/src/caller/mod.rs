@@ -1,6 +1,7 @@
 //! The clients whose calls run on an upstream connection: they receive the server's requests and notifications.
 
 mod routes;
+mod subscribed;
 
 use std::sync::{Arc, Mutex};
 
@@ -10,6 +11,7 @@ use mcp_types::method;
 use tokio::sync::{mpsc, oneshot};
 
 pub(crate) use self::routes::{Routes, RunningCall};
+pub(crate) use self::subscribed::{MayNotify, Subscribed};
 use crate::sync::lock;
 use crate::text::{ObjectText, RawResult, member};
 

@@ -8,14 +8,16 @@ use mcp_protocol::{Delivery, Owner, Reply, Session, gate};
 use mcp_types::{LoggingLevel, method};
 use tokio::time::Instant;
 
-use super::{Caller, ask_on, check, no_client};
+use super::{Caller, MayNotify, Subscribed, ask_on, check, no_client};
 use crate::sync::{Debounce, lock};
-use crate::text::member;
+use crate::text::{ObjectText, member, string};
 
 /// The running calls of a connection, by the progress token that the gateway gives the server.
 pub(crate) struct Routes {
     /// The session that has this connection for itself; `None` if the calls of several clients use it.
     owner: Option<Weak<Session>>,
+    /// What the client of this session has subscribed to.
+    pub(crate) subscribed: Option<Subscribed>,
     calls: Mutex<Calls>,
     debounce: Arc<Debounce>,
 }
@@ -29,9 +31,11 @@ struct Calls {
 
 impl Routes {
     /// Creates the routes of a connection of one session or, without `owner`, of a connection for calls of any client.
-    pub(crate) fn new(owner: Option<&Arc<Session>>) -> Arc<Self> {
+    pub(crate) fn new(owner: Option<(&Arc<Session>, MayNotify)>) -> Arc<Self> {
+        let (owner, may_notify) = owner.unzip();
         Arc::new(Self {
             owner: owner.map(Arc::downgrade),
+            subscribed: may_notify.map(Subscribed::new),
             calls: Mutex::default(),
             debounce: Arc::default(),
         })
@@ -105,6 +109,7 @@ impl Routes {
                 }
             }
             method::NOTIFICATIONS_MESSAGE => self.log(params),
+            method::NOTIFICATIONS_RESOURCES_UPDATED => self.updated(params),
             method::NOTIFICATIONS_CANCELLED
             | method::NOTIFICATIONS_TASKS
             | method::NOTIFICATIONS_TASKS_STATUS
@@ -130,6 +135,27 @@ impl Routes {
                 }
             }
         }
+    }
+
+    /// Notifies the session of a changed resource that it has subscribed to.
+    fn updated(&self, params: Option<&str>) {
+        let uri = params.and_then(|params| member(params, "uri"));
+        let uri: Option<String> = uri.and_then(|uri| decode(uri).ok());
+        let (Some(uri), Some(session), Some(subscribed)) = (uri, self.session(), &self.subscribed)
+        else {
+            return;
+        };
+        if !subscribed.admits(&uri) {
+            tracing::debug!(
+                "an update was dropped: the client has not subscribed to the resource, or may not use it"
+            );
+            return;
+        }
+        // Written anew, so that the client reads the URI that was checked.
+        let mut params = ObjectText::new();
+        params.add("uri", &string(&uri));
+        let name = method::NOTIFICATIONS_RESOURCES_UPDATED;
+        session.notify(name, Some(params.finish().as_bytes()), Delivery::Lossy);
     }
 
     /// Passes a log message to the client of its call, or to the session. Without a session, drops the message if the call is not certain.

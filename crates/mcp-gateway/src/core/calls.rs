@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject, RawJson, decode, members};
-use mcp_protocol::{Answer, MethodName, Outcome, Payload, RequestContext, downgrade, gate};
+use mcp_protocol::{
+    Answer, CallError, MethodName, Outcome, Payload, RequestContext, downgrade, gate,
+};
 use mcp_types::method;
 use tokio::task::JoinSet;
 
 use crate::caller::{Caller, RunningCall};
-use crate::connection::{UpstreamConnection, no_response, within};
+use crate::connection::{UpstreamConnection, hidden_response, no_response, within};
 use crate::parked::{CONTINUATION, ParkableCall, may_ask};
 use crate::results;
 use crate::text::{ObjectText, RawResult, member, with_elicitation_id};
@@ -51,6 +53,8 @@ impl Core {
         context: &RequestContext,
     ) -> Outcome {
         let connection = self.session_connection(context).await?;
+        let subscribed = connection.routes().subscribed.as_ref();
+        let added = subscribed.map_or(Ok(None), |subscribed| subscribed.record(method, params))?;
         let caller = Caller::new(context, params, None);
         let running = connection.routes().add(&caller);
         let change = ParamsChange {
@@ -59,6 +63,9 @@ impl Core {
         };
         let params = change.apply(params);
         let answer = self.send(&connection, method, params, Some(&running)).await;
+        if let (Err(_), Some(subscribed), Some(uri)) = (&answer, subscribed, added) {
+            subscribed.remove(&uri);
+        }
         let is_newer = connection.client.revision() > context.session().revision();
         Ok(results::for_session(
             method,
@@ -187,7 +194,7 @@ impl Core {
             let answer = lease.response(running.response(sent)).await;
             drop((running, lease));
             let server = &*core.upstream.name;
-            let answer = answer.map_err(|error| no_response(server, &error))?;
+            let answer = answer.map_err(|error| core.no_response(&error))?;
             let result = answer.map_err(|error| downgrade::handler_error(error, rules))?;
             let result = core.repairs.repaired(&name, result, server);
             Ok(results::for_stateless(&name, result))
@@ -251,10 +258,19 @@ impl Core {
                 Some(running) => running.response(sent).await,
                 None => sent.await,
             };
-            let result = answer.map_err(|error| no_response(server, &error))??;
+            let result = answer.map_err(|error| self.no_response(&error))??;
             Ok(self.repairs.repaired(method, result, server))
         })
         .await
+    }
+
+    /// Converts the reason why a call has no response. The clients of a gateway with several servers do not learn where these are.
+    fn no_response(&self, error: &CallError) -> ErrorObject {
+        let server = &*self.upstream.name;
+        match self.catalog.is_some() {
+            true => hidden_response(server, error, &self.failures),
+            false => no_response(server, error),
+        }
     }
 
     /// Returns the headers that repeat arguments of a tool call.

@@ -61,7 +61,7 @@ impl Core {
     ) -> Result<Arc<UpstreamConnection>, ErrorObject> {
         self.release_shared().await;
         let session = context.session();
-        let routes = Routes::new(Some(session));
+        let routes = Routes::new(Some((session, self.may_notify())));
         let newest = session.revision();
         let opened = self
             .open(context, identity_of(session), newest, routes, None)

@@ -25,6 +25,7 @@ use crate::caller::Routes;
 use crate::catalog::Catalog;
 use crate::changes::Changes;
 use crate::connection::UpstreamConnection;
+use crate::log_limit::LogLimit;
 use crate::parked::ParkedCalls;
 use crate::pool::{Capacity, Pool, SessionConnection, SessionConnections};
 use crate::repair::Repairs;
@@ -46,6 +47,8 @@ pub(crate) struct Core {
     debounce: Arc<Debounce>,
     readiness: Arc<Readiness>,
     repairs: Repairs,
+    /// Limits the log of failed calls.
+    failures: LogLimit,
     /// What the server lists, if a gateway with several servers needs to know.
     catalog: Option<Arc<Catalog>>,
     pub(crate) closing: watch::Sender<bool>,
@@ -100,6 +103,7 @@ impl Core {
             debounce: Arc::default(),
             readiness: Arc::default(),
             repairs: Repairs::default(),
+            failures: LogLimit::default(),
             catalog,
             closing: watch::Sender::new(false),
         });

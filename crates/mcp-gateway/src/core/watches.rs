@@ -15,7 +15,8 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::Core;
-use crate::connection::UpstreamConnection;
+use crate::caller::MayNotify;
+use crate::connection::{UpstreamConnection, unreachable};
 use crate::shared::MAX_RECONNECT_WAIT;
 use crate::sync::lock;
 use crate::upstream::Sharing;
@@ -88,14 +89,16 @@ impl Core {
         deliver: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<impl Future<Output = ()> + Send + 'static, ErrorObject> {
         let first = self.shared().await?.client.subscribe(&*uri).await;
-        let mut subscription = first.map_err(|error| match error.rejection() {
-            Some(rejection) => rejection.clone(),
-            None => ErrorObject::internal(without_setting_names(&error.to_string())),
-        })?;
+        let mut subscription = first.map_err(|error| self.not_watched(&error))?;
+        let (may_notify, subscribed) = (self.may_notify(), uri.clone());
         let watch = Arc::new(ResourceSubscription {
             uri,
             principal: self.pool_principal(principal),
-            deliver: Box::new(deliver),
+            deliver: Box::new(move |changed| {
+                if may_notify(&subscribed, changed) {
+                    deliver(changed);
+                }
+            }),
             pooled: Mutex::default(),
         });
         let entry = self.add_watch(&watch).await;
@@ -128,6 +131,30 @@ impl Core {
                 // It may have changed while it was not watched.
                 (watch.deliver)(&watch.uri);
             }
+        })
+    }
+
+    /// Converts the reason why a resource cannot be watched.
+    fn not_watched(&self, error: &Error) -> ErrorObject {
+        let has_no_address = matches!(
+            error,
+            Error::Unsupported { .. } | Error::NotSubscribed { .. }
+        );
+        match error.rejection() {
+            Some(rejection) => rejection.clone(),
+            None if has_no_address || self.catalog.is_none() => {
+                ErrorObject::internal(without_setting_names(&error.to_string()))
+            }
+            None => unreachable(&self.upstream.name, error),
+        }
+    }
+
+    /// Returns whether clients may be notified of changes of the server's resources. A gateway with several servers has rules.
+    pub(super) fn may_notify(&self) -> MayNotify {
+        let (changes, catalog) = (Arc::clone(&self.changes), self.catalog.clone());
+        Arc::new(move |subscribed, changed| {
+            let mount = catalog.as_deref();
+            mount.is_none_or(|mount| changes.admits_update(mount.namespace(), subscribed, changed))
         })
     }
 

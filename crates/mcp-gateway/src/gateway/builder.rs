@@ -131,6 +131,7 @@ impl GatewayBuilder {
             mounts.push(MountedServer::new(&name, mount, self.cluster.as_ref())?);
         }
         let state = Arc::new(State::new(self.info, self.settings, self.cluster));
+        state.filter_updates();
         state.update(|all| all.clone_from(&mounts));
         for mount in &mounts {
             mount.connect(&state);

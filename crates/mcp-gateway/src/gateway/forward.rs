@@ -197,7 +197,11 @@ impl State {
     }
 
     /// Checks that the server understands a URI as the rules do. A URI that the server lists is its own spelling.
-    fn check_uri(&self, mount: &MountedServer, item: &Item<'_>) -> Result<(), ErrorObject> {
+    pub(super) fn check_uri(
+        &self,
+        mount: &MountedServer,
+        item: &Item<'_>,
+    ) -> Result<(), ErrorObject> {
         match mount.catalog.lists_resource(item.name) {
             true => Ok(()),
             false => self.settings().access.check_uri(item, false),
@@ -341,13 +345,13 @@ pub(super) fn text_member<'a>(object: &'a str, name: &str) -> Result<Cow<'a, str
     Ok(text.into())
 }
 
-fn missing_resource(uri: &str) -> ErrorObject {
+pub(super) fn missing_resource(uri: &str) -> ErrorObject {
     let text = format!("no server of the gateway lists the resource {uri:?}");
     let error = ErrorObject::new(ErrorCode::RESOURCE_NOT_FOUND, text);
     error.with_data(json!({ "uri": uri }))
 }
 
-fn unknown(kind: &str, name: &str) -> ErrorObject {
+pub(super) fn unknown(kind: &str, name: &str) -> ErrorObject {
     ErrorObject::invalid_params(format!("unknown {kind} {name:?}"))
 }
 

@@ -7,7 +7,7 @@ use mcp_protocol::{BoxFuture, RequestContext};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::access::ItemKind;
+use super::access::{Item, ItemKind};
 use super::state::State;
 use crate::changes::Changes;
 use crate::core::{ChangeSource, Core};
@@ -47,5 +47,33 @@ impl ChangeSource for Arc<State> {
         let mut closing = self.closing.subscribe();
         // The sender is part of the gateway, which the caller keeps.
         let _ = closing.wait_for(|is_closing| *is_closing).await;
+    }
+}
+
+impl State {
+    /// Applies the rules to notifications of changed resources.
+    pub(super) fn filter_updates(self: &Arc<Self>) {
+        let state = Arc::downgrade(self);
+        let filter = move |mount: &str, subscribed: &str, changed: &str| {
+            let state = state.upgrade();
+            state.is_some_and(|state| state.may_notify(mount, subscribed, changed))
+        };
+        self.changes.set_update_filter(Box::new(filter));
+    }
+
+    /// Returns whether a client that has subscribed to a resource may be notified that the resource, or a part of it, has changed. The spelling and the
+    /// scope of the subscribed resource were checked with the request. A part that needs a scope is left out, because the client may not have it.
+    fn may_notify(&self, mount: &str, subscribed: &str, changed: &str) -> bool {
+        let kind = ItemKind::Resource;
+        let name = changed;
+        let item = Item { kind, mount, name };
+        let access = &self.settings().access;
+        let is_usable = || {
+            let mounts = self.mounts();
+            let mount = mounts.iter().find(|other| *other.name == *mount);
+            mount.is_some_and(|mount| self.check_uri(mount, &item).is_ok())
+                && !access.needs_scope(&item)
+        };
+        access.shows(&item) && (changed == subscribed || is_usable())
     }
 }

@@ -183,3 +183,155 @@ async fn a_completion_has_no_values_of_denied_resources() {
     let result = peer.call("completion/complete", params).await;
     assert_eq!(result["completion"]["values"], json!(["x"]), "{result}");
 }
+
+/// A server may complete by the name of the argument, whatever the template is.
+#[tokio::test]
+async fn only_listed_references_can_be_completed_where_rules_apply() {
+    let (settings, mut servers) = Scripted::upstream();
+    let policy = AccessPolicy::new()
+        .rule(AccessRule::deny("notes://secret/*"))
+        .rule(AccessRule::deny("hidden").kind(ItemKind::Prompt));
+    let gateway = Gateway::builder().mount("notes", settings).access(policy);
+    let building = tokio::spawn(gateway.build());
+    let capabilities = json!({ "resources": {}, "prompts": {}, "completions": {} });
+    let (mut server, _) = servers.accept_with(capabilities).await;
+    let prompts = json!({ "prompts": [{ "name": "open" }] });
+    server.respond("prompts/list", prompts).await;
+    let resources = json!({ "resources": [] });
+    server.respond("resources/list", resources).await;
+    let templates = json!([{ "name": "t", "uriTemplate": "notes://{owner}/{id}" }]);
+    let templates = json!({ "resourceTemplates": templates });
+    server.respond("resources/templates/list", templates).await;
+    let mut peer = Peer::new(building.await.unwrap().unwrap());
+    let complete = |reference: Value| {
+        let argument = json!({ "name": "owner", "value": "" });
+        json!({ "ref": reference, "argument": argument })
+    };
+    for uri in ["notes:{owner}", "notes://x/{owner}", "notes://{owner}/x"] {
+        let reference = json!({ "type": "ref/resource", "uri": uri });
+        let error = peer.expect_error("completion/complete", complete(reference), -32602);
+        says(&error.await, "no server of the gateway lists");
+    }
+    let reference = json!({ "type": "ref/prompt", "name": "notes__Hidden" });
+    let error = peer.expect_error("completion/complete", complete(reference), -32602);
+    says(&error.await, "unknown prompt");
+    let listed = json!({ "type": "ref/resource", "uri": "notes://{owner}/{id}" });
+    peer.request("completion/complete", complete(listed.clone()))
+        .await;
+    let found =
+        json!({ "values": ["secret", "public"], "total": 2, "hasMore": true, "hint": "secret" });
+    let found = json!({ "completion": found, "hint": "secret" });
+    server.respond("completion/complete", found).await;
+    let result = peer.wire.recv().await["result"].clone();
+    assert_eq!(result["completion"], json!({ "values": ["public"] }));
+    assert!(result["hint"].is_null(), "{result}");
+    peer.request("completion/complete", complete(listed)).await;
+    let found = json!({ "values": ["public"], "total": 1, "hasMore": false, "hint": "secret" });
+    let found = json!({ "completion": found });
+    server.respond("completion/complete", found).await;
+    let result = peer.wire.recv().await["result"].clone();
+    let expected = json!({ "values": ["public"], "total": 1, "hasMore": false });
+    assert_eq!(result["completion"], expected);
+    let reference = json!({ "type": "ref/prompt", "name": "notes__open" });
+    peer.request("completion/complete", complete(reference))
+        .await;
+    let found = json!({ "completion": { "values": ["a"] } });
+    server.respond("completion/complete", found).await;
+    assert!(peer.wire.recv().await["result"].is_object());
+}
+
+fn updated(uri: &str) -> Value {
+    json!({ "uri": uri })
+}
+
+/// Servers notify all their sessions, and the URI of a denied resource is as secret as its content.
+#[tokio::test]
+async fn a_session_receives_only_updates_of_resources_that_it_subscribed_to_and_may_use() {
+    let name = "notifications/resources/updated";
+    let (settings, mut servers) = Scripted::upstream();
+    let policy = AccessPolicy::new()
+        .rule(AccessRule::deny("notes://secret/*"))
+        .rule(AccessRule::deny("notes://pub/hidden"))
+        .rule(AccessRule::require_scope("s", "notes://pub/scoped"));
+    let gateway = Gateway::builder().mount("notes", settings).access(policy);
+    let building = tokio::spawn(gateway.build());
+    let shared = with_template(&mut servers, "notes://{+path}").await;
+    let gateway = building.await.unwrap().unwrap();
+    let mut peer = Peer::session(gateway.clone(), json!({})).await;
+    drop(shared);
+    let subscribe = peer.request("resources/subscribe", updated("notes://pub"));
+    subscribe.await;
+    let (mut server, _) = servers
+        .accept_with(json!({ "resources": { "subscribe": true } }))
+        .await;
+    server.respond("resources/subscribe", json!({})).await;
+    assert!(peer.wire.recv().await["result"].is_object());
+    for uri in [
+        "notes://secret/a",
+        "notes://public",
+        "notes://pub/hidden",
+        "notes:pub/hidden",
+        "notes://pub/scoped",
+    ] {
+        server.notify(name, updated(uri)).await;
+    }
+    let more = json!({ "URI": "notes://secret/a", "uri": "notes://pub/a" });
+    server.notify(name, more).await;
+    let received = peer.wire.expect(name).await;
+    assert_eq!(received["params"], updated("notes://pub/a"));
+    server.notify(name, updated("notes://pub")).await;
+    let received = peer.wire.expect(name).await;
+    assert_eq!(received["params"], updated("notes://pub"));
+    // A rule that was added denies what the client has subscribed to.
+    let policy = AccessPolicy::new().rule(AccessRule::deny("notes://pub"));
+    let set = gateway.set_policy(policy, ClientLimits::new());
+    set.unwrap();
+    server.notify(name, updated("notes://pub")).await;
+    receives_no_update(&mut peer, &mut server).await;
+    let set = gateway.set_policy(AccessPolicy::new(), ClientLimits::new());
+    set.unwrap();
+    let unsubscribe = peer.request("resources/unsubscribe", updated("notes://pub"));
+    unsubscribe.await;
+    server.respond("resources/unsubscribe", json!({})).await;
+    server.notify(name, updated("notes://pub/b")).await;
+    receives_no_update(&mut peer, &mut server).await;
+}
+
+/// Reads a resource, and checks that no update arrives before the response.
+async fn receives_no_update(peer: &mut Peer, server: &mut PipeEnd) {
+    let read = peer.request("resources/read", updated("notes://other"));
+    read.await;
+    let contents = json!({ "contents": [] });
+    server.respond("resources/read", contents).await;
+    loop {
+        let message = peer.wire.recv().await;
+        assert_ne!(
+            message["method"], "notifications/resources/updated",
+            "{message}"
+        );
+        if message["result"]["contents"].is_array() {
+            return;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_subscription_receives_no_updates_of_denied_parts() {
+    let (settings, mut servers) = Scripted::upstream();
+    let policy = AccessPolicy::new().rule(AccessRule::deny("notes://pub/hidden"));
+    let gateway = Gateway::builder().mount("notes", settings).access(policy);
+    let building = tokio::spawn(gateway.build());
+    let mut shared = with_template(&mut servers, "notes://{+path}").await;
+    let mut peer = Peer::new(building.await.unwrap().unwrap());
+    let listen = json!({ "notifications": { "resourceSubscriptions": ["notes://pub"] } });
+    peer.request("subscriptions/listen", listen).await;
+    shared.respond("resources/subscribe", json!({})).await;
+    peer.wire
+        .expect("notifications/subscriptions/acknowledged")
+        .await;
+    let name = "notifications/resources/updated";
+    shared.notify(name, updated("notes://pub/hidden")).await;
+    shared.notify(name, updated("notes://pub/a")).await;
+    let received = peer.wire.expect(name).await;
+    assert_eq!(received["params"]["uri"], "notes://pub/a");
+}

@@ -1,0 +1,133 @@
+//! The resources that the client of a session has subscribed to.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use mcp_jsonrpc::{ErrorObject, decode};
+use mcp_types::method;
+
+use crate::catalog::normal_form;
+use crate::sync::lock;
+use crate::text::member;
+
+/// Maximum number of resources of one connection.
+const MAX_SUBSCRIBED: usize = 1_024;
+/// Maximum size of their URIs in total, in bytes.
+const MAX_SUBSCRIBED_BYTES: usize = 64 << 10;
+
+/// Returns whether a client that has subscribed to the first URI may be notified of a change of the second one.
+pub(crate) type MayNotify = Arc<dyn Fn(&str, &str) -> bool + Send + Sync>;
+
+/// The resources to which the server of a connection sends updates, and what the rules of the gateway say about them.
+pub(crate) struct Subscribed {
+    may_notify: MayNotify,
+    uris: Mutex<BTreeSet<String>>,
+}
+
+impl Subscribed {
+    pub(crate) fn new(may_notify: MayNotify) -> Self {
+        Self {
+            may_notify,
+            uris: Mutex::default(),
+        }
+    }
+
+    /// Records a `resources/subscribe` or `resources/unsubscribe` before it is sent, because an update may follow immediately. Returns the URI if it was
+    /// added; [`remove`](Self::remove) it if the server refuses the subscription.
+    ///
+    /// # Errors
+    /// There are too many subscriptions.
+    pub(crate) fn record(
+        &self,
+        method: &str,
+        params: Option<&str>,
+    ) -> Result<Option<String>, ErrorObject> {
+        let is_subscribed = match method {
+            method::RESOURCES_SUBSCRIBE => true,
+            method::RESOURCES_UNSUBSCRIBE => false,
+            _ => return Ok(None),
+        };
+        let uri = params.and_then(|params| member(params, "uri"));
+        let Some(uri) = uri.and_then(|uri| decode::<String>(uri).ok()) else {
+            // The server refuses the request.
+            return Ok(None);
+        };
+        let mut uris = lock(&self.uris);
+        if !is_subscribed {
+            uris.remove(&uri);
+            return Ok(None);
+        }
+        if uris.contains(&uri) {
+            return Ok(None);
+        }
+        let bytes = uris.iter().map(String::len).sum::<usize>() + uri.len();
+        if uris.len() >= MAX_SUBSCRIBED || bytes > MAX_SUBSCRIBED_BYTES {
+            return Err(ErrorObject::internal(format!(
+                "the session would have more than {MAX_SUBSCRIBED} subscriptions or {MAX_SUBSCRIBED_BYTES} bytes of URIs; unsubscribe first"
+            )));
+        }
+        uris.insert(uri.clone());
+        Ok(Some(uri))
+    }
+
+    pub(crate) fn remove(&self, uri: &str) {
+        lock(&self.uris).remove(uri);
+    }
+
+    /// Returns whether the client may be notified that a resource has changed: it has subscribed to the resource, or to one that contains it.
+    pub(super) fn admits(&self, changed: &str) -> bool {
+        let normal = normal_form(changed);
+        let uris = lock(&self.uris);
+        let mut covering = uris.iter().filter(|uri| covers(&normal_form(uri), &normal));
+        covering.any(|uri| (self.may_notify)(uri, changed))
+    }
+}
+
+/// Returns whether a URI is the subscribed resource or a part of it. Both are normal forms.
+fn covers(subscribed: &str, uri: &str) -> bool {
+    let subscribed = subscribed.trim_end_matches('/');
+    let rest = uri.strip_prefix(subscribed);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?', '#']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn updates_of_subscribed_resources_and_their_parts_are_admitted() {
+        let subscribed = Subscribed::new(Arc::new(|_, changed| !changed.ends_with("secret")));
+        let params = |uri: &str| format!("{{\"uri\":\"{uri}\"}}");
+        let record = |method, uri| subscribed.record(method, Some(&params(uri))).unwrap();
+        assert!(record(method::RESOURCES_SUBSCRIBE, "notes://a").is_some());
+        for (uri, expected) in [
+            ("notes://a", true),
+            ("NOTES://A/", true),
+            ("notes://a/b?c", true),
+            ("notes://a/secret", false),
+            ("notes://ab", false),
+            ("notes://b", false),
+        ] {
+            assert_eq!(subscribed.admits(uri), expected, "{uri}");
+        }
+        assert!(record(method::RESOURCES_SUBSCRIBE, "notes://a").is_none());
+        record(method::RESOURCES_UNSUBSCRIBE, "notes://a");
+        assert!(!subscribed.admits("notes://a"));
+    }
+
+    #[test]
+    fn the_subscriptions_of_a_session_are_limited() {
+        let subscribed = Subscribed::new(Arc::new(|_, _| true));
+        let record = |uri: &str| {
+            let params = format!("{{\"uri\":\"{uri}\"}}");
+            subscribed.record(method::RESOURCES_SUBSCRIBE, Some(&params))
+        };
+        for number in 0..MAX_SUBSCRIBED {
+            assert!(record(&format!("a:{number}")).is_ok());
+        }
+        assert!(record("a:more").is_err());
+        subscribed.remove("a:0");
+        assert!(record(&"a".repeat(MAX_SUBSCRIBED_BYTES)).is_err());
+        assert!(record("a:more").is_ok());
+    }
+}
