@@ -208,6 +208,26 @@ fn servers_of_a_file_are_served_and_reloaded() {
 }
 
 #[test]
+fn a_setting_with_the_value_of_the_start_needs_no_restart() {
+    let (servers, file) = (json!({ "one": { "command": calc() } }), file("restart"));
+    write(&file, &servers, json!({}));
+    let mut gateway = Running::start(&file);
+    gateway.url();
+    gateway.logged("one: connected");
+    let other = json!({ "mcpServers": servers, "gateway": { "listen": "127.0.0.1:1" } });
+    for _ in 0..2 {
+        std::fs::write(&file, other.to_string()).unwrap();
+        gateway.signal("HUP");
+        gateway.logged("\"listen\" has changed; restart to use it");
+        gateway.logged("reloaded");
+    }
+    write(&file, &servers, json!({}));
+    gateway.signal("HUP");
+    let line = gateway.logged("");
+    assert_eq!(line, "one: connected");
+}
+
+#[test]
 fn new_rules_hold_while_a_new_server_starts() {
     let (calc, file) = (calc(), file("rules"));
     write(&file, &json!({ "one": { "command": calc } }), json!({}));
@@ -338,6 +358,20 @@ fn a_file_is_checked_without_starting() {
     );
     let checked = mcp(&["serve", path, "--check"]);
     assert!(checked.status.success(), "{}", text(&checked.stderr));
+    let lines: Vec<_> = text(&checked.stderr).lines().collect();
+    let warning = "warning: /mcpServers/a: the program \"/no/such/program\" was not found";
+    assert!(lines[0].starts_with(warning), "{lines:?}");
+    let valid = format!("{path}: the configuration is valid: 1 server, 0 access rules");
+    assert_eq!(lines[1..], [valid]);
+    let access = json!([{ "name": "a" }, { "name": "b", "effect": "deny" }]);
+    write(
+        &file,
+        &json!({ "a": { "command": calc() }, "b": { "url": "https://b.example.com/mcp" } }),
+        json!({ "access": access }),
+    );
+    let checked = mcp(&["serve", path, "--check"]);
+    let valid = format!("{path}: the configuration is valid: 2 servers, 2 access rules\n");
+    assert_eq!(text(&checked.stderr), valid);
     write(
         &file,
         &json!({ "a": { "command": "a", "urll": "b" } }),

@@ -194,3 +194,11 @@ async fn a_long_list_of_tools_is_replaced_by_a_search() {
         }
     }
 }
+
+/// docs/guide/gateway.md has the command that computes the digest of a denial in the log.
+#[test]
+fn operators_can_compute_the_digest_of_a_user() {
+    let ada = mcp_auth::server::Identity::new("https://login.example.com", "ada");
+    let digest = "gL2uTtNnM6ICzaxGohjRROwO9yL7559tO1WMBBfzAQk";
+    assert_eq!(ada.with_client("app").principal().as_str(), digest);
+}

@@ -62,10 +62,23 @@ pub(super) fn check(file: &Path, is_stdio: bool, options: &Options) -> Result<Co
         };
         settings(&config, config.cluster().as_ref()).check(address)?;
     }
-    for warning in config.warnings() {
+    for warning in config.warnings().iter().chain(&config.missing_programs()) {
         say(&format!("warning: {warning}"));
     }
+    let (servers, rules) = config.counts();
+    say(&format!(
+        "{}: the configuration is valid: {}, {}",
+        file.display(),
+        counted(servers, "server"),
+        counted(rules, "access rule")
+    ));
     Ok(Code::Success)
+}
+
+/// Returns a number and a noun, which is in the singular for 1.
+fn counted(count: usize, noun: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{ending}")
 }
 
 fn settings<'a>(config: &'a GatewayConfig, cluster: Option<&'a Cluster>) -> HttpSettings<'a> {
@@ -182,6 +195,7 @@ async fn report_and_reload(
         Ok(hangup) => hangup,
         Err(error) => return Failure::usage(format!("cannot handle SIGHUP: {error}")),
     };
+    let started = config.clone();
     let mut last_line = None;
     loop {
         // The next signal is handled even while a server hangs.
@@ -205,8 +219,8 @@ async fn report_and_reload(
             }
         };
         match changed.reload(&config, gateway) {
-            Ok(settings) => {
-                for setting in settings {
+            Ok(()) => {
+                for setting in changed.needs_restart(&started) {
                     say(&format!("{setting:?} has changed; restart to use it"));
                 }
                 config = changed;

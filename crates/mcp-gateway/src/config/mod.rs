@@ -1,5 +1,6 @@
 //! The configuration file of a gateway.
 
+mod entry;
 mod file;
 #[cfg(test)]
 mod tests;
@@ -9,23 +10,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mcp_host::{
-    Config, ConfigFormat, Connector as _, Launch, ServerConfig, StderrLog, Variables, read_text,
-};
+use mcp_host::{Config, ConfigFormat, Connector as _, StderrLog, Variables, read_text};
 use mcp_jsonrpc::decode;
 use mcp_protocol::InvalidServer;
 use serde::de::IgnoredAny;
 
-use self::file::{File, Section, ServerSection};
-use crate::catalog::Transform;
-use crate::gateway::{Gateway, GatewayBuilder, Mount, Settings};
+use self::entry::ServerEntry;
+use self::file::{File, Section};
+use crate::gateway::{Gateway, GatewayBuilder, Settings};
 use crate::parked::Cluster;
-use crate::upstream::{DEFAULT_CALL_TIMEOUT, Sharing, Upstream};
 
 /// Maximum size of a configuration file.
 const MAX_FILE_BYTES: u64 = 4 << 20;
-/// Headers that identify a user to a server.
-const CREDENTIALS: [&str; 3] = ["authorization", "cookie", "x-api-key"];
 
 /// The configuration of a gateway: the servers under `mcpServers`, as in the files of hosts, and settings under `gateway`.
 ///
@@ -54,13 +50,6 @@ pub struct GatewayConfig {
     servers: BTreeMap<String, ServerEntry>,
     /// Those of disabled servers too, for which rules may stay.
     namespaces: BTreeSet<String>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-struct ServerEntry {
-    name: String,
-    server: ServerConfig,
-    settings: ServerSection,
 }
 
 fn invalid(text: impl Into<String>) -> InvalidServer {
@@ -232,6 +221,18 @@ impl GatewayConfig {
         servers.filter_map(ServerEntry::common_identity).collect()
     }
 
+    /// Returns the enabled servers whose program does not exist, one text for each. Reads the file system, and starts nothing. Call it after
+    /// [`resolve`](Self::resolve).
+    pub fn missing_programs(&self) -> Vec<String> {
+        let entries = self.servers.values();
+        entries.filter_map(ServerEntry::missing_program).collect()
+    }
+
+    /// Returns the numbers of enabled servers and of access rules.
+    pub fn counts(&self) -> (usize, usize) {
+        (self.servers.len(), self.section.access.len())
+    }
+
     /// Returns a builder with all enabled servers of a [resolved](Self::resolve) configuration, in the order of their namespaces.
     pub fn builder(&self) -> GatewayBuilder {
         for warning in self.warnings() {
@@ -264,23 +265,18 @@ impl GatewayConfig {
 
     /// Updates a gateway that runs with the configuration `previous` to this one, which must be [resolved](Self::resolve): removes, adds and
     /// replaces servers that differ. A server is replaced when the new one is connected, and keeps its connections if only rules or numbers
-    /// differ. Returns the names of changed settings that need a restart. Rules hold at once; new servers connect in the background, and
-    /// [`Gateway::settled`] waits for their first attempts. Call it within a tokio runtime.
+    /// differ. Rules hold at once; new servers connect in the background, and [`Gateway::settled`] waits for their first attempts. Call it within a
+    /// tokio runtime. [`needs_restart`](Self::needs_restart) names the settings that it cannot change.
     ///
     /// # Errors
     /// The gateway would have more than 64 servers, or an access rule is invalid.
-    pub fn reload(
-        &self,
-        previous: &Self,
-        gateway: &Gateway,
-    ) -> Result<Vec<&'static str>, InvalidServer> {
+    pub fn reload(&self, previous: &Self, gateway: &Gateway) -> Result<(), InvalidServer> {
         self.section.access.check()?;
         for namespace in previous.servers.keys() {
             if !self.servers.contains_key(namespace) {
                 gateway.unmount(namespace);
             }
         }
-        let (new, old) = (&self.section, &previous.section);
         // The new rules hold before a new server can be used, and while it starts.
         let settings = self.gateway_settings();
         if settings != previous.gateway_settings() {
@@ -298,119 +294,20 @@ impl GatewayConfig {
                 gateway.start_mount(namespace, entry.mount())?;
             }
         }
+        Ok(())
+    }
+
+    /// Returns the names of the settings that differ from those with which the program was started, and need a restart.
+    pub fn needs_restart(&self, started: &Self) -> Vec<&'static str> {
+        let (new, old) = (&self.section, &started.section);
         let settings = [
-            ("listen", new.listen != old.listen),
+            ("listen", self.listen() != started.listen()),
             ("publicUrl", new.public_url != old.public_url),
             ("auth", new.auth != old.auth),
             ("cluster", new.cluster != old.cluster),
             ("allowedOrigins", new.allowed_origins != old.allowed_origins),
         ];
         let changed = settings.into_iter().filter(|(_, is_changed)| *is_changed);
-        Ok(changed.map(|(name, _)| name).collect())
-    }
-}
-
-impl ServerEntry {
-    /// Returns a warning if the server takes all users of the gateway for the same user.
-    fn common_identity(&self) -> Option<String> {
-        let Launch::Http { headers, .. } = &self.server.launch else {
-            return None;
-        };
-        let is_credential = |header: &&String| {
-            CREDENTIALS
-                .iter()
-                .any(|name| header.eq_ignore_ascii_case(name))
-        };
-        let (name, header) = (&self.name, headers.keys().find(is_credential)?);
-        Some(format!(
-            "/mcpServers/{name}: the server gets the same header {header:?} for all users of the gateway, so each of them can use what this \
-             credential permits; if the data of the server is the same for all users, set \"shared\": true in /gateway/servers/{name}"
-        ))
-    }
-
-    /// Returns whether the connections of both entries are the same: the entries differ only in settings that [`adjust`](Self::adjust) changes.
-    fn connects_like(&self, other: &Self) -> bool {
-        let connection = |entry: &Self| {
-            let mut server = entry.server.clone();
-            server.call_timeout = None;
-            server.allowed_tools.clear();
-            server.denied_tools.clear();
-            let settings = &entry.settings;
-            let limits = (
-                settings.max_connections,
-                settings.max_connections_per_client,
-            );
-            (entry.name.clone(), server, settings.is_shared, limits)
-        };
-        connection(self) == connection(other)
-    }
-
-    /// Changes the settings of the mount that need no new connection. Returns whether there is a mount.
-    fn adjust(&self, namespace: &str, gateway: &Gateway) -> bool {
-        let timeout = self.server.call_timeout.unwrap_or(DEFAULT_CALL_TIMEOUT);
-        gateway.adjust(
-            namespace,
-            &self.transform(),
-            self.settings.is_required,
-            timeout,
-        )
-    }
-
-    fn mount(&self) -> Mount {
-        let mut upstream = match self.server.http_transport() {
-            // All connections share the HTTP client.
-            Ok(Some(http)) => Upstream::new(&*self.name, move |_: &StderrLog| Ok(http.clone())),
-            // A child process, or an invalid configuration, which each attempt to connect reports.
-            _ => Upstream::new(&*self.name, self.server.clone()),
-        };
-        if let Some(timeout) = self.server.start_timeout {
-            upstream = upstream.connect_timeout(timeout);
-        }
-        if let Some(timeout) = self.server.call_timeout {
-            upstream = upstream.call_timeout(timeout);
-        }
-        if self.settings.is_shared {
-            upstream = upstream.sharing(Sharing::All);
-        }
-        if let Some(connections) = self.settings.max_connections {
-            upstream = upstream.max_connections(connections.get());
-        }
-        if let Some(connections) = self.settings.max_connections_per_client {
-            upstream = upstream.max_connections_per_client(connections.get());
-        }
-        let mount = Mount::new(upstream).transform(self.transform());
-        match self.settings.is_required {
-            true => mount.required(),
-            false => mount,
-        }
-    }
-
-    fn transform(&self) -> Transform {
-        let mut transform = Transform::new();
-        let allowed: BTreeSet<_> = self.server.allowed_tools.iter().cloned().collect();
-        if !allowed.is_empty() {
-            transform = transform.show_only(allowed);
-        }
-        for tool in &self.server.denied_tools {
-            transform = transform.hide(tool);
-        }
-        for (tool, change) in &self.settings.tools {
-            if let Some(name) = &change.rename {
-                transform = transform.rename(tool, name);
-            }
-            if change.is_hidden {
-                transform = transform.hide(tool);
-            }
-            if let Some(description) = &change.description {
-                transform = transform.describe(tool, description);
-            }
-            for (argument, value) in &change.arguments {
-                transform = transform.fix_argument(tool, argument, value.clone());
-            }
-        }
-        match self.settings.is_read_only {
-            true => transform.read_only(),
-            false => transform,
-        }
+        changed.map(|(name, _)| name).collect()
     }
 }

@@ -1,6 +1,7 @@
 //! Configuration files with and without mistakes.
 
 use super::*;
+use crate::catalog::Transform;
 
 fn error(text: &str) -> String {
     let checked = GatewayConfig::parse(text);
@@ -58,7 +59,7 @@ fn wrong_values_are_errors_with_their_place() {
         (r#"{"mcpServers":{"a b":{"command":"a"}}}"#, "\"a b\""),
         (
             r#"{"mcpServers":{"a":{"command":"a"}},"gateway":{"servers":{"a":{"namespace":"b"}},"access":[{"namespace":"a","name":"x"}]}}"#,
-            "/gateway/access: rule 0 of the access policy: no server has the namespace \"a\"",
+            "/gateway/access: rule 1 of the access policy, for \"x\": no server has the namespace \"a\"",
         ),
         (
             r#"{"mcpServers":{"a":{"command":"a"},"b":{"command":"b"}},"gateway":{"servers":{"a":{"namespace":"b"}}}}"#,
@@ -78,7 +79,7 @@ fn wrong_values_are_errors_with_their_place() {
         ),
         (
             r#"{"mcpServers":{},"gateway":{"access":[{"name":"a","effect":"deny","scope":"b"}]}}"#,
-            "/gateway/access: rule 0",
+            "/gateway/access: rule 1",
         ),
         (
             r#"{"mcpServers":{},"gateway":{"limits":{"requestsPerMinute":0}}}"#,
