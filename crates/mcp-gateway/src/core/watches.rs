@@ -36,6 +36,16 @@ struct SubscriptionTable {
     by_number: BTreeMap<u64, Arc<ResourceSubscription>>,
 }
 
+impl ResourceSubscriptions {
+    /// Returns whether a part of a watched resource is watched, too, or contained in a watched part. The clients of a connection share its updates, so
+    /// the server has sent an update of it for the client that watches the part.
+    fn has_closer(&self, subscribed: &str, part: &str) -> bool {
+        let table = lock(&self.0);
+        let mut uris = table.by_number.values().map(|watch| &*watch.uri);
+        uris.any(|uri| uri.len() > subscribed.len() && part.starts_with(uri))
+    }
+}
+
 /// A resource that a client watches.
 struct ResourceSubscription {
     uri: String,
@@ -88,20 +98,27 @@ impl Core {
         principal: Option<Principal>,
         deliver: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<impl Future<Output = ()> + Send + 'static, ErrorObject> {
-        let first = self.shared().await?.client.subscribe(&*uri).await;
-        let mut subscription = first.map_err(|error| self.not_watched(&error))?;
-        let (may_notify, subscribed) = (self.may_notify(), uri.clone());
+        let (may_notify, subscribed, core) = (self.may_notify(), uri.clone(), Arc::downgrade(self));
         let watch = Arc::new(ResourceSubscription {
             uri,
             principal: self.pool_principal(principal),
             deliver: Box::new(move |changed| {
-                if may_notify(&subscribed, changed) {
+                let is_of_another = || {
+                    let core = core.upgrade();
+                    core.is_none_or(|core| core.watches.has_closer(&subscribed, changed))
+                };
+                let is_exact = subscribed == changed;
+                if (is_exact || !is_of_another()) && may_notify(&subscribed, changed) {
                     deliver(changed);
                 }
             }),
             pooled: Mutex::default(),
         });
-        let entry = self.add_watch(&watch).await;
+        // Before the server can send an update, and removed when the request is cancelled.
+        let entry = self.register(&watch);
+        let first = self.shared().await?.client.subscribe(&*watch.uri).await;
+        let mut subscription = first.map_err(|error| self.not_watched(&error))?;
+        self.watch_pooled(&watch).await;
         let core = Arc::downgrade(self);
         Ok(async move {
             let _entry = entry;
@@ -163,26 +180,23 @@ impl Core {
         principal.filter(|_| self.upstream.sharing != Sharing::All)
     }
 
-    /// Registers a watched resource, and subscribes to it on the open connections of the pool.
-    async fn add_watch(self: &Arc<Self>, watch: &Arc<ResourceSubscription>) -> SubscriptionEntry {
-        let number = {
-            let mut watches = lock(&self.watches.0);
-            watches.last += 1;
-            let number = watches.last;
-            watches.by_number.insert(number, Arc::clone(watch));
-            number
-        };
-        // Before the first await, so that the entry is removed when the request is cancelled.
-        let entry = SubscriptionEntry {
-            core: Arc::downgrade(self),
-            number,
-        };
+    /// Registers a watched resource.
+    fn register(self: &Arc<Self>, watch: &Arc<ResourceSubscription>) -> SubscriptionEntry {
+        let mut watches = lock(&self.watches.0);
+        watches.last += 1;
+        let number = watches.last;
+        watches.by_number.insert(number, Arc::clone(watch));
+        let core = Arc::downgrade(self);
+        SubscriptionEntry { core, number }
+    }
+
+    /// Subscribes to a watched resource on the open connections of the pool.
+    async fn watch_pooled(&self, watch: &Arc<ResourceSubscription>) {
         let mut subscribing = JoinSet::new();
         for connection in self.pool.open_of(watch.principal.as_ref()) {
             subscribing.spawn(subscribe(connection, Arc::clone(watch)));
         }
         subscribing.join_all().await;
-        entry
     }
 
     /// Subscribes to what the clients of a new connection of the pool watch.

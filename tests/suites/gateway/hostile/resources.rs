@@ -335,3 +335,30 @@ async fn a_subscription_receives_no_updates_of_denied_parts() {
     let received = peer.wire.expect(name).await;
     assert_eq!(received["params"]["uri"], "notes://pub/a");
 }
+
+/// The clients of the shared connection also share what the server sends, and a subscription to `notes://` contains everything.
+#[tokio::test]
+async fn a_subscription_receives_no_updates_that_belong_to_another_client() {
+    let (settings, mut servers) = Scripted::upstream();
+    let building = tokio::spawn(Gateway::builder().mount("notes", settings).build());
+    let mut shared = with_template(&mut servers, "notes://{+path}").await;
+    let gateway = building.await.unwrap().unwrap();
+    let (mut wide, mut exact) = (Peer::new(gateway.clone()), Peer::new(gateway));
+    for (peer, uri) in [(&mut wide, "notes://"), (&mut exact, "notes://diary")] {
+        let listen = json!({ "notifications": { "resourceSubscriptions": [uri] } });
+        peer.request("subscriptions/listen", listen).await;
+        shared.respond("resources/subscribe", json!({})).await;
+        let acknowledged = "notifications/subscriptions/acknowledged";
+        peer.wire.expect(acknowledged).await;
+    }
+    let name = "notifications/resources/updated";
+    for uri in ["notes://diary", "notes://diary/1", "notes://other"] {
+        shared.notify(name, updated(uri)).await;
+    }
+    let received = wide.wire.expect(name).await;
+    assert_eq!(received["params"]["uri"], "notes://other");
+    for uri in ["notes://diary", "notes://diary/1"] {
+        let received = exact.wire.expect(name).await;
+        assert_eq!(received["params"]["uri"], uri);
+    }
+}

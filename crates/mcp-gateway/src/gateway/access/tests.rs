@@ -1,3 +1,5 @@
+//! Rules and the spellings of the items that they match.
+
 use super::*;
 
 #[test]
