@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use memchr::memmem;
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::uri::scheme;
@@ -80,7 +81,8 @@ pub(super) fn match_template(template: &str, uri: &str) -> Option<usize> {
         let Some((literal, next)) = after.split_once('{') else {
             return uri.ends_with(after).then_some(length + after.len());
         };
-        let at = uri.find(literal)?;
+        // Linear in the length of the URI, whatever the literal is.
+        let at = memmem::find(uri.as_bytes(), literal.as_bytes())?;
         uri = &uri[at + literal.len()..];
         length += literal.len();
         rest = next;
