@@ -145,7 +145,7 @@ pub(crate) fn http(server: &HttpServer, options: &Options) -> Result<HttpTranspo
     let has_token = headers.iter().any(is_authorization);
     match login::is_readable_in_transit(&server.url) {
         false if has_token => {}
-        false => transport = transport.authorize(login::stored(server.url.as_str(), options)?),
+        false => transport = transport.authorize(login::stored(server, options)?),
         // Nothing secret is sent, so the connection is as safe as the network.
         true if headers.is_empty() || options.allow_http => {}
         true => {
@@ -183,7 +183,7 @@ fn roots(folders: &[std::path::PathBuf]) -> Result<Vec<Root>, Failure> {
     folders.iter().map(|folder| root(folder)).collect()
 }
 
-/// Returns the failure of a call whose elicitation was not answered.
+/// Returns the failure of a call whose elicitation was not answered, or not with an answer that matches the form.
 pub(crate) fn unanswered(answers: &Answers, options: &Options) -> Option<Failure> {
     let message = answers.unanswered()?;
     let text = match &options.answer {

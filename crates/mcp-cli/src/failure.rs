@@ -9,7 +9,8 @@ use mcp_client::{Error, TransportError};
 use mcp_host::without_setting_names;
 use mcp_transport_http::TlsFailure;
 
-use crate::output::{one_line, say};
+use crate::hidden::hide;
+use crate::output::{one_line, say, say_after};
 
 /// The exit code of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +52,8 @@ pub(crate) struct Failure {
 
 impl Failure {
     pub(crate) fn new(code: Code, text: impl Into<String>) -> Self {
-        let (text, details) = (without_setting_names(&text.into()), Vec::new());
+        let text = without_setting_names(&hide(text));
+        let details = Vec::new();
         Self {
             code,
             text,
@@ -66,7 +68,7 @@ impl Failure {
 
     /// Adds what the user can do.
     pub(crate) fn hint(mut self, text: String) -> Self {
-        self.details.push(text);
+        self.details.push(hide(text));
         self
     }
 
@@ -99,7 +101,7 @@ impl Failure {
     }
 
     pub(crate) fn print(&self) {
-        say(&format!("error: {}", self.text));
+        say_after("error: ", &self.text);
         for line in &self.details {
             say(&format!("  {line}"));
         }

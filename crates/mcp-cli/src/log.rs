@@ -6,6 +6,7 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
+use crate::hidden::hide;
 use crate::output;
 
 /// The environment variable with the filter of the log, for example `debug` or `mcp_gateway=debug,warn`.
@@ -40,14 +41,14 @@ pub(crate) fn start() {
         .try_init();
 }
 
-/// Writes lines to stderr, and replaces characters that change what a terminal shows.
+/// Writes lines to stderr without secrets, and replaces characters that change what a terminal shows.
 struct CleanStderr;
 
 impl Write for CleanStderr {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // Each event is one write. Values of servers and clients can have line ends.
         let text = String::from_utf8_lossy(bytes);
-        let line = output::one_line(text.trim_end_matches('\n'));
+        let line = output::one_line(&hide(text.trim_end_matches('\n')));
         io::stderr().write_all((line + "\n").as_bytes())?;
         Ok(bytes.len())
     }

@@ -19,14 +19,15 @@ use crate::args::{Options, SignInOptions};
 use crate::connect;
 use crate::failure::{Code, Failure};
 use crate::output::say;
-use crate::target::{Server, Target};
+use crate::target::{HttpServer, Server, Target};
 
 /// Overrides the file of the tokens.
 const TOKENS: &str = "MCP_TOKENS";
 
 /// A user agent for commands that must not open a browser. Its error says why a sign-in is needed.
 struct NoBrowser {
-    url: String,
+    /// [`HttpServer::word`].
+    server: String,
     cause: Arc<Mutex<Option<Cause>>>,
 }
 
@@ -40,16 +41,16 @@ enum Cause {
 
 impl UserAgent for NoBrowser {
     fn start_session(&self) -> BoxFuture<'_, Result<Box<dyn AuthorizationSession>, Error>> {
-        let url = &self.url;
+        let server = &self.server;
         let text = match &*lock(&self.cause) {
             None => "there is no stored sign-in".to_owned(),
             Some(Cause::NotRenewed(reason)) => format!(
-                "the stored sign-in could not be renewed: {reason}; sign in with: mcp login {url}"
+                "the stored sign-in could not be renewed: {reason}; sign in with: mcp login {server}"
             ),
             Some(Cause::Scopes(missing, all)) => {
                 let command = match is_plain(all) {
-                    true => format!("mcp login {url} --scope \"{all}\""),
-                    false => format!("mcp login {url} --scope SCOPES"),
+                    true => format!("mcp login {server} --scope \"{all}\""),
+                    false => format!("mcp login {server} --scope SCOPES"),
                 };
                 format!(
                     "the stored sign-in does not have the scope {missing:?}; sign in with: {command}"
@@ -71,14 +72,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns the tokens that `mcp login` stored for a URL.
-pub(crate) fn stored(url: &str, options: &Options) -> Result<OAuth, Failure> {
+/// Returns the tokens that `mcp login` stored for a server.
+pub(crate) fn stored(server: &HttpServer, options: &Options) -> Result<OAuth, Failure> {
     let cause = Arc::<Mutex<Option<Cause>>>::default();
     let agent = NoBrowser {
-        url: url.to_owned(),
+        server: server.word.clone(),
         cause: Arc::clone(&cause),
     };
-    let builder = builder(url, agent, options)?.on_progress(move |progress| {
+    let builder = builder(&server.url, agent, options)?.on_progress(move |progress| {
         let new = match progress {
             SignInProgress::Expired { reason } => Cause::NotRenewed(reason.clone()),
             SignInProgress::ScopesRequired { required, all } => {
@@ -91,8 +92,8 @@ pub(crate) fn stored(url: &str, options: &Options) -> Result<OAuth, Failure> {
     built(builder)
 }
 
-fn builder(url: &str, agent: impl UserAgent, options: &Options) -> Result<OAuthBuilder, Failure> {
-    let mut builder = OAuth::client(url).user_agent(agent);
+fn builder(url: &Url, agent: impl UserAgent, options: &Options) -> Result<OAuthBuilder, Failure> {
+    let mut builder = OAuth::client(url.as_str()).user_agent(agent);
     if let Some(tls) = connect::tls(options)? {
         builder = builder.tls(tls);
     }
@@ -151,7 +152,7 @@ pub(crate) async fn login(
     sign_in: &SignInOptions,
     options: &Options,
 ) -> Result<Code, Failure> {
-    let url = url_of(server, options)?;
+    let server = http_server(server, options)?;
     let opens_browser = !sign_in.no_browser;
     let loopback = Loopback::new(move |page| {
         let is_open = opens_browser && open(page);
@@ -172,7 +173,7 @@ pub(crate) async fn login(
         ));
     });
     let agent = Pasteable(loopback.port(sign_in.callback_port.unwrap_or(0)));
-    let mut builder = builder(url.as_str(), agent, options)?;
+    let mut builder = builder(&server.url, agent, options)?;
     if let Some(scopes) = &sign_in.scope {
         builder = builder.scopes(scopes);
     }
@@ -237,9 +238,9 @@ async fn pasted() -> String {
     std::future::pending().await
 }
 
-fn url_of(server: &str, options: &Options) -> Result<Url, Failure> {
+fn http_server(server: &str, options: &Options) -> Result<HttpServer, Failure> {
     match Target::named(server, options)?.server {
-        Server::Http(server) => Ok(server.url),
+        Server::Http(server) => Ok(server),
         Server::Program(_) => Err(Failure::usage(format!(
             "{server:?} is a program, which needs no sign-in"
         ))),
@@ -252,8 +253,8 @@ pub(crate) async fn logout(
     forget_client: bool,
     options: &Options,
 ) -> Result<Code, Failure> {
-    let url = url_of(server, options)?;
-    let auth = stored(url.as_str(), options)?;
+    let server = http_server(server, options)?;
+    let auth = stored(&server, options)?;
     let was_signed_in = auth.is_signed_in().await.map_err(|error| failed(&error))?;
     match auth.revoke().await {
         Ok(true) => say("the tokens are revoked"),
@@ -310,7 +311,7 @@ pub(crate) fn explain(target: &Target, error: ClientError) -> Failure {
         (Code::ActionRequired, Server::Http(server)) if !failure.names("mcp login") => {
             failure.hint(format!(
                 "sign in with `mcp login {}`, or pass a token with --header \"Authorization: Bearer TOKEN\"",
-                server.url
+                server.word
             ))
         }
         (_, Server::Program(_)) if is_after_probe => failure.hint(

@@ -9,6 +9,7 @@ mod commands;
 mod connect;
 mod failure;
 mod health;
+mod hidden;
 mod lock;
 mod log;
 mod login;

@@ -8,11 +8,19 @@ use mcp_host::{is_hidden_character, without_setting_names};
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::hidden::hide;
 
-/// Prints one line to stderr. Line ends of a server within it are escaped, so that they cannot imitate a line of this program.
+/// Prints one line to stderr, without secrets. Line ends of a server within it are escaped, so that they cannot imitate a line of this
+/// program.
 pub(crate) fn say(line: &str) {
+    say_after("", line);
+}
+
+/// Prints a line as [`say`] does, after words of the program that are printed unchanged.
+pub(crate) fn say_after(introduction: &str, line: &str) {
+    let line = one_line(&without_setting_names(&hide(line)));
     // If stderr is closed, nothing can be reported.
-    let _ = writeln!(io::stderr(), "{}", one_line(&without_setting_names(line)));
+    let _ = writeln!(io::stderr(), "{introduction}{line}");
 }
 
 /// Prints a text of a server after the words that introduce it. Further lines of the text are marked.

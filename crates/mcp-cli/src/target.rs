@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use mcp_host::{Config, ConfigFormat, Launch, ServerConfig, Variables};
 use url::Url;
 
 use crate::args::{Options, Words};
 use crate::failure::Failure;
+use crate::hidden;
 use crate::output::{one_line, say};
 
 /// The server of a command.
@@ -31,6 +32,9 @@ pub(crate) enum Server {
 #[derive(Debug, Clone)]
 pub(crate) struct HttpServer {
     pub(crate) url: Url,
+    /// The word for this server in a command that the program shows: the configured name or the URL, or `SERVER` if that has a secret or a
+    /// character with a meaning in a shell.
+    pub(crate) word: String,
     /// The headers that the configuration sets.
     pub(crate) headers: BTreeMap<String, String>,
 }
@@ -65,11 +69,18 @@ impl Target {
                 "no server: give a URL or the name of a configured server first, or a program after `--`",
             ));
         }
+        words
+            .iter()
+            .filter_map(|word| Url::parse(word).ok())
+            .for_each(|url| hidden::add_url(&url));
         let first = words.remove(0);
         match Self::named(&first, options) {
             Ok(target) => Ok((target, words)),
             Err(failure) => Err(match words.first().filter(|second| is_url(second)) {
-                Some(url) => failure.hint(format!("the server comes first: {url} {first}")),
+                Some(url) => failure.hint(format!(
+                    "the server comes first: {} {first}",
+                    shown_text(url)
+                )),
                 None => failure,
             }),
         }
@@ -80,14 +91,38 @@ impl Target {
         if !is_url(word) {
             return configured(word, options);
         }
-        let url = url(word)?;
+        let url = Url::parse(word)
+            .map_err(|error| Failure::usage(format!("URL {:?}: {error}", shown_text(word))))?;
+        hidden::add_url(&url);
         if !names_host(word, &url) {
             // A person can read another host, for example with letters that look like ASCII.
             say(&format!("connects to {}", shown(&url)));
         }
-        let (name, headers) = (shown(&url), BTreeMap::new());
-        let server = Server::Http(HttpServer { url, headers });
+        let name = shown(&url);
+        let is_whole = name == url.as_str();
+        let server = HttpServer::new(url, if is_whole { &name } else { "" }, BTreeMap::new())?;
+        let server = Server::Http(server);
         Ok(Self { name, server })
+    }
+}
+
+impl HttpServer {
+    /// Creates a server whose `name` can be a word of a command, if the name is not empty.
+    fn new(url: Url, name: &str, headers: BTreeMap<String, String>) -> Result<Self, Failure> {
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(Failure::usage(format!(
+                "{}: the URL has a user or password, which logs show; remove them, and use --header \"Authorization: ..\"",
+                shown(&url)
+            )));
+        }
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._:/@+,%=".contains(c);
+        let is_word = name.starts_with(|c: char| c.is_ascii_alphanumeric());
+        let word = match is_word && name.chars().all(is_plain) {
+            true => name,
+            false => "SERVER",
+        };
+        let word = word.to_owned();
+        Ok(Self { url, word, headers })
     }
 }
 
@@ -112,14 +147,16 @@ fn names_host(text: &str, url: &Url) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port))
 }
 
-/// Reads a URL with scheme `http` or `https`.
-fn url(text: &str) -> Result<Url, Failure> {
-    if !is_url(text) {
-        return Err(Failure::usage(format!(
-            "{text:?} is not the URL of a server, such as https://example.com/mcp"
-        )));
+/// Returns a text that may be a URL, without user, password, query and fragment.
+fn shown_text(text: &str) -> String {
+    let text = text.split(['?', '#']).next().unwrap_or_default();
+    match text.split_once("://") {
+        Some((scheme, rest)) => {
+            let rest = rest.rsplit_once('@').map_or(rest, |(_, rest)| rest);
+            format!("{scheme}://{rest}")
+        }
+        None => text.to_owned(),
     }
-    Url::parse(text).map_err(|error| Failure::usage(format!("URL {text:?}: {error}")))
 }
 
 fn is_url(word: &str) -> bool {
@@ -158,7 +195,7 @@ fn configured(name: &str, options: &Options) -> Result<Target, Failure> {
             variables = variables.with_input(id, value);
         }
     }
-    let server = read(server, &variables)
+    let server = read(name, server, &variables)
         .map_err(|failure| Failure::usage(format!("{server_words}: {failure}")))?;
     let name = name.to_owned();
     Ok(Target { name, server })
@@ -166,6 +203,7 @@ fn configured(name: &str, options: &Options) -> Result<Target, Failure> {
 
 /// Returns the failure for a name that is not configured.
 fn unknown(name: &str, config: &Config) -> Failure {
+    let name = &*shown_text(name);
     let names: Vec<&str> = config.servers().map(|(name, _)| name).collect();
     let known = match &names[..] {
         [] => "there are none".to_owned(),
@@ -175,6 +213,9 @@ fn unknown(name: &str, config: &Config) -> Failure {
         say(&format!("note: {warning}"));
     }
     let advice = match Url::parse(&format!("http://{name}")) {
+        _ if Path::new(name).is_file() => {
+            format!("a program follows `--`, as in `mcp list -- {name}`")
+        }
         Ok(url) if name.contains([':', '/']) && url.host().is_some() => {
             format!("for a URL, write http://{name} or https://{name}")
         }
@@ -197,11 +238,12 @@ fn ask_for_input(id: &str) -> Result<Option<String>, Failure> {
 }
 
 /// Reads the configuration of a server, and shows what it is: a folder from elsewhere can name any program.
-fn read(config: &ServerConfig, variables: &Variables) -> Result<Server, Failure> {
+fn read(name: &str, config: &ServerConfig, variables: &Variables) -> Result<Server, Failure> {
     if let Launch::Stdio { command, args, .. } = &config.launch {
         // Before variables are replaced, which may be secrets.
         say(&format!("starts {command} {}", args.join(" ")));
     }
+    hidden::add_values(config, variables);
     let resolved = config.resolve(variables);
     match resolved
         .map_err(|error| Failure::usage(error.to_string()))?
@@ -222,9 +264,18 @@ fn read(config: &ServerConfig, variables: &Variables) -> Result<Server, Failure>
         Launch::Http {
             url: text, headers, ..
         } => {
-            let url = url(&text)?;
+            let url = is_url(&text).then(|| Url::parse(&text));
+            let url = url.ok_or_else(|| {
+                Failure::usage(format!(
+                    "{:?} is not the URL of a server, such as https://example.com/mcp",
+                    shown_text(&text)
+                ))
+            })?;
+            let url = url
+                .map_err(|error| Failure::usage(format!("URL {:?}: {error}", shown_text(&text))))?;
+            hidden::add_url(&url);
             say(&format!("connects to {}", shown(&url)));
-            Ok(Server::Http(HttpServer { url, headers }))
+            Ok(Server::Http(HttpServer::new(url, name, headers)?))
         }
         _ => Err(Failure::usage("this kind of server is not supported")),
     }

@@ -10,6 +10,7 @@ use super::http::{self, HttpSettings};
 use crate::args::{Options, Words};
 use crate::connect;
 use crate::failure::{Code, Failure};
+use crate::hidden::hide;
 use crate::log;
 use crate::login;
 use crate::output::say;
@@ -67,7 +68,7 @@ pub(super) async fn run(
     let ready = proxy.clone();
     let check_ready = Arc::new(move || {
         let ready = ready.clone();
-        Box::pin(async move { ready.unready().await.unwrap_or_default() }) as _
+        Box::pin(async move { hide(ready.unready().await.unwrap_or_default()) }) as _
     });
     http::serve(listener, proxy.clone(), http, check_ready).await?;
     proxy.close().await;

@@ -12,7 +12,8 @@ use url::Url;
 use crate::args::{Options, Words};
 use crate::connect::Connection;
 use crate::failure::{Code, Failure};
-use crate::target::{Server, Target};
+use crate::hidden::hide;
+use crate::target::{HttpServer, Server, Target};
 use crate::{login, output};
 
 /// Timeout of the DNS lookup, and of the TCP connection.
@@ -34,6 +35,7 @@ struct Report {
 
 impl Report {
     fn add(&mut self, ok: bool, step: &'static str, text: String) -> Result<(), Failure> {
+        let text = hide(text);
         if !self.is_json {
             let mark = if ok { "ok  " } else { "FAIL" };
             let text = text.trim_end().replace('\n', "\n                    ");
@@ -89,7 +91,7 @@ async fn diagnose(
             if let Server::Http(server) = &target.server
                 && !failure.is_of_tls
             {
-                authorization(&server.url, options, report).await?;
+                authorization(server, options, report).await?;
             }
             return Ok(code);
         }
@@ -165,12 +167,16 @@ async fn network(url: &Url, report: &mut Report) -> Result<bool, Failure> {
 }
 
 /// Shows what the server says about authorization.
-async fn authorization(url: &Url, options: &Options, report: &mut Report) -> Result<(), Failure> {
-    if login::is_readable_in_transit(url) {
+async fn authorization(
+    server: &HttpServer,
+    options: &Options,
+    report: &mut Report,
+) -> Result<(), Failure> {
+    if login::is_readable_in_transit(&server.url) {
         let text = "not checked: a token is not requested for a URL without TLS";
         return report.add(true, "sign-in", text.to_owned());
     }
-    let diagnosis = login::stored(url.as_str(), options)?.diagnose().await;
+    let diagnosis = login::stored(server, options)?.diagnose().await;
     report.add(diagnosis.is_published(), "sign-in", diagnosis.to_string())
 }
 

@@ -17,6 +17,7 @@ use tokio::time::timeout;
 use super::http::{self, HttpSettings};
 use crate::args::Options;
 use crate::failure::{Code, Failure};
+use crate::hidden;
 use crate::log;
 use crate::output::say;
 
@@ -111,7 +112,7 @@ async fn serve(
         Box::pin(async move {
             let unready = ready.unready().await.into_iter();
             unready
-                .map(|(server, reason)| format!("{server}: {reason}\n"))
+                .map(|(server, reason)| format!("{server}: {}\n", hidden::hide(reason)))
                 .collect()
         }) as _
     });
@@ -123,7 +124,11 @@ fn read(file: &Path, options: &Options) -> Result<GatewayConfig, Failure> {
         if let Some(ca) = &options.ca {
             config = config.with_ca(ca);
         }
-        config.resolve(&Variables::new()).map_err(|error| {
+        let variables = Variables::new();
+        for server in config.servers() {
+            hidden::add_values(server, &variables);
+        }
+        config.resolve(&variables).map_err(|error| {
             mcp_protocol::InvalidServer::new(format!("{}: {error}", file.display()))
         })
     });

@@ -137,6 +137,12 @@ impl GatewayConfig {
         self.section.tls.ca.as_deref()
     }
 
+    /// Returns the configurations of the enabled servers, as they are written.
+    #[doc(hidden)]
+    pub fn servers(&self) -> impl Iterator<Item = &ServerConfig> {
+        self.servers.values().map(|entry| &entry.server)
+    }
+
     /// Replaces the variables of servers and of the cluster, and checks all programs, URLs, headers, names and transforms. Starts nothing.
     ///
     /// # Errors

@@ -11,6 +11,7 @@ mod env_file;
 mod error;
 mod format;
 mod jsonc;
+mod plain_host;
 mod server;
 mod variables;
 

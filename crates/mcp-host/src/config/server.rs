@@ -18,6 +18,7 @@ use sha2::{Digest, Sha256};
 
 use super::env_file;
 use super::error::{ConfigError, ConfigErrorKind};
+use super::plain_host::has_plain_host;
 use super::variables::{self, Variables};
 use crate::supervise::orphans;
 use crate::supervise::{Connector, StderrLog};
@@ -262,6 +263,19 @@ impl ServerConfig {
         }
     }
 
+    /// Returns the references to variables in the command, its arguments and folder, the URL and the headers, with their values. The values
+    /// can be secrets: a program that shows an error of the server shows the references instead.
+    #[doc(hidden)]
+    pub fn values(&self, variables: &Variables) -> Vec<(String, String)> {
+        let mut shown = self.clone();
+        // Many values of the environment are usual words, and errors do not contain them.
+        if let Launch::Stdio { env, .. } = &mut shown.launch {
+            env.clear();
+        }
+        let texts = shown.texts().into_iter();
+        texts.flat_map(|text| variables.values(text)).collect()
+    }
+
     /// Returns the texts in which variables are replaced.
     pub(crate) fn texts(&self) -> Vec<&str> {
         let mut file = None;
@@ -331,8 +345,9 @@ impl Launch {
     /// its host must be ASCII, and it has no user name, so that the host that a person reads is the one that the connection uses.
     ///
     /// # Errors
-    /// The program was not found, a path is not UTF-8, or the URL is not valid.
-    pub(crate) fn locate(&mut self) -> Result<(), String> {
+    /// The program was not found, a path is not UTF-8, or the URL is not valid. The text has the paths or the URL as they are `written`,
+    /// because the values of variables can be secrets.
+    pub(crate) fn locate(&mut self, written: &Self) -> Result<(), String> {
         let (command, args, env, cwd) = match self {
             Self::Stdio {
                 command,
@@ -343,14 +358,32 @@ impl Launch {
             } => (command, args, env, cwd),
             Self::Http { url, .. } => {
                 let checked = HttpTransport::new(url.as_str());
-                return checked.map(drop).map_err(|error| error.to_string());
+                let checked = checked.and_then(|_| match has_plain_host(url) {
+                    true => Ok(()),
+                    false => Err(TransportError::new(
+                        "the host of the URL is neither a name of letters, digits, \"-\", \"_\" and \".\", nor an address; write the address \
+                         as four decimal numbers or in brackets",
+                    )),
+                });
+                return checked.map_err(|error| match written {
+                    Self::Http { url: written, .. } if written != url => format!(
+                        "the URL {:?} is not valid when its variables are replaced; write it as in \"https://example.com/mcp\"",
+                        written.split(['?', '#']).next().unwrap_or_default()
+                    ),
+                    _ => error.to_string(),
+                });
             }
+        };
+        let (shown, shown_folder) = match written {
+            Self::Stdio { command, cwd, .. } => (command.as_str(), cwd.as_deref()),
+            Self::Http { .. } => ("", None),
         };
         let text = |path: PathBuf| path.into_os_string().into_string().ok();
         if let Some(folder) = cwd {
             let absolute = std::path::absolute(&*folder).ok().and_then(text);
             *folder = absolute.ok_or_else(|| {
-                format!("the path of the working directory {folder:?} is empty or not UTF-8")
+                let shown = shown_folder.unwrap_or_default();
+                format!("the path of the working directory {shown:?} is empty or not UTF-8")
             })?;
         }
         let located = child(command, args, env, cwd.as_deref()).locate();
@@ -360,7 +393,7 @@ impl Launch {
                 .cloned()
                 .or_else(|| std::env::var("PATH").ok());
             return Err(format!(
-                "the program {command:?} was not found (PATH is {:?}); install it, or set its path as the command",
+                "the program {shown:?} was not found (PATH is {:?}); install it, or set its path as the command",
                 search.unwrap_or_default()
             ));
         };

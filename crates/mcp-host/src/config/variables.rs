@@ -11,6 +11,9 @@ use super::error::{ConfigError, ConfigErrorKind};
 /// The beginning of a value that is a reference to a secret.
 pub(super) const SECRET: &str = "op://";
 
+/// The variables whose values are the same for everyone, or folders.
+const NO_SECRETS: [&str; 5] = ["$", "/", "pathSeparator", "workspaceFolder", "userHome"];
+
 type Lookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// The values of the variables in a configuration.
@@ -91,6 +94,27 @@ impl Variables {
             }
         }
         Ok(expanded)
+    }
+
+    /// Returns the references of a text to environment variables, inputs and secrets, with their values. References without a value are
+    /// left out.
+    pub(super) fn values(&self, text: &str) -> Vec<(String, String)> {
+        if text.starts_with(SECRET) {
+            let value = self.secret(text).ok();
+            return value
+                .map(|value| (text.to_owned(), value))
+                .into_iter()
+                .collect();
+        }
+        let value = |part| match part {
+            Part::Reference(reference) => {
+                let variable = variable_of(reference).0;
+                let value = self.value(reference).ok()?;
+                (!NO_SECRETS.contains(&variable)).then(|| (format!("${{{variable}}}"), value))
+            }
+            Part::Text(_) => None,
+        };
+        parts(text).into_iter().filter_map(value).collect()
     }
 
     fn value(&self, reference: &str) -> Result<String, ConfigError> {
@@ -230,6 +254,26 @@ mod tests {
         ] {
             assert_eq!(variables().expand(text).unwrap(), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn values_have_the_names_of_their_references() {
+        let text = "a ${KEY} ${env:KEY | value:x} ${NONE} ${$}${/} ${NONE:-default}";
+        let values = variables().values(text);
+        let expected = [
+            ("${KEY}", "k${KEY}"),
+            ("${env:KEY}", "k${KEY}"),
+            ("${NONE}", "default"),
+        ];
+        assert_eq!(
+            values,
+            expected.map(|(name, value)| (name.to_owned(), value.to_owned()))
+        );
+        let variables = variables().with_secrets(|reference| Some(reference.to_uppercase()));
+        assert_eq!(
+            variables.values("op://a"),
+            [("op://a".to_owned(), "OP://A".to_owned())]
+        );
     }
 
     #[test]

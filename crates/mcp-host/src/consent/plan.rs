@@ -54,7 +54,7 @@ impl LaunchPlan {
         {
             cwd.get_or_insert_with(|| ".".to_owned());
         }
-        located.started.launch.locate()?;
+        located.started.launch.locate(&self.written.launch)?;
         Ok(located)
     }
 
@@ -243,6 +243,24 @@ mod tests {
                 panic!("{located:?}");
             };
             assert_eq!(cwd.as_ref(), expected);
+        }
+    }
+
+    #[test]
+    fn errors_have_the_command_and_the_url_as_they_are_written() {
+        let variables = Variables::new().with_env(|_| Some("Hunter2secret".to_owned()));
+        for written in [
+            ServerConfig::stdio("/nowhere/${KEY}", [""]),
+            ServerConfig::stdio("${KEY}", [""]),
+            ServerConfig::http("http://ada:${KEY}@host/${KEY}"),
+            ServerConfig::http("${KEY}"),
+        ] {
+            let plan = LaunchPlan::new(written, false, &variables).unwrap();
+            let error = plan.locate().unwrap_err();
+            assert!(
+                error.contains("${KEY}") && !error.contains("Hunter2"),
+                "{error}"
+            );
         }
     }
 }
