@@ -136,14 +136,26 @@ impl Client {
         method: impl Into<MethodName>,
         params: Value,
     ) -> Result<RawJson, Error> {
-        let method = method.into();
-        let params = match params {
-            Value::Null => None,
-            Value::Object(_) => Some(params),
-            _ => return Err(not_an_object(&method)),
-        };
-        let mut request = request::Request::new(method, params);
+        let mut request = raw_request(method.into(), params)?;
         Ok(exchange::run(&self.0, &mut request).await?.raw)
+    }
+
+    /// Sends a request as [`request_raw`](Self::request_raw) does, also if the server has not declared the capability that the method needs.
+    /// For programs that examine a server: other clients do not check its capabilities. A server rejects a method that it does not
+    /// know with [`ErrorCode::METHOD_NOT_FOUND`](mcp_jsonrpc::ErrorCode::METHOD_NOT_FOUND).
+    ///
+    /// # Errors
+    /// The errors of `request_raw`.
+    ///
+    /// # Cancel safety
+    /// Dropping the future cancels the request.
+    pub async fn request_undeclared(
+        &self,
+        method: impl Into<MethodName>,
+        params: Value,
+    ) -> Result<RawJson, Error> {
+        let mut request = raw_request(method.into(), params)?;
+        Ok(exchange::run_undeclared(&self.0, &mut request).await?.raw)
     }
 
     /// Sends a notification, usually one that is not part of the protocol.
@@ -388,6 +400,16 @@ impl Client {
     pub async fn closed(&self) -> Closed {
         self.0.connection.closed().await
     }
+}
+
+/// Creates a request with params that are an object or null.
+fn raw_request(method: MethodName, params: Value) -> Result<request::Request, Error> {
+    let params = match params {
+        Value::Null => None,
+        Value::Object(_) => Some(params),
+        _ => return Err(not_an_object(&method)),
+    };
+    Ok(request::Request::new(method, params))
 }
 
 fn not_an_object(method: &str) -> Error {

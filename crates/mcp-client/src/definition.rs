@@ -9,9 +9,12 @@ use sha2::{Digest as _, Sha256};
 /// annotations, icons and metadata.
 ///
 /// A host stores it with the consent of the user and asks again when it differs. Two definitions with
-/// the same members have the same hash, whatever their order in the message; a number has the hash
-/// of the way it is written, so `1` and `1.0` differ. The hash is stable across versions of this crate
+/// the same members have the same hash, whatever their order in the message. The hash is stable across versions of this crate
 /// as long as the definition has no members that an older version does not know.
+///
+/// Numbers are hashed as they were decoded: `1` and `1.0` differ, `1e2` and `100.0` do not. An integer beyond 64 bits, and digits beyond
+/// the precision of `f64`, are rounded when a tool is decoded, so that two such numbers can have the same hash. A program that
+/// must notice each digit compares the text of [`Client::request_raw`](crate::Client::request_raw), as `mcp lock` does.
 ///
 /// ```
 /// # use mcp_client::{tool_hash, types::Tool};
@@ -56,6 +59,15 @@ mod tests {
         ] {
             assert_ne!(hash(changed), first, "{changed}");
         }
+    }
+
+    #[test]
+    fn numbers_are_hashed_as_they_were_decoded() {
+        let hash = |number: &str| json_hash(&serde_json::from_str(number).unwrap());
+        assert_ne!(hash("1"), hash("1.0"));
+        assert_ne!(hash("18446744073709551614"), hash("18446744073709551615"));
+        assert_eq!(hash("1e2"), hash("100.0"));
+        assert_eq!(hash("18446744073709551616"), hash("18446744073709551617"));
     }
 
     // The stored hashes of a host stay valid.

@@ -21,8 +21,18 @@ use crate::task_status::state::nested_task;
 
 /// Sends `request` and waits for its result, within its timeouts.
 pub(crate) async fn run(shared: &Shared, request: &mut Request) -> Result<Outcome, Error> {
+    // The revision first: it is the better reason.
     shared.has(&request.method)?;
     shared.offers(&request.method)?;
+    run_undeclared(shared, request).await
+}
+
+/// Sends `request` without a check of the capabilities of the server.
+pub(crate) async fn run_undeclared(
+    shared: &Shared,
+    request: &mut Request,
+) -> Result<Outcome, Error> {
+    shared.has(&request.method)?;
     let timeouts = request.options.timeouts.unwrap_or(shared.timeouts);
     match &shared.agreed.meta {
         Some(meta) => run_stateless(shared, meta, request, timeouts).await,

@@ -5,7 +5,9 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::{Definitions, Snapshot};
+use super::definition::Definitions;
+use super::excerpt::{common_prefix, excerpt};
+use super::snapshot::Snapshot;
 
 /// Maximum number of changed values that are shown of a member of a definition.
 const MAX_VALUES: usize = 8;
@@ -63,11 +65,26 @@ pub(super) fn compare(old: &Snapshot, new: &Snapshot) -> Vec<Difference> {
             all.add(Class::Safe, &format!("extension {extension}"), "added");
         }
     }
+    if let (Some(old), Some(new)) = (&old.outside, &new.outside) {
+        for (name, new) in new {
+            // The list of a kind that is not in both snapshots was not to be compared.
+            if let Some(old) = old.get(name).filter(|old| *old != new) {
+                let reported = all.0.len();
+                all.members(reported, name, &old.definition, &new.definition);
+            }
+        }
+    }
     // A kind that is not in both snapshots was not to be compared.
     for ((_, kind, old), (_, _, new)) in old.kinds().into_iter().zip(new.kinds()) {
         if let (Some(old), Some(new)) = (old, new) {
             all.definitions(kind, old, new);
         }
+    }
+    match (old.whole_sessions(), new.whole_sessions()) {
+        (Some(old), Some(new)) => all.sessions(&old, &new),
+        (Some(_), None) => all.add(Class::Breaking, "sessions", "removed"),
+        (None, Some(_)) => all.add(Class::Risky, "sessions", "added; review the definitions"),
+        (None, None) => {}
     }
     let Changes(mut all) = all;
     all.sort_by(|a, b| (a.class, &a.item).cmp(&(b.class, &b.item)));
@@ -85,6 +102,19 @@ impl Changes {
     fn text(&mut self, item: &str, old: &str, new: &str) {
         if old != new {
             self.add(Class::Risky, item, format!("{old} is now {new}"));
+        }
+    }
+
+    /// Adds the changes that session-based revisions alone show.
+    fn sessions(&mut self, old: &Snapshot, new: &Snapshot) {
+        for Difference { class, item, text } in compare(old, new) {
+            if !self
+                .0
+                .iter()
+                .any(|known| known.item == item && known.text == text)
+            {
+                self.add(class, &format!("{item} (sessions)"), text);
+            }
         }
     }
 
@@ -110,22 +140,20 @@ impl Changes {
                 "prompt" => prompt(self, &item, [old, new]),
                 _ => {}
             }
-            let members: BTreeSet<&String> = [old, new]
-                .into_iter()
-                .filter_map(Value::as_object)
-                .flatten()
-                .map(|(key, _)| key)
-                .collect();
-            for member in members {
-                let (before, after) = (&old[member], &new[member]);
-                if before != after {
-                    self.member(&item, member, before, after);
-                }
-            }
-            // For example, a member whose value is `null` was removed.
-            if self.0.len() == reported {
-                self.add(Class::Risky, &item, "changed");
-            }
+            self.members(reported, &item, old, new);
+        }
+    }
+
+    /// Reports the changes of the members of an object of which the changes since `reported` are known.
+    fn members(&mut self, reported: usize, item: &str, old: &Value, new: &Value) {
+        let objects = [old, new].into_iter().filter_map(Value::as_object);
+        let members: BTreeSet<&String> = objects.flat_map(serde_json::Map::keys).collect();
+        for member in members.into_iter().filter(|name| old[*name] != new[*name]) {
+            self.member(item, member, &old[member], &new[member]);
+        }
+        // For example, a member whose value is `null` was removed.
+        if self.0.len() == reported {
+            self.add(Class::Risky, item, "changed");
         }
     }
 
@@ -186,25 +214,6 @@ fn changed_values(
         (_, Value::Null) => format!("{path} removed: {before}"),
         _ => format!("{path}: {before:?} is now {after:?}"),
     });
-}
-
-/// Returns the number of characters at the beginning of both texts that are the same.
-fn common_prefix(old: &str, new: &str) -> usize {
-    let pairs = old.chars().zip(new.chars());
-    pairs.take_while(|(old, new)| old == new).count()
-}
-
-/// A part of a text that begins shortly before its first difference.
-fn excerpt(text: &str, difference: usize) -> String {
-    let start = match difference {
-        0..40 => 0,
-        far => far - 20,
-    };
-    let mut chars = text.chars().skip(start);
-    let part: String = chars.by_ref().take(60).collect();
-    let [before, after] =
-        [start > 0, chars.next().is_some()].map(|is_cut| if is_cut { "…" } else { "" });
-    format!("{before}{part}{after}")
 }
 
 /// Returns the new input schema without the arguments that the old one does not have. [`input`] reports them.

@@ -11,9 +11,11 @@ use mcp_client::types::{
 };
 use mcp_client::{Client, DecodeError, Error, ErrorCode, RawJson};
 use mcp_jsonrpc::{TreeSize, check_unique_members};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::{Definition, Definitions};
+use super::definition::{Definition, Definitions};
+use super::handshake::SERVER_INFO;
+use super::numbers::inexact;
 use crate::args::ListKind;
 use crate::failure::{Code, Failure};
 
@@ -32,75 +34,161 @@ pub(super) fn check_deviations(client: &Client) -> Result<(), Failure> {
     }
 }
 
-/// Reads all definitions of a kind. A list that the server does not declare, or does not know, is empty.
-pub(super) async fn definitions(client: &Client, kind: ListKind) -> Result<Definitions, Failure> {
+/// All items of a kind, and the members of the results outside of the items.
+pub(super) struct List {
+    pub(super) items: Definitions,
+    pub(super) outside: Definition,
+}
+
+/// Reads all definitions of a kind. `server` is the description of the server by itself. The list is requested even if the server does
+/// not declare it, because other hosts may request it; it is empty if the server then rejects the request.
+pub(super) async fn list(client: &Client, kind: ListKind, server: &Value) -> Result<List, Failure> {
     let declared = client.capabilities();
-    let is_declared = match kind {
-        ListKind::Tools => declared.tools.is_some(),
-        ListKind::Prompts => declared.prompts.is_some(),
-        ListKind::Resources | ListKind::Templates => declared.resources.is_some(),
+    let reader = Reader {
+        client,
+        server,
+        is_declared: match kind {
+            ListKind::Tools => declared.tools.is_some(),
+            ListKind::Prompts => declared.prompts.is_some(),
+            ListKind::Resources | ListKind::Templates => declared.resources.is_some(),
+        },
     };
-    if !is_declared {
-        return Ok(Definitions::new());
-    }
     match kind {
-        ListKind::Tools => pages::<ListToolsRequest>(client, "tools", "name").await,
-        ListKind::Prompts => pages::<ListPromptsRequest>(client, "prompts", "name").await,
-        ListKind::Resources => pages::<ListResourcesRequest>(client, "resources", "uri").await,
+        ListKind::Tools => reader.pages::<ListToolsRequest>("tools", "name").await,
+        ListKind::Prompts => reader.pages::<ListPromptsRequest>("prompts", "name").await,
+        ListKind::Resources => {
+            reader
+                .pages::<ListResourcesRequest>("resources", "uri")
+                .await
+        }
         ListKind::Templates => {
-            pages::<ListResourceTemplatesRequest>(client, "resourceTemplates", "uriTemplate").await
+            let (list, name) = ("resourceTemplates", "uriTemplate");
+            reader
+                .pages::<ListResourceTemplatesRequest>(list, name)
+                .await
         }
     }
 }
 
-/// Follows the cursors to the end. `list` is the member with the items, and `name` is the member of an item that identifies it.
-async fn pages<R: Request>(
-    client: &Client,
-    list: &str,
-    name: &str,
-) -> Result<Definitions, Failure> {
-    let problem = |text: String| unlockable(&format!("{}: {text}", R::METHOD));
-    let (mut all, mut cursors) = (Definitions::new(), HashSet::new());
-    let (mut params, mut bytes) = (json!({}), 0);
-    for _ in 0..MAX_PAGES {
-        let page = match client.request_raw(R::METHOD, params).await {
-            Ok(page) => page,
-            Err(Error::Rejected(error))
-                if error.code == ErrorCode::METHOD_NOT_FOUND && cursors.is_empty() =>
-            {
-                return Ok(all);
+struct Reader<'a> {
+    client: &'a Client,
+    server: &'a Value,
+    is_declared: bool,
+}
+
+impl Reader<'_> {
+    /// Follows the cursors to the end. `list` is the member with the items, and `name` is the member of an item that identifies it.
+    async fn pages<R: Request>(&self, list: &str, name: &str) -> Result<List, Failure> {
+        let problem = |text: String| unlockable(&format!("{}: {text}", R::METHOD));
+        let (mut items, mut cursors) = (Definitions::new(), HashSet::new());
+        let (mut params, mut bytes) = (json!({}), 0);
+        let mut outside = Vec::new();
+        for _ in 0..MAX_PAGES {
+            let page = match self.client.request_undeclared(R::METHOD, params).await {
+                Ok(page) => page,
+                Err(Error::Rejected(error))
+                    if cursors.is_empty()
+                        && (!self.is_declared || error.code == ErrorCode::METHOD_NOT_FOUND) =>
+                {
+                    return Ok(List::new(items, outside));
+                }
+                Err(error) => return Err(self.failed(error, R::METHOD)),
+            };
+            bytes += TreeSize::of(&page).heap_bytes();
+            if bytes > MAX_BYTES {
+                return Err(problem(format!(
+                    "the list needs more than {MAX_BYTES} bytes of memory"
+                )));
             }
-            Err(error) => return Err(Failure::from(error).about(R::METHOD)),
-        };
-        bytes += TreeSize::of(&page).heap_bytes();
-        if bytes > MAX_BYTES {
-            return Err(problem(format!(
-                "the list needs more than {MAX_BYTES} bytes of memory"
-            )));
-        }
-        let mut page = checked::<R>(&page).map_err(problem)?;
-        for item in page[list].as_array_mut().into_iter().flatten() {
-            add(&mut all, name, item.take()).map_err(problem)?;
-        }
-        match page["nextCursor"].as_str() {
-            None => return Ok(all),
-            Some("") => return Err(problem("the cursor of the next page is empty".to_owned())),
-            Some(cursor) if !cursors.insert(cursor.to_owned()) => {
-                return Err(problem(format!("the cursor {cursor:?} is repeated")));
+            let mut page = checked::<R>(&page).map_err(problem)?;
+            for item in page[list].as_array_mut().into_iter().flatten() {
+                add(&mut items, name, item.take()).map_err(problem)?;
             }
-            Some(cursor) => params = json!({ "cursor": cursor }),
+            let cursor = page["nextCursor"].as_str().map(str::to_owned);
+            let rest = self.rest(page, list);
+            if !outside.contains(&rest) {
+                outside.push(rest);
+            }
+            match cursor.as_deref() {
+                None => return Ok(List::new(items, outside)),
+                Some("") => return Err(problem("the cursor of the next page is empty".to_owned())),
+                Some(cursor) if !cursors.insert(cursor.to_owned()) => {
+                    return Err(problem(format!("the cursor {cursor:?} is repeated")));
+                }
+                Some(cursor) => params = json!({ "cursor": cursor }),
+            }
+        }
+        Err(problem(format!("the list has more than {MAX_PAGES} pages")))
+    }
+
+    /// Returns the failure of a list. A list that a host could read later must not pass as empty, only because the server did not respond.
+    fn failed(&self, error: Error, method: &str) -> Failure {
+        let is_ignored = error.is_timeout() && !self.is_declared;
+        let failure = Failure::from(error).about(method);
+        match is_ignored {
+            true => failure.hint(
+                "the server does not declare this list, and must reject the request; to lock other lists only, use --only, for example \
+                 --only tools"
+                    .to_owned(),
+            ),
+            false => failure,
         }
     }
-    Err(problem(format!("the list has more than {MAX_PAGES} pages")))
+
+    /// Returns the members of a page outside of its items, without those that change with each request, and without the name of the server
+    /// that each result of the stateless revision repeats.
+    fn rest(&self, page: Value, list: &str) -> Value {
+        let Value::Object(mut rest) = page else {
+            return json!({});
+        };
+        rest.retain(|name, _| ![list, "nextCursor", "ttlMs"].contains(&&**name));
+        if let Some(meta) = rest.get_mut("_meta").and_then(Value::as_object_mut)
+            && meta.get(SERVER_INFO) == self.server["_meta"].get(SERVER_INFO)
+        {
+            meta.shift_remove(SERVER_INFO);
+        }
+        if rest
+            .get("_meta")
+            .and_then(Value::as_object)
+            .is_some_and(Map::is_empty)
+        {
+            rest.shift_remove("_meta");
+        }
+        Value::Object(rest)
+    }
+}
+
+impl List {
+    /// Pages with the same members outside of their items count once.
+    fn new(items: Definitions, mut outside: Vec<Value>) -> Self {
+        let outside = match outside.len() {
+            0 => json!({}),
+            1 => outside.remove(0),
+            _ => Value::Array(outside),
+        };
+        let outside = Definition::new(outside);
+        Self { items, outside }
+    }
 }
 
 /// Returns a page as JSON, if all hosts read the same from it. An error names the item.
 fn checked<R: Request>(text: &RawJson) -> Result<Value, String> {
     let check = check_unique_members(text).and_then(|()| text.decode::<R::Result>());
     let page: Value = text.decode().map_err(|error| error.to_string())?;
+    check_numbers(text)?;
     match check {
         Ok(_) => Ok(page),
         Err(error) => Err(format!("{}{error}", item_of(&error, &page))),
+    }
+}
+
+/// Checks that this program holds each number of a JSON text exactly: another host may read other digits of it.
+pub(super) fn check_numbers(text: &str) -> Result<(), String> {
+    match inexact(text) {
+        None => Ok(()),
+        Some(number) => Err(format!(
+            "the number {number} has more digits than a 64-bit number holds, or is out of its range; send it as a string, or round it"
+        )),
     }
 }
 
@@ -130,7 +218,7 @@ pub(super) fn add(all: &mut Definitions, name: &str, item: Value) -> Result<(), 
     }
 }
 
-fn unlockable(problem: &str) -> Failure {
+pub(super) fn unlockable(problem: &str) -> Failure {
     Failure::new(
         Code::Protocol,
         format!(

@@ -1,28 +1,33 @@
 //! `mcp lock`: the definitions of servers in a file, and what has changed since.
 
 mod compare;
+mod definition;
+mod excerpt;
+mod handshake;
 mod list;
+mod numbers;
+mod snapshot;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use clap::ValueEnum as _;
-use mcp_client::{Client, json_hash};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::args::{ListKind, Options, Words};
-use crate::connect::Connection;
+use crate::args::{ListKind, Options, RevisionChoice, Words};
 use crate::failure::{Code, Failure};
 use crate::output;
 use crate::target::Target;
 use compare::{Class, Difference};
-use list::{check_deviations, definitions};
+use definition::Definition;
+use snapshot::{LockConnection, Snapshot};
 
-/// The version of the file format.
-const VERSION: u32 = 1;
+/// The version of the file format. Version 1 did not have `Snapshot::outside`; it is still read.
+const VERSION: u32 = 2;
 
 /// The mode of the command.
 #[derive(Debug)]
@@ -42,122 +47,6 @@ struct LockFile {
     version: u32,
     /// By URL or command line.
     servers: BTreeMap<String, Snapshot>,
-}
-
-/// What one server offered.
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Snapshot {
-    name: String,
-    version: String,
-    revision: String,
-    extensions: Vec<String>,
-    instructions: Option<String>,
-    /// The arguments whose defaults were removed from the definitions, as `TOOL:ARGUMENT`.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    volatile_defaults: BTreeSet<String>,
-    /// Items of a kind that is not locked are absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    tools: Option<Definitions>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    prompts: Option<Definitions>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    resources: Option<Definitions>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    templates: Option<Definitions>,
-}
-
-type Definitions = BTreeMap<String, Definition>;
-
-/// A definition, and the SHA-256 of its JSON with sorted members.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Definition {
-    sha256: String,
-    definition: Value,
-}
-
-impl Definition {
-    fn new(definition: Value) -> Self {
-        let sha256 = json_hash(&definition);
-        Self { sha256, definition }
-    }
-}
-
-impl Snapshot {
-    async fn of(
-        client: &Client,
-        kinds: &[ListKind],
-        known: BTreeSet<String>,
-        new: &[String],
-    ) -> Result<Self, Failure> {
-        check_deviations(client)?;
-        let extensions = client.capabilities().extensions.iter().flatten();
-        let info = client.server_info();
-        let read = |kind| async move {
-            match kinds.contains(&kind) {
-                true => definitions(client, kind).await.map(Some),
-                false => Ok(None),
-            }
-        };
-        let mut tools = read(ListKind::Tools).await?;
-        for name in &known {
-            remove_default(tools.as_mut(), name);
-        }
-        for name in new.iter().filter(|name| !known.contains(*name)) {
-            if !remove_default(tools.as_mut(), name) {
-                return Err(Failure::usage(format!(
-                    "--volatile-default {name:?}: expected TOOL:ARGUMENT, and the server has no tool whose argument has this name and a default"
-                )));
-            }
-        }
-        let volatile_defaults = known.into_iter().chain(new.iter().cloned()).collect();
-        let prompts = read(ListKind::Prompts).await?;
-        let resources = read(ListKind::Resources).await?;
-        let templates = read(ListKind::Templates).await?;
-        check_deviations(client)?;
-        Ok(Self {
-            name: info.name.clone(),
-            version: info.version.clone(),
-            revision: client.revision().to_string(),
-            extensions: extensions.map(|(id, _)| id.clone()).collect(),
-            instructions: client.instructions().map(str::to_owned),
-            volatile_defaults,
-            tools,
-            prompts,
-            resources,
-            templates,
-        })
-    }
-
-    fn kinds(&self) -> [(ListKind, &'static str, Option<&Definitions>); 4] {
-        [
-            (ListKind::Tools, "tool", self.tools.as_ref()),
-            (ListKind::Prompts, "prompt", self.prompts.as_ref()),
-            (ListKind::Resources, "resource", self.resources.as_ref()),
-            (ListKind::Templates, "template", self.templates.as_ref()),
-        ]
-    }
-}
-
-/// Removes the default of the argument `TOOL:ARGUMENT` from the definition of the tool. Returns whether it has one.
-fn remove_default(tools: Option<&mut Definitions>, name: &str) -> bool {
-    let Some((tool, argument)) = name.rsplit_once(':') else {
-        return false;
-    };
-    let Some(known) = tools.and_then(|tools| tools.get_mut(tool)) else {
-        return false;
-    };
-    let mut definition = known.definition.clone();
-    let schema = definition.get_mut("inputSchema");
-    let arguments = schema.and_then(|schema| schema.get_mut("properties"));
-    let argument = arguments.and_then(|arguments| arguments.get_mut(argument));
-    let members = argument.and_then(Value::as_object_mut);
-    let has_default = members.is_some_and(|members| members.shift_remove("default").is_some());
-    if has_default {
-        *known = Definition::new(definition);
-    }
-    has_default
 }
 
 pub(crate) async fn run(
@@ -192,9 +81,15 @@ pub(crate) async fn run(
     };
     let known = locked.map(|locked| locked.volatile_defaults.clone());
     let new = &mode.volatile_defaults;
-    let connection = Connection::open(&target, options).await?;
-    let found = Snapshot::of(&connection.client, &kinds, known.unwrap_or_default(), new).await?;
-    connection.close().await;
+    check_format(locked, mode, path, &key)?;
+    let known = known.unwrap_or_default();
+    let recorded = LockConnection::open(&target, options).await?;
+    let mut found = recorded.snapshot(&kinds, known.clone(), new).await?;
+    found.sessions = match options.revision {
+        RevisionChoice::Auto => found.on_sessions(&target, &kinds, options).await?,
+        // Not read.
+        _ => locked.and_then(|locked| locked.sessions.clone()),
+    };
     let differences = locked.map_or_else(Vec::new, |locked| compare::compare(locked, &found));
     show(&differences, mode, path, options)?;
     if mode.check {
@@ -216,10 +111,35 @@ pub(crate) async fn run(
         })
     });
     let counts = counts.collect::<Vec<_>>().join(", ");
+    file.version = VERSION;
     file.servers.insert(key, found);
     write(path, &file)?;
     output::say(&format!("locked {counts} in {}", path.display()));
     Ok(Code::Success)
+}
+
+/// Checks that the entry of a server has all that is compared. A comparison with an entry of format 1 would not see the changes outside of
+/// items.
+fn check_format(
+    locked: Option<&Snapshot>,
+    mode: &Mode,
+    path: &Path,
+    key: &str,
+) -> Result<(), Failure> {
+    if locked.is_none_or(|locked| locked.outside.is_some()) {
+        return Ok(());
+    }
+    let path = path.display();
+    if mode.check {
+        return Err(Failure::usage(format!(
+            "{path}: the entry of {key:?} has format 1, which did not contain the description of the server and the members outside of \
+             items; run `mcp lock` without --check, and review the file"
+        )));
+    }
+    output::say(&format!(
+        "note: {path}: the entry of {key:?} had format 1; review its new member \"outside\""
+    ));
+    Ok(())
 }
 
 fn read(path: &Path) -> Result<LockFile, Failure> {
@@ -237,14 +157,17 @@ fn read(path: &Path) -> Result<LockFile, Failure> {
     };
     let file: LockFile =
         mcp_jsonrpc::decode_document(&text).map_err(|error| problem(error.to_string()))?;
-    if file.version != VERSION {
+    if !(1..=VERSION).contains(&file.version) {
         return Err(problem(format!(
-            "lock file format {} is not supported (this program: {VERSION}); update mcp",
+            "lock file format {} is not supported (this program: 1 to {VERSION}); update mcp",
             file.version
         )));
     }
-    let all = file.servers.values().flat_map(Snapshot::kinds);
-    for (name, definition) in all.filter_map(|(.., items)| items).flatten() {
+    let servers = || { file.servers.values() }.flat_map(|one| [Some(one), one.sessions.as_deref()]);
+    let kinds = servers().flatten().flat_map(Snapshot::kinds);
+    let outside = servers().flatten().map(|server| server.outside.as_ref());
+    let all = kinds.map(|(.., items)| items).chain(outside);
+    for (name, definition) in all.flatten().flatten() {
         if Definition::new(definition.definition.clone()) != *definition {
             return Err(problem(format!(
                 "{name}: its sha256 does not match, so the definition was edited; restore the file, or delete it and run `mcp lock`"
@@ -257,6 +180,13 @@ fn read(path: &Path) -> Result<LockFile, Failure> {
 /// Replaces the file at once, so that a reader never sees a part of it.
 fn write(path: &Path, file: &LockFile) -> Result<(), Failure> {
     let text = output::text_of(file)? + "\n";
+    // One server must not make the file unreadable for the others.
+    mcp_jsonrpc::decode_document::<IgnoredAny>(&text).map_err(|error| {
+        let path = path.display();
+        Failure::new(Code::Protocol, format!(
+            "{path} is not written, because it could not be read again: {error}; use --only, or another --file for this server"
+        ))
+    })?;
     let written = mcp_host::replace_file(path, text.as_bytes(), false);
     written.map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
 }

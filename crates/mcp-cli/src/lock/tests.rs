@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::compare::compare;
+use super::definition::{Definition, Definitions};
 use super::list::add;
-use super::{Definition, Definitions, Snapshot};
+use super::snapshot::Snapshot;
 
 fn snapshot(tools: &Value) -> Snapshot {
     let tools = tools.as_array().unwrap().iter();

@@ -1,0 +1,72 @@
+//! The description of a server by itself: the result of `initialize` or `server/discover`, with all members that the server sends.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mcp_client::types::method;
+use mcp_client::{ClientBuilder, RawJson};
+use mcp_jsonrpc::check_unique_members;
+use mcp_protocol::middleware::{Next, Request};
+use serde_json::Value;
+
+use super::definition::Definition;
+use super::list::{check_numbers, unlockable};
+use crate::failure::Failure;
+
+/// The member of `_meta` with the name of the server, on the stateless revision.
+pub(super) const SERVER_INFO: &str = mcp_client::types::SERVER_INFO_KEY;
+
+/// The text of the last result of `initialize` or `server/discover`, which has decided the revision.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Handshake(Arc<Mutex<Option<String>>>);
+
+impl Handshake {
+    /// Records the result while the client connects.
+    pub(super) fn record(&self, builder: ClientBuilder) -> ClientBuilder {
+        let slot = Arc::clone(&self.0);
+        builder.layer(move |request: Request, next: Next| {
+            let slot = Arc::clone(&slot);
+            async move {
+                let is_handshake = matches!(
+                    request.method(),
+                    method::INITIALIZE | method::SERVER_DISCOVER
+                );
+                let response = next.run(request).await;
+                if is_handshake && let Some(text) = response.result_text() {
+                    *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+                }
+                response
+            }
+        })
+    }
+
+    /// Returns the result as JSON, if all hosts read the same from it.
+    pub(super) fn checked(&self) -> Result<Value, Failure> {
+        let text = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let text = RawJson::copy(&text.unwrap_or_default());
+        let checked = check_unique_members(&text).and_then(|()| text.decode::<Value>());
+        let checked = checked.map_err(|error| error.to_string());
+        checked
+            .and_then(|value| check_numbers(&text).map(|()| value))
+            .map_err(|error| unlockable(&format!("the description of the server: {error}")))
+    }
+}
+
+/// Returns the definition of the server: its description without the members that the lock file has already, and without those that change
+/// with each request.
+pub(super) fn definition(mut server: Value) -> Definition {
+    let is_own = |name: &str| !["protocolVersion", "instructions", "ttlMs"].contains(&name);
+    if let Some(members) = server.as_object_mut() {
+        members.retain(|name, _| is_own(name));
+    }
+    strip_name(server.get_mut("serverInfo"));
+    let meta = server.get_mut("_meta");
+    strip_name(meta.and_then(|meta| meta.get_mut(SERVER_INFO)));
+    Definition::new(server)
+}
+
+/// Removes the name and the version of a server.
+fn strip_name(info: Option<&mut Value>) {
+    if let Some(members) = info.and_then(Value::as_object_mut) {
+        members.retain(|name, _| !["name", "version"].contains(&&**name));
+    }
+}

@@ -1,0 +1,211 @@
+//! What one server offers: a part of the lock file.
+
+use std::collections::BTreeSet;
+
+use mcp_client::types::method;
+use mcp_client::{Client, Revision};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::definition::{Definition, Definitions};
+use super::handshake::{self, Handshake};
+use super::list::{List, check_deviations, list};
+use crate::args::{ListKind, Options, RevisionChoice};
+use crate::connect::Connection;
+use crate::failure::Failure;
+use crate::target::Target;
+
+/// The name of the description of the server in [`Snapshot::outside`].
+const SERVER: &str = "server";
+
+/// What one server offered.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Snapshot {
+    pub(super) name: String,
+    pub(super) version: String,
+    pub(super) revision: String,
+    pub(super) extensions: Vec<String>,
+    pub(super) instructions: Option<String>,
+    /// The arguments whose defaults were removed from the definitions, as `TOOL:ARGUMENT`.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) volatile_defaults: BTreeSet<String>,
+    /// Items of a kind that is not locked are absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) tools: Option<Definitions>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) prompts: Option<Definitions>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) resources: Option<Definitions>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) templates: Option<Definitions>,
+    /// What the server sends outside of items: its description of itself under [`SERVER`], and the other members of the results of each list
+    /// under the method. `None` if an earlier version has written the entry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) outside: Option<Definitions>,
+    /// What a server of the stateless revision offers on session-based revisions, which other hosts use. Lists that are the same are absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) sessions: Option<Box<Self>>,
+}
+
+/// A connection whose handshake is recorded.
+pub(super) struct LockConnection {
+    connection: Connection,
+    handshake: Handshake,
+}
+
+impl LockConnection {
+    pub(super) async fn open(target: &Target, options: &Options) -> Result<Self, Failure> {
+        let handshake = Handshake::default();
+        let record = |builder| handshake.record(builder);
+        let connection = Connection::open_with(target, options, record).await?;
+        Ok(Self {
+            connection,
+            handshake,
+        })
+    }
+
+    /// Reads the snapshot and closes the connection.
+    pub(super) async fn snapshot(
+        self,
+        kinds: &[ListKind],
+        known: BTreeSet<String>,
+        new: &[String],
+    ) -> Result<Snapshot, Failure> {
+        let client = &self.connection.client;
+        let snapshot = Snapshot::of(client, &self.handshake, kinds, known, new).await?;
+        self.connection.close().await;
+        Ok(snapshot)
+    }
+}
+
+impl Snapshot {
+    /// Reads what a server of the stateless revision offers on session-based revisions; `None` if it does not know them.
+    pub(super) async fn on_sessions(
+        &self,
+        target: &Target,
+        kinds: &[ListKind],
+        options: &Options,
+    ) -> Result<Option<Box<Self>>, Failure> {
+        let revision = self.revision.parse::<Revision>();
+        if !revision.is_ok_and(Revision::is_stateless) {
+            return Ok(None);
+        }
+        let mut options = options.clone();
+        options.revision = RevisionChoice::SessionBased;
+        let Ok(recorded) = LockConnection::open(target, &options).await else {
+            return Ok(None);
+        };
+        let known = self.volatile_defaults.clone();
+        let mut found = recorded.snapshot(kinds, known, &[]).await?;
+        for kind in kinds {
+            let (_, same) = found.slot(*kind);
+            let mine = self.kinds().into_iter().find(|(mine, ..)| mine == kind);
+            if same.as_ref() == mine.and_then(|(.., items)| items) {
+                *same = None;
+            }
+        }
+        Ok(Some(Box::new(found)))
+    }
+
+    /// Returns the snapshot of session-based revisions with all lists.
+    pub(super) fn whole_sessions(&self) -> Option<Self> {
+        let mut whole = (**self.sessions.as_ref()?).clone();
+        for (kind, _, items) in self.kinds() {
+            let (_, slot) = whole.slot(kind);
+            *slot = slot.take().or_else(|| items.cloned());
+        }
+        Some(whole)
+    }
+
+    async fn of(
+        client: &Client,
+        handshake: &Handshake,
+        kinds: &[ListKind],
+        known: BTreeSet<String>,
+        new: &[String],
+    ) -> Result<Self, Failure> {
+        check_deviations(client)?;
+        let server = handshake.checked()?;
+        let extensions = client.capabilities().extensions.iter().flatten();
+        let info = client.server_info();
+        let mut snapshot = Self {
+            name: info.name.clone(),
+            version: info.version.clone(),
+            revision: client.revision().to_string(),
+            extensions: extensions.map(|(id, _)| id.clone()).collect(),
+            instructions: client.instructions().map(str::to_owned),
+            ..Self::default()
+        };
+        let mut outside = Definitions::new();
+        for kind in kinds {
+            let List {
+                items,
+                outside: rest,
+            } = list(client, *kind, &server).await?;
+            let (method, slot) = snapshot.slot(*kind);
+            *slot = Some(items);
+            outside.insert(method.to_owned(), rest);
+        }
+        check_deviations(client)?;
+        outside.insert(SERVER.to_owned(), handshake::definition(server));
+        snapshot.outside = Some(outside);
+        snapshot.remove_defaults(known, new)?;
+        Ok(snapshot)
+    }
+
+    /// Returns the method of a list, and the place of its items.
+    fn slot(&mut self, kind: ListKind) -> (&'static str, &mut Option<Definitions>) {
+        match kind {
+            ListKind::Tools => (method::TOOLS_LIST, &mut self.tools),
+            ListKind::Prompts => (method::PROMPTS_LIST, &mut self.prompts),
+            ListKind::Resources => (method::RESOURCES_LIST, &mut self.resources),
+            ListKind::Templates => (method::RESOURCES_TEMPLATES_LIST, &mut self.templates),
+        }
+    }
+
+    /// Removes the defaults that change each time.
+    fn remove_defaults(&mut self, known: BTreeSet<String>, new: &[String]) -> Result<(), Failure> {
+        for name in &known {
+            remove_default(self.tools.as_mut(), name);
+        }
+        for name in new.iter().filter(|name| !known.contains(*name)) {
+            if !remove_default(self.tools.as_mut(), name) {
+                return Err(Failure::usage(format!(
+                    "--volatile-default {name:?}: expected TOOL:ARGUMENT, and the server has no tool whose argument has this name and a default"
+                )));
+            }
+        }
+        self.volatile_defaults = known.into_iter().chain(new.iter().cloned()).collect();
+        Ok(())
+    }
+
+    pub(super) fn kinds(&self) -> [(ListKind, &'static str, Option<&Definitions>); 4] {
+        [
+            (ListKind::Tools, "tool", self.tools.as_ref()),
+            (ListKind::Prompts, "prompt", self.prompts.as_ref()),
+            (ListKind::Resources, "resource", self.resources.as_ref()),
+            (ListKind::Templates, "template", self.templates.as_ref()),
+        ]
+    }
+}
+
+/// Removes the default of the argument `TOOL:ARGUMENT` from the definition of the tool. Returns whether it has one.
+fn remove_default(tools: Option<&mut Definitions>, name: &str) -> bool {
+    let Some((tool, argument)) = name.rsplit_once(':') else {
+        return false;
+    };
+    let Some(known) = tools.and_then(|tools| tools.get_mut(tool)) else {
+        return false;
+    };
+    let mut definition = known.definition.clone();
+    let schema = definition.get_mut("inputSchema");
+    let arguments = schema.and_then(|schema| schema.get_mut("properties"));
+    let argument = arguments.and_then(|arguments| arguments.get_mut(argument));
+    let members = argument.and_then(Value::as_object_mut);
+    let has_default = members.is_some_and(|members| members.shift_remove("default").is_some());
+    if has_default {
+        *known = Definition::new(definition);
+    }
+    has_default
+}
