@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mcp_client::types::{ElicitAction, ElicitResult, FormProperties, RequestedSchema};
+use mcp_client::types::{ElicitAction, ElicitResult, ElicitValue, FormProperties, RequestedSchema};
 use mcp_client::{ClientBuilder, ElicitForm, ElicitUrl};
 use mcp_protocol::form;
-use serde_json::{Map, Value};
+use serde::Deserialize as _;
+use serde_json::{Map, Value, json};
 use url::Url;
 
 use crate::arguments::{text_of_file, typed};
@@ -21,6 +22,8 @@ pub(crate) struct Answers {
     source: Source,
     /// The message of the first elicitation without an answer.
     unanswered: Mutex<Option<String>>,
+    /// The first answer of the file that does not match its form, and the reason.
+    unfit: Mutex<Option<String>>,
 }
 
 #[derive(Debug)]
@@ -42,8 +45,11 @@ impl Answers {
             None if io::stdin().is_terminal() && io::stderr().is_terminal() => Source::Terminal,
             None => Source::Missing,
         };
-        let unanswered = Mutex::default();
-        Ok(Arc::new(Self { source, unanswered }))
+        Ok(Arc::new(Self {
+            source,
+            unanswered: Mutex::default(),
+            unfit: Mutex::default(),
+        }))
     }
 
     fn read(file: &Path) -> Result<Source, Failure> {
@@ -62,8 +68,12 @@ impl Answers {
 
     /// Returns the message of the first elicitation without an answer.
     pub(crate) fn unanswered(&self) -> Option<String> {
-        let unanswered = self.unanswered.lock();
-        unanswered.unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.unanswered).clone()
+    }
+
+    /// Returns which answer of the file does not match its form, and why.
+    pub(crate) fn unfit(&self) -> Option<String> {
+        lock(&self.unfit).clone()
     }
 
     pub(crate) fn on_forms(this: &Arc<Self>, builder: ClientBuilder) -> ClientBuilder {
@@ -91,7 +101,11 @@ impl Answers {
             }
             _ => match self.next(&form.params.message) {
                 None => form.cancel(),
-                Some(answer) => stored(answer),
+                Some(answer) => {
+                    let fitting = stored(answer)
+                        .and_then(|result| fit(&form.params.requested_schema, result));
+                    self.or_cancel(&form.params.message, fitting)
+                }
             },
         }
     }
@@ -112,39 +126,89 @@ impl Answers {
             }
             _ => match self.next(&url.params.message) {
                 None => url.cancel(),
-                Some(answer) => stored(answer),
+                Some(answer) => self.or_cancel(&url.params.message, stored(answer)),
             },
         }
+    }
+
+    /// Returns a result of the file. If it does not fit, cancels the elicitation and records the reason.
+    fn or_cancel(&self, message: &str, result: Result<ElicitResult, String>) -> ElicitResult {
+        result.unwrap_or_else(|problem| {
+            lock(&self.unfit)
+                .get_or_insert_with(|| format!("the answer to {message:?}: {problem}"));
+            cancelled()
+        })
     }
 
     /// Returns the next answer of the file.
     fn next(&self, question: &str) -> Option<Value> {
         let answer = match &self.source {
             Source::Always(answer) => Some(answer.clone()),
-            Source::Each(all) => all
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .pop_front(),
+            Source::Each(all) => lock(all).pop_front(),
             Source::Terminal | Source::Missing => None,
         };
         if answer.is_none() {
-            let unanswered = self.unanswered.lock();
-            let mut unanswered = unanswered.unwrap_or_else(PoisonError::into_inner);
-            unanswered.get_or_insert_with(|| question.to_owned());
+            lock(&self.unanswered).get_or_insert_with(|| question.to_owned());
         }
         answer
     }
 }
 
-/// An answer of the file: a whole result with an action, or the content of an accepted form.
-fn stored(answer: Value) -> ElicitResult {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Reads an answer of the file: a whole result with an action, or the content of an accepted form.
+///
+/// # Errors
+/// The field that cannot be an answer, its value, and what is expected.
+fn stored(answer: Value) -> Result<ElicitResult, String> {
     let action = answer.get("action").and_then(Value::as_str);
     let is_result = matches!(action, Some("accept" | "decline" | "cancel"));
     let result = match is_result {
         true => answer,
-        false => serde_json::json!({ "action": "accept", "content": answer }),
+        false => json!({ "action": "accept", "content": answer }),
     };
-    serde_json::from_value(result).unwrap_or_else(|_| cancelled())
+    if let Some(content) = result.get("content") {
+        let Some(fields) = content.as_object() else {
+            return Err(format!("\"content\" must be an object, and is {content}"));
+        };
+        for (name, value) in fields {
+            ElicitValue::deserialize(value).map_err(|_| {
+                format!(
+                    "field {name:?}: {value} is not text, a number, a boolean or a list of texts"
+                )
+            })?;
+        }
+    }
+    serde_json::from_value(result).map_err(|error| error.to_string())
+}
+
+/// Checks the content of an accepted form as the client does before it sends the content.
+///
+/// # Errors
+/// The field, its value, and what is expected.
+fn fit(schema: &RequestedSchema, result: ElicitResult) -> Result<ElicitResult, String> {
+    if result.action != ElicitAction::Accept {
+        return Ok(result);
+    }
+    let mut content = result.content.clone().unwrap_or_default();
+    if let Some(extra) = form::extra(schema, &content) {
+        let names: Vec<&str> = schema.properties.iter().map(|(name, _)| name).collect();
+        let names = names.join(", ");
+        return Err(format!(
+            "field {extra:?} is not in the form, which has the fields {names}"
+        ));
+    }
+    form::apply_defaults(schema, &mut content);
+    form::check(schema, &content).map_err(|problem| {
+        let name = form::mismatch(schema, &content).unwrap_or_default();
+        match content.get(&name).map(serde_json::to_string) {
+            Some(Ok(value)) => format!("{problem}; the value is {value}"),
+            _ => problem,
+        }
+    })?;
+    Ok(result)
 }
 
 /// Returns a URL as browsers read it: with the ASCII form of its host, for example.
@@ -176,7 +240,7 @@ fn ask(form: &ElicitForm) -> ElicitResult {
                 "!" => return form.decline(),
                 "" if field.get("default").is_some() || !is_required => break,
                 "" => say("  this field is required"),
-                text => match typed(name, text, field)
+                text => match typed(name, as_boolean(text, field), field)
                     .and_then(|value| checked(&form.params.requested_schema, name, value))
                 {
                     Ok(value) => {
@@ -189,6 +253,18 @@ fn ask(form: &ElicitForm) -> ElicitResult {
         }
     }
     form.accept(Value::Object(content))
+}
+
+/// Returns `true` or `false` for the usual words, if the field is a boolean.
+fn as_boolean<'a>(text: &'a str, field: &Value) -> &'a str {
+    if field["type"] != "boolean" {
+        return text;
+    }
+    match &*text.to_ascii_lowercase() {
+        "y" | "yes" | "true" => "true",
+        "n" | "no" | "false" => "false",
+        _ => text,
+    }
 }
 
 /// Checks one value as the server will, so that the user can correct it.
@@ -247,6 +323,8 @@ fn label(name: &str, field: &Value, is_required: bool) -> String {
     let mut label = title.to_owned();
     if !choices.is_empty() {
         label += &format!(" ({})", choices.join(" | "));
+    } else if field["type"] == "boolean" {
+        label += " (y/n)";
     } else if let Some(kind) = text("format")
         .or(text("type"))
         .filter(|kind| *kind != "string")
@@ -281,9 +359,26 @@ fn prompt(label: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+
+    #[test]
+    fn booleans_can_be_answered_with_yes_or_no() {
+        let field = json!({"type": "boolean", "title": "Sugar"});
+        assert_eq!(label("sugar", &field, true), "Sugar (y/n)");
+        for (text, value) in [
+            ("y", true),
+            ("Yes", true),
+            ("TRUE", true),
+            ("n", false),
+            ("no", false),
+            ("false", false),
+        ] {
+            let read = typed("sugar", as_boolean(text, &field), &field);
+            assert_eq!(read, Ok(json!(value)), "{text}");
+        }
+        assert!(typed("sugar", as_boolean("maybe", &field), &field).is_err());
+        assert_eq!(as_boolean("y", &json!({"type": "string"})), "y");
+    }
 
     #[test]
     fn a_field_is_described_with_its_choices_and_its_format() {

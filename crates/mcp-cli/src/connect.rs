@@ -185,6 +185,10 @@ fn roots(folders: &[std::path::PathBuf]) -> Result<Vec<Root>, Failure> {
 
 /// Returns the failure of a call whose elicitation was not answered, or not with an answer that matches the form.
 pub(crate) fn unanswered(answers: &Answers, options: &Options) -> Option<Failure> {
+    if let (Some(problem), Some(file)) = (answers.unfit(), &options.answer) {
+        let text = format!("--answer {}: {problem}", file.display());
+        return Some(Failure::usage(text));
+    }
     let message = answers.unanswered()?;
     let text = match &options.answer {
         Some(file) => format!(

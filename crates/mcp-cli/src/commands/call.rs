@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use mcp_client::types::method;
 use mcp_client::{CallToolResult, Client, Progress};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::args::{Options, Words};
 use crate::arguments;
@@ -71,6 +71,7 @@ async fn call(
         }
     };
     let arguments = arguments::of_tool(words, &schema)?;
+    check_names(name, &arguments, &schema)?;
     let mut call = client.call_tool(name, Value::Object(arguments));
     if as_task {
         call = call.as_task(None);
@@ -93,6 +94,52 @@ async fn call(
         failure if failure.code == Code::ActionRequired => failure.about(&format!("tool {name:?}")),
         failure => failure,
     })
+}
+
+/// Keywords with which a schema can have arguments that are not in its `properties`.
+const FURTHER_ARGUMENTS: [&str; 9] = [
+    "$ref",
+    "$dynamicRef",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "if",
+    "dependentSchemas",
+    "dependencies",
+    "patternProperties",
+];
+
+/// Checks that the schema has each argument. If other arguments are allowed, an unknown one is only a warning: it can be a typing error.
+fn check_names(tool: &str, arguments: &Map<String, Value>, schema: &Value) -> Result<(), Failure> {
+    let Some(known) = schema["properties"].as_object() else {
+        return Ok(());
+    };
+    let is_open = match &schema["additionalProperties"] {
+        Value::Null => true,
+        Value::Bool(false) => false,
+        // The schema says that it has further arguments.
+        _ => return Ok(()),
+    };
+    if FURTHER_ARGUMENTS
+        .iter()
+        .any(|keyword| schema.get(keyword).is_some())
+    {
+        return Ok(());
+    }
+    let names: Vec<&str> = known.keys().map(|name| &**name).collect();
+    for name in arguments.keys().filter(|name| !known.contains_key(*name)) {
+        let advice = match nearest(name, &names) {
+            Some(near) => format!("did you mean {near:?}?"),
+            None if names.is_empty() => "it has no arguments".to_owned(),
+            None => format!("it has {}", names.join(", ")),
+        };
+        let text = format!("the tool {tool:?} has no argument {name:?}; {advice}");
+        match is_open {
+            true => output::say(&format!("warning: {text}")),
+            false => return Err(Failure::usage(text)),
+        }
+    }
+    Ok(())
 }
 
 /// Says which servers behind a gateway are missing in its list of tools; `None` if all are there, or the server is not a gateway.

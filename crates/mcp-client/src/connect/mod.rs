@@ -387,11 +387,12 @@ impl Connector<'_> {
             _ => self.connection.closed().await.details().to_vec(),
         };
         let mut details = details;
-        details.extend(
-            self.failed_probe
-                .take()
-                .map(|error| format!("server/discover failed before: {error}")),
-        );
+        // A server that answers all requests with the same refusal is reported once.
+        let same = cause
+            .to_string()
+            .replace(method::INITIALIZE, method::SERVER_DISCOVER);
+        let probe = self.failed_probe.take().filter(|error| *error != same);
+        details.extend(probe.map(|error| format!("server/discover failed before: {error}")));
         Error::Connect {
             cause: Box::new(cause),
             details,

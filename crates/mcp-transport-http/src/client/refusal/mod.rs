@@ -11,8 +11,11 @@ use crate::client::wire::MAX_QUOTED;
 use crate::http_service::ResponseBody;
 use http::header::{DATE, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, Response, StatusCode};
-use mcp_jsonrpc::{ErrorCode, ErrorObject, Frame, Message, RequestId, parse, quote};
+use mcp_jsonrpc::{
+    ErrorCode, ErrorObject, Frame, Message, RequestId, decode_document, parse, quote,
+};
 use mcp_protocol::TransportError;
+use serde_json::Value;
 use tokio::time::timeout;
 
 /// Maximum number of bytes that are read from an error response.
@@ -216,11 +219,40 @@ fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     Some(date.duration_since(sent.unwrap_or(now)).unwrap_or_default())
 }
 
-/// Returns the text that is worth showing. HTML pages are not.
+/// Returns the text that is worth showing. HTML pages are not. Of a JSON object, only the words of a usual error are.
 fn readable_text(text: &str) -> Option<String> {
     let text = text.trim();
     let is_page = text.starts_with('<');
-    (!text.is_empty() && !is_page).then(|| text.to_owned())
+    if text.is_empty() || text == "{}" || is_page {
+        return None;
+    }
+    let body = decode_document::<Value>(text).ok();
+    Some(
+        body.and_then(|body| words(&body))
+            .unwrap_or_else(|| text.to_owned()),
+    )
+}
+
+/// Members of JSON objects with the words of an error, the most detailed one first: those of OAuth, of problem details (RFC 9457), of web
+/// frameworks, and of JSON-RPC errors that are not valid messages.
+const WORDS: [&str; 6] = [
+    "error_description",
+    "detail",
+    "message",
+    "title",
+    "msg",
+    "error",
+];
+
+fn words(body: &Value) -> Option<String> {
+    WORDS.iter().find_map(|name| match body.get(name)? {
+        Value::String(text) if !text.trim().is_empty() => Some(text.clone()),
+        inner @ Value::Object(_) => {
+            let texts = WORDS.iter().filter_map(|name| inner.get(name)?.as_str());
+            texts.map(str::to_owned).next()
+        }
+        _ => None,
+    })
 }
 
 /// Removes the client's secrets from a text of the server.
@@ -251,6 +283,36 @@ pub(crate) fn is_retryable(status: StatusCode) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_words_of_a_json_error_are_shown() {
+        for (body, words) in [
+            (
+                r#"{"error":"insufficient_scope","error_description":"needs \"write\""}"#,
+                Some("needs \"write\""),
+            ),
+            (r#"{"error":"forbidden"}"#, Some("forbidden")),
+            (
+                r#"{"error":{"code":403,"message":"Workspace disabled"}}"#,
+                Some("Workspace disabled"),
+            ),
+            (
+                r#"{"type":"about:blank","title":"Forbidden","detail":"Not for you"}"#,
+                Some("Not for you"),
+            ),
+            (
+                r#"{"message":"","code":7}"#,
+                Some(r#"{"message":"","code":7}"#),
+            ),
+            ("no entry", Some("no entry")),
+            ("[1]", Some("[1]")),
+            ("{}", None),
+            ("<html>", None),
+            (" ", None),
+        ] {
+            assert_eq!(readable_text(body).as_deref(), words, "{body}");
+        }
+    }
 
     #[test]
     fn retry_after_is_a_number_of_seconds_or_a_date() {

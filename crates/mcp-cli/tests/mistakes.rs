@@ -1,0 +1,209 @@
+//! What the program says about mistakes on the command line and in files, and about servers that refuse it.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use mcp_server::{Args, Ctx, Elicitation, Server, Tool};
+use mcp_transport_http::{Endpoint, serve_with};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use tokio::net::TcpListener;
+
+/// Runs `mcp` beside a server in this process.
+async fn mcp(folder: &Path, words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mcp"));
+    command.args(["--timeout", "20"]).args(words);
+    command.current_dir(folder).env("HOME", folder);
+    command.env("MCP_TOKENS", folder.join("tokens.json"));
+    command.stdin(Stdio::null());
+    let run = move || command.output().unwrap();
+    tokio::task::spawn_blocking(run).await.unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn folder(name: &str) -> PathBuf {
+    let folder = format!("mistakes-{name}-{}", std::process::id());
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Taste {
+    sugar: u8,
+    milk: Option<bool>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Walk {
+    steps: Option<u32>,
+}
+
+/// Starts a server with tools of open and closed schemas, and one that asks for a form.
+async fn serve() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let properties = json!({ "steps": { "type": "integer" } });
+    let schema = |more: &str, value| {
+        let mut schema = json!({ "type": "object", "properties": properties });
+        schema[more] = value;
+        schema
+    };
+    let dynamic = |name, schema| Tool::dynamic(name, schema, async || "done");
+    let server = Server::builder("walk", "1")
+        .tool(Tool::new("walk", async |Args(walk): Args<Walk>| {
+            format!("{} steps", walk.steps.unwrap_or(1))
+        }))
+        .tool(dynamic("open", schema("title", json!("open"))))
+        .tool(dynamic(
+            "closed",
+            schema("additionalProperties", json!(false)),
+        ))
+        .tool(dynamic("any", schema("additionalProperties", json!({}))))
+        .tool(dynamic("more", schema("allOf", json!([{}]))))
+        .tool(Tool::new("order", async |cx: Ctx| {
+            match cx.elicit::<Taste>("How much sugar?").await {
+                Ok(Elicitation::Accepted(taste)) => Ok(format!("{} {:?}", taste.sugar, taste.milk)),
+                Ok(_) => Ok("no tea".to_owned()),
+                Err(error) => Err(error),
+            }
+        }));
+    let endpoint = Endpoint::new(server).unwrap();
+    tokio::spawn(serve_with(listener, endpoint, std::future::pending()));
+    url
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_argument_that_the_tool_does_not_have_is_reported() {
+    let (url, folder) = (serve().await, folder("arguments"));
+    for (tool, word, code, text) in [
+        (
+            "open",
+            "stpes=2",
+            0,
+            "warning: the tool \"open\" has no argument \"stpes\"; did you mean \"steps\"?",
+        ),
+        (
+            "open",
+            "weather:={}",
+            0,
+            "no argument \"weather\"; it has steps",
+        ),
+        (
+            "closed",
+            "stpes=2",
+            1,
+            "error: the tool \"closed\" has no argument \"stpes\"; did you mean \"steps\"?",
+        ),
+        ("any", "stpes=2", 0, ""),
+        ("more", "stpes=2", 0, ""),
+        ("open", "steps=2", 0, ""),
+    ] {
+        let output = mcp(&folder, &["call", &url, tool, word]).await;
+        assert_eq!(output.status.code(), Some(code), "{tool}: {output:?}");
+        let said = said(&output);
+        assert!(
+            said.contains(text) && said.is_empty() == text.is_empty(),
+            "{tool}: {said}"
+        );
+    }
+    let output = mcp(&folder, &["call", &url, "walk", "stpes=2"]).await;
+    assert!(
+        said(&output).contains("did you mean \"steps\"?"),
+        "{output:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_does_not_match_the_form_is_explained() {
+    let (url, folder) = (serve().await, folder("answers"));
+    let file = folder.join("answers.json");
+    for (answer, parts) in [
+        (
+            r#"{"sugar":"many"}"#,
+            ["\"sugar\"", "an integer", "\"many\""],
+        ),
+        (
+            r#"{"sugar":1,"milk":"y"}"#,
+            ["\"milk\"", "true or false", "\"y\""],
+        ),
+        (r#"{"sugar":300}"#, ["\"sugar\"", "maximum 255", "300"]),
+        (
+            r#"{"sugar":{"a":1}}"#,
+            ["\"sugar\"", "a number", r#"{"a":1}"#],
+        ),
+        (r#"{"milk":true}"#, ["\"sugar\"", "required", "missing"]),
+        (
+            r#"{"suger":1}"#,
+            ["\"suger\"", "not in the form", "sugar, milk"],
+        ),
+        (
+            r#"{"action":"accept","content":7}"#,
+            ["\"content\"", "object", "7"],
+        ),
+    ] {
+        std::fs::write(&file, answer).unwrap();
+        for revision in ["sessions", "stateless"] {
+            let words = [
+                "call",
+                &url,
+                "order",
+                "--answer",
+                "answers.json",
+                "--revision",
+                revision,
+            ];
+            let output = mcp(&folder, &words).await;
+            let said = said(&output);
+            assert_eq!(output.status.code(), Some(1), "{answer}: {output:?}");
+            for part in ["answers.json", "How much sugar?"].iter().chain(&parts) {
+                assert!(said.contains(part), "{answer}: {part}: {said}");
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_path_of_a_file_is_a_program_and_not_a_url() {
+    let folder = folder("path");
+    std::fs::create_dir_all(folder.join("target")).unwrap();
+    std::fs::write(folder.join("target/server"), "").unwrap();
+    let output = mcp(&folder, &["inspect", "target/server"]).await;
+    let text = said(&output);
+    assert!(
+        text.contains("-- target/server") && !text.contains("http://"),
+        "{text}"
+    );
+    let output = mcp(&folder, &["inspect", "target/other"]).await;
+    assert!(said(&output).contains("http://target/other"), "{output:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_is_reported_once_and_in_words() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            // The request is small, and its content does not matter.
+            let _ = stream.read(&mut [0; 1 << 12]);
+            let body =
+                r#"{"error":"forbidden","error_description":"The workspace \"x\" is disabled"}"#;
+            let head = format!(
+                "HTTP/1.1 403 Forbidden\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+                body.len()
+            );
+            let _ = stream.write_all((head + body).as_bytes());
+        }
+    });
+    let output = mcp(&folder("refusal"), &["list", &url]).await;
+    let said = said(&output);
+    assert_eq!(said.matches("is disabled").count(), 1, "{said}");
+    assert!(!said.contains("error_description"), "{said}");
+}
