@@ -14,7 +14,7 @@ use url::Url;
 
 use crate::arguments::{text_of_file, typed};
 use crate::failure::Failure;
-use crate::output::{one_line, say, say_text};
+use crate::output::{one_line, say, say_text, say_whole};
 
 /// Where answers to elicitations come from.
 #[derive(Debug)]
@@ -114,7 +114,7 @@ impl Answers {
         match &self.source {
             Source::Terminal => {
                 say_text(&format!("{} asks:", url.server.name), &url.params.message);
-                say(&format!("  open {}", as_browsers_read(&url.params.url)));
+                say_whole(&format!("  open {}", as_browsers_read(&url.params.url)));
                 let line = tokio::task::spawn_blocking(|| {
                     prompt("press Enter when you have done it, or type n")
                 });

@@ -18,7 +18,7 @@ use url::{Host, Url};
 use crate::args::{Options, SignInOptions};
 use crate::connect;
 use crate::failure::{Code, Failure};
-use crate::output::say;
+use crate::output::{say, say_whole};
 use crate::target::{HttpServer, Server, Target};
 
 /// Overrides the file of the tokens.
@@ -161,7 +161,8 @@ pub(crate) async fn login(
         } else {
             "Go to"
         };
-        say(&format!("{what} {page}"));
+        // The address works only as a whole.
+        say_whole(&format!("{what} {page}"));
         say(
             "If the browser is on another machine, paste here the address of the last page, which it cannot open.",
         );

@@ -16,6 +16,11 @@ pub(crate) fn say(line: &str) {
     say_after("", line);
 }
 
+/// Prints a line with an address that the user opens, as [`say`] does, but with all its parts.
+pub(crate) fn say_whole(line: &str) {
+    say_after(&one_line(line), "");
+}
+
 /// Prints a line as [`say`] does, after words of the program that are printed unchanged.
 pub(crate) fn say_after(introduction: &str, line: &str) {
     let line = one_line(&without_setting_names(&hide(line)));
