@@ -38,6 +38,17 @@ impl ServerEntry {
         ))
     }
 
+    /// Returns a warning if others can read the headers of the server on their way.
+    pub(super) fn readable_headers(&self) -> Option<String> {
+        let Launch::Http { headers, .. } = &self.server.launch else {
+            return None;
+        };
+        let (name, header) = (&self.name, headers.keys().next()?);
+        self.server.is_readable_in_transit().then(|| {
+            format!("/mcpServers/{name}: the header {header:?} is sent without encryption; use https, unless the network is private")
+        })
+    }
+
     /// Returns a text that names the program if it does not exist.
     pub(super) fn missing_program(&self) -> Option<String> {
         let Launch::Stdio { .. } = self.server.launch else {

@@ -10,7 +10,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mcp_host::{Config, ConfigFormat, Connector as _, StderrLog, Variables, read_text};
+use mcp_host::{
+    Config, ConfigFormat, Connector as _, ServerConfig, StderrLog, Variables, read_text,
+};
 use mcp_jsonrpc::decode;
 use mcp_protocol::InvalidServer;
 use serde::de::IgnoredAny;
@@ -217,14 +219,14 @@ impl GatewayConfig {
 
     /// Returns what may be a mistake although the configuration is valid, one text for each. [`builder`](Self::builder) logs them.
     pub fn warnings(&self) -> Vec<String> {
-        if self.section.auth.is_none() {
-            return Vec::new();
-        }
-        let servers = self
-            .servers
-            .values()
-            .filter(|entry| !entry.settings.is_shared);
-        servers.filter_map(ServerEntry::common_identity).collect()
+        let servers = || self.servers.values();
+        let readable = servers().filter_map(ServerEntry::readable_headers);
+        let one_for_each_user =
+            |entry: &&ServerEntry| !entry.settings.is_shared && self.section.auth.is_some();
+        let common = servers()
+            .filter(one_for_each_user)
+            .filter_map(ServerEntry::common_identity);
+        readable.chain(common).collect()
     }
 
     /// Returns the enabled servers whose program does not exist, one text for each. Reads the file system, and starts nothing. Call it after

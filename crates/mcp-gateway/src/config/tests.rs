@@ -231,3 +231,28 @@ fn a_credential_that_all_users_share_is_a_warning_unless_the_server_is_shared() 
         assert_eq!(warnings(auth, headers, shared), [""; 0]);
     }
 }
+
+#[test]
+fn a_header_that_others_can_read_on_the_way_is_a_warning() {
+    let warnings = |url: &str, headers: &str| {
+        let text = format!(
+            r#"{{"mcpServers":{{"notes":{{"url":"{url}","headers":{headers}}}}},"gateway":{{}}}}"#
+        );
+        GatewayConfig::parse(&text).unwrap().warnings()
+    };
+    let key = r#"{"x-key":"secret"}"#;
+    let found = warnings("http://192.0.2.2/mcp", key);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0].contains("\"x-key\" is sent without encryption"),
+        "{found:?}"
+    );
+    assert!(!found[0].contains("secret"), "{found:?}");
+    for (url, headers) in [
+        ("https://notes.example.com/mcp", key),
+        ("http://127.0.0.1:1/mcp", key),
+        ("http://192.0.2.2/mcp", "{}"),
+    ] {
+        assert_eq!(warnings(url, headers), [""; 0], "{url}");
+    }
+}

@@ -127,6 +127,16 @@ impl ServerConfig {
         }
     }
 
+    /// Returns whether others can read messages to the server on their way: its URL is neither `https` nor on this machine.
+    pub fn is_readable_in_transit(&self) -> bool {
+        match &self.launch {
+            Launch::Stdio { .. } => false,
+            Launch::Http { url, .. } => {
+                HttpTransport::new(url).is_ok_and(|http| http.is_readable_in_transit())
+            }
+        }
+    }
+
     fn create_http_transport(
         &self,
         url: &str,

@@ -170,9 +170,14 @@ impl HttpTransport {
         self
     }
 
+    /// Returns whether others can read messages on their way: the URL is neither `https` nor on this machine.
+    pub fn is_readable_in_transit(&self) -> bool {
+        !self.endpoint.is_secure() && !self.endpoint.is_local()
+    }
+
     fn into_connection(self) -> Result<(HttpConnection, ClientOptions), TransportError> {
         let bears_token = self.authorize.is_some() || !self.headers.is_empty();
-        if bears_token && !self.endpoint.is_secure() && !self.endpoint.is_local() {
+        if bears_token && self.is_readable_in_transit() {
             tracing::warn!(
                 endpoint = %self.endpoint,
                 "credentials are sent without encryption; use https"
