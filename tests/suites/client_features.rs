@@ -255,6 +255,55 @@ async fn subscriptions_are_streams_that_end_with_their_drop() {
     wire.silent().await;
 }
 
+/// Finding G6: each dropped subscription took a place among the requests in flight, and failed without one.
+#[tokio::test]
+async fn dropped_subscriptions_are_ended_a_few_at_a_time() {
+    let resources = json!({ "resources": { "subscribe": true } });
+    let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", resources).await;
+    let subscribe = |uri: String| {
+        spawned(
+            &client,
+            move |client| async move { client.subscribe(uri).await },
+        )
+    };
+    let mut open = Vec::new();
+    for number in 0..40 {
+        let subscribing = subscribe(format!("test://{number}"));
+        wire.respond("resources/subscribe", json!({})).await;
+        open.push(subscribing.await.unwrap().unwrap());
+    }
+    drop(open);
+    let mut ending = Vec::new();
+    for _ in 0..8 {
+        ending.push(wire.expect("resources/unsubscribe").await);
+    }
+    wire.silent().await;
+    // A resource in the queue is subscribed to again.
+    let subscribing = subscribe("test://39".to_owned());
+    wire.respond("resources/subscribe", json!({})).await;
+    let again = subscribing.await.unwrap().unwrap();
+    // The server may process the request in flight late.
+    let subscribing = subscribe("test://0".to_owned());
+    wire.silent().await;
+    wire.answer(&ending.remove(0), json!({})).await;
+    let mut ended = 8;
+    loop {
+        let request = wire.recv().await;
+        let is_subscribe = request["method"] == "resources/subscribe";
+        ended += usize::from(!is_subscribe);
+        assert_ne!(request["params"]["uri"], "test://39", "{request}");
+        wire.answer(&request, json!({})).await;
+        if let Some(waiting) = ending.pop() {
+            wire.answer(&waiting, json!({})).await;
+        }
+        if ended == 39 {
+            break;
+        }
+    }
+    subscribing.await.unwrap().unwrap();
+    assert_eq!(again.uri(), "test://39");
+}
+
 // proves: COMP-002, COMP-016, PROMPT-006, M-PROMPT-006
 #[tokio::test]
 async fn partial_completions_and_text_arguments() {

@@ -67,10 +67,7 @@ impl Client {
             agreed, inbound, ..
         } = &*client.0;
         if agreed.meta.is_some() && inbound.wants_changes() {
-            inbound.listener.want_lists(&agreed.capabilities);
-            if inbound.listener.has_wanted() {
-                inbound.listener.start(&client.0);
-            }
+            inbound.listener.want_lists(&agreed.capabilities, &client.0);
         }
         if let Some(keep_alive) = keep_alive {
             keep_alive::start(&client.0, keep_alive);
@@ -341,7 +338,7 @@ impl Client {
     ///
     /// # Errors
     /// Returns an error if the server offers no subscriptions, or rejects this one.
-    pub async fn subscribe(&self, uri: impl Into<String>) -> Result<Subscription, Error> {
+    pub async fn subscribe(&self, uri: impl Into<Arc<str>>) -> Result<Subscription, Error> {
         Subscription::open(&self.0, uri.into()).await
     }
 

@@ -1,86 +1,96 @@
 //! Change notifications: of resources by [`Subscription`], and of the lists of the server.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use mcp_types::{
     Request as _, SubscribeRequest, SubscribeRequestParams, UnsubscribeRequest,
     UnsubscribeRequestParams, method,
 };
 use tokio::sync::mpsc;
+use tokio::time::sleep;
 
 use crate::Error;
 use crate::call::Call;
-use crate::changes::listener::ListenError;
-use crate::changes::table::Subscriptions;
+use crate::changes::stream::StreamResource;
+use crate::changes::table::{Subscriptions, TableEntry, Unsubscribing};
+use crate::changes::wanted::ListenError;
 use crate::request::within_idle;
 use crate::shared::Shared;
+
+/// Maximum number of attempts to unsubscribe if the request cannot be sent, and the delay between them.
+const MAX_ATTEMPTS: u32 = 120;
+const RETRY_DELAY: Duration = Duration::from_millis(500);
 
 /// A subscription to a resource: a stream of its changes. Dropping it unsubscribes.
 pub struct Subscription {
     shared: Arc<Shared>,
-    uri: String,
+    uri: Arc<str>,
     key: u64,
-    updates: mpsc::Receiver<String>,
+    updates: mpsc::Receiver<Arc<str>>,
     table: Arc<Subscriptions>,
+    /// The place on a stream of the stateless revision.
+    on_stream: Option<StreamResource>,
+    /// Whether the server was sent a request, which dropping the subscription must undo.
+    is_requested: bool,
 }
 
 impl Subscription {
-    /// Subscribes: with `resources/subscribe` in a session, with the common stream on the stateless
+    /// Subscribes: with `resources/subscribe` in a session, with a common stream on the stateless
     /// revision.
-    pub(crate) async fn open(shared: &Arc<Shared>, uri: String) -> Result<Self, Error> {
+    pub(crate) async fn open(shared: &Arc<Shared>, uri: Arc<str>) -> Result<Self, Error> {
         shared.offers(SubscribeRequest::METHOD)?;
         // Registered first, because an update may follow the response immediately.
-        let subscription = Self::register(shared, uri.clone());
-        let agreed = if shared.rules().stateless {
-            subscription.listen().await
-        } else {
-            let params = SubscribeRequestParams::new(uri);
-            let subscribed = Call::<SubscribeRequest>::new(shared, &params).await;
-            subscribed.map(|_| ())
+        let mut subscription = Self::register(shared, uri);
+        let agreed = match shared.rules().stateless {
+            true => subscription.listen().await,
+            false => subscription.request().await,
         };
-        match agreed {
-            Ok(()) => Ok(subscription),
-            Err(error) => {
-                subscription.remove();
-                Err(error)
-            }
+        if agreed.is_err() {
+            subscription.is_requested = false;
         }
+        agreed.map(|()| subscription)
     }
 
-    /// Adds the resource to the common stream and waits until the server acknowledges it.
-    async fn listen(&self) -> Result<(), Error> {
+    async fn request(&mut self) -> Result<(), Error> {
+        self.table.may_subscribe(&self.uri).await;
+        self.is_requested = true;
+        let params = SubscribeRequestParams::new(&*self.uri);
+        let subscribed = Call::<SubscribeRequest>::new(&self.shared, &params).await;
+        subscribed.map(|_| ())
+    }
+
+    /// Adds the resource to a stream and waits until the server acknowledges it.
+    async fn listen(&mut self) -> Result<(), Error> {
         let shared = &self.shared;
-        let listener = &shared.inbound.listener;
-        let number = listener.want_resource(&self.uri);
-        listener.start(shared);
-        let not_subscribed = |reason| Error::NotSubscribed {
-            uri: self.uri.clone(),
-            reason,
-        };
-        let settled = listener.wait_settled(number);
-        let settled = within_idle(method::SUBSCRIPTIONS_LISTEN, shared.timeouts.idle, settled);
-        let honoured = settled.await?.map_err(|error| match error {
+        let failed = |error| match error {
             ListenError::Rejected(error) => Error::Rejected(error),
-            ListenError::Ended(reason) => not_subscribed(reason),
-        })?;
-        let honoured = honoured.resource_subscriptions.unwrap_or_default();
-        if honoured.contains(&self.uri) {
-            return Ok(());
-        }
-        let reason = "the server does not send notifications for it";
-        Err(not_subscribed(reason.to_owned()))
+            ListenError::Ended(reason) => Error::NotSubscribed {
+                uri: self.uri.to_string(),
+                reason,
+            },
+        };
+        let wanted = shared.inbound.listener.want_resource(&self.uri, shared);
+        let resource = wanted.map_err(failed)?;
+        let watched = resource.wait_watched();
+        let watched = within_idle(method::SUBSCRIPTIONS_LISTEN, shared.timeouts.idle, watched);
+        watched.await?.map_err(failed)?;
+        self.on_stream = Some(resource);
+        Ok(())
     }
 
-    fn register(shared: &Arc<Shared>, uri: String) -> Self {
+    fn register(shared: &Arc<Shared>, uri: Arc<str>) -> Self {
         let table = Arc::clone(shared.inbound.subscriptions());
-        let (key, updates) = table.add(&uri);
+        let TableEntry { key, uri, updates } = table.add(uri);
         Self {
             shared: Arc::clone(shared),
             uri,
             key,
             updates,
             table,
+            on_stream: None,
+            is_requested: false,
         }
     }
 
@@ -90,57 +100,77 @@ impl Subscription {
     }
 
     /// Returns the URI of the next resource that changed: the subscribed resource or a part of it.
-    /// Returns `None` once the connection has ended.
+    /// Returns `None` once the connection has ended, or the server sends no more notifications for the
+    /// resource.
     ///
     /// # Cancel safety
     /// No update is lost.
     pub async fn next(&mut self) -> Option<String> {
-        self.updates.recv().await
+        Some(self.updates.recv().await?.to_string())
     }
 
     /// Ends the subscription and waits for the response of the server.
     ///
     /// # Errors
     /// The errors of any call.
-    pub async fn unsubscribe(self) -> Result<(), Error> {
-        if self.remove() {
-            let params = UnsubscribeRequestParams::new(&self.uri);
-            Call::<UnsubscribeRequest>::new(&self.shared, &params).await?;
+    pub async fn unsubscribe(mut self) -> Result<(), Error> {
+        if std::mem::take(&mut self.is_requested)
+            && let Some(resource) = self.table.unsubscribe(self.key, &self.uri)
+        {
+            unsubscribe(&self.shared, &resource).await?;
         }
         Ok(())
     }
+}
 
-    /// Removes the subscription from the table. Returns whether `resources/unsubscribe` must be
-    /// sent, because this was the last subscription to the resource. On the stateless revision the
-    /// common stream is updated instead.
-    fn remove(&self) -> bool {
-        let shared = &self.shared;
-        let Some(is_last) = self.table.remove(self.key, &self.uri) else {
-            return false;
-        };
-        if shared.rules().stateless {
-            shared.inbound.listener.drop_resource(&self.uri);
-            return false;
-        }
-        is_last
-    }
+/// Sends `resources/unsubscribe`.
+async fn unsubscribe(shared: &Arc<Shared>, resource: &Unsubscribing) -> Result<(), Error> {
+    let params = UnsubscribeRequestParams::new(&*resource.uri);
+    Call::<UnsubscribeRequest>::new(shared, &params).await?;
+    Ok(())
 }
 
 impl Drop for Subscription {
     fn drop(&mut self) {
-        if !self.remove() {
-            return;
-        }
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+        let runtime = tokio::runtime::Handle::try_current();
+        let (true, Ok(runtime)) = (self.is_requested, runtime) else {
+            self.table.remove(self.key, &self.uri);
             return;
         };
-        let params = UnsubscribeRequestParams::new(&self.uri);
-        let call = Call::<UnsubscribeRequest>::new(&self.shared, &params);
-        runtime.spawn(async move {
-            if let Err(error) = call.await {
-                tracing::debug!(%error, "could not unsubscribe");
+        if self.table.leave(self.key, &self.uri) {
+            let shared = Arc::downgrade(&self.shared);
+            runtime.spawn(unsubscribe_left(shared, Arc::clone(&self.table)));
+        }
+    }
+}
+
+/// Unsubscribes from the resources that no subscription uses any more, one after another.
+async fn unsubscribe_left(shared: Weak<Shared>, table: Arc<Subscriptions>) {
+    while let Some(resource) = table.next_leaving() {
+        for _ in 0..MAX_ATTEMPTS {
+            let Some(shared) = shared.upgrade() else {
+                // The connection ends with the last handle.
+                break;
+            };
+            match unsubscribe(&shared, &resource).await {
+                Ok(()) => break,
+                Err(error) if is_unsent(&error) => sleep(RETRY_DELAY).await,
+                Err(error) => {
+                    tracing::debug!(%error, uri = ?resource.uri, "could not unsubscribe");
+                    break;
+                }
             }
-        });
+        }
+    }
+}
+
+/// Returns whether too many requests are in flight, or the server could not be reached. The params are always
+/// valid.
+fn is_unsent(error: &Error) -> bool {
+    match error {
+        Error::Transport(error) => error.is_temporary(),
+        Error::Invalid { .. } => true,
+        _ => false,
     }
 }
 

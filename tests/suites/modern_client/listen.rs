@@ -206,10 +206,35 @@ async fn a_rejection_does_not_affect_other_subscriptions() {
     second.await.unwrap().unwrap_err();
     updated(&mut wire, &one, "a:/1").await;
     assert_eq!(first.next().await.as_deref(), Some("a:/1"));
-    let three = welcomed(&mut wire).await;
-    let expected = json!({ "resourceSubscriptions": ["a:/1"] });
-    assert_eq!(*filter(&three), expected);
+    // The open stream has what is still wanted.
+    heard(&mut wire, &client).await;
+    drop(first);
     cancelled(&mut wire, &one).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn resources_that_a_restarted_server_rejects_end_alone() {
+    let (mut wire, client) = pair(client()).await;
+    let mut open = Vec::new();
+    let subscribing = subscribe_all(&client, ["a:/1", "a:/2"].map(str::to_owned));
+    let stream = welcomed(&mut wire).await;
+    for subscribing in subscribing {
+        open.push(subscribing.await.unwrap().unwrap());
+    }
+    end(&mut wire, &stream).await;
+    for count in [2, 1] {
+        let request = listening(&mut wire).await;
+        assert_eq!(resources(&request).len(), count);
+        wire.refuse(&request, -32602, "no such resource a:/1").await;
+    }
+    let stream = welcomed(&mut wire).await;
+    assert_eq!(*resources(&stream), ["a:/2"]);
+    assert_eq!(open[0].next().await, None);
+    updated(&mut wire, &stream, "a:/2").await;
+    assert_eq!(open[1].next().await.as_deref(), Some("a:/2"));
+    let again = subscribe(&client, "a:/1");
+    assert_eq!(resources(&welcomed(&mut wire).await).len(), 2);
+    again.await.unwrap().unwrap();
 }
 
 /// Ends a stream as a server does that shuts down.
@@ -287,4 +312,89 @@ async fn the_end_of_the_connection_ends_all_streams() {
     drop(wire);
     assert_eq!(subscription.next().await, None);
     assert_fails!(waiting.await.unwrap(), Error::NotSubscribed { .. });
+}
+
+/// Subscribes to resources at the same time.
+fn subscribe_all(
+    client: &Client,
+    uris: impl IntoIterator<Item = String>,
+) -> Vec<JoinHandle<Result<Subscription, Error>>> {
+    let uris = uris.into_iter();
+    uris.map(|uri| spawned(client, |client| async move { client.subscribe(uri).await }))
+        .collect()
+}
+
+fn resources(request: &Value) -> &Vec<Value> {
+    filter(request)["resourceSubscriptions"].as_array().unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn resources_are_spread_over_streams_that_do_not_grow() {
+    let (mut wire, client) = pair(client()).await;
+    let short = subscribe_all(&client, (0..32).map(|number| format!("a:/{number}")));
+    let one = welcomed(&mut wire).await;
+    assert_eq!(resources(&one).len(), 32);
+    let mut open = Vec::new();
+    for subscribing in short {
+        open.push(subscribing.await.unwrap().unwrap());
+    }
+    // Two URIs of 8 KiB fit into a stream.
+    let long = |number: u8| format!("b:/{number}{}", "x".repeat((8 << 10) - 4));
+    for uris in [[long(0), long(1)], [long(2), "a:/last".to_owned()]] {
+        let subscribing = subscribe_all(&client, uris.clone());
+        let stream = welcomed(&mut wire).await;
+        assert_eq!(resources(&stream).len(), 2);
+        for subscribing in subscribing {
+            open.push(subscribing.await.unwrap().unwrap());
+        }
+    }
+    // Room in the first stream is used again.
+    drop(open.remove(7));
+    let smaller = welcomed(&mut wire).await;
+    assert_eq!(resources(&smaller).len(), 31);
+    cancelled(&mut wire, &one).await;
+    let subscribing = subscribe(&client, "a:/again");
+    let full = welcomed(&mut wire).await;
+    assert_eq!(resources(&full).len(), 32);
+    subscribing.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rejected_resource_is_separated_from_others() {
+    let (mut wire, client) = pair(client()).await;
+    let first = subscribe(&client, "a:/1");
+    let one = welcomed(&mut wire).await;
+    let mut first = first.await.unwrap().unwrap();
+    let mut others = subscribe_all(&client, ["a:/2", "a:/3"].map(str::to_owned));
+    for count in [3, 2] {
+        let request = listening(&mut wire).await;
+        assert_eq!(resources(&request).len(), count);
+        wire.refuse(&request, -32602, "no such resource a:/2").await;
+    }
+    let request = welcomed(&mut wire).await;
+    assert_eq!(*resources(&request), ["a:/1", "a:/3"]);
+    let mut third = others.pop().unwrap().await.unwrap().unwrap();
+    refused(others.pop().unwrap().await.unwrap());
+    cancelled(&mut wire, &one).await;
+    for (subscription, uri) in [(&mut first, "a:/1"), (&mut third, "a:/3")] {
+        updated(&mut wire, &request, uri).await;
+        assert_eq!(subscription.next().await.as_deref(), Some(uri));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_ends_after_a_rejection_is_opened_again() {
+    let (mut wire, client) = pair(client()).await;
+    let mut subscribing = subscribe_all(&client, ["a:/1", "a:/2"].map(str::to_owned));
+    let both = welcomed(&mut wire).await;
+    let second = subscribing.pop().unwrap().await.unwrap().unwrap();
+    let mut first = subscribing.pop().unwrap().await.unwrap().unwrap();
+    drop(second);
+    let one = listening(&mut wire).await;
+    wire.refuse(&one, -32000, "too many subscriptions").await;
+    heard(&mut wire, &client).await;
+    end(&mut wire, &both).await;
+    let again = welcomed(&mut wire).await;
+    updated(&mut wire, &again, "a:/1").await;
+    first.next().await.unwrap();
 }

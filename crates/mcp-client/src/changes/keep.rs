@@ -1,20 +1,20 @@
-//! The task that keeps one stream open for all wanted changes.
+//! The task that keeps one stream open for its wanted changes.
 
 use std::future::pending;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{Call, CallError, SentId};
+use mcp_types::v2026_07_28::SubscriptionFilter;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 
-use super::listener::{
-    ListenError, ListenStatus, OpenEntry, OpenStream, Stage, SubscriptionListener, WantedChanges,
-    is_empty,
-};
-use crate::sync::{lock, race};
+use super::listener::OpenStream;
+use super::stream::{ChangeStream, OpenEntry};
+use super::wanted::{ListenError, RequestedChanges, ResourceState, WantedChanges};
+use crate::sync::race;
 
 /// Maximum number of consecutive streams that fail before they are acknowledged.
 const MAX_FAILURES: u32 = 16;
@@ -27,221 +27,307 @@ const ENDED: &str = "the server ended the subscription";
 const BASE_DELAY: Duration = Duration::from_millis(500);
 /// Upper bound of all delays.
 const MAX_DELAY: Duration = Duration::from_secs(30);
+/// The keys of requests.
+static KEYS: AtomicU64 = AtomicU64::new(0);
 
-/// How a stream ended.
-enum End {
+/// What happened to a request.
+enum Event {
     /// Other changes are wanted.
     Changed,
+    Acknowledged,
     Rejected(ErrorObject),
     Broken(String),
     Closed,
 }
 
-/// A stream, removed from the table on drop.
-struct Stream {
+/// A request, removed from the table on drop.
+struct OpenRequest {
     call: Call,
     key: u64,
-    listener: Arc<SubscriptionListener>,
+    began: Instant,
+    stream: Arc<ChangeStream>,
 }
 
-pub(super) async fn run<T: OpenStream>(opener: Weak<T>, listener: Arc<SubscriptionListener>) {
-    let mut wanted = listener.wanted.subscribe();
-    // Stays open until the next stream is acknowledged, so that no notification is lost.
-    let mut old: Option<Stream> = None;
-    // Streams in a row that were not acknowledged, and streams in a row that ended soon.
-    let (mut failures, mut short) = (0, 0);
-    let mut was_open = false;
-    loop {
-        let now = wanted.borrow_and_update().clone();
-        if now.closed {
-            return;
-        }
-        if is_empty(&now.filter()) {
-            old = None;
-            listener.settle(now.number, Ok(now.filter()));
-            if wanted.changed().await.is_err() {
-                return;
+impl Drop for OpenRequest {
+    fn drop(&mut self) {
+        let key = self.key;
+        self.stream.open.send_if_modified(|open| {
+            open.retain(|entry| entry.key != key);
+            false
+        });
+    }
+}
+
+/// The state of the task.
+struct Keeper {
+    stream: Arc<ChangeStream>,
+    wanted: watch::Receiver<WantedChanges>,
+    /// The acknowledged request. It stays open until the next one is acknowledged, so that no
+    /// notification is lost.
+    current: Option<OpenRequest>,
+    /// Whether new changes are requested one by one, because the server has rejected some of them.
+    is_one_by_one: bool,
+    /// Failures since the last acknowledgement, and streams in a row that ended soon.
+    failures: u32,
+    short: u32,
+    was_open: bool,
+}
+
+pub(super) async fn run<T: OpenStream>(opener: Weak<T>, stream: Arc<ChangeStream>) {
+    let mut keeper = Keeper {
+        wanted: stream.wanted.subscribe(),
+        stream,
+        current: None,
+        is_one_by_one: false,
+        failures: 0,
+        short: 0,
+        was_open: false,
+    };
+    while keeper.step(&opener).await.is_some() {}
+}
+
+impl Keeper {
+    /// Opens the next stream, or waits until the wanted changes differ from those of the open one. Returns
+    /// `None` once the connection has ended.
+    async fn step<T: OpenStream>(&mut self, opener: &Weak<T>) -> Option<()> {
+        let (number, requested) = {
+            let wanted = self.wanted.borrow_and_update();
+            if wanted.is_closed {
+                return None;
             }
-            continue;
-        }
-        let Some((mut stream, limit)) = open(&opener, &listener, &now) else {
-            return;
+            self.is_one_by_one &= wanted.has_new();
+            (wanted.number, wanted.to_request(self.is_one_by_one))
         };
-        let began = Instant::now();
-        let end = listen(&mut stream, &mut old, &mut wanted, now.number, limit).await;
-        if listener.stage(stream.key) != Some(Stage::Sent) {
-            old = None;
-            failures = 0;
-            was_open = true;
+        if requested.is_empty() {
+            self.current = None;
+            return self.wanted.changed().await.ok();
         }
-        if began.elapsed() >= SETTLED {
-            short = 0;
+        if self.is_current(&requested) {
+            let began = self.current.as_ref().map(|current| current.began);
+            let changed = changed(&mut self.wanted);
+            let event = race(changed, read(&mut self.current)).await;
+            return self.ended(event, began, number).await;
         }
-        match end {
-            End::Changed => old = Some(stream),
-            End::Closed => return,
-            End::Rejected(error) => {
-                drop(stream);
-                // Otherwise `Client::subscribe` returns the error.
-                if old.is_none() && (was_open || !is_empty(&now.lists)) {
-                    listener.report_end(&error.to_string());
-                }
-                listener.settle(now.number, Err(ListenError::Rejected(error)));
-                read_until_changed(&mut old, &mut wanted).await;
+        let (request, limit) = self.open(opener, requested.clone())?;
+        let began = request.began;
+        let mut request = Some(request);
+        match self.acknowledged(&mut request, limit).await {
+            Event::Acknowledged => {
+                self.current = request;
+                self.failures = 0;
+                self.was_open = true;
+                Some(())
             }
-            End::Broken(reason) => {
-                drop(stream);
-                failures += 1;
-                short += 1;
-                if failures > MAX_FAILURES {
-                    failures = 0;
-                    listener.report_end(&reason);
-                    listener.give_up(now.number, reason, &mut wanted).await;
-                } else {
-                    pause(&reason, delay(short - 1), &mut wanted).await;
-                }
+            Event::Rejected(error) => {
+                drop(request);
+                self.rejected(&requested, error, number).await;
+                Some(())
+            }
+            event => {
+                drop(request);
+                self.ended(event, Some(began), number).await
             }
         }
     }
-}
 
-fn open<T: OpenStream>(
-    opener: &Weak<T>,
-    listener: &Arc<SubscriptionListener>,
-    wanted: &WantedChanges,
-) -> Option<(Stream, Duration)> {
-    let asked = wanted.filter();
-    let id = SentId::new();
-    let (call, limit) = opener.upgrade()?.open_stream(&asked, id.clone())?;
-    let key = listener.keys.fetch_add(1, Ordering::Relaxed);
-    lock(&listener.open).push(OpenEntry {
-        key,
-        id,
-        number: wanted.number,
-        asked,
-        stage: Stage::Sent,
-    });
-    let stream = Stream {
-        call,
-        key,
-        listener: Arc::clone(listener),
-    };
-    Some((stream, limit))
-}
+    /// Returns whether the open stream has these changes.
+    fn is_current(&self, requested: &RequestedChanges) -> bool {
+        let Some(current) = &self.current else {
+            return false;
+        };
+        let open = self.stream.open.borrow();
+        let mut open = open.iter();
+        open.any(|entry| entry.key == current.key && entry.requested == *requested)
+    }
 
-/// Waits for the end of a stream. `old` is the previous stream, which is read until this one is
-/// acknowledged.
-async fn listen(
-    stream: &mut Stream,
-    old: &mut Option<Stream>,
-    wanted: &mut watch::Receiver<WantedChanges>,
-    number: u64,
-    limit: Duration,
-) -> End {
-    let listener = Arc::clone(&stream.listener);
-    let key = stream.key;
-    let call = &mut stream.call;
-    let status = || listener.status.subscribe();
-    let acknowledged = async {
-        let mut status = status();
-        let is = |_: &ListenStatus| listener.stage(key) != Some(Stage::Sent);
-        let _ = status.wait_for(is).await;
-    };
-    let follow = async {
-        // Meanwhile the previous stream is read.
-        let waited = timeout(limit, race(acknowledged, ended(old.as_mut()))).await;
-        if waited.is_err() {
+    fn open<T: OpenStream>(
+        &self,
+        opener: &Weak<T>,
+        requested: RequestedChanges,
+    ) -> Option<(OpenRequest, Duration)> {
+        let id = SentId::new();
+        let (call, limit) = opener
+            .upgrade()?
+            .open_stream(&requested.filter(), id.clone())?;
+        let key = KEYS.fetch_add(1, Ordering::Relaxed);
+        self.stream.open.send_if_modified(|open| {
+            open.push(OpenEntry {
+                key,
+                id,
+                requested,
+                is_acknowledged: false,
+                has_ended: false,
+            });
+            false
+        });
+        let request = OpenRequest {
+            call,
+            key,
+            began: Instant::now(),
+            stream: Arc::clone(&self.stream),
+        };
+        Some((request, limit))
+    }
+
+    /// Waits until a request is acknowledged or has failed. Meanwhile the previous stream is read.
+    async fn acknowledged(&mut self, request: &mut Option<OpenRequest>, limit: Duration) -> Event {
+        let key = request.as_ref().map(|request| request.key);
+        let mut open = self.stream.open.subscribe();
+        let is_acknowledged =
+            move |entry: &OpenEntry| Some(entry.key) == key && entry.is_acknowledged;
+        let acknowledged = async move {
+            match open.wait_for(|open| open.iter().any(is_acknowledged)).await {
+                Ok(_) => Event::Acknowledged,
+                Err(_) => Event::Closed,
+            }
+        };
+        let late = async {
+            sleep(limit).await;
             let seconds = limit.as_secs_f64();
-            return End::Broken(format!("not acknowledged within {seconds} s"));
-        }
-        *old = None;
-        let changed = |wanted: &WantedChanges| wanted.closed || wanted.number != number;
-        match wanted.wait_for(changed).await {
-            Ok(wanted) if !wanted.closed => End::Changed,
-            _ => End::Closed,
-        }
-    };
-    let cancelled = async {
-        let mut status = status();
-        let is = |_: &ListenStatus| listener.stage(key) == Some(Stage::Ended);
-        let _ = status.wait_for(is).await;
-        End::Broken(ENDED.to_owned())
-    };
-    let answered = async {
-        match call.await {
-            Ok(Ok(_)) => End::Broken(ENDED.to_owned()),
-            Ok(Err(error)) => End::Rejected(error),
-            Err(CallError::Closed(_)) => End::Closed,
-            Err(error) => End::Broken(error.to_string()),
-        }
-    };
-    race(answered, race(cancelled, follow)).await
-}
-
-/// Waits before the next stream, at most until the connection is closed. `reason` is how the last one
-/// ended.
-async fn pause(reason: &str, wait: Duration, wanted: &mut watch::Receiver<WantedChanges>) {
-    tracing::debug!(reason, ?wait, "listening again");
-    let closed = async {
-        let _ = wanted.wait_for(|wanted| wanted.closed).await;
-    };
-    race(closed, sleep(wait)).await;
-}
-
-/// Reads the previous stream until other changes are wanted.
-async fn read_until_changed(old: &mut Option<Stream>, wanted: &mut watch::Receiver<WantedChanges>) {
-    let changed = async {
-        let _ = wanted.changed().await;
-    };
-    race(changed, ended(old.as_mut())).await;
-}
-
-/// Reads a stream until it is dropped.
-async fn ended(stream: Option<&mut Stream>) {
-    if let Some(stream) = stream {
-        let _ = (&mut stream.call).await;
+            Event::Broken(format!("not acknowledged within {seconds} s"))
+        };
+        let previous = read_silently(&mut self.current);
+        race(race(acknowledged, read(request)), race(late, previous)).await
     }
-    pending::<()>().await;
-}
 
-impl SubscriptionListener {
+    /// Handles the end of a stream.
+    async fn ended(&mut self, event: Event, began: Option<Instant>, number: u64) -> Option<()> {
+        let reason = match event {
+            Event::Changed | Event::Acknowledged => return Some(()),
+            Event::Closed => return None,
+            Event::Rejected(error) => error.to_string(),
+            Event::Broken(reason) => reason,
+        };
+        if began.is_some_and(|began| began.elapsed() >= SETTLED) {
+            self.short = 0;
+        }
+        self.short += 1;
+        self.failures += 1;
+        if self.failures > MAX_FAILURES {
+            self.failures = 0;
+            self.give_up(reason, number).await;
+        } else {
+            self.pause(&reason, delay(self.short - 1)).await;
+        }
+        Some(())
+    }
+
+    /// Handles a rejection: finds the changes that the server does not accept, so that it sends the others.
+    async fn rejected(&mut self, requested: &RequestedChanges, error: ErrorObject, number: u64) {
+        let wanted = self.wanted.borrow().clone();
+        let new = wanted.new_of(&requested.resources);
+        match (wanted.has_new_lists(), &*new) {
+            (true, []) => {
+                // Otherwise the subscriber receives the error.
+                self.report_end(&error.to_string());
+                let remove = |wanted: &mut WantedChanges| wanted.lists = SubscriptionFilter::new();
+                self.stream.wanted.send_modify(remove);
+            }
+            (false, [uri]) => {
+                let error = ListenError::Rejected(error);
+                self.stream.refuse(&error, |other, _| *other == ***uri);
+            }
+            (false, []) if self.current.is_some() => self.read_until_changed(number).await,
+            (false, []) => {
+                self.is_one_by_one = true;
+                self.stream.wanted.send_modify(WantedChanges::renew);
+            }
+            _ => self.is_one_by_one = true,
+        }
+    }
+
+    /// Ends the subscriptions to new resources. Without new ones and an open stream, ends all, and waits until
+    /// other changes are wanted.
+    async fn give_up(&mut self, reason: String, number: u64) {
+        let wanted = self.wanted.borrow().clone();
+        let error = ListenError::Ended(reason.clone());
+        let uris: Vec<_> = wanted.resources.keys().cloned().collect();
+        let new = wanted.new_of(&uris);
+        if self.was_open && !new.is_empty() && new.len() < uris.len() {
+            let is_new = |state: &ResourceState| matches!(state, ResourceState::New);
+            self.stream
+                .refuse(&error, |_, resource| is_new(&resource.state));
+            return;
+        }
+        if new.is_empty() && self.current.is_some() {
+            return self.read_until_changed(number).await;
+        }
+        self.current = None;
+        self.report_end(&reason);
+        self.stream.refuse(&error, |_, _| true);
+        self.read_until_changed(number).await;
+    }
+
+    /// Waits before the next stream, at most until the connection is closed. `reason` is how the last one
+    /// ended.
+    async fn pause(&mut self, reason: &str, wait: Duration) {
+        tracing::debug!(reason, ?wait, "listening again");
+        let closed = async {
+            let _ = self.wanted.wait_for(|wanted| wanted.is_closed).await;
+        };
+        let previous = async {
+            read_silently(&mut self.current).await;
+        };
+        race(race(closed, sleep(wait)), previous).await;
+    }
+
+    /// Reads the open stream until the client wants other changes, or the stream ends.
+    async fn read_until_changed(&mut self, number: u64) {
+        let changed = |wanted: &WantedChanges| wanted.is_closed || wanted.number != number;
+        let changed = async {
+            let _ = self.wanted.wait_for(changed).await;
+        };
+        let ended = async {
+            read(&mut self.current).await;
+        };
+        race(changed, ended).await;
+    }
+
     /// Reports that no change notifications are received any more.
     fn report_end(&self, reason: &str) {
         tracing::warn!(reason, "no more change notifications are received");
-        if let Some(callback) = &self.on_end {
+        if let Some(callback) = &self.stream.on_end {
             callback(reason);
         }
     }
+}
 
-    fn stage(&self, key: u64) -> Option<Stage> {
-        let open = lock(&self.open);
-        open.iter()
-            .find(|entry| entry.key == key)
-            .map(|entry| entry.stage)
-    }
-
-    /// Ends the subscriptions, and waits until other changes are wanted.
-    async fn give_up(&self, number: u64, why: String, wanted: &mut watch::Receiver<WantedChanges>) {
-        let is_last = self.wanted.send_if_modified(|wanted| {
-            let is_last = wanted.number == number;
-            if is_last {
-                wanted.resources.clear();
-            }
-            is_last
-        });
-        if is_last {
-            self.subscriptions.close();
-        }
-        self.settle(number, Err(ListenError::Ended(why)));
-        let changed = |wanted: &WantedChanges| wanted.closed || wanted.number != number;
-        let _ = wanted.wait_for(changed).await;
+async fn changed(wanted: &mut watch::Receiver<WantedChanges>) -> Event {
+    match wanted.changed().await {
+        Ok(()) => Event::Changed,
+        Err(_) => Event::Closed,
     }
 }
 
-impl Drop for Stream {
-    fn drop(&mut self) {
-        lock(&self.listener.open).retain(|entry| entry.key != self.key);
-    }
+/// Reads a stream until it ends, and removes it.
+async fn read(request: &mut Option<OpenRequest>) -> Event {
+    let Some(open) = request else {
+        return pending().await;
+    };
+    let key = open.key;
+    let mut entries = open.stream.open.subscribe();
+    let cancelled = async {
+        let has_ended = |entry: &OpenEntry| entry.key == key && entry.has_ended;
+        let _ = entries.wait_for(|open| open.iter().any(has_ended)).await;
+        Event::Broken(ENDED.to_owned())
+    };
+    let answered = async {
+        match (&mut open.call).await {
+            Ok(Ok(_)) => Event::Broken(ENDED.to_owned()),
+            Ok(Err(error)) => Event::Rejected(error),
+            Err(CallError::Closed(_)) => Event::Closed,
+            Err(error) => Event::Broken(error.to_string()),
+        }
+    };
+    let event = race(answered, cancelled).await;
+    *request = None;
+    event
+}
+
+/// Reads a stream until it is dropped.
+async fn read_silently(request: &mut Option<OpenRequest>) -> Event {
+    read(request).await;
+    pending().await
 }
 
 /// Returns a random delay below a bound that doubles (full jitter), so that clients of the same

@@ -1,5 +1,7 @@
-//! The stream of change notifications on the stateless revision, and the open subscriptions.
+//! The streams of change notifications on the stateless revision, and the open subscriptions.
 
 mod keep;
 pub(crate) mod listener;
+pub(crate) mod stream;
 pub(crate) mod table;
+pub(crate) mod wanted;

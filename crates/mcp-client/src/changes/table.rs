@@ -1,53 +1,227 @@
-//! The table of open resource subscriptions.
+//! The table of open resource subscriptions, and of those that the client ends.
 
-use std::collections::HashMap;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::{HashMap, VecDeque};
+use std::pin::pin;
+use std::sync::{Arc, Mutex};
 
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 use crate::sync::lock;
 
 /// Updates that are queued for a reader. Further updates are dropped, because each update means the
 /// same: the resource has to be read again.
 const MAX_QUEUED: usize = 64;
+/// Maximum number of `resources/unsubscribe` that wait for their responses at the same time, so that the
+/// other requests of the connection have room.
+const MAX_ENDING: usize = 8;
+/// Size of the URIs whose subscriptions are to be ended, in bytes. Above it, new subscriptions wait.
+const MAX_LEAVING_BYTES: usize = 4 << 20;
 
-/// The open resource subscriptions of a client.
+/// The resource subscriptions of a client.
 #[derive(Default)]
 pub(crate) struct Subscriptions {
-    open: Mutex<HashMap<u64, (String, mpsc::Sender<String>)>>,
-    next: AtomicU64,
+    table: Mutex<Table>,
+    /// Wakes subscriptions that wait for the end of others.
+    ended: Notify,
+}
+
+#[derive(Default)]
+struct Table {
+    last: u64,
+    resources: HashMap<Arc<str>, SubscribedResource>,
+    /// The resources without readers from which the client is to unsubscribe. Those that have readers
+    /// again are left out later.
+    leaving: VecDeque<Arc<str>>,
+    leaving_bytes: usize,
+    /// Number of tasks that unsubscribe.
+    workers: usize,
+}
+
+/// The subscriptions to one resource.
+#[derive(Default)]
+struct SubscribedResource {
+    readers: Vec<(u64, mpsc::Sender<Arc<str>>)>,
+    is_leaving: bool,
+    /// Number of `resources/unsubscribe` in flight.
+    ending: usize,
+}
+
+impl SubscribedResource {
+    fn is_unused(&self) -> bool {
+        self.readers.is_empty() && !self.is_leaving && self.ending == 0
+    }
+}
+
+/// A subscription in the table.
+pub(crate) struct TableEntry {
+    pub(crate) key: u64,
+    /// The URI, whose text all subscriptions to the resource share.
+    pub(crate) uri: Arc<str>,
+    pub(crate) updates: mpsc::Receiver<Arc<str>>,
+}
+
+/// A resource from which the client unsubscribes; until this is dropped, new subscriptions to it wait.
+pub(crate) struct Unsubscribing {
+    subscriptions: Arc<Subscriptions>,
+    pub(crate) uri: Arc<str>,
+}
+
+impl Drop for Unsubscribing {
+    fn drop(&mut self) {
+        let mut table = lock(&self.subscriptions.table);
+        if let Some(resource) = table.resources.get_mut(&self.uri) {
+            resource.ending = resource.ending.saturating_sub(1);
+            table.remove_unused(&self.uri);
+        }
+        drop(table);
+        self.subscriptions.ended.notify_waiters();
+    }
+}
+
+impl Table {
+    fn remove_unused(&mut self, uri: &str) {
+        let resource = self.resources.get(uri);
+        if resource.is_some_and(SubscribedResource::is_unused) {
+            self.resources.remove(uri);
+        }
+    }
+
+    /// Removes a subscription. Returns whether it was the last one of its resource.
+    fn remove(&mut self, key: u64, uri: &str) -> bool {
+        let Some(resource) = self.resources.get_mut(uri) else {
+            return false;
+        };
+        let before = resource.readers.len();
+        resource.readers.retain(|(other, _)| *other != key);
+        let is_last = resource.readers.is_empty() && before > 0;
+        self.remove_unused(uri);
+        is_last
+    }
 }
 
 impl Subscriptions {
-    /// Adds a subscription to `uri`. Returns its key and the receiver of its updates.
-    pub(crate) fn add(&self, uri: &str) -> (u64, mpsc::Receiver<String>) {
+    /// Adds a subscription to a resource.
+    pub(crate) fn add(&self, uri: Arc<str>) -> TableEntry {
         let (sender, updates) = mpsc::channel(MAX_QUEUED);
-        let key = self.next.fetch_add(1, Ordering::Relaxed);
-        lock(&self.open).insert(key, (uri.to_owned(), sender));
-        (key, updates)
+        let mut table = lock(&self.table);
+        table.last += 1;
+        let key = table.last;
+        let known = table.resources.get_key_value(&uri);
+        let uri = known.map_or(uri, |(known, _)| Arc::clone(known));
+        let resource = table.resources.entry(Arc::clone(&uri)).or_default();
+        resource.readers.push((key, sender));
+        TableEntry { key, uri, updates }
     }
 
-    /// Removes a subscription. Returns whether it was the last one of its resource, or `None` if it
-    /// was already removed.
-    pub(crate) fn remove(&self, key: u64, uri: &str) -> Option<bool> {
-        let mut open = lock(&self.open);
-        open.remove(&key)?;
-        Some(!open.values().any(|(other, _)| other == uri))
+    /// Waits until no `resources/unsubscribe` for the resource is in flight, which the server may process
+    /// after a new `resources/subscribe`, and until few others are to be sent.
+    pub(crate) async fn may_subscribe(&self, uri: &str) {
+        loop {
+            let mut ended = pin!(self.ended.notified());
+            ended.as_mut().enable();
+            {
+                let table = lock(&self.table);
+                let resource = table.resources.get(uri);
+                let is_ending = resource.is_some_and(|resource| resource.ending > 0);
+                if !is_ending && table.leaving_bytes <= MAX_LEAVING_BYTES {
+                    return;
+                }
+            }
+            ended.await;
+        }
+    }
+
+    /// Removes a subscription.
+    pub(crate) fn remove(&self, key: u64, uri: &str) {
+        lock(&self.table).remove(key, uri);
+    }
+
+    /// Removes a subscription. If it was the last one of its resource, the caller must unsubscribe.
+    pub(crate) fn unsubscribe(self: &Arc<Self>, key: u64, uri: &Arc<str>) -> Option<Unsubscribing> {
+        let mut table = lock(&self.table);
+        if !table.remove(key, uri) {
+            return None;
+        }
+        Some(self.start_ending(&mut table, uri))
+    }
+
+    /// Removes a subscription. If it was the last one of its resource, queues the resource to be
+    /// unsubscribed from. Returns whether the caller must start another task that does so.
+    pub(crate) fn leave(&self, key: u64, uri: &Arc<str>) -> bool {
+        let mut table = lock(&self.table);
+        if !table.remove(key, uri) {
+            return false;
+        }
+        let resource = table.resources.entry(Arc::clone(uri)).or_default();
+        if std::mem::replace(&mut resource.is_leaving, true) {
+            return false;
+        }
+        table.leaving_bytes += uri.len();
+        table.leaving.push_back(Arc::clone(uri));
+        let needs_worker = table.workers < MAX_ENDING;
+        table.workers += usize::from(needs_worker);
+        needs_worker
+    }
+
+    /// Returns the next resource from which a task must unsubscribe. After `None`, the task ends.
+    pub(crate) fn next_leaving(self: &Arc<Self>) -> Option<Unsubscribing> {
+        let mut table = lock(&self.table);
+        while let Some(uri) = table.leaving.pop_front() {
+            table.leaving_bytes -= uri.len();
+            let Some(resource) = table.resources.get_mut(&uri) else {
+                continue;
+            };
+            resource.is_leaving = false;
+            if resource.readers.is_empty() {
+                return Some(self.start_ending(&mut table, &uri));
+            }
+        }
+        table.workers = table.workers.saturating_sub(1);
+        None
+    }
+
+    fn start_ending(self: &Arc<Self>, table: &mut Table, uri: &Arc<str>) -> Unsubscribing {
+        let resource = table.resources.entry(Arc::clone(uri)).or_default();
+        resource.ending += 1;
+        Unsubscribing {
+            subscriptions: Arc::clone(self),
+            uri: Arc::clone(uri),
+        }
     }
 
     /// Delivers an update to the subscriptions of the resource and of the resources that contain it.
     pub(crate) fn updated(&self, uri: &str) {
-        for (subscribed, sender) in lock(&self.open).values() {
-            if covers(subscribed, uri) && sender.try_send(uri.to_owned()).is_err() {
-                tracing::trace!(uri, "merged an update with unread updates");
+        let uri: Arc<str> = uri.into();
+        for (subscribed, resource) in &lock(&self.table).resources {
+            if !covers(subscribed, &uri) {
+                continue;
+            }
+            for (_, reader) in &resource.readers {
+                if reader.try_send(Arc::clone(&uri)).is_err() {
+                    tracing::trace!(?uri, "merged an update with unread updates");
+                }
             }
         }
     }
 
-    /// Ends all subscriptions.
+    /// Ends all subscriptions to a resource.
+    pub(crate) fn end(&self, uri: &str) {
+        let mut table = lock(&self.table);
+        if let Some(resource) = table.resources.get_mut(uri) {
+            resource.readers.clear();
+            table.remove_unused(uri);
+        }
+    }
+
+    /// Ends all subscriptions, because the connection has ended.
     pub(crate) fn close(&self) {
-        lock(&self.open).clear();
+        {
+            let mut table = lock(&self.table);
+            table.resources.clear();
+            table.leaving.clear();
+            table.leaving_bytes = 0;
+        }
+        self.ended.notify_waiters();
     }
 }
 

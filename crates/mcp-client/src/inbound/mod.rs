@@ -202,7 +202,7 @@ impl ClientInbound {
     fn acknowledged(&self, text: &str) {
         let params = decode::<SubscriptionsAcknowledgedNotificationParams>(text);
         match (params, subscription(text)) {
-            (Ok(params), Some(id)) => self.listener.on_acknowledged(&id, params.notifications),
+            (Ok(params), Some(id)) => self.listener.on_acknowledged(&id, &params.notifications),
             (Err(error), _) => tracing::debug!(%error, "ignored a malformed acknowledgement"),
             (Ok(_), None) => tracing::debug!("ignored an acknowledgement without a subscription"),
         }

@@ -176,7 +176,7 @@ async fn provoke(session: &Session, logging: &Logging) -> Result<(), Fault> {
     match logging {
         Logging::Call(known) => call(session, known).await.map(|_| ()),
         Logging::Subscribe(uri) => {
-            let subscription = session.client.subscribe(uri).await?;
+            let subscription = session.client.subscribe(uri.as_str()).await?;
             Ok(subscription.unsubscribe().await?)
         }
     }
