@@ -9,7 +9,9 @@ use mcp_protocol::{Delivery, Link, Owner, Session};
 use mcp_types::{JsonObject, SUBSCRIPTION_ID_KEY, method};
 use serde_json::{Value, json};
 
+use crate::log_limit::LogLimit;
 use crate::sync::lock;
+use crate::watched::WatchCounter;
 
 /// Maximum number of open subscriptions, of all clients and of one client.
 const MAX_SUBSCRIPTIONS: usize = 1_024;
@@ -28,6 +30,9 @@ pub(crate) struct Changes {
     /// Applies the rules of a gateway.
     update_filter: OnceLock<UpdateFilter>,
     subscriptions: Mutex<ChangeSubscriptions>,
+    pub(crate) watched: Arc<WatchCounter>,
+    /// Limits the log of resources that cannot be watched.
+    pub(crate) unwatched: LogLimit,
 }
 
 #[derive(Default)]

@@ -48,6 +48,7 @@ mod shared;
 mod sync;
 mod text;
 mod upstream;
+mod watched;
 
 pub use catalog::Transform;
 pub use config::GatewayConfig;

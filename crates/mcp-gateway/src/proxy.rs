@@ -193,8 +193,9 @@ impl Proxy {
             return Ok(Reply::ok(Payload::Empty));
         }
         let (core, session) = (Arc::clone(&self.0), Arc::clone(session));
+        let client = context.owner();
         Ok(Reply::Pending(Box::pin(async move {
-            core.subscribe(params.uri, &session).await
+            core.subscribe(params.uri, &session, &client).await
         })))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use mcp_client::ChangedList;
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{BoxFuture, Delivery, Outcome, Payload, RequestContext, Session};
+use mcp_protocol::{BoxFuture, Delivery, Outcome, Owner, Payload, RequestContext, Session};
 use mcp_types::v2026_07_28::{
     SubscriptionFilter, SubscriptionsListenResult, SubscriptionsListenResultMeta,
 };
@@ -15,7 +15,8 @@ use tokio::task::JoinSet;
 
 use super::Core;
 use crate::changes::{ChangeSubscription, Changes, notification};
-use crate::sync::lock;
+use crate::sync::{join_all, lock};
+use crate::watched::WatchPermit;
 
 /// Maximum number of resources of one subscription or session.
 const MAX_RESOURCES: usize = 64;
@@ -30,11 +31,12 @@ pub(crate) trait ChangeSource: Send + Sync {
     /// Connects, so that changes of lists arrive.
     fn prepare(&self) -> impl Future<Output = Result<(), ErrorObject>> + Send;
 
-    /// Subscribes to a resource for the client of a request. The returned future calls `deliver` with each change.
+    /// Subscribes to a resource for the client of a request. `turns` belongs to the request. The returned future calls `deliver` with each change.
     fn watch(
         &self,
-        uri: String,
+        uri: Arc<str>,
         context: &RequestContext,
+        turns: &tokio::sync::Mutex<()>,
         deliver: impl Fn(&str) + Send + Sync + 'static,
     ) -> impl Future<Output = Result<BoxFuture<'static, ()>, ErrorObject>> + Send;
 
@@ -53,11 +55,12 @@ impl ChangeSource for Arc<Core> {
 
     async fn watch(
         &self,
-        uri: String,
+        uri: Arc<str>,
         context: &RequestContext,
+        turns: &tokio::sync::Mutex<()>,
         deliver: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<BoxFuture<'static, ()>, ErrorObject> {
-        let watch = Core::watch(self, uri, context.principal().cloned(), deliver).await?;
+        let watch = Core::watch(self, uri, context.principal().cloned(), turns, deliver).await?;
         Ok(Box::pin(watch))
     }
 
@@ -91,38 +94,59 @@ pub(crate) async fn listen(
         link: context.link(),
         lists,
     });
-    let open = source.changes().open(&subscription)?;
-    // Changes of lists arrive on the shared connection.
-    source.prepare().await?;
-    let (mut watches, mut watched) = (JoinSet::new(), Vec::new());
     let uris = requested.resource_subscriptions.unwrap_or_default();
     check_uris(&uris)?;
-    for uri in uris {
-        let target = Arc::clone(&subscription);
+    let uris: Vec<Arc<str>> = uris.into_iter().map(Arc::from).collect();
+    let open = source.changes().open(&subscription)?;
+    let counted = source.changes().watched.reserve(&context.owner(), &uris)?;
+    // Changes of lists arrive on the shared connection.
+    source.prepare().await?;
+    let (_watches, watched) = watch_all(&source, uris, &context, &subscription).await;
+    if !watched.is_empty() {
+        let watched = watched.iter().map(|uri| uri.to_string());
+        accepted.resource_subscriptions = Some(watched.collect());
+    }
+    drop(watched);
+    context.exchange().set_endless();
+    let mut params = JsonObject::new();
+    params.insert("notifications".to_owned(), json!(accepted));
+    drop(accepted);
+    subscription.notify(method::NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED, params);
+    source.closed().await;
+    drop((open, counted));
+    let meta = SubscriptionsListenResultMeta::new(context.exchange().id().clone());
+    Ok(Payload::of(SubscriptionsListenResult::new(meta)))
+}
+
+/// Subscribes to resources for a client. Returns the running subscriptions, and the URIs of their resources.
+async fn watch_all(
+    source: &impl ChangeSource,
+    uris: Vec<Arc<str>>,
+    context: &RequestContext,
+    subscription: &Arc<ChangeSubscription>,
+) -> (JoinSet<()>, Vec<Arc<str>>) {
+    let turns = tokio::sync::Mutex::default();
+    let attempts = uris.iter().map(|uri| -> BoxFuture<'_, _> {
+        let target = Arc::clone(subscription);
         let deliver = move |uri: &str| {
             let mut params = JsonObject::new();
             params.insert("uri".to_owned(), json!(uri));
             target.notify(method::NOTIFICATIONS_RESOURCES_UPDATED, params);
         };
-        match source.watch(uri.clone(), &context, deliver).await {
+        Box::pin(source.watch(Arc::clone(uri), context, &turns, deliver))
+    });
+    let outcomes = join_all(attempts.collect()).await;
+    let (mut watches, mut watched) = (JoinSet::new(), Vec::new());
+    for (uri, outcome) in uris.into_iter().zip(outcomes) {
+        match outcome {
             Ok(watch) => {
                 watches.spawn(watch);
                 watched.push(uri);
             }
-            Err(error) => tracing::debug!(%error, uri, "a resource cannot be watched"),
+            Err(error) => tracing::debug!(%error, ?uri, "a resource is left out of a subscription"),
         }
     }
-    if !watched.is_empty() {
-        accepted.resource_subscriptions = Some(watched);
-    }
-    context.exchange().set_endless();
-    let mut params = JsonObject::new();
-    params.insert("notifications".to_owned(), json!(accepted));
-    subscription.notify(method::NOTIFICATIONS_SUBSCRIPTIONS_ACKNOWLEDGED, params);
-    source.closed().await;
-    drop(open);
-    let meta = SubscriptionsListenResultMeta::new(context.exchange().id().clone());
-    Ok(Payload::of(SubscriptionsListenResult::new(meta)))
+    (watches, watched)
 }
 
 /// Checks the number and the sizes of the URIs of a subscription. Cheap: call it before anything that takes time for each URI.
@@ -149,13 +173,17 @@ pub(crate) fn check_uri(uri: &str) -> Result<(), ErrorObject> {
 
 /// The resource subscriptions of a session-based client on a stateless server.
 #[derive(Default)]
-pub(crate) struct SessionWatches(Mutex<BTreeMap<String, tokio::task::AbortHandle>>);
+pub(crate) struct SessionWatches(Mutex<BTreeMap<Arc<str>, SessionWatch>>);
 
-impl Drop for SessionWatches {
+/// One of the subscriptions; ended on drop.
+struct SessionWatch {
+    task: tokio::task::AbortHandle,
+    _counted: WatchPermit,
+}
+
+impl Drop for SessionWatch {
     fn drop(&mut self) {
-        for watch in lock(&self.0).values() {
-            watch.abort();
-        }
+        self.task.abort();
     }
 }
 
@@ -165,8 +193,10 @@ impl Core {
         self: &Arc<Self>,
         uri: String,
         session: &Arc<Session>,
+        client: &Owner,
     ) -> Outcome {
         check_uri(&uri)?;
+        let uri: Arc<str> = uri.into();
         let watches = session.value(SessionWatches::default);
         {
             let watches = lock(&watches.0);
@@ -187,11 +217,15 @@ impl Core {
                 session.notify(name, Some(params.as_bytes()), Delivery::Always);
             }
         };
-        let watch = self.watch(uri.clone(), None, deliver).await?;
-        let watch = tokio::spawn(watch).abort_handle();
-        if let Some(earlier) = lock(&watches.0).insert(uri, watch) {
-            earlier.abort();
-        }
+        let counted = (self.changes.watched).reserve(client, std::slice::from_ref(&uri))?;
+        let turns = tokio::sync::Mutex::default();
+        let watch = self.watch(Arc::clone(&uri), None, &turns, deliver).await?;
+        let watch = SessionWatch {
+            task: tokio::spawn(watch).abort_handle(),
+            _counted: counted,
+        };
+        let earlier = lock(&watches.0).insert(uri, watch);
+        drop(earlier);
         Ok(Payload::Empty)
     }
 }
@@ -200,7 +234,5 @@ impl Core {
 pub(crate) fn unsubscribe(uri: &str, session: &Arc<Session>) {
     let watches = session.value(SessionWatches::default);
     let watch = lock(&watches.0).remove(uri);
-    if let Some(watch) = watch {
-        watch.abort();
-    }
+    drop(watch);
 }

@@ -48,7 +48,7 @@ impl ResourceSubscriptions {
 
 /// A resource that a client watches.
 struct ResourceSubscription {
-    uri: String,
+    uri: Arc<str>,
     /// The principal of the client, if connections of the pool belong to principals.
     principal: Option<Principal>,
     deliver: Box<dyn Fn(&str) + Send + Sync>,
@@ -88,17 +88,20 @@ impl Drop for SubscriptionEntry {
 
 impl Core {
     /// Subscribes to a resource for a client with this principal. The returned future calls `deliver` with each change, and
-    /// subscribes again after the connection has ended, as soon as the server can be reached.
+    /// subscribes again after the connection has ended, as soon as the server can be reached. A stateless server gets all resources of a request
+    /// at once; other servers get them one after another, in `turns`, because each is a request and other clients also send some.
     ///
     /// # Errors
     /// The server rejects the subscription.
     pub(crate) async fn watch(
         self: &Arc<Self>,
-        uri: String,
+        uri: Arc<str>,
         principal: Option<Principal>,
+        turns: &tokio::sync::Mutex<()>,
         deliver: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<impl Future<Output = ()> + Send + 'static, ErrorObject> {
-        let (may_notify, subscribed, core) = (self.may_notify(), uri.clone(), Arc::downgrade(self));
+        let (may_notify, subscribed) = (self.may_notify(), Arc::clone(&uri));
+        let core = Arc::downgrade(self);
         let watch = Arc::new(ResourceSubscription {
             uri,
             principal: self.pool_principal(principal),
@@ -107,7 +110,7 @@ impl Core {
                     let core = core.upgrade();
                     core.is_none_or(|core| core.watches.has_closer(&subscribed, changed))
                 };
-                let is_exact = subscribed == changed;
+                let is_exact = *subscribed == *changed;
                 if (is_exact || !is_of_another()) && may_notify(&subscribed, changed) {
                     deliver(changed);
                 }
@@ -116,8 +119,17 @@ impl Core {
         });
         // Before the server can send an update, and removed when the request is cancelled.
         let entry = self.register(&watch);
-        let first = self.shared().await?.client.subscribe(&*watch.uri).await;
-        let mut subscription = first.map_err(|error| self.not_watched(&error))?;
+        let connection = self.shared().await?;
+        let _turn = match connection.client.revision().is_stateless() {
+            true => None,
+            false => Some(turns.lock().await),
+        };
+        let first = connection.client.subscribe(Arc::clone(&watch.uri)).await;
+        drop(connection);
+        let mut subscription = first.map_err(|error| {
+            self.log_unwatched(&watch.uri, &error);
+            self.not_watched(&error)
+        })?;
         self.watch_pooled(&watch).await;
         let core = Arc::downgrade(self);
         Ok(async move {
@@ -134,14 +146,14 @@ impl Core {
                     let Ok(connection) = core.shared().await else {
                         continue;
                     };
-                    match connection.client.subscribe(&*watch.uri).await {
+                    match connection.client.subscribe(Arc::clone(&watch.uri)).await {
                         Ok(again) => break again,
                         Err(error @ (Error::Rejected(_) | Error::Unsupported { .. })) => {
-                            tracing::debug!(%error, uri = watch.uri, "a resource cannot be watched again");
+                            core.log_unwatched(&watch.uri, &error);
                             return;
                         }
                         Err(error) => {
-                            tracing::debug!(%error, uri = watch.uri, "a resource is not watched yet");
+                            tracing::debug!(%error, uri = ?watch.uri, "a resource is not watched yet");
                         }
                     }
                 };
@@ -173,6 +185,14 @@ impl Core {
             let mount = catalog.as_deref();
             mount.is_none_or(|mount| changes.admits_update(mount.namespace(), subscribed, changed))
         })
+    }
+
+    /// Logs why the server does not notify of changes of a resource.
+    fn log_unwatched(&self, uri: &str, error: &Error) {
+        if let Some(omitted) = self.changes.unwatched.admit() {
+            let server = &self.upstream.name;
+            tracing::warn!(?server, ?uri, %error, omitted, "a resource cannot be watched");
+        }
     }
 
     /// Returns the principal whose connections of the pool serve a client: `None` if clients share them.
@@ -221,8 +241,8 @@ impl Core {
 }
 
 async fn subscribe(connection: Arc<UpstreamConnection>, watch: Arc<ResourceSubscription>) {
-    match connection.client.subscribe(&*watch.uri).await {
+    match connection.client.subscribe(Arc::clone(&watch.uri)).await {
         Ok(subscription) => watch.add(subscription),
-        Err(error) => tracing::debug!(%error, uri = watch.uri, "a resource cannot be watched"),
+        Err(error) => tracing::debug!(%error, uri = ?watch.uri, "a resource cannot be watched"),
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{BoxFuture, RequestContext};
+use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -31,15 +32,16 @@ impl ChangeSource for Arc<State> {
 
     async fn watch(
         &self,
-        uri: String,
+        uri: Arc<str>,
         context: &RequestContext,
+        turns: &Mutex<()>,
         deliver: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<BoxFuture<'static, ()>, ErrorObject> {
         // The servers may have changed since the request was checked.
         let mount = self.resource(&uri)?;
         self.check_scope(&mount.item(ItemKind::Resource, &uri), context)?;
         let core = mount.connected()?.0;
-        let watch = Core::watch(&core, uri, context.principal().cloned(), deliver).await?;
+        let watch = Core::watch(&core, uri, context.principal().cloned(), turns, deliver).await?;
         Ok(Box::pin(watch))
     }
 

@@ -2,6 +2,7 @@
 
 mod messages;
 mod resources;
+mod subscriptions;
 
 use mcp_gateway::{AccessPolicy, AccessRule, ClientLimits, Gateway, ItemKind, Proxy, Sharing};
 use mcp_server::ServerBuilder;

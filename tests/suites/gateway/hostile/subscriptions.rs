@@ -1,0 +1,86 @@
+//! Subscriptions of one client that take the room of others.
+
+use super::*;
+
+/// Subscribes to resources; returns those that the gateway watches.
+async fn watched(
+    client: &StatelessPeer,
+    id: i64,
+    uris: &[String],
+) -> (mcp_tests::http::Reply, Value) {
+    let listen = json!({ "notifications": { "resourceSubscriptions": uris } });
+    let mut reply = client.call(id, "subscriptions/listen", listen).await;
+    let acknowledged = reply.event().await.unwrap().json();
+    let filter = &acknowledged["params"]["notifications"];
+    let watched = filter["resourceSubscriptions"].clone();
+    (reply, watched)
+}
+
+/// Finding G8: the server limits the URIs of one subscription to 64 KiB, and the URIs of all clients were in one.
+#[tokio::test]
+async fn the_resources_of_one_client_leave_others_their_subscriptions() {
+    let proxy = Proxy::connect(upstream(files(), true)).await.unwrap();
+    let endpoint = Endpoint::new(proxy).unwrap();
+    let (first, other) = (at(&endpoint, "10.0.0.1:1"), at(&endpoint, "10.0.0.2:1"));
+    let long = |number| format!("file:///{number}{}", "x".repeat(8_181));
+    let uris: Vec<_> = (0..8).map(long).collect();
+    let (_first, accepted) = watched(&first, 1, &uris).await;
+    assert_eq!(accepted, json!(uris));
+    let uris = ["file:///srv/something".to_owned()];
+    let (_other, accepted) = watched(&other, 1, &uris).await;
+    assert_eq!(accepted, json!(uris));
+}
+
+#[tokio::test]
+async fn one_client_has_a_share_of_the_watched_resources() {
+    let proxy = Proxy::connect(upstream(files(), true)).await.unwrap();
+    let endpoint = Endpoint::new(proxy).unwrap();
+    let (first, other) = (at(&endpoint, "10.0.0.1:1"), at(&endpoint, "10.0.0.2:1"));
+    let uris = |number| -> Vec<_> {
+        let uris = (0..64).map(|resource| format!("file:///{number}/{resource}"));
+        uris.collect()
+    };
+    let mut open = Vec::new();
+    for number in 0..16 {
+        let (reply, accepted) = watched(&first, number, &uris(number)).await;
+        assert_eq!(accepted.as_array().unwrap().len(), 64);
+        open.push(reply);
+    }
+    let listen = json!({ "notifications": { "resourceSubscriptions": uris(16) } });
+    let refused = first.call(16, "subscriptions/listen", listen).await;
+    says(&refused.json().await, "1088 resources; the limit is 1024");
+    let (_other, accepted) = watched(&other, 1, &uris(17)).await;
+    assert_eq!(accepted, json!(uris(17)));
+}
+
+/// The sessions of a client count, too.
+#[tokio::test]
+async fn the_resources_of_sessions_count_against_the_share_of_their_client() {
+    let proxy = Proxy::connect(upstream(files(), true)).await.unwrap();
+    let endpoint = Endpoint::new(proxy).unwrap();
+    let client = at(&endpoint, "10.0.0.1:1");
+    let uris: Vec<_> = (0..64).map(|number| format!("file:///{number}")).collect();
+    let mut open = Vec::new();
+    for number in 0..16 {
+        open.push(watched(&client, number, &uris).await);
+    }
+    let mut session = mcp_tests::http::Peer::new(&endpoint);
+    session.address = Some("10.0.0.1:2".parse().unwrap());
+    session.handshake("2025-11-25", json!({})).await;
+    let subscribe = json!({ "uri": "file:///65" });
+    let refused = session
+        .call(1, "resources/subscribe", subscribe.clone())
+        .await;
+    says(&refused.json().await, "1025 resources; the limit is 1024");
+    open.pop();
+    for _ in 0..100_000 {
+        let reply = session
+            .call(2, "resources/subscribe", subscribe.clone())
+            .await;
+        if reply.json().await["result"].is_object() {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+    panic!("the resources of an ended subscription are still counted");
+}
