@@ -367,7 +367,7 @@ mod tests {
             assert_eq!(request.params(), Some(params));
             let response = request.respond(Content::error(ErrorObject::internal("x")));
             assert!(response.as_error().is_some());
-            response.convert(drop);
+            response.convert(|content| drop(content.take()));
             let parts = MessageParts::empty();
             assert!(parts.params.is_empty() && parts.params.capacity() >= kept);
             assert!(parts.params.capacity() <= MAX_KEPT_BYTES);
