@@ -241,9 +241,10 @@ async fn a_file_that_could_not_be_read_again_is_not_written() {
     let words = ["--revision", "sessions"];
     assert_eq!(folder.lock(&words).await.status.code(), Some(0));
     let locked = folder.file();
-    let nested = format!("{}{}", "[".repeat(58), "]".repeat(58));
+    // Less than the limit of 65,536 arrays and objects in the message, and more in the file.
+    let many = vec!["[]"; 65_525].join(",");
     let tools =
-        format!(r#"{{"tools":[{{"name":"t","inputSchema":{{"type":"object","x":{nested}}}}}]}}"#);
+        format!(r#"{{"tools":[{{"name":"t","inputSchema":{{"type":"object","x":[{many}]}}}}]}}"#);
     std::fs::write(folder.0.join("tools"), tools).unwrap();
     let output = folder.lock(&words).await;
     assert_eq!(output.status.code(), Some(3), "{output:?}");
