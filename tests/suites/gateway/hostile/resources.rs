@@ -28,6 +28,8 @@ async fn the_scope_of_a_resource_is_checked_when_its_server_is_known() {
         .mount("slow", slow)
         .mount("late", late)
         .access(policy)
+        // How long the subscription waits for the late server.
+        .list_timeout(Duration::from_secs(1))
         .start()
         .unwrap();
     let mut slow = with_template(&mut slow_servers, "slow://{+path}").await;
