@@ -68,7 +68,7 @@ impl RedisTaskStore {
         add: impl FnOnce(&mut ScriptInvocation<'_>),
     ) -> Result<Vec<Task>, TaskStoreError> {
         let found: Vec<Vec<u8>> = self.run(operation, add).await?;
-        let tasks = found.iter().map(|json| mcp_jsonrpc::decode_document(json));
+        let tasks = found.iter().map(mcp_jsonrpc::decode_document);
         tasks.collect::<Result<_, _>>().map_err(|error| {
             TaskStoreError::Unavailable(format!("a stored task cannot be read: {error}"))
         })
