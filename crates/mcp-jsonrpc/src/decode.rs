@@ -232,18 +232,24 @@ pub fn members(text: &str) -> Members<'_> {
 /// ```
 #[inline]
 pub fn is_member(key: &str, name: &str) -> bool {
-    key == name || key.len() > name.len() && *member_name(key) == *name
+    key == name || key.len() > name.len() && has_escape(key) && *member_name(key) == *name
 }
 
 /// Returns the name of a member from the raw text of its key, as [`members`] returns it.
 #[inline]
 pub fn member_name(key: &str) -> Cow<'_, str> {
-    if key.contains('\\') {
+    if has_escape(key) {
         // The text is a valid string without its quotes.
         serde_json::from_str(&format!("\"{key}\"")).map_or(Cow::Borrowed(key), Cow::Owned)
     } else {
         Cow::Borrowed(key)
     }
+}
+
+/// Returns whether the raw text of a string has an escape. Faster than a search for a `char`, because most strings are short.
+#[inline]
+pub(crate) fn has_escape(raw: &str) -> bool {
+    raw.as_bytes().contains(&b'\\')
 }
 
 /// Iterator returned by [`members`].

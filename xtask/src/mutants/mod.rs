@@ -221,8 +221,7 @@ fn build(tree: &Path, drawn: &[Mutant], on: &mut BTreeSet<usize>) -> Result<Vec<
         .iter()
         .map(|package| format!(" -p {package}"))
         .collect();
-    let words =
-        "test --no-run --tests --all-features --message-format json -p mcp-tests -p mcp-cli";
+    let words = "test --no-run --tests --examples --all-features --message-format json -p mcp-tests -p mcp-cli";
     for _ in 0..MAX_BUILDS {
         let mut command = cargo(&format!("{words}{packages} --target-dir"));
         command.arg(target()).current_dir(tree);

@@ -5,6 +5,7 @@ mod repair;
 
 use std::borrow::Cow;
 
+use crate::decode::has_escape;
 use crate::decode::is_empty_array;
 use crate::error::Shape;
 use crate::message::{META, MemberIndex, Message, Notification, Request, Response};
@@ -349,7 +350,7 @@ pub fn read_string(value: &str) -> Option<Cow<'_, str>> {
     let raw = value.strip_prefix('"')?.strip_suffix('"')?;
     Some(unescape(Text {
         raw,
-        escaped: raw.contains('\\'),
+        escaped: has_escape(raw),
     }))
 }
 

@@ -281,11 +281,15 @@ impl Response {
         self.0.response.as_ref()
     }
 
-    /// Passes the content to `convert`, and keeps the memory of the message for the next one. Every response has content.
-    pub(super) fn convert<T>(mut self, convert: impl FnOnce(&mut Option<Content>) -> T) -> T {
-        let converted = convert(&mut self.0.response);
+    /// Takes the content, which each response has.
+    #[inline]
+    pub(super) fn take_content(&mut self) -> Option<Content> {
+        self.0.response.take()
+    }
+
+    /// Drops the response and keeps its memory for the next message.
+    pub(super) fn end(self) {
         self.0.keep();
-        converted
     }
 }
 
@@ -367,7 +371,7 @@ mod tests {
             assert_eq!(request.params(), Some(params));
             let response = request.respond(Content::error(ErrorObject::internal("x")));
             assert!(response.as_error().is_some());
-            response.convert(|content| drop(content.take()));
+            response.end();
             let parts = MessageParts::empty();
             assert!(parts.params.is_empty() && parts.params.capacity() >= kept);
             assert!(parts.params.capacity() <= MAX_KEPT_BYTES);

@@ -1,7 +1,6 @@
 //! The content of a response that passes the middleware.
 
 use std::fmt;
-use std::mem;
 
 use mcp_jsonrpc::{DecodeError, ErrorObject, RawJson, decode, is_member, members};
 use serde::Serialize;
@@ -88,26 +87,30 @@ impl Response {
     }
 
     /// Converts the response of an outbound request.
-    pub(crate) fn into_answer(self) -> Result<Answer, CallError> {
-        self.convert(|content| match content.take() {
+    pub(crate) fn into_answer(mut self) -> Result<Answer, CallError> {
+        let content = self.take_content();
+        self.end();
+        match content {
             Some(Content::Raw(result)) => Ok(Ok(result)),
             Some(Content::Outcome(outcome)) => {
                 Ok(outcome.map(|payload| RawJson::copy(&text_of(&payload))))
             }
             Some(Content::Failed(error)) => Err(error),
             None => Ok(Err(missing())),
-        })
+        }
     }
 
-    /// Converts the response of an inbound request.
-    pub(crate) fn into_outcome(self) -> Outcome {
-        self.convert(|content| match content {
-            // Replaced in place, because an outcome is large.
-            Some(Content::Outcome(outcome)) => mem::replace(outcome, Ok(Payload::Empty)),
-            Some(Content::Raw(result)) => Ok(Payload::Boxed(Box::new(RawResult(result.clone())))),
+    /// Converts the response of an inbound request. Always inlined, because an outcome is large: each call saves a copy of it.
+    #[inline(always)]
+    pub(crate) fn into_outcome(mut self) -> Outcome {
+        let outcome = match self.take_content() {
+            Some(Content::Outcome(outcome)) => outcome,
+            Some(Content::Raw(result)) => Ok(Payload::Boxed(Box::new(RawResult(result)))),
             Some(Content::Failed(error)) => Err(ErrorObject::internal(error.to_string())),
             None => Err(missing()),
-        })
+        };
+        self.end();
+        outcome
     }
 }
 

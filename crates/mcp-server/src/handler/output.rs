@@ -133,6 +133,7 @@ impl Finish<CallToolResult> for FinishTool {
 
 impl FinishTool {
     /// Checks and completes the result of a tool.
+    #[inline]
     fn complete(&self, result: &mut CallToolResult) {
         if let Err(problem) = self.check(result) {
             tracing::error!(%problem, "the output of a tool does not match its output schema");

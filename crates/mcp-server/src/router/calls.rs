@@ -90,11 +90,11 @@ impl Core {
         };
         let mut call = Call::new(&checked, context, self);
         call.problem = problem.as_deref();
-        let run = || call.run(&*tool.run, binding.method, binding.target, finish);
-        Ok(match round_trips {
-            Some(round_trips) => round_trips.wrap(run(), binding),
-            None => run(),
-        })
+        let mut reply = call.run(&*tool.run, binding.method, binding.target, finish);
+        if let Some(round_trips) = round_trips {
+            reply = round_trips.wrap(reply, binding);
+        }
+        Ok(reply)
     }
 
     pub(super) fn get_prompt(
