@@ -51,12 +51,17 @@ async fn the_scope_of_a_resource_is_checked_when_its_server_is_known() {
         reply.event().await.unwrap().json()
     });
     let subscribe = slow.next("resources/subscribe").await;
-    let _late = with_template(&mut late_servers, "notes://{+path}").await;
+    let mut late = with_template(&mut late_servers, "notes://{+path}").await;
     gateway.settled().await;
     slow.answer(&subscribe, json!({})).await;
+    // It was the only server when the rules were checked, so the late one must not get the request.
+    let other = slow.next("resources/subscribe").await;
+    assert_eq!(other["params"]["uri"], "notes://secret/a");
+    slow.refuse(&other, -32002, "resource not found").await;
     let acknowledged = listening.await.unwrap();
     let accepted = &acknowledged["params"]["notifications"]["resourceSubscriptions"];
     assert_eq!(accepted, &json!(["slow://x"]), "{acknowledged}");
+    late.silent().await;
 }
 
 /// Finding the server of each of many URIs keeps other clients waiting.
