@@ -10,9 +10,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::switch;
-use crate::programs::{BUILD, SHORT, lines_of, run_to_end, target};
+use crate::programs::{SHORT, lines_of, run_to_end, target};
 use crate::workspace::{At as _, Result, say};
 
+/// The time limit of a test without a mutation.
+const UNCHANGED: Duration = Duration::from_secs(180);
 /// After a test that exceeds its time limit, so many others are run, to find one that fails.
 const AFTER_TIMEOUT: usize = 10;
 /// The time limit of a test with a mutation is this constant plus a multiple of its time without a mutation.
@@ -86,20 +88,20 @@ pub(super) fn tests(programs: &[Program]) -> Result<BTreeMap<usize, Vec<Test<'_>
         let log = folder.join(index.to_string());
         let mut command = Test::command(program, name);
         let start = Instant::now();
-        let outcome = run_to_end(command.env(switch::REACHED, &log), BUILD, |_| {})?;
+        let outcome = run_to_end(command.env(switch::REACHED, &log), UNCHANGED, |_| {});
         let reached: BTreeSet<usize> = fs::read_to_string(&log)
             .unwrap_or_default()
             .lines()
             .filter_map(|line| line.parse().ok())
             .collect();
         let time = start.elapsed();
-        Ok(outcome.is_ok().then_some((reached, time)))
+        Ok(matches!(outcome, Ok(Ok(()))).then_some((reached, time)))
     })?;
     let mut tests: BTreeMap<usize, Vec<Test<'_>>> = BTreeMap::new();
     for ((program, name), result) in names.into_iter().zip(results) {
         let Some((reached, time)) = result else {
             say(&format!(
-                "left out, because it fails without a mutation: {name}"
+                "left out, because it fails or takes too long without a mutation: {name}"
             ));
             continue;
         };
