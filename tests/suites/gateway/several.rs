@@ -103,10 +103,16 @@ async fn names_are_valid_short_and_lead_back() {
     let long = "x".repeat(100);
     let server = Server::builder("names", "1")
         .tool(Tool::new(&*long, async || "long"))
-        .tool(Tool::new("a.b", async || "dot"));
+        .tool(Tool::new("a.b", async || "dot"))
+        .prompt(Prompt::new("a.b", async || "dots"));
     let gateway = Gateway::builder().mount("m", upstream(server, true));
     let gateway = gateway.build().await.unwrap();
     let client = connect_to(gateway, client(), true).await;
+    let prompts = client.list_prompts().await.unwrap();
+    let prompt = &prompts[0].name;
+    assert_ne!(prompt, "m__a.b");
+    let prompt = client.get_prompt(prompt, [("", ""); 0]).await.unwrap();
+    assert!(json!(prompt).to_string().contains("dots"));
     let tools = client.list_tools().await.unwrap();
     let mut texts = Vec::new();
     for tool in &tools {
@@ -353,6 +359,32 @@ async fn changes_of_every_server_reach_clients() {
             assert!(tools.iter().any(|tool| tool.name == name));
         }
     }
+}
+
+/// Nothing else would report the changes of a server whose connection has ended meanwhile.
+#[tokio::test(start_paused = true)]
+async fn a_subscription_connects_to_servers_that_are_not_connected() {
+    let (settings, mut servers) = Scripted::upstream();
+    let building = tokio::spawn(Gateway::builder().mount("a", settings).build());
+    let (mut server, _) = servers.accept().await;
+    server.respond("tools/list", json!({ "tools": [] })).await;
+    let mut peer = Peer::new(building.await.unwrap().unwrap());
+    peer.request("tools/call", json!({ "name": "a__t" })).await;
+    server.expect("tools/call").await;
+    drop(server);
+    says(&peer.wire.recv().await, "may have run");
+    let listen = json!({ "notifications": { "toolsListChanged": true } });
+    peer.request("subscriptions/listen", listen).await;
+    let (mut server, _) = servers.accept().await;
+    server.respond("tools/list", json!({ "tools": [] })).await;
+    peer.wire
+        .expect("notifications/subscriptions/acknowledged")
+        .await;
+    server
+        .notify("notifications/tools/list_changed", json!({}))
+        .await;
+    server.respond("tools/list", json!({ "tools": [] })).await;
+    peer.wire.expect("notifications/tools/list_changed").await;
 }
 
 /// A flood of notifications of a server becomes few notifications to clients.

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcp_auth::OAuth;
-use mcp_auth::client::{Credentials, Enterprise, ErrorKind};
+use mcp_auth::client::{Credentials, Enterprise, ErrorKind, MemoryTokenStore, TokenStore as _};
 use mcp_transport_http::AfterRefusal;
 use serde_json::json;
 
@@ -104,6 +104,29 @@ async fn a_dpop_token_is_sent_with_a_proof_per_request() {
     let after = refuse(&auth, &two, 401, challenge).await.unwrap();
     assert_eq!(after, AfterRefusal::SendAgain);
     assert_eq!(net.redeemed().len(), 2);
+}
+
+/// The keys and tokens of several servers are in one store.
+#[tokio::test]
+async fn a_stored_dpop_key_belongs_to_one_server() {
+    let net = Net::new();
+    net.tokens(|_| {
+        let body = json!({ "access_token": "bound", "token_type": "DPoP" });
+        (200, body.to_string())
+    });
+    let store = MemoryTokenStore::new();
+    let auth = net
+        .client()
+        .require_dpop()
+        .store(store.clone())
+        .build()
+        .unwrap();
+    signed_in(&auth).await;
+    let key = format!("key {SERVER}");
+    assert!(store.load(&key).await.unwrap().is_some());
+    let again = net.client().require_dpop().store(store).build().unwrap();
+    let message = sent(&again).await.unwrap();
+    assert_eq!(message.headers["authorization"], "DPoP bound");
 }
 
 #[tokio::test]

@@ -130,6 +130,42 @@ fn a_file_of_claude_code_has_servers_for_a_folder() {
 }
 
 #[test]
+fn the_place_of_a_file_tells_its_format() {
+    for (path, format) in [
+        ("config.toml", ConfigFormat::Codex),
+        (".vscode/mcp.json", ConfigFormat::VsCode),
+        (".gemini/settings.json", ConfigFormat::Gemini),
+        ("project/settings.json", ConfigFormat::Standard),
+        ("mcp.json", ConfigFormat::Standard),
+    ] {
+        assert_eq!(ConfigFormat::of_path(path), format, "{path}");
+    }
+}
+
+#[test]
+fn only_a_server_of_the_folder_with_the_name_of_a_users_server_is_reported() {
+    let servers = |name: &str| {
+        let text = serde_json::json!({ "mcpServers": { name: { "command": "a" } } });
+        Config::parse(&text.to_string(), ConfigFormat::Standard).unwrap()
+    };
+    for (folder, user, warnings) in [
+        (servers("git").into_project(), servers("git"), 1),
+        (servers("Git\u{200b}").into_project(), servers("git"), 1),
+        (servers("git").into_project(), servers("files"), 0),
+        (servers("git"), servers("git"), 0),
+        (
+            servers("git").into_project(),
+            servers("git").into_project(),
+            0,
+        ),
+    ] {
+        let mut config = folder;
+        config.merge(user);
+        assert_eq!(config.warnings().len(), warnings, "{:?}", config.warnings());
+    }
+}
+
+#[test]
 fn a_file_of_an_editor_with_another_encoding_is_read() {
     let folder = Folder::new("formats-encoding");
     let path = folder.0.join("mcp.json");
