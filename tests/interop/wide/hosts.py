@@ -35,6 +35,29 @@ async def agent_framework(program, url):
         yield [function.name for function in tool.functions], lambda name, **args: texts(call(name, **args))
 
 
+async def aisuite(program, url):
+    from aisuite.mcp import MCPClient
+
+    stdio = {"command": program, "args": ["--stdio"]}
+    client = await asyncio.to_thread(lambda: MCPClient(**(stdio if program else {"server_url": url})))
+    tools = {tool.__name__: tool for tool in client.get_callable_tools()}
+    yield list(tools), lambda name, **args: asyncio.to_thread(lambda: tools[name](**args))
+    await asyncio.to_thread(client.close)
+
+
+async def atomic(program, url):
+    from atomic_agents.lib.factories.mcp_tool_factory import fetch_mcp_tools
+
+    server = {"mcp_endpoint": f"{program} --stdio", "use_stdio": True} if program else {"mcp_endpoint": url}
+    tools = {tool.mcp_tool_name: tool for tool in await asyncio.to_thread(lambda: fetch_mcp_tools(**server))}
+
+    def call(name, **args):
+        tool = tools[name]()
+        return asyncio.to_thread(lambda: tool.run(tool.input_schema(tool_name=name, **args)))
+
+    yield list(tools), call
+
+
 async def autogen(program, url):
     from autogen_core import CancellationToken
     from autogen_ext.tools.mcp import McpWorkbench, StdioServerParams, StreamableHttpServerParams
@@ -172,6 +195,15 @@ async def mcp_use(program, url):
     await client.close_all_sessions()
 
 
+async def mcp2py(program, url):
+    import mcp2py
+
+    server = await asyncio.to_thread(lambda: mcp2py.load(f"{program} --stdio" if program else url))
+    names = [name for name in dir(server) if not name.startswith("_")]
+    yield names, lambda name, **args: asyncio.to_thread(lambda: getattr(server, name)(**args))
+    await asyncio.to_thread(server.close)
+
+
 async def mcpadapt(program, url):
     from mcp import StdioServerParameters
     from mcpadapt.core import MCPAdapt, ToolAdapter
@@ -292,8 +324,10 @@ async def ended(visited):
 
 async def visit(host, suffix, program, url):
     visited = host(program, url)
+    is_listed = False
     try:
         names, call = await anext(visited)
+        is_listed = True
         missing = WANTED - set(names)
         report(f"listed{suffix}", f"{missing} not in {names}" if missing else None, f"{len(names)} tools")
         simple, echoed = str(await call("test_simple_text")), str(await call("echo", message=MESSAGE))
@@ -301,7 +335,8 @@ async def visit(host, suffix, program, url):
         report(f"called{suffix}", None if good else f"{simple} {echoed}", echoed)
         await ended(visited)
     except Exception as error:
-        report(f"called{suffix}", f"{type(error).__name__}: {error}", "")
+        for feature in ["listed", "called"][is_listed:]:
+            report(f"{feature}{suffix}", f"{type(error).__name__}: {error}", "")
         raise
 
 
