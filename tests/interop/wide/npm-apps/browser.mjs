@@ -3,37 +3,14 @@
 // Prints one JSON line per feature, as the other drivers do, and leaves the screenshots in the working folder.
 
 import { spawn } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { createServer, request } from "node:http";
-import { extname, join } from "node:path";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath, pathToFileURL } from "node:url";
 
 import { ink, launch } from "./chromium.mjs";
 import { page } from "./host.mjs";
-
-const LIMIT = 60_000;
-const TYPES = { ".mjs": "text/javascript", ".js": "text/javascript", ".html": "text/html" };
-const here = import.meta.dirname;
-
-/** Where the browser finds what the modules import; the driver runs with the conditions of a browser. */
-function importMap() {
-  const names = [
-    "@modelcontextprotocol/client", "@modelcontextprotocol/client/_shims", "@modelcontextprotocol/core",
-    "@modelcontextprotocol/core/internal", "@modelcontextprotocol/ext-apps/app-bridge", "eventsource",
-    "eventsource-parser", "eventsource-parser/stream", "pkce-challenge", "zod/v4", "jose",
-  ];
-  const imports = {};
-  for (const name of names) {
-    try {
-      const path = fileURLToPath(import.meta.resolve(name));
-      imports[name] = path.slice(here.length);
-    } catch {
-      // The versions differ in what they need; the browser reports what is missing.
-    }
-  }
-  return JSON.stringify({ imports });
-}
+import { LIMIT, answer, importMap, listen, row, same, until } from "./site.mjs";
 
 /** The page of the host and its modules, and at /mcp the server: a browser has one origin for both. */
 function serve(server) {
@@ -50,42 +27,9 @@ function serve(server) {
       outgoing.on("close", () => passed.destroy());
       return incoming.pipe(passed);
     }
-    if (url === "/") return outgoing.writeHead(200, { "content-type": "text/html" }).end(document);
-    try {
-      const file = new URL(`.${new URL(url, "http://x").pathname}`, pathToFileURL(`${here}/`));
-      outgoing.writeHead(200, { "content-type": TYPES[extname(file.pathname)] }).end(readFileSync(file));
-    } catch {
-      outgoing.writeHead(404).end();
-    }
+    answer(document, url, outgoing);
   });
-  return new Promise((resolve) => http.listen(0, "127.0.0.1", () => resolve(http)));
-}
-
-async function row(feature, work) {
-  let outcome = "ok";
-  let detail;
-  try {
-    detail = await work();
-  } catch (error) {
-    [outcome, detail] = ["failed", error?.message ?? String(error)];
-  }
-  console.log(JSON.stringify({ feature, outcome, detail: String(detail) }));
-}
-
-function same(what, got, expected) {
-  const [a, b] = [JSON.stringify(got), JSON.stringify(expected)];
-  if (a !== b) throw new Error(`${what} is ${a}, not ${b}`);
-}
-
-/** Repeats a look at the page until it holds. */
-async function until(what, holds) {
-  const end = Date.now() + LIMIT / 2;
-  while (true) {
-    const seen = await holds();
-    if (seen) return seen;
-    if (Date.now() > end) throw new Error(`${what} did not happen`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
+  return listen(http);
 }
 
 /** Takes screenshots until the text of the app, above its button, is wider than this. Returns its width in pixels. */
