@@ -207,7 +207,8 @@ pub(crate) enum Command {
         override_usage = "mcp bridge SERVER [--listen ADDRESS | --stdio]\n       mcp bridge [--listen ADDRESS | --stdio] -- PROGRAM [ARG]...",
         after_help = "The bridge translates between revisions: clients of 2026-07-28 can use a server of an earlier revision, and \
                       vice versa. The URL is printed. With --public-url, clients must send a bearer token: the value of \
-                      MCP_BRIDGE_TOKEN if it is set, otherwise a random token that is printed."
+                      MCP_BRIDGE_TOKEN if it is set, otherwise a random token that is printed. Without --public-url, they must send a \
+                      token if MCP_BRIDGE_TOKEN is set."
     )]
     Bridge {
         #[command(flatten)]
@@ -240,8 +241,9 @@ pub(crate) enum Command {
         after_help = "The file has the servers under \"mcpServers\" and settings under \"gateway\". The URL is printed. /healthz and \
                       /readyz are for health checks. SIGTERM stops accepting calls and waits for running ones. SIGHUP reloads the \
                       file; if the file is invalid, the gateway keeps its configuration. With \"publicUrl\", clients must send a \
-                      bearer token: the value of MCP_GATEWAY_TOKEN if it is set, otherwise a random token that is printed. With \
-                      \"cluster\" and \"publicUrl\", and without \"auth\", MCP_GATEWAY_TOKEN must be set. MCP_LOG selects what is logged."
+                      bearer token: the value of MCP_GATEWAY_TOKEN if it is set, otherwise a random token that is printed. Without \
+                      \"publicUrl\", they must send a token if MCP_GATEWAY_TOKEN is set. With \"cluster\" and \"publicUrl\", and \
+                      without \"auth\", MCP_GATEWAY_TOKEN must be set. MCP_LOG selects what is logged."
     )]
     Serve {
         /// The configuration file.

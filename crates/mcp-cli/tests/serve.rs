@@ -619,6 +619,20 @@ fn the_settings_of_a_cluster_are_checked() {
     assert!(error.contains("MCP_GATEWAY_TOKEN is not set"), "{error}");
 }
 
+/// Who sets a token expects that it is needed.
+#[test]
+fn clients_on_this_machine_need_the_token_if_it_is_set() {
+    let file = file("local-token");
+    write(&file, &json!({ "one": { "command": calc() } }), json!({}));
+    let mut gateway = Running::with(&file, &[TOKEN]);
+    let url = gateway.url();
+    let refused = get(&url, "/mcp").to_lowercase();
+    assert!(refused.starts_with("http/1.1 401 "), "{refused}");
+    let header = format!("authorization: Bearer {}", TOKEN.1);
+    let called = mcp(&["call", &url, "one__add", "a=2", "b=3", "--header", &header]);
+    assert_eq!(text(&called.stdout), "5\n", "{}", text(&called.stderr));
+}
+
 #[test]
 fn clients_need_a_token_of_the_authorization_server_of_the_file() {
     let (calc, file) = (calc(), file("auth"));

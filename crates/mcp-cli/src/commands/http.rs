@@ -136,18 +136,23 @@ pub(super) async fn serve(
     if let Some(own) = settings.own_address {
         options = options.with_forwarding(own.clone());
     }
-    let Some(url) = settings.public_url else {
-        let endpoint = Endpoint::with_options(service, options);
-        let endpoint = endpoint.map_err(|error| problem(&error))?;
-        output::print(&format!("http://{address}/mcp"))?;
+    let local_url = format!("http://{address}/mcp");
+    let url = match settings.public_url {
+        Some(url) => {
+            // The host check prevents DNS rebinding. It is not needed here, because a web page does not have the bearer token.
+            options = options.allow_any_host();
+            url
+        }
+        None => &local_url,
+    };
+    let endpoint = Endpoint::with_options(service, options).map_err(|error| problem(&error))?;
+    if settings.public_url.is_none() && std::env::var_os(settings.token_variable).is_none() {
+        output::print(url)?;
         let layered = |route| cors.layer(Health::new(route, check_ready));
         return serve_layered(listener, endpoint, layered, shutdown_signal())
             .await
             .map_err(|error| problem(&error));
-    };
-    // The host check prevents DNS rebinding. It is not needed here, because a web page does not have the bearer token.
-    let endpoint = Endpoint::with_options(service, options.allow_any_host());
-    let endpoint = endpoint.map_err(|error| problem(&error))?;
+    }
     let (layer, new_token) = match settings.authorization {
         Some((issuer, _)) => {
             let verifier = settings.jwt(issuer)?;
