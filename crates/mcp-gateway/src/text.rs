@@ -15,10 +15,24 @@ pub(crate) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
     found.filter(|value| *value != "null")
 }
 
+/// The members of params and of `ref` that rules read, and that the gateway writes.
+const READ_MEMBERS: [&str; 9] = [
+    "_meta",
+    "argument",
+    "arguments",
+    "context",
+    "name",
+    "notifications",
+    "ref",
+    "type",
+    "uri",
+];
+
 /// Checks that every JSON parser reads the same members: the server must not read a value that the gateway has not checked.
 ///
 /// # Errors
-/// An object in the params, at any depth, has a repeated member; or a name of the params or of `ref` has an escape.
+/// An object in the params, at any depth, has a repeated member; or a name of the params or of `ref` has an escape, or differs only in case from one that
+/// rules read: some parsers, such as that of Go, ignore case.
 pub(crate) fn check_members(params: &str) -> Result<(), ErrorObject> {
     check_plain_names(params, "params")?;
     if let Some(reference) = member(params, "ref").filter(|value| value.starts_with('{')) {
@@ -39,8 +53,26 @@ fn check_plain_names(object: &str, at: &str) -> Result<(), ErrorObject> {
                 "{at}: the name \"{key}\" has an escape; write it as {name:?}"
             )));
         }
+        let mut like = READ_MEMBERS
+            .iter()
+            .filter(|known| is_same_without_case(known, key));
+        if let Some(known) = like.find(|known| **known != key) {
+            return Err(ErrorObject::invalid_params(format!(
+                "{at}: some servers read the member {key:?} as {known:?}; leave it out, or write {known:?}"
+            )));
+        }
     }
     Ok(())
+}
+
+/// Returns whether some JSON parsers take a name for another one, because they ignore case.
+fn is_same_without_case(one: &str, other: &str) -> bool {
+    // In upper case first: the lower case of `\u{17f}` is itself.
+    let folded = |name: &str| -> String {
+        let upper = name.chars().flat_map(char::to_uppercase);
+        upper.flat_map(char::to_lowercase).collect()
+    };
+    one == other || folded(one) == folded(other)
 }
 
 /// Returns the elements of an array member as JSON text; `None` if it is not an array.
@@ -81,12 +113,16 @@ impl ObjectText {
         self.0.push_str(value);
     }
 
-    /// Adds the members of another object, except those with these names. Returns whether any was left out.
+    /// Adds the members of another object, except those that a JSON parser could take for one of these names. Returns whether any was left out.
     pub(crate) fn copy_all(&mut self, object: &str, except: &[&str]) -> bool {
         self.0.reserve(object.len());
         let mut is_shorter = false;
         for (key, value) in members(object).map_while(Result::ok) {
-            if except.contains(&&*member_name(key)) {
+            let name = member_name(key);
+            if except
+                .iter()
+                .any(|except| is_same_without_case(except, &name))
+            {
                 is_shorter = true;
             } else {
                 self.copy(key, value);
@@ -180,6 +216,10 @@ mod tests {
             ),
             (r#"{"uri":"a","\u0075ri":"b"}"#, r#"write it as "uri""#),
             (r#"{"\u0075ri":"b"}"#, r#"write it as "uri""#),
+            (r#"{"uri":"a","URI":"b"}"#, r#"the member "URI" as "uri""#),
+            (r#"{"Name":"b"}"#, r#"the member "Name" as "name""#),
+            ("{\"argument\u{17f}\":{}}", r#"as "arguments""#),
+            (r#"{"ref":{"uri":"a","Uri":"b"}}"#, r#"ref: some servers"#),
             (
                 r#"{"ref":{"uri":"a","uri":"b"}}"#,
                 r#"params: the member "uri" is repeated"#,

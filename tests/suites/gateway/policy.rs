@@ -78,21 +78,18 @@ async fn a_denied_resource_cannot_be_read_with_another_spelling_of_its_uri() {
     let gateway = Gateway::builder().mount("files", upstream(files, true));
     let gateway = gateway.access(policy).build().await.unwrap();
     let client = connect_to(gateway, client(), true).await;
-    for uri in [
-        "file:///etc/passwd",
-        "file:///%65tc/passwd",
-        "file:///etc%2Fpasswd",
-        "file:///a/../etc/passwd",
-        "file:///a%2F..%2Fetc/passwd",
-        "file:////etc/passwd",
-        "FILE:///etc/passwd",
-        "file:/etc/passwd",
+    for (uri, expected) in [
+        ("file:///etc/passwd", "no server"),
+        ("file:///etc", "no server"),
+        ("FILE:///ETC/passwd", "no server"),
+        ("file:///%65tc/passwd", "an escape that is not needed"),
+        ("file:///etc%2Fpasswd", "an escaped"),
+        ("file:///a/../etc/passwd", "has a segment"),
+        ("file:///a%2F..%2Fetc/passwd", "has a segment"),
+        ("file:////etc/passwd", "an empty segment"),
+        ("file:/etc/passwd", "no \"//\""),
     ] {
         let error = refused(client.read_resource(uri).await);
-        let expected = match uri.contains("..") {
-            true => "has a segment",
-            false => "no server",
-        };
         assert!(error.message.contains(expected), "{uri}: {error}");
     }
     for uri in ["file:///etcetera", "file:///a/etc/b", "file:///a%20b"] {

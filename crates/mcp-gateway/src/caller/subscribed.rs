@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use mcp_jsonrpc::{ErrorObject, decode};
 use mcp_types::method;
 
-use crate::catalog::normal_form;
+use crate::catalog::comparable;
 use crate::sync::lock;
 use crate::text::member;
 
@@ -76,18 +76,18 @@ impl Subscribed {
 
     /// Returns whether the client may be notified that a resource has changed: it has subscribed to the resource, or to one that contains it.
     pub(super) fn admits(&self, changed: &str) -> bool {
-        let normal = normal_form(changed);
+        let changed_text = comparable(changed);
         let uris = lock(&self.uris);
-        let mut covering = uris.iter().filter(|uri| covers(&normal_form(uri), &normal));
+        let mut covering = (uris.iter()).filter(|uri| covers(&comparable(uri), &changed_text));
         covering.any(|uri| (self.may_notify)(uri, changed))
     }
 }
 
-/// Returns whether a URI is the subscribed resource or a part of it. Both are normal forms.
+/// Returns whether a URI is the subscribed resource or a part of it. Both are [`comparable`].
 fn covers(subscribed: &str, uri: &str) -> bool {
-    let subscribed = subscribed.trim_end_matches('/');
+    let is_whole = subscribed.ends_with(':');
     let rest = uri.strip_prefix(subscribed);
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?', '#']))
+    rest.is_some_and(|rest| rest.is_empty() || is_whole || rest.starts_with(['/', '?', '#']))
 }
 
 #[cfg(test)]

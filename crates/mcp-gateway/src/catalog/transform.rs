@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn a_client_cannot_change_a_fixed_argument() {
         let transform = Transform::new().fix_argument("push", "remote", "fork");
-        let arguments = r#"{"remote":"other","r\u0065mote":"other","branch":"a"}"#;
+        let arguments = r#"{"remote":"other","r\u0065mote":"other","Remote":"other","branch":"a"}"#;
         let text = transform.arguments("push", Some(arguments)).unwrap();
         assert_eq!(text, r#"{"branch":"a","remote":"fork"}"#);
         assert_eq!(transform.arguments("pull", Some(arguments)), None);

@@ -60,7 +60,8 @@ impl ChangeSource for Arc<Core> {
         turns: &tokio::sync::Mutex<()>,
         deliver: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<BoxFuture<'static, ()>, ErrorObject> {
-        let watch = Core::watch(self, uri, context.principal().cloned(), turns, deliver).await?;
+        let (principal, client) = (context.principal().cloned(), context.owner());
+        let watch = Core::watch(self, uri, principal, client, turns, deliver).await?;
         Ok(Box::pin(watch))
     }
 
@@ -219,7 +220,8 @@ impl Core {
         };
         let counted = (self.changes.watched).reserve(client, std::slice::from_ref(&uri))?;
         let turns = tokio::sync::Mutex::default();
-        let watch = self.watch(Arc::clone(&uri), None, &turns, deliver).await?;
+        let (uri_text, client) = (Arc::clone(&uri), client.clone());
+        let watch = self.watch(uri_text, None, client, &turns, deliver).await?;
         let watch = SessionWatch {
             task: tokio::spawn(watch).abort_handle(),
             _counted: counted,

@@ -10,7 +10,7 @@ use std::time::Duration;
 use mcp_client::{Error, Subscription};
 use mcp_host::without_setting_names;
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::Principal;
+use mcp_protocol::{Owner, Principal};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
@@ -34,16 +34,10 @@ pub(super) struct ResourceSubscriptions(Mutex<SubscriptionTable>);
 struct SubscriptionTable {
     last: u64,
     by_number: BTreeMap<u64, Arc<ResourceSubscription>>,
-}
-
-impl ResourceSubscriptions {
-    /// Returns whether a part of a watched resource is watched, too, or contained in a watched part. The clients of a connection share its updates, so
-    /// the server has sent an update of it for the client that watches the part.
-    fn has_closer(&self, subscribed: &str, part: &str) -> bool {
-        let table = lock(&self.0);
-        let mut uris = table.by_number.values().map(|watch| &*watch.uri);
-        uris.any(|uri| uri.len() > subscribed.len() && part.starts_with(uri))
-    }
+    /// The client of the first subscription.
+    first: Option<Owner>,
+    /// Whether several clients have subscribed. The server can keep the subscription of a client that has left.
+    has_several_clients: bool,
 }
 
 /// A resource that a client watches.
@@ -51,22 +45,34 @@ struct ResourceSubscription {
     uri: Arc<str>,
     /// The principal of the client, if connections of the pool belong to principals.
     principal: Option<Principal>,
-    deliver: Box<dyn Fn(&str) + Send + Sync>,
+    /// Delivers the URI of a changed resource, on a connection of this kind.
+    deliver: Box<dyn Fn(&str, Updates) + Send + Sync>,
     /// The subscriptions on connections of the pool.
     pooled: Mutex<JoinSet<()>>,
+}
+
+/// The clients because of which a server sends the updates of a connection.
+#[derive(Clone, Copy, PartialEq)]
+enum Updates {
+    OfThisClient,
+    OfAllClients,
 }
 
 impl ResourceSubscription {
     /// Delivers the changes of another subscription.
     fn add(self: &Arc<Self>, mut subscription: Subscription) {
         let watch = Arc::downgrade(self);
+        let updates = match self.principal {
+            Some(_) => Updates::OfThisClient,
+            None => Updates::OfAllClients,
+        };
         let mut pooled = lock(&self.pooled);
         // Subscriptions whose connection has ended.
         while pooled.try_join_next().is_some() {}
         pooled.spawn(async move {
             while let Some(changed) = subscription.next().await {
                 let Some(watch) = watch.upgrade() else { return };
-                (watch.deliver)(&changed);
+                (watch.deliver)(&changed, updates);
             }
         });
     }
@@ -97,6 +103,7 @@ impl Core {
         self: &Arc<Self>,
         uri: Arc<str>,
         principal: Option<Principal>,
+        client: Owner,
         turns: &tokio::sync::Mutex<()>,
         deliver: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<impl Future<Output = ()> + Send + 'static, ErrorObject> {
@@ -105,20 +112,20 @@ impl Core {
         let watch = Arc::new(ResourceSubscription {
             uri,
             principal: self.pool_principal(principal),
-            deliver: Box::new(move |changed| {
-                let is_of_another = || {
+            deliver: Box::new(move |changed, updates| {
+                let shows_part = || {
                     let core = core.upgrade();
-                    core.is_none_or(|core| core.watches.has_closer(&subscribed, changed))
+                    core.is_some_and(|core| core.shows_part(changed))
                 };
-                let is_exact = *subscribed == *changed;
-                if (is_exact || !is_of_another()) && may_notify(&subscribed, changed) {
+                let is_own = *subscribed == *changed || updates == Updates::OfThisClient;
+                if (is_own || shows_part()) && may_notify(&subscribed, changed) {
                     deliver(changed);
                 }
             }),
             pooled: Mutex::default(),
         });
         // Before the server can send an update, and removed when the request is cancelled.
-        let entry = self.register(&watch);
+        let entry = self.register(&watch, client);
         let connection = self.shared().await?;
         let _turn = match connection.client.revision().is_stateless() {
             true => None,
@@ -136,7 +143,7 @@ impl Core {
             let _entry = entry;
             loop {
                 while let Some(changed) = subscription.next().await {
-                    (watch.deliver)(&changed);
+                    (watch.deliver)(&changed, Updates::OfAllClients);
                 }
                 let mut wait = RESUBSCRIBE_DELAY;
                 subscription = loop {
@@ -158,7 +165,7 @@ impl Core {
                     }
                 };
                 // It may have changed while it was not watched.
-                (watch.deliver)(&watch.uri);
+                (watch.deliver)(&watch.uri, Updates::OfAllClients);
             }
         })
     }
@@ -200,9 +207,24 @@ impl Core {
         principal.filter(|_| self.upstream.sharing != Sharing::All)
     }
 
+    /// Returns whether clients of a shared connection may be notified of a part of the resource to which they have subscribed. If several clients have
+    /// subscribed, the server may send the update for another client, whose URIs are secret, unless all clients see the part in the list.
+    fn shows_part(&self, part: &str) -> bool {
+        let catalog = self.catalog.as_deref();
+        !lock(&self.watches.0).has_several_clients
+            || catalog.is_some_and(|catalog| catalog.lists_resource(part))
+    }
+
     /// Registers a watched resource.
-    fn register(self: &Arc<Self>, watch: &Arc<ResourceSubscription>) -> SubscriptionEntry {
+    fn register(
+        self: &Arc<Self>,
+        watch: &Arc<ResourceSubscription>,
+        client: Owner,
+    ) -> SubscriptionEntry {
         let mut watches = lock(&self.watches.0);
+        let first = watches.first.get_or_insert_with(|| client.clone());
+        let is_another = *first != client;
+        watches.has_several_clients |= is_another;
         watches.last += 1;
         let number = watches.last;
         watches.by_number.insert(number, Arc::clone(watch));

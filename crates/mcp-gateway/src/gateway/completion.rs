@@ -8,7 +8,7 @@ use mcp_protocol::{Outcome, Payload, Reply, RequestContext, downgrade};
 use mcp_types::method;
 use serde_json::Value;
 
-use super::access::{Item, ItemKind};
+use super::access::ItemKind;
 use super::forward::{missing_resource, renamed, text_member, unknown};
 use super::mount::{MountedServer, outcome_of};
 use super::state::State;
@@ -97,19 +97,11 @@ impl State {
                 });
                 uri.is_some_and(|uri| {
                     let item = mount.item(ItemKind::Resource, &uri);
-                    state.is_usable(&item, &context)
+                    state.settings().access.is_usable(&item, &context)
                 })
             };
             retain_values(&outcome_of(reply).await?, is_allowed)
         })))
-    }
-
-    /// Returns whether the client may use an item. Logs nothing.
-    fn is_usable(&self, item: &Item<'_>, context: &RequestContext) -> bool {
-        let access = &self.settings().access;
-        access.check_uri(item, false).is_ok()
-            && access.shows(item)
-            && access.check_scope(item, context).is_ok()
     }
 }
 

@@ -41,7 +41,8 @@ impl ChangeSource for Arc<State> {
         let mount = self.resource(&uri)?;
         self.check_scope(&mount.item(ItemKind::Resource, &uri), context)?;
         let core = mount.connected()?.0;
-        let watch = Core::watch(&core, uri, context.principal().cloned(), turns, deliver).await?;
+        let (principal, client) = (context.principal().cloned(), context.owner());
+        let watch = Core::watch(&core, uri, principal, client, turns, deliver).await?;
         Ok(Box::pin(watch))
     }
 

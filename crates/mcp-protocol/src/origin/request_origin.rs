@@ -145,6 +145,11 @@ impl<'a> RequestOrigin<'a> {
         self.is_local
     }
 
+    /// Returns whether the request is granted `scope`, one or more words. Records nothing.
+    pub fn has_scope(&self, scope: &str) -> bool {
+        self.is_local || self.grant.is_some_and(|grant| grant.covers(scope))
+    }
+
     /// Returns whether the request is granted `scope`, one or more words. A missing scope is
     /// recorded in the grant.
     pub fn permits(&self, scope: &str) -> bool {

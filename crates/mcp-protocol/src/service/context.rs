@@ -178,6 +178,12 @@ impl RequestContext {
         crate::Owner::of(&self.exchange.link().origin())
     }
 
+    /// Returns whether the request is granted `scope`, as [`permits`](Self::permits), without a challenge if the scope is
+    /// missing: for a request that succeeds without it.
+    pub fn has_scope(&self, scope: &str) -> bool {
+        self.exchange.link().origin().has_scope(scope)
+    }
+
     /// Returns whether the request is granted `scope`, one or more words. Over stdio every scope is
     /// granted; over HTTP, the scopes of the verified token. If the scope is missing, the transport
     /// challenges the client, unless a response was already started.

@@ -343,29 +343,115 @@ async fn a_subscription_receives_no_updates_of_denied_parts() {
     assert_eq!(received["params"]["uri"], "notes://pub/a");
 }
 
-/// The clients of the shared connection also share what the server sends, and a subscription to `notes://` contains everything.
+/// Serves the lists of a server that lists one resource and a template.
+async fn with_resource(servers: &mut Scripted, uri: &str) -> PipeEnd {
+    let capabilities = json!({ "resources": { "subscribe": true } });
+    let (mut server, _) = servers.accept_with(capabilities).await;
+    let resources = json!({ "resources": [{ "name": "r", "uri": uri }] });
+    server.respond("resources/list", resources).await;
+    let templates = json!([{ "name": "t", "uriTemplate": "notes://{+path}" }]);
+    let templates = json!({ "resourceTemplates": templates });
+    server.respond("resources/templates/list", templates).await;
+    server
+}
+
+/// The server of a shared connection does not say for whom it sends an update, and a subscription to `notes://` contains everything.
 #[tokio::test]
-async fn a_subscription_receives_no_updates_that_belong_to_another_client() {
+async fn a_subscription_receives_no_updates_that_may_belong_to_another_client() {
     let (settings, mut servers) = Scripted::upstream();
     let building = tokio::spawn(Gateway::builder().mount("notes", settings).build());
-    let mut shared = with_template(&mut servers, "notes://{+path}").await;
-    let gateway = building.await.unwrap().unwrap();
-    let (mut wide, mut exact) = (Peer::new(gateway.clone()), Peer::new(gateway));
-    for (peer, uri) in [(&mut wide, "notes://"), (&mut exact, "notes://diary")] {
-        let listen = json!({ "notifications": { "resourceSubscriptions": [uri] } });
-        peer.request("subscriptions/listen", listen).await;
-        shared.respond("resources/subscribe", json!({})).await;
-        let acknowledged = "notifications/subscriptions/acknowledged";
-        peer.wire.expect(acknowledged).await;
-    }
+    let mut server = with_resource(&mut servers, "notes://pub/listed").await;
+    let endpoint = Endpoint::new(building.await.unwrap().unwrap()).unwrap();
+    let (wide, exact) = (at(&endpoint, "10.0.0.1:1"), at(&endpoint, "10.0.0.2:1"));
     let name = "notifications/resources/updated";
-    for uri in ["notes://diary", "notes://diary/1", "notes://other"] {
-        shared.notify(name, updated(uri)).await;
+    let mut wide = listening(wide, "notes://", &mut server).await;
+    // So far there are no other clients whose resources could be secret.
+    server.notify(name, updated("notes://diary/1")).await;
+    assert_eq!(next_update(&mut wide).await, "notes://diary/1");
+    let mut exact = listening(exact, "notes://diary", &mut server).await;
+    for uri in ["notes://diary", "notes://Diary", "notes://diary/1"] {
+        server.notify(name, updated(uri)).await;
     }
-    let received = wide.wire.expect(name).await;
-    assert_eq!(received["params"]["uri"], "notes://other");
-    for uri in ["notes://diary", "notes://diary/1"] {
-        let received = exact.wire.expect(name).await;
-        assert_eq!(received["params"]["uri"], uri);
+    server.notify(name, updated("notes://pub/listed")).await;
+    assert_eq!(next_update(&mut wide).await, "notes://pub/listed");
+    assert_eq!(next_update(&mut exact).await, "notes://diary");
+    drop(exact);
+    // The server keeps the subscription of the client that has left.
+    let request = server.expect("resources/unsubscribe").await;
+    server.refuse(&request, -32601, "unknown method").await;
+    for uri in ["notes://diary", "notes://pub/listed"] {
+        server.notify(name, updated(uri)).await;
+    }
+    assert_eq!(next_update(&mut wide).await, "notes://pub/listed");
+}
+
+/// A client must not end the updates of others by a subscription of its own.
+#[tokio::test]
+async fn a_subscription_takes_no_updates_from_others() {
+    let (settings, mut servers) = Scripted::upstream();
+    let building = tokio::spawn(Gateway::builder().mount("notes", settings).build());
+    let mut server = with_resource(&mut servers, "notes://alice/10").await;
+    let endpoint = Endpoint::new(building.await.unwrap().unwrap()).unwrap();
+    let (alice, other) = (at(&endpoint, "10.0.0.1:1"), at(&endpoint, "10.0.0.2:1"));
+    let mut alice = listening(alice, "notes://", &mut server).await;
+    let mut others = Vec::new();
+    for (number, uri) in ["notes://a", "notes://alice"].into_iter().enumerate() {
+        others.push(listening(other.clone(), uri, &mut server).await);
+        let name = "notifications/resources/updated";
+        server.notify(name, updated("notes://alice/10")).await;
+        assert_eq!(
+            next_update(&mut alice).await,
+            "notes://alice/10",
+            "{number}"
+        );
+    }
+}
+
+/// Subscribes to a resource.
+async fn listening(
+    client: StatelessPeer,
+    uri: &str,
+    server: &mut PipeEnd,
+) -> mcp_tests::http::Reply {
+    let listen = json!({ "notifications": { "resourceSubscriptions": [uri] } });
+    let calling = tokio::spawn(async move {
+        let mut reply = client.call(1, "subscriptions/listen", listen).await;
+        reply.event().await.unwrap();
+        reply
+    });
+    server.respond("resources/subscribe", json!({})).await;
+    calling.await.unwrap()
+}
+
+/// Returns the URI of the next update.
+async fn next_update(reply: &mut mcp_tests::http::Reply) -> String {
+    let event = reply.event().await.unwrap().json();
+    event["params"]["uri"].as_str().unwrap().to_owned()
+}
+
+/// The request succeeds, so it needs no challenge, which would say that a value was removed.
+#[tokio::test]
+async fn a_completion_without_some_values_is_not_challenged() {
+    let policy = AccessPolicy::new().rule(AccessRule::require_scope("sec", "notes://secret/*"));
+    let server = Server::builder("notes", "1").resource(
+        Resource::new("notes://{owner}/1", "note", async || "text")
+            .complete_from("owner", ["secret", "pub"]),
+    );
+    let gateway = Gateway::builder().mount("notes", upstream(server, true));
+    let endpoint = Endpoint::new(gateway.access(policy).build().await.unwrap()).unwrap();
+    let mut client = StatelessPeer::new(&endpoint);
+    for (scopes, expected) in [("other", json!(["pub"])), ("sec", json!(["secret", "pub"]))] {
+        client.peer.scopes = Some(scopes);
+        let params = json!({
+            "ref": { "type": "ref/resource", "uri": "notes://{owner}/1" },
+            "argument": { "name": "owner", "value": "" },
+        });
+        let reply = client.call(1, "completion/complete", params).await;
+        assert_eq!(reply.status, 200);
+        let result = reply.json().await;
+        assert_eq!(
+            result["result"]["completion"]["values"], expected,
+            "{result}"
+        );
     }
 }

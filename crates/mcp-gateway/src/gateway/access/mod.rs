@@ -7,7 +7,7 @@ use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{InvalidServer, RequestContext};
 use serde::Deserialize;
 
-use crate::catalog::{Readings, check_spelling, check_template, normal_form};
+use crate::catalog::{MAX_RULED_BYTES, Readings, check_spelling, check_template};
 
 /// Rules for the tools, prompts and resources of a gateway, for
 /// [`GatewayBuilder::access`](super::GatewayBuilder::access). The first rule that matches an item decides; an item that no rule matches
@@ -76,17 +76,15 @@ impl AccessRule {
     }
 
     /// Creates a rule that allows items. `name` is the name at the server, without the prefix of the mount, or the URI of a resource;
-    /// `*` in it matches any text. The URI of a request is compared as it is and in its normal form: `FILE:/%65tc` is also
-    /// `file:///etc`. If different rules match, both decide. If rules apply to the resources of a server, a URI that servers may interpret
-    /// differently is refused, for example with `..`, with a control character, or of a file on another host.
+    /// `*` in it matches any text. If rules apply to the resources of a server, clients can use a URI that the server lists, and other URIs only in the
+    /// spelling that all servers interpret in the same way: for example without `..`, needless escapes, a fragment, or a user.
     pub fn allow(name: impl Into<String>) -> Self {
         Self::new(name, Effect::Allow, None)
     }
 
     /// Creates a rule that denies items: they are not listed, and requests for them fail as if they did not exist. `name` as for
-    /// [`allow`](Self::allow). A rule for a URI also denies the URI with a query, a fragment, parameters after `;`, a `/` at the end, other case or
-    /// escaped escapes; a pattern that ends with `/*` also denies the URI before the `/`. With schemes whose syntax is not fixed, such as `notes`,
-    /// the rule also denies the URI with a port or without the `//`.
+    /// [`allow`](Self::allow). A rule for a URI also denies the URI with a query, a `/` at the end or other case; a pattern that ends with `/*` also denies
+    /// the URI before the `/`. With schemes whose syntax is not fixed, such as `notes`, the rule also denies the URI with a port or without the `//`.
     pub fn deny(name: impl Into<String>) -> Self {
         Self::new(name, Effect::Deny, None)
     }
@@ -122,30 +120,26 @@ impl AccessRule {
         self.kind == Some(ItemKind::Resource) || self.name.contains([':', '*'])
     }
 
-    /// Returns whether the pattern matches a name or URI, of which this is the normal form.
-    fn matches(&self, normal: &str) -> bool {
-        matches_pattern(&self.name, normal) || matches_pattern(&normal_form(&self.name), normal)
+    /// Returns whether the rule restricts the use of the items that it matches.
+    fn is_restrictive(&self) -> bool {
+        self.effect == Effect::Deny || self.scope.is_some()
     }
 
-    /// Returns how the rule matches a URI. A rule that restricts the use of a resource also matches other URIs that servers may read as this
-    /// resource, for example `s://a:1/b?c` and `s:///a/b` for `s://a/b`.
-    fn match_uri(&self, uri: &Readings) -> Option<UriMatch> {
-        let is_restrictive = self.effect == Effect::Deny || self.scope.is_some();
-        if self.matches(uri.normal()) || is_restrictive && self.matches(uri.shortest()) {
-            return Some(UriMatch::Exact);
+    /// Returns why a URI in the rule could have another effect than it seems.
+    fn uri_problem(&self) -> Option<&'static str> {
+        if !self.is_restrictive() || !self.name.contains("://") {
+            return None;
         }
-        let is_restricted = is_restrictive && uri.match_restriction(&self.name);
-        is_restricted.then_some(UriMatch::Restricted)
+        if self.name.contains(['?', '#', ';']) {
+            return Some(
+                "the rule applies to the URI with every query, fragment and parameter; remove \"?\", \"#\" or \";\" and what follows",
+            );
+        }
+        // What `*` could be: a part of a name, or of a path.
+        let name = self.name.replace(":*", "");
+        let check = |text| check_template(&name.replace('*', text));
+        check("x").or_else(|_| check("/x")).err()
     }
-}
-
-/// How a rule matches a URI.
-#[derive(PartialEq)]
-enum UriMatch {
-    /// The pattern matches the URI: further rules do not matter.
-    Exact,
-    /// Servers may read the URI as a resource that the rule restricts. Such a rule allows nothing, so further rules also decide.
-    Restricted,
 }
 
 /// An item of a server.
@@ -210,7 +204,7 @@ impl AccessPolicy {
                 (Effect::Deny, Some(_)) => "\"deny\" and \"scope\" exclude each other; remove one",
                 (_, Some(scope)) if scope.trim().is_empty() => "the scope is empty",
                 _ if rule.name.is_empty() => "the name is empty; \"*\" matches all names",
-                _ => return None,
+                _ => rule.uri_problem()?,
             };
             let (number, name): (usize, _) = (number, &rule.name);
             Some(format!(
@@ -220,25 +214,30 @@ impl AccessPolicy {
         problem.map_or(Ok(()), |problem| Err(InvalidServer::new(problem)))
     }
 
-    /// Returns the rules that decide: the first one that matches the item and, for a resource, the first one that matches the normal form of
-    /// its URI, because the server may read both URIs as the same resource, and the earlier ones that restrict what servers may read from it.
+    /// Returns the rules that decide: the first one that matches the item and, for a resource, the earlier ones that restrict what servers may read from
+    /// its URI.
     fn deciding(&self, item: &Item<'_>) -> Vec<&AccessRule> {
-        let rules = self.rules.iter().filter(|rule| rule.is_for(item));
-        let of_name = rules
-            .clone()
-            .find(|rule| matches_pattern(&rule.name, item.name));
-        let mut deciding: Vec<_> = of_name.into_iter().collect();
-        if item.kind == ItemKind::Resource && self.has_rules(item) {
-            let uri = Readings::of(item.name);
-            for rule in rules {
-                let found = rule.match_uri(&uri);
-                deciding.extend(found.is_some().then_some(rule));
-                if found == Some(UriMatch::Exact) {
-                    break;
-                }
+        let uri = (item.kind == ItemKind::Resource).then(|| Readings::of(item.name));
+        let mut deciding = Vec::new();
+        for rule in self.rules.iter().filter(|rule| rule.is_for(item)) {
+            if matches_pattern(&rule.name, item.name) {
+                deciding.push(rule);
+                break;
+            }
+            if let Some(uri) = &uri
+                && rule.is_restrictive()
+                && rule.can_match_uri()
+                && uri.match_restriction(&rule.name)
+            {
+                deciding.push(rule);
             }
         }
         deciding
+    }
+
+    /// Returns whether the item is the URI of a resource that is too long for the rules that apply to it. Such a resource is denied.
+    fn is_too_long(&self, item: &Item<'_>) -> bool {
+        item.kind == ItemKind::Resource && item.name.len() > MAX_RULED_BYTES && self.has_rules(item)
     }
 
     /// Returns whether there are rules for items of this kind and mount.
@@ -271,13 +270,22 @@ impl AccessPolicy {
 
     /// Returns whether clients see the item.
     pub(super) fn shows(&self, item: &Item<'_>) -> bool {
-        let rules = self.deciding(item);
-        rules.iter().all(|rule| rule.effect == Effect::Allow)
+        let is_allowed = |rule: &&AccessRule| rule.effect == Effect::Allow;
+        !self.is_too_long(item) && self.deciding(item).iter().all(is_allowed)
     }
 
     /// Returns whether some clients lack a scope that the item requires.
     pub(super) fn needs_scope(&self, item: &Item<'_>) -> bool {
         self.deciding(item).iter().any(|rule| rule.scope.is_some())
+    }
+
+    /// Returns whether the client may use an item. The request succeeds without the item, so a missing scope leads to no challenge.
+    pub(super) fn is_usable(&self, item: &Item<'_>, context: &RequestContext) -> bool {
+        let allows = |rule: &&AccessRule| {
+            let scope = rule.scope.as_deref();
+            rule.effect == Effect::Allow && scope.is_none_or(|scope| context.has_scope(scope))
+        };
+        self.check_uri(item, false).is_ok() && self.deciding(item).iter().all(allows)
     }
 
     /// Checks that the request has the scope that the item requires.
