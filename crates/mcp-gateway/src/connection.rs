@@ -32,7 +32,7 @@ pub(crate) type OnChange = Box<dyn Fn(ChangedList) + Send + Sync>;
 /// Maximum size of the params of a notification that is passed to the server, in bytes.
 const MAX_NOTIFICATION_BYTES: usize = 64 << 10;
 
-/// Maximum size of the messages that wait at a connection when a notification is passed to the server, in bytes.
+/// Maximum size of the messages that wait at a connection for which no client is charged, in bytes.
 const MAX_QUEUED_BYTES: usize = 128 << 10;
 
 /// An open connection.
@@ -156,21 +156,29 @@ impl UpstreamConnection {
         self.is_stateless() && self.client.connection().has_headers()
     }
 
-    /// Creates a request, which is sent when it is first polled. Dropping it cancels it at the server.
+    /// Creates a request, which is sent when it is first polled. Dropping it cancels it at the server. The client is charged for its memory until
+    /// it is written, if the server does not read: the pipe also keeps requests that were cancelled.
+    ///
+    /// # Errors
+    /// The server does not read, and the client or all clients have sent too much.
     pub(crate) fn send(
         &self,
         method: &MethodName,
         params: Option<String>,
         name: Option<String>,
         headers: Vec<(String, String)>,
-    ) -> Call {
+    ) -> Result<Call, ErrorObject> {
         let mut extras = Extras::of_headers(headers);
+        let bytes = params.as_ref().map_or(0, String::len);
+        if self.link.queued_bytes() + bytes > MAX_QUEUED_BYTES {
+            extras.kept = Some(Box::new(self.permit.charge(bytes)?));
+        }
         if self.is_stateless() {
             let revision = self.client.revision().as_str();
             extras.stateless = Some(StatelessRequest::new(revision, name));
         }
-        self.link
-            .request_with(method.clone(), params.map(String::into_bytes), extras)
+        let params = params.map(String::into_bytes);
+        Ok(self.link.request_with(method.clone(), params, extras))
     }
 
     /// Returns the value of the `Mcp-Name` header for a request with these params.

@@ -53,7 +53,7 @@ pub use exchange::{AdmissionError, Cancelled, Exchange, Incoming, Outgoing, Runn
 #[doc(hidden)]
 pub use exchange::{Deadline, expired, guarded};
 pub use link::{
-    Answer, AskError, BoxFuture, Call, CallError, Closed, Delivery, Extras, Link, MethodName,
+    Answer, AskError, BoxFuture, Call, CallError, Closed, Delivery, Extras, Kept, Link, MethodName,
     SentId, StatelessRequest, TransportError,
 };
 pub use modern::ClientIdentity;

@@ -1,6 +1,6 @@
 //! The resources that the client of a session has subscribed to.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use mcp_jsonrpc::{ErrorObject, decode};
@@ -21,7 +21,8 @@ pub(crate) type MayNotify = Arc<dyn Fn(&str, &str) -> bool + Send + Sync>;
 /// The resources to which the server of a connection sends updates, and what the rules of the gateway say about them.
 pub(crate) struct Subscribed {
     may_notify: MayNotify,
-    uris: Mutex<BTreeSet<String>>,
+    /// The URIs, each with its [`comparable`] text.
+    uris: Mutex<BTreeMap<String, String>>,
 }
 
 impl Subscribed {
@@ -57,16 +58,16 @@ impl Subscribed {
             uris.remove(&uri);
             return Ok(None);
         }
-        if uris.contains(&uri) {
+        if uris.contains_key(&uri) {
             return Ok(None);
         }
-        let bytes = uris.iter().map(String::len).sum::<usize>() + uri.len();
+        let bytes = uris.keys().map(String::len).sum::<usize>() + uri.len();
         if uris.len() >= MAX_SUBSCRIBED || bytes > MAX_SUBSCRIBED_BYTES {
             return Err(ErrorObject::internal(format!(
                 "the session would have more than {MAX_SUBSCRIBED} subscriptions or {MAX_SUBSCRIBED_BYTES} bytes of URIs; unsubscribe first"
             )));
         }
-        uris.insert(uri.clone());
+        uris.insert(uri.clone(), comparable(&uri));
         Ok(Some(uri))
     }
 
@@ -76,10 +77,10 @@ impl Subscribed {
 
     /// Returns whether the client may be notified that a resource has changed: it has subscribed to the resource, or to one that contains it.
     pub(super) fn admits(&self, changed: &str) -> bool {
-        let changed_text = comparable(changed);
+        let text = comparable(changed);
         let uris = lock(&self.uris);
-        let mut covering = (uris.iter()).filter(|uri| covers(&comparable(uri), &changed_text));
-        covering.any(|uri| (self.may_notify)(uri, changed))
+        let mut covering = uris.iter().filter(|(_, known)| covers(known, &text));
+        covering.any(|(uri, _)| (self.may_notify)(uri, changed))
     }
 }
 

@@ -187,7 +187,7 @@ impl Core {
         };
         let sent = lease
             .connection
-            .send(method, change.apply(text), None, Vec::new());
+            .send(method, change.apply(text), None, Vec::new())?;
         let (core, rules) = (Arc::clone(self), context.rules());
         let name = method.clone();
         let response = Box::pin(async move {
@@ -252,7 +252,7 @@ impl Core {
             }
             _ => Vec::new(),
         };
-        let sent = connection.send(method, params, name, headers);
+        let sent = connection.send(method, params, name, headers)?;
         within(server, self.upstream.max_call_time(), async {
             let answer = match running {
                 Some(running) => running.response(sent).await,

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::Owner;
+use mcp_protocol::{Budget, BudgetPermit, Owner};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::connection::UpstreamConnection;
@@ -19,11 +19,25 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 const MAX_WAIT: Duration = Duration::from_secs(2);
 const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
+/// Maximum size of the messages that a server has not read, on all connections, in bytes. One client can use half of it.
+const MAX_QUEUED_BYTES: usize = 64 << 20;
+
 /// The open connections to one server. Each client can open a share of them.
-#[derive(Default)]
 pub(crate) struct Capacity {
     table: Mutex<Table>,
     log: LogLimit,
+    /// The messages that programs have not read.
+    queued: Budget,
+}
+
+impl Default for Capacity {
+    fn default() -> Self {
+        Self {
+            table: Mutex::default(),
+            log: LogLimit::default(),
+            queued: Budget::new("messages that the server has not read", MAX_QUEUED_BYTES),
+        }
+    }
 }
 
 #[derive(Default)]
@@ -52,6 +66,24 @@ impl Drop for Permit {
 }
 
 impl Permit {
+    /// Charges the client of the connection for a message that waits until the server reads.
+    ///
+    /// # Errors
+    /// Too many bytes wait.
+    pub(crate) fn charge(&self, bytes: usize) -> Result<BudgetPermit, ErrorObject> {
+        let table = lock(&self.capacity.table);
+        let client = table
+            .open
+            .get(&self.number)
+            .and_then(|entry| entry.client.clone());
+        drop(table);
+        let charged = self
+            .capacity
+            .queued
+            .acquire(&client.unwrap_or_default(), bytes);
+        charged.map_err(|error| ErrorObject::internal(error.to_string()))
+    }
+
     /// Names the connection, which can be closed for another one from now on.
     pub(crate) fn set_connection(&self, connection: &Arc<UpstreamConnection>) {
         if let Some(entry) = lock(&self.capacity.table).open.get_mut(&self.number) {

@@ -4,6 +4,7 @@ mod ask_error;
 mod closed;
 mod transport_error;
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
 use std::pin::Pin;
@@ -87,7 +88,13 @@ pub struct Extras {
     pub response_timeout: Option<Duration>,
     /// Set for requests of the stateless revision.
     pub stateless: Option<StatelessRequest>,
+    /// Dropped when the request is written, or is dropped before that. For example the permit for its memory: a pipe keeps
+    /// the bytes of a request that was cancelled.
+    pub kept: Option<Kept>,
 }
+
+/// A value that is kept with a message until the message is written.
+pub type Kept = Box<dyn Any + Send>;
 
 /// What a transport needs to know about a request of the stateless revision, so that it does not
 /// have to parse the params.

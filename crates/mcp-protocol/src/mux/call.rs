@@ -8,7 +8,7 @@ use mcp_jsonrpc::{RequestId, write_notification, write_request};
 use mcp_types::method;
 
 use super::Mux;
-use crate::{Answer, CallError, Closed, MethodName, SentId};
+use crate::{Answer, CallError, Closed, Extras, Kept, MethodName, SentId};
 
 /// A call over a pipe: waits for room in the output queue, queues the request, waits for the
 /// response.
@@ -17,6 +17,8 @@ pub(super) struct MuxCall {
     method: MethodName,
     /// Receives the id of the request.
     sent_id: Option<SentId>,
+    /// Kept until the request is written.
+    kept: Option<Kept>,
     stage: Stage,
 }
 
@@ -31,24 +33,25 @@ impl MuxCall {
         mux: Arc<Mux>,
         method: MethodName,
         params: Option<Vec<u8>>,
-        sent_id: Option<SentId>,
+        extras: Extras,
     ) -> Self {
         Self {
             mux,
             method,
-            sent_id,
+            sent_id: extras.id,
+            kept: extras.kept,
             stage: Stage::Queued(params),
         }
     }
 
-    fn send(&self, params: Option<&[u8]>) -> Result<i64, CallError> {
+    fn send(&mut self, params: Option<&[u8]>) -> Result<i64, CallError> {
         let id = self.mux.outgoing.open()?;
         if let Some(sent_id) = &self.sent_id {
             sent_id.set(id);
         }
-        self.mux
-            .outbox
-            .push(|out| write_request(out, &RequestId::Number(id), &self.method, params));
+        let method = &self.method;
+        let write = |out: &mut Vec<u8>| write_request(out, &RequestId::Number(id), method, params);
+        self.mux.outbox.push_keeping(self.kept.take(), write);
         Ok(id)
     }
 }

@@ -391,7 +391,7 @@ impl Link for Mux {
 
     fn request_with(&self, method: MethodName, params: Option<Vec<u8>>, extras: Extras) -> Call {
         match self.this.upgrade() {
-            Some(mux) => Call::new(call::MuxCall::new(mux, method, params, extras.id)),
+            Some(mux) => Call::new(call::MuxCall::new(mux, method, params, extras)),
             None => Call::failed(crate::CallError::Closed(Closed::local())),
         }
     }

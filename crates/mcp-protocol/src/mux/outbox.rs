@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, Waker};
 
+use crate::Kept;
 use crate::sync::lock;
 
 /// Empty buffers larger than this are freed.
@@ -17,6 +18,10 @@ pub(super) struct Outbox {
 #[derive(Default)]
 struct State {
     bytes: Vec<u8>,
+    /// What is kept until the queued frames are written.
+    kept: Vec<Kept>,
+    /// Number of bytes that the writer has taken and not yet written, and what is kept for them.
+    writing: (usize, Vec<Kept>),
     closed: bool,
     writer: Option<Waker>,
     waiting: Vec<Waker>,
@@ -33,6 +38,14 @@ impl Outbox {
     /// Appends one frame, written by `write`.
     pub(super) fn push(&self, write: impl FnOnce(&mut Vec<u8>)) {
         self.append(write, false);
+    }
+
+    /// Appends one frame as [`push`](Self::push) does, and keeps a value until the frame is written.
+    pub(super) fn push_keeping(&self, kept: Option<Kept>, write: impl FnOnce(&mut Vec<u8>)) {
+        if let Some(kept) = kept {
+            lock(&self.state).kept.push(kept);
+        }
+        self.push(write);
     }
 
     /// Appends one frame that contains no line breaks.
@@ -64,11 +77,13 @@ impl Outbox {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.bytes() >= self.limit
+        lock(&self.state).bytes.len() >= self.limit
     }
 
+    /// Returns the number of bytes that are not yet written.
     pub(super) fn bytes(&self) -> usize {
-        lock(&self.state).bytes.len()
+        let state = lock(&self.state);
+        state.bytes.len() + state.writing.0
     }
 
     /// Completes when there is room for a new request.
@@ -92,7 +107,11 @@ impl Outbox {
             spare.is_empty(),
             "spare must be empty: its bytes would be lost"
         );
+        if spare.capacity() > KEEP {
+            *spare = Vec::new();
+        }
         let mut state = lock(&self.state);
+        state.writing = (0, Vec::new());
         if state.bytes.is_empty() {
             if state.closed {
                 return Poll::Ready(false);
@@ -100,10 +119,8 @@ impl Outbox {
             state.writer = Some(cx.waker().clone());
             return Poll::Pending;
         }
-        if spare.capacity() > KEEP {
-            *spare = Vec::new();
-        }
         std::mem::swap(&mut state.bytes, spare);
+        state.writing = (spare.len(), std::mem::take(&mut state.kept));
         let waiting = std::mem::take(&mut state.waiting);
         drop(state);
         waiting.into_iter().for_each(Waker::wake);
@@ -155,5 +172,44 @@ impl Drop for BatchState {
         if let Some(outbox) = self.outbox.upgrade() {
             outbox.push(|out| out.extend_from_slice(&answers));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::task::{Context, Waker};
+
+    use super::*;
+
+    #[test]
+    fn a_kept_value_is_dropped_when_its_frame_is_written() {
+        let outbox = Outbox::new(16);
+        let kept = Arc::new(());
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut taken = Vec::new();
+        outbox.push_keeping(Some(Box::new(Arc::clone(&kept))), |out| {
+            out.extend_from_slice(b"1");
+        });
+        assert!(outbox.poll_take(&mut cx, &mut taken).is_ready());
+        assert_eq!((outbox.bytes(), Arc::strong_count(&kept)), (2, 2));
+        taken.clear();
+        assert!(outbox.poll_take(&mut cx, &mut taken).is_pending());
+        assert_eq!((outbox.bytes(), Arc::strong_count(&kept)), (0, 1));
+        outbox.push_keeping(Some(Box::new(Arc::clone(&kept))), |_| ());
+        drop(outbox);
+        assert_eq!(Arc::strong_count(&kept), 1);
+    }
+
+    #[test]
+    fn a_large_buffer_is_freed_after_it_was_written() {
+        let outbox = Outbox::new(16);
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut taken = Vec::new();
+        outbox.push(|out| out.resize(2 * KEEP, b'x'));
+        assert!(outbox.poll_take(&mut cx, &mut taken).is_ready());
+        taken.clear();
+        assert!(outbox.poll_take(&mut cx, &mut taken).is_pending());
+        assert!(taken.capacity() <= KEEP);
     }
 }

@@ -103,3 +103,42 @@ async fn notifications_to_a_server_that_does_not_read_are_bounded() {
     server.answer(&next, json!({ "content": [] })).await;
     assert!(client.wire.recv().await["result"].is_object());
 }
+
+/// The pipe to a program keeps the bytes of a cancelled request until they are written.
+#[tokio::test]
+async fn cancelled_calls_to_servers_that_do_not_read_are_charged() {
+    const SESSIONS: usize = 16;
+    let (settings, mut servers) = Scripted::upstream();
+    let (proxy, _shared) = servers.proxy(settings).await;
+    let small = json!({ "name": "t" });
+    let large = json!({ "name": "t", "arguments": { "text": "x".repeat(3_400_000) } });
+    let mut open = Vec::new();
+    let refused = 'refused: loop {
+        assert!(open.len() < SESSIONS, "large calls are never refused");
+        let mut client = Peer::session(proxy.clone(), json!({})).await;
+        client.request("tools/call", small.clone()).await;
+        let (mut server, _) = servers.accept().await;
+        server.respond("tools/call", json!({ "content": [] })).await;
+        assert!(client.wire.recv().await["result"].is_object());
+        for _ in 0..2 {
+            let id = client.request("tools/call", large.clone()).await;
+            client.request("ping", json!({})).await;
+            let response = client.wire.recv().await;
+            if response["id"] == id {
+                break 'refused response;
+            }
+            let cancel = json!({ "requestId": id });
+            client.wire.notify("notifications/cancelled", cancel).await;
+        }
+        open.push((client, server));
+    };
+    says(&refused, "messages that the server has not read");
+    assert!(open.len() > 4, "{} sessions", open.len());
+    // What closed connections kept is free again.
+    drop(open);
+    let mut client = Peer::session(proxy, json!({})).await;
+    client.request("tools/call", large).await;
+    let (mut server, _) = servers.accept().await;
+    server.respond("tools/call", json!({ "content": [] })).await;
+    assert!(client.wire.recv().await["result"].is_object());
+}
