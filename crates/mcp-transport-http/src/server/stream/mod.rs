@@ -6,162 +6,35 @@
 
 pub(crate) mod event_id;
 pub(crate) mod frames;
+mod identity;
 pub(crate) mod link;
-pub(crate) mod queue;
+mod queue;
+mod session_streams;
+mod state;
 
-use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, Weak};
-use std::task::{Context, Poll, Waker};
+#[cfg(feature = "forward")]
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, Weak};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{Closed, Delivery, Outgoing, Principal};
+use mcp_protocol::{Closed, Delivery, Principal};
 
+use crate::permit::Permit;
 use crate::permit::share::Owner;
-use crate::permit::{Capacity, Permit};
-use crate::server::event_store::{Durability, StreamKey};
+use crate::server::event_store::Durability;
 use crate::server::head::RequestHead;
-use crate::server::options::ServerOptions;
-use crate::server::session_id::SessionId;
 use crate::sync::lock;
 use event_id::EventId;
 use queue::Queue;
+use state::StreamState;
 
-/// State that the streams of one session share.
-pub(crate) struct SessionStreams {
-    pub(crate) options: Arc<ServerOptions>,
-    /// Bytes of responses and events that wait for their clients.
-    pub(crate) responses: Capacity,
-    /// None if nothing is kept between requests.
-    pub(crate) identity: Option<SessionIdentity>,
-    /// The client that opened the session.
-    pub(crate) owner: Option<Owner>,
-    pub(crate) outgoing: Outgoing,
-    pub(super) next_number: AtomicU32,
-    pub(super) open: Mutex<HashMap<u32, Weak<Stream>>>,
-    closed: OnceLock<Closed>,
-}
-
-/// The id of a session, and the numbers of its events.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct SessionIdentity {
-    pub(crate) id: SessionId,
-    /// The secret number in event ids.
-    pub(crate) tag: u64,
-    /// The key of the session in the event store. Each lease begins with new streams, so it has another key.
-    pub(crate) event_key: SessionId,
-    /// How many endpoints served the session before. Their secret numbers are the ones before `tag`.
-    earlier: u64,
-}
-
-impl SessionIdentity {
-    /// Returns the identity of a new session.
-    pub(crate) fn random() -> Result<Self, getrandom::Error> {
-        let id = SessionId::random()?;
-        Ok(Self {
-            id,
-            tag: getrandom::u64()?,
-            event_key: id,
-            earlier: 0,
-        })
-    }
-
-    /// Returns the identity of a session under its lease number `fence`, if the first lease had the secret
-    /// number `tag`.
-    pub(crate) fn continued(id: SessionId, tag: u64, fence: u64) -> Self {
-        let earlier = fence.saturating_sub(1);
-        Self {
-            id,
-            tag: tag.wrapping_add(earlier),
-            event_key: id.event_key(earlier),
-            earlier,
-        }
-    }
-
-    /// Returns the number before the ids of the session's server requests. Under each lease they are
-    /// different, so that a response to an earlier one is not mistaken for a response to a new one.
-    /// They are exact in JSON numbers.
-    fn last_request_id(&self) -> i64 {
-        /// How many leases have different ids.
-        const LEASES: u64 = 1 << 20;
-        i64::try_from((self.earlier % LEASES) << 32).unwrap_or(0)
-    }
-
-    /// Parses the id of an event that another endpoint sent, which served the session before. Returns how many leases ago that was,
-    /// too.
-    pub(crate) fn parse_earlier(&self, text: &[u8]) -> Option<(EventId, u64)> {
-        let (id, tag) = EventId::parse_tagged(text)?;
-        let age = self.tag.wrapping_sub(tag);
-        (1..=self.earlier).contains(&age).then_some((id, age))
-    }
-
-    /// Returns the identities of the session under its current and the latest earlier leases, the current one first.
-    pub(crate) fn recent_leases(self) -> impl Iterator<Item = Self> {
-        /// How many earlier leases keep their events.
-        const MAX_EARLIER: u64 = 16;
-        (0..=self.earlier.min(MAX_EARLIER)).map(move |age| self.before(age))
-    }
-
-    /// Returns the identity of the session so many leases ago.
-    fn before(&self, leases: u64) -> Self {
-        let earlier = self.earlier.saturating_sub(leases);
-        Self {
-            tag: self.tag.wrapping_sub(leases),
-            event_key: self.id.event_key(earlier),
-            earlier,
-            ..*self
-        }
-    }
-}
-
-impl SessionStreams {
-    pub(crate) fn new(
-        options: Arc<ServerOptions>,
-        responses: Capacity,
-        identity: Option<SessionIdentity>,
-        owner: Option<Owner>,
-    ) -> Arc<Self> {
-        Arc::new(Self {
-            outgoing: Outgoing::starting_after(
-                options.max_in_flight_per_session,
-                identity.map_or(0, |identity| identity.last_request_id()),
-            ),
-            options,
-            responses,
-            identity,
-            owner,
-            next_number: AtomicU32::new(1),
-            open: Mutex::default(),
-            closed: OnceLock::new(),
-        })
-    }
-
-    /// Finds a stream whose call has not ended.
-    pub(crate) fn find(&self, number: u32) -> Option<Arc<Stream>> {
-        lock(&self.open).get(&number).and_then(Weak::upgrade)
-    }
-
-    /// Returns the key of a stream in the event store, if events are stored.
-    pub(crate) fn store_key(&self, stream: u32) -> Option<StreamKey> {
-        self.options.event_store.as_ref()?;
-        let session = self.identity?.event_key;
-        Some(StreamKey { session, stream })
-    }
-
-    /// Closes all streams for sending, and fails pending server requests with `reason`.
-    pub(crate) fn close(&self, reason: &Closed) -> bool {
-        let first = self.closed.set(reason.clone()).is_ok();
-        self.outgoing.close(reason);
-        first
-    }
-
-    pub(crate) fn closed(&self) -> Option<&Closed> {
-        self.closed.get()
-    }
-}
+pub(crate) use identity::SessionIdentity;
+pub(crate) use session_streams::SessionStreams;
 
 /// One stream.
 pub(crate) struct Stream {
@@ -173,30 +46,11 @@ pub(crate) struct Stream {
     /// Whether the stream begins with an event without data, whose id lets the client reconnect
     /// (SSE polling).
     supports_polling: bool,
-    state: Mutex<State>,
+    state: Mutex<StreamState>,
     /// The address of the endpoint that responds instead of this one.
     #[cfg(feature = "forward")]
     forward_address: OnceLock<Box<http::Uri>>,
     this: Weak<Self>,
-}
-
-#[derive(Default)]
-pub(crate) struct State {
-    number: u32,
-    pub(crate) started: bool,
-    /// No event follows.
-    finished: bool,
-    /// A message that must not be dropped found the queue full, and events are not stored. The
-    /// connection ends after the queued events, so that the client notices.
-    has_gap: bool,
-    /// The sequence number of the last event.
-    sequence: u64,
-    /// The sequence number of the last event that a connection has taken.
-    taken: u64,
-    /// The number of the connection that carries the stream.
-    reader: u64,
-    queue: Option<Queue>,
-    waker: Option<Waker>,
 }
 
 impl Stream {
@@ -214,9 +68,9 @@ impl Stream {
             principal,
             requests,
             supports_polling,
-            State {
+            StreamState {
                 queue: Some(Queue::default()),
-                ..State::default()
+                ..StreamState::default()
             },
         )
     }
@@ -232,9 +86,9 @@ impl Stream {
             principal,
             None,
             false,
-            State {
+            StreamState {
                 started: true,
-                ..State::default()
+                ..StreamState::default()
             },
         )
     }
@@ -245,7 +99,7 @@ impl Stream {
         principal: Option<Principal>,
         requests: Option<Box<[u8]>>,
         supports_polling: bool,
-        state: State,
+        state: StreamState,
     ) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             streams: Arc::clone(streams),
@@ -307,7 +161,7 @@ impl Stream {
         self.start_locked(&mut lock(&self.state));
     }
 
-    fn start_locked(&self, state: &mut State) {
+    fn start_locked(&self, state: &mut StreamState) {
         if state.started {
             return;
         }
@@ -369,7 +223,7 @@ impl Stream {
 
     /// Returns whether a message cannot be delivered: events are not stored, and the connection is gone or
     /// its queue is full.
-    fn must_drop(&self, state: &State) -> bool {
+    fn must_drop(&self, state: &StreamState) -> bool {
         let options = &self.streams.options;
         let queue = state.queue.as_ref();
         let is_full = || queue.is_none_or(|queue| queue.is_full(options));
@@ -377,7 +231,7 @@ impl Stream {
     }
 
     /// Numbers an event, stores it, and queues it for the connection.
-    fn event(&self, state: &mut State, write: impl FnOnce(&mut Vec<u8>)) {
+    fn event(&self, state: &mut StreamState, write: impl FnOnce(&mut Vec<u8>)) {
         state.sequence += 1;
         let mut out = Vec::with_capacity(256);
         let key = self.streams.store_key(state.number);
@@ -407,8 +261,7 @@ impl Stream {
             return;
         }
         let length = event.len();
-        queue.bytes += length;
-        queue.events.push_back((state.sequence, event, stored));
+        queue.push(state.sequence, event, stored);
         let memory = queue
             .memory
             .get_or_insert_with(|| self.streams.responses.permit());
@@ -471,10 +324,7 @@ impl Stream {
         if let Some(queue) = &mut state.queue {
             let mut out = Vec::new();
             frames::retry(&mut out, retry);
-            queue.bytes += out.len();
-            queue
-                .events
-                .push_back((0, out.into(), Durability::Immediate));
+            queue.push(0, out.into(), Durability::Immediate);
             queue.is_ending = true;
         }
         state.wake();
@@ -513,21 +363,6 @@ impl Stream {
             state.wait(cx);
         }
         stored
-    }
-}
-
-impl State {
-    fn wait(&mut self, cx: &Context<'_>) {
-        match &mut self.waker {
-            Some(waker) => waker.clone_from(cx.waker()),
-            None => self.waker = Some(cx.waker().clone()),
-        }
-    }
-
-    fn wake(&mut self) {
-        if let Some(waker) = self.waker.take() {
-            waker.wake();
-        }
     }
 }
 

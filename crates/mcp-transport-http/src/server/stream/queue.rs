@@ -34,6 +34,12 @@ impl Queue {
         self.events.len() > options.max_queue_events || self.bytes > options.max_queue_bytes
     }
 
+    /// Adds an event. The caller charges its memory.
+    pub(crate) fn push(&mut self, sequence: u64, event: Bytes, stored: Durability) {
+        self.bytes += event.len();
+        self.events.push_back((sequence, event, stored));
+    }
+
     /// Keeps the first few events, so that the client has an id to resume from, and ends the
     /// connection after them.
     pub(crate) fn truncate(&mut self) {

@@ -1,0 +1,76 @@
+//! What the streams of one session share.
+
+use std::collections::HashMap;
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+
+use mcp_protocol::{Closed, Outgoing};
+
+use crate::permit::Capacity;
+use crate::permit::share::Owner;
+use crate::server::event_store::StreamKey;
+use crate::server::options::ServerOptions;
+use crate::server::stream::Stream;
+use crate::server::stream::identity::SessionIdentity;
+use crate::sync::lock;
+
+/// State that the streams of one session share.
+pub(crate) struct SessionStreams {
+    pub(crate) options: Arc<ServerOptions>,
+    /// Bytes of responses and events that wait for their clients.
+    pub(crate) responses: Capacity,
+    /// None if nothing is kept between requests.
+    pub(crate) identity: Option<SessionIdentity>,
+    /// The client that opened the session.
+    pub(crate) owner: Option<Owner>,
+    pub(crate) outgoing: Outgoing,
+    pub(super) next_number: AtomicU32,
+    pub(super) open: Mutex<HashMap<u32, Weak<Stream>>>,
+    closed: OnceLock<Closed>,
+}
+
+impl SessionStreams {
+    pub(crate) fn new(
+        options: Arc<ServerOptions>,
+        responses: Capacity,
+        identity: Option<SessionIdentity>,
+        owner: Option<Owner>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            outgoing: Outgoing::starting_after(
+                options.max_in_flight_per_session,
+                identity.map_or(0, |identity| identity.last_request_id()),
+            ),
+            options,
+            responses,
+            identity,
+            owner,
+            next_number: AtomicU32::new(1),
+            open: Mutex::default(),
+            closed: OnceLock::new(),
+        })
+    }
+
+    /// Finds a stream whose call has not ended.
+    pub(crate) fn find(&self, number: u32) -> Option<Arc<Stream>> {
+        lock(&self.open).get(&number).and_then(Weak::upgrade)
+    }
+
+    /// Returns the key of a stream in the event store, if events are stored.
+    pub(crate) fn store_key(&self, stream: u32) -> Option<StreamKey> {
+        self.options.event_store.as_ref()?;
+        let session = self.identity?.event_key;
+        Some(StreamKey { session, stream })
+    }
+
+    /// Closes all streams for sending, and fails pending server requests with `reason`.
+    pub(crate) fn close(&self, reason: &Closed) -> bool {
+        let first = self.closed.set(reason.clone()).is_ok();
+        self.outgoing.close(reason);
+        first
+    }
+
+    pub(crate) fn closed(&self) -> Option<&Closed> {
+        self.closed.get()
+    }
+}

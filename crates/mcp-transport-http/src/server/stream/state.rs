@@ -1,0 +1,41 @@
+//! The part of a stream that changes, behind its lock.
+
+use std::task::{Context, Waker};
+
+use super::queue::Queue;
+
+/// What changes while a stream is open.
+#[derive(Default)]
+pub(super) struct StreamState {
+    pub(super) number: u32,
+    pub(super) started: bool,
+    /// No event follows.
+    pub(super) finished: bool,
+    /// A message that must not be dropped found the queue full, and events are not stored. The
+    /// connection ends after the queued events, so that the client notices.
+    pub(super) has_gap: bool,
+    /// The sequence number of the last event.
+    pub(super) sequence: u64,
+    /// The sequence number of the last event that a connection has taken.
+    pub(super) taken: u64,
+    /// The number of the connection that carries the stream.
+    pub(super) reader: u64,
+    pub(super) queue: Option<Queue>,
+    pub(super) waker: Option<Waker>,
+}
+
+impl StreamState {
+    /// Wakes the task of `cx` at the next change.
+    pub(super) fn wait(&mut self, cx: &Context<'_>) {
+        match &mut self.waker {
+            Some(waker) => waker.clone_from(cx.waker()),
+            None => self.waker = Some(cx.waker().clone()),
+        }
+    }
+
+    pub(super) fn wake(&mut self) {
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+}
