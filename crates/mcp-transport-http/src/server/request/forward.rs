@@ -6,24 +6,27 @@ use http::Response;
 use crate::server::forwarder::ForwardError;
 use crate::server::response::body::{Body, json};
 use crate::server::response::refusal::Refusal;
+use crate::server::running::finished::ChosenForward;
 use crate::server::state::EndpointState;
-use crate::server::stream::link::ForwardChoice;
 
 impl EndpointState {
-    /// Forwards a request whose handler has chosen another endpoint, and returns the response of that endpoint. `response` is
-    /// the response of the handler. It is returned if the handler has not chosen an endpoint, or if that endpoint cannot be reached.
+    /// Forwards a request whose handler has chosen another endpoint, and returns the response of that endpoint. If that
+    /// endpoint cannot be reached, returns the response of the handler.
     ///
     /// # Errors
     /// The bodies of requests take all of `ServerOptions::with_max_total_body_bytes`, or the authentication layer could not
     /// add its headers.
     pub(crate) async fn forward_chosen(
         &self,
-        mut response: Response<Body>,
+        chosen: ChosenForward,
         body: Bytes,
     ) -> Result<Response<Body>, Refusal> {
-        let choice = response.extensions_mut().remove::<ForwardChoice>();
-        let target = choice.as_ref().and_then(ForwardChoice::target);
-        let (Some(forwarder), Some((head, address))) = (&self.forwarder, target) else {
+        let ChosenForward {
+            stream,
+            mut response,
+        } = chosen;
+        let (Some(forwarder), Some((head, address))) = (&self.forwarder, stream.forward_target())
+        else {
             return Ok(response);
         };
         let mut memory = self.bodies.permit();

@@ -26,8 +26,9 @@ use crate::server::request::stored::{Continued, PendingSave};
 use crate::server::response::body::{Body, json};
 use crate::server::response::refusal::Refusal;
 use crate::server::response::text::JsonText;
+use crate::server::running::finished::Finished;
 use crate::server::running::items::BatchItem;
-use crate::server::running::pending::{PendingCall, respond};
+use crate::server::running::pending::PendingCall;
 use crate::server::running::start::{Progress, admit_stateless, start, start_stateless};
 use crate::server::session::HttpSession;
 use crate::server::state::EndpointState;
@@ -80,14 +81,16 @@ where
     let mut save = None;
     // Borrowed, because a parsed request is large and moving it costs more than most checks.
     let progress = match (&frame, class) {
-        (_, MessageClass::Ignored) => Progress::Done(accepted()),
+        (_, MessageClass::Ignored) => Progress::Done(Finished::Response(accepted())),
         (Frame::Single(Message::Request(request)), MessageClass::Stateless(meta)) => {
             let request_meta = admit_stateless(state, request, &meta, &head.headers, &mcp_headers)?;
             start_stateless(state, request, request_meta, head)?
         }
         (Frame::Single(Message::Request(request)), _) if request.method == method::INITIALIZE => {
             check_initialize(state, request, &head, &mcp_headers, claimed.is_some())?;
-            Progress::Done(initialize(state, request, head, &mut save)?)
+            Progress::Done(Finished::Response(initialize(
+                state, request, head, &mut save,
+            )?))
         }
         (Frame::Single(message), _) => {
             let session = state.session(&head, &mcp_headers, claimed.as_ref());
@@ -113,13 +116,15 @@ where
             batch_of_messages(state, &session, batch, head)?
         }
     };
-    let (mut response, body) = match progress {
-        Progress::Done(response) => {
-            if save.is_none() && !response.body().is_stream() && response.extensions().is_empty() {
-                return Ok(response);
-            }
+    let (finished, body) = match progress {
+        Progress::Done(Finished::Response(response))
+            if save.is_none() && !response.body().is_stream() =>
+        {
+            return Ok(response);
+        }
+        Progress::Done(finished) => {
             drop(frame);
-            (response, Some(request_body.into_parts().0))
+            (finished, Some(request_body.into_parts().0))
         }
         Progress::Running(mut call) => {
             drop(frame);
@@ -131,12 +136,15 @@ where
             (call.respond().await, body)
         }
     };
-    #[cfg(feature = "forward")]
-    if let (Some(body), false) = (body, response.extensions().is_empty()) {
-        response = Box::pin(state.forward_chosen(response, body)).await?;
-    }
-    #[cfg(not(feature = "forward"))]
-    drop(body);
+    let mut response = match (finished, body) {
+        (Finished::Response(response), _) => response,
+        #[cfg(feature = "forward")]
+        (Finished::Forward(chosen), Some(body)) => {
+            Box::pin(state.forward_chosen(*chosen, body)).await?
+        }
+        #[cfg(feature = "forward")]
+        (Finished::Forward(chosen), None) => chosen.response,
+    };
     if let (Some(save), Some(client)) = (save, &state.session_store) {
         Box::pin(state.save(client, *save)).await?;
     }
@@ -157,16 +165,16 @@ fn single_message(
     session: &Arc<HttpSession>,
     message: &Message<'_>,
     head: Box<RequestHead>,
-) -> Result<Progress<Response<Body>, PendingCall>, Refusal> {
+) -> Result<Progress<Finished, PendingCall>, Refusal> {
     let request = match message {
         Message::Request(request) => request,
         Message::Notification(notification) => {
             notify(state, session, notification);
-            return Ok(Progress::Done(accepted()));
+            return Ok(Progress::Done(Finished::Response(accepted())));
         }
         Message::Response(answer) => {
             complete(state, session, answer);
-            return Ok(Progress::Done(accepted()));
+            return Ok(Progress::Done(Finished::Response(accepted())));
         }
     };
     let permit = state
@@ -176,9 +184,9 @@ fn single_message(
     let stream = new_stream(session, head, requests);
     Ok(match run(state, session, &stream, request)? {
         Progress::Done(text) => {
-            let mut response = respond(session, stream, Some(text), StatusCode::OK);
-            response.body_mut().hold(permit);
-            Progress::Done(response)
+            let mut finished = Finished::new(session, stream, Some(text), StatusCode::OK);
+            finished.hold(permit);
+            Progress::Done(finished)
         }
         Progress::Running(item) => {
             Progress::Running(PendingCall::single(session, stream, item, permit))
@@ -191,7 +199,7 @@ fn batch_of_messages(
     session: &Arc<HttpSession>,
     batch: &mcp_jsonrpc::Batch<'_>,
     mut head: Box<RequestHead>,
-) -> Result<Progress<Response<Body>, PendingCall>, Refusal> {
+) -> Result<Progress<Finished, PendingCall>, Refusal> {
     let permit = state.request_permit(&head)?;
     if let Some(grant) = head.extensions.get::<Grant>().map(Grant::unanswered) {
         head.extensions.insert(grant);
@@ -244,7 +252,7 @@ fn batch_of_messages(
         }
     }
     if items.is_empty() {
-        return Ok(Progress::Done(accepted()));
+        return Ok(Progress::Done(Finished::Response(accepted())));
     }
     Ok(Progress::Running(PendingCall::batch(
         session, stream, items, permit,

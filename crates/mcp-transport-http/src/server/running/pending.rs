@@ -4,22 +4,20 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use http::header::RETRY_AFTER;
-use http::{HeaderValue, Response, StatusCode};
+use http::Response;
 use mcp_protocol::Inbound as _;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout_at};
 
 use crate::permit::Permit;
-use crate::server::response::body::{Body, event_stream, json};
+use crate::server::response::body::{Body, event_stream};
 use crate::server::response::text::JsonText;
+use crate::server::running::finished::Finished;
 use crate::server::running::items::{BatchItem, Items};
 use crate::server::session::events::StreamBody;
 use crate::server::session::stateless::RunningGuard;
 use crate::server::session::{ActivityGuard, HttpSession};
 use crate::server::stream::Stream;
-#[cfg(feature = "forward")]
-use crate::server::stream::link::ForwardChoice;
 
 /// What the end of the HTTP connection means for a call whose response is not yet a stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -148,7 +146,7 @@ impl PendingCall {
 
     /// Waits for the result, and responds with JSON. The response becomes an event stream if a
     /// handler sends a message first, or after a delay, so that proxies keep the connection open.
-    pub(crate) async fn respond(mut self) -> Response<Body> {
+    pub(crate) async fn respond(mut self) -> Finished {
         // Only a call that waits needs a timer.
         let first = std::future::poll_fn(|cx| Poll::Ready(self.poll_result(cx))).await;
         let result = match first {
@@ -156,8 +154,8 @@ impl PendingCall {
             Poll::Pending => self.wait().await,
         };
         match result {
-            WaitResult::Finished => self.into_json(),
-            WaitResult::Stream => self.into_stream(),
+            WaitResult::Finished => self.into_finished(),
+            WaitResult::Stream => Finished::Response(self.into_stream()),
         }
     }
 
@@ -229,14 +227,15 @@ impl PendingCall {
         }
     }
 
-    fn into_json(mut self) -> Response<Body> {
+    fn into_finished(mut self) -> Finished {
         let status = self.items.status();
         let result = self.items.take_result();
-        let mut response = respond(&self.session, Arc::clone(&self.stream), result, status);
+        let stream = Arc::clone(&self.stream);
+        let mut finished = Finished::new(&self.session, stream, result, status);
         if let Some(permit) = self.guard.take().and_then(CallGuard::into_permit) {
-            response.body_mut().hold(permit);
+            finished.hold(permit);
         }
-        response
+        finished
     }
 
     fn into_stream(self) -> Response<Body> {
@@ -308,35 +307,6 @@ impl Drop for PendingCall {
         // A reader of the stream must not wait for a result that will not be sent.
         if self.stream.is_started() {
             self.stream.finish(None);
-        }
-    }
-}
-
-/// Returns the response to a call that has finished: JSON, or an event stream if the handler sent messages
-/// before.
-pub(crate) fn respond(
-    session: &Arc<HttpSession>,
-    stream: Arc<Stream>,
-    result: Option<JsonText>,
-    status: StatusCode,
-) -> Response<Body> {
-    match result {
-        Some(result) if !stream.is_started() => {
-            let mut response = json(result);
-            *response.status_mut() = status;
-            if status == StatusCode::SERVICE_UNAVAILABLE {
-                let retry = HeaderValue::from_static("1");
-                response.headers_mut().insert(RETRY_AFTER, retry);
-            }
-            #[cfg(feature = "forward")]
-            if let Some(choice) = ForwardChoice::of(&stream) {
-                response.extensions_mut().insert(choice);
-            }
-            response
-        }
-        result => {
-            stream.finish(result.map(JsonText::into_whole).as_deref());
-            event_stream(Body::events(StreamBody::new(session, stream, 0)))
         }
     }
 }

@@ -12,16 +12,15 @@ use mcp_protocol::{
 
 use crate::permit::Capacity;
 use crate::server::head::{McpHeaders, RequestHead};
-use crate::server::response::body::Body;
 use crate::server::response::refusal::Refusal;
 use crate::server::response::text::JsonText;
+use crate::server::running::finished::Finished;
 use crate::server::running::items::{BatchItem, render, status};
-use crate::server::running::pending::{PendingCall, respond};
+use crate::server::running::pending::PendingCall;
 use crate::server::session::HttpSession;
 use crate::server::standard_headers::{check_param_headers, standard_headers};
 use crate::server::state::{EndpointState, SUBSCRIPTION};
 use crate::server::stream::Stream;
-use http::Response;
 
 /// State of a request after its handler was called.
 pub(crate) enum Progress<T, P> {
@@ -111,7 +110,7 @@ pub(crate) fn start_stateless(
     request: &Request<'_>,
     meta: RequestMeta,
     head: Box<RequestHead>,
-) -> Result<Progress<Response<Body>, PendingCall>, Refusal> {
+) -> Result<Progress<Finished, PendingCall>, Refusal> {
     let session = &state.stateless.session;
     let busy = |refusal: Refusal| refusal.with_id(Some(request.id.clone()));
     let permit = state.request_permit(&head).map_err(busy)?;
@@ -126,9 +125,9 @@ pub(crate) fn start_stateless(
             exchange.settle();
             let text = render(&stream, exchange.id(), &outcome);
             let status = outcome_status(&outcome);
-            let mut response = respond(session, stream, Some(text), status);
-            response.body_mut().hold(permit);
-            Ok(Progress::Done(response))
+            let mut finished = Finished::new(session, stream, Some(text), status);
+            finished.hold(permit);
+            Ok(Progress::Done(finished))
         }
         Progress::Running(future) => {
             let (permit, memory) = if exchange.is_endless() {

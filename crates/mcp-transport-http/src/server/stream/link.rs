@@ -16,7 +16,7 @@ use super::Stream;
 #[cfg(feature = "forward")]
 use crate::server::forwarded::{self, is_http};
 #[cfg(feature = "forward")]
-use crate::server::head::{McpHeaders, RequestHead};
+use crate::server::head::McpHeaders;
 
 impl Link for Stream {
     fn notify(
@@ -70,25 +70,6 @@ impl Link for Stream {
             }
             _ => false,
         }
-    }
-}
-
-/// Marks the response of a handler whose request is to be forwarded. It is in the extensions of the response.
-#[cfg(feature = "forward")]
-#[derive(Clone)]
-pub(crate) struct ForwardChoice(Arc<Stream>);
-
-#[cfg(feature = "forward")]
-impl ForwardChoice {
-    /// Returns the mark if the handler of `stream` has chosen another endpoint.
-    pub(crate) fn of(stream: &Arc<Stream>) -> Option<Self> {
-        stream.forward_address.get()?;
-        Some(Self(Arc::clone(stream)))
-    }
-
-    /// Returns the head of the request and the address of the endpoint.
-    pub(crate) fn target(&self) -> Option<(&RequestHead, &http::Uri)> {
-        Some((self.0.head.as_deref()?, self.0.forward_address.get()?))
     }
 }
 

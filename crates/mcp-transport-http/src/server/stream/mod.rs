@@ -119,6 +119,12 @@ impl Stream {
         self.head.as_deref()
     }
 
+    /// Returns the head of the request and the address of the endpoint, if the handler has chosen another endpoint.
+    #[cfg(feature = "forward")]
+    pub(crate) fn forward_target(&self) -> Option<(&RequestHead, &http::Uri)> {
+        Some((self.head.as_deref()?, self.forward_address.get()?))
+    }
+
     /// Returns the client to which the messages of the stream are charged.
     pub(crate) fn owner(&self) -> Option<Owner> {
         match &self.head {

@@ -1,0 +1,71 @@
+//! Calls whose handler has finished.
+
+use std::sync::Arc;
+
+use http::header::RETRY_AFTER;
+use http::{HeaderValue, Response, StatusCode};
+
+use crate::permit::Permit;
+use crate::server::response::body::{Body, event_stream, json};
+use crate::server::response::text::JsonText;
+use crate::server::session::HttpSession;
+use crate::server::session::events::StreamBody;
+use crate::server::stream::Stream;
+
+/// The outcome of a POST for its connection.
+pub(crate) enum Finished {
+    Response(Response<Body>),
+    /// The handler has chosen another endpoint.
+    #[cfg(feature = "forward")]
+    Forward(Box<ChosenForward>),
+}
+
+/// A request whose handler has chosen another endpoint.
+#[cfg(feature = "forward")]
+pub(crate) struct ChosenForward {
+    /// The stream of the call, which has the target.
+    pub(crate) stream: Arc<Stream>,
+    /// The response of the handler, for the case that the other endpoint cannot be reached.
+    pub(crate) response: Response<Body>,
+}
+
+impl Finished {
+    /// Creates the outcome of a call: JSON, an event stream if the handler sent messages before, or the handler's choice of
+    /// another endpoint.
+    pub(crate) fn new(
+        session: &Arc<HttpSession>,
+        stream: Arc<Stream>,
+        result: Option<JsonText>,
+        status: StatusCode,
+    ) -> Self {
+        let result = match result {
+            Some(result) if !stream.is_started() => result,
+            result => {
+                stream.finish(result.map(JsonText::into_whole).as_deref());
+                let events = StreamBody::new(session, stream, 0);
+                return Self::Response(event_stream(Body::events(events)));
+            }
+        };
+        let mut response = json(result);
+        *response.status_mut() = status;
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            let retry = HeaderValue::from_static("1");
+            response.headers_mut().insert(RETRY_AFTER, retry);
+        }
+        #[cfg(feature = "forward")]
+        if stream.forward_target().is_some() {
+            return Self::Forward(Box::new(ChosenForward { stream, response }));
+        }
+        Self::Response(response)
+    }
+
+    /// Keeps the permit of a request, see [`Body::hold`].
+    pub(crate) fn hold(&mut self, permit: Permit) {
+        let response = match self {
+            Self::Response(response) => response,
+            #[cfg(feature = "forward")]
+            Self::Forward(chosen) => &mut chosen.response,
+        };
+        response.body_mut().hold(permit);
+    }
+}
