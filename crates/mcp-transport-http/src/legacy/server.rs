@@ -50,7 +50,7 @@ impl Endpoint {
     /// limits.
     pub fn legacy(&self) -> LegacyEndpoint {
         LegacyEndpoint {
-            state: Arc::clone(&self.0),
+            state: Arc::clone(&self.state),
             message_path: None,
         }
     }

@@ -12,18 +12,15 @@ use mcp_protocol::{Closed, IntoService, guarded};
 use tokio::time::timeout;
 
 use crate::permit::Capacity;
+use crate::server::cluster::{Before, Cluster};
 use crate::server::error::Error;
-#[cfg(feature = "forward")]
-use crate::server::forwarder::Forwarder;
 use crate::server::head::{McpHeaders, PeerAddr, RequestHead};
 use crate::server::options::ServerOptions;
 use crate::server::request::admission;
 use crate::server::request::post;
-use crate::server::request::stored::Continued;
 use crate::server::response::body::Body;
 use crate::server::response::refusal::Refusal;
 use crate::server::session::stateless::StatelessRequests;
-use crate::server::session::store_client::StoreClient;
 use crate::server::session::table::SessionTable;
 use crate::server::state::EndpointState;
 use crate::sync::lock;
@@ -41,7 +38,10 @@ use crate::sync::lock;
 ///
 /// [tower service]: tower_service::Service
 #[derive(Clone)]
-pub struct Endpoint(pub(crate) Arc<EndpointState>);
+pub struct Endpoint {
+    pub(crate) state: Arc<EndpointState>,
+    cluster: Option<Arc<Cluster>>,
+}
 
 impl Endpoint {
     /// Creates an endpoint with the default [`ServerOptions`].
@@ -65,21 +65,16 @@ impl Endpoint {
         }
         service.start();
         let options = Arc::new(options);
-        let session_store = StoreClient::of(&options, &service).map_err(|error| {
-            Error::invalid_options(format!("the endpoint cannot create its random id: {error}"))
-        })?;
+        let cluster = Cluster::of(&options, &service)?;
         let revisions = service.facts().revisions;
         let shared = |limit| Capacity::with_shares(limit, options.client_share_percent);
         let responses = shared(options.max_total_response_bytes);
-        Ok(Self(Arc::new(EndpointState {
+        let state = Arc::new(EndpointState {
             sessionless: Mutex::default(),
             stateless: StatelessRequests::new(&service, &options, &responses),
             has_handshake: revisions.iter().any(|revision| !revision.is_stateless()),
             revisions,
             sessions: Arc::new(SessionTable::new()),
-            session_store,
-            #[cfg(feature = "forward")]
-            forwarder: Forwarder::of(&options)?,
             in_flight: shared(options.max_in_flight),
             receiving: shared(options.max_receiving),
             subscriptions: shared(options.max_subscriptions),
@@ -92,35 +87,36 @@ impl Endpoint {
             closing: AtomicBool::new(false),
             service,
             options,
-        })))
+        });
+        Ok(Self { state, cluster })
     }
 
     /// Returns the number of sessions.
     pub fn sessions(&self) -> usize {
-        self.0.sessions.usage.total().sessions
+        self.state.sessions.usage.total().sessions
     }
 
     /// Returns the memory that is reserved for the sessions, in bytes; see
     /// [`ServerOptions::with_max_total_session_bytes`].
     pub fn session_bytes(&self) -> usize {
-        self.0.sessions.usage.total().bytes
+        self.state.sessions.usage.total().bytes
     }
 
     /// Returns the memory that is reserved for subscriptions and for the open GET streams of sessions, in bytes; see
     /// [`ServerOptions::with_max_total_stream_bytes`].
     pub fn stream_bytes(&self) -> usize {
-        self.0.streams.used()
+        self.state.streams.used()
     }
 
     /// Returns the number of running requests, including requests of sessions whose client has
     /// disconnected.
     pub fn in_flight(&self) -> usize {
-        self.0.in_flight.used()
+        self.state.in_flight.used()
     }
 
     /// Returns the number of open subscriptions of clients without sessions.
     pub fn subscriptions(&self) -> usize {
-        self.0.subscriptions.used()
+        self.state.subscriptions.used()
     }
 
     /// Shuts down gracefully: rejects new requests, [notifies the
@@ -132,7 +128,7 @@ impl Endpoint {
     /// If the future is dropped, the endpoint keeps rejecting new requests, and everything that was
     /// not closed yet stays open.
     pub async fn close(&self) {
-        let state = &self.0;
+        let state = &self.state;
         state.closing.store(true, Ordering::Release);
         if guarded(|| state.service.closing()).is_err() {
             tracing::error!("the server panicked at shutdown");
@@ -164,22 +160,22 @@ impl Endpoint {
         B::Data: Send,
         B::Error: Send,
     {
-        let state = Arc::clone(&self.0);
+        let (state, cluster) = (Arc::clone(&self.state), self.cluster.clone());
         let (parts, body) = request.into_parts();
         // Boxed, because it is passed on through several futures.
         let asked = Box::new(RequestHead::new(parts, peer));
         Box::pin(async move {
             let served = match asked.method {
-                Method::POST => post::serve(&state, asked, body).await,
+                Method::POST => post::serve(&state, cluster.as_deref(), asked, body).await,
                 // Boxed because it is rare: the future of a request is as large as its largest branch.
-                _ => Box::pin(serve_without_message(&state, asked)).await,
+                _ => Box::pin(serve_without_message(&state, cluster.as_deref(), asked)).await,
             };
             served.or_else(|refusal| Ok(refusal.into_response()))
         })
     }
 
     pub(crate) fn options(&self) -> &ServerOptions {
-        &self.0.options
+        &self.state.options
     }
 }
 
@@ -219,6 +215,7 @@ impl fmt::Debug for Endpoint {
 /// Serves a request without a message: it opens or resumes a stream, or ends a session.
 async fn serve_without_message(
     state: &Arc<EndpointState>,
+    cluster: Option<&Cluster>,
     parts: Box<RequestHead>,
 ) -> Result<Response<Body>, Refusal> {
     let mcp_headers = McpHeaders::of(&parts.headers);
@@ -226,19 +223,17 @@ async fn serve_without_message(
     let has_sessions =
         state.options.sessions && state.has_handshake && !mcp_headers.names_stateless_revision;
     let mut claimed = None;
-    if let (true, Some(client)) = (has_sessions, &state.session_store) {
-        let continued = state.continue_session(client, &parts, &mcp_headers, None);
-        match Box::pin(continued).await? {
-            Continued::Here(guard) => claimed = Some(guard),
-            Continued::Unknown => {}
+    if let Some(cluster) = cluster {
+        match cluster.before(state, &parts, &mcp_headers, None).await? {
+            Before::Here(guard) => claimed = guard,
             #[cfg(feature = "forward")]
-            Continued::Elsewhere(response) => return Ok(response),
+            Before::Elsewhere(response) => return Ok(response),
         }
     }
     let claimed = claimed.as_ref();
     match parts.method {
         Method::GET if has_sessions => state.listen(&parts, &mcp_headers, claimed).await,
-        Method::DELETE if has_sessions => state.end(&parts, &mcp_headers, claimed).await,
+        Method::DELETE if has_sessions => state.end(&parts, &mcp_headers, claimed, cluster).await,
         Method::GET | Method::DELETE => Err(Refusal::method_not_allowed(
             "POST",
             "this server has no sessions; send POST",

@@ -11,14 +11,13 @@
 
 pub(crate) mod allow_list;
 pub(crate) mod block;
+pub(crate) mod cluster;
 mod cors;
 pub(crate) mod endpoint;
 pub(crate) mod error;
 pub(crate) mod event_store;
 #[cfg(feature = "forward")]
 pub(crate) mod forwarded;
-#[cfg(feature = "forward")]
-pub(crate) mod forwarder;
 pub(crate) mod head;
 mod listener;
 mod memory;

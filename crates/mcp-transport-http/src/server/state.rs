@@ -10,14 +10,11 @@ use mcp_protocol::{Principal, Revision, Service};
 use crate::headers::PROTOCOL_VERSION;
 use crate::permit::share::Owner;
 use crate::permit::{Capacity, Exhausted, Permit};
-#[cfg(feature = "forward")]
-use crate::server::forwarder::Forwarder;
 use crate::server::head::{DuplicateHeader, McpHeaders, RequestHead};
 use crate::server::options::ServerOptions;
 use crate::server::response::refusal::{Refusal, unsupported};
 use crate::server::session::reservation::SessionReservation;
 use crate::server::session::stateless::StatelessRequests;
-use crate::server::session::store_client::StoreClient;
 use crate::server::session::table::SessionTable;
 use crate::server::session::{ActivityGuard, HttpSession};
 use crate::server::session_id::SessionId;
@@ -27,9 +24,6 @@ pub(crate) struct EndpointState {
     pub(crate) service: Arc<dyn Service>,
     pub(crate) options: Arc<ServerOptions>,
     pub(crate) sessions: Arc<SessionTable>,
-    pub(crate) session_store: Option<Arc<StoreClient>>,
-    #[cfg(feature = "forward")]
-    pub(crate) forwarder: Option<Forwarder>,
     /// With [`ServerOptions::without_sessions`]: the session object that serves each revision,
     /// shared by all clients.
     pub(crate) sessionless: Mutex<Vec<(Revision, Arc<HttpSession>)>>,
@@ -55,11 +49,6 @@ pub(crate) struct EndpointState {
 }
 
 impl EndpointState {
-    /// Returns whether handlers may choose another endpoint for requests of the stateless revision.
-    pub(crate) fn can_forward(&self) -> bool {
-        self.options.stored.address.is_some()
-    }
-
     /// Reserves capacity for a session.
     pub(crate) fn reserve_session(
         &self,
@@ -162,7 +151,7 @@ impl EndpointState {
         };
         let session = match claimed {
             Some(claimed) => Some(Arc::clone(claimed.session())),
-            None if self.session_store.is_some() => None,
+            None if self.options.stored.store.is_some() => None,
             None => self.find_session(parts, value),
         };
         let session = session.ok_or_else(unknown_session)?;

@@ -157,8 +157,8 @@ async fn serve_route(
     let mut connections = JoinSet::new();
     let mut wheel = TimerWheel::new(
         ConnectionLimits::new(endpoint.options()),
-        endpoint.0.bodies.clone(),
-        endpoint.0.responses.clone(),
+        endpoint.state.bodies.clone(),
+        endpoint.state.responses.clone(),
     );
     let mut shutdown = pin!(shutdown);
     loop {

@@ -1,6 +1,6 @@
 //! Settings of an endpoint: access, limits and timeouts.
 
-pub(crate) mod stored;
+pub(crate) mod session_store;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use mcp_jsonrpc::Limits;
 
 use crate::server::allow_list::{AllowList, SourceHeader};
 use crate::server::event_store::{EventStore, MemoryEventStore};
-use crate::server::options::stored::StoreOptions;
+use crate::server::options::session_store::StoreOptions;
 
 /// Settings of an [`Endpoint`](crate::Endpoint): which clients may reach it, and limits on memory
 /// and time. Every setting has a default, and every limit is finite.

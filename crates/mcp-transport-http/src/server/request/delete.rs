@@ -4,6 +4,7 @@ use http::request::Parts;
 use http::{Response, StatusCode};
 use mcp_protocol::Closed;
 
+use crate::server::cluster::Cluster;
 use crate::server::head::McpHeaders;
 use crate::server::response::body::Body;
 use crate::server::response::refusal::Refusal;
@@ -17,10 +18,11 @@ impl EndpointState {
         parts: &Parts,
         mcp_headers: &McpHeaders<'_>,
         claimed: Option<&ActivityGuard>,
+        cluster: Option<&Cluster>,
     ) -> Result<Response<Body>, Refusal> {
         let session = self.session(parts, mcp_headers, claimed)?;
-        if let Some(client) = &self.session_store {
-            self.remove_stored(client, &session).await?;
+        if let Some(cluster) = cluster {
+            cluster.remove(&session).await?;
         }
         if let Some(identity) = session.streams.identity
             && let Some(removed) = self.sessions.remove(&identity.id)

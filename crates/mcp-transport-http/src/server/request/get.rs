@@ -109,7 +109,7 @@ impl EndpointState {
         identity: &SessionIdentity,
         last: &str,
     ) -> Result<StreamBody, Refusal> {
-        for earlier in self.released(session) {
+        for earlier in self.sessions.released(session) {
             let tag = earlier.streams.identity.map(|identity| identity.tag);
             let id = tag.and_then(|tag| EventId::parse(last.as_bytes(), tag));
             if let Some(id) = id.filter(|id| id.stream != 0) {

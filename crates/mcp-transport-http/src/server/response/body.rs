@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use http::{HeaderMap, HeaderName, HeaderValue, Response};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use http_body::{Frame, SizeHint};
 
 use crate::headers::{EVENT_STREAM, JSON};
@@ -159,5 +159,12 @@ pub(crate) fn json(text: impl Into<JsonText>) -> Response<Body> {
     let mut response = Response::new(text.into().into_body());
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+    response
+}
+
+/// A response without a body, to messages that have no response.
+pub(crate) fn accepted() -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::ACCEPTED;
     response
 }

@@ -59,6 +59,15 @@ impl Finished {
         Self::Response(response)
     }
 
+    /// Returns the response of the handler.
+    pub(crate) fn into_response(self) -> Response<Body> {
+        match self {
+            Self::Response(response) => response,
+            #[cfg(feature = "forward")]
+            Self::Forward(chosen) => chosen.response,
+        }
+    }
+
     /// Keeps the permit of a request, see [`Body::hold`].
     pub(crate) fn hold(&mut self, permit: Permit) {
         let response = match self {

@@ -1,10 +1,9 @@
 //! Sessions of an endpoint.
 
 pub(crate) mod events;
+pub(crate) mod lease;
 pub(crate) mod reservation;
 pub(crate) mod stateless;
-pub(crate) mod store_client;
-pub(crate) mod stored;
 pub(crate) mod table;
 pub(crate) mod usage;
 
@@ -21,7 +20,7 @@ use tokio::time::Instant;
 use crate::permit::Capacity;
 use crate::permit::share::Owner;
 use crate::server::options::ServerOptions;
-use crate::server::session::stored::StoredSession;
+use crate::server::session::lease::StoredSession;
 use crate::server::session::usage::Usage;
 use crate::server::stream::{SessionIdentity, SessionStreams, Stream};
 

@@ -5,16 +5,14 @@ use std::sync::{Arc, Mutex, RwLock, Weak};
 use std::time::Duration;
 
 use mcp_protocol::Closed;
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use crate::permit::share::Owner;
 use crate::server::options::ServerOptions;
 use crate::server::session::HttpSession;
-use crate::server::session::store_client::StoreClient;
 use crate::server::session::usage::SessionUsage;
 use crate::server::session_id::SessionId;
-use crate::server::session_store::{SessionStoreError, SessionStoreErrorKind};
 use crate::sync::lock;
 
 const SHARDS: usize = 16;
@@ -26,12 +24,6 @@ const EVICTION_DIVISOR: usize = 100;
 /// visits every session, and many clients may be rejected at once.
 const MIN_SWEEP_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How many leases are renewed at the same time.
-const MAX_RENEWALS: usize = 64;
-
-/// How long a round of renewals may take. The other sessions are renewed in one of the next rounds.
-const RENEWAL_ROUND: Duration = Duration::from_secs(10);
-
 /// The ids are random, and a client cannot choose the id of a session, so a fast hash suffices.
 type Sessions = HashMap<SessionId, Arc<HttpSession>, foldhash::fast::RandomState>;
 
@@ -42,6 +34,12 @@ pub(crate) struct SessionTable {
     /// Sessions that another endpoint has claimed. Those whose requests have finished are dropped.
     released: Mutex<Vec<(SessionId, Weak<HttpSession>)>>,
     sweeper: Mutex<Sweeper>,
+}
+
+/// The leases of sessions that several endpoints share.
+pub(crate) trait Leases: Send + Sync + 'static {
+    /// Renews the leases of sessions in use.
+    fn renew(self: &Arc<Self>, table: &Arc<SessionTable>) -> impl Future<Output = ()> + Send;
 }
 
 /// The task that closes expired sessions, and the time of the last sweep for a rejected client.
@@ -191,80 +189,31 @@ impl SessionTable {
     }
 
     /// Returns what is left of a session under earlier leases of this endpoint: its running requests.
-    pub(crate) fn released(&self, id: &SessionId) -> Vec<Arc<HttpSession>> {
+    pub(crate) fn released(&self, session: &HttpSession) -> Vec<Arc<HttpSession>> {
+        let Some(stored) = &session.stored else {
+            return Vec::new();
+        };
         let released = lock(&self.released);
-        let same = released.iter().filter(|(released, _)| released == id);
+        let same = released
+            .iter()
+            .filter(|(id, _)| *id == stored.lease.session);
         same.filter_map(|(_, session)| session.upgrade()).collect()
     }
 
-    /// Checks in the session store that this endpoint may serve a session. If not, the session is
-    /// removed.
-    ///
-    /// # Errors
-    /// The store failed, and the session continues.
-    pub(crate) async fn renew(
+    /// Returns the sessions that `is_wanted` selects.
+    pub(crate) fn select(
         &self,
-        client: &StoreClient,
-        id: &SessionId,
-        session: &Arc<HttpSession>,
-    ) -> Result<bool, SessionStoreError> {
-        let Some(stored) = &session.stored else {
-            return Ok(true);
-        };
-        if client.is_fresh(session, stored) {
-            return Ok(true);
-        }
-        match client.renew(session, stored).await {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == SessionStoreErrorKind::LeaseLost => {
-                self.yield_session(id, session);
-                Ok(false)
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Renews the leases of sessions that are in use without sending requests, so that they do not
-    /// expire in the store, and ends those that another endpoint has claimed. A session that cannot be renewed
-    /// does not keep the others from it.
-    async fn renew_active(self: &Arc<Self>, client: &Arc<StoreClient>) {
-        let mut due = Vec::new();
+        is_wanted: impl Fn(&HttpSession) -> bool,
+    ) -> Vec<(SessionId, Weak<HttpSession>)> {
+        let mut selected = Vec::new();
         for shard in &self.shards {
             let shard = shard
                 .read()
                 .unwrap_or_else(std::sync::PoisonError::into_inner);
-            let sessions = shard
-                .iter()
-                .filter(|(_, session)| client.is_due(session))
-                .map(|(id, session)| (*id, Arc::downgrade(session)));
-            due.extend(sessions);
+            let sessions = shard.iter().filter(|(_, session)| is_wanted(session));
+            selected.extend(sessions.map(|(id, session)| (*id, Arc::downgrade(session))));
         }
-        // Each round begins with another session, because a round may end before all sessions are renewed.
-        let start = getrandom::u64().unwrap_or(0) % (due.len() as u64).max(1);
-        due.rotate_left(usize::try_from(start).unwrap_or(0));
-        let (mut renewals, mut failures) = (JoinSet::new(), Vec::new());
-        let began = Instant::now();
-        for (id, session) in due {
-            if renewals.len() >= MAX_RENEWALS {
-                failures.extend(renewals.join_next().await.and_then(failure));
-            }
-            if began.elapsed() >= RENEWAL_ROUND {
-                break;
-            }
-            let (table, client) = (Arc::clone(self), Arc::clone(client));
-            renewals.spawn(async move {
-                match session.upgrade() {
-                    Some(session) => table.renew(&client, &id, &session).await,
-                    None => Ok(false),
-                }
-            });
-        }
-        while let Some(ended) = renewals.join_next().await {
-            failures.extend(failure(ended));
-        }
-        if let Some(error) = failures.first() {
-            tracing::warn!(%error, sessions = failures.len(), "failed to renew the leases of sessions");
-        }
+        selected
     }
 
     /// Closes all sessions.
@@ -304,10 +253,11 @@ impl SessionTable {
     }
 
     /// Starts the task that closes expired sessions, unless it is running. It ends with the table.
+    /// Each round renews `leases`.
     pub(crate) fn ensure_sweeper(
         self: &Arc<Self>,
         options: &Arc<ServerOptions>,
-        client: Option<&Arc<StoreClient>>,
+        leases: Option<&Arc<impl Leases>>,
     ) {
         let task = &mut lock(&self.sweeper).task;
         if task.as_ref().is_some_and(|task| !task.is_finished()) {
@@ -315,7 +265,7 @@ impl SessionTable {
         }
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let table = Arc::downgrade(self);
-            let sweeps = sweep_regularly(table, Arc::clone(options), client.cloned());
+            let sweeps = sweep_regularly(table, Arc::clone(options), leases.cloned());
             let sweeps = runtime.spawn(sweeps);
             *task = Some(sweeps.abort_handle());
         }
@@ -334,7 +284,7 @@ impl Drop for SessionTable {
 async fn sweep_regularly(
     table: Weak<SessionTable>,
     options: Arc<ServerOptions>,
-    client: Option<Arc<StoreClient>>,
+    leases: Option<Arc<impl Leases>>,
 ) {
     let shortest = options
         .session_idle_timeout
@@ -347,15 +297,8 @@ async fn sweep_regularly(
             return;
         };
         table.sweep(&options);
-        if let Some(client) = &client {
-            table.renew_active(client).await;
+        if let Some(leases) = &leases {
+            leases.renew(&table).await;
         }
     }
-}
-
-/// Why a lease was not renewed.
-fn failure(
-    ended: Result<Result<bool, SessionStoreError>, tokio::task::JoinError>,
-) -> Option<SessionStoreError> {
-    ended.ok()?.err()
 }

@@ -13,8 +13,9 @@ use tokio::time::timeout;
 use crate::permit::Capacity;
 use crate::permit::share::Owner;
 use crate::server::options::ServerOptions;
+use crate::server::response::refusal::Refusal;
 use crate::server::session::HttpSession;
-use crate::server::session::stored::StoredSession;
+use crate::server::session::lease::StoredSession;
 use crate::server::session_id::SessionId;
 use crate::server::session_store::{
     EndpointId, SessionLease, SessionRecord, SessionStore, SessionStoreError,
@@ -296,4 +297,10 @@ fn signed_parts<'a>(id: &'a SessionId, address: &'a str) -> [&'a [u8]; 3] {
 fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     Timestamp::default().after(since.unwrap_or_default())
+}
+
+/// Returns the response to a request whose session cannot be loaded or stored.
+pub(super) fn unavailable(error: &SessionStoreError) -> Refusal {
+    tracing::error!(%error, "the session store failed");
+    Refusal::busy("the session cannot be loaded or stored; retry later")
 }

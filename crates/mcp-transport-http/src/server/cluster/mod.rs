@@ -1,0 +1,242 @@
+//! Several endpoints that serve the sessions and requests of one server.
+//!
+//! [`Cluster`] is called before and after a request; an endpoint that serves alone has none. Behind it are the claims and
+//! leases of sessions in a session store, and the forwarding of requests. What the floors below need is there: the
+//! contract of the store in `session_store`, its settings in `options`, the lease in `session`, and the header of forwarded
+//! requests in `forwarded`.
+
+mod claim;
+#[cfg(feature = "forward")]
+mod forwarder;
+mod renewal;
+pub(crate) mod save;
+pub(crate) mod store_client;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::Response;
+use mcp_protocol::Service;
+
+use crate::server::cluster::claim::SessionClaim;
+#[cfg(feature = "forward")]
+use crate::server::cluster::claim::{CLAIM_ATTEMPTS, ClaimOutcome};
+#[cfg(feature = "forward")]
+use crate::server::cluster::forwarder::{ForwardError, Forwarder};
+use crate::server::cluster::save::PendingSave;
+use crate::server::cluster::store_client::{StoreClient, unavailable};
+use crate::server::error::Error;
+#[cfg(feature = "forward")]
+use crate::server::forwarded;
+use crate::server::head::{McpHeaders, RequestHead};
+use crate::server::options::ServerOptions;
+use crate::server::response::body::Body;
+#[cfg(feature = "forward")]
+use crate::server::response::body::json;
+use crate::server::response::refusal::Refusal;
+#[cfg(feature = "forward")]
+use crate::server::running::finished::ChosenForward;
+use crate::server::running::finished::Finished;
+use crate::server::session::{ActivityGuard, HttpSession};
+use crate::server::session_id::SessionId;
+use crate::server::state::EndpointState;
+
+/// The other endpoints of the server, as far as this one needs them for a request.
+pub(crate) struct Cluster {
+    /// With [`ServerOptions::with_session_store`].
+    pub(crate) store: Option<Arc<StoreClient>>,
+    /// With `ServerOptions::with_forwarding`.
+    #[cfg(feature = "forward")]
+    forwarder: Option<Forwarder>,
+}
+
+/// How a request is served.
+pub(crate) enum Before {
+    /// By this endpoint. The guard is that of the session, if the request names one in the session store. The caller keeps it until
+    /// the request is served, and uses its session: the one in the table can be another one by then.
+    Here(Option<ActivityGuard>),
+    /// Another endpoint has responded.
+    #[cfg(feature = "forward")]
+    Elsewhere(Response<Body>),
+}
+
+impl Cluster {
+    /// Creates the cluster of an endpoint; `None` if the endpoint has neither a session store nor an address.
+    ///
+    /// # Errors
+    /// The operating system has no random numbers, or the address is not an `http` URL with a host.
+    pub(crate) fn of(
+        options: &Arc<ServerOptions>,
+        service: &Arc<dyn Service>,
+    ) -> Result<Option<Arc<Self>>, Error> {
+        let store = StoreClient::of(options, service).map_err(|error| {
+            Error::invalid_options(format!("the endpoint cannot create its random id: {error}"))
+        })?;
+        let cluster = Self {
+            store,
+            #[cfg(feature = "forward")]
+            forwarder: Forwarder::of(options)?,
+        };
+        let is_alone = cluster.store.is_none() && !cluster.can_forward();
+        Ok((!is_alone).then(|| Arc::new(cluster)))
+    }
+
+    /// Returns whether handlers may choose another endpoint for requests of the stateless revision.
+    pub(crate) fn can_forward(&self) -> bool {
+        #[cfg(feature = "forward")]
+        return self.forwarder.is_some();
+        #[cfg(not(feature = "forward"))]
+        false
+    }
+
+    /// Finds the session that a request names. If another endpoint serves it, forwards the request, or claims the session if
+    /// that endpoint cannot be reached or has no address. `body` is the body of a POST.
+    ///
+    /// # Errors
+    /// The session store failed, there is no room for the session, or the authentication layer could not add its headers to a
+    /// forwarded request.
+    pub(crate) async fn before(
+        &self,
+        state: &EndpointState,
+        head: &RequestHead,
+        mcp_headers: &McpHeaders<'_>,
+        body: Option<&Bytes>,
+    ) -> Result<Before, Refusal> {
+        let Some(store) = &self.store else {
+            return Ok(Before::Here(None));
+        };
+        if mcp_headers.names_stateless_revision || !state.has_handshake {
+            return Ok(Before::Here(None));
+        }
+        let id = mcp_headers.session.single().ok().flatten();
+        let Some(id) = id.and_then(SessionId::parse) else {
+            return Ok(Before::Here(None));
+        };
+        // Boxed, because the future of a request is as large as its largest branch.
+        Box::pin(self.find(state, SessionClaim::new(state, store, id, head), head, body)).await
+    }
+
+    /// Forwards a request to the endpoint that serves its session, or claims the session.
+    #[cfg(feature = "forward")]
+    async fn find(
+        &self,
+        state: &EndpointState,
+        claim: SessionClaim<'_>,
+        head: &RequestHead,
+        body: Option<&Bytes>,
+    ) -> Result<Before, Refusal> {
+        let Some(forwarder) = self
+            .forwarder
+            .as_ref()
+            .filter(|_| !forwarded::is_forwarded(head))
+        else {
+            return Ok(Before::Here(claim.run(None).await?.into_guard()));
+        };
+        // After each attempt the record is read again: another endpoint may have claimed the session in the meantime.
+        let mut tried = Vec::new();
+        while tried.len() < CLAIM_ATTEMPTS {
+            let address = match claim.run(Some(&tried)).await? {
+                ClaimOutcome::Elsewhere(address) => address,
+                found => return Ok(Before::Here(found.into_guard())),
+            };
+            let permit = match body {
+                Some(_) => Some(state.request_permit(head)?),
+                None => None,
+            };
+            let bytes = body.cloned().unwrap_or_default();
+            match forwarder.send(address.clone(), head, bytes, permit).await {
+                Ok(response) => return Ok(Before::Elsewhere(response)),
+                Err(ForwardError::Unreachable) => {}
+                Err(ForwardError::Refused(refusal)) => return Err(refusal),
+                Err(ForwardError::Interrupted) => {
+                    if let Some(errors) = body.and_then(|body| forwarder.interrupted(body)) {
+                        return Ok(Before::Elsewhere(json(errors)));
+                    }
+                }
+            }
+            tried.push(address);
+        }
+        Ok(Before::Here(claim.run(None).await?.into_guard()))
+    }
+
+    /// Claims the session of a request.
+    #[cfg(not(feature = "forward"))]
+    async fn find(
+        &self,
+        _: &EndpointState,
+        claim: SessionClaim<'_>,
+        _: &RequestHead,
+        _: Option<&Bytes>,
+    ) -> Result<Before, Refusal> {
+        Ok(Before::Here(claim.run(None).await?.into_guard()))
+    }
+
+    /// Stores what a request has changed, and forwards the request if its handler has chosen another endpoint. Returns the
+    /// response. `body` is the body of a request that may be forwarded.
+    ///
+    /// # Errors
+    /// The session could not be stored. The bodies of requests take all of `ServerOptions::with_max_total_body_bytes`, or the
+    /// authentication layer could not add its headers to a forwarded request.
+    pub(crate) async fn after(
+        &self,
+        state: &EndpointState,
+        finished: Finished,
+        body: Option<Bytes>,
+        save: Option<Box<PendingSave>>,
+    ) -> Result<Response<Body>, Refusal> {
+        let response = match (finished, body) {
+            #[cfg(feature = "forward")]
+            (Finished::Forward(chosen), Some(body)) => self.forward(state, *chosen, body).await?,
+            (finished, _) => finished.into_response(),
+        };
+        if let (Some(store), Some(save)) = (&self.store, save) {
+            save.run(store, &state.sessions).await?;
+        }
+        Ok(response)
+    }
+
+    /// Forwards a request whose handler has chosen another endpoint, and returns the response of that endpoint. If that
+    /// endpoint cannot be reached, returns the response of the handler.
+    #[cfg(feature = "forward")]
+    async fn forward(
+        &self,
+        state: &EndpointState,
+        chosen: ChosenForward,
+        body: Bytes,
+    ) -> Result<Response<Body>, Refusal> {
+        let ChosenForward {
+            stream,
+            mut response,
+        } = chosen;
+        let (Some(forwarder), Some((head, address))) = (&self.forwarder, stream.forward_target())
+        else {
+            return Ok(response);
+        };
+        let mut memory = state.bodies.permit();
+        let grown = memory.try_grow(body.len(), || head.owner());
+        grown.map_err(|exhausted| exhausted.bodies(&state.bodies))?;
+        let permits = (response.body_mut().take_permit(), memory);
+        let sent = forwarder.send(address.clone(), head, body.clone(), permits);
+        Ok(match sent.await {
+            Ok(forwarded) => forwarded,
+            Err(ForwardError::Unreachable) => response,
+            Err(ForwardError::Refused(refusal)) => return Err(refusal),
+            Err(ForwardError::Interrupted) => match forwarder.interrupted(&body) {
+                Some(errors) => json(errors),
+                None => response,
+            },
+        })
+    }
+
+    /// Removes a session that the client ended from the session store.
+    ///
+    /// # Errors
+    /// The store failed, and the session continues.
+    pub(crate) async fn remove(&self, session: &HttpSession) -> Result<(), Refusal> {
+        if let (Some(store), Some(stored)) = (&self.store, &session.stored) {
+            let removed = store.remove(session, stored).await;
+            removed.map_err(|error| unavailable(&error))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,86 @@
+//! Renews the leases of sessions.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::Instant;
+
+use crate::server::cluster::store_client::StoreClient;
+use crate::server::session::HttpSession;
+use crate::server::session::table::{Leases, SessionTable};
+use crate::server::session_id::SessionId;
+use crate::server::session_store::{SessionStoreError, SessionStoreErrorKind as Kind};
+
+/// How many leases are renewed at the same time.
+const MAX_RENEWALS: usize = 64;
+
+/// How long a round of renewals may take. The other sessions are renewed in one of the next rounds.
+const RENEWAL_ROUND: Duration = Duration::from_secs(10);
+
+/// Checks in the session store that this endpoint may serve a session. If not, the session is
+/// removed from the table.
+///
+/// # Errors
+/// The store failed, and the session continues.
+pub(super) async fn renew(
+    store: &StoreClient,
+    table: &SessionTable,
+    id: &SessionId,
+    session: &Arc<HttpSession>,
+) -> Result<bool, SessionStoreError> {
+    let Some(stored) = &session.stored else {
+        return Ok(true);
+    };
+    if store.is_fresh(session, stored) {
+        return Ok(true);
+    }
+    match store.renew(session, stored).await {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == Kind::LeaseLost => {
+            table.yield_session(id, session);
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+impl Leases for StoreClient {
+    /// Renews the leases of sessions that are in use without sending requests, so that they do not
+    /// expire in the store, and ends those that another endpoint has claimed. A session that cannot be renewed
+    /// does not keep the others from it.
+    async fn renew(self: &Arc<Self>, table: &Arc<SessionTable>) {
+        let mut due = table.select(|session| self.is_due(session));
+        // Each round begins with another session, because a round may end before all sessions are renewed.
+        let start = getrandom::u64().unwrap_or(0) % (due.len() as u64).max(1);
+        due.rotate_left(usize::try_from(start).unwrap_or(0));
+        let (mut renewals, mut failures) = (JoinSet::new(), Vec::new());
+        let began = Instant::now();
+        for (id, session) in due {
+            if renewals.len() >= MAX_RENEWALS {
+                failures.extend(renewals.join_next().await.and_then(failure));
+            }
+            if began.elapsed() >= RENEWAL_ROUND {
+                break;
+            }
+            let (store, table) = (Arc::clone(self), Arc::clone(table));
+            renewals.spawn(async move {
+                match session.upgrade() {
+                    Some(session) => renew(&store, &table, &id, &session).await,
+                    None => Ok(false),
+                }
+            });
+        }
+        while let Some(ended) = renewals.join_next().await {
+            failures.extend(failure(ended));
+        }
+        if let Some(error) = failures.first() {
+            tracing::warn!(%error, sessions = failures.len(), "failed to renew the leases of sessions");
+        }
+    }
+}
+
+/// Returns why a lease was not renewed.
+fn failure(ended: Result<Result<bool, SessionStoreError>, JoinError>) -> Option<SessionStoreError> {
+    ended.ok()?.err()
+}
