@@ -17,6 +17,7 @@ mod write_timeout;
 
 use std::convert::Infallible;
 use std::future::Future;
+use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
@@ -38,6 +39,7 @@ use crate::server::endpoint::Endpoint;
 use crate::server::error::Error;
 use crate::server::listener::connection::{ConnectionService, Dispatch, LayeredRoute, McpRoute};
 use crate::server::listener::timers::{ConnectionLimits, TimerWheel};
+use crate::server::options::ServerOptions;
 
 /// How long connections may take to end after the endpoint was closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -136,27 +138,15 @@ async fn serve_route(
     route: impl Dispatch,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), Error> {
-    let address = listener.local_addr()?;
-    if !address.ip().is_loopback() && endpoint.options().hosts.is_loopback_only() {
-        tracing::warn!(
-            %address,
-            "the address is not local, but only local Host headers are accepted; add the name of \
-             this server with ServerOptions::allow_host"
-        );
-    }
-    let permits = endpoint
-        .options()
-        .max_connections
-        .min(Semaphore::MAX_PERMITS);
+    let options = endpoint.options();
+    warn_of_hosts(listener.local_addr()?, options);
+    let permits = options.max_connections.min(Semaphore::MAX_PERMITS);
     let permits = Arc::new(Semaphore::new(permits));
     // An address gets only its share, so that it cannot take all connections.
-    let shares = Capacity::with_shares(
-        endpoint.options().max_connections,
-        endpoint.options().client_share_percent,
-    );
+    let shares = Capacity::with_shares(options.max_connections, options.client_share_percent);
     let mut connections = JoinSet::new();
     let mut wheel = TimerWheel::new(
-        ConnectionLimits::new(endpoint.options()),
+        ConnectionLimits::new(options),
         endpoint.state.bodies.clone(),
         endpoint.state.responses.clone(),
     );
@@ -195,6 +185,23 @@ async fn serve_route(
         connections.spawn(connection::serve(stream, route, timer, (permit, share)));
     }
     drop(listener);
+    close(endpoint, connections, wheel).await;
+    Ok(())
+}
+
+/// Warns if no client can reach the endpoint, because it listens on an address that is not local.
+fn warn_of_hosts(address: SocketAddr, options: &ServerOptions) {
+    if !address.ip().is_loopback() && options.hosts.is_loopback_only() {
+        tracing::warn!(
+            %address,
+            "the address is not local, but only local Host headers are accepted; add the name of \
+             this server with ServerOptions::allow_host"
+        );
+    }
+}
+
+/// Closes the endpoint, lets the connections end, and closes those that do not end in time.
+async fn close(endpoint: &Endpoint, mut connections: JoinSet<()>, mut wheel: TimerWheel) {
     wheel.run_until(endpoint.close()).await;
     wheel.close();
     let ended = async { while connections.join_next().await.is_some() {} };
@@ -206,7 +213,6 @@ async fn serve_route(
         tracing::debug!("closed connections that did not end within the shutdown timeout");
     }
     connections.shutdown().await;
-    Ok(())
 }
 
 /// Waits for the next connection, or for `shutdown`. In the meantime it removes connections that

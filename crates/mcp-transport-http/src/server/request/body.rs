@@ -1,8 +1,10 @@
 //! Reads request bodies within limits on size, time and total memory.
 
-use std::pin::pin;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::task::Poll;
 
-use bytes::{Buf as _, Bytes};
+use bytes::{Buf, Bytes};
 use http::StatusCode;
 use http_body::Body;
 use mcp_jsonrpc::TreeSize;
@@ -54,70 +56,22 @@ impl RequestBody {
 ///
 /// # Errors
 /// The body is too large, too slow or incomplete, or the bodies in memory exceed their limit.
-pub(crate) async fn read_body<B>(
+pub(crate) async fn read_body<B: Body>(
     body: B,
     head: &RequestHead,
     mcp_headers: &McpHeaders<'_>,
     state: &EndpointState,
-) -> Result<RequestBody, Refusal>
-where
-    B: Body,
-{
-    let options = &*state.options;
-    let too_long = || {
-        Refusal::new(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            format!(
-                "the request body is longer than {} bytes, the limit of ServerOptions::with_max_body_bytes",
-                options.max_body_bytes
-            ),
-        )
-    };
-    let announced = mcp_headers
-        .content_length
-        .first()
-        .and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-    if announced.is_some_and(|bytes| bytes > options.max_body_bytes as u64) {
-        return Err(too_long());
-    }
-    let mut memory = state.bodies.permit();
-    let mut charge = |bytes| {
-        let grown = memory.try_grow(bytes, || head.owner());
-        grown.map_err(|exhausted| exhausted.bodies(&state.bodies))
-    };
+) -> Result<RequestBody, Refusal> {
+    let mut reader = BodyReader::new(head, mcp_headers, state)?;
     let mut body = pin!(body);
-    let max = announced.and_then(|bytes| usize::try_from(bytes).ok());
-    let mut buffer = BodyBuffer::with_max(max.unwrap_or(options.max_body_bytes));
-    let mut waiting = None;
     loop {
-        let next = std::future::poll_fn(|cx| body.as_mut().poll_frame(cx));
+        let next = poll_fn(|cx| body.as_mut().poll_frame(cx));
         let mut next = pin!(next);
         // Most bodies have arrived already and need no timer.
-        let now = std::future::poll_fn(|cx| {
-            std::task::Poll::Ready(match next.as_mut().poll(cx) {
-                std::task::Poll::Ready(frame) => Some(frame),
-                std::task::Poll::Pending => None,
-            })
-        });
+        let now = poll_fn(|cx| Poll::Ready(next.as_mut().poll(cx)));
         let frame = match now.await {
-            Some(frame) => frame,
-            None => {
-                charge(buffer.memory_for(0))?;
-                buffer.detach();
-                let (_, pace) = match &mut waiting {
-                    Some(waiting) => waiting,
-                    none => {
-                        let permit = state.receiving_permit(head)?;
-                        none.insert((permit, Pace::new(options, buffer.len())))
-                    }
-                };
-                loop {
-                    match timeout_at(pace.next_check(), next.as_mut()).await {
-                        Ok(frame) => break frame,
-                        Err(_) => pace.check(options, buffer.len())?,
-                    }
-                }
-            }
+            Poll::Ready(frame) => frame,
+            Poll::Pending => reader.wait(next).await?,
         };
         let Some(frame) = frame else {
             break;
@@ -128,18 +82,104 @@ where
         let Ok(data) = frame.into_data() else {
             continue; // trailers
         };
-        if buffer.len() + data.remaining() > options.max_body_bytes {
-            return Err(too_long());
-        }
-        charge(buffer.memory_for(data.remaining()))?;
-        buffer.push(data);
+        reader.push(data)?;
         if body.is_end_stream() {
             break;
         }
     }
-    let bytes = buffer.into_bytes();
-    memory.shrink_to(bytes.len());
-    Ok(RequestBody { bytes, memory })
+    Ok(reader.into_body())
+}
+
+/// The part of a body that has arrived.
+struct BodyReader<'a> {
+    head: &'a RequestHead,
+    state: &'a EndpointState,
+    buffer: BodyBuffer,
+    memory: Permit,
+    /// For a body that had not arrived with its head.
+    waiting: Option<(Permit, Pace)>,
+}
+
+impl<'a> BodyReader<'a> {
+    #[inline]
+    fn new(
+        head: &'a RequestHead,
+        mcp_headers: &McpHeaders<'_>,
+        state: &'a EndpointState,
+    ) -> Result<Self, Refusal> {
+        let max = state.options.max_body_bytes;
+        let announced = mcp_headers
+            .content_length
+            .first()
+            .and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+        if announced.is_some_and(|bytes| bytes > max as u64) {
+            return Err(too_long(&state.options));
+        }
+        let announced = announced.and_then(|bytes| usize::try_from(bytes).ok());
+        Ok(Self {
+            head,
+            state,
+            buffer: BodyBuffer::with_max(announced.unwrap_or(max)),
+            memory: state.bodies.permit(),
+            waiting: None,
+        })
+    }
+
+    /// Charges the memory for `bytes` more.
+    #[inline]
+    fn charge(&mut self, bytes: usize) -> Result<(), Refusal> {
+        let bytes = self.buffer.memory_for(bytes);
+        let grown = self.memory.try_grow(bytes, || self.head.owner());
+        grown.map_err(|exhausted| exhausted.bodies(&self.state.bodies))
+    }
+
+    /// Waits for the next frame, within the limits on time.
+    async fn wait<F: Future>(&mut self, mut next: Pin<&mut F>) -> Result<F::Output, Refusal> {
+        self.charge(0)?;
+        self.buffer.detach();
+        let options = &*self.state.options;
+        let (_, pace) = match &mut self.waiting {
+            Some(waiting) => waiting,
+            none => {
+                let permit = self.state.receiving_permit(self.head)?;
+                none.insert((permit, Pace::new(options, self.buffer.len())))
+            }
+        };
+        loop {
+            match timeout_at(pace.next_check(), next.as_mut()).await {
+                Ok(frame) => return Ok(frame),
+                Err(_) => pace.check(options, self.buffer.len())?,
+            }
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, data: impl Buf) -> Result<(), Refusal> {
+        if self.buffer.len() + data.remaining() > self.state.options.max_body_bytes {
+            return Err(too_long(&self.state.options));
+        }
+        self.charge(data.remaining())?;
+        self.buffer.push(data);
+        Ok(())
+    }
+
+    #[inline]
+    fn into_body(mut self) -> RequestBody {
+        let bytes = self.buffer.into_bytes();
+        self.memory.shrink_to(bytes.len());
+        let memory = self.memory;
+        RequestBody { bytes, memory }
+    }
+}
+
+fn too_long(options: &ServerOptions) -> Refusal {
+    Refusal::new(
+        StatusCode::PAYLOAD_TOO_LARGE,
+        format!(
+            "the request body is longer than {} bytes, the limit of ServerOptions::with_max_body_bytes",
+            options.max_body_bytes
+        ),
+    )
 }
 
 impl Exhausted {
