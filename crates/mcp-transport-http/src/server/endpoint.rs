@@ -214,7 +214,7 @@ impl fmt::Debug for Endpoint {
 
 /// Serves a request without a message: it opens or resumes a stream, or ends a session.
 async fn serve_without_message(
-    state: &Arc<EndpointState>,
+    state: &EndpointState,
     cluster: Option<&Cluster>,
     parts: Box<RequestHead>,
 ) -> Result<Response<Body>, Refusal> {

@@ -22,7 +22,7 @@ use crate::server::stream::frames;
 impl EndpointState {
     /// Opens the standalone stream of a session, or resumes the stream that `Last-Event-ID` names.
     pub(crate) async fn listen(
-        self: &Arc<Self>,
+        &self,
         parts: &RequestHead,
         mcp_headers: &McpHeaders<'_>,
         claimed: Option<&ActivityGuard>,

@@ -31,16 +31,12 @@ use crate::server::session::{ActivityGuard, HttpSession};
 use crate::server::state::EndpointState;
 
 /// Serves a POST.
-pub(crate) async fn serve<B>(
+pub(crate) async fn serve(
     state: &EndpointState,
     cluster: Option<&Cluster>,
     head: Box<RequestHead>,
-    body: B,
-) -> Result<Response<Body>, Refusal>
-where
-    B: http_body::Body + Send,
-    B::Data: Send,
-{
+    body: impl http_body::Body<Data: Send> + Send,
+) -> Result<Response<Body>, Refusal> {
     let mcp_headers = McpHeaders::of(&head.headers);
     admission::admit(state, &head, &mcp_headers)?;
     admission::check_content(&head.headers, &mcp_headers)?;
