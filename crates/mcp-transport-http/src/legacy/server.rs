@@ -18,7 +18,7 @@ use tokio::time::{Instant, Sleep, sleep};
 use super::sessions::Session;
 use super::work::spawn;
 use crate::permit::Permit;
-use crate::server::endpoint::Endpoint;
+use crate::server::endpoint::{Endpoint, SharedEndpoint};
 use crate::server::head::{McpHeaders, RequestHead};
 use crate::server::request::admission;
 use crate::server::request::body::{charge_tree, read_body};
@@ -26,7 +26,7 @@ use crate::server::response::body::{Body, EventSource, event_stream};
 use crate::server::response::refusal::Refusal;
 use crate::server::session::usage::Usage;
 use crate::server::session_id::SessionId;
-use crate::server::state::{EndpointState, SUBSCRIPTION};
+use crate::server::state::SUBSCRIPTION;
 use crate::server::stream::frames;
 use crate::sync::lock;
 
@@ -41,7 +41,7 @@ const SESSION: &str = "sessionId";
 /// another one.
 #[derive(Clone)]
 pub struct LegacyEndpoint {
-    state: Arc<EndpointState>,
+    endpoint: Arc<SharedEndpoint>,
     message_path: Option<Arc<str>>,
 }
 
@@ -50,7 +50,7 @@ impl Endpoint {
     /// limits.
     pub fn legacy(&self) -> LegacyEndpoint {
         LegacyEndpoint {
-            state: Arc::clone(&self.state),
+            endpoint: Arc::clone(&self.0),
             message_path: None,
         }
     }
@@ -69,7 +69,7 @@ impl LegacyEndpoint {
         B: http_body::Body + Send,
         B::Data: Send,
     {
-        let state = &self.state;
+        let state = &self.endpoint.state;
         admission::admit(state, &parts, &McpHeaders::of(&parts.headers))?;
         if !state.has_handshake {
             return Err(Refusal::new(
@@ -88,7 +88,7 @@ impl LegacyEndpoint {
     fn open(&self, parts: Box<RequestHead>) -> Result<Response<Body>, Refusal> {
         let mcp_headers = McpHeaders::of(&parts.headers);
         admission::check_accept(&parts.headers, &mcp_headers, admission::EVENTS)?;
-        let state = &self.state;
+        let state = &self.endpoint.state;
         let principal = parts.extensions.get::<Principal>().cloned();
         let owner = parts.owner();
         let reservation = state.reserve_session(owner.clone())?;
@@ -130,7 +130,7 @@ impl LegacyEndpoint {
             first: Some(first.into()),
             mux,
             id,
-            state: Arc::clone(state),
+            endpoint: Arc::clone(&self.endpoint),
             lines: Vec::new(),
             keep_alive: None,
             _memory: memory,
@@ -146,7 +146,7 @@ impl LegacyEndpoint {
     {
         let mcp_headers = McpHeaders::of(&parts.headers);
         admission::check_content(&parts.headers, &mcp_headers)?;
-        let state = &self.state;
+        let state = &self.endpoint.state;
         let session = self.session(&parts)?;
         let mut message = read_body(body, &parts, &mcp_headers, state).await?;
         let mut size = TreeSize::default();
@@ -204,7 +204,7 @@ impl LegacyEndpoint {
             })?;
         let principal = parts.extensions.get::<Principal>();
         let session = SessionId::parse_text(id.as_bytes())
-            .and_then(|id| lock(&self.state.legacy.0).get(&id).cloned());
+            .and_then(|id| lock(&self.endpoint.state.legacy.0).get(&id).cloned());
         session
             .filter(|session| session.principal.as_ref() == principal)
             .ok_or_else(no_session)
@@ -259,7 +259,7 @@ pub(crate) struct SseBody {
     first: Option<Bytes>,
     mux: Arc<Mux>,
     id: SessionId,
-    state: Arc<EndpointState>,
+    endpoint: Arc<SharedEndpoint>,
     lines: Vec<u8>,
     keep_alive: Option<Pin<Box<Sleep>>>,
     _memory: Permit,
@@ -295,7 +295,7 @@ impl EventSource for SseBody {
 impl SseBody {
     /// Sends a comment if the stream has been idle.
     fn poll_quiet(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        let interval = self.state.options.keep_alive_interval;
+        let interval = self.endpoint.state.options.keep_alive_interval;
         let timer = self
             .keep_alive
             .get_or_insert_with(|| Box::pin(sleep(interval)));
@@ -309,10 +309,11 @@ impl SseBody {
 
 impl Drop for SseBody {
     fn drop(&mut self) {
-        let session = lock(&self.state.legacy.0).remove(&self.id);
+        let state = &self.endpoint.state;
+        let session = lock(&state.legacy.0).remove(&self.id);
         self.mux.close(Closed::eof());
         if let Some(session) = session {
-            let usage = &self.state.sessions.usage;
+            let usage = &state.sessions.usage;
             usage.release(session.owner.as_ref(), Usage::SESSION);
         }
     }

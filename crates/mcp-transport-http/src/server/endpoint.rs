@@ -12,7 +12,7 @@ use mcp_protocol::{Closed, IntoService, guarded};
 use tokio::time::timeout;
 
 use crate::permit::Capacity;
-use crate::server::cluster::{Before, Cluster};
+use crate::server::cluster::{Cluster, Placement};
 use crate::server::error::Error;
 use crate::server::head::{McpHeaders, PeerAddr, RequestHead};
 use crate::server::options::ServerOptions;
@@ -38,9 +38,13 @@ use crate::sync::lock;
 ///
 /// [tower service]: tower_service::Service
 #[derive(Clone)]
-pub struct Endpoint {
-    pub(crate) state: Arc<EndpointState>,
-    cluster: Option<Arc<Cluster>>,
+pub struct Endpoint(pub(crate) Arc<SharedEndpoint>);
+
+/// What all handles to an endpoint share.
+pub(crate) struct SharedEndpoint {
+    pub(crate) state: EndpointState,
+    /// The other endpoints of the server; `None` if this one serves alone.
+    cluster: Option<Cluster>,
 }
 
 impl Endpoint {
@@ -69,7 +73,7 @@ impl Endpoint {
         let revisions = service.facts().revisions;
         let shared = |limit| Capacity::with_shares(limit, options.client_share_percent);
         let responses = shared(options.max_total_response_bytes);
-        let state = Arc::new(EndpointState {
+        let state = EndpointState {
             sessionless: Mutex::default(),
             stateless: StatelessRequests::new(&service, &options, &responses),
             has_handshake: revisions.iter().any(|revision| !revision.is_stateless()),
@@ -87,36 +91,36 @@ impl Endpoint {
             closing: AtomicBool::new(false),
             service,
             options,
-        });
-        Ok(Self { state, cluster })
+        };
+        Ok(Self(Arc::new(SharedEndpoint { state, cluster })))
     }
 
     /// Returns the number of sessions.
     pub fn sessions(&self) -> usize {
-        self.state.sessions.usage.total().sessions
+        self.0.state.sessions.usage.total().sessions
     }
 
     /// Returns the memory that is reserved for the sessions, in bytes; see
     /// [`ServerOptions::with_max_total_session_bytes`].
     pub fn session_bytes(&self) -> usize {
-        self.state.sessions.usage.total().bytes
+        self.0.state.sessions.usage.total().bytes
     }
 
     /// Returns the memory that is reserved for subscriptions and for the open GET streams of sessions, in bytes; see
     /// [`ServerOptions::with_max_total_stream_bytes`].
     pub fn stream_bytes(&self) -> usize {
-        self.state.streams.used()
+        self.0.state.streams.used()
     }
 
     /// Returns the number of running requests, including requests of sessions whose client has
     /// disconnected.
     pub fn in_flight(&self) -> usize {
-        self.state.in_flight.used()
+        self.0.state.in_flight.used()
     }
 
     /// Returns the number of open subscriptions of clients without sessions.
     pub fn subscriptions(&self) -> usize {
-        self.state.subscriptions.used()
+        self.0.state.subscriptions.used()
     }
 
     /// Shuts down gracefully: rejects new requests, [notifies the
@@ -128,7 +132,7 @@ impl Endpoint {
     /// If the future is dropped, the endpoint keeps rejecting new requests, and everything that was
     /// not closed yet stays open.
     pub async fn close(&self) {
-        let state = &self.state;
+        let state = &self.0.state;
         state.closing.store(true, Ordering::Release);
         if guarded(|| state.service.closing()).is_err() {
             tracing::error!("the server panicked at shutdown");
@@ -160,22 +164,23 @@ impl Endpoint {
         B::Data: Send,
         B::Error: Send,
     {
-        let (state, cluster) = (Arc::clone(&self.state), self.cluster.clone());
+        let shared = Arc::clone(&self.0);
         let (parts, body) = request.into_parts();
         // Boxed, because it is passed on through several futures.
         let asked = Box::new(RequestHead::new(parts, peer));
         Box::pin(async move {
+            let (state, cluster) = (&shared.state, shared.cluster.as_ref());
             let served = match asked.method {
-                Method::POST => post::serve(&state, cluster.as_deref(), asked, body).await,
+                Method::POST => post::serve(state, cluster, asked, body).await,
                 // Boxed because it is rare: the future of a request is as large as its largest branch.
-                _ => Box::pin(serve_without_message(&state, cluster.as_deref(), asked)).await,
+                _ => Box::pin(serve_without_message(state, cluster, asked)).await,
             };
             served.or_else(|refusal| Ok(refusal.into_response()))
         })
     }
 
     pub(crate) fn options(&self) -> &ServerOptions {
-        &self.state.options
+        &self.0.state.options
     }
 }
 
@@ -225,9 +230,9 @@ async fn serve_without_message(
     let mut claimed = None;
     if let Some(cluster) = cluster {
         match cluster.before(state, &parts, &mcp_headers, None).await? {
-            Before::Here(guard) => claimed = guard,
+            Placement::Here(guard) => claimed = guard,
             #[cfg(feature = "forward")]
-            Before::Elsewhere(response) => return Ok(response),
+            Placement::Elsewhere(response) => return Ok(response),
         }
     }
     let claimed = claimed.as_ref();

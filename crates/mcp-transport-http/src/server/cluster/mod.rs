@@ -35,8 +35,8 @@ use crate::server::response::body::Body;
 use crate::server::response::body::json;
 use crate::server::response::refusal::Refusal;
 #[cfg(feature = "forward")]
-use crate::server::running::finished::ChosenForward;
-use crate::server::running::finished::Finished;
+use crate::server::running::outcome::ForwardChoice;
+use crate::server::running::outcome::PostOutcome;
 use crate::server::session::{ActivityGuard, HttpSession};
 use crate::server::session_id::SessionId;
 use crate::server::state::EndpointState;
@@ -51,7 +51,7 @@ pub(crate) struct Cluster {
 }
 
 /// How a request is served.
-pub(crate) enum Before {
+pub(crate) enum Placement {
     /// By this endpoint. The guard is that of the session, if the request names one in the session store. The caller keeps it until
     /// the request is served, and uses its session: the one in the table can be another one by then.
     Here(Option<ActivityGuard>),
@@ -68,7 +68,7 @@ impl Cluster {
     pub(crate) fn of(
         options: &Arc<ServerOptions>,
         service: &Arc<dyn Service>,
-    ) -> Result<Option<Arc<Self>>, Error> {
+    ) -> Result<Option<Self>, Error> {
         let store = StoreClient::of(options, service).map_err(|error| {
             Error::invalid_options(format!("the endpoint cannot create its random id: {error}"))
         })?;
@@ -78,7 +78,7 @@ impl Cluster {
             forwarder: Forwarder::of(options)?,
         };
         let is_alone = cluster.store.is_none() && !cluster.can_forward();
-        Ok((!is_alone).then(|| Arc::new(cluster)))
+        Ok((!is_alone).then_some(cluster))
     }
 
     /// Returns whether handlers may choose another endpoint for requests of the stateless revision.
@@ -101,16 +101,16 @@ impl Cluster {
         head: &RequestHead,
         mcp_headers: &McpHeaders<'_>,
         body: Option<&Bytes>,
-    ) -> Result<Before, Refusal> {
+    ) -> Result<Placement, Refusal> {
         let Some(store) = &self.store else {
-            return Ok(Before::Here(None));
+            return Ok(Placement::Here(None));
         };
         if mcp_headers.names_stateless_revision || !state.has_handshake {
-            return Ok(Before::Here(None));
+            return Ok(Placement::Here(None));
         }
         let id = mcp_headers.session.single().ok().flatten();
         let Some(id) = id.and_then(SessionId::parse) else {
-            return Ok(Before::Here(None));
+            return Ok(Placement::Here(None));
         };
         // Boxed, because the future of a request is as large as its largest branch.
         Box::pin(self.find(state, SessionClaim::new(state, store, id, head), head, body)).await
@@ -124,20 +124,20 @@ impl Cluster {
         claim: SessionClaim<'_>,
         head: &RequestHead,
         body: Option<&Bytes>,
-    ) -> Result<Before, Refusal> {
+    ) -> Result<Placement, Refusal> {
         let Some(forwarder) = self
             .forwarder
             .as_ref()
             .filter(|_| !forwarded::is_forwarded(head))
         else {
-            return Ok(Before::Here(claim.run(None).await?.into_guard()));
+            return Ok(Placement::Here(claim.run(None).await?.into_guard()));
         };
         // After each attempt the record is read again: another endpoint may have claimed the session in the meantime.
         let mut tried = Vec::new();
         while tried.len() < CLAIM_ATTEMPTS {
             let address = match claim.run(Some(&tried)).await? {
                 ClaimOutcome::Elsewhere(address) => address,
-                found => return Ok(Before::Here(found.into_guard())),
+                found => return Ok(Placement::Here(found.into_guard())),
             };
             let permit = match body {
                 Some(_) => Some(state.request_permit(head)?),
@@ -145,18 +145,18 @@ impl Cluster {
             };
             let bytes = body.cloned().unwrap_or_default();
             match forwarder.send(address.clone(), head, bytes, permit).await {
-                Ok(response) => return Ok(Before::Elsewhere(response)),
+                Ok(response) => return Ok(Placement::Elsewhere(response)),
                 Err(ForwardError::Unreachable) => {}
                 Err(ForwardError::Refused(refusal)) => return Err(refusal),
                 Err(ForwardError::Interrupted) => {
                     if let Some(errors) = body.and_then(|body| forwarder.interrupted(body)) {
-                        return Ok(Before::Elsewhere(json(errors)));
+                        return Ok(Placement::Elsewhere(json(errors)));
                     }
                 }
             }
             tried.push(address);
         }
-        Ok(Before::Here(claim.run(None).await?.into_guard()))
+        Ok(Placement::Here(claim.run(None).await?.into_guard()))
     }
 
     /// Claims the session of a request.
@@ -167,8 +167,8 @@ impl Cluster {
         claim: SessionClaim<'_>,
         _: &RequestHead,
         _: Option<&Bytes>,
-    ) -> Result<Before, Refusal> {
-        Ok(Before::Here(claim.run(None).await?.into_guard()))
+    ) -> Result<Placement, Refusal> {
+        Ok(Placement::Here(claim.run(None).await?.into_guard()))
     }
 
     /// Stores what a request has changed, and forwards the request if its handler has chosen another endpoint. Returns the
@@ -180,14 +180,16 @@ impl Cluster {
     pub(crate) async fn after(
         &self,
         state: &EndpointState,
-        finished: Finished,
+        outcome: PostOutcome,
         body: Option<Bytes>,
         save: Option<Box<PendingSave>>,
     ) -> Result<Response<Body>, Refusal> {
-        let response = match (finished, body) {
+        let response = match (outcome, body) {
             #[cfg(feature = "forward")]
-            (Finished::Forward(chosen), Some(body)) => self.forward(state, *chosen, body).await?,
-            (finished, _) => finished.into_response(),
+            (PostOutcome::Forward(choice), Some(body)) => {
+                self.forward(state, *choice, body).await?
+            }
+            (outcome, _) => outcome.into_response(),
         };
         if let (Some(store), Some(save)) = (&self.store, save) {
             save.run(store, &state.sessions).await?;
@@ -201,13 +203,13 @@ impl Cluster {
     async fn forward(
         &self,
         state: &EndpointState,
-        chosen: ChosenForward,
+        choice: ForwardChoice,
         body: Bytes,
     ) -> Result<Response<Body>, Refusal> {
-        let ChosenForward {
+        let ForwardChoice {
             stream,
             mut response,
-        } = chosen;
+        } = choice;
         let (Some(forwarder), Some((head, address))) = (&self.forwarder, stream.forward_target())
         else {
             return Ok(response);

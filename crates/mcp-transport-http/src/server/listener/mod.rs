@@ -147,8 +147,8 @@ async fn serve_route(
     let mut connections = JoinSet::new();
     let mut wheel = TimerWheel::new(
         ConnectionLimits::new(options),
-        endpoint.state.bodies.clone(),
-        endpoint.state.responses.clone(),
+        endpoint.0.state.bodies.clone(),
+        endpoint.0.state.responses.clone(),
     );
     let mut shutdown = pin!(shutdown);
     loop {

@@ -14,8 +14,8 @@ use crate::server::request::message::{
 use crate::server::response::body::accepted;
 use crate::server::response::refusal::Refusal;
 use crate::server::response::text::JsonText;
-use crate::server::running::finished::Finished;
 use crate::server::running::items::BatchItem;
+use crate::server::running::outcome::PostOutcome;
 use crate::server::running::pending::PendingCall;
 use crate::server::running::start::{Progress, start};
 use crate::server::session::HttpSession;
@@ -40,7 +40,7 @@ pub(super) fn batch_of_messages(
     session: &Arc<HttpSession>,
     batch: &Batch<'_>,
     mut head: Box<RequestHead>,
-) -> Result<Progress<Finished, PendingCall>, Refusal> {
+) -> Result<Progress<PostOutcome, PendingCall>, Refusal> {
     let permit = state.request_permit(&head)?;
     if let Some(grant) = head.extensions.get::<Grant>().map(Grant::unanswered) {
         head.extensions.insert(grant);
@@ -74,7 +74,7 @@ pub(super) fn batch_of_messages(
         }
     }
     if items.is_empty() {
-        return Ok(Progress::Done(Finished::Response(accepted())));
+        return Ok(Progress::Done(PostOutcome::Response(accepted())));
     }
     Ok(Progress::Running(PendingCall::batch(
         session, stream, items, permit,

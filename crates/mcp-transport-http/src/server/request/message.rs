@@ -12,8 +12,8 @@ use crate::server::head::RequestHead;
 use crate::server::response::body::accepted;
 use crate::server::response::refusal::Refusal;
 use crate::server::response::text::JsonText;
-use crate::server::running::finished::Finished;
 use crate::server::running::items::BatchItem;
+use crate::server::running::outcome::PostOutcome;
 use crate::server::running::pending::PendingCall;
 use crate::server::running::start::{Progress, start};
 use crate::server::session::HttpSession;
@@ -26,16 +26,16 @@ pub(super) fn single_message(
     session: &Arc<HttpSession>,
     message: &Message<'_>,
     head: Box<RequestHead>,
-) -> Result<Progress<Finished, PendingCall>, Refusal> {
+) -> Result<Progress<PostOutcome, PendingCall>, Refusal> {
     let request = match message {
         Message::Request(request) => request,
         Message::Notification(notification) => {
             notify(state, session, notification);
-            return Ok(Progress::Done(Finished::Response(accepted())));
+            return Ok(Progress::Done(PostOutcome::Response(accepted())));
         }
         Message::Response(answer) => {
             complete(state, session, answer);
-            return Ok(Progress::Done(Finished::Response(accepted())));
+            return Ok(Progress::Done(PostOutcome::Response(accepted())));
         }
     };
     let permit = state
@@ -45,9 +45,9 @@ pub(super) fn single_message(
     let stream = new_stream(session, head, requests);
     Ok(match run(state, session, &stream, request)? {
         Progress::Done(text) => {
-            let mut finished = Finished::new(session, stream, Some(text), StatusCode::OK);
-            finished.hold(permit);
-            Progress::Done(finished)
+            let mut outcome = PostOutcome::of_call(session, stream, Some(text), StatusCode::OK);
+            outcome.hold(permit);
+            Progress::Done(outcome)
         }
         Progress::Running(item) => {
             Progress::Running(PendingCall::single(session, stream, item, permit))

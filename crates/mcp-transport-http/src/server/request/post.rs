@@ -2,7 +2,7 @@
 //!
 //! The handler is polled in the task of the HTTP connection. The response is JSON, unless the
 //! handler sends a message first or takes longer than a delay: then it becomes an event stream, see
-//! [`PendingCall`](crate::server::running::pending::PendingCall).
+//! [`PendingCall`].
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use mcp_protocol::modern::RequestMeta;
 use mcp_types::method;
 
 use crate::server::cluster::save::PendingSave;
-use crate::server::cluster::{Before, Cluster};
+use crate::server::cluster::{Cluster, Placement};
 use crate::server::head::{McpHeaders, RequestHead};
 use crate::server::request::admission::{self, BOTH};
 use crate::server::request::batch::{batch_of_messages, check_batch};
@@ -24,7 +24,7 @@ use crate::server::request::message::{fail_unreadable, single_message};
 use crate::server::request::revision::{MessageClass, classify};
 use crate::server::response::body::{Body, accepted};
 use crate::server::response::refusal::Refusal;
-use crate::server::running::finished::Finished;
+use crate::server::running::outcome::PostOutcome;
 use crate::server::running::pending::PendingCall;
 use crate::server::running::start::{Progress, admit_stateless, start_stateless};
 use crate::server::session::{ActivityGuard, HttpSession};
@@ -46,9 +46,9 @@ pub(crate) async fn serve(
     if let Some(cluster) = cluster {
         let before = cluster.before(state, &head, &mcp_headers, Some(&body.bytes));
         match before.await? {
-            Before::Here(guard) => claimed = guard,
+            Placement::Here(guard) => claimed = guard,
             #[cfg(feature = "forward")]
-            Before::Elsewhere(response) => return Ok(response),
+            Placement::Elsewhere(response) => return Ok(response),
         }
     }
     let mut size = TreeSize::default();
@@ -62,15 +62,15 @@ pub(crate) async fn serve(
     charge_tree(&mut body.memory, &size, &head, &state.bodies)?;
     let route = MessageRoute::of(state, &frame, &head, &mcp_headers, claimed.as_ref())?;
     let mut save = None;
-    let (finished, bytes) = match route.start(state, cluster, head, &mut save)? {
-        Progress::Done(Finished::Response(response))
+    let (outcome, bytes) = match route.start(state, cluster, head, &mut save)? {
+        Progress::Done(PostOutcome::Response(response))
             if save.is_none() && !response.body().is_stream() =>
         {
             return Ok(response);
         }
-        Progress::Done(finished) => {
+        Progress::Done(outcome) => {
             drop(frame);
-            (finished, Some(body.into_parts().0))
+            (outcome, Some(body.into_parts().0))
         }
         Progress::Running(mut call) => {
             drop(frame);
@@ -83,8 +83,8 @@ pub(crate) async fn serve(
         }
     };
     let mut response = match cluster {
-        Some(cluster) => Box::pin(cluster.after(state, finished, bytes, save)).await?,
-        None => finished.into_response(),
+        Some(cluster) => Box::pin(cluster.after(state, outcome, bytes, save)).await?,
+        None => outcome.into_response(),
     };
     // A client that has the head of a stream but no event id can neither read the response nor resume if the process
     // ends now. Without the head, its request fails.
@@ -174,14 +174,14 @@ impl<'a, 'b> MessageRoute<'a, 'b> {
         cluster: Option<&Cluster>,
         head: Box<RequestHead>,
         save: &mut Option<Box<PendingSave>>,
-    ) -> Result<Progress<Finished, PendingCall>, Refusal> {
+    ) -> Result<Progress<PostOutcome, PendingCall>, Refusal> {
         match self {
-            Self::Ignored => Ok(Progress::Done(Finished::Response(accepted()))),
+            Self::Ignored => Ok(Progress::Done(PostOutcome::Response(accepted()))),
             Self::Stateless(request, meta) => start_stateless(state, request, meta, head),
             Self::Initialize(request) => {
                 let store = cluster.and_then(|cluster| cluster.store.as_ref());
                 let opened = initialize(state, store, request, head, save)?;
-                Ok(Progress::Done(Finished::Response(opened)))
+                Ok(Progress::Done(PostOutcome::Response(opened)))
             }
             Self::Message(session, message) => {
                 *save = cluster.and_then(|_| PendingSave::after(&session, message));

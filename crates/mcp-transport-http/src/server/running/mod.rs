@@ -1,6 +1,6 @@
 //! Running requests: from the call of the handler to the response.
 
-pub(crate) mod finished;
 pub(crate) mod items;
+pub(crate) mod outcome;
 pub(crate) mod pending;
 pub(crate) mod start;

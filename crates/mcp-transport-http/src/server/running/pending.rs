@@ -12,8 +12,8 @@ use tokio::time::{Instant, timeout_at};
 use crate::permit::Permit;
 use crate::server::response::body::{Body, event_stream};
 use crate::server::response::text::JsonText;
-use crate::server::running::finished::Finished;
 use crate::server::running::items::{BatchItem, Items};
+use crate::server::running::outcome::PostOutcome;
 use crate::server::session::events::StreamBody;
 use crate::server::session::stateless::RunningGuard;
 use crate::server::session::{ActivityGuard, HttpSession};
@@ -146,7 +146,7 @@ impl PendingCall {
 
     /// Waits for the result, and responds with JSON. The response becomes an event stream if a
     /// handler sends a message first, or after a delay, so that proxies keep the connection open.
-    pub(crate) async fn respond(mut self) -> Finished {
+    pub(crate) async fn respond(mut self) -> PostOutcome {
         // Only a call that waits needs a timer.
         let first = std::future::poll_fn(|cx| Poll::Ready(self.poll_result(cx))).await;
         let result = match first {
@@ -154,8 +154,8 @@ impl PendingCall {
             Poll::Pending => self.wait().await,
         };
         match result {
-            WaitResult::Finished => self.into_finished(),
-            WaitResult::Stream => Finished::Response(self.into_stream()),
+            WaitResult::Finished => self.into_outcome(),
+            WaitResult::Stream => PostOutcome::Response(self.into_stream()),
         }
     }
 
@@ -227,15 +227,15 @@ impl PendingCall {
         }
     }
 
-    fn into_finished(mut self) -> Finished {
+    fn into_outcome(mut self) -> PostOutcome {
         let status = self.items.status();
         let result = self.items.take_result();
         let stream = Arc::clone(&self.stream);
-        let mut finished = Finished::new(&self.session, stream, result, status);
+        let mut outcome = PostOutcome::of_call(&self.session, stream, result, status);
         if let Some(permit) = self.guard.take().and_then(CallGuard::into_permit) {
-            finished.hold(permit);
+            outcome.hold(permit);
         }
-        finished
+        outcome
     }
 
     fn into_stream(self) -> Response<Body> {

@@ -14,8 +14,8 @@ use crate::permit::Capacity;
 use crate::server::head::{McpHeaders, RequestHead};
 use crate::server::response::refusal::Refusal;
 use crate::server::response::text::JsonText;
-use crate::server::running::finished::Finished;
 use crate::server::running::items::{BatchItem, render, status};
+use crate::server::running::outcome::PostOutcome;
 use crate::server::running::pending::PendingCall;
 use crate::server::session::HttpSession;
 use crate::server::standard_headers::{check_param_headers, standard_headers};
@@ -110,7 +110,7 @@ pub(crate) fn start_stateless(
     request: &Request<'_>,
     meta: RequestMeta,
     head: Box<RequestHead>,
-) -> Result<Progress<Finished, PendingCall>, Refusal> {
+) -> Result<Progress<PostOutcome, PendingCall>, Refusal> {
     let session = &state.stateless.session;
     let busy = |refusal: Refusal| refusal.with_id(Some(request.id.clone()));
     let permit = state.request_permit(&head).map_err(busy)?;
@@ -125,9 +125,9 @@ pub(crate) fn start_stateless(
             exchange.settle();
             let text = render(&stream, exchange.id(), &outcome);
             let status = outcome_status(&outcome);
-            let mut finished = Finished::new(session, stream, Some(text), status);
-            finished.hold(permit);
-            Ok(Progress::Done(finished))
+            let mut outcome = PostOutcome::of_call(session, stream, Some(text), status);
+            outcome.hold(permit);
+            Ok(Progress::Done(outcome))
         }
         Progress::Running(future) => {
             let (permit, memory) = if exchange.is_endless() {

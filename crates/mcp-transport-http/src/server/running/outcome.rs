@@ -1,4 +1,4 @@
-//! Calls whose handler has finished.
+//! The outcome of a call: a response, or the choice of another endpoint.
 
 use std::sync::Arc;
 
@@ -13,26 +13,26 @@ use crate::server::session::events::StreamBody;
 use crate::server::stream::Stream;
 
 /// The outcome of a POST for its connection.
-pub(crate) enum Finished {
+pub(crate) enum PostOutcome {
     Response(Response<Body>),
     /// The handler has chosen another endpoint.
     #[cfg(feature = "forward")]
-    Forward(Box<ChosenForward>),
+    Forward(Box<ForwardChoice>),
 }
 
 /// A request whose handler has chosen another endpoint.
 #[cfg(feature = "forward")]
-pub(crate) struct ChosenForward {
+pub(crate) struct ForwardChoice {
     /// The stream of the call, which has the target.
     pub(crate) stream: Arc<Stream>,
     /// The response of the handler, for the case that the other endpoint cannot be reached.
     pub(crate) response: Response<Body>,
 }
 
-impl Finished {
+impl PostOutcome {
     /// Creates the outcome of a call: JSON, an event stream if the handler sent messages before, or the handler's choice of
     /// another endpoint.
-    pub(crate) fn new(
+    pub(crate) fn of_call(
         session: &Arc<HttpSession>,
         stream: Arc<Stream>,
         result: Option<JsonText>,
@@ -54,7 +54,7 @@ impl Finished {
         }
         #[cfg(feature = "forward")]
         if stream.forward_target().is_some() {
-            return Self::Forward(Box::new(ChosenForward { stream, response }));
+            return Self::Forward(Box::new(ForwardChoice { stream, response }));
         }
         Self::Response(response)
     }
@@ -64,7 +64,7 @@ impl Finished {
         match self {
             Self::Response(response) => response,
             #[cfg(feature = "forward")]
-            Self::Forward(chosen) => chosen.response,
+            Self::Forward(choice) => choice.response,
         }
     }
 
@@ -73,7 +73,7 @@ impl Finished {
         let response = match self {
             Self::Response(response) => response,
             #[cfg(feature = "forward")]
-            Self::Forward(chosen) => &mut chosen.response,
+            Self::Forward(choice) => &mut choice.response,
         };
         response.body_mut().hold(permit);
     }
