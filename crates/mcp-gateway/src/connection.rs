@@ -1,6 +1,7 @@
 //! One connection to the upstream server, and the calls that run on it.
 
 use std::fmt;
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
@@ -53,10 +54,18 @@ struct Usage {
     last: Instant,
 }
 
-/// Marks a connection as in use until it is dropped.
-pub(crate) struct InUse<'a>(&'a UpstreamConnection);
+/// A connection in use: until this is dropped, it is not closed to make room for another one.
+pub(crate) struct InUse(Arc<UpstreamConnection>);
 
-impl Drop for InUse<'_> {
+impl Deref for InUse {
+    type Target = Arc<UpstreamConnection>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl Drop for InUse {
     fn drop(&mut self) {
         let mut usage = lock(&self.0.usage);
         usage.running -= 1;
@@ -73,7 +82,7 @@ impl UpstreamConnection {
         routes: Arc<Routes>,
         on_change: Option<OnChange>,
         permit: Permit,
-    ) -> Result<Arc<Self>, Error> {
+    ) -> Result<InUse, Error> {
         let transport = upstream.connector.transport(&upstream.stderr)?;
         let is_open = Arc::new(watch::Sender::new(true));
         let transport = RelayTransport {
@@ -100,19 +109,33 @@ impl UpstreamConnection {
             is_open,
             level: tokio::sync::Mutex::default(),
             usage: Mutex::new(Usage {
-                running: 0,
+                running: 1,
                 last: Instant::now(),
             }),
             permit,
         });
         connection.permit.set_connection(&connection);
-        Ok(connection)
+        Ok(InUse(connection))
     }
 
-    /// Marks the connection as in use, so that it is not closed to make room for another connection.
-    pub(crate) fn in_use(&self) -> InUse<'_> {
-        lock(&self.usage).running += 1;
-        InUse(self)
+    /// Marks the connection as in use. Returns `None` if it has ended.
+    pub(crate) fn in_use(self: &Arc<Self>) -> Option<InUse> {
+        let mut usage = lock(&self.usage);
+        if !self.is_open() {
+            return None;
+        }
+        usage.running += 1;
+        Some(InUse(Arc::clone(self)))
+    }
+
+    /// Ends the use of the connection if nothing uses it. Returns whether it did; the caller closes it then.
+    pub(crate) fn retire_unused(&self) -> bool {
+        let usage = lock(&self.usage);
+        let is_unused = usage.running == 0 && !self.routes.has_calls();
+        if is_unused {
+            self.is_open.send_replace(false);
+        }
+        is_unused
     }
 
     /// Returns since when the connection is unused; `None` if a request uses it.

@@ -1,7 +1,7 @@
 //! Servers that end, and connections that are used again.
 
-use mcp_gateway::{Gateway, Mount, Proxy, Upstream};
-use mcp_host::ServerConfig;
+use mcp_gateway::{Gateway, Mount, Proxy, Sharing, Upstream};
+use mcp_host::{ServerConfig, StderrLog};
 use mcp_transport_http::serve_with;
 use tokio::time::{sleep, timeout};
 
@@ -115,6 +115,43 @@ async fn connections_are_limited() {
     }
     one.abort();
     two.abort();
+}
+
+/// A client may send more calls at once than it can have connections: they wait for each other.
+#[tokio::test]
+async fn calls_wait_for_the_connections_of_their_client() {
+    let starts = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&starts);
+    // A server may ask during a call, so each call has a connection for itself.
+    let server = Server::builder("works", "1").tool(Tool::new("work", async || "done"));
+    let server = server.build().unwrap();
+    let connector = move |_: &StderrLog| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        Ok(mcp_transport_stdio::in_memory(server.clone()))
+    };
+    let settings = Upstream::new("works", connector)
+        .sharing(Sharing::All)
+        .negotiation(Revision::LATEST_WITH_SESSIONS, Negotiation::SessionBased)
+        .max_connections_per_client(2);
+    let endpoint = Endpoint::new(Proxy::connect(settings).await.unwrap()).unwrap();
+    let mut client = StatelessPeer::new(&endpoint);
+    client.peer.address = Some("10.0.0.1:1".parse().unwrap());
+    let mut calls = tokio::task::JoinSet::new();
+    for number in 0..20 {
+        let client = client.clone();
+        calls.spawn(async move {
+            let reply = client
+                .call(number, "tools/call", json!({ "name": "work" }))
+                .await;
+            reply.json().await
+        });
+    }
+    while let Some(reply) = calls.join_next().await {
+        let reply = reply.unwrap();
+        assert!(reply["result"].is_object(), "{reply}");
+    }
+    // One for all clients, and two that the calls share.
+    assert_eq!(starts.load(Ordering::Relaxed), 3);
 }
 
 /// A load balancer sends no requests to a gateway that is not ready.

@@ -32,7 +32,8 @@ impl Core {
         let permit = permit.await.map_err(Error::Rejected)?;
         let routes = Routes::new(None);
         let (upstream, on_change) = (&self.upstream, Some(on_change));
-        UpstreamConnection::open(upstream, None, version, routes, on_change, permit).await
+        let opened = UpstreamConnection::open(upstream, None, version, routes, on_change, permit);
+        Ok(Arc::clone(&*opened.await?))
     }
 
     /// Returns the shared connection, and opens it if it has ended.

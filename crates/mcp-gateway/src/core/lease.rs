@@ -11,8 +11,8 @@ use mcp_types::{ClientCapabilities, Implementation};
 
 use super::Core;
 use crate::caller::Routes;
-use crate::connection::{Identity, OnChange, UpstreamConnection, unreachable};
-use crate::pool::{ChosenLevel, Key, Lease};
+use crate::connection::{Identity, InUse, OnChange, UpstreamConnection, unreachable};
+use crate::pool::{ChosenLevel, Key, Lease, Permit};
 use crate::upstream::Sharing;
 
 /// Returns the client of a session as an upstream server gets to know it. Tasks belong to one connection, so
@@ -43,11 +43,11 @@ impl Core {
     pub(crate) async fn session_connection(
         &self,
         context: &RequestContext,
-    ) -> Result<Arc<UpstreamConnection>, ErrorObject> {
+    ) -> Result<InUse, ErrorObject> {
         let own = self.connection_of(context.session());
         let mut connection = own.0.lock().await;
-        if let Some(open) = connection.as_ref().filter(|open| open.is_open()) {
-            return Ok(Arc::clone(open));
+        if let Some(open) = connection.as_ref().and_then(UpstreamConnection::in_use) {
+            return Ok(open);
         }
         // Boxed because it is rare.
         let opened = Box::pin(self.open_for_session(context)).await?;
@@ -55,16 +55,16 @@ impl Core {
         Ok(opened)
     }
 
-    async fn open_for_session(
-        &self,
-        context: &RequestContext,
-    ) -> Result<Arc<UpstreamConnection>, ErrorObject> {
+    async fn open_for_session(&self, context: &RequestContext) -> Result<InUse, ErrorObject> {
         self.release_shared().await;
         let session = context.session();
         let routes = Routes::new(Some((session, self.may_notify())));
         let newest = session.revision();
+        let owner = context.owner();
+        let permit = self.connections.permit(&self.upstream, Some(&owner));
+        let permit = permit.await?;
         let opened = self
-            .open(context, identity_of(session), newest, routes, None)
+            .open(permit, identity_of(session), newest, routes, None)
             .await?;
         if let Some(level) = session.value(ChosenLevel::default).get() {
             opened.set_level(level).await;
@@ -101,6 +101,9 @@ impl Core {
         // A list is not worth a connection that no other request can use.
         if (is_shared && !can_be_asked && !is_exclusive) || (key.is_none() && !may_ask) {
             let connection = self.shared().await?;
+            let ended =
+                || ErrorObject::internal("the connection to the server has ended; call again");
+            let connection = connection.in_use().ok_or_else(ended)?;
             return Ok(Lease {
                 connection,
                 home: None,
@@ -125,10 +128,17 @@ impl Core {
     ) -> Result<Lease, ErrorObject> {
         self.release_shared().await;
         let newest = Revision::LATEST_WITH_SESSIONS;
+        let given_back = || self.pool.take(key.clone()?, is_exclusive).ok();
+        let owner = context.owner();
+        let permit = (self.connections).permit_or(&self.upstream, Some(&owner), given_back);
+        let permit = match permit.await? {
+            Ok(permit) => permit,
+            Err(lease) => return Ok(lease),
+        };
         let on_change = Self::on_change(Arc::downgrade(self));
         let routes = Routes::new(None);
         let connection = self
-            .open(context, client, newest, routes, Some(on_change))
+            .open(permit, client, newest, routes, Some(on_change))
             .await?;
         let Some(key) = key else {
             return Ok(Lease {
@@ -138,7 +148,8 @@ impl Core {
         };
         let principal = key.principal.clone();
         // From here on, the connection is given back when the request is cancelled.
-        let lease = self.pool.add(key, Arc::clone(&connection), is_exclusive);
+        let lease = self.pool.add(key, connection, is_exclusive);
+        let connection = Arc::clone(&lease.connection);
         let core = Arc::clone(self);
         let watching =
             tokio::spawn(async move { core.watch_on(&connection, principal.as_ref()).await });
@@ -149,16 +160,13 @@ impl Core {
 
     async fn open(
         &self,
-        context: &RequestContext,
+        permit: Permit,
         client: Identity,
         newest: Revision,
         routes: Arc<Routes>,
         on_change: Option<OnChange>,
-    ) -> Result<Arc<UpstreamConnection>, ErrorObject> {
-        let key = context.owner();
+    ) -> Result<InUse, ErrorObject> {
         let upstream = &self.upstream;
-        let permit = self.connections.permit(upstream, Some(&key));
-        let permit = permit.await?;
         let version = (newest.min(upstream.newest), self.known_version().1);
         let client = Some(client);
         let opened = UpstreamConnection::open(upstream, client, version, routes, on_change, permit);

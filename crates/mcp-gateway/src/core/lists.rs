@@ -34,9 +34,16 @@ impl Core {
     ) -> Result<ListPage, ErrorObject> {
         let (session, is_stateless_client) = (context.session(), context.rules().stateless);
         let is_stateless_server = self.shared.known().revision.is_stateless();
+        let (shared, own);
         let connection = match is_stateless_client || is_stateless_server {
-            true => self.shared().await?,
-            false => self.session_connection(context).await?,
+            true => {
+                shared = self.shared().await?;
+                &shared
+            }
+            false => {
+                own = self.session_connection(context).await?;
+                &*own
+            }
         };
         let cursor = cursor.map(|cursor| ("cursor", string(cursor)));
         let change = ParamsChange {
@@ -46,7 +53,7 @@ impl Core {
             },
             client: (!is_stateless_client && is_stateless_server).then_some(SessionClient {
                 session,
-                connection: &connection,
+                connection,
             }),
             without: &["cursor"],
             with: cursor.as_slice(),
@@ -54,7 +61,7 @@ impl Core {
         };
         Ok(ListPage {
             result: self
-                .send(&connection, &method.into(), change.apply(params), None)
+                .send(connection, &method.into(), change.apply(params), None)
                 .await?,
             is_newer: connection.client.revision() > session.revision(),
         })

@@ -91,6 +91,7 @@ impl Core {
             permit.map_err(Error::Rejected)?,
         )
         .await?;
+        let first = Arc::clone(&first);
         let core = Arc::new(Self {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             upstream,

@@ -1,6 +1,7 @@
 //! The limits on open connections to one server, in total and for each client.
 
 use std::collections::{BTreeMap, HashMap};
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
@@ -15,8 +16,9 @@ use crate::upstream::Upstream;
 
 /// How long a new connection waits until the connection that it replaces is closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long a request waits for a connection that is not in use, and how often it looks for one.
+/// How long a request waits if the calls of all clients use all connections, and if those of its own client use its share. How often it looks for one.
 const MAX_WAIT: Duration = Duration::from_secs(2);
+const MAX_OWN_WAIT: Duration = Duration::from_secs(30);
 const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Maximum size of the messages that a server has not read, on all connections, in bytes. One client can use half of it.
@@ -103,34 +105,57 @@ enum Full {
 impl Capacity {
     /// Returns the right to open a connection for a client, or for the gateway itself. If necessary, closes a connection that no call uses; if all
     /// connections are in use, that of the client with the most connections that was opened first, if it has at least two more than the new
-    /// client. Waits for a limited time for one that is in use.
+    /// client. Waits for a limited time for one that is in use. Meanwhile, `other` can return something else instead, such as a connection that a call
+    /// has given back.
     ///
     /// # Errors
     /// A limit is reached, and no connection can be closed.
+    pub(crate) async fn permit_or<T>(
+        self: &Arc<Self>,
+        upstream: &Upstream,
+        client: Option<&Owner>,
+        mut other: impl FnMut() -> Option<T>,
+    ) -> Result<Result<Permit, T>, ErrorObject> {
+        let start = Instant::now();
+        loop {
+            if let Some(other) = other() {
+                return Ok(Err(other));
+            }
+            let full = match self.try_permit(upstream, client).await {
+                Ok(permit) => return Ok(Ok(permit)),
+                Err(full) => full,
+            };
+            let limit = match full {
+                Full::Client => MAX_OWN_WAIT,
+                Full::All => MAX_WAIT,
+            };
+            if start.elapsed() >= limit {
+                let error = refused(upstream, &full);
+                self.log_refusal(upstream, client, &error);
+                return Err(error);
+            }
+            // Connections that are being opened, and short calls, end soon.
+            sleep(RETRY_INTERVAL).await;
+        }
+    }
+
+    /// Returns the right to open a connection, as [`permit_or`](Self::permit_or).
     pub(crate) async fn permit(
         self: &Arc<Self>,
         upstream: &Upstream,
         client: Option<&Owner>,
     ) -> Result<Permit, ErrorObject> {
-        let end = Instant::now() + MAX_WAIT;
-        loop {
-            match self.try_permit(upstream, client).await {
-                Err(error) if Instant::now() >= end => {
-                    self.log_refusal(upstream, client, &error);
-                    return Err(error);
-                }
-                // Connections that are being opened, and short calls, end soon.
-                Err(_) => sleep(RETRY_INTERVAL).await,
-                permit => return permit,
-            }
-        }
+        let permit = self.permit_or(upstream, client, || None::<Infallible>);
+        permit
+            .await
+            .map(|permit| permit.unwrap_or_else(|never| match never {}))
     }
 
     async fn try_permit(
         self: &Arc<Self>,
         upstream: &Upstream,
         client: Option<&Owner>,
-    ) -> Result<Permit, ErrorObject> {
+    ) -> Result<Permit, Full> {
         let (number, closed) = {
             let mut table = lock(&self.table);
             let closed = table.make_room(upstream, client)?;
@@ -170,7 +195,7 @@ impl Table {
         &mut self,
         upstream: &Upstream,
         client: Option<&Owner>,
-    ) -> Result<Option<Arc<UpstreamConnection>>, ErrorObject> {
+    ) -> Result<Option<Arc<UpstreamConnection>>, Full> {
         let own = self.count(client);
         let max_own = upstream.max_connections_per_client;
         let (found, full) = if client.is_some_and(Owner::is_known) && own >= max_own {
@@ -181,7 +206,7 @@ impl Table {
         } else {
             return Ok(None);
         };
-        let (number, connection) = found.ok_or_else(|| refused(upstream, &full))?;
+        let (number, connection) = found.ok_or(full)?;
         self.open.remove(&number);
         Ok(Some(connection))
     }
@@ -202,7 +227,8 @@ impl Table {
             Some((since, *number, connection))
         });
         let (_, number, connection) = unused.min_by_key(|(since, ..)| *since)?;
-        Some((number, connection))
+        // A call may have begun to use it.
+        connection.retire_unused().then_some((number, connection))
     }
 
     /// Returns the oldest connection of the client with the most connections, if this client has at least two more than `own`.

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep};
 pub(crate) use self::capacity::{Capacity, Permit};
 pub(crate) use self::sessions::{ChosenLevel, SessionConnection, SessionConnections};
 
-use crate::connection::UpstreamConnection;
+use crate::connection::{InUse, UpstreamConnection};
 use crate::sync::lock;
 
 /// How long an unused connection is kept.
@@ -51,7 +51,7 @@ struct Entry {
 
 /// The right to use a connection for one call.
 pub(crate) struct Lease {
-    pub(crate) connection: Arc<UpstreamConnection>,
+    pub(crate) connection: InUse,
     /// The entry in the pool that the lease releases; `None` for a connection outside of the pool.
     pub(crate) home: Option<Home>,
 }
@@ -145,27 +145,23 @@ impl Pool {
     /// Takes an open connection with this key; with `is_exclusive`, one that no other call uses until the lease ends.
     pub(crate) fn take(self: &Arc<Self>, key: Key, is_exclusive: bool) -> Result<Lease, Key> {
         let mut pooled = lock(&self.0);
-        let is_free = |entry: &&mut Entry| {
-            entry.connection.is_open() && !entry.is_exclusive && (!is_exclusive || entry.users == 0)
-        };
+        let is_free =
+            |entry: &&mut Entry| !entry.is_exclusive && (!is_exclusive || entry.users == 0);
         let entries = pooled.by_key.get_mut(&key);
-        let mut entries = entries.into_iter().flatten().rev();
-        let Some(entry) = entries.find(is_free) else {
+        let mut free = entries.into_iter().flatten().rev().filter(is_free);
+        let Some((entry, connection)) = free.find_map(|entry| {
+            let connection = entry.connection.in_use()?;
+            Some((entry, connection))
+        }) else {
             return Err(key);
         };
         entry.users += 1;
         entry.is_exclusive = is_exclusive;
-        let connection = Arc::clone(&entry.connection);
         Ok(self.lease(connection, key, is_exclusive))
     }
 
     /// Adds a connection to the pool, and leases it.
-    pub(crate) fn add(
-        self: &Arc<Self>,
-        key: Key,
-        connection: Arc<UpstreamConnection>,
-        is_exclusive: bool,
-    ) -> Lease {
+    pub(crate) fn add(self: &Arc<Self>, key: Key, connection: InUse, is_exclusive: bool) -> Lease {
         let mut pooled = lock(&self.0);
         let entries = pooled.by_key.entry(key.clone()).or_default();
         entries.retain(|entry| entry.connection.is_open());
@@ -178,12 +174,7 @@ impl Pool {
         self.lease(connection, key, is_exclusive)
     }
 
-    fn lease(
-        self: &Arc<Self>,
-        connection: Arc<UpstreamConnection>,
-        key: Key,
-        is_exclusive: bool,
-    ) -> Lease {
+    fn lease(self: &Arc<Self>, connection: InUse, key: Key, is_exclusive: bool) -> Lease {
         let home = Home {
             pool: Arc::clone(self),
             key,

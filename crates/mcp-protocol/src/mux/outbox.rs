@@ -20,8 +20,10 @@ struct State {
     bytes: Vec<u8>,
     /// What is kept until the queued frames are written.
     kept: Vec<Kept>,
-    /// Number of bytes that the writer has taken and not yet written, and what is kept for them.
-    writing: (usize, Vec<Kept>),
+    /// Number of bytes that the writer has taken and not yet written.
+    writing: usize,
+    /// What is kept for them.
+    kept_for_writer: Vec<Kept>,
     closed: bool,
     writer: Option<Waker>,
     waiting: Vec<Waker>,
@@ -83,7 +85,7 @@ impl Outbox {
     /// Returns the number of bytes that are not yet written.
     pub(super) fn bytes(&self) -> usize {
         let state = lock(&self.state);
-        state.bytes.len() + state.writing.0
+        state.bytes.len() + state.writing
     }
 
     /// Completes when there is room for a new request.
@@ -111,7 +113,10 @@ impl Outbox {
             *spare = Vec::new();
         }
         let mut state = lock(&self.state);
-        state.writing = (0, Vec::new());
+        state.writing = 0;
+        if !state.kept_for_writer.is_empty() {
+            state.kept_for_writer.clear();
+        }
         if state.bytes.is_empty() {
             if state.closed {
                 return Poll::Ready(false);
@@ -120,7 +125,10 @@ impl Outbox {
             return Poll::Pending;
         }
         std::mem::swap(&mut state.bytes, spare);
-        state.writing = (spare.len(), std::mem::take(&mut state.kept));
+        state.writing = spare.len();
+        if !state.kept.is_empty() {
+            state.kept_for_writer = std::mem::take(&mut state.kept);
+        }
         let waiting = std::mem::take(&mut state.waiting);
         drop(state);
         waiting.into_iter().for_each(Waker::wake);
