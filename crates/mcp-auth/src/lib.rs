@@ -47,8 +47,6 @@ mod secret;
 #[cfg(feature = "server")]
 pub mod server;
 #[cfg(any(feature = "client", feature = "server"))]
-mod sync;
-#[cfg(any(feature = "client", feature = "server"))]
 mod web;
 #[cfg(any(feature = "client", feature = "server"))]
 mod well_known;

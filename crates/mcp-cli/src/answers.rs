@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use mcp_client::types::{ElicitAction, ElicitResult, ElicitValue, FormProperties, RequestedSchema};
 use mcp_client::{ClientBuilder, ElicitForm, ElicitUrl};
-use mcp_protocol::form;
+use mcp_protocol::{form, lock};
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 use url::Url;
@@ -152,10 +152,6 @@ impl Answers {
         }
         answer
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Reads an answer of the file: a whole result with an action, or the content of an accepted form.

@@ -3,9 +3,10 @@
 //! Errors of libraries contain URLs and commands with the values of variables. Texts for people pass [`hide`] before they are printed;
 //! results of servers on stdout do not.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use mcp_host::{ServerConfig, Variables};
+use mcp_protocol::lock;
 use url::Url;
 
 /// Secrets, and what is shown instead. The longest secrets come first.
@@ -66,7 +67,7 @@ fn secret_parts(url: &Url) -> impl Iterator<Item = &str> {
 }
 
 fn add(secret: &str, shown: &str) {
-    let mut secrets = SECRETS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut secrets = lock(&SECRETS);
     let is_known = secrets.iter().any(|(known, _)| known == secret);
     if secret.len() < MIN_BYTES || is_known || secrets.len() == MAX_SECRETS {
         return;
@@ -77,7 +78,7 @@ fn add(secret: &str, shown: &str) {
 
 /// Replaces all secrets in a text.
 pub(crate) fn hide(text: impl Into<String>) -> String {
-    let secrets = SECRETS.lock().unwrap_or_else(PoisonError::into_inner);
+    let secrets = lock(&SECRETS);
     let mut hidden = text.into();
     for (secret, shown) in secrets.iter() {
         if hidden.contains(&**secret) {

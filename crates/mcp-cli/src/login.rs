@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use mcp_auth::OAuth;
 use mcp_auth::client::{
@@ -11,7 +11,7 @@ use mcp_auth::client::{
 };
 use mcp_client::Error as ClientError;
 use mcp_client::types::method;
-use mcp_protocol::BoxFuture;
+use mcp_protocol::{BoxFuture, lock};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use url::{Host, Url};
 
@@ -66,10 +66,6 @@ impl UserAgent for NoBrowser {
 fn is_plain(scopes: &str) -> bool {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || " -._~:/?@+=,%*".contains(char);
     scopes.chars().all(is_plain)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the tokens that `mcp login` stored for a server.

@@ -1,15 +1,9 @@
-//! Locking without poisoning, and waiting for one of two futures.
+//! Waiting for one of two futures.
 
 use std::future::poll_fn;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
 use mcp_protocol::BoxFuture;
-
-/// Locks `mutex`. A panic of an earlier holder is ignored.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Completes with the future that is ready first.
 pub(crate) async fn race<T>(

@@ -5,12 +5,11 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use mcp_client::ChangedList;
 use mcp_jsonrpc::{ErrorObject, RequestId};
-use mcp_protocol::{Delivery, Link, Owner, Session};
+use mcp_protocol::{Delivery, Link, Owner, Session, lock};
 use mcp_types::{JsonObject, SUBSCRIPTION_ID_KEY, method};
 use serde_json::{Value, json};
 
 use crate::log_limit::LogLimit;
-use crate::sync::lock;
 use crate::watched::WatchCounter;
 
 /// Maximum number of open subscriptions, of all clients and of one client.

@@ -8,11 +8,10 @@ use std::time::Duration;
 use mcp_client::{ChangedList, Client, Error, Negotiation, Revision, TransportError};
 use mcp_host::without_setting_names;
 use mcp_jsonrpc::{ErrorObject, Notification, ParseError, Request};
-use mcp_protocol::http_headers;
 use mcp_protocol::middleware::Discarded;
 use mcp_protocol::{
     BoxFuture, Call, CallError, Closed, Connection, Delivery, Deviation, Exchange, Extras, Inbound,
-    Link, MethodName, Reply, StatelessRequest, Transport, gate,
+    Link, MethodName, Reply, StatelessRequest, Transport, gate, http_headers, lock,
 };
 use mcp_types::{ClientCapabilities, Implementation, LoggingLevel, method};
 use tokio::sync::watch;
@@ -21,7 +20,6 @@ use tokio::time::Instant;
 use crate::caller::Routes;
 use crate::log_limit::LogLimit;
 use crate::pool::Permit;
-use crate::sync::lock;
 use crate::upstream::Upstream;
 
 /// The client that a connection declares to the upstream server.

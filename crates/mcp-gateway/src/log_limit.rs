@@ -3,9 +3,8 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
+use mcp_protocol::lock;
 use tokio::time::Instant;
-
-use crate::sync::lock;
 
 /// Maximum number of messages in an [`INTERVAL`]; the others are counted.
 const MAX_PER_INTERVAL: u32 = 20;

@@ -6,14 +6,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_client::{Client, Revision};
-use mcp_protocol::ServerFacts;
 use mcp_protocol::http_headers::HeaderParams;
+use mcp_protocol::{ServerFacts, lock};
 use mcp_types::v2026_07_28::TASKS_EXTENSION;
 use tokio::time::Instant;
 
 use crate::catalog::Catalog;
 use crate::connection::UpstreamConnection;
-use crate::sync::lock;
 
 /// The shared connection, opened again when a request needs it.
 pub(crate) struct SharedConnection {

@@ -1,18 +1,13 @@
-//! Locks, and work that is repeated at most every 50 ms.
+//! Work that is repeated at most every 50 ms.
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
-use mcp_protocol::BoxFuture;
+use mcp_protocol::{BoxFuture, lock};
 use tokio::time::sleep;
-
-/// Locks a mutex. The data is valid after a panic of another thread, because no change is left half done.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Completes all futures in this task. Returns their outputs in the same order.
 pub(crate) async fn join_all<T>(mut futures: Vec<BoxFuture<'_, T>>) -> Vec<T> {

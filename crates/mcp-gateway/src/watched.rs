@@ -4,9 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::Owner;
-
-use crate::sync::lock;
+use mcp_protocol::{Owner, lock};
 
 /// Maximum number of resources that one client watches, and maximum size of their URIs in bytes. All clients share the streams of a connection.
 const MAX_PER_CLIENT: usize = 1_024;

@@ -1,7 +1,9 @@
 //! The guard against invented names: an attribute of a metric has a limited number of values.
 
 use std::collections::HashSet;
-use std::sync::{PoisonError, RwLock};
+use std::sync::RwLock;
+
+use mcp_protocol::{read_lock, write_lock};
 
 /// The value of an attribute for names that are not known.
 pub(crate) const OTHER: &str = "_other";
@@ -37,7 +39,7 @@ impl Names {
     }
 
     pub(crate) fn is_known(&self, kind: NameKind, name: &str) -> bool {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let known = read_lock(&self.known);
         known[kind as usize].contains(name)
     }
 
@@ -50,7 +52,7 @@ impl Names {
             NameKind::ErrorCode => self.max.min(MAX_CODES),
             _ => self.max,
         };
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = write_lock(&self.known);
         let names = &mut known[kind as usize];
         if names.len() >= max || name.len() > MAX_LENGTH {
             return names.contains(name);

@@ -68,4 +68,6 @@ pub use service::{IntoService, InvalidServer, RequestContext, ServerFacts, Servi
 pub use session::Session;
 #[doc(hidden)]
 pub use session::SessionState;
+#[doc(hidden)]
+pub use sync::{lock, read_lock, write_lock};
 pub use tolerance::{DECORATIONS, Deviation, Strictness, Tolerance};

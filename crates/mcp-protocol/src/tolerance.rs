@@ -6,14 +6,16 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use mcp_jsonrpc::{DecodeError, decode};
 use mcp_types::{ClientCapabilities, Implementation, InitializeRequestParams, JsonObject};
 use serde::Deserialize as _;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+
+use crate::sync::lock;
 
 /// Maximum number of characters of the text about a deviation.
 const MAX_DETAIL: usize = 512;
@@ -111,7 +113,7 @@ impl Tolerance {
 
     /// Returns the kinds of deviations that were tolerated, each with a text about the first one.
     pub fn details(&self) -> Vec<(Deviation, String)> {
-        let details = self.details.lock().unwrap_or_else(PoisonError::into_inner);
+        let details = lock(&self.details);
         details
             .iter()
             .map(|(kind, text)| (*kind, text.clone()))
@@ -128,7 +130,7 @@ impl Tolerance {
         if self.counts[deviation as usize].fetch_add(1, Ordering::Relaxed) == 0 {
             tracing::warn!(?deviation, %detail, "the peer deviates from the specification; tolerated");
             let text = detail.to_string().chars().take(MAX_DETAIL).collect();
-            let mut details = self.details.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut details = lock(&self.details);
             details.insert(deviation, text);
         }
         true

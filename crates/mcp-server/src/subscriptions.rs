@@ -12,14 +12,13 @@ use std::task::{Context, Poll, Waker};
 use mcp_jsonrpc::{ErrorObject, RequestId, text_of};
 use mcp_protocol::{
     Budget, BudgetPermit, Delivery, Exchange, Link, Outcome, Payload, Principal, RequestContext,
+    lock,
 };
 use mcp_types::v2026_07_28::{
     SubscriptionFilter, SubscriptionsListenResult, SubscriptionsListenResultMeta,
 };
 use mcp_types::{JsonObject, SUBSCRIPTION_ID_KEY, method};
 use serde_json::{Value, json};
-
-use crate::sync::lock;
 
 /// A change that clients can subscribe to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -43,7 +43,7 @@ use mcp_jsonrpc::{
 };
 use mcp_protocol::{
     Call, Caller, Closed, Delivery, Exchange, Extras, Inbound as _, IntoService, Link, MethodName,
-    Principal, Reply, RequestOrigin, Revision, Running, ServerSession, guarded,
+    Principal, Reply, RequestOrigin, Revision, Running, ServerSession, guarded, lock,
 };
 use mcp_types::{
     CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, CallToolResult, CompleteResult, GetPromptResult,
@@ -52,7 +52,7 @@ use mcp_types::{
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::sync::{lock, thread_waker};
+use crate::sync::thread_waker;
 
 /// Maximum number of round trips of one call.
 const MAX_ROUND_TRIPS: usize = 16;

@@ -1,7 +1,8 @@
 //! The connection to a single Redis.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use mcp_protocol::lock;
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
 use redis::{Client, RedisError, RedisResult};
 
@@ -33,8 +34,7 @@ impl SingleConnection {
     }
 
     pub(crate) fn current(&self) -> ConnectionManager {
-        let current = self.0.current.lock();
-        current.unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.0.current).clone()
     }
 
     /// Runs a command.
@@ -61,8 +61,7 @@ impl SingleConnection {
             match ConnectionManager::new_with_config(client, config).await {
                 Ok(other) => {
                     tracing::warn!("a connection to Redis without responses was replaced");
-                    let current = shared.current.lock();
-                    *current.unwrap_or_else(PoisonError::into_inner) = other;
+                    *lock(&shared.current) = other;
                 }
                 Err(error) => tracing::debug!(%error, "Redis does not respond"),
             }

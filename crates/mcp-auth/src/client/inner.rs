@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::StatusCode;
+use mcp_protocol::lock;
 use url::Url;
 
 use crate::client::challenge::Challenge;
@@ -16,7 +17,6 @@ use crate::client::store::TokenStore;
 use crate::client::token::{DpopKey, Nonces, TokenSet};
 use crate::error::Error;
 use crate::scopes::Scopes;
-use crate::sync::lock;
 use crate::web::HttpClient;
 
 pub(crate) type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;

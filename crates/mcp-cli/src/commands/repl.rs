@@ -1,12 +1,13 @@
 //! `mcp repl`: requests and notifications that the user writes, on one connection.
 
 use std::io::{IsTerminal as _, stdin};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use mcp_client::middleware::{
     Direction, Middleware, Next, NextNotification, Notification, Request, Response,
 };
 use mcp_client::{Client, Error};
+use mcp_protocol::lock;
 use rustyline::error::ReadlineError;
 use rustyline::{DefaultEditor, ExternalPrinter};
 use serde_json::Value;
@@ -194,7 +195,7 @@ impl Printer {
 
     /// Prints one line.
     fn print(&self, text: &str) {
-        let mut printer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut printer = lock(&self.0);
         match printer.as_mut() {
             // If the terminal is closed, nothing can be shown.
             Some(printer) => drop(printer.print(one_line(text) + "\n")),

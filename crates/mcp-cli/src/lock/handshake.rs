@@ -1,10 +1,11 @@
 //! The description of a server by itself: the result of `initialize` or `server/discover`, with all members that the server sends.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use mcp_client::types::method;
 use mcp_client::{ClientBuilder, RawJson};
 use mcp_jsonrpc::check_unique_members;
+use mcp_protocol::lock;
 use mcp_protocol::middleware::{Next, Request};
 use serde_json::Value;
 
@@ -32,7 +33,7 @@ impl Handshake {
                 );
                 let response = next.run(request).await;
                 if is_handshake && let Some(text) = response.result_text() {
-                    *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+                    *lock(&slot) = Some(text);
                 }
                 response
             }
@@ -41,7 +42,7 @@ impl Handshake {
 
     /// Returns the result as JSON, if all hosts read the same from it.
     pub(super) fn checked(&self) -> Result<Value, Failure> {
-        let text = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let text = lock(&self.0).take();
         let text = RawJson::copy(&text.unwrap_or_default());
         let checked = check_unique_members(&text).and_then(|()| text.decode::<Value>());
         let checked = checked.map_err(|error| error.to_string());

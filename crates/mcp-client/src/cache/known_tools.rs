@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use mcp_protocol::http_headers::HeaderParams;
+use mcp_protocol::lock;
 use mcp_schema::{Origin, Validator, Violation};
 use mcp_types::{CallToolResult, JsonObject, ListToolsResult, TaskSupport, Tool, v2026_07_28};
 use serde_json::Value;
 
 use crate::Error;
-use crate::sync::lock;
 
 /// Maximum number of remembered tools.
 const MAX_TOOLS: usize = 4_096;

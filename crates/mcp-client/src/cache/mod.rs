@@ -16,13 +16,13 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use mcp_jsonrpc::{RawJson, decode};
+use mcp_protocol::lock;
 use mcp_types::{JsonObject, method};
 use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::changes::table::covers;
 use crate::request::member;
-use crate::sync::lock;
 
 /// The longest time to live, whatever the server says.
 const MAX_TTL: Duration = Duration::from_secs(24 * 3_600);

@@ -10,14 +10,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_jsonrpc::RequestId;
-use mcp_protocol::{Call, SentId};
+use mcp_protocol::{Call, SentId, lock};
 use mcp_types::ServerCapabilities;
 use mcp_types::v2026_07_28::SubscriptionFilter;
 
 use super::stream::{ChangeStream, StreamResource};
 use super::table::Subscriptions;
 use super::wanted::{ListenError, MAX_RESOURCES, is_empty};
-use crate::sync::lock;
 
 /// Maximum number of streams of a client.
 const MAX_STREAMS: usize = 256;

@@ -4,9 +4,8 @@ use std::collections::{HashMap, VecDeque};
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 
+use mcp_protocol::lock;
 use tokio::sync::{Notify, mpsc};
-
-use crate::sync::lock;
 
 /// Updates that are queued for a reader. Further updates are dropped, because each update means the
 /// same: the resource has to be read again.

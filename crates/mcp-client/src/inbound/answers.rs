@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mcp_jsonrpc::{ErrorObject, quote};
 use mcp_protocol::gate::client_offers;
 use mcp_protocol::middleware::Request;
-use mcp_protocol::{Deviation, Outcome, Payload, Reply, Revision, downgrade, form, sampling};
+use mcp_protocol::{Deviation, Outcome, Payload, Reply, Revision, downgrade, form, lock, sampling};
 use mcp_types::{
     CreateMessageRequestParams, ElicitAction, ElicitRequestFormParams, ElicitRequestParams,
     ElicitRequestUrlParams, ElicitResult, Implementation, ListRootsResult,
@@ -18,7 +18,6 @@ use super::ClientInbound;
 use super::handlers::{ElicitForm, ElicitUrl, Sample};
 use crate::request::decode_params;
 use crate::request::round_trips::AnswerInput;
-use crate::sync::lock;
 
 /// Maximum number of requests to the user or the model at the same time.
 pub(super) const MAX_INPUT_REQUESTS: usize = 16;

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use mcp_jsonrpc::{Notification, ParseError, ParseErrorKind, Request, decode};
 use mcp_protocol::middleware::Layers;
 use mcp_protocol::{
-    Closed, Deviation, Exchange, Inbound, Link, Payload, Reply, Revision, Tolerance,
+    Closed, Deviation, Exchange, Inbound, Link, Payload, Reply, Revision, Tolerance, lock,
 };
 use mcp_types::v2026_07_28::{
     CancelledNotificationParams, SubscriptionsAcknowledgedNotificationParams,
@@ -28,7 +28,6 @@ use crate::changes::listener::SubscriptionListener;
 use crate::changes::table::Subscriptions;
 use crate::request::member;
 use crate::request::progress::ProgressTable;
-use crate::sync::lock;
 use crate::task_status::watch::StatusWatchers;
 use answers::MAX_INPUT_REQUESTS;
 use custom::Declared;

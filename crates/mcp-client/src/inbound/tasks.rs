@@ -14,7 +14,7 @@ use mcp_jsonrpc::{ErrorObject, RawJson, decode};
 use mcp_protocol::task::{
     MemoryTaskStore, Task, TaskCall, TaskOutcome, TaskState, TaskStore, TaskStoreError, Timestamp,
 };
-use mcp_protocol::{BoxFuture, Delivery, Link, Outcome, Payload, Reply, Revision};
+use mcp_protocol::{BoxFuture, Delivery, Link, Outcome, Payload, Reply, Revision, lock};
 use mcp_types::{
     CreateTaskResult, GetTaskRequestParams, JsonObject, ListTasksResult, Meta,
     PaginatedRequestParams, TaskMetadata, method,
@@ -26,7 +26,6 @@ use tokio::time::{Instant, timeout};
 
 use crate::request::decode_params;
 use crate::request::round_trips::{json, outcome};
-use crate::sync::lock;
 
 /// Number of tasks on one page of the list.
 const PAGE: usize = 100;

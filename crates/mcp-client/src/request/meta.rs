@@ -5,7 +5,7 @@
 
 use std::sync::Mutex;
 
-use mcp_protocol::{Extras, Revision, StatelessRequest};
+use mcp_protocol::{Extras, Revision, StatelessRequest, lock};
 use mcp_types::{
     CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, ClientCapabilities, Implementation, JsonObject,
     LOG_LEVEL_KEY, LoggingLevel, PROGRESS_TOKEN_KEY, PROTOCOL_VERSION_KEY, ProgressToken,
@@ -14,7 +14,6 @@ use mcp_types::{
 use serde_json::Value;
 
 use crate::Error;
-use crate::sync::lock;
 
 /// The keys of `_meta` that only the protocol sets.
 const OWN: [&str; 5] = [

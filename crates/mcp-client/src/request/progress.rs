@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
+use mcp_protocol::lock;
 use mcp_types::{ProgressNotificationParams, ProgressToken};
 use tokio::time::Instant;
-
-use crate::sync::lock;
 
 /// The progress of a call.
 #[derive(Debug, Clone, PartialEq)]

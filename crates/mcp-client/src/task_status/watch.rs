@@ -4,10 +4,10 @@ use std::future::pending;
 use std::sync::Mutex;
 
 use mcp_jsonrpc::RawJson;
+use mcp_protocol::lock;
 use tokio::sync::watch;
 
 use super::state::Snapshot;
-use crate::sync::lock;
 
 /// The latest notification about a task.
 type Latest = Option<RawJson>;

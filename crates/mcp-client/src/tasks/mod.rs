@@ -16,7 +16,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use mcp_jsonrpc::RawJson;
-use mcp_protocol::Timeouts;
+use mcp_protocol::{Timeouts, lock};
 use mcp_types::{CallToolResult, method};
 use serde::Deserialize;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -26,7 +26,6 @@ use crate::connect::negotiation::KnownVersion;
 use crate::request::progress::ProgressEntry;
 use crate::request::{Outcome, decode, within_idle};
 use crate::shared::Shared;
-use crate::sync::lock;
 use crate::task_status::state::{OnStatus, Snapshot, TaskState};
 use poller::TaskPoller;
 use request::{CANCEL_TIMEOUT, cancel};

@@ -6,13 +6,12 @@ mod subscribed;
 use std::sync::{Arc, Mutex};
 
 use mcp_jsonrpc::{ErrorObject, RawJson};
-use mcp_protocol::{Delivery, Link, Owner, Payload, Reply, RequestContext, Session, gate};
+use mcp_protocol::{Delivery, Link, Owner, Payload, Reply, RequestContext, Session, gate, lock};
 use mcp_types::method;
 use tokio::sync::{mpsc, oneshot};
 
 pub(crate) use self::routes::{Routes, RunningCall};
 pub(crate) use self::subscribed::{MayNotify, Subscribed};
-use crate::sync::lock;
 use crate::text::{ObjectText, RawResult, member};
 
 /// Maximum number of notifications that are kept for a call whose client is not connected.

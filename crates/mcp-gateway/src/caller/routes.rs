@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
 
 use mcp_jsonrpc::{Notification, RawJson, decode};
-use mcp_protocol::{Delivery, Owner, Reply, Session, gate};
+use mcp_protocol::{Delivery, Owner, Reply, Session, gate, lock};
 use mcp_types::{LoggingLevel, method};
 use tokio::time::Instant;
 
 use super::{Caller, MayNotify, Subscribed, ask_on, check, no_client};
-use crate::sync::{Debounce, lock};
+use crate::sync::Debounce;
 use crate::text::{ObjectText, member, string};
 
 /// The running calls of a connection, by the progress token that the gateway gives the server.

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use mcp_jsonrpc::{ErrorObject, decode};
+use mcp_protocol::lock;
 use mcp_types::method;
 
 use crate::catalog::comparable;
-use crate::sync::lock;
 use crate::text::member;
 
 /// Maximum number of resources of one connection.

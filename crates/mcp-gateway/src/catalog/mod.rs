@@ -10,13 +10,13 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use mcp_client::Client;
 use mcp_host::model_name;
+use mcp_protocol::lock;
 use mcp_types::Tool;
 
 pub(crate) use self::readings::{Readings, comparable};
 pub(crate) use self::template::expand;
 pub use self::transform::Transform;
 pub(crate) use self::uri::{MAX_RULED_BYTES, check_spelling, check_template, scheme};
-use crate::sync::lock;
 
 /// Maximum number of items of one kind that are kept for a server.
 const MAX_ITEMS: usize = 10_000;

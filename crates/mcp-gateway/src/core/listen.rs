@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use mcp_client::ChangedList;
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{BoxFuture, Delivery, Outcome, Owner, Payload, RequestContext, Session};
+use mcp_protocol::{BoxFuture, Delivery, Outcome, Owner, Payload, RequestContext, Session, lock};
 use mcp_types::v2026_07_28::{
     SubscriptionFilter, SubscriptionsListenResult, SubscriptionsListenResultMeta,
 };
@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 
 use super::Core;
 use crate::changes::{ChangeSubscription, Changes, notification};
-use crate::sync::{join_all, lock};
+use crate::sync::join_all;
 use crate::watched::WatchPermit;
 
 /// Maximum number of resources of one subscription or session.

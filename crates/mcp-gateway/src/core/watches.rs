@@ -10,7 +10,7 @@ use std::time::Duration;
 use mcp_client::{Error, Subscription};
 use mcp_host::without_setting_names;
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{Owner, Principal};
+use mcp_protocol::{Owner, Principal, lock};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
@@ -18,7 +18,6 @@ use super::Core;
 use crate::caller::MayNotify;
 use crate::connection::{UpstreamConnection, unreachable};
 use crate::shared::MAX_RECONNECT_WAIT;
-use crate::sync::lock;
 use crate::upstream::Sharing;
 
 /// Maximum number of resources to which a connection of the pool subscribes when it is opened.

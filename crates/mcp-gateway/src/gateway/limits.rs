@@ -6,12 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{Owner, RequestContext};
+use mcp_protocol::{Owner, RequestContext, lock};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::time::Instant;
-
-use crate::sync::lock;
 
 /// Maximum number of clients whose requests are counted. Clients without recent requests make room for others.
 const MAX_CLIENTS: usize = 16_384;

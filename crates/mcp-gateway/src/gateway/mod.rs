@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use mcp_jsonrpc::{Notification, Request};
 use mcp_protocol::http_headers::HeaderParams;
-use mcp_protocol::{InvalidServer, Reply, RequestContext, ServerFacts, Service, Session};
+use mcp_protocol::{InvalidServer, Reply, RequestContext, ServerFacts, Service, Session, lock};
 
 pub use self::access::{AccessPolicy, AccessRule, ItemKind};
 pub use self::builder::GatewayBuilder;
@@ -32,7 +32,6 @@ pub use self::mount::{Mount, MountStatus};
 pub(crate) use self::state::Settings;
 use self::state::State;
 use crate::catalog::Transform;
-use crate::sync::lock;
 use crate::text::check_members;
 
 /// Several servers behind the gateway, served like one server of this process, in all revisions.

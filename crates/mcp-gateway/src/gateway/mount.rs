@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{InvalidServer, Outcome, Reply, RequestContext};
+use mcp_protocol::{InvalidServer, Outcome, Reply, RequestContext, lock};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
@@ -19,7 +19,6 @@ use crate::core::Core;
 use crate::parked::Cluster;
 use crate::proxy::Proxy;
 use crate::shared::MAX_RECONNECT_WAIT;
-use crate::sync::lock;
 use crate::upstream::Upstream;
 
 /// Maximum length of the name of a mount. The hash of a shortened name follows after the prefix.

@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use mcp_client::ChangedList;
+use mcp_protocol::{lock, read_lock, write_lock};
 use mcp_types::Implementation;
 use tokio::sync::watch;
 
@@ -16,7 +17,6 @@ use super::limits::{ClientLimits, RequestCounter};
 use super::mount::MountedServer;
 use crate::changes::Changes;
 use crate::parked::Cluster;
-use crate::sync::lock;
 
 /// The state of a gateway.
 pub(super) struct State {
@@ -79,28 +79,25 @@ impl State {
     }
 
     pub(super) fn settings(&self) -> Arc<Settings> {
-        Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&read_lock(&self.settings))
     }
 
     /// Changes the settings, and notifies clients that the lists have changed.
     pub(super) fn configure(&self, change: impl FnOnce(&mut Settings)) {
         {
-            let mut settings = self
-                .settings
-                .write()
-                .unwrap_or_else(PoisonError::into_inner);
+            let mut settings = write_lock(&self.settings);
             change(Arc::make_mut(&mut settings));
         }
         self.mounts_changed();
     }
 
     pub(super) fn mounts(&self) -> Arc<[Arc<MountedServer>]> {
-        Arc::clone(&self.mounts.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&read_lock(&self.mounts))
     }
 
     /// Changes the mounts.
     pub(super) fn update<T>(&self, change: impl FnOnce(&mut Vec<Arc<MountedServer>>) -> T) -> T {
-        let mut mounts = self.mounts.write().unwrap_or_else(PoisonError::into_inner);
+        let mut mounts = write_lock(&self.mounts);
         let mut changed = mounts.to_vec();
         let result = change(&mut changed);
         *mounts = changed.into();

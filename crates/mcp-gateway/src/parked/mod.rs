@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_jsonrpc::{ErrorObject, RawJson, decode, members};
-use mcp_protocol::{BoxFuture, MethodName, Outcome, Owner, Principal};
+use mcp_protocol::{BoxFuture, MethodName, Outcome, Owner, Principal, lock};
 use mcp_types::method;
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
@@ -19,7 +19,6 @@ use tokio::time::sleep;
 pub use self::cluster::Cluster;
 pub(crate) use self::cluster::{ParkedAt, ParkedBinding, forward};
 use crate::caller::{Caller, MAX_SERVER_REQUESTS, ServerRequest};
-use crate::sync::lock;
 use crate::text::{ObjectText, string, without};
 use crate::upstream::ParkingLimits;
 

@@ -6,12 +6,11 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{Budget, BudgetPermit, Owner};
+use mcp_protocol::{Budget, BudgetPermit, Owner, lock};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::connection::UpstreamConnection;
 use crate::log_limit::LogLimit;
-use crate::sync::lock;
 use crate::upstream::Upstream;
 
 /// How long a new connection waits until the connection that it replaces is closed.

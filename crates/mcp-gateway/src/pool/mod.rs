@@ -9,14 +9,13 @@ use std::mem;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_protocol::{Owner, Principal};
+use mcp_protocol::{Owner, Principal, lock};
 use tokio::time::{Instant, sleep};
 
 pub(crate) use self::capacity::{Capacity, Permit};
 pub(crate) use self::sessions::{ChosenLevel, SessionConnection, SessionConnections};
 
 use crate::connection::{InUse, UpstreamConnection};
-use crate::sync::lock;
 
 /// How long an unused connection is kept.
 const MAX_IDLE: Duration = Duration::from_secs(60);

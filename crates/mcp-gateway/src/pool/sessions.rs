@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use mcp_protocol::lock;
 use mcp_types::LoggingLevel;
 
 use crate::connection::UpstreamConnection;
-use crate::sync::lock;
 
 /// The connection of one session to one server. The first request opens it, and a later request opens it again after it has ended.
 #[derive(Default)]

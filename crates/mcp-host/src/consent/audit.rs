@@ -4,9 +4,10 @@ use std::fmt;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use mcp_protocol::lock;
 use serde_json::{Map, Value, json};
 
 use super::approvals::private_file;
@@ -72,7 +73,7 @@ impl AuditLog {
             line.extend(details);
         }
         let line = format!("{line}\n");
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut writer = lock(&self.writer);
         writer.write_all(line.as_bytes())?;
         writer.flush()
     }

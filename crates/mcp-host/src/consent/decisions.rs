@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use mcp_protocol::lock;
 
 use super::Decision;
 use super::approvals::{Approval, ApprovalKey, ApprovalStore};
@@ -55,8 +57,6 @@ impl Decisions {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<ApprovalKey, Approval>> {
-        self.until_exit
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        lock(&self.until_exit)
     }
 }

@@ -1,9 +1,10 @@
 //! The untrusted servers whose results the conversation contains.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use mcp_client::types::Tool;
+use mcp_protocol::lock;
 
 /// The untrusted servers that have returned results to the current conversation.
 #[derive(Debug, Default)]
@@ -29,7 +30,7 @@ impl UntrustedSources {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

@@ -1,11 +1,11 @@
 //! The order in which rules, earlier answers and the person decide.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use mcp_client::types::Tool;
 use mcp_client::{CallToolResult, Transport, TransportError, tool_hash};
-use mcp_protocol::BoxFuture;
+use mcp_protocol::{BoxFuture, lock};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::Mutex as AsyncMutex;
@@ -107,7 +107,7 @@ impl ServerGate {
     }
 
     fn plan(&self) -> Option<Arc<LaunchPlan>> {
-        let located = self.located.lock().unwrap_or_else(PoisonError::into_inner);
+        let located = lock(&self.located);
         located.clone().or_else(|| self.configured.clone())
     }
 
@@ -207,7 +207,7 @@ impl ServerGate {
         };
         let located = tokio::task::spawn_blocking(move || plan.locate()).await;
         let plan = Arc::new(located.map_err(|error| error.to_string())??);
-        *self.located.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&plan));
+        *lock(&self.located) = Some(Arc::clone(&plan));
         // Arguments and the query of a URL may contain secrets; the hash identifies them.
         let target = match &plan.started().launch {
             Launch::Stdio { command, .. } => command.as_str(),

@@ -3,12 +3,12 @@
 //! Specification: [elicitation](https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation).
 
 use std::fmt::{self, Write as _};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_client::types::{ElicitAction, PrimitiveSchemaDefinition};
 use mcp_client::{ElicitForm, ElicitResult, ElicitUrl, json_hash};
-use mcp_protocol::BoxFuture;
+use mcp_protocol::{BoxFuture, lock};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use url::{Host as UrlHost, Url};
@@ -200,11 +200,7 @@ impl Elicitations {
             gate.refuse(kind, basis, details.clone());
             ElicitResult::new(action)
         };
-        let taken = self
-            .bucket
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let taken = lock(&self.bucket).take();
         if let Err(is_first) = taken {
             if !is_first {
                 return ElicitResult::new(ElicitAction::Cancel);

@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use mcp_client::LoggingLevel;
 use mcp_client::types::LoggingMessageNotificationParams;
+use mcp_protocol::lock;
 use serde_json::Value;
 use tokio::sync::Notify;
 
@@ -139,7 +140,7 @@ impl LogQueue {
     }
 
     fn lock(&self) -> MutexGuard<'_, QueueState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 
@@ -173,7 +174,7 @@ impl ServerLog {
 
     /// Adds a message, or drops it. Does not block.
     pub(super) fn push(&self, params: LoggingMessageNotificationParams) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.state);
         let (bucket, dropped) = &mut *state;
         let is_within_rate = bucket.take().is_ok();
         let queue = &self.queue.0;

@@ -4,10 +4,11 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use mcp_client::Root;
+use mcp_protocol::lock;
 use tokio::sync::watch;
 use tokio::time::sleep;
 use url::Url;
@@ -91,10 +92,6 @@ impl RootPaths {
         let chosen = self.by_server.get(server).unwrap_or(&self.all);
         chosen.iter().filter_map(|path| root(path)).collect()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the root of a path; `None` if it does not exist.

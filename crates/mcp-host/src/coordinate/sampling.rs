@@ -2,12 +2,12 @@
 //!
 //! Specification: [sampling](https://modelcontextprotocol.io/specification/2025-11-25/client/sampling).
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_client::types::{CreateMessageRequestParams, IncludeContext};
 use mcp_client::{CreateMessageResult, ErrorCode, ErrorObject, Sample, json_hash};
-use mcp_protocol::BoxFuture;
+use mcp_protocol::{BoxFuture, lock};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -156,11 +156,7 @@ impl Sampling {
                 .refuse(ActionKind::SamplingRequest, basis, details);
             error
         };
-        let taken = self
-            .bucket
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let taken = lock(&self.bucket).take();
         if let Err(is_first) = taken {
             let error = ErrorObject::internal(format!(
                 "this host answers {} sampling requests per minute of a server; repeat the request later",

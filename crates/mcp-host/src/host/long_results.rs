@@ -1,11 +1,12 @@
 //! Results that are too long for the model: it gets the beginning, and reads the rest in parts.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use mcp_client::types::{ResourceContents, TextContent, Tool};
 use mcp_client::{CallToolResult, ContentBlock};
 use mcp_jsonrpc::decode_document;
+use mcp_protocol::lock;
 use serde_json::{Value, json};
 
 /// Name of the tool of the host. No tool of a server has it: its name has `__` or ends with a hash.
@@ -84,7 +85,7 @@ impl LongResults {
     }
 
     fn keep(&self, text: Arc<str>) -> u64 {
-        let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stored = lock(&self.stored);
         stored.last += 1;
         stored.bytes += text.len();
         let handle = stored.last;
@@ -100,7 +101,7 @@ impl LongResults {
 
     /// Removes all texts. Their handles are not used again.
     pub(crate) fn clear(&self) {
-        let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stored = lock(&self.stored);
         stored.texts.clear();
         stored.bytes = 0;
     }
@@ -111,7 +112,7 @@ impl LongResults {
         let (Some(handle), Some(offset)) = (number("handle"), number("offset")) else {
             return failed("handle and offset must be integers".to_owned());
         };
-        let stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let stored = lock(&self.stored);
         let found = stored.texts.iter().find(|(known, _)| *known == handle);
         let Some(text) = found.map(|(_, text)| Arc::clone(text)) else {
             let text = "this result is no longer stored; call its tool again";

@@ -9,10 +9,11 @@ mod starter;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use mcp_client::types::Tool;
 use mcp_client::{CallToolResult, ClientBuilder};
+use mcp_protocol::{read_lock, write_lock};
 use serde_json::Value;
 
 pub use builder::HostBuilder;
@@ -69,11 +70,11 @@ struct Servers {
 
 impl Servers {
     fn read(&self) -> RwLockReadGuard<'_, BTreeMap<String, Server>> {
-        self.by_name.read().unwrap_or_else(PoisonError::into_inner)
+        read_lock(&self.by_name)
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<String, Server>> {
-        self.by_name.write().unwrap_or_else(PoisonError::into_inner)
+        write_lock(&self.by_name)
     }
 }
 

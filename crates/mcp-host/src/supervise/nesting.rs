@@ -1,7 +1,9 @@
 //! How deeply tool calls and sampling requests are nested.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
+
+use mcp_protocol::lock;
 
 tokio::task_local! {
     /// The depth of the sampling request whose model runs in this task.
@@ -41,7 +43,7 @@ impl RunningCalls {
     }
 
     fn by_depth(&self) -> MutexGuard<'_, BTreeMap<u32, usize>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

@@ -24,7 +24,9 @@ mod unix {
     use std::io::Write;
     use std::os::unix::process::CommandExt as _;
     use std::process::{ChildStdin, Command, Stdio};
-    use std::sync::{Mutex, PoisonError};
+    use std::sync::Mutex;
+
+    use mcp_protocol::lock;
 
     /// Reads `+ group` and `- group`; at the end of the input, ends the groups that are left.
     const SCRIPT: &str = r#"
@@ -52,7 +54,7 @@ for group in $groups; do kill -KILL "-$group"; done
 
     impl Registration {
         pub(super) fn new(group: u32) -> Self {
-            let mut shell = SHELL.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut shell = lock(&SHELL);
             let registered = match &mut *shell {
                 Some(input) => write(input, '+', group),
                 None => start().and_then(|input| write(shell.insert(input), '+', group)),
@@ -66,7 +68,7 @@ for group in $groups; do kill -KILL "-$group"; done
 
     impl Drop for Registration {
         fn drop(&mut self) {
-            let mut shell = SHELL.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut shell = lock(&SHELL);
             if let Some(input) = &mut *shell {
                 let _ = write(input, '-', self.group);
             }

@@ -1,7 +1,9 @@
 //! The last stderr lines of a server.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use mcp_protocol::lock;
 
 use crate::text::is_hidden;
 
@@ -28,7 +30,7 @@ impl StderrLog {
         if line.len() + LINE_BYTES > MAX_BYTES {
             return;
         }
-        let mut ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ring = lock(&self.0);
         ring.bytes += line.len() + LINE_BYTES;
         ring.lines.push_back(line);
         while ring.bytes > MAX_BYTES
@@ -40,7 +42,7 @@ impl StderrLog {
 
     /// Returns the lines, the oldest first.
     pub fn lines(&self) -> Vec<String> {
-        let ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let ring = lock(&self.0);
         ring.lines.iter().cloned().collect()
     }
 }

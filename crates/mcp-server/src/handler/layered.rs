@@ -78,9 +78,7 @@ mod oneshot {
     use std::sync::{Arc, Mutex};
     use std::task::{Context, Poll, Waker};
 
-    use mcp_protocol::Outcome;
-
-    use crate::sync::lock;
+    use mcp_protocol::{Outcome, lock};
 
     #[derive(Default)]
     struct State {

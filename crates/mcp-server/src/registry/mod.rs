@@ -19,7 +19,9 @@ use std::collections::HashSet;
 use std::sync::{Arc, OnceLock, RwLock, RwLockWriteGuard};
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{Payload, RequestContext, Revision, Rules, Session, SharedText};
+use mcp_protocol::{
+    Payload, RequestContext, Revision, Rules, Session, SharedText, read_lock, write_lock,
+};
 use serde::Serialize;
 
 use crate::RegistrationError;
@@ -261,12 +263,7 @@ impl<E: Entry> Registry<E> {
     }
 
     pub(crate) fn snapshot(&self) -> Arc<Snapshot<E>> {
-        Arc::clone(
-            &self
-                .snapshot
-                .read()
-                .unwrap_or_else(std::sync::PoisonError::into_inner),
-        )
+        Arc::clone(&read_lock(&self.snapshot))
     }
 
     /// Appends items. Fails if a key is already registered.
@@ -313,10 +310,7 @@ impl<E: Entry> Registry<E> {
         &self,
         change: impl FnOnce(&mut Vec<(u64, Arc<E>)>, &mut u64) -> Result<(), Er>,
     ) -> Result<PreparedChange<'_, E>, Er> {
-        let slot = self
-            .snapshot
-            .write()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let slot = write_lock(&self.snapshot);
         let (mut items, mut next) = (slot.items.clone(), slot.next);
         change(&mut items, &mut next)?;
         let snapshot = Arc::new(Snapshot::new(items, next).indexed());

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 use mcp_protocol::middleware::{Layers, SharedMiddleware};
-use mcp_protocol::{Delivery, Session};
+use mcp_protocol::{Delivery, Session, lock};
 use mcp_types::ResourceUpdatedNotificationParams;
 
 use super::sessions::Sessions;
@@ -19,7 +19,6 @@ use crate::registry::prompt::PromptEntry;
 use crate::registry::resource::{ResourceEntry, TemplateEntry};
 use crate::registry::tool::ToolEntry;
 use crate::subscriptions::{Subscriptions, is_addressed};
-use crate::sync::lock;
 #[cfg(feature = "tasks")]
 use crate::task_table::{TaskConfig, Tasks};
 use crate::{Change, RegistrationError};

@@ -11,11 +11,10 @@ use std::time::{Duration, Instant};
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::modern::PendingInput;
 use mcp_protocol::task::{MemoryTaskStore, TaskLease, TaskStore, Timestamp};
-use mcp_protocol::{Exchange, Owner, Principal, RequestContext};
+use mcp_protocol::{Exchange, Owner, Principal, RequestContext, lock};
 use tokio::sync::watch;
 
 use crate::subscriptions::Subscriptions;
-use crate::sync::lock;
 
 pub(crate) use options::TaskPolicy;
 pub use options::{TaskMode, TaskOptions};

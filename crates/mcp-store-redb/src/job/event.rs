@@ -1,10 +1,11 @@
 //! The events that wait for the thread of the store.
 
 use std::mem;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
+use mcp_protocol::lock;
 use mcp_transport_http::{SessionId, StreamKey};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -104,6 +105,6 @@ impl EventQueue {
     }
 
     fn lock(&self) -> MutexGuard<'_, Queued> {
-        self.queued.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.queued)
     }
 }

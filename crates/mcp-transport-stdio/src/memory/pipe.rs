@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
+use mcp_protocol::lock;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Creates a pipe that holds at most `capacity` bytes (at least one) before its writer waits.
@@ -46,7 +47,7 @@ struct State {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// Closes the writing end. The reader gets the remaining bytes, then the end of the stream.

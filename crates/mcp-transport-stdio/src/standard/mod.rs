@@ -12,9 +12,11 @@ use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 #[cfg(unix)]
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::task::{Context, Poll};
 
+#[cfg(unix)]
+use mcp_protocol::lock;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::error::{Error, Repr};
@@ -58,7 +60,7 @@ static PROTECTED: Mutex<Option<unix::Saved>> = Mutex::new(None);
 
 #[cfg(unix)]
 fn protected() -> MutexGuard<'static, Option<unix::Saved>> {
-    PROTECTED.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&PROTECTED)
 }
 
 /// Protects stdout from text that the program prints before it calls [`serve`](crate::serve).

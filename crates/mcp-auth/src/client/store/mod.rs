@@ -6,12 +6,11 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use mcp_protocol::BoxFuture;
+use mcp_protocol::{BoxFuture, lock};
 
 pub use self::file::FileTokenStore;
 use crate::Secret;
 use crate::error::Error;
-use crate::sync::lock;
 
 /// Storage for text under names: a file, the keychain of the system, a database.
 ///

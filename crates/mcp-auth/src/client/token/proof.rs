@@ -2,11 +2,12 @@
 //!
 //! Specification: [RFC 9449](https://www.rfc-editor.org/rfc/rfc9449).
 
-use data_encoding::BASE64URL_NOPAD;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
+use data_encoding::BASE64URL_NOPAD;
 use http::{HeaderMap, HeaderName};
+use mcp_protocol::lock;
 use serde_json::json;
 use zeroize::Zeroizing;
 
@@ -14,7 +15,6 @@ use crate::Secret;
 use crate::client::signing_key::{SigningKey, random};
 use crate::digest::sha256;
 use crate::error::{Error, ErrorKind};
-use crate::sync::lock;
 
 pub(crate) const DPOP: HeaderName = HeaderName::from_static("dpop");
 const NONCE: HeaderName = HeaderName::from_static("dpop-nonce");

@@ -5,10 +5,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_protocol::BoxFuture;
+use mcp_protocol::{BoxFuture, lock};
 use tokio::time::Instant;
-
-use crate::sync::lock;
 
 /// Default number of proofs in a [`MemoryReplayCache`].
 const CAPACITY: usize = 262_144;

@@ -7,6 +7,7 @@ use std::collections::{HashMap, hash_map};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use mcp_protocol::lock;
 use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 use tokio::time::{Instant, timeout};
 
@@ -14,7 +15,6 @@ use crate::Secret;
 use crate::digest::sha256;
 use crate::error::Error;
 use crate::server::identity::Identity;
-use crate::sync::lock;
 
 /// Default and maximum time for which an active token is cached.
 pub(crate) const MAX_TTL: Duration = Duration::from_secs(60);

@@ -8,6 +8,7 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use mcp_protocol::lock;
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::Instant;
 use url::Url;
@@ -16,7 +17,6 @@ use super::keys::Jwks;
 use crate::error::Error;
 use crate::server::issuer::{Issuer, check};
 use crate::server::verify::Rejection;
-use crate::sync::lock;
 use crate::web::HttpClient;
 
 /// Backoff after a failed fetch.

@@ -11,7 +11,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject, RawJson, decode};
-use mcp_protocol::{Outcome, RequestContext};
+use mcp_protocol::{Outcome, RequestContext, lock};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -26,7 +26,6 @@ use super::mount::MountedServer;
 use super::state::State;
 use crate::core::ListPage;
 use crate::results;
-use crate::sync::lock;
 use crate::text::{ObjectText, elements, member, string};
 
 /// Maximum number of items whose clash was logged.
