@@ -3,10 +3,9 @@
 use std::path::Path;
 use std::{env, fs, io};
 
-const SOURCES: [&str; 5] = [
+const SOURCES: [&str; 4] = [
     "exchange/incoming.rs",
     "exchange/outgoing.rs",
-    "exchange/rate_limit.rs",
     "exchange/state.rs",
     "mux/outbox.rs",
 ];

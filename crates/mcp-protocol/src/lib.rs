@@ -42,6 +42,7 @@ mod service;
 mod session;
 mod sync;
 pub mod task;
+mod token_bucket;
 pub mod tolerance;
 
 #[doc(hidden)]
@@ -70,4 +71,6 @@ pub use session::Session;
 pub use session::SessionState;
 #[doc(hidden)]
 pub use sync::{lock, read_lock, write_lock};
+#[doc(hidden)]
+pub use token_bucket::{Rate, TokenBucket, TooFewTokens};
 pub use tolerance::{DECORATIONS, Deviation, Strictness, Tolerance};

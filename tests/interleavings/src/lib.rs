@@ -26,13 +26,9 @@ mod exchange {
     pub mod outgoing {
         include!(concat!(env!("OUT_DIR"), "/outgoing.rs"));
     }
-    pub mod rate_limit {
-        include!(concat!(env!("OUT_DIR"), "/rate_limit.rs"));
-    }
     pub mod state {
         include!(concat!(env!("OUT_DIR"), "/state.rs"));
     }
-    pub(crate) use rate_limit::RateLimit;
 }
 
 mod mux {
@@ -45,7 +41,7 @@ mod mux {
 
 pub use exchange::state::Exchange;
 pub(crate) use mcp_protocol::{
-    Answer, BoxFuture, Call, CallError, Closed, Delivery, Extras, Link, Outcome, TransportError,
+    Answer, BoxFuture, Call, CallError, Closed, Delivery, Extras, Link, Outcome, Rate, TokenBucket, TransportError,
 };
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{Owner, RequestContext, lock};
+use mcp_protocol::{Owner, Rate, RequestContext, TokenBucket, lock};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::time::Instant;
@@ -15,7 +15,7 @@ use tokio::time::Instant;
 const MAX_CLIENTS: usize = 16_384;
 /// Minimum interval between searches for clients without recent requests, if there is no room.
 const CLEANUP_INTERVAL: Duration = Duration::from_secs(1);
-const MINUTE: f64 = 60.0;
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// Limits on the requests of one client to the servers of a gateway: a verified principal or, without authentication, a network
 /// address. All clients over stdio count as one. Requests that the gateway answers itself do not count. Default: no limits.
@@ -63,11 +63,10 @@ struct Clients {
 }
 
 /// The requests of one client.
+#[derive(Default)]
 struct Usage {
     in_flight: usize,
-    /// The number of requests that the client can make now.
-    available: f64,
-    updated: Instant,
+    bucket: TokenBucket,
 }
 
 /// Keeps a request counted until it is dropped.
@@ -121,11 +120,7 @@ impl RequestCounter {
                 ));
             }
         }
-        let usage = clients.by_key.entry(key.clone()).or_insert_with(|| Usage {
-            in_flight: 0,
-            available: per_minute(limits),
-            updated: now,
-        });
+        let usage = clients.by_key.entry(key.clone()).or_default();
         if let Some(max) = limits.requests_in_flight
             && usage.in_flight >= max.get()
         {
@@ -137,20 +132,18 @@ impl RequestCounter {
             ));
         }
         if let Some(max) = limits.requests_per_minute {
-            usage.refresh(limits, now);
             // A request that counts more than the limit counts as the limit; otherwise it could never be sent.
             let requests = u32::try_from(requests).map_or(max.get(), |count| count.min(max.get()));
-            let requests = f64::from(requests);
-            if usage.available < requests {
-                let wait = (requests - usage.available) * MINUTE / per_minute(limits);
-                return Err(refused(
+            let rate = Rate::per(MINUTE, max.get());
+            let taken = usage.bucket.take(f64::from(requests), rate, now.into_std());
+            taken.map_err(|few| {
+                refused(
                     &format!(
                         "this client has made {max} requests in a minute, the limit of \"requestsPerMinute\""
                     ),
-                    Duration::from_secs_f64(wait),
-                ));
-            }
-            usage.available -= requests;
+                    few.wait,
+                )
+            })?;
         }
         usage.in_flight += 1;
         Ok(())
@@ -167,26 +160,13 @@ impl Clients {
             return;
         }
         self.cleaned_up = Some(now);
+        let rate = limits.requests_per_minute;
+        let rate = rate.map(|max| Rate::per(MINUTE, max.get()));
         self.by_key.retain(|_, usage| {
-            usage.refresh(limits, now);
-            usage.in_flight > 0 || usage.available < per_minute(limits)
+            let is_full = |rate| usage.bucket.is_full(rate, now.into_std());
+            usage.in_flight > 0 || !rate.is_none_or(is_full)
         });
     }
-}
-
-impl Usage {
-    fn refresh(&mut self, limits: ClientLimits, now: Instant) {
-        let passed = now.saturating_duration_since(self.updated).as_secs_f64();
-        let max = per_minute(limits);
-        self.available = (self.available + passed * max / MINUTE).min(max);
-        self.updated = now;
-    }
-}
-
-fn per_minute(limits: ClientLimits) -> f64 {
-    limits
-        .requests_per_minute
-        .map_or(0.0, |max| f64::from(max.get()))
 }
 
 fn refused(reason: &str, wait: Duration) -> ErrorObject {

@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use mcp_client::types::{ElicitAction, PrimitiveSchemaDefinition};
 use mcp_client::{ElicitForm, ElicitResult, ElicitUrl, json_hash};
-use mcp_protocol::{BoxFuture, lock};
+use mcp_protocol::{BoxFuture, Rate, TokenBucket, lock};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 use url::{Host as UrlHost, Url};
 
-use super::limits::{ServerLimits, TokenBucket};
+use super::limits::ServerLimits;
 use crate::consent::{ActionKind, Basis, ServerGate};
 use crate::text::{plain_url, printable, quote_lines};
 
@@ -160,12 +161,11 @@ pub(super) struct Elicitations {
 
 impl Elicitations {
     pub(super) fn new(show: ShowForm, gate: Arc<ServerGate>, limits: &ServerLimits) -> Self {
-        let bucket = TokenBucket::new(limits.elicitations_per_minute, Duration::from_secs(60));
         Self {
             show,
             gate,
             open: Semaphore::new(limits.max_open_elicitations.min(Semaphore::MAX_PERMITS)),
-            bucket: Mutex::new(bucket),
+            bucket: Mutex::default(),
             limits: limits.clone(),
         }
     }
@@ -200,9 +200,10 @@ impl Elicitations {
             gate.refuse(kind, basis, details.clone());
             ElicitResult::new(action)
         };
-        let taken = lock(&self.bucket).take();
-        if let Err(is_first) = taken {
-            if !is_first {
+        let rate = Rate::per(Duration::from_secs(60), self.limits.elicitations_per_minute);
+        let taken = lock(&self.bucket).take(1.0, rate, Instant::now().into_std());
+        if let Err(refused) = taken {
+            if !refused.is_first {
                 return ElicitResult::new(ElicitAction::Cancel);
             }
             let reason = format!(

@@ -1,9 +1,5 @@
 //! Limits on the requests of servers.
 
-use std::time::Duration;
-
-use tokio::time::Instant;
-
 /// Limits on the sampling requests, elicitation requests and log messages of each server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -88,67 +84,5 @@ impl ServerLimits {
     pub fn with_max_log_bytes(mut self, bytes: usize) -> Self {
         self.max_log_bytes = bytes;
         self
-    }
-}
-
-/// A token bucket: `capacity` requests at once, and `capacity` in each `period` after that.
-#[derive(Debug)]
-pub(super) struct TokenBucket {
-    capacity: u32,
-    period: Duration,
-    tokens: f64,
-    updated: Instant,
-    is_empty: bool,
-}
-
-impl TokenBucket {
-    pub(super) fn new(capacity: u32, period: Duration) -> Self {
-        Self {
-            capacity,
-            period,
-            tokens: f64::from(capacity),
-            updated: Instant::now(),
-            is_empty: false,
-        }
-    }
-
-    /// Takes a token.
-    ///
-    /// # Errors
-    /// The bucket is empty. The value is `true` if the request before this one got a token, so that a flood
-    /// is reported once.
-    pub(super) fn take(&mut self) -> Result<(), bool> {
-        let now = Instant::now();
-        let periods = (now - self.updated).as_secs_f64() / self.period.as_secs_f64();
-        let capacity = f64::from(self.capacity);
-        self.tokens = (self.tokens + periods * capacity).min(capacity);
-        self.updated = now;
-        if self.tokens < 1.0 {
-            return Err(!std::mem::replace(&mut self.is_empty, true));
-        }
-        self.tokens -= 1.0;
-        self.is_empty = false;
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test(start_paused = true)]
-    async fn a_bucket_refills_with_time() {
-        let mut bucket = TokenBucket::new(2, Duration::from_secs(60));
-        let mut taken = || bucket.take();
-        assert_eq!([taken(), taken(), taken()], [Ok(()), Ok(()), Err(true)]);
-        assert_eq!(taken(), Err(false), "the same flood");
-        tokio::time::advance(Duration::from_secs(31)).await;
-        assert_eq!([taken(), taken()], [Ok(()), Err(true)]);
-        tokio::time::advance(Duration::from_secs(3_600)).await;
-        assert_eq!([taken(), taken(), taken()], [Ok(()), Ok(()), Err(true)]);
-        assert_eq!(
-            TokenBucket::new(0, Duration::from_secs(1)).take(),
-            Err(true)
-        );
     }
 }

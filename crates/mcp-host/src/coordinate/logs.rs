@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use mcp_client::LoggingLevel;
 use mcp_client::types::LoggingMessageNotificationParams;
-use mcp_protocol::lock;
+use mcp_protocol::{Rate, TokenBucket, lock};
 use serde_json::Value;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
-use super::limits::{ServerLimits, TokenBucket};
+use super::limits::ServerLimits;
 use crate::text::{one_line, printable};
 
 /// Memory of a message without its text.
@@ -148,6 +149,7 @@ impl LogQueue {
 pub(super) struct ServerLog {
     pub(super) server: String,
     pub(super) queue: Arc<OpenQueue>,
+    rate: Rate,
     /// The bucket, and the number of messages that were dropped since the last one that was not.
     state: Mutex<(TokenBucket, u64)>,
 }
@@ -164,19 +166,20 @@ impl Drop for OpenQueue {
 
 impl ServerLog {
     pub(super) fn new(server: String, queue: Arc<OpenQueue>, limits: &ServerLimits) -> Self {
-        let bucket = TokenBucket::new(limits.logs_per_second, Duration::from_secs(1));
         Self {
             server,
             queue,
-            state: Mutex::new((bucket, 0)),
+            rate: Rate::per(Duration::from_secs(1), limits.logs_per_second),
+            state: Mutex::default(),
         }
     }
 
     /// Adds a message, or drops it. Does not block.
     pub(super) fn push(&self, params: LoggingMessageNotificationParams) {
+        let now = Instant::now().into_std();
         let mut state = lock(&self.state);
         let (bucket, dropped) = &mut *state;
-        let is_within_rate = bucket.take().is_ok();
+        let is_within_rate = bucket.take(1.0, self.rate, now).is_ok();
         let queue = &self.queue.0;
         if !is_within_rate {
             *dropped += 1;

@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use mcp_client::types::{CreateMessageRequestParams, IncludeContext};
 use mcp_client::{CreateMessageResult, ErrorCode, ErrorObject, Sample, json_hash};
-use mcp_protocol::{BoxFuture, lock};
+use mcp_jsonrpc::quote;
+use mcp_protocol::{BoxFuture, Rate, TokenBucket, lock};
 use serde::Serialize;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
-use super::limits::{ServerLimits, TokenBucket};
+use super::limits::ServerLimits;
 use crate::consent::{ActionKind, Basis, ConsentAction, ServerGate};
 use crate::supervise::nesting::{RunningCalls, within};
 
@@ -98,13 +100,12 @@ impl Sampling {
         calls: Arc<RunningCalls>,
         limits: &ServerLimits,
     ) -> Self {
-        let bucket = TokenBucket::new(limits.sampling_per_minute, Duration::from_secs(60));
         Self {
             model,
             gate,
             calls,
             limits: limits.clone(),
-            bucket: Mutex::new(bucket),
+            bucket: Mutex::default(),
         }
     }
 
@@ -156,13 +157,14 @@ impl Sampling {
                 .refuse(ActionKind::SamplingRequest, basis, details);
             error
         };
-        let taken = lock(&self.bucket).take();
-        if let Err(is_first) = taken {
+        let rate = Rate::per(Duration::from_secs(60), limits.sampling_per_minute);
+        let taken = lock(&self.bucket).take(1.0, rate, Instant::now().into_std());
+        if let Err(refused) = taken {
             let error = ErrorObject::internal(format!(
                 "this host answers {} sampling requests per minute of a server; repeat the request later",
                 limits.sampling_per_minute
             ));
-            return Err(match is_first {
+            return Err(match refused.is_first {
                 true => denied(Basis::Limit, error),
                 false => error,
             });
@@ -178,9 +180,9 @@ impl Sampling {
             None | Some(IncludeContext::None | IncludeContext::ThisServer) => Ok(()),
             Some(foreign) => {
                 let error = format!(
-                    "includeContext {:?} is not available: this host keeps servers apart; use \"none\" or \
+                    "includeContext {} is not available: this host keeps servers apart; use \"none\" or \
                      \"thisServer\"",
-                    foreign.as_str().chars().take(64).collect::<String>()
+                    quote(foreign.as_str(), 64)
                 );
                 Err(denied(Basis::Isolation, ErrorObject::invalid_params(error)))
             }

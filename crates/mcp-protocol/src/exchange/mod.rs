@@ -3,11 +3,9 @@
 mod deadline;
 mod incoming;
 mod outgoing;
-mod rate_limit;
 mod state;
 
 pub use deadline::{Deadline, Timeouts};
 pub use incoming::{AdmissionError, Incoming};
 pub use outgoing::Outgoing;
-pub(crate) use rate_limit::RateLimit;
 pub use state::{Cancelled, Exchange, Running, expired, guarded};

@@ -11,13 +11,14 @@ use std::time::{Duration, Instant};
 
 use mcp_jsonrpc::{ErrorObject, RequestId};
 
-use super::RateLimit;
 use crate::sync::lock;
-use crate::{BoxFuture, Link, Outcome};
+use crate::{BoxFuture, Link, Outcome, Rate, TokenBucket};
 
-/// Rate limit of the progress notifications of one request: burst, then per second.
-const PROGRESS_BURST: f64 = 64.0;
-const PROGRESS_PER_SECOND: f64 = 50.0;
+/// Rate limit of the progress notifications of one request.
+const PROGRESS_RATE: Rate = Rate {
+    burst: 64.0,
+    per_second: 50.0,
+};
 
 const RUNNING: u8 = 0;
 const CANCELLED: u8 = 1;
@@ -37,7 +38,7 @@ struct Inner {
     endless: AtomicBool,
     wakers: Mutex<Vec<Waker>>,
     progress: Mutex<f64>,
-    rate_limit: RateLimit,
+    bucket: Mutex<TokenBucket>,
 }
 
 impl Exchange {
@@ -50,7 +51,7 @@ impl Exchange {
             endless: AtomicBool::new(false),
             wakers: Mutex::new(Vec::new()),
             progress: Mutex::new(f64::NEG_INFINITY),
-            rate_limit: RateLimit::new(PROGRESS_BURST, PROGRESS_PER_SECOND),
+            bucket: Mutex::default(),
         }))
     }
 
@@ -140,7 +141,8 @@ impl Exchange {
         if !self.is_running() || !progress.is_finite() || progress <= *last {
             return false;
         }
-        if !self.0.rate_limit.take(now) && !last_step {
+        let taken = lock(&self.0.bucket).take(1.0, PROGRESS_RATE, now);
+        if taken.is_err() && !last_step {
             return false;
         }
         *last = progress;

@@ -14,14 +14,13 @@ use mcp_types::{
 
 use super::saved::SessionState;
 use crate::budget::tree_bytes;
-use crate::exchange::RateLimit;
 use crate::gate::Offers;
 use crate::modern::{ClientIdentity, RequestMeta};
 use crate::sync::lock;
 use crate::task::Task;
 use crate::{
-    Budget, BudgetPermit, Delivery, Deviation, Link, OverBudget, Owner, Principal, Revision,
-    Tolerance,
+    Budget, BudgetPermit, Delivery, Deviation, Link, OverBudget, Owner, Principal, Rate, Revision,
+    TokenBucket, Tolerance,
 };
 
 /// Maximum number of resource subscriptions of one session.
@@ -33,13 +32,17 @@ const SUBSCRIPTION: usize = 128;
 /// Maximum memory of cached roots, in bytes.
 const MAX_ROOTS_BYTES: usize = 64 << 10;
 
-/// Rate limit of the log messages of one session: burst, then per second.
-const LOG_BURST: f64 = 500.0;
-const LOG_PER_SECOND: f64 = 100.0;
+/// Rate limit of the log messages of one session.
+const LOG_RATE: Rate = Rate {
+    burst: 500.0,
+    per_second: 100.0,
+};
 
-/// Rate limit of the task requests of one session: burst, then per second.
-const TASK_BURST: f64 = 200.0;
-const TASKS_PER_SECOND: f64 = 50.0;
+/// Rate limit of the task requests of one session.
+const TASK_RATE: Rate = Rate {
+    burst: 200.0,
+    per_second: 50.0,
+};
 
 pub(crate) const NEW: u8 = 0;
 pub(crate) const ANSWERED: u8 = 1;
@@ -54,8 +57,8 @@ pub struct Session {
     pub(crate) agreed: OnceLock<Agreed>,
     /// The lowest level of log messages to send; `None` sends none.
     log_level: Mutex<Option<LoggingLevel>>,
-    log_limit: RateLimit,
-    task_limit: RateLimit,
+    logs: Mutex<TokenBucket>,
+    tasks: Mutex<TokenBucket>,
     roots: Mutex<Roots>,
     pub(crate) subscriptions: Mutex<Subscriptions>,
     /// The limit on the memory of subscriptions and roots; not set for the session object of a single request.
@@ -108,8 +111,8 @@ impl Session {
             phase: AtomicU8::new(NEW),
             agreed: OnceLock::new(),
             log_level: Mutex::new(Some(LoggingLevel::Info)),
-            log_limit: RateLimit::new(LOG_BURST, LOG_PER_SECOND),
-            task_limit: RateLimit::new(TASK_BURST, TASKS_PER_SECOND),
+            logs: Mutex::default(),
+            tasks: Mutex::default(),
             roots: Mutex::default(),
             subscriptions: Mutex::default(),
             budget: OnceLock::new(),
@@ -265,13 +268,13 @@ impl Session {
             && lock(&self.log_level)
                 .as_ref()
                 .is_some_and(|lowest| level >= *lowest)
-            && self.log_limit.take(now)
+            && lock(&self.logs).take(1.0, LOG_RATE, now).is_ok()
     }
 
     /// Returns whether the rate limit of task requests allows another one: 50 per second after a
     /// burst of 200.
     pub fn admits_task_request(&self, now: Instant) -> bool {
-        self.task_limit.take(now)
+        lock(&self.tasks).take(1.0, TASK_RATE, now).is_ok()
     }
 
     /// Returns the value of type `T` that belongs to this session, and creates it with `init` on the

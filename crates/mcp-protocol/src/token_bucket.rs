@@ -1,0 +1,124 @@
+//! Token buckets. The clock is an argument.
+
+use std::time::{Duration, Instant};
+
+/// A number of tokens that can be taken at once, and how many come back per second.
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::exhaustive_structs, reason = "internal to the SDK")]
+pub struct Rate {
+    /// The number of tokens in a full bucket.
+    pub burst: f64,
+    /// How many tokens come back per second.
+    pub per_second: f64,
+}
+
+impl Rate {
+    /// Creates a rate of `tokens` in each `period`, which can be taken at once.
+    pub fn per(period: Duration, tokens: u32) -> Self {
+        let burst = f64::from(tokens);
+        Self {
+            burst,
+            per_second: burst / period.as_secs_f64(),
+        }
+    }
+}
+
+/// A bucket of tokens, full at the beginning. It refills at the rate that each call names.
+#[derive(Debug, Default)]
+pub struct TokenBucket {
+    /// When tokens were taken last, and how many were left.
+    taken: Option<(Instant, f64)>,
+    is_exhausted: bool,
+}
+
+/// A bucket has fewer tokens than requested.
+#[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TooFewTokens {
+    /// How long it takes until there are enough.
+    pub wait: Duration,
+    /// Whether the request before this one got its tokens, so that a flood is reported once.
+    pub is_first: bool,
+}
+
+impl TokenBucket {
+    /// Takes tokens.
+    ///
+    /// # Errors
+    /// There are fewer.
+    pub fn take(&mut self, tokens: f64, rate: Rate, now: Instant) -> Result<(), TooFewTokens> {
+        let at = self.taken.map_or(now, |(at, _)| at.max(now));
+        let left = self.left(rate, now);
+        let is_granted = left >= tokens;
+        self.taken = Some((at, if is_granted { left - tokens } else { left }));
+        let was_exhausted = std::mem::replace(&mut self.is_exhausted, !is_granted);
+        if is_granted {
+            return Ok(());
+        }
+        let wait = Duration::try_from_secs_f64((tokens - left) / rate.per_second);
+        Err(TooFewTokens {
+            wait: wait.unwrap_or(Duration::MAX),
+            is_first: !was_exhausted,
+        })
+    }
+
+    /// Returns whether no token is missing.
+    pub fn is_full(&self, rate: Rate, now: Instant) -> bool {
+        self.left(rate, now) >= rate.burst
+    }
+
+    fn left(&self, rate: Rate, now: Instant) -> f64 {
+        self.taken.map_or(rate.burst, |(at, left)| {
+            let passed = now.saturating_duration_since(at).as_secs_f64();
+            (left + passed * rate.per_second).min(rate.burst)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_is_granted_and_then_the_steady_rate() {
+        let rate = Rate {
+            burst: 3.0,
+            per_second: 2.0,
+        };
+        let (mut bucket, now) = (TokenBucket::default(), Instant::now());
+        let mut granted = |at: f64| {
+            let now = now + Duration::from_secs_f64(at);
+            bucket.take(1.0, rate, now).is_ok()
+        };
+        let mut many = |at: f64| [at; 4].map(&mut granted);
+        assert_eq!(many(0.0), [true, true, true, false]);
+        assert_eq!(many(0.6), [true, false, false, false]);
+        assert_eq!(many(60.0), [true, true, true, false]);
+        assert_eq!(
+            many(59.0),
+            [false; 4],
+            "a clock that goes back grants nothing"
+        );
+    }
+
+    #[test]
+    fn a_flood_is_reported_once_with_the_time_to_wait() {
+        let rate = Rate::per(Duration::from_secs(60), 2);
+        let (mut bucket, start) = (TokenBucket::default(), Instant::now());
+        let mut take = |at| bucket.take(1.0, rate, start + Duration::from_secs(at));
+        let empty = |wait, is_first| {
+            let wait = Duration::from_secs(wait);
+            Err(TooFewTokens { wait, is_first })
+        };
+        assert_eq!(
+            [0; 4].map(&mut take),
+            [Ok(()), Ok(()), empty(30, true), empty(30, false)]
+        );
+        assert_eq!([45; 2].map(&mut take), [Ok(()), empty(15, true)]);
+        assert!(!bucket.is_full(rate, start + Duration::from_secs(70)));
+        assert!(bucket.is_full(rate, start + Duration::from_secs(3_600)));
+        let none = Rate::per(Duration::from_secs(1), 0);
+        let refused = TokenBucket::default().take(1.0, none, start);
+        assert_eq!(refused.unwrap_err().wait, Duration::MAX);
+    }
+}
