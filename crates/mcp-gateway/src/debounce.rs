@@ -1,36 +1,11 @@
 //! Work that is repeated at most every 50 ms.
 
 use std::collections::BTreeMap;
-use std::future::poll_fn;
 use std::sync::{Arc, Mutex};
-use std::task::Poll;
 use std::time::Duration;
 
-use mcp_protocol::{BoxFuture, lock};
+use mcp_protocol::lock;
 use tokio::time::sleep;
-
-/// Completes all futures in this task. Returns their outputs in the same order.
-pub(crate) async fn join_all<T>(mut futures: Vec<BoxFuture<'_, T>>) -> Vec<T> {
-    let mut outputs: Vec<Option<T>> = futures.iter().map(|_| None).collect();
-    poll_fn(|cx| {
-        let mut is_pending = false;
-        for (future, output) in futures.iter_mut().zip(&mut outputs) {
-            if output.is_none() {
-                match future.as_mut().poll(cx) {
-                    Poll::Ready(ready) => *output = Some(ready),
-                    Poll::Pending => is_pending = true,
-                }
-            }
-        }
-        if is_pending {
-            Poll::Pending
-        } else {
-            Poll::Ready(())
-        }
-    })
-    .await;
-    outputs.into_iter().flatten().collect()
-}
 
 /// The wait before the work, for further requests of the same work.
 const DELAY: Duration = Duration::from_millis(50);

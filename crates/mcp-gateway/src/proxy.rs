@@ -4,13 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcp_client::Error;
-use mcp_jsonrpc::{ErrorObject, Notification, RawJson, Request, decode};
+use mcp_jsonrpc::{ErrorObject, Notification, RawJson, Request, decode_params};
 use mcp_protocol::http_headers::HeaderParams;
 use mcp_protocol::{
     MethodName, Payload, Reply, RequestContext, ServerFacts, Service, Session, gate,
 };
 use mcp_types::{SetLevelRequestParams, SubscribeRequestParams, method, v2026_07_28};
-use serde::de::DeserializeOwned;
 
 use crate::core::{self, Core};
 use crate::text::{check_members, member};
@@ -167,7 +166,7 @@ impl Proxy {
         context: RequestContext,
     ) -> Result<Reply, ErrorObject> {
         let filter = params.and_then(|params| member(params, "notifications"));
-        let filter: v2026_07_28::SubscriptionFilter = typed(filter)?;
+        let filter: v2026_07_28::SubscriptionFilter = decode_params(filter)?;
         let core = Arc::clone(&self.0);
         Ok(Reply::Pending(Box::pin(core::listen(
             core, filter, context,
@@ -183,11 +182,11 @@ impl Proxy {
     ) -> Result<Reply, ErrorObject> {
         let session = context.session();
         if name == method::LOGGING_SET_LEVEL {
-            let params: SetLevelRequestParams = typed(params)?;
+            let params: SetLevelRequestParams = decode_params(params)?;
             session.set_log_level(params.level);
             return Ok(Reply::ok(Payload::Empty));
         }
-        let params: SubscribeRequestParams = typed(params)?;
+        let params: SubscribeRequestParams = decode_params(params)?;
         if name == method::RESOURCES_UNSUBSCRIBE {
             core::unsubscribe(&params.uri, session);
             return Ok(Reply::ok(Payload::Empty));
@@ -198,9 +197,4 @@ impl Proxy {
             core.subscribe(params.uri, &session, &client).await
         })))
     }
-}
-
-fn typed<T: DeserializeOwned>(params: Option<&str>) -> Result<T, ErrorObject> {
-    decode(params.unwrap_or("{}"))
-        .map_err(|error| ErrorObject::invalid_params(format!("invalid params: {error}")))
 }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, Error as _, IgnoredAny};
 
 use crate::scan::Scanner;
-use crate::{Limits, ParseError};
+use crate::{ErrorObject, Limits, ParseError};
 
 /// Error of `decode`: the JSON pointer of the value that does not fit, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +59,14 @@ impl std::error::Error for DecodeError {}
 #[inline]
 pub fn decode<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, DecodeError> {
     serde_json::from_str(text).map_err(|error| explain(text, &error))
+}
+
+/// Decodes the params of a request or notification. Missing params are `{}`.
+///
+/// # Errors
+/// An [`ErrorCode::INVALID_PARAMS`](crate::ErrorCode::INVALID_PARAMS) error with the pointer and the reason.
+pub fn decode_params<'a, T: Deserialize<'a>>(params: Option<&'a str>) -> Result<T, ErrorObject> {
+    decode(params.unwrap_or("{}")).map_err(ErrorObject::malformed_params)
 }
 
 /// Decodes JSON text into a type that does not borrow from it. Unlike [`decode`], it also finds the pointer of a value that fits its JSON

@@ -43,6 +43,13 @@ impl ErrorObject {
         Self::new(ErrorCode::INVALID_PARAMS, message)
     }
 
+    /// Creates an [`ErrorCode::INVALID_PARAMS`] error for params that do not have the right form: a [`DecodeError`](crate::DecodeError), or
+    /// a JSON pointer and what is wrong there.
+    #[doc(hidden)]
+    pub fn malformed_params(problem: impl fmt::Display) -> Self {
+        Self::invalid_params(format!("invalid params: {problem}"))
+    }
+
     /// Creates an [`ErrorCode::INTERNAL_ERROR`] error. The peer reads the message: do not pass the
     /// text of a panic or of an unreviewed error.
     pub fn internal(message: impl Into<Cow<'static, str>>) -> Self {

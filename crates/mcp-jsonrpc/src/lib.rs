@@ -32,6 +32,8 @@ mod unique;
 mod write;
 
 pub use code::ErrorCode;
+#[doc(hidden)]
+pub use decode::decode_params;
 pub use decode::{
     DecodeError, Members, decode, decode_document, decode_owned, is_empty_array, is_member,
     member_name, members,

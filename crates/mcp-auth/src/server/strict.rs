@@ -4,16 +4,12 @@
 //! and another to this server.
 
 use data_encoding::BASE64URL_NOPAD;
-use std::collections::HashSet;
-use std::fmt;
-
-use serde::Deserialize;
-use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use mcp_jsonrpc::check_unique_members;
 use serde_json::{Map, Value};
 
 /// Parses an object; `None` if the text is not an object or has duplicate names at any depth.
 pub(crate) fn parse_object(text: &[u8]) -> Option<Map<String, Value>> {
-    serde_json::from_slice::<UniqueNames>(text).ok()?;
+    check_unique_members(std::str::from_utf8(text).ok()?).ok()?;
     mcp_jsonrpc::decode_document(text).ok()
 }
 
@@ -21,65 +17,6 @@ pub(crate) fn parse_object(text: &[u8]) -> Option<Map<String, Value>> {
 /// bits, so that each byte sequence has exactly one encoding.
 pub(crate) fn decode_base64url(text: &str) -> Option<Vec<u8>> {
     BASE64URL_NOPAD.decode(text.as_bytes()).ok()
-}
-
-/// Any JSON without duplicate names.
-struct UniqueNames;
-
-impl<'de> Deserialize<'de> for UniqueNames {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(UniqueNamesVisitor)
-    }
-}
-
-struct UniqueNamesVisitor;
-
-impl<'de> Visitor<'de> for UniqueNamesVisitor {
-    type Value = UniqueNames;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON without duplicate names")
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<UniqueNames, E> {
-        Ok(UniqueNames)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<UniqueNames, E> {
-        Ok(UniqueNames)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<UniqueNames, E> {
-        Ok(UniqueNames)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<UniqueNames, E> {
-        Ok(UniqueNames)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<UniqueNames, E> {
-        Ok(UniqueNames)
-    }
-
-    fn visit_unit<E>(self) -> Result<UniqueNames, E> {
-        Ok(UniqueNames)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<UniqueNames, A::Error> {
-        while items.next_element::<UniqueNames>()?.is_some() {}
-        Ok(UniqueNames)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<UniqueNames, A::Error> {
-        let mut names = HashSet::new();
-        while let Some(name) = members.next_key::<String>()? {
-            if !names.insert(name) {
-                return Err(A::Error::custom("a name is repeated"));
-            }
-            members.next_value::<UniqueNames>()?;
-        }
-        Ok(UniqueNames)
-    }
 }
 
 #[cfg(test)]

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use mcp_jsonrpc::{ErrorObject, decode};
+use mcp_jsonrpc::{ErrorObject, decode, decode_params};
 use mcp_protocol::middleware::{Middleware, SharedMiddleware};
 use mcp_protocol::{BoxFuture, Outcome, Payload};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::ClientBuilder;
-use crate::request::decode_params;
 
 impl ClientBuilder {
     /// Adds middleware around all messages of the client, in both directions. The first one added

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mcp_jsonrpc::{ErrorObject, quote};
+use mcp_jsonrpc::{ErrorObject, decode_params, quote};
 use mcp_protocol::gate::client_offers;
 use mcp_protocol::middleware::Request;
 use mcp_protocol::{Deviation, Outcome, Payload, Reply, Revision, downgrade, form, lock, sampling};
@@ -16,7 +16,6 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::ClientInbound;
 use super::handlers::{ElicitForm, ElicitUrl, Sample};
-use crate::request::decode_params;
 use crate::request::round_trips::AnswerInput;
 
 /// Maximum number of requests to the user or the model at the same time.

@@ -10,9 +10,10 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, SystemTime};
 
-use mcp_jsonrpc::{ErrorObject, RawJson, decode};
+use mcp_jsonrpc::{ErrorObject, RawJson, decode, decode_params};
 use mcp_protocol::task::{
     MemoryTaskStore, Task, TaskCall, TaskOutcome, TaskState, TaskStore, TaskStoreError, Timestamp,
+    short_id,
 };
 use mcp_protocol::{BoxFuture, Delivery, Link, Outcome, Payload, Reply, Revision, lock};
 use mcp_types::{
@@ -24,7 +25,6 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
 
-use crate::request::decode_params;
 use crate::request::round_trips::{json, outcome};
 
 /// Number of tasks on one page of the list.
@@ -131,7 +131,11 @@ impl ServerTasks {
                 return Err(error);
             }
         };
-        tracing::info!(task = %short_id(&id), method, "created a task for a server request");
+        tracing::info!(
+            task = short_id(&id),
+            method,
+            "created a task for a server request"
+        );
         let this = Arc::clone(self);
         // Locked until the task is in the table, because the handler removes it when it has
         // finished.
@@ -170,7 +174,7 @@ impl ServerTasks {
 
     fn get(&self, params: Option<&str>) -> Outcome {
         let task = self.find(&named(params)?)?;
-        tracing::debug!(task = %short_id(task.id()), "the server polls a task");
+        tracing::debug!(task = short_id(task.id()), "the server polls a task");
         Ok(Payload::of(task.to_core()))
     }
 
@@ -205,7 +209,7 @@ impl ServerTasks {
                     if let Some(running) = lock(&self.running).remove(&id) {
                         running.abort();
                     }
-                    tracing::info!(task = %short_id(&id), "the server cancelled a task");
+                    tracing::info!(task = short_id(&id), "the server cancelled a task");
                     self.notify(&task);
                     return Ok(Payload::of(task.to_core()));
                 }
@@ -226,8 +230,11 @@ impl ServerTasks {
                 let task = this.find(&id)?;
                 match task.state() {
                     TaskState::Ended(TaskOutcome::Result { json, .. }) => {
-                        tracing::debug!(task = %short_id(&id), "the server fetched the result of \
-                         a task");
+                        tracing::debug!(
+                            task = short_id(&id),
+                            "the server fetched the result of \
+                         a task"
+                        );
                         return related(json, &id);
                     }
                     TaskState::Ended(TaskOutcome::Error(error)) => return Err(error.clone()),
@@ -255,7 +262,7 @@ impl ServerTasks {
             }
             match poll_now(self.store.put(task)) {
                 Ok(task) => {
-                    tracing::info!(task = %short_id(id), "a task has ended");
+                    tracing::info!(task = short_id(id), "a task has ended");
                     self.notify(&task);
                     return;
                 }
@@ -349,9 +356,4 @@ fn new_id() -> Result<String, ErrorObject> {
 
 fn is_id(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-/// Returns the start of an id, which may be logged.
-fn short_id(id: &str) -> &str {
-    id.get(..8).unwrap_or_default()
 }

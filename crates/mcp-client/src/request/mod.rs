@@ -6,7 +6,7 @@ pub(crate) mod round_trips;
 
 use std::time::Duration;
 
-use mcp_jsonrpc::{ErrorObject, RawJson, is_member, members};
+use mcp_jsonrpc::{RawJson, is_member, members};
 use mcp_protocol::{MethodName, Timeouts};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -73,12 +73,6 @@ pub(crate) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
     let mut members = members(object).map_while(Result::ok);
     let found = members.find(|(key, _)| is_member(key, name));
     found.map(|(_, value)| value)
-}
-
-/// Decodes the params of a message of the server.
-pub(crate) fn decode_params<T: DeserializeOwned>(params: Option<&str>) -> Result<T, ErrorObject> {
-    mcp_jsonrpc::decode(params.unwrap_or("{}"))
-        .map_err(|error| ErrorObject::invalid_params(format!("invalid params: {error}")))
 }
 
 /// Waits for a response, up to `limit`, which is the idle timeout of the client or less.

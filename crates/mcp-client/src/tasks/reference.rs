@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use mcp_protocol::task::short_id;
 use serde::{Deserialize, Serialize};
 
 use crate::connect::negotiation::KnownVersion;
@@ -54,8 +55,8 @@ impl TaskRef {
     }
 
     /// Returns the start of the id, which may be logged.
-    pub(super) fn short_id(&self) -> String {
-        self.id.chars().take(8).collect()
+    pub(super) fn short_id(&self) -> &str {
+        short_id(&self.id)
     }
 }
 

@@ -9,7 +9,7 @@ use mcp_types::{LoggingLevel, method};
 use tokio::time::Instant;
 
 use super::{Caller, MayNotify, Subscribed, ask_on, check, no_client};
-use crate::sync::Debounce;
+use crate::debounce::Debounce;
 use crate::text::{ObjectText, member, string};
 
 /// The running calls of a connection, by the progress token that the gateway gives the server.

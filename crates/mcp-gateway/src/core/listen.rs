@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
 
+use futures_util::future::join_all;
 use mcp_client::ChangedList;
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{BoxFuture, Delivery, Outcome, Owner, Payload, RequestContext, Session, lock};
@@ -15,7 +16,6 @@ use tokio::task::JoinSet;
 
 use super::Core;
 use crate::changes::{ChangeSubscription, Changes, notification};
-use crate::sync::join_all;
 use crate::watched::WatchPermit;
 
 /// Maximum number of resources of one subscription or session.
@@ -127,16 +127,16 @@ async fn watch_all(
     subscription: &Arc<ChangeSubscription>,
 ) -> (JoinSet<()>, Vec<Arc<str>>) {
     let turns = tokio::sync::Mutex::default();
-    let attempts = uris.iter().map(|uri| -> BoxFuture<'_, _> {
+    let attempts = uris.iter().map(|uri| {
         let target = Arc::clone(subscription);
         let deliver = move |uri: &str| {
             let mut params = JsonObject::new();
             params.insert("uri".to_owned(), json!(uri));
             target.notify(method::NOTIFICATIONS_RESOURCES_UPDATED, params);
         };
-        Box::pin(source.watch(Arc::clone(uri), context, &turns, deliver))
+        source.watch(Arc::clone(uri), context, &turns, deliver)
     });
-    let outcomes = join_all(attempts.collect()).await;
+    let outcomes = join_all(attempts).await;
     let (mut watches, mut watched) = (JoinSet::new(), Vec::new());
     for (uri, outcome) in uris.into_iter().zip(outcomes) {
         match outcome {

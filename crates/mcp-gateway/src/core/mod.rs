@@ -25,12 +25,12 @@ use crate::caller::Routes;
 use crate::catalog::Catalog;
 use crate::changes::Changes;
 use crate::connection::UpstreamConnection;
+use crate::debounce::Debounce;
 use crate::log_limit::LogLimit;
 use crate::parked::ParkedCalls;
 use crate::pool::{Capacity, Pool, SessionConnection, SessionConnections};
 use crate::repair::Repairs;
 use crate::shared::SharedConnection;
-use crate::sync::Debounce;
 use crate::upstream::Upstream;
 
 /// The state of a proxy.

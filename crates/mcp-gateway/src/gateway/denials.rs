@@ -1,6 +1,6 @@
 //! A log of requests that the gateway refuses because of its rules and limits.
 
-use mcp_jsonrpc::ErrorObject;
+use mcp_jsonrpc::{ErrorObject, quote};
 use mcp_protocol::RequestContext;
 
 use super::access::{Item, ItemKind};
@@ -25,8 +25,8 @@ impl DenialLog {
             ItemKind::Prompt => "prompt",
             ItemKind::Resource => "resource",
         };
-        let name: String = item.name.chars().take(MAX_LOGGED).collect();
-        tracing::warn!(%client, mount = item.mount, kind, name, reason, omitted, "a request was denied");
+        let name = quote(item.name, MAX_LOGGED);
+        tracing::warn!(%client, mount = item.mount, kind, %name, reason, omitted, "a request was denied");
     }
 
     /// Logs that a request was refused because its client has reached a limit.

@@ -158,8 +158,7 @@ impl State {
         context: RequestContext,
     ) -> Result<Reply, ErrorObject> {
         let filter = member(text, "notifications").unwrap_or("{}");
-        let filter: SubscriptionFilter = decode(filter)
-            .map_err(|error| ErrorObject::invalid_params(format!("invalid params: {error}")))?;
+        let filter: SubscriptionFilter = decode(filter).map_err(ErrorObject::malformed_params)?;
         let uris = filter.resource_subscriptions.as_deref().unwrap_or_default();
         // Before the gateway searches for the server of each URI, during which other clients wait.
         core::check_uris(uris)?;
@@ -304,8 +303,7 @@ impl State {
 
     /// Sets the log level of the session. Servers to which the session has no connection get it when there is one.
     fn set_level(&self, text: &str, context: &RequestContext) -> Result<Reply, ErrorObject> {
-        let params: SetLevelRequestParams = decode(text)
-            .map_err(|error| ErrorObject::invalid_params(format!("invalid params: {error}")))?;
+        let params: SetLevelRequestParams = decode(text).map_err(ErrorObject::malformed_params)?;
         let session = context.session();
         session.set_log_level(params.level);
         session.value(ChosenLevel::default).set(params.level);

@@ -206,9 +206,8 @@ impl<'a> RawRequestMeta<'a> {
 }
 
 fn read<T: DeserializeOwned>(key: &str, value: &str) -> Result<T, ErrorObject> {
-    decode(value).map_err(|error| {
-        ErrorObject::invalid_params(format!("invalid params: /_meta/{key}: {error}"))
-    })
+    decode(value)
+        .map_err(|error| ErrorObject::malformed_params(format_args!("/_meta/{key}: {error}")))
 }
 
 /// Reads a member, and repairs it if it is malformed in a harmless way.
@@ -274,7 +273,7 @@ pub(crate) fn unsupported_version(requested: &str, served: &[Revision]) -> Error
 }
 
 fn malformed(key: &str, wanted: &str) -> ErrorObject {
-    ErrorObject::invalid_params(format!(
-        "invalid params: /_meta: {key:?} is missing or is not {wanted}; send it with every request"
+    ErrorObject::malformed_params(format_args!(
+        "/_meta: {key:?} is missing or is not {wanted}; send it with every request"
     ))
 }

@@ -29,5 +29,12 @@ pub use time::Timestamp;
 #[doc(hidden)]
 pub use wire::TaskForm;
 
+/// Returns the part of an id that may appear in logs: it identifies the task but gives no access.
+#[doc(hidden)]
+pub fn short_id(id: &str) -> &str {
+    let end = id.char_indices().nth(8).map_or(id.len(), |(end, _)| end);
+    &id[..end]
+}
+
 #[cfg(test)]
 mod tests;

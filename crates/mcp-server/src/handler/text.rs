@@ -153,8 +153,8 @@ where
 {
     let text = String::deserialize(deserializer)?;
     text.parse().map_err(|error| {
-        let text: String = text.chars().take(64).collect();
-        D::Error::custom(format!("{name}: invalid value {text:?}: {error}"))
+        let text = quote(&text, 64);
+        D::Error::custom(format!("{name}: invalid value {text}: {error}"))
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use mcp_jsonrpc::quote;
 use mcp_protocol::Session;
 use mcp_types::Icon;
 
@@ -113,16 +114,16 @@ pub(crate) fn describe<K: Kind, S, M, H: Handler<K, S, M>>(_: &H, spec: &mut Spe
 /// The text names the icon and what to change.
 pub(crate) fn check_icons<'a>(icons: impl IntoIterator<Item = &'a Icon>) -> Result<(), String> {
     for icon in icons {
-        let src: String = icon.src.chars().take(64).collect();
+        let src = quote(&icon.src, 64);
         if !icon.is_safe_src() {
             return Err(format!(
-                "icon {src:?}: clients load only https: and data: URIs"
+                "icon {src}: clients load only https: and data: URIs"
             ));
         }
         let sizes = icon.sizes.iter().flatten();
         if let Some(size) = sizes.into_iter().find(|size| !is_size(size)) {
             return Err(format!(
-                "icon {src:?}: size {size:?} is neither \"48x48\" nor \"any\""
+                "icon {src}: size {size:?} is neither \"48x48\" nor \"any\""
             ));
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use mcp_jsonrpc::{ErrorCode, ErrorObject};
+use mcp_jsonrpc::{ErrorCode, ErrorObject, quote};
 use mcp_protocol::{Outcome, Payload, RequestContext, Revision, gate};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -155,10 +155,8 @@ impl<K: Kind> Methods<K> {
         let mut all = BTreeMap::new();
         for entry in entries {
             let mut fail = |problem: &str| {
-                let name: String = entry.name.chars().take(MAX_NAME).collect();
-                problems.push(RegistrationError::new(format!(
-                    "{what} {name:?}: {problem}"
-                )));
+                let name = quote(&entry.name, MAX_NAME);
+                problems.push(RegistrationError::new(format!("{what} {name}: {problem}")));
             };
             if gate::is_core_method(&entry.name) {
                 fail(

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use mcp_jsonrpc::quote;
 use mcp_protocol::middleware::SharedMiddleware;
 use mcp_types::{PromptArgument, method};
 
@@ -146,10 +147,7 @@ impl PromptEntry {
             .keys()
             .find(|name| !known.iter().any(|a| a.name == **name))
         {
-            Some(unknown) => {
-                let unknown: String = unknown.chars().take(64).collect();
-                Err(format!("the prompt has no argument {unknown:?}"))
-            }
+            Some(unknown) => Err(format!("the prompt has no argument {}", quote(unknown, 64))),
             None => Ok(()),
         }
     }

@@ -65,7 +65,7 @@ impl MultiRoundTrip {
         if !context.rules().stateless {
             return Ok(None);
         }
-        let invalid = |what: String| ErrorObject::invalid_params(format!("invalid params: {what}"));
+        let invalid = ErrorObject::malformed_params;
         let responses: JsonObject = match round_trip.responses {
             None => Map::new(),
             Some(text) => {

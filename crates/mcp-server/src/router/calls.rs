@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use mcp_jsonrpc::{ErrorCode, ErrorObject, Request, is_empty_array, member_name, read_string};
+use mcp_jsonrpc::{ErrorObject, Request, is_empty_array, member_name, quote, read_string};
 use mcp_protocol::{Deviation, Reply, RequestContext, Session};
 use mcp_types::method;
 
@@ -26,8 +26,7 @@ impl Core {
         let target = Target::read(request, "name")?;
         let tools = self.tools.snapshot();
         let tool = tools.get(&target.name, context.session()).ok_or_else(|| {
-            let name: String = target.name.chars().take(128).collect();
-            ErrorObject::invalid_params(format!("unknown tool {name:?}"))
+            ErrorObject::invalid_params(format!("unknown tool {}", quote(&target.name, 128)))
         })?;
         // Most handlers use only their arguments; `_meta` is not parsed for them.
         let is_kept = tool.keeps_context || self.settings.is_guarded();
@@ -199,7 +198,7 @@ pub(super) struct Target<'a> {
 
 impl<'a> Target<'a> {
     pub(super) fn read(request: &Request<'a>, key: &str) -> Result<Self, ErrorObject> {
-        let invalid = |what: String| ErrorObject::invalid_params(format!("invalid params: {what}"));
+        let invalid = ErrorObject::malformed_params;
         let (mut name, mut arguments, mut meta) = (None, None, None);
         #[cfg(feature = "tasks")]
         let mut task = None;
@@ -256,9 +255,8 @@ impl<'a> Target<'a> {
             None | Some("null") => Ok("{}"),
             Some(arguments) if arguments.starts_with('{') => Ok(arguments),
             Some(arguments) if is_empty_array(arguments) && tolerates() => Ok("{}"),
-            Some(_) => Err(ErrorObject::new(
-                ErrorCode::INVALID_PARAMS,
-                "invalid params: /arguments: expected an object",
+            Some(_) => Err(ErrorObject::malformed_params(
+                "/arguments: expected an object",
             )),
         }
     }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use mcp_jsonrpc::{ErrorObject, text_of};
+use mcp_jsonrpc::{ErrorObject, decode_params, quote, text_of};
 use mcp_protocol::{Payload, Reply, RequestContext, Session};
 use mcp_types::{CompleteRequestParams, CompleteResult, Completion, CompletionReference, method};
 
-use super::{typed, unknown_prompt};
+use super::unknown_prompt;
 use serde_json::json;
 
 use crate::Call;
@@ -24,7 +24,7 @@ impl Core {
         params: Option<&str>,
         context: RequestContext,
     ) -> Result<Reply, ErrorObject> {
-        let params: CompleteRequestParams = typed(params)?;
+        let params: CompleteRequestParams = decode_params(params)?;
         if params.argument.value.len() > MAX_COMPLETION_VALUE {
             return Err(ErrorObject::invalid_params(format!(
                 "the value to complete is longer than {MAX_COMPLETION_VALUE} bytes"
@@ -80,9 +80,9 @@ impl Core {
         if self.resources.snapshot().get(uri, session).is_some() {
             return Ok(None);
         }
-        let uri: String = uri.chars().take(256).collect();
         Err(ErrorObject::invalid_params(format!(
-            "unknown resource template {uri:?}"
+            "unknown resource template {}",
+            quote(uri, 256)
         )))
     }
 }
@@ -91,9 +91,9 @@ fn check_argument(known: bool, name: &str) -> Result<(), ErrorObject> {
     if known {
         return Ok(());
     }
-    let name: String = name.chars().take(128).collect();
     Err(ErrorObject::invalid_params(format!(
-        "unknown argument {name:?}"
+        "unknown argument {}",
+        quote(name, 128)
     )))
 }
 
@@ -102,8 +102,8 @@ fn unknown_reference(reference: &CompletionReference) -> ErrorObject {
         CompletionReference::Unknown(value) => value["type"].as_str().unwrap_or_default(),
         _ => "",
     };
-    let kind: String = kind.chars().take(128).collect();
     ErrorObject::invalid_params(format!(
-        "unknown reference type {kind:?}; use ref/prompt or ref/resource"
+        "unknown reference type {}; use ref/prompt or ref/resource",
+        quote(kind, 128)
     ))
 }

@@ -3,12 +3,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use mcp_jsonrpc::ErrorObject;
+use mcp_jsonrpc::{ErrorObject, decode_params};
 use mcp_protocol::{Reply, RequestContext};
 use mcp_types::method;
 use mcp_types::v2026_07_28::SubscriptionFilter;
 
-use super::typed;
 use crate::Change;
 use crate::registry::access::outcome;
 use crate::server::core::Core;
@@ -27,7 +26,7 @@ impl Core {
         params: Option<&str>,
         context: &RequestContext,
     ) -> Result<Reply, ErrorObject> {
-        let params: ListenParams = typed(params)?;
+        let params: ListenParams = decode_params(params)?;
         let requested = params.notifications;
         #[cfg(feature = "tasks")]
         let tasks = self.subscribed_tasks(&requested, context)?;

@@ -7,7 +7,7 @@ mod resources;
 
 use std::sync::Arc;
 
-use mcp_jsonrpc::{ErrorObject, Notification, Request, RequestId, decode, is_member};
+use mcp_jsonrpc::{ErrorObject, Notification, Request, RequestId, decode_params, is_member, quote};
 use mcp_protocol::CacheScope;
 use mcp_protocol::{
     Exchange, Outcome, Payload, Reply, RequestContext, Rules, ServerFacts, Session, downgrade,
@@ -18,7 +18,6 @@ use mcp_types::{
 };
 #[cfg(feature = "tasks")]
 use mcp_types::{ServerTaskRequests, ServerTasksCapability, ToolsTaskRequests};
-use serde::de::DeserializeOwned;
 
 use crate::Call;
 use crate::registry::Entry;
@@ -191,7 +190,7 @@ impl Core {
         };
         let page = || -> Result<_, ErrorObject> {
             guard()?;
-            Ok(typed::<PaginatedRequestParams>(params)?.cursor)
+            Ok(decode_params::<PaginatedRequestParams>(params)?.cursor)
         };
         let size = self.settings.page_size;
         match method {
@@ -218,12 +217,12 @@ impl Core {
                 &self.settings.keys,
             ),
             method::RESOURCES_UNSUBSCRIBE => {
-                let params: SubscribeRequestParams = typed(params)?;
+                let params: SubscribeRequestParams = decode_params(params)?;
                 session.unsubscribe(&params.uri);
                 Ok(Payload::Empty)
             }
             method::LOGGING_SET_LEVEL => {
-                let params: SetLevelRequestParams = typed(params)?;
+                let params: SetLevelRequestParams = decode_params(params)?;
                 guard()?;
                 session.set_log_level(params.level);
                 Ok(Payload::Empty)
@@ -244,7 +243,7 @@ impl Core {
             target: None,
             context: &context,
         })?;
-        let cursor = typed::<PaginatedRequestParams>(params)?.cursor;
+        let cursor = decode_params::<PaginatedRequestParams>(params)?.cursor;
         let keys = &self.settings.keys;
         let position = lister::position(cursor.as_deref(), context.principal(), keys)?;
         let snapshot = self.resources.snapshot();
@@ -276,15 +275,7 @@ fn tasks_capability() -> ServerTasksCapability {
 }
 
 fn unknown_prompt(name: &str) -> ErrorObject {
-    let name: String = name.chars().take(128).collect();
-    ErrorObject::invalid_params(format!("unknown prompt {name:?}"))
-}
-
-fn typed<T: DeserializeOwned>(params: Option<&str>) -> Result<T, ErrorObject> {
-    decode(params.unwrap_or("{}")).map_err(|error| {
-        let message = format!("invalid params: {error}");
-        ErrorObject::invalid_params(message)
-    })
+    ErrorObject::invalid_params(format!("unknown prompt {}", quote(name, 128)))
 }
 
 macro_rules! entry {

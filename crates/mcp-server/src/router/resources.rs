@@ -3,11 +3,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use mcp_jsonrpc::ErrorObject;
+use mcp_jsonrpc::{ErrorObject, decode_params};
 use mcp_protocol::{Payload, Reply, RequestContext, Session};
 use mcp_types::{SubscribeRequestParams, method};
 
-use super::typed;
 use crate::Call;
 use crate::handler::Erased;
 use crate::handler::output::{ForResource, not_found};
@@ -170,7 +169,7 @@ impl Core {
         params: Option<&str>,
         context: &RequestContext,
     ) -> Result<Reply, ErrorObject> {
-        let SubscribeRequestParams { uri, .. } = typed(params)?;
+        let SubscribeRequestParams { uri, .. } = decode_params(params)?;
         let checked = self.check_subscription(method::RESOURCES_SUBSCRIBE, &uri, context)?;
         let session = Arc::clone(context.session());
         let owner = context.owner();

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use mcp_jsonrpc::{ErrorObject, Request, decode};
-use mcp_protocol::task::{Task, TaskState};
+use mcp_jsonrpc::{ErrorObject, Request, decode_params};
+use mcp_protocol::task::{Task, TaskState, short_id};
 use mcp_protocol::{Outcome, Payload, Principal, Reply, RequestContext, SharedText};
 use mcp_types::{JsonObject, ListTasksResult, PaginatedRequestParams, method};
 use serde::Deserialize;
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::record::{TaskRecord, with_timeout};
 use super::requests::send_requests;
-use super::wire::{declares_tasks, missing_extension, relate_to_task, short_id, store_error};
+use super::wire::{declares_tasks, missing_extension, relate_to_task, store_error};
 use crate::registry::cursor::Cursors;
 use crate::round_trip::StateKeys;
 use crate::server::core::Core;
@@ -65,11 +65,9 @@ impl Core {
                 context: &context,
             })
         };
-        let params = request.params.unwrap_or("{}");
-        let invalid = |error| ErrorObject::invalid_params(format!("invalid params: {error}"));
         if method == method::TASKS_LIST {
             guard(None)?;
-            let params: PaginatedRequestParams = decode(params).map_err(invalid)?;
+            let params: PaginatedRequestParams = decode_params(request.params)?;
             let task_request = self.task_request(context);
             let after = params.cursor.as_deref();
             let after = after.map(|cursor| task_request.cursors().decode_text(cursor));
@@ -77,7 +75,7 @@ impl Core {
             let size = self.settings.page_size.clamp(1, PAGE);
             return Ok(Reply::Pending(Box::pin(task_request.list(after, size))));
         }
-        let params: TaskParams = decode(params).map_err(invalid)?;
+        let params: TaskParams = decode_params(request.params)?;
         guard(Some(&params.task_id))?;
         let task_request = self.task_request(context);
         Ok(Reply::Pending(match method {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mcp_jsonrpc::{ErrorObject, RequestId, text_of};
 use mcp_protocol::modern::PendingInput;
-use mcp_protocol::task::{Task, TaskOutcome, TaskStoreError};
+use mcp_protocol::task::{Task, TaskOutcome, TaskStoreError, short_id};
 use mcp_protocol::{Exchange, Link, Owner, RequestContext, Session};
 use mcp_types::PROGRESS_TOKEN_KEY;
 use serde_json::json;
@@ -16,7 +16,6 @@ use super::link::TaskLink;
 use super::record::{TaskRecord, with_timeout};
 use super::run::TaskRunner;
 use super::run::background;
-use super::wire::short_id;
 use crate::registry::tool::ToolEntry;
 use crate::server::core::Core;
 use crate::task_table::{RunningTask, TaskConfig};

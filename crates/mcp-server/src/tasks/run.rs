@@ -7,14 +7,13 @@ use std::task::Poll;
 use std::time::Duration;
 
 use mcp_jsonrpc::{ErrorObject, RawJson, is_member, members};
-use mcp_protocol::task::{Task, TaskOutcome, TaskState, TaskStoreError};
+use mcp_protocol::task::{Task, TaskOutcome, TaskState, TaskStoreError, short_id};
 use mcp_protocol::{BoxFuture, Delivery, Outcome, Running, Session};
 use mcp_types::method;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep, interval_at, sleep_until};
 
 use super::record::TaskRecord;
-use super::wire::short_id;
 use crate::task_table::{RunningGuard, Tasks};
 
 /// Maximum number of attempts to save a change of a running task.

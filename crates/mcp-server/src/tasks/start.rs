@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcp_jsonrpc::{ErrorCode, ErrorObject, RawJson, TreeSize, decode};
 use mcp_protocol::middleware::Layers;
 use mcp_protocol::modern::{CallState, DetachOutcome, PendingInput};
-use mcp_protocol::task::{Task, TaskCall};
+use mcp_protocol::task::{Task, TaskCall, short_id};
 use mcp_protocol::{BoxFuture, Exchange, Link, Outcome, Reply, RequestContext, Rules, guarded};
 use mcp_types::{TaskMetadata, method};
 use tokio::runtime::Handle;
@@ -16,7 +16,7 @@ use super::link::TaskLink;
 use super::record::{TaskRecord, with_timeout};
 use super::run::TaskRunner;
 use super::run::background;
-use super::wire::{created_result, declares_tasks, missing_extension, short_id, store_error};
+use super::wire::{created_result, declares_tasks, missing_extension, store_error};
 use crate::Call;
 use crate::HandlerError;
 use crate::TaskMode;
@@ -113,7 +113,7 @@ impl Core {
         match invocation.task.filter(|_| rules.tasks) {
             Some(task) => {
                 let wanted: TaskMetadata = decode(task).map_err(|error| {
-                    ErrorObject::invalid_params(format!("invalid params: /task: {error}"))
+                    ErrorObject::malformed_params(format_args!("/task: {error}"))
                 })?;
                 Ok(Execution::Task {
                     ttl: wanted.ttl.map(Duration::from_millis),

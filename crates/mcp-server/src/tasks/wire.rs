@@ -7,11 +7,6 @@ use mcp_types::v2026_07_28::TASKS_EXTENSION;
 use mcp_types::{CreateTaskResult, JsonObject, RELATED_TASK_KEY};
 use serde_json::{Value, json};
 
-/// Returns the part of an id that may appear in logs: it identifies the task but gives no access.
-pub(super) fn short_id(id: &str) -> &str {
-    id.get(..12).unwrap_or(id)
-}
-
 /// Returns whether the request declares the tasks extension.
 pub(super) fn declares_tasks(context: &RequestContext) -> bool {
     let capabilities = context.session().client_capabilities();

@@ -2,7 +2,7 @@
 
 use std::ops::Bound;
 
-use mcp_protocol::task::{Task, TaskStoreError, Timestamp};
+use mcp_protocol::task::{Task, TaskStoreError, Timestamp, short_id};
 use redb::{
     Database, ReadOnlyTable, ReadTransaction, ReadableTable as _, ReadableTableMetadata as _,
     Table, TableDefinition, WriteTransaction,
@@ -303,8 +303,7 @@ impl Reader {
         match mcp_jsonrpc::decode_document(json) {
             Ok(task) => found.tasks.push(task),
             Err(error) => {
-                // The part of the id that may appear in logs.
-                let shown = id.get(..12).unwrap_or(id);
+                let shown = short_id(id);
                 found.unreadable = Some(format!(
                     "task {shown} cannot be read, perhaps a later version wrote it: {error}"
                 ));

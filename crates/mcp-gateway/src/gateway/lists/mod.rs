@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
-use mcp_jsonrpc::{ErrorCode, ErrorObject, RawJson, decode};
+use mcp_jsonrpc::{ErrorCode, ErrorObject, RawJson, decode, quote};
 use mcp_protocol::{Outcome, RequestContext, lock};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -222,8 +222,8 @@ impl State {
         let mut hasher = DefaultHasher::new();
         (&mount.name, id).hash(&mut hasher);
         if reported.len() < MAX_REPORTED && reported.insert(hasher.finish()) {
-            let id: String = id.chars().take(MAX_LOGGED).collect();
-            tracing::warn!(mount = %mount.name, id, "left out an item: an earlier one has the same name or URI");
+            let id = quote(id, MAX_LOGGED);
+            tracing::warn!(mount = %mount.name, %id, "left out an item: an earlier one has the same name or URI");
         }
     }
 }

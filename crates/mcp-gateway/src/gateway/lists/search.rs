@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcp_host::rank_tools;
-use mcp_jsonrpc::{ErrorObject, RawJson, decode};
+use mcp_jsonrpc::{ErrorObject, RawJson, decode, quote};
 use mcp_protocol::{Outcome, Payload, RequestContext};
 use mcp_types::{CallToolResult, ContentBlock};
 use serde::Deserialize;
@@ -126,8 +126,8 @@ impl State {
         }
         Ok(match found.is_empty() {
             true => failed(format!(
-                "no tool has a word of the query {:?} in its name or description; try other words",
-                search.query.chars().take(100).collect::<String>()
+                "no tool has a word of the query {} in its name or description; try other words",
+                quote(&search.query, 100)
             )),
             false => result(format!("[{found}]"), false),
         })
