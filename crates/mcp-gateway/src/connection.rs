@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use mcp_client::{ChangedList, Client, Error, Negotiation, Revision, TransportError};
 use mcp_host::without_setting_names;
-use mcp_jsonrpc::{ErrorObject, Notification, ParseError, Request};
-use mcp_protocol::middleware::Discarded;
+use mcp_jsonrpc::{ErrorObject, Notification, Request};
 use mcp_protocol::{
-    BoxFuture, Call, CallError, Closed, Connection, Delivery, Deviation, Exchange, Extras, Inbound,
-    Link, MethodName, Reply, StatelessRequest, Transport, gate, http_headers, lock,
+    BoxFuture, Call, CallError, Closed, Connection, Delivery, Exchange, Extras, ForwardInbound,
+    Inbound, Link, MethodName, Reply, StatelessRequest, Transport, gate, http_headers, lock,
 };
 use mcp_types::{ClientCapabilities, Implementation, LoggingLevel, method};
 use tokio::sync::watch;
@@ -346,7 +345,11 @@ struct RelayInbound {
     is_open: Arc<watch::Sender<bool>>,
 }
 
-impl Inbound for RelayInbound {
+impl ForwardInbound for RelayInbound {
+    fn inner(&self) -> &dyn Inbound {
+        &*self.inner
+    }
+
     fn opened(&self, link: Weak<dyn Link>) {
         self.is_open.send_replace(true);
         self.inner.opened(link);
@@ -366,34 +369,6 @@ impl Inbound for RelayInbound {
     fn notification(&self, notification: &Notification<'_>) {
         self.routes.notify(notification);
         self.inner.notification(notification);
-    }
-
-    fn answers(&self) -> bool {
-        self.inner.answers()
-    }
-
-    fn takes_errors_without_id(&self) -> bool {
-        self.inner.takes_errors_without_id()
-    }
-
-    fn accepts_batches(&self) -> bool {
-        self.inner.accepts_batches()
-    }
-
-    fn unreadable(&self, frame: &[u8], error: &ParseError) -> bool {
-        self.inner.unreadable(frame, error)
-    }
-
-    fn tolerates(&self, deviation: Deviation, detail: &str) -> bool {
-        self.inner.tolerates(deviation, detail)
-    }
-
-    fn discarded(&self, message: Discarded<'_>) {
-        self.inner.discarded(message);
-    }
-
-    fn deadline(&self) -> Option<Duration> {
-        self.inner.deadline()
     }
 
     fn closed(&self, reason: &Closed) {

@@ -49,6 +49,8 @@ pub mod tolerance;
 pub use ask::{form, sampling};
 #[doc(hidden)]
 pub use budget::{Budget, BudgetPermit, OverBudget};
+#[doc(hidden)]
+pub use connection::ForwardInbound;
 pub use connection::{Connection, Inbound, Reply, Transport};
 pub use exchange::{AdmissionError, Cancelled, Exchange, Incoming, Outgoing, Running, Timeouts};
 #[doc(hidden)]

@@ -5,12 +5,10 @@
 //! not answer such lines and should help to find their source.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
 
-use mcp_jsonrpc::{Notification, ParseError, ParseErrorKind, Request, quote};
-use mcp_protocol::middleware::Discarded;
-use mcp_protocol::{Closed, Deviation, Exchange, Inbound, Link, Reply};
+use mcp_jsonrpc::{ParseError, ParseErrorKind, quote};
+use mcp_protocol::{Closed, ForwardInbound, Inbound};
 
 /// Characters quoted of a stray line.
 const MAX_QUOTED: usize = 200;
@@ -97,29 +95,9 @@ pub(crate) struct StrayFilter {
     pub(crate) stray: Arc<StrayOutput>,
 }
 
-impl Inbound for StrayFilter {
-    fn opened(&self, link: Weak<dyn Link>) {
-        self.inner.opened(link);
-    }
-
-    fn request(&self, request: &Request<'_>, exchange: Exchange) -> Reply {
-        self.inner.request(request, exchange)
-    }
-
-    fn notification(&self, notification: &Notification<'_>) {
-        self.inner.notification(notification);
-    }
-
-    fn answers(&self) -> bool {
-        self.inner.answers()
-    }
-
-    fn takes_errors_without_id(&self) -> bool {
-        self.inner.takes_errors_without_id()
-    }
-
-    fn accepts_batches(&self) -> bool {
-        self.inner.accepts_batches()
+impl ForwardInbound for StrayFilter {
+    fn inner(&self) -> &dyn Inbound {
+        &*self.inner
     }
 
     fn unreadable(&self, frame: &[u8], error: &ParseError) -> bool {
@@ -128,21 +106,5 @@ impl Inbound for StrayFilter {
             return false;
         }
         self.inner.unreadable(frame, error)
-    }
-
-    fn tolerates(&self, deviation: Deviation, detail: &str) -> bool {
-        self.inner.tolerates(deviation, detail)
-    }
-
-    fn discarded(&self, message: Discarded<'_>) {
-        self.inner.discarded(message);
-    }
-
-    fn deadline(&self) -> Option<Duration> {
-        self.inner.deadline()
-    }
-
-    fn closed(&self, reason: &Closed) {
-        self.inner.closed(reason);
     }
 }

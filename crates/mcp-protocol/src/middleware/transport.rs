@@ -2,17 +2,14 @@
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::Duration;
-
-use mcp_jsonrpc::ParseError;
 
 use super::chain::Layers;
 use super::link::LayeredLink;
 use super::message::{Direction, Notification, Request};
 use crate::connection::{Discarded, OpenedSession, Role, SessionEnds};
 use crate::{
-    BoxFuture, Closed, Connection, Deviation, Exchange, Inbound, Link, Reply, Revision, Transport,
-    TransportError,
+    BoxFuture, Closed, Connection, Exchange, ForwardInbound, Inbound, Link, Reply, Revision,
+    Transport, TransportError,
 };
 
 impl Layers {
@@ -96,7 +93,11 @@ struct LayeredInbound {
     ends: Arc<SessionEnds>,
 }
 
-impl Inbound for LayeredInbound {
+impl ForwardInbound for LayeredInbound {
+    fn inner(&self) -> &dyn Inbound {
+        &*self.inner
+    }
+
     fn opened(&self, link: Weak<dyn Link>) {
         let revision = Arc::clone(&self.revision);
         let link = LayeredLink::weak(self.layers.clone(), link, revision);
@@ -121,33 +122,9 @@ impl Inbound for LayeredInbound {
             });
     }
 
-    fn answers(&self) -> bool {
-        self.inner.answers()
-    }
-
-    fn takes_errors_without_id(&self) -> bool {
-        self.inner.takes_errors_without_id()
-    }
-
-    fn accepts_batches(&self) -> bool {
-        self.inner.accepts_batches()
-    }
-
-    fn unreadable(&self, frame: &[u8], error: &ParseError) -> bool {
-        self.inner.unreadable(frame, error)
-    }
-
-    fn tolerates(&self, deviation: Deviation, detail: &str) -> bool {
-        self.inner.tolerates(deviation, detail)
-    }
-
     fn discarded(&self, message: Discarded<'_>) {
         self.layers.discarded(Role::Client, message);
         self.inner.discarded(message);
-    }
-
-    fn deadline(&self) -> Option<Duration> {
-        self.inner.deadline()
     }
 
     fn closed(&self, reason: &Closed) {

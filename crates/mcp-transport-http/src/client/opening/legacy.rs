@@ -7,18 +7,16 @@
 //! Specification: [backwards
 //! compatibility](https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#backwards-compatibility).
 
-use futures_util::future::{Either, select};
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::Arc;
-
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use ::http::StatusCode;
 use bytes::Bytes;
-use mcp_jsonrpc::{Frame, Message, Notification, ParseError, Request, parse, quote};
-use mcp_protocol::middleware::Discarded;
-use mcp_protocol::{CallError, Closed, Deviation, Exchange, Inbound, Mux, Reply, TransportError};
+use futures_util::future::{Either, select};
+use mcp_jsonrpc::{Frame, Message, parse, quote};
+use mcp_protocol::{CallError, Closed, ForwardInbound, Inbound, Link, Mux, TransportError};
 use tokio::time::timeout;
 
 use crate::client::state::ClientState;
@@ -50,7 +48,7 @@ pub(crate) async fn connect(state: &Arc<ClientState>) -> Result<Arc<Mux>, Transp
             state.http.endpoint
         ))
     })??;
-    let inbound = Arc::new(ForwardInbound(Arc::clone(&state.inbound)));
+    let inbound = Arc::new(ClientSide(Arc::clone(&state.inbound)));
     let mux = Mux::new(inbound, state.options.limits.clone());
     state
         .tasks
@@ -189,42 +187,14 @@ fn lost(state: &ClientState, mux: &Mux, line: &[u8], error: TransportError) {
 }
 
 /// The client's inbound side without `opened` and `closed`, which the connection itself calls.
-struct ForwardInbound(Arc<dyn Inbound>);
+struct ClientSide(Arc<dyn Inbound>);
 
-impl Inbound for ForwardInbound {
-    fn request(&self, request: &Request<'_>, exchange: Exchange) -> Reply {
-        self.0.request(request, exchange)
+impl ForwardInbound for ClientSide {
+    fn inner(&self) -> &dyn Inbound {
+        &*self.0
     }
 
-    fn notification(&self, notification: &Notification<'_>) {
-        self.0.notification(notification);
-    }
+    fn opened(&self, _: Weak<dyn Link>) {}
 
-    fn answers(&self) -> bool {
-        self.0.answers()
-    }
-
-    fn takes_errors_without_id(&self) -> bool {
-        self.0.takes_errors_without_id()
-    }
-
-    fn accepts_batches(&self) -> bool {
-        self.0.accepts_batches()
-    }
-
-    fn unreadable(&self, frame: &[u8], error: &ParseError) -> bool {
-        self.0.unreadable(frame, error)
-    }
-
-    fn tolerates(&self, deviation: Deviation, detail: &str) -> bool {
-        self.0.tolerates(deviation, detail)
-    }
-
-    fn discarded(&self, message: Discarded<'_>) {
-        self.0.discarded(message);
-    }
-
-    fn deadline(&self) -> Option<Duration> {
-        self.0.deadline()
-    }
+    fn closed(&self, _: &Closed) {}
 }

@@ -1,0 +1,50 @@
+//! Sides of a connection that pass on what they do not handle.
+
+use std::sync::Weak;
+use std::time::Duration;
+
+use mcp_jsonrpc::{Notification, ParseError, Request};
+
+use super::{Discarded, Inbound, Reply};
+use crate::{Closed, Deviation, Exchange, Link};
+
+macro_rules! forwarded {
+    ($(fn $method:ident(&self $(, $argument:ident: $Type:ty)*) $(-> $Output:ty)?;)*) => {
+        /// One side of a connection in front of another one. Each method that it does not define is that of the inner side.
+        pub trait ForwardInbound: Send + Sync + 'static {
+            /// Returns the inner side.
+            fn inner(&self) -> &dyn Inbound;
+
+            $(
+                /// Forwards to the inner side.
+                fn $method(&self $(, $argument: $Type)*) $(-> $Output)? {
+                    self.inner().$method($($argument),*)
+                }
+            )*
+        }
+
+        // Refuses a method of `Inbound` that is not in the list below.
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: ForwardInbound> Inbound for T {
+            $(
+                fn $method(&self $(, $argument: $Type)*) $(-> $Output)? {
+                    ForwardInbound::$method(self $(, $argument)*)
+                }
+            )*
+        }
+    };
+}
+
+forwarded! {
+    fn opened(&self, link: Weak<dyn Link>);
+    fn request(&self, request: &Request<'_>, exchange: Exchange) -> Reply;
+    fn notification(&self, notification: &Notification<'_>);
+    fn answers(&self) -> bool;
+    fn takes_errors_without_id(&self) -> bool;
+    fn accepts_batches(&self) -> bool;
+    fn unreadable(&self, frame: &[u8], error: &ParseError) -> bool;
+    fn tolerates(&self, deviation: Deviation, detail: &str) -> bool;
+    fn discarded(&self, message: Discarded<'_>);
+    fn deadline(&self) -> Option<Duration>;
+    fn closed(&self, reason: &Closed);
+}
