@@ -224,32 +224,12 @@ mod tests {
             let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
             of_tool(&words, &schema).map(Value::Object)
         };
-        let words = [
-            "count=3",
-            "ratio=2",
-            "deep=true",
-            "name=42",
-            "tags=a",
-            "tags=b",
-            "maybe=7",
-            "either=x=y",
-            "options={\"a\":1}",
-            "raw:={\"b\":[2]}",
-            "other=5",
-            "ref={\"x\":1}",
-            "refint=5",
-            "all={\"x\":1}",
-            "one={\"x\":1}",
-            "list={\"x\":1}",
-            "list={\"x\":2}",
-            "choice=1",
-            "fixed=true",
-            "any={\"x\":1}",
-            "anything=5",
-            "whole=3.0",
-            "limited=4",
-            "unknown=8",
-        ];
+        let words = r#"
+            count=3 ratio=2 deep=true name=42 tags=a tags=b maybe=7 either=x=y options={"a":1} raw:={"b":[2]}
+            other=5 ref={"x":1} refint=5 all={"x":1} one={"x":1} list={"x":1} list={"x":2} choice=1 fixed=true
+            any={"x":1} anything=5 whole=3.0 limited=4 unknown=8
+        "#;
+        let words = Vec::from_iter(words.split_ascii_whitespace());
         let expected = json!({
             "count": 3, "ratio": 2, "deep": true, "name": "42", "tags": ["a", "b"], "maybe": 7, "either": "x=y",
             "options": { "a": 1 }, "raw": { "b": [2] }, "other": "5", "ref": { "x": 1 }, "refint": 5, "all": { "x": 1 },

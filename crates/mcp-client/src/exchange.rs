@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use mcp_jsonrpc::ErrorCode;
+use mcp_jsonrpc::{ErrorCode, RawJson};
 use mcp_protocol::{Answer, Call, CallError, Deadline, Extras, SentId, Timeouts, http_headers};
 use mcp_types::{JsonObject, method};
 use serde_json::Value;
@@ -84,14 +84,9 @@ async fn run_stateless(
     request: &mut Request,
     timeouts: Timeouts,
 ) -> Result<Outcome, Error> {
-    let method = &*request.method;
-    let empty = JsonObject::new();
-    let params = match &request.params {
-        Some(Value::Object(params)) => params,
-        _ => &empty,
-    };
-    let is_fresh = request.options.is_fresh;
-    let mut slot = match shared.cache.find(method, params, is_fresh, Instant::now()) {
+    let (empty, is_fresh) = (JsonObject::new(), request.options.is_fresh);
+    let (params, now) = (params_of(request, &empty), Instant::now());
+    let mut slot = match shared.cache.find(&request.method, params, is_fresh, now) {
         Lookup::Hit(result) => return Ok(done(result)),
         Lookup::Miss(slot) => Some(slot),
         Lookup::Uncacheable => None,
@@ -102,49 +97,15 @@ async fn run_stateless(
     let mut round_trips = 0;
     let mut without_input = 0;
     loop {
-        let mut entry = reports_progress(method)
-            .then(|| shared.progress.open(request.options.on_progress.take()));
-        let token = entry.as_ref().map(ProgressEntry::token);
-        let written = meta.write(params, token.as_ref(), retry.members());
-        let mut extras = meta.extras(name_header(shared, method, params));
-        extras.headers.clone_from(&request.headers);
-        let sent = extras.id.get_or_insert_default().clone();
-        let call = shared
-            .link
-            .request_with(request.method.clone(), Some(written), extras);
-        let answer = wait(method, call, &sent, entry.as_ref(), &mut deadline).await?;
-        request.options.on_progress = entry.as_mut().and_then(ProgressEntry::take_callback);
-        let result = match answer {
-            Ok(result) => result,
-            Err(error) => {
-                if suggests_changed_tools(method, error.code) {
-                    shared.cache.forget(&[method::TOOLS_LIST]);
-                }
-                return Err(Error::Rejected(error));
-            }
-        };
-        match ResultKind::of(method, &result)? {
+        let result = send_stateless(shared, meta, request, &retry, &mut deadline).await?;
+        match ResultKind::of(&request.method, &result)? {
             ResultKind::Complete => {
                 if let (Some(slot), 0) = (slot.take(), round_trips) {
                     shared.cache.keep(slot, &result, Instant::now());
                 }
                 return Ok(done(result));
             }
-            // The client did not declare the tasks extension.
-            ResultKind::Task if !shared.has_tasks() => {
-                let kind = "task".to_owned();
-                return Err(Error::UnknownResult {
-                    method: request.method.clone(),
-                    kind,
-                });
-            }
-            ResultKind::Task => {
-                return Ok(Outcome {
-                    raw: result,
-                    is_task: true,
-                    progress: None,
-                });
-            }
+            ResultKind::Task => return created_task(shared, request, result),
             ResultKind::InputRequired if request.is_single => return Ok(done(result)),
             ResultKind::InputRequired if round_trips == shared.max_round_trips => {
                 return Err(Error::TooManyRoundTrips {
@@ -154,7 +115,7 @@ async fn run_stateless(
             }
             ResultKind::InputRequired => round_trips += 1,
         }
-        let required = InputRequired::read(method, &result)?;
+        let required = InputRequired::read(&request.method, &result)?;
         without_input = if required.has_requests() {
             0
         } else {
@@ -178,7 +139,59 @@ async fn run_stateless(
     }
 }
 
-fn done(raw: mcp_jsonrpc::RawJson) -> Outcome {
+/// Sends the request once and waits for the result.
+async fn send_stateless(
+    shared: &Shared,
+    meta: &MetaTemplate,
+    request: &mut Request,
+    retry: &RetryParams,
+    deadline: &mut Deadline,
+) -> Result<RawJson, Error> {
+    let callback = request.options.on_progress.take();
+    let (method, empty) = (&*request.method, JsonObject::new());
+    let params = params_of(request, &empty);
+    let mut entry = reports_progress(method).then(|| shared.progress.open(callback));
+    let token = entry.as_ref().map(ProgressEntry::token);
+    let written = meta.write(params, token.as_ref(), retry.members());
+    let mut extras = meta.extras(name_header(shared, method, params));
+    extras.headers.clone_from(&request.headers);
+    let sent = extras.id.get_or_insert_default().clone();
+    let call = shared
+        .link
+        .request_with(request.method.clone(), Some(written), extras);
+    let answer = wait(method, call, &sent, entry.as_ref(), deadline).await?;
+    if let Err(error) = &answer
+        && suggests_changed_tools(method, error.code)
+    {
+        shared.cache.forget(&[method::TOOLS_LIST]);
+    }
+    request.options.on_progress = entry.as_mut().and_then(ProgressEntry::take_callback);
+    answer.map_err(Error::Rejected)
+}
+
+fn params_of<'a>(request: &'a Request, empty: &'a JsonObject) -> &'a JsonObject {
+    match &request.params {
+        Some(Value::Object(params)) => params,
+        _ => empty,
+    }
+}
+
+/// Returns the task that the server has created; an error if the client did not declare the tasks extension.
+fn created_task(shared: &Shared, request: &Request, raw: RawJson) -> Result<Outcome, Error> {
+    match shared.has_tasks() {
+        true => Ok(Outcome {
+            raw,
+            is_task: true,
+            progress: None,
+        }),
+        false => Err(Error::UnknownResult {
+            method: request.method.clone(),
+            kind: "task".to_owned(),
+        }),
+    }
+}
+
+fn done(raw: RawJson) -> Outcome {
     Outcome {
         raw,
         is_task: false,

@@ -71,11 +71,8 @@ fn items(kind: Kind, name: &Ident, block: &mut ItemImpl) -> Result<TokenStream> 
     let mut mistakes: Option<Error> = None;
     for item in &mut block.items {
         let ImplItem::Fn(method) = item else { continue };
-        let Some(at) = method
-            .attrs
-            .iter()
-            .position(|attribute| is_of(kind, attribute))
-        else {
+        let mut attributes = method.attrs.iter();
+        let Some(at) = attributes.position(|attribute| is_of(kind, attribute)) else {
             continue;
         };
         let attribute = method.attrs.remove(at);
@@ -112,16 +109,25 @@ fn items(kind: Kind, name: &Ident, block: &mut ItemImpl) -> Result<TokenStream> 
         );
         return Err(Error::new_spanned(&block.self_ty, text));
     }
-    let (generics, ty, clause) = {
-        let (generics, _, clause) = block.generics.split_for_impl();
-        (generics, &block.self_ty, clause)
-    };
+    Ok(method_of(kind, name, block, &bodies, &bounds))
+}
+
+/// Returns an `impl` block with the method that runs `bodies`.
+fn method_of(
+    kind: Kind,
+    name: &Ident,
+    block: &ItemImpl,
+    bodies: &[TokenStream],
+    bounds: &[TokenStream],
+) -> TokenStream {
+    let (generics, _, clause) = block.generics.split_for_impl();
+    let ty = &block.self_ty;
     let product = kind.product();
     let doc = format!(
         "Returns the {}s of this value. All calls share the value.",
         kind.name()
     );
-    Ok(quote! {
+    quote! {
         impl #generics #ty #clause {
             #[doc = #doc]
             #[allow(dead_code, unreachable_pub, unused_mut, clippy::vec_init_then_push)]
@@ -136,7 +142,7 @@ fn items(kind: Kind, name: &Ident, block: &mut ItemImpl) -> Result<TokenStream> 
                 __items
             }
         }
-    })
+    }
 }
 
 fn is_of(kind: Kind, attribute: &Attribute) -> bool {

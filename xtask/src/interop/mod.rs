@@ -111,21 +111,9 @@ impl Installed {
     /// The driver of a peer, ready to start, and the running servers that it needs.
     fn driver(&self, peer: &Peer) -> Result<(Command, Vec<Server>)> {
         let (section, program) = (&peer.section, &peer.program);
-        let Section {
-            transport,
-            revision,
-            ..
-        } = section;
+        let (transport, revision) = (&section.transport, &section.revision);
         let path = if transport == "sse" { "/sse" } else { "/mcp" };
-        let mut servers = Vec::new();
-        if program.command.contains("{url}") {
-            servers.push(match (&peer.behind, &section.bridge) {
-                (Some(behind), Some(revision)) => {
-                    self.bridge(revision, &self.command(behind, peer, "").0)?
-                }
-                _ => self.serve(section, path, false)?,
-            });
-        }
+        let mut servers = self.visited(peer, path)?;
         let url = servers.first().map_or("", Server::url);
         let (mut command, call) = self.command(program, peer, url);
         let work = self.work(peer);
@@ -175,19 +163,45 @@ impl Installed {
         if program.role == Role::Host {
             return Ok((command, servers));
         }
+        servers.extend(self.connect(&mut driver, peer, command, path)?);
+        Ok((driver, servers))
+    }
+
+    /// The server whose URL the command of a peer has.
+    fn visited(&self, peer: &Peer, path: &str) -> Result<Vec<Server>> {
+        if !peer.program.command.contains("{url}") {
+            return Ok(Vec::new());
+        }
+        let server = match (&peer.behind, &peer.section.bridge) {
+            (Some(behind), Some(revision)) => {
+                self.bridge(revision, &self.command(behind, peer, "").0)?
+            }
+            _ => self.serve(&peer.section, path, false)?,
+        };
+        Ok(vec![server])
+    }
+
+    /// Tells the driver how to reach the peer: the command that starts it, or the URL of the server that is started here.
+    fn connect(
+        &self,
+        driver: &mut Command,
+        peer: &Peer,
+        mut command: Command,
+        path: &str,
+    ) -> Result<Option<Server>> {
+        let transport = &peer.section.transport;
         if transport == "stdio" {
             let set = |(name, value): (_, Option<_>)| Some((name, value?));
             driver.arg(command.get_program()).args(command.get_args());
             driver.envs(command.get_envs().filter_map(set));
-        } else {
-            let server = match &peer.section.bridge {
-                Some(revision) => self.bridge(revision, &command)?,
-                None => Server::start(&mut command, path)?,
-            };
-            driver.args([&format!("--{transport}"), server.url()]);
-            servers.push(server);
+            return Ok(None);
         }
-        Ok((driver, servers))
+        let server = match &peer.section.bridge {
+            Some(revision) => self.bridge(revision, &command)?,
+            None => Server::start(&mut command, path)?,
+        };
+        driver.args([&format!("--{transport}"), server.url()]);
+        Ok(Some(server))
     }
 
     /// The everything server over HTTP, or the same in small pages.

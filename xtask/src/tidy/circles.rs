@@ -225,10 +225,10 @@ impl Module {
                     let length = end.map_or(rest.len(), |end| end + 1);
                     at += length;
                     let is_reexport = matches!(before, [.., "pub" | ")"]);
-                    for (name, path) in imports(&rest[..length]) {
-                        let Some(path) = absolute(&path, &current, files) else {
-                            continue;
-                        };
+                    let paths = imports(&rest[..length]).into_iter();
+                    let paths = paths
+                        .filter_map(|(name, path)| Some((name, absolute(&path, &current, files)?)));
+                    for (name, path) in paths {
                         if !is_reexport || is_used(&name) {
                             this.named.push(path.clone());
                         }

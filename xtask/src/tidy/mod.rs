@@ -4,6 +4,7 @@
 
 mod circles;
 mod dependencies;
+mod functions;
 mod language;
 mod shape;
 mod source;
@@ -43,6 +44,7 @@ fn files_and_folders(root: &Path) -> Result<Vec<String>> {
 
     let methods = source::methods(root)?;
     let mut violations = circles::check(&rust);
+    violations.extend(functions::check(&rust));
     for source in &rust {
         violations.extend(shape::check(&source.file));
         violations.extend(source::check(source, &methods));

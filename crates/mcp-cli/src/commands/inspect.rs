@@ -134,92 +134,59 @@ pub(super) async fn run(words: Words, revisions: bool, options: &Options) -> Res
 }
 
 fn page(client: &Client, offer: &Offer, warnings: &[String]) -> Result<(), Failure> {
+    let mut text = head(client);
+    let tools = offer.tools.iter().map(|tool| {
+        let schema = serde_json::to_value(&tool.input_schema).unwrap_or_default();
+        let shown = format!("{}({})", tool.name, parameters(&schema));
+        (shown, tool.description.as_deref())
+    });
+    section(&mut text, "Tools", tools);
+    let prompts = offer.prompts.iter().map(|prompt| {
+        let shown = format!("{}({})", prompt.name, arguments(prompt));
+        (shown, prompt.description.as_deref())
+    });
+    section(&mut text, "Prompts", prompts);
+    let resources = offer.resources.iter().map(|resource| {
+        let description = resource.description.as_deref();
+        (resource.uri.clone(), description.or(Some(&resource.name)))
+    });
+    section(&mut text, "Resources", resources);
+    let templates = offer.templates.iter().map(|template| {
+        let description = template.description.as_deref().or(Some(&template.name));
+        (template.uri_template.clone(), description)
+    });
+    section(&mut text, "Resource templates", templates);
+    let warnings = warnings.iter().map(|warning| (warning.clone(), None));
+    section(&mut text, "Warnings", warnings);
+    output::print(&text)
+}
+
+/// Returns what the server says about itself: name, version, revision, capabilities, instructions.
+fn head(client: &Client) -> String {
     let info = client.server_info();
-    let title = info
-        .title
-        .as_deref()
-        .map(|title| format!(" ({title})"))
-        .unwrap_or_default();
+    let title = info.title.as_deref();
+    let title = title.map_or(String::new(), |title| format!(" ({title})"));
     let mut text = format!(
         "{}\nrevision {}\n",
         output::one_line(&format!("{} {}{title}", info.name, info.version)),
         client.revision()
     );
     let capabilities = serde_json::to_value(client.capabilities()).unwrap_or_default();
-    let names: Vec<&str> = capabilities
-        .as_object()
-        .into_iter()
-        .flatten()
-        .map(|(name, _)| &**name)
-        .collect();
-    text += &format!("capabilities {}\n", output::one_line(&names.join(", ")));
-    if let Some(extensions) = capabilities["extensions"].as_object() {
-        let names: Vec<&str> = extensions.keys().map(|name| &**name).collect();
-        text += &format!("extensions {}\n", output::one_line(&names.join(", ")));
+    let names = |object: &Value| {
+        let members = object.as_object().into_iter().flatten();
+        let names: Vec<&str> = members.map(|(name, _)| &**name).collect();
+        output::one_line(&names.join(", "))
+    };
+    text += &format!("capabilities {}\n", names(&capabilities));
+    if capabilities["extensions"].is_object() {
+        text += &format!("extensions {}\n", names(&capabilities["extensions"]));
     }
     if let Some(instructions) = client.instructions() {
         let lines = instructions.trim().lines();
         text.push('\n');
         text.extend(lines.map(|line| format!("  {line}\n")));
     }
-    section(
-        &mut text,
-        "Tools",
-        offer.tools.iter().map(|tool| {
-            let schema = serde_json::to_value(&tool.input_schema).unwrap_or_default();
-            (
-                format!("{}({})", tool.name, parameters(&schema)),
-                tool.description.as_deref(),
-            )
-        }),
-    );
-    section(
-        &mut text,
-        "Prompts",
-        offer.prompts.iter().map(|prompt| {
-            let arguments = prompt.arguments.iter().flatten();
-            let names: Vec<String> = arguments
-                .map(|argument| {
-                    let mark = if argument.required == Some(true) {
-                        ""
-                    } else {
-                        "?"
-                    };
-                    format!("{}{mark}", argument.name)
-                })
-                .collect();
-            (
-                format!("{}({})", prompt.name, names.join(", ")),
-                prompt.description.as_deref(),
-            )
-        }),
-    );
-    section(
-        &mut text,
-        "Resources",
-        offer.resources.iter().map(|resource| {
-            (
-                resource.uri.clone(),
-                resource.description.as_deref().or(Some(&resource.name)),
-            )
-        }),
-    );
-    section(
-        &mut text,
-        "Resource templates",
-        offer.templates.iter().map(|template| {
-            (
-                template.uri_template.clone(),
-                template.description.as_deref().or(Some(&template.name)),
-            )
-        }),
-    );
-    section(
-        &mut text,
-        "Warnings",
-        warnings.iter().map(|warning| (warning.clone(), None)),
-    );
-    output::print(&text)
+    text
 }
 
 /// Adds a heading and one line for each item, if there are items.
@@ -237,6 +204,16 @@ fn section<'a>(
             *text += &format!("      {line}\n");
         }
     }
+}
+
+/// Returns the arguments of a prompt, with a question mark behind optional ones.
+fn arguments(prompt: &Prompt) -> String {
+    let arguments = prompt.arguments.iter().flatten();
+    let shown = arguments.map(|argument| match argument.required {
+        Some(true) => argument.name.clone(),
+        _ => format!("{}?", argument.name),
+    });
+    shown.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the parameters of a tool as `name: type`, with a question mark behind optional ones.

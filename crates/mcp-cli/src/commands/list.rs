@@ -1,6 +1,7 @@
 //! `mcp list`.
 
 use clap::ValueEnum as _;
+use mcp_client::types::{Prompt, Resource, ResourceTemplate, Tool};
 use serde::Serialize;
 
 use super::call;
@@ -15,18 +16,7 @@ pub(super) async fn run(
     search: Option<&str>,
     options: &Options,
 ) -> Result<Code, Failure> {
-    // The kind is before or after the server, which can have the name of a kind.
-    let last = words.words.len().saturating_sub(1);
-    let places = match (words.program.is_empty(), last) {
-        (true, 0) => Vec::new(),
-        _ => vec![last, 0],
-    };
-    let kind_at = |at: &usize| ListKind::from_str(words.words.get(*at)?, false).ok();
-    let found = places.iter().find_map(|at| Some((*at, kind_at(at)?)));
-    let kind = found.map(|(at, kind)| {
-        words.words.remove(at);
-        kind
-    });
+    let kind = take_kind(&mut words);
     let (target, rest) = Target::take(words, options)?;
     if let Some(word) = rest.first() {
         let text = format!(
@@ -38,40 +28,24 @@ pub(super) async fn run(
     let client = &connection.client;
     let shown = match kind.unwrap_or(ListKind::Tools) {
         ListKind::Tools => {
-            let line =
-                |tool: &mcp_client::types::Tool| (tool.name.clone(), tool.description.clone());
+            let line = |tool: &Tool| (tool.name.clone(), tool.description.clone());
             show(&client.list_tools().await?, search, options, line)
         }
         ListKind::Prompts => {
-            let line = |prompt: &mcp_client::types::Prompt| {
-                (prompt.name.clone(), prompt.description.clone())
-            };
+            let line = |prompt: &Prompt| (prompt.name.clone(), prompt.description.clone());
             show(&client.list_prompts().await?, search, options, line)
         }
         ListKind::Resources => {
-            let line = |resource: &mcp_client::types::Resource| {
-                let text = resource.description.clone();
-                (
-                    resource.uri.clone(),
-                    text.or_else(|| Some(resource.name.clone())),
-                )
-            };
+            let line = |it: &Resource| (it.uri.clone(), described(&it.description, &it.name));
             show(&client.list_resources().await?, search, options, line)
         }
         ListKind::Templates => {
-            let line = |template: &mcp_client::types::ResourceTemplate| {
-                let text = template.description.clone();
-                (
-                    template.uri_template.clone(),
-                    text.or_else(|| Some(template.name.clone())),
-                )
+            let line = |it: &ResourceTemplate| {
+                let text = described(&it.description, &it.name);
+                (it.uri_template.clone(), text)
             };
-            show(
-                &client.list_resource_templates().await?,
-                search,
-                options,
-                line,
-            )
+            let templates = client.list_resource_templates().await?;
+            show(&templates, search, options, line)
         }
     };
     if client.capabilities().tools.is_some()
@@ -81,6 +55,24 @@ pub(super) async fn run(
     }
     connection.close().await;
     shown.map(|()| Code::Success)
+}
+
+/// Takes the kind from the words. It is before or after the server, which can have the name of a kind.
+fn take_kind(words: &mut Words) -> Option<ListKind> {
+    let last = words.words.len().saturating_sub(1);
+    let places = match (words.program.is_empty(), last) {
+        (true, 0) => Vec::new(),
+        _ => vec![last, 0],
+    };
+    let kind_at = |at: usize| ListKind::from_str(words.words.get(at)?, false).ok();
+    let (at, kind) = places.into_iter().find_map(|at| Some((at, kind_at(at)?)))?;
+    words.words.remove(at);
+    Some(kind)
+}
+
+/// Returns the description, or else the name.
+fn described(description: &Option<String>, name: &str) -> Option<String> {
+    description.clone().or_else(|| Some(name.to_owned()))
 }
 
 /// Prints the items that contain the searched text.

@@ -14,6 +14,7 @@ mod watch;
 use std::path::Path;
 
 use clap::CommandFactory as _;
+use clap_complete::Shell;
 
 use crate::args::{Cli, Command};
 use crate::failure::{Code, Failure};
@@ -75,13 +76,15 @@ pub(crate) async fn run(cli: Cli) -> Result<Code, Failure> {
             server,
             forget_client,
         } => login::logout(&server, forget_client, &options).await,
-        Command::Completions { shell } => {
-            let mut text = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "mcp", &mut text);
-            output::write(&text).map(|()| Code::Success)
-        }
+        Command::Completions { shell } => completions(shell).map(|()| Code::Success),
         Command::Man { folder } => man(&folder).map(|()| Code::Success),
     }
+}
+
+fn completions(shell: Shell) -> Result<(), Failure> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "mcp", &mut text);
+    output::write(&text)
 }
 
 fn man(folder: &Path) -> Result<(), Failure> {

@@ -38,14 +38,7 @@ pub(super) async fn run(words: Words, options: &Options) -> Result<Code, Failure
         Connection::open_with(&target, options, |builder| builder.layer(shown)).await?;
     let client = &connection.client;
     if stdin().is_terminal() {
-        let info = client.server_info();
-        say(&format!(
-            "{} {}, revision {}",
-            info.name,
-            info.version,
-            client.revision()
-        ));
-        say("`help` shows what can be sent");
+        greet(client);
     }
     let mut code = Code::Success;
     loop {
@@ -74,12 +67,9 @@ pub(super) async fn run(words: Words, options: &Options) -> Result<Code, Failure
                 Err(problem) => Err(Failure::usage(problem)),
             },
         };
-        match outcome {
-            Ok(()) => {}
-            Err(failure) => {
-                failure.print();
-                code = failure.code;
-            }
+        if let Err(failure) = outcome {
+            failure.print();
+            code = failure.code;
         }
     }
     connection.close().await;
@@ -89,6 +79,15 @@ pub(super) async fn run(words: Words, options: &Options) -> Result<Code, Failure
     } else {
         code
     })
+}
+
+fn greet(client: &Client) {
+    let (info, revision) = (client.server_info(), client.revision());
+    say(&format!(
+        "{} {}, revision {revision}",
+        info.name, info.version
+    ));
+    say("`help` shows what can be sent");
 }
 
 fn terminal(error: &ReadlineError) -> Failure {

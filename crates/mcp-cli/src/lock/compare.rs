@@ -257,90 +257,64 @@ fn tool(all: &mut Changes, item: &str, [old, new]: [&Value; 2]) {
 
 /// Adds the changes of an input schema, and of the objects in it, by which accepted arguments become rejected.
 fn input(all: &mut Changes, item: &str, old: &Value, new: &Value, path: &str) {
-    let required = |schema: &Value, name: &str| {
-        schema["required"]
-            .as_array()
-            .is_some_and(|all| all.iter().any(|one| one == name))
-    };
     for one in new["required"].as_array().into_iter().flatten() {
         let name = one.as_str().unwrap_or_default();
-        if !required(old, name) {
-            all.add(
-                Class::Breaking,
-                item,
-                format!("argument {path}{name} is required now"),
-            );
+        if !requires(old, name) {
+            let text = format!("argument {path}{name} is required now");
+            all.add(Class::Breaking, item, text);
         }
     }
-    let fields = |schema: &Value| {
-        schema["properties"]
-            .as_object()
-            .cloned()
-            .unwrap_or_default()
-    };
-    let known = fields(new);
-    for (name, was) in fields(old) {
-        let Some(is) = known.get(&name) else {
-            all.add(
-                Class::Breaking,
-                item,
-                format!("argument {path}{name} removed"),
-            );
+    for (name, was) in old["properties"].as_object().into_iter().flatten() {
+        let Some(is) = new["properties"].get(name) else {
+            let text = format!("argument {path}{name} removed");
+            all.add(Class::Breaking, item, text);
             continue;
         };
-        if let Some(lost) = lost(&types(&was), &types(is)) {
-            all.add(
-                Class::Breaking,
-                item,
-                format!("argument {path}{name} does not accept {lost} any more"),
-            );
-        }
-        let values = |field: &Value| {
-            field["enum"]
-                .as_array()
-                .map(|all| all.iter().map(Value::to_string).collect())
-        };
-        match (values(&was), values(is)) {
-            (_, None) => {}
-            (None, Some::<BTreeSet<String>>(_)) => {
-                all.add(
-                    Class::Breaking,
-                    item,
-                    format!("argument {path}{name} accepts only some values now"),
-                );
-            }
-            (Some(was), Some(is)) => {
-                if let Some(lost) = lost(&was, &is) {
-                    all.add(
-                        Class::Breaking,
-                        item,
-                        format!("argument {path}{name} does not accept {lost} any more"),
-                    );
-                }
-            }
-        }
+        values(all, item, was, is, &format!("{path}{name}"));
         // The parser limits the depth.
-        input(all, item, &was, is, &format!("{path}{name}."));
+        input(all, item, was, is, &format!("{path}{name}."));
     }
-    let known_before = fields(old);
-    for name in known
-        .keys()
-        .filter(|name| !known_before.contains_key(*name))
-    {
-        match (required(old, name), required(new, name)) {
+    for (name, _) in new["properties"].as_object().into_iter().flatten() {
+        if old["properties"].get(name).is_some() {
+            continue;
+        }
+        let (class, text) = match (requires(old, name), requires(new, name)) {
             // Reported above.
-            (false, true) => {}
-            (_, false) => all.add(
-                Class::Safe,
-                item,
-                format!("optional argument {path}{name} added"),
-            ),
-            (true, true) => all.add(
+            (false, true) => continue,
+            (_, false) => (Class::Safe, format!("optional argument {path}{name} added")),
+            (true, true) => (
                 Class::Risky,
-                item,
                 format!("required argument {path}{name} has a schema now"),
             ),
-        }
+        };
+        all.add(class, item, text);
+    }
+}
+
+fn requires(schema: &Value, name: &str) -> bool {
+    let required = schema["required"].as_array();
+    required.is_some_and(|all| all.iter().any(|one| one == name))
+}
+
+/// Adds the types and values that an argument does not accept any more.
+fn values(all: &mut Changes, item: &str, was: &Value, is: &Value, argument: &str) {
+    let listed = |field: &Value| -> Option<BTreeSet<String>> {
+        let all = field["enum"].as_array()?.iter();
+        Some(all.map(Value::to_string).collect())
+    };
+    let kinds = lost(&types(was), &types(is));
+    let (values, is_limited) = match (listed(was), listed(is)) {
+        (_, None) => (None, false),
+        (None, Some(_)) => (None, true),
+        (Some(was), Some(is)) => (lost(&was, &is), false),
+    };
+    for lost in [kinds, values].into_iter().flatten() {
+        let text = format!("argument {argument} does not accept {lost} any more");
+        all.add(Class::Breaking, item, text);
+    }
+    if is_limited {
+        let text = format!("argument {argument} accepts only some values now");
+        all.add(Class::Breaking, item, text);
     }
 }
 

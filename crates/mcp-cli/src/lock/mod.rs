@@ -72,17 +72,11 @@ pub(crate) async fn run(
         )));
     }
     let locked = file.servers.get(&key);
-    let kinds: Vec<ListKind> = match (&mode.only[..], locked) {
-        ([], Some(locked)) => { locked.kinds().into_iter() }
-            .filter_map(|(kind, _, items)| items.map(|_| kind))
-            .collect(),
-        ([], None) => ListKind::value_variants().to_vec(),
-        (only, _) => only.to_vec(),
-    };
-    let known = locked.map(|locked| locked.volatile_defaults.clone());
-    let new = &mode.volatile_defaults;
+    let kinds = kinds(&mode.only, locked);
     check_format(locked, mode, path, &key)?;
+    let known = locked.map(|locked| locked.volatile_defaults.clone());
     let known = known.unwrap_or_default();
+    let new = &mode.volatile_defaults;
     let recorded = LockConnection::open(&target, options).await?;
     let mut found = recorded.snapshot(&kinds, known.clone(), new).await?;
     found.sessions = match options.revision {
@@ -104,18 +98,37 @@ pub(crate) async fn run(
             _ => Code::LockMismatch,
         });
     }
-    let counts = found.kinds().into_iter().filter_map(|(_, name, items)| {
-        Some(match items?.len() {
-            1 => format!("1 {name}"),
-            count => format!("{count} {name}s"),
-        })
-    });
-    let counts = counts.collect::<Vec<_>>().join(", ");
+    let counts = counts(&found);
     file.version = VERSION;
     file.servers.insert(key, found);
     write(path, &file)?;
     output::say(&format!("locked {counts} in {}", path.display()));
     Ok(Code::Success)
+}
+
+/// Returns the kinds that are compared: those of the command, or else those of the entry, or else all.
+fn kinds(only: &[ListKind], locked: Option<&Snapshot>) -> Vec<ListKind> {
+    match (only, locked) {
+        ([], Some(locked)) => {
+            let kinds = locked.kinds().into_iter();
+            kinds
+                .filter_map(|(kind, _, items)| items.map(|_| kind))
+                .collect()
+        }
+        ([], None) => ListKind::value_variants().to_vec(),
+        (only, _) => only.to_vec(),
+    }
+}
+
+/// Returns how many definitions of each kind there are, as text.
+fn counts(snapshot: &Snapshot) -> String {
+    let counts = snapshot.kinds().into_iter().filter_map(|(_, name, items)| {
+        Some(match items?.len() {
+            1 => format!("1 {name}"),
+            count => format!("{count} {name}s"),
+        })
+    });
+    counts.collect::<Vec<_>>().join(", ")
 }
 
 /// Checks that the entry of a server has all that is compared. A comparison with an entry of format 1 would not see the changes outside of

@@ -4,6 +4,7 @@
 pub(crate) mod keep_alive;
 pub(crate) mod negotiation;
 
+use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -145,77 +146,15 @@ impl Connector<'_> {
     }
 
     async fn probe(&mut self, mut probe: Probe) -> Result<Agreed, Error> {
-        let negotiation = self.options.policy.negotiation;
         let mut step = probe.first();
         loop {
-            step = match step {
-                ProbeStep::Ask(revision) => {
-                    let reply = self.discover(revision).await?;
-                    // A slow stateless server is not mistaken for a session-based one.
-                    let is_final =
-                        matches!(negotiation, Negotiation::Prior(_) | Negotiation::Stateless);
-                    match &reply {
-                        DiscoverReply::TimedOut(_) | DiscoverReply::Inconclusive(_) if is_final => {
-                            return Err(reply.into_error());
-                        }
-                        DiscoverReply::TimedOut(error) | DiscoverReply::Inconclusive(error) => {
-                            self.failed_probe = Some(error.to_string());
-                        }
-                        _ => {}
-                    }
-                    match (probe.next(reply.outcome()), reply) {
-                        (
-                            ProbeStep::Stateless(revision),
-                            DiscoverReply::Discovered(result, meta),
-                        ) => {
-                            return Ok(self.agree_on(revision, result, meta));
-                        }
-                        (ProbeStep::NothingInCommon, DiscoverReply::Inconclusive(error)) => {
-                            self.failed_probe = None;
-                            return Err(error);
-                        }
-                        (ProbeStep::NothingInCommon, reply) => {
-                            return Err(reply.no_common_revision(revision));
-                        }
-                        (ProbeStep::Surface | ProbeStep::Unknown, reply) => {
-                            return Err(reply.into_error());
-                        }
-                        (next, _) => {
-                            tracing::debug!(?next, "the server's revision");
-                            next
-                        }
-                    }
-                }
+            let next = match step {
+                ProbeStep::Ask(revision) => self.ask(&mut probe, revision).await?,
                 ProbeStep::Restart(revision) => {
                     self.restart().await?;
-                    ProbeStep::Initialize(revision)
+                    Continue(ProbeStep::Initialize(revision))
                 }
-                ProbeStep::Initialize(revision) => match self.initialize(revision).await {
-                    Err(Error::Rejected(error)) => match probe.reconsider(&error) {
-                        Some(step) => step,
-                        // Some servers reject every message after one that came before `initialize`.
-                        None if self.spare.is_some()
-                            && self.is_probed
-                            && !self.connection.has_headers() =>
-                        {
-                            self.failed_probe = Some(error.to_string());
-                            self.close().await;
-                            ProbeStep::Restart(revision)
-                        }
-                        None => return Err(Error::Rejected(error)),
-                    },
-                    // The unknown method has ended the session inside of some servers, but they exit
-                    // only at the next message.
-                    Err(Error::Closed(reason))
-                        if !reason.is_local() && self.spare.is_some() && self.is_probed =>
-                    {
-                        self.failed_probe = Some(format!(
-                            "{reason}; the server may not accept a message before initialize"
-                        ));
-                        ProbeStep::Restart(revision)
-                    }
-                    done => return done,
-                },
+                ProbeStep::Initialize(revision) => self.open(&mut probe, revision).await?,
                 ProbeStep::Stateless(_)
                 | ProbeStep::Surface
                 | ProbeStep::NothingInCommon
@@ -225,6 +164,78 @@ impl Connector<'_> {
                     ));
                 }
             };
+            step = match next {
+                Continue(step) => step,
+                Break(agreed) => return Ok(agreed),
+            };
+        }
+    }
+
+    /// Asks the server which revisions it supports.
+    async fn ask(
+        &mut self,
+        probe: &mut Probe,
+        revision: Revision,
+    ) -> Result<ControlFlow<Agreed, ProbeStep>, Error> {
+        let reply = self.discover(revision).await?;
+        // A slow stateless server is not mistaken for a session-based one.
+        let is_final = matches!(
+            self.options.policy.negotiation,
+            Negotiation::Prior(_) | Negotiation::Stateless
+        );
+        match &reply {
+            DiscoverReply::TimedOut(_) | DiscoverReply::Inconclusive(_) if is_final => {
+                return Err(reply.into_error());
+            }
+            DiscoverReply::TimedOut(error) | DiscoverReply::Inconclusive(error) => {
+                self.failed_probe = Some(error.to_string());
+            }
+            _ => {}
+        }
+        match (probe.next(reply.outcome()), reply) {
+            (ProbeStep::Stateless(revision), DiscoverReply::Discovered(result, meta)) => {
+                Ok(Break(self.agree_on(revision, result, meta)))
+            }
+            (ProbeStep::NothingInCommon, DiscoverReply::Inconclusive(error)) => {
+                self.failed_probe = None;
+                Err(error)
+            }
+            (ProbeStep::NothingInCommon, reply) => Err(reply.no_common_revision(revision)),
+            (ProbeStep::Surface | ProbeStep::Unknown, reply) => Err(reply.into_error()),
+            (next, _) => {
+                tracing::debug!(?next, "the server's revision");
+                Ok(Continue(next))
+            }
+        }
+    }
+
+    /// Performs the handshake, and decides what follows if the server refuses it.
+    async fn open(
+        &mut self,
+        probe: &mut Probe,
+        revision: Revision,
+    ) -> Result<ControlFlow<Agreed, ProbeStep>, Error> {
+        let can_restart = self.spare.is_some() && self.is_probed;
+        match self.initialize(revision).await {
+            Err(Error::Rejected(error)) => match probe.reconsider(&error) {
+                Some(step) => Ok(Continue(step)),
+                // Some servers reject every message after one that came before `initialize`.
+                None if can_restart && !self.connection.has_headers() => {
+                    self.failed_probe = Some(error.to_string());
+                    self.close().await;
+                    Ok(Continue(ProbeStep::Restart(revision)))
+                }
+                None => Err(Error::Rejected(error)),
+            },
+            // The unknown method has ended the session inside of some servers, but they exit
+            // only at the next message.
+            Err(Error::Closed(reason)) if can_restart && !reason.is_local() => {
+                self.failed_probe = Some(format!(
+                    "{reason}; the server may not accept a message before initialize"
+                ));
+                Ok(Continue(ProbeStep::Restart(revision)))
+            }
+            done => done.map(Break),
         }
     }
 

@@ -144,29 +144,35 @@ impl Core {
                 while let Some(changed) = subscription.next().await {
                     (watch.deliver)(&changed, Updates::OfAllClients);
                 }
-                let mut wait = RESUBSCRIBE_DELAY;
-                subscription = loop {
-                    sleep(wait).await;
-                    wait = MAX_RECONNECT_WAIT;
-                    let Some(core) = core.upgrade() else { return };
-                    let Ok(connection) = core.shared().await else {
-                        continue;
-                    };
-                    match connection.client.subscribe(Arc::clone(&watch.uri)).await {
-                        Ok(again) => break again,
-                        Err(error @ (Error::Rejected(_) | Error::Unsupported { .. })) => {
-                            core.log_unwatched(&watch.uri, &error);
-                            return;
-                        }
-                        Err(error) => {
-                            tracing::debug!(%error, uri = ?watch.uri, "a resource is not watched yet");
-                        }
-                    }
+                let Some(again) = Self::subscribed_again(&core, &watch.uri).await else {
+                    return;
                 };
+                subscription = again;
                 // It may have changed while it was not watched.
                 (watch.deliver)(&watch.uri, Updates::OfAllClients);
             }
         })
+    }
+
+    /// Subscribes as soon as the server can be reached. Returns `None` if it rejects the subscription, or the gateway was closed.
+    async fn subscribed_again(core: &Weak<Self>, uri: &Arc<str>) -> Option<Subscription> {
+        let mut wait = RESUBSCRIBE_DELAY;
+        loop {
+            sleep(wait).await;
+            wait = MAX_RECONNECT_WAIT;
+            let core = core.upgrade()?;
+            let Ok(connection) = core.shared().await else {
+                continue;
+            };
+            match connection.client.subscribe(Arc::clone(uri)).await {
+                Ok(again) => return Some(again),
+                Err(error @ (Error::Rejected(_) | Error::Unsupported { .. })) => {
+                    core.log_unwatched(uri, &error);
+                    return None;
+                }
+                Err(error) => tracing::debug!(%error, ?uri, "a resource is not watched yet"),
+            }
+        }
     }
 
     /// Converts the reason why a resource cannot be watched.

@@ -132,28 +132,7 @@ impl fmt::Display for ConsentRequest {
                 }
             }
             ConsentAction::SamplingRequest { params, depth } => {
-                write!(
-                    text,
-                    "send a request of the server {server:?} to the model, for at most {} tokens",
-                    params.max_tokens
-                )?;
-                if *depth > 1 {
-                    write!(text, ", nested in {} other request(s)", depth - 1)?;
-                }
-                if let Some(context) = &params.include_context {
-                    write!(text, "\ncontext: {:?}", context.as_str())?;
-                }
-                if let Some(prompt) = &params.system_prompt {
-                    write!(text, "\nsystem prompt:{}", quote_lines(prompt))?;
-                }
-                for message in &params.messages {
-                    let content = content_text(&message.content);
-                    write!(text, "\n{:?}:{content}", message.role.as_str())?;
-                }
-                for tool in params.tools.iter().flatten() {
-                    let definition = serde_json::to_string(tool).unwrap_or_default();
-                    write!(text, "\ntool:{}", quote_lines(&definition))?;
-                }
+                write_sampling(&mut text, server, params, *depth)?;
             }
             ConsentAction::SamplingResult { result } => {
                 let content = content_text(&result.content);
@@ -239,6 +218,37 @@ fn content_text(content: &OneOrMany<SamplingMessageContentBlock>) -> String {
 fn media(kind: &str, mime_type: &str, data: impl AsRef<[u8]>) -> String {
     let bytes = data.as_ref().len();
     format!("\n  [{kind} {mime_type:?}, {bytes} bytes]")
+}
+
+fn write_sampling(
+    text: &mut String,
+    server: &str,
+    params: &CreateMessageRequestParams,
+    depth: u32,
+) -> fmt::Result {
+    write!(
+        text,
+        "send a request of the server {server:?} to the model, for at most {} tokens",
+        params.max_tokens
+    )?;
+    if depth > 1 {
+        write!(text, ", nested in {} other request(s)", depth - 1)?;
+    }
+    if let Some(context) = &params.include_context {
+        write!(text, "\ncontext: {:?}", context.as_str())?;
+    }
+    if let Some(prompt) = &params.system_prompt {
+        write!(text, "\nsystem prompt:{}", quote_lines(prompt))?;
+    }
+    for message in &params.messages {
+        let content = content_text(&message.content);
+        write!(text, "\n{:?}:{content}", message.role.as_str())?;
+    }
+    for tool in params.tools.iter().flatten() {
+        let definition = serde_json::to_string(tool).unwrap_or_default();
+        write!(text, "\ntool:{}", quote_lines(&definition))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

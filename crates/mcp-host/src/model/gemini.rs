@@ -21,8 +21,9 @@ const KNOWN: &[&str] = &[
     "nullable",
 ];
 
-/// Keywords that are removed without a report, because they do not restrict values.
+/// Keywords that are removed without a report, because they do not restrict values or are replaced.
 const UNREPORTED: &[&str] = &[
+    "$ref",
     "$schema",
     "$id",
     "$defs",
@@ -38,116 +39,141 @@ const FORMATS: &[&str] = &["date-time", "enum", "float", "double", "int32", "int
 
 /// Narrows the schema of the arguments.
 pub(super) fn schema(narrowing: &mut SchemaConversion, schema: Map<String, Value>) -> Value {
-    convert(narrowing, &schema.into(), "", &mut Vec::new(), 0)
+    let references = Vec::new();
+    let mut converter = Converter {
+        narrowing,
+        references,
+    };
+    converter.convert(&schema.into(), "", 0)
 }
 
-/// `references` are those that are being replaced.
-fn convert(
-    narrowing: &mut SchemaConversion,
-    schema: &Value,
-    pointer: &str,
-    references: &mut Vec<String>,
-    depth: usize,
-) -> Value {
-    narrowing.schemas += 1;
-    let Value::Object(schema) = schema else {
-        return json!({});
-    };
-    if narrowing.schemas > MAX_SCHEMAS || depth > MAX_DEPTH {
-        narrowing.drop_keyword(pointer, "");
-        return json!({});
+struct Converter<'a> {
+    narrowing: &'a mut SchemaConversion,
+    /// The references that are being replaced.
+    references: Vec<String>,
+}
+
+impl Converter<'_> {
+    fn convert(&mut self, schema: &Value, pointer: &str, depth: usize) -> Value {
+        self.narrowing.schemas += 1;
+        let Value::Object(schema) = schema else {
+            return json!({});
+        };
+        if self.narrowing.schemas > MAX_SCHEMAS || depth > MAX_DEPTH {
+            self.narrowing.drop_keyword(pointer, "");
+            return json!({});
+        }
+        let mut narrowed = match schema.get("$ref") {
+            Some(Value::String(reference)) => self.referenced(reference, pointer, depth),
+            _ => Map::new(),
+        };
+        // In the order of the schema, so that the pointers are too.
+        for (keyword, value) in schema {
+            self.add(&mut narrowed, (keyword, value), pointer, depth);
+        }
+        complete(&mut narrowed);
+        self.narrowing
+            .retain_properties(&mut narrowed, pointer, is_accepted);
+        require_known(&mut narrowed);
+        narrowed.into()
     }
-    let mut narrowed = Map::new();
-    if let Some(Value::String(reference)) = schema.get("$ref") {
-        let target = narrowing.target(reference).cloned();
+
+    /// Returns the schema to which `$ref` refers. A recursive one has no end as a tree, so it is left out.
+    fn referenced(&mut self, reference: &str, pointer: &str, depth: usize) -> Map<String, Value> {
+        let is_open = self.references.iter().any(|open| open == reference);
+        let target = self.narrowing.target(reference).cloned();
+        let Some(target) = target.filter(|_| !is_open) else {
+            self.narrowing.drop_keyword(pointer, "$ref");
+            return Map::new();
+        };
+        self.references.push(reference.to_owned());
+        let target = self.convert(&target, pointer, depth + 1);
+        self.references.pop();
         match target {
-            Some(target) if !references.contains(reference) => {
-                references.push(reference.clone());
-                let target = convert(narrowing, &target, pointer, references, depth + 1);
-                references.pop();
-                if let Value::Object(members) = target {
-                    narrowed = members;
-                }
-            }
-            // A recursive schema has no end as a tree.
-            _ => narrowing.drop_keyword(pointer, "$ref"),
+            Value::Object(members) => members,
+            _ => Map::new(),
         }
     }
-    // In the order of the schema, so that the pointers are too.
-    for (keyword, value) in schema {
+
+    /// Adds one keyword of the schema at `pointer`.
+    fn add(
+        &mut self,
+        narrowed: &mut Map<String, Value>,
+        (keyword, value): (&str, &Value),
+        pointer: &str,
+        depth: usize,
+    ) {
         let at = child(pointer, keyword);
-        match (keyword.as_str(), value) {
-            ("$ref", _) => {}
-            ("type", value) => set_type(&mut narrowed, value),
+        match (keyword, value) {
+            ("type", value) => set_type(narrowed, value),
             ("properties", Value::Object(properties)) => {
-                let convert = |(name, schema): (&String, &Value)| {
-                    let at = child(&at, name);
-                    let schema = convert(narrowing, schema, &at, references, depth + 1);
-                    (name.clone(), schema)
-                };
-                let properties: Map<_, _> = properties.iter().map(convert).collect();
-                narrowed.insert("properties".to_owned(), properties.into());
+                let properties: Map<_, _> = properties
+                    .iter()
+                    .map(|(name, schema)| {
+                        let schema = self.convert(schema, &child(&at, name), depth + 1);
+                        (name.clone(), schema)
+                    })
+                    .collect();
+                narrowed.insert(keyword.to_owned(), properties.into());
             }
-            ("items", schema @ Value::Object(_)) => {
-                let items = convert(narrowing, schema, &at, references, depth + 1);
-                narrowed.insert("items".to_owned(), items);
+            ("items", Value::Object(_)) => {
+                let items = self.convert(value, &at, depth + 1);
+                narrowed.insert(keyword.to_owned(), items);
             }
             ("anyOf" | "oneOf", Value::Array(branches)) => {
                 let is_null = |schema: &Value| *schema == json!({ "type": "null" });
                 if branches.iter().any(is_null) {
                     narrowed.insert("nullable".to_owned(), true.into());
                 }
-                let mut others = Vec::new();
-                for branch in branches.iter().filter(|branch| !is_null(branch)) {
-                    others.push(convert(narrowing, branch, &at, references, depth + 1));
-                }
+                let others = branches.iter().filter(|branch| !is_null(branch));
+                let others = others.map(|branch| self.convert(branch, &at, depth + 1));
+                let others = Vec::from_iter(others);
                 if keyword == "oneOf" && others.len() > 1 {
-                    narrowing.drop_keyword(pointer, keyword);
+                    self.narrowing.drop_keyword(pointer, keyword);
                 }
-                add_alternatives(&mut narrowed, others);
+                add_alternatives(narrowed, others);
             }
             ("allOf", Value::Array(branches)) => {
                 for branch in branches {
-                    if let Value::Object(more) =
-                        convert(narrowing, branch, &at, references, depth + 1)
-                    {
-                        add_all(&mut narrowed, more, narrowing, &at);
+                    if let Value::Object(more) = self.convert(branch, &at, depth + 1) {
+                        add_all(narrowed, more, self.narrowing, &at);
                     }
                 }
             }
-            ("required", required @ Value::Array(_)) => {
-                let more = Map::from_iter([("required".to_owned(), required.clone())]);
-                add_all(&mut narrowed, more, narrowing, pointer);
-            }
-            ("enum", Value::Array(values)) if values.iter().all(Value::is_string) => {
-                narrowed.insert("enum".to_owned(), value.clone());
+            ("required", Value::Array(_)) => {
+                let more = Map::from_iter([(keyword.to_owned(), value.clone())]);
+                add_all(narrowed, more, self.narrowing, pointer);
             }
             ("const", Value::String(value)) => {
                 narrowed.insert("enum".to_owned(), json!([value]));
             }
-            ("format", Value::String(format)) if FORMATS.contains(&format.as_str()) => {
-                narrowed.insert("format".to_owned(), value.clone());
+            _ if is_passed_on(keyword, value) => {
+                narrowed.insert(keyword.to_owned(), value.clone());
             }
             // What is absent is allowed.
             ("additionalProperties", Value::Bool(true)) => {}
-            (keyword, _) if UNREPORTED.contains(&keyword) => {}
-            (keyword, value) if KNOWN.contains(&keyword) => {
-                narrowed.insert(keyword.to_owned(), value.clone());
-            }
-            (keyword, _) => narrowing.drop_keyword(pointer, keyword),
+            _ if UNREPORTED.contains(&keyword) => {}
+            _ => self.narrowing.drop_keyword(pointer, keyword),
         }
     }
-    complete(&mut narrowed);
-    let is_accepted = |name: &str| {
-        let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        name.len() <= 64
-            && name.chars().all(is_allowed)
-            && !name.starts_with(|c: char| c.is_ascii_digit())
-            && !name.is_empty()
-    };
-    narrowing.retain_properties(&mut narrowed, pointer, is_accepted);
-    require_known(&mut narrowed);
-    narrowed.into()
+}
+
+/// Returns whether the API knows the keyword and this value of it.
+fn is_passed_on(keyword: &str, value: &Value) -> bool {
+    match (keyword, value) {
+        ("enum", Value::Array(values)) => values.iter().all(Value::is_string),
+        ("format", Value::String(format)) => FORMATS.contains(&format.as_str()),
+        _ => KNOWN.contains(&keyword),
+    }
+}
+
+/// Returns whether the API accepts the name of a property.
+fn is_accepted(name: &str) -> bool {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    name.len() <= 64
+        && name.chars().all(is_allowed)
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && !name.is_empty()
 }
 
 /// Adds the type, which is one name in upper case. `null` is `nullable`.

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use mcp_client::types::{JsonObject, Tool};
 use mcp_client::{
-    CallToolResult, Client, ClientBuilder, ContentBlock, Progress, Timeouts, tool_hash,
+    CallToolResult, Client, ClientBuilder, ContentBlock, Progress, Timeouts, ToolCall, tool_hash,
 };
 use serde_json::Value;
 use tokio::sync::watch;
@@ -202,17 +202,8 @@ impl SupervisedClient {
                 continue; // The server or its list may have changed while the person decided.
             }
             let started = Instant::now();
-            let mut call = client.call_tool(name, arguments.clone());
-            if let Some(idle) = self.0.call_timeout {
-                let total = Timeouts::default().total.max(idle);
-                call = call.timeouts(Timeouts::new(idle, total));
-            }
-            if let Some(handler) = self.0.on_progress.clone() {
-                let (server, tool) = (Arc::clone(&self.0.name), name.to_owned());
-                call = call.on_progress(move |progress| handler(&server, &tool, &progress));
-            }
             let running = self.0.calls.start();
-            let called = call.await;
+            let called = self.prepared(&client, name, arguments.clone()).await;
             drop(running);
             if let Some(permission) = &self.0.permission {
                 permission.called(name, started, called.as_ref());
@@ -243,6 +234,20 @@ impl SupervisedClient {
             }
             is_repeated = true;
         }
+    }
+
+    /// Returns a call with the timeouts and the progress handler of the host.
+    fn prepared(&self, client: &Client, name: &str, arguments: Value) -> ToolCall {
+        let mut call = client.call_tool(name, arguments);
+        if let Some(idle) = self.0.call_timeout {
+            let total = Timeouts::default().total.max(idle);
+            call = call.timeouts(Timeouts::new(idle, total));
+        }
+        if let Some(handler) = self.0.on_progress.clone() {
+            let (server, tool) = (Arc::clone(&self.0.name), name.to_owned());
+            call = call.on_progress(move |progress| handler(&server, &tool, &progress));
+        }
+        call
     }
 
     /// Waits until the tools of a new connection are listed, because a list from the cache may be

@@ -268,9 +268,8 @@ impl<S: Send + Sync + 'static> Tool<S> {
             return Err(fail(problem));
         }
         let compile = |schema: &JsonObject| {
-            Validator::compile(schema, Origin::Own)
-                .map(Arc::new)
-                .map_err(|error| fail(error.to_string()))
+            let compiled = Validator::compile(schema, Origin::Own).map(Arc::new);
+            compiled.map_err(|error| fail(error.to_string()))
         };
         let schema = &self.definition.input_schema;
         let input = match self.input {

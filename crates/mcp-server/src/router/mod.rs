@@ -56,10 +56,8 @@ impl Core {
             resources.subscribe = settings.subscribe.then_some(true);
             capabilities.resources = Some(resources);
         }
-        let completes = prompts.all().any(|prompt| !prompt.completers.is_empty())
-            || templates
-                .all()
-                .any(|template| !template.completers.is_empty());
+        let completes = prompts.all().any(|it| !it.completers.is_empty())
+            || templates.all().any(|it| !it.completers.is_empty());
         capabilities.completions = completes.then(JsonObject::new);
         #[cfg(feature = "tasks")]
         if self.has_tasks() {

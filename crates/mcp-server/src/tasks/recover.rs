@@ -148,15 +148,7 @@ impl Core {
         if let Some(token) = &task.call().token {
             context.set_meta(&text_of(&json!({ PROGRESS_TOKEN_KEY: token })));
         }
-        let max_attempts = if session.revision().rules().stateless {
-            MAX_ANSWERS
-        } else {
-            1
-        };
-        let pending = PendingInput::detached(task.call_state().clone(), max_attempts);
-        if let Some(requests) = task.input_requests() {
-            pending.restore_requests(requests);
-        }
+        let pending = pending_input(task, &session);
         context.set_pending_input(Arc::clone(&pending));
         let running_task = RunningTask {
             id: task.id().into(),
@@ -195,6 +187,19 @@ impl Core {
         runner.spawn(Box::pin(handler), runtime);
         Ok(true)
     }
+}
+
+/// Returns the input that a task requested before it was interrupted.
+fn pending_input(task: &Task, session: &Session) -> Arc<PendingInput> {
+    let max_attempts = match session.revision().rules().stateless {
+        true => MAX_ANSWERS,
+        false => 1,
+    };
+    let pending = PendingInput::detached(task.call_state().clone(), max_attempts);
+    if let Some(requests) = task.input_requests() {
+        pending.restore_requests(requests);
+    }
+    pending
 }
 
 /// Returns whether a process has the lease of a task.

@@ -39,103 +39,106 @@ fn examples() -> Value {
     })
 }
 
+/// The examples of the RFC.
+const EXAMPLES: &[(&str, &str)] = &[
+    // Level 1 and simple strings.
+    ("{var}", "value"),
+    ("{hello}", "Hello%20World%21"),
+    ("{half}", "50%25"),
+    ("O{empty}X", "OX"),
+    ("O{undef}X", "OX"),
+    ("{x,y}", "1024,768"),
+    ("{x,hello,y}", "1024,Hello%20World%21,768"),
+    ("?{x,empty}", "?1024,"),
+    ("?{x,undef}", "?1024"),
+    ("?{undef,y}", "?768"),
+    ("{var:3}", "val"),
+    ("{var:30}", "value"),
+    ("{list}", "red,green,blue"),
+    ("{list*}", "red,green,blue"),
+    ("{keys}", "comma,%2C,dot,.,semi,%3B"),
+    ("{keys*}", "comma=%2C,dot=.,semi=%3B"),
+    // Reserved.
+    ("{+var}", "value"),
+    ("{+hello}", "Hello%20World!"),
+    ("{+half}", "50%25"),
+    ("{base}index", "http%3A%2F%2Fexample.com%2Fhome%2Findex"),
+    ("{+base}index", "http://example.com/home/index"),
+    ("O{+empty}X", "OX"),
+    ("O{+undef}X", "OX"),
+    ("{+path}/here", "/foo/bar/here"),
+    ("here?ref={+path}", "here?ref=/foo/bar"),
+    ("up{+path}{var}/here", "up/foo/barvalue/here"),
+    ("{+x,hello,y}", "1024,Hello%20World!,768"),
+    ("{+path,x}/here", "/foo/bar,1024/here"),
+    ("{+path:6}/here", "/foo/b/here"),
+    ("{+list}", "red,green,blue"),
+    ("{+keys}", "comma,,,dot,.,semi,;"),
+    ("{+keys*}", "comma=,,dot=.,semi=;"),
+    // Fragment.
+    ("{#var}", "#value"),
+    ("{#hello}", "#Hello%20World!"),
+    ("{#half}", "#50%25"),
+    ("foo{#empty}", "foo#"),
+    ("foo{#undef}", "foo"),
+    ("{#x,hello,y}", "#1024,Hello%20World!,768"),
+    ("{#path:6}/here", "#/foo/b/here"),
+    ("{#list*}", "#red,green,blue"),
+    ("{#keys*}", "#comma=,,dot=.,semi=;"),
+    // Label.
+    ("{.who}", ".fred"),
+    ("{.half,who}", ".50%25.fred"),
+    ("www{.dom*}", "www.example.com"),
+    ("X{.var:3}", "X.val"),
+    ("X{.empty}", "X."),
+    ("X{.undef}", "X"),
+    ("X{.list}", "X.red,green,blue"),
+    ("X{.list*}", "X.red.green.blue"),
+    ("X{.keys*}", "X.comma=%2C.dot=..semi=%3B"),
+    ("X{.empty_keys*}", "X"),
+    // Path.
+    ("{/who,who}", "/fred/fred"),
+    ("{/half,who}", "/50%25/fred"),
+    ("{/who,dub}", "/fred/me%2Ftoo"),
+    ("{/var,empty}", "/value/"),
+    ("{/var,undef}", "/value"),
+    ("{/var,x}/here", "/value/1024/here"),
+    ("{/var:1,var}", "/v/value"),
+    ("{/list}", "/red,green,blue"),
+    ("{/list*,path:4}", "/red/green/blue/%2Ffoo"),
+    ("{/keys*}", "/comma=%2C/dot=./semi=%3B"),
+    // Path parameters.
+    ("{;who}", ";who=fred"),
+    ("{;half}", ";half=50%25"),
+    ("{;empty}", ";empty"),
+    ("{;v,empty,who}", ";v=6;empty;who=fred"),
+    ("{;v,undef,who}", ";v=6;who=fred"),
+    ("{;hello:5}", ";hello=Hello"),
+    ("{;list}", ";list=red,green,blue"),
+    ("{;list*}", ";list=red;list=green;list=blue"),
+    ("{;keys}", ";keys=comma,%2C,dot,.,semi,%3B"),
+    ("{;keys*}", ";comma=%2C;dot=.;semi=%3B"),
+    // Query.
+    ("{?who}", "?who=fred"),
+    ("{?x,y}", "?x=1024&y=768"),
+    ("{?x,y,empty}", "?x=1024&y=768&empty="),
+    ("{?x,y,undef}", "?x=1024&y=768"),
+    ("{?var:3}", "?var=val"),
+    ("{?list}", "?list=red,green,blue"),
+    ("{?list*}", "?list=red&list=green&list=blue"),
+    ("{?keys*}", "?comma=%2C&dot=.&semi=%3B"),
+    ("?fixed=yes{&x}", "?fixed=yes&x=1024"),
+    ("{&x,y,empty}", "&x=1024&y=768&empty="),
+    ("{&list*}", "&list=red&list=green&list=blue"),
+];
+
 // proves: RES-008, M-RES-009
 #[test]
 fn the_examples_of_the_rfc_expand() {
     let values = examples();
-    for (template, expected) in [
-        // Level 1 and simple strings.
-        ("{var}", "value"),
-        ("{hello}", "Hello%20World%21"),
-        ("{half}", "50%25"),
-        ("O{empty}X", "OX"),
-        ("O{undef}X", "OX"),
-        ("{x,y}", "1024,768"),
-        ("{x,hello,y}", "1024,Hello%20World%21,768"),
-        ("?{x,empty}", "?1024,"),
-        ("?{x,undef}", "?1024"),
-        ("?{undef,y}", "?768"),
-        ("{var:3}", "val"),
-        ("{var:30}", "value"),
-        ("{list}", "red,green,blue"),
-        ("{list*}", "red,green,blue"),
-        ("{keys}", "comma,%2C,dot,.,semi,%3B"),
-        ("{keys*}", "comma=%2C,dot=.,semi=%3B"),
-        // Reserved.
-        ("{+var}", "value"),
-        ("{+hello}", "Hello%20World!"),
-        ("{+half}", "50%25"),
-        ("{base}index", "http%3A%2F%2Fexample.com%2Fhome%2Findex"),
-        ("{+base}index", "http://example.com/home/index"),
-        ("O{+empty}X", "OX"),
-        ("O{+undef}X", "OX"),
-        ("{+path}/here", "/foo/bar/here"),
-        ("here?ref={+path}", "here?ref=/foo/bar"),
-        ("up{+path}{var}/here", "up/foo/barvalue/here"),
-        ("{+x,hello,y}", "1024,Hello%20World!,768"),
-        ("{+path,x}/here", "/foo/bar,1024/here"),
-        ("{+path:6}/here", "/foo/b/here"),
-        ("{+list}", "red,green,blue"),
-        ("{+keys}", "comma,,,dot,.,semi,;"),
-        ("{+keys*}", "comma=,,dot=.,semi=;"),
-        // Fragment.
-        ("{#var}", "#value"),
-        ("{#hello}", "#Hello%20World!"),
-        ("{#half}", "#50%25"),
-        ("foo{#empty}", "foo#"),
-        ("foo{#undef}", "foo"),
-        ("{#x,hello,y}", "#1024,Hello%20World!,768"),
-        ("{#path:6}/here", "#/foo/b/here"),
-        ("{#list*}", "#red,green,blue"),
-        ("{#keys*}", "#comma=,,dot=.,semi=;"),
-        // Label.
-        ("{.who}", ".fred"),
-        ("{.half,who}", ".50%25.fred"),
-        ("www{.dom*}", "www.example.com"),
-        ("X{.var:3}", "X.val"),
-        ("X{.empty}", "X."),
-        ("X{.undef}", "X"),
-        ("X{.list}", "X.red,green,blue"),
-        ("X{.list*}", "X.red.green.blue"),
-        ("X{.keys*}", "X.comma=%2C.dot=..semi=%3B"),
-        ("X{.empty_keys*}", "X"),
-        // Path.
-        ("{/who,who}", "/fred/fred"),
-        ("{/half,who}", "/50%25/fred"),
-        ("{/who,dub}", "/fred/me%2Ftoo"),
-        ("{/var,empty}", "/value/"),
-        ("{/var,undef}", "/value"),
-        ("{/var,x}/here", "/value/1024/here"),
-        ("{/var:1,var}", "/v/value"),
-        ("{/list}", "/red,green,blue"),
-        ("{/list*,path:4}", "/red/green/blue/%2Ffoo"),
-        ("{/keys*}", "/comma=%2C/dot=./semi=%3B"),
-        // Path parameters.
-        ("{;who}", ";who=fred"),
-        ("{;half}", ";half=50%25"),
-        ("{;empty}", ";empty"),
-        ("{;v,empty,who}", ";v=6;empty;who=fred"),
-        ("{;v,undef,who}", ";v=6;who=fred"),
-        ("{;hello:5}", ";hello=Hello"),
-        ("{;list}", ";list=red,green,blue"),
-        ("{;list*}", ";list=red;list=green;list=blue"),
-        ("{;keys}", ";keys=comma,%2C,dot,.,semi,%3B"),
-        ("{;keys*}", ";comma=%2C;dot=.;semi=%3B"),
-        // Query.
-        ("{?who}", "?who=fred"),
-        ("{?x,y}", "?x=1024&y=768"),
-        ("{?x,y,empty}", "?x=1024&y=768&empty="),
-        ("{?x,y,undef}", "?x=1024&y=768"),
-        ("{?var:3}", "?var=val"),
-        ("{?list}", "?list=red,green,blue"),
-        ("{?list*}", "?list=red&list=green&list=blue"),
-        ("{?keys*}", "?comma=%2C&dot=.&semi=%3B"),
-        ("?fixed=yes{&x}", "?fixed=yes&x=1024"),
-        ("{&x,y,empty}", "&x=1024&y=768&empty="),
-        ("{&list*}", "&list=red&list=green&list=blue"),
-    ] {
+    for (template, expected) in EXAMPLES {
         let values = values.as_object().unwrap();
-        assert_eq!(parse(template).expand_json(values), expected, "{template}");
+        assert_eq!(parse(template).expand_json(values), *expected, "{template}");
     }
 }
 
@@ -173,76 +176,76 @@ fn variables_are_listed_once_and_in_order() {
     assert_eq!(template.as_str(), "x://{b}/{+a}{?c,b}");
 }
 
+/// Templates, URIs, and the variables that they contain.
+const COMPONENTS: &[(&str, &str, &str)] = &[
+    ("note://{name}", "note://a", r#"{"name": "a"}"#),
+    ("note://{name}", "note://a%20b%2B", r#"{"name": "a b+"}"#),
+    ("note://{name}", "note://caf%c3%a9", r#"{"name": "café"}"#),
+    ("note://{name}", "note://café", r#"{"name": "café"}"#),
+    (
+        "note://{name}",
+        "note://ada@example.com:1",
+        r#"{"name": "ada@example.com:1"}"#,
+    ),
+    ("note://é/{x}", "note://%C3%A9/1", r#"{"x": "1"}"#),
+    (
+        "f:///{dir}/{name}",
+        "f:///a/b",
+        r#"{"dir": "a", "name": "b"}"#,
+    ),
+    (
+        "f:///{+dir}/{name}",
+        "f:///a/b/c",
+        r#"{"dir": "a/b", "name": "c"}"#,
+    ),
+    (
+        "f:///{name}.{ext}",
+        "f:///a.tar.gz",
+        r#"{"name": "a.tar", "ext": "gz"}"#,
+    ),
+    (
+        "f:///{name}{.ext}",
+        "f:///a.tar.gz",
+        r#"{"name": "a.tar", "ext": "gz"}"#,
+    ),
+    ("f:///{name}{.ext}", "f:///make", r#"{"name": "make"}"#),
+    ("f://{+path}", "f:///etc/hosts", r#"{"path": "/etc/hosts"}"#),
+    ("f:///{x}ab", "f:///aabab", r#"{"x": "aab"}"#),
+    ("p:{x,y}", "p:1,2", r#"{"x": "1", "y": "2"}"#),
+    ("p:{x,y}", "p:1", r#"{"x": "1"}"#),
+    (
+        "users{/id,part}",
+        "users/7/name",
+        r#"{"id": "7", "part": "name"}"#,
+    ),
+    ("users{/id,part}", "users/7", r#"{"id": "7"}"#),
+    ("users{/id,part}", "users", r#"{}"#),
+    ("map/{id}{;v,w}", "map/7;v=2", r#"{"id": "7", "v": "2"}"#),
+    (
+        "map/{id}{;v,w}",
+        "map/7;v;w=",
+        r#"{"id": "7", "v": "", "w": ""}"#,
+    ),
+    ("s{?q,n}", "s?q=a%26b&n=5", r#"{"q": "a&b", "n": "5"}"#),
+    ("s{?q,n}", "s?n=5&q=a/b?c", r#"{"q": "a/b?c", "n": "5"}"#),
+    ("s{?q,n}", "s?n=", r#"{"n": ""}"#),
+    ("s{?q,n}", "s", r#"{}"#),
+    ("s?k=1{&q}", "s?k=1&q=2", r#"{"q": "2"}"#),
+    ("s?k={k}{&q}", "s?k=1&q=2", r#"{"k": "1", "q": "2"}"#),
+    (
+        "doc/{id}{?rev}{#part}",
+        "doc/1?rev=2#p/3",
+        r#"{"id": "1", "rev": "2", "part": "p/3"}"#,
+    ),
+    ("doc/{id}{#part}", "doc/1", r#"{"id": "1"}"#),
+    ("{a}/{a}", "x/x", r#"{"a": "x"}"#),
+    ("exact://uri", "exact://uri", r#"{}"#),
+];
+
 #[test]
 fn uris_are_split_into_components() {
-    for (template, uri, expected) in [
-        ("note://{name}", "note://a", json!({"name": "a"})),
-        ("note://{name}", "note://a%20b%2B", json!({"name": "a b+"})),
-        ("note://{name}", "note://caf%c3%a9", json!({"name": "café"})),
-        ("note://{name}", "note://café", json!({"name": "café"})),
-        (
-            "note://{name}",
-            "note://ada@example.com:1",
-            json!({"name": "ada@example.com:1"}),
-        ),
-        ("note://é/{x}", "note://%C3%A9/1", json!({"x": "1"})),
-        (
-            "f:///{dir}/{name}",
-            "f:///a/b",
-            json!({"dir": "a", "name": "b"}),
-        ),
-        (
-            "f:///{+dir}/{name}",
-            "f:///a/b/c",
-            json!({"dir": "a/b", "name": "c"}),
-        ),
-        (
-            "f:///{name}.{ext}",
-            "f:///a.tar.gz",
-            json!({"name": "a.tar", "ext": "gz"}),
-        ),
-        (
-            "f:///{name}{.ext}",
-            "f:///a.tar.gz",
-            json!({"name": "a.tar", "ext": "gz"}),
-        ),
-        ("f:///{name}{.ext}", "f:///make", json!({"name": "make"})),
-        (
-            "f://{+path}",
-            "f:///etc/hosts",
-            json!({"path": "/etc/hosts"}),
-        ),
-        ("f:///{x}ab", "f:///aabab", json!({"x": "aab"})),
-        ("p:{x,y}", "p:1,2", json!({"x": "1", "y": "2"})),
-        ("p:{x,y}", "p:1", json!({"x": "1"})),
-        (
-            "users{/id,part}",
-            "users/7/name",
-            json!({"id": "7", "part": "name"}),
-        ),
-        ("users{/id,part}", "users/7", json!({"id": "7"})),
-        ("users{/id,part}", "users", json!({})),
-        ("map/{id}{;v,w}", "map/7;v=2", json!({"id": "7", "v": "2"})),
-        (
-            "map/{id}{;v,w}",
-            "map/7;v;w=",
-            json!({"id": "7", "v": "", "w": ""}),
-        ),
-        ("s{?q,n}", "s?q=a%26b&n=5", json!({"q": "a&b", "n": "5"})),
-        ("s{?q,n}", "s?n=5&q=a/b?c", json!({"q": "a/b?c", "n": "5"})),
-        ("s{?q,n}", "s?n=", json!({"n": ""})),
-        ("s{?q,n}", "s", json!({})),
-        ("s?k=1{&q}", "s?k=1&q=2", json!({"q": "2"})),
-        ("s?k={k}{&q}", "s?k=1&q=2", json!({"k": "1", "q": "2"})),
-        (
-            "doc/{id}{?rev}{#part}",
-            "doc/1?rev=2#p/3",
-            json!({"id": "1", "rev": "2", "part": "p/3"}),
-        ),
-        ("doc/{id}{#part}", "doc/1", json!({"id": "1"})),
-        ("{a}/{a}", "x/x", json!({"a": "x"})),
-        ("exact://uri", "exact://uri", json!({})),
-    ] {
+    for (template, uri, expected) in COMPONENTS {
+        let expected = serde_json::from_str(expected).unwrap();
         assert_eq!(found(template, uri), Some(expected), "{template} {uri}");
     }
 }

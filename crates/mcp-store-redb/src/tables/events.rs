@@ -35,28 +35,9 @@ impl EventTables<'_> {
         event: &[u8],
         at: u64,
     ) -> Result<Result<(), String>, DatabaseError> {
-        let found = self.session(key.session)?;
-        let mut session = found.unwrap_or(SessionRow {
-            bytes: 0,
-            last_at: at,
-            oldest_at: at,
-            forgotten: 0,
-        });
-        let mut added = if found.is_none() { RECORD_COST } else { 0 };
+        let (mut session, mut stream, mut added) = self.rows(key, sequence, at)?;
         // An earlier process may have had a faster clock.
         let at = at.max(session.last_at);
-        let mut stream = match self.stream(key)? {
-            Some(stream) => stream,
-            None => {
-                added += RECORD_COST;
-                let before = sequence.saturating_sub(1);
-                StreamRow {
-                    dropped: before,
-                    last: before,
-                    last_at: at,
-                }
-            }
-        };
         if sequence <= stream.last {
             return Ok(Ok(()));
         }
@@ -96,6 +77,30 @@ impl EventTables<'_> {
         } else {
             Err(self.full("there is no space"))
         })
+    }
+
+    /// Returns the rows of a session and its stream, new ones if there are none, and the cost of new ones.
+    fn rows(
+        &self,
+        key: StreamKey,
+        sequence: u64,
+        at: u64,
+    ) -> Result<(SessionRow, StreamRow, u64), DatabaseError> {
+        let (session, stream) = (self.session(key.session)?, self.stream(key)?);
+        let added = u64::from(session.is_none()) + u64::from(stream.is_none());
+        let session = session.unwrap_or(SessionRow {
+            bytes: 0,
+            last_at: at,
+            oldest_at: at,
+            forgotten: 0,
+        });
+        let before = sequence.saturating_sub(1);
+        let stream = stream.unwrap_or(StreamRow {
+            dropped: before,
+            last: before,
+            last_at: at,
+        });
+        Ok((session, stream, added * RECORD_COST))
     }
 
     fn full(&self, why: &str) -> String {

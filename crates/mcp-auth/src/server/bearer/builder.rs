@@ -146,22 +146,10 @@ impl RequireBearerBuilder {
     /// [needs one](Verify::needs_authorization_server), or if [`allow_anonymous`](Self::allow_anonymous) is combined with
     /// [`scope`](Self::scope).
     pub fn build(self) -> Result<RequireBearer, Error> {
+        let servers = self.authorization_servers()?;
         let mut audience = Audience::new(&self.resource)?;
         for name in self.audiences {
             audience = audience.with_alias(name);
-        }
-        let known = self.verifier.issuer().map(str::to_owned);
-        let mut servers: Vec<String> = known.into_iter().collect();
-        for server in self.servers {
-            public_url(&server, "the authorization server")?;
-            if !servers.contains(&server) {
-                servers.push(server);
-            }
-        }
-        if servers.is_empty() && self.verifier.needs_authorization_server() {
-            return Err(Error::setup(
-                "the server has no authorization server; add an issuer with authorization_server()",
-            ));
         }
         let required = scopes(&self.scopes)?;
         if self.allows_anonymous && !required.is_empty() {
@@ -212,6 +200,24 @@ impl RequireBearerBuilder {
             required,
             implied,
         })))
+    }
+
+    /// Returns the authorization servers, that of the verifier first.
+    fn authorization_servers(&self) -> Result<Vec<String>, Error> {
+        let mut servers: Vec<String> = Vec::new();
+        servers.extend(self.verifier.issuer().map(str::to_owned));
+        for server in &self.servers {
+            public_url(server, "the authorization server")?;
+            if !servers.contains(server) {
+                servers.push(server.clone());
+            }
+        }
+        if servers.is_empty() && self.verifier.needs_authorization_server() {
+            return Err(Error::setup(
+                "the server has no authorization server; add an issuer with authorization_server()",
+            ));
+        }
+        Ok(servers)
     }
 }
 

@@ -19,7 +19,7 @@ use self::cursor::Cursors;
 pub(super) use self::kind::ListKind;
 use self::kind::{MAX_ITEMS, MAX_LIST_BYTES};
 use self::merged::MergedList;
-use self::pages::PageRequest;
+use self::pages::{PageRequest, Pages};
 pub(super) use self::search::{CALL_TOOL, SEARCH_TOOLS, called};
 use super::denials::MAX_LOGGED;
 use super::mount::MountedServer;
@@ -85,13 +85,65 @@ impl State {
     async fn add_pages(
         self: &Arc<Self>,
         merged: &mut MergedList,
-        mut requested: Option<Cursors>,
+        requested: Option<Cursors>,
         is_complete: bool,
         params: Option<&RawJson>,
         context: &RequestContext,
     ) -> Result<(), ErrorObject> {
-        let (kind, mounts) = (merged.kind, self.mounts());
-        let (limit, is_first) = (self.settings().list_timeout, requested.is_none());
+        let (mounts, is_first) = (self.mounts(), requested.is_none());
+        let mut requests = self.request_pages(
+            &mounts,
+            merged.kind,
+            requested,
+            is_complete,
+            params,
+            context,
+        );
+        let is_single = requests.len() == 1;
+        let mut answers = BTreeMap::new();
+        while let Some(answer) = requests.join_next().await {
+            let (index, pages) =
+                answer.map_err(|error| ErrorObject::internal(error.to_string()))?;
+            answers.insert(index, pages);
+        }
+        for (index, answer) in answers {
+            let mount = &mounts[index];
+            if !is_complete && merged.is_long_with(&answer) {
+                // The next page of the gateway begins with this server.
+                merged.next.insert(mount.name.to_string(), answer.first);
+                continue;
+            }
+            for page in &answer.pages {
+                self.add(merged, &mounts[..index], mount, page);
+            }
+            if is_complete {
+                // Pages after a limit or an error are left out.
+                merged.next.remove(&*mount.name);
+            }
+            let is_wrong_cursor =
+                |error: &ErrorObject| !is_first && error.code == ErrorCode::INVALID_PARAMS;
+            match answer.error {
+                // A server may have resources without templates.
+                Some(error) if error.code == ErrorCode::METHOD_NOT_FOUND => {}
+                Some(error) if is_single && is_wrong_cursor(&error) => return Err(error),
+                Some(error) => merged.fail(&mount.name, &error.message),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Requests the pages of [`add_pages`](Self::add_pages). Each result has the index of its mount.
+    fn request_pages(
+        &self,
+        mounts: &[Arc<MountedServer>],
+        kind: ListKind,
+        mut requested: Option<Cursors>,
+        is_complete: bool,
+        params: Option<&RawJson>,
+        context: &RequestContext,
+    ) -> JoinSet<(usize, Pages)> {
+        let limit = self.settings().list_timeout;
         let deadline = Instant::now() + limit;
         let mut requests = JoinSet::new();
         for (index, mount) in mounts.iter().enumerate() {
@@ -114,40 +166,7 @@ impl State {
                 (index, pages)
             });
         }
-        let is_single = requests.len() == 1;
-        let mut answers = BTreeMap::new();
-        while let Some(answer) = requests.join_next().await {
-            let (index, pages) =
-                answer.map_err(|error| ErrorObject::internal(error.to_string()))?;
-            answers.insert(index, pages);
-        }
-        for (index, answer) in answers {
-            let mount = &mounts[index];
-            if !is_complete && merged.is_long_with(&answer) {
-                // The next page of the gateway begins with this server.
-                merged.next.insert(mount.name.to_string(), answer.first);
-                continue;
-            }
-            for page in &answer.pages {
-                self.add(merged, &mounts[..index], mount, page);
-            }
-            if is_complete {
-                // Pages after a limit or an error are left out.
-                merged.next.remove(&*mount.name);
-            }
-            match answer.error {
-                // A server may have resources without templates.
-                Some(error) if error.code == ErrorCode::METHOD_NOT_FOUND => {}
-                Some(error)
-                    if is_single && !is_first && error.code == ErrorCode::INVALID_PARAMS =>
-                {
-                    return Err(error);
-                }
-                Some(error) => merged.fail(&mount.name, &error.message),
-                None => {}
-            }
-        }
-        Ok(())
+        requests
     }
 
     /// Adds a page of a server. `earlier` are the mounts before it, which win if they list the same URI.
@@ -171,35 +190,17 @@ impl State {
                 tracing::warn!(mount = %mount.name, "left out an item of {list} without {key:?}");
                 continue;
             };
-            if !settings
-                .access
-                .shows(&mount.item(merged.kind.item_kind(), &id))
-            {
+            let kind = merged.kind;
+            if !settings.access.shows(&mount.item(kind.item_kind(), &id)) {
                 continue;
             }
-            let (id, text) = match merged.kind {
-                ListKind::Tools => {
-                    let hint = member(item, "annotations")
-                        .and_then(|annotations| member(annotations, "readOnlyHint"));
-                    let exposed = mount.catalog.see_tool(&id, hint == Some("true"));
-                    let Some(exposed) = exposed else { continue };
-                    let text = mount.catalog.transform().tool_text(item, &id, &exposed);
-                    (exposed, text)
-                }
-                ListKind::Prompts => {
-                    let exposed = mount.catalog.see_prompt(&id);
-                    let mut text = ObjectText::new();
-                    text.add("name", &string(&exposed));
-                    text.copy_all(item, &["name"]);
-                    (exposed, text.finish())
-                }
-                ListKind::Resources | ListKind::Templates => {
-                    if earlier.iter().any(|mount| mount.catalog.lists_uri(&id)) {
-                        self.report_clash(mount, &id);
-                        continue;
-                    }
-                    (id, item.to_owned())
-                }
+            let is_uri = matches!(kind, ListKind::Resources | ListKind::Templates);
+            if is_uri && earlier.iter().any(|mount| mount.catalog.lists_uri(&id)) {
+                self.report_clash(mount, &id);
+                continue;
+            }
+            let Some((id, text)) = exposed(kind, mount, id, item) else {
+                continue;
             };
             if !merged.ids.insert(id.clone()) {
                 self.report_clash(mount, &id);
@@ -226,4 +227,30 @@ impl State {
             tracing::warn!(mount = %mount.name, %id, "left out an item: an earlier one has the same name or URI");
         }
     }
+}
+
+/// Returns the name or URI of an item at the gateway, and its text; `None` if the tool is not shown.
+fn exposed(
+    kind: ListKind,
+    mount: &MountedServer,
+    id: String,
+    item: &str,
+) -> Option<(String, String)> {
+    Some(match kind {
+        ListKind::Tools => {
+            let annotations = member(item, "annotations");
+            let hint = annotations.and_then(|annotations| member(annotations, "readOnlyHint"));
+            let exposed = mount.catalog.see_tool(&id, hint == Some("true"))?;
+            let text = mount.catalog.transform().tool_text(item, &id, &exposed);
+            (exposed, text)
+        }
+        ListKind::Prompts => {
+            let exposed = mount.catalog.see_prompt(&id);
+            let mut text = ObjectText::new();
+            text.add("name", &string(&exposed));
+            text.copy_all(item, &["name"]);
+            (exposed, text.finish())
+        }
+        ListKind::Resources | ListKind::Templates => (id, item.to_owned()),
+    })
 }
