@@ -43,11 +43,13 @@ fn files_and_folders(root: &Path) -> Result<Vec<String>> {
     }
 
     let methods = source::methods(root)?;
+    let fences = workspace::load(root, source::FENCES)?.text;
     let mut violations = circles::check(&rust);
     violations.extend(functions::check(&rust));
     for source in &rust {
         violations.extend(shape::check(&source.file));
         violations.extend(source::check(source, &methods));
+        violations.extend(source::fenced(source, &fences));
         violations.extend(language::type_names(source));
     }
     let texts = || rust.iter().map(|source| &source.file);

@@ -24,6 +24,30 @@ const METHODS: &str = "crates/mcp-types/src/generated/methods.rs";
 
 const COMPARISONS: &[&str] = &["==", "!=", "<=", ">=", "<", ">"];
 
+/// The page that says of each unexpected optimisation what it saves, and when to remove it.
+pub(super) const FENCES: &str = "docs/adr/0056-fenced-optimisations.md";
+
+/// The optimisations that need a row of [`FENCES`].
+const FENCED: &[&str] = &["inline ( always )", "thread_local !"];
+
+/// Finds optimisations in files that the page `fences` does not name.
+pub(super) fn fenced(Source { file, tokens }: &Source, fences: &str) -> Vec<String> {
+    let path = file.path.strip_prefix("crates/");
+    let is_library = path.is_some_and(|path| path.contains("/src/"));
+    let Some(path) = path.filter(|path| is_library && !fences.contains(&format!("`{path}`")))
+    else {
+        return Vec::new();
+    };
+    let found = tokens.iter().enumerate().filter_map(|(at, token)| {
+        let texts = FENCED.iter().find(|texts| follows(&tokens[at..], texts))?;
+        let (what, line) = (texts.replace(' ', ""), token.line);
+        Some(format!(
+            "crates/{path}:{line}: {what} in a file without a row in {FENCES}: add a row with the figure, or remove it"
+        ))
+    });
+    found.collect()
+}
+
 /// The method names of the protocol, from the generated constants `const NAME: &str = "value";`.
 pub(super) fn methods(root: &Path) -> Result<Vec<String>> {
     let source = Source::parse(workspace::load(root, METHODS)?)?;

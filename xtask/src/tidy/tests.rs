@@ -25,6 +25,19 @@ fn rules_on_tokens_and_words_apply_to_libraries_and_tests() {
 }
 
 #[test]
+fn an_optimisation_needs_a_row_of_the_page() {
+    let text = "// thread_local!\n#[inline]\nfn f() {}\nthread_local! { static A: B = C; }\n#[inline(always)]\nfn g() {}";
+    let found = |path: &str, fences| source::fenced(&source(path, text), fences);
+    let violations = found("crates/a/src/b.rs", "| `a/src/other.rs` | 5 % |");
+    assert!(
+        violations[0].starts_with("crates/a/src/b.rs:4: thread_local! in a file without a row")
+    );
+    assert!(violations[1].starts_with("crates/a/src/b.rs:5: inline(always) in a file"));
+    assert!(found("crates/a/src/b.rs", "| `a/src/b.rs` | 5 % |").is_empty());
+    assert!(found("tests/suites/b.rs", "").is_empty());
+}
+
+#[test]
 fn files_that_import_each_other_are_a_circle() {
     for (expected, files) in cases(include_str!("cases/circles.txt")) {
         let files = files.lines().map(|line| line.split_once(": ").unwrap());

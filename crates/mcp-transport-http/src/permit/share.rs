@@ -11,7 +11,8 @@ use mcp_protocol::{Principal, client_network};
 
 use crate::sync::lock;
 
-/// The client to which memory and work are charged.
+/// The client to which memory and work are charged. Unlike a [`mcp_protocol::Owner`] it is always known, because an unknown client has no share:
+/// all clients look the same without an address or a principal.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Owner {
     Principal(Principal),

@@ -312,3 +312,35 @@ impl Error for ConnectError {
         Some(&*self.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use hyper_util::rt::TokioIo;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
+
+    use super::*;
+
+    /// Requests are polled without a waker (docs/adr/0056-fenced-optimisations.md). That is correct only as long as hyper
+    /// completes them while the connection is polled.
+    #[tokio::test]
+    async fn only_the_connection_completes_a_response() {
+        let (stream, mut server) = duplex(1_024);
+        let (mut sender, connection) = handshake(TokioIo::new(stream)).await.unwrap();
+        let mut connection = pin!(connection);
+        let request = Request::new(String::new());
+        let mut response = pin!(unconstrained(sender.try_send_request(request)));
+        let mut cx = Context::from_waker(Waker::noop());
+
+        assert!(response.as_mut().poll(&mut cx).is_pending());
+        assert!(connection.as_mut().poll(&mut cx).is_pending());
+        assert!(server.read(&mut [0; 1_024]).await.unwrap() > 0);
+        let head = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+        server.write_all(head).await.unwrap();
+        assert!(response.as_mut().poll(&mut cx).is_pending());
+        assert!(connection.as_mut().poll(&mut cx).is_pending());
+        let Poll::Ready(Ok(response)) = response.as_mut().poll(&mut cx) else {
+            panic!("the connection was polled and the response is not complete");
+        };
+        assert_eq!(response.status(), 200);
+    }
+}
