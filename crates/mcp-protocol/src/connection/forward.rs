@@ -25,6 +25,7 @@ macro_rules! forwarded {
 
         // Refuses a method of `Inbound` that is not in the list below.
         #[deny(clippy::missing_trait_methods)]
+        #[doc(hidden)]
         impl<T: ForwardInbound> Inbound for T {
             $(
                 fn $method(&self $(, $argument: $Type)*) $(-> $Output)? {
