@@ -87,7 +87,7 @@ fn check_dots(text: &str) -> Result<(), &'static str> {
     }
 }
 
-/// Checks that each escape is necessary, and stands for a character that is part of a name for every server.
+/// Checks that each escape is necessary, and is a part of a name for every server.
 fn check_escapes(uri: &str, is_fixed: bool) -> Result<(), &'static str> {
     let decoded = percent_decode_str(uri).decode_utf8();
     let decoded = decoded.map_err(|_| "its escapes are not UTF-8")?;

@@ -18,15 +18,19 @@ pub(super) struct Outbox {
 #[derive(Default)]
 struct State {
     bytes: Vec<u8>,
-    /// What is kept until the queued frames are written.
-    kept: Vec<Kept>,
     /// Number of bytes that the writer has taken and not yet written.
     writing: usize,
-    /// What is kept for them.
-    kept_for_writer: Vec<Kept>,
+    /// What is kept with frames; `None` until the first one.
+    kept: Option<Box<KeptValues>>,
     closed: bool,
     writer: Option<Waker>,
     waiting: Vec<Waker>,
+}
+
+#[derive(Default)]
+struct KeptValues {
+    queued: Vec<Kept>,
+    writing: Vec<Kept>,
 }
 
 impl Outbox {
@@ -39,26 +43,27 @@ impl Outbox {
 
     /// Appends one frame, written by `write`.
     pub(super) fn push(&self, write: impl FnOnce(&mut Vec<u8>)) {
-        self.append(write, false);
+        self.append(write, false, None);
     }
 
     /// Appends one frame as [`push`](Self::push) does, and keeps a value until the frame is written.
     pub(super) fn push_keeping(&self, kept: Option<Kept>, write: impl FnOnce(&mut Vec<u8>)) {
-        if let Some(kept) = kept {
-            lock(&self.state).kept.push(kept);
-        }
-        self.push(write);
+        self.append(write, false, kept);
     }
 
     /// Appends one frame that contains no line breaks.
     pub(super) fn push_line(&self, write: impl FnOnce(&mut Vec<u8>)) {
-        self.append(write, true);
+        self.append(write, true, None);
     }
 
-    fn append(&self, write: impl FnOnce(&mut Vec<u8>), is_line: bool) {
+    fn append(&self, write: impl FnOnce(&mut Vec<u8>), is_line: bool, kept: Option<Kept>) {
         let mut state = lock(&self.state);
         if state.closed {
             return;
+        }
+        if let Some(kept) = kept {
+            let values = state.kept.get_or_insert_default();
+            values.queued.push(kept);
         }
         let start = state.bytes.len();
         write(&mut state.bytes);
@@ -113,9 +118,9 @@ impl Outbox {
             *spare = Vec::new();
         }
         let mut state = lock(&self.state);
-        state.writing = 0;
-        if !state.kept_for_writer.is_empty() {
-            state.kept_for_writer.clear();
+        state.writing = state.bytes.len();
+        if let Some(kept) = &mut state.kept {
+            kept.writing = std::mem::take(&mut kept.queued);
         }
         if state.bytes.is_empty() {
             if state.closed {
@@ -125,10 +130,6 @@ impl Outbox {
             return Poll::Pending;
         }
         std::mem::swap(&mut state.bytes, spare);
-        state.writing = spare.len();
-        if !state.kept.is_empty() {
-            state.kept_for_writer = std::mem::take(&mut state.kept);
-        }
         let waiting = std::mem::take(&mut state.waiting);
         drop(state);
         waiting.into_iter().for_each(Waker::wake);
