@@ -13,6 +13,7 @@ use mcp_transport_stdio::{ChildProcess, Stderr};
 use crate::answers::Answers;
 use crate::args::Options;
 use crate::failure::{Code, Failure};
+use crate::hidden;
 use crate::login;
 use crate::output::say;
 use crate::target::{self, HttpServer, Program, Server, Target};
@@ -99,13 +100,17 @@ pub(crate) fn child(program: &Program, options: &Options) -> Result<ChildProcess
     }
     for variable in &options.env {
         child = match variable.split_once('=') {
-            Some((name, value)) if !name.is_empty() => child.env(name, value),
+            Some((name, value)) if !name.is_empty() => {
+                hidden::add_named(name, value);
+                child.env(name, value)
+            }
             // The value is probably a secret.
             Some(_) => return Err(Failure::usage("--env: expected NAME=VALUE or NAME")),
             None => {
                 let value = std::env::var_os(variable).ok_or_else(|| {
                     Failure::usage(format!("--env {variable}: the variable is not set"))
                 })?;
+                hidden::add_named(variable, &value.to_string_lossy());
                 child.env(variable, value)
             }
         };
@@ -139,6 +144,7 @@ pub(crate) fn http(server: &HttpServer, options: &Options) -> Result<HttpTranspo
             )
         })?;
         headers.retain(|(other, _)| !other.eq_ignore_ascii_case(name));
+        hidden::add_named(name, value.trim());
         headers.push((name, value.trim()));
     }
     let is_authorization = |(name, _): &(&str, &str)| name.eq_ignore_ascii_case("authorization");

@@ -187,7 +187,8 @@ fn refused_token(challenge: &str) -> String {
         let text = challenge
             .iter()
             .find_map(|challenge| challenge.parameter(name));
-        text.map(|text| text.chars().take(MAX_SHOWN).collect::<String>())
+        // A part of a secret would not be recognized.
+        text.map(|text| hide(text).chars().take(MAX_SHOWN).collect::<String>())
     };
     match parameter("error_description").or_else(|| parameter("error")) {
         Some(said) => format!("the server refused the token: {said}"),

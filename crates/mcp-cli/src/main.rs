@@ -24,6 +24,7 @@ use args::Cli;
 use failure::{Code, Failure};
 
 fn main() -> ExitCode {
+    hidden::add_words(std::env::args_os().filter_map(|word| word.into_string().ok()));
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {

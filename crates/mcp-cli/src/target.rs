@@ -10,7 +10,7 @@ use url::Url;
 
 use crate::args::{Options, Words};
 use crate::failure::Failure;
-use crate::hidden;
+use crate::hidden::{self, HIDDEN};
 use crate::output::{one_line, say};
 
 /// The server of a command.
@@ -69,17 +69,14 @@ impl Target {
                 "no server: give a URL or the name of a configured server first, or a program after `--`",
             ));
         }
-        words
-            .iter()
-            .filter_map(|word| Url::parse(word).ok())
-            .for_each(|url| hidden::add_url(&url));
         let first = words.remove(0);
         match Self::named(&first, options) {
             Ok(target) => Ok((target, words)),
             Err(failure) => Err(match words.first().filter(|second| is_url(second)) {
                 Some(url) => failure.hint(format!(
-                    "the server comes first: {} {first}",
-                    shown_text(url)
+                    "the server comes first: {} {}",
+                    shown_text(url),
+                    shown_text(&first)
                 )),
                 None => failure,
             }),
@@ -147,15 +144,23 @@ fn names_host(text: &str, url: &Url) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port))
 }
 
-/// Returns a text that may be a URL, without user, password, query and fragment.
-fn shown_text(text: &str) -> String {
-    let text = text.split(['?', '#']).next().unwrap_or_default();
+/// Returns a text that may be a URL, without user, password, query and fragment. If it has a user, or no valid host, any part of it can be
+/// the password: nothing of its host and path is shown.
+pub(crate) fn shown_text(text: &str) -> String {
+    let without_query = text.split(['?', '#']).next().unwrap_or_default();
+    let has_user = |url: &Url| !url.username().is_empty() || url.password().is_some();
     match text.split_once("://") {
-        Some((scheme, rest)) => {
-            let rest = rest.rsplit_once('@').map_or(rest, |(_, rest)| rest);
-            format!("{scheme}://{rest}")
+        Some(_) if Url::parse(text).is_ok_and(|url| url.has_host() && !has_user(&url)) => {
+            without_query.to_owned()
         }
-        None => text.to_owned(),
+        Some((scheme, _)) if scheme.chars().all(|c| c.is_ascii_alphanumeric()) => {
+            format!("{scheme}://{HIDDEN}")
+        }
+        Some(_) => HIDDEN.to_owned(),
+        None => match text.rsplit_once('@') {
+            Some((user, _)) if user.contains(':') => HIDDEN.to_owned(),
+            _ => without_query.to_owned(),
+        },
     }
 }
 
@@ -245,10 +250,9 @@ fn read(name: &str, config: &ServerConfig, variables: &Variables) -> Result<Serv
     }
     hidden::add_values(config, variables);
     let resolved = config.resolve(variables);
-    match resolved
-        .map_err(|error| Failure::usage(error.to_string()))?
-        .launch
-    {
+    let resolved = resolved.map_err(|error| Failure::usage(error.to_string()))?;
+    hidden::add_named_values(&resolved.launch);
+    match resolved.launch {
         Launch::Stdio {
             command,
             args,

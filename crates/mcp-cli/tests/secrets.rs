@@ -22,7 +22,7 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// Starts a server that rejects every request with this status and repeats its first line in the response. Returns the port.
+/// Starts a server that rejects every request with this status and repeats its first line and its `x-` headers in the response. Returns the port.
 fn refuse(status: &'static str) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -32,8 +32,9 @@ fn refuse(status: &'static str) -> u16 {
             let mut request = [0; 1 << 12];
             let count = stream.read(&mut request).unwrap_or(0);
             let head = String::from_utf8_lossy(&request[..count]).into_owned();
-            let line = head.lines().next().unwrap_or_default();
-            let body = format!("no: {line}");
+            let repeated = |line: &&str| line.starts_with("POST ") || line.starts_with("x-");
+            let body: Vec<&str> = head.lines().filter(repeated).collect();
+            let body = format!("no: {}", body.join(" "));
             let response = format!(
                 "HTTP/1.1 {status}\r\nwww-authenticate: Bearer error=\"invalid_token\"\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
                 body.len()
@@ -47,6 +48,11 @@ fn refuse(status: &'static str) -> u16 {
 
 /// Runs `mcp` in a folder with its configuration. Returns the exit code and both outputs.
 fn mcp(folder: &Path, words: &[&str]) -> (Option<i32>, String) {
+    mcp_with(folder, words, SECRET)
+}
+
+/// Runs `mcp` with this value of `SECRET_KEY`.
+fn mcp_with(folder: &Path, words: &[&str], secret: &str) -> (Option<i32>, String) {
     let (out, err) = (folder.join("out"), folder.join("err"));
     let create = |path: &Path| Stdio::from(std::fs::File::create(path).unwrap());
     let mut child = Command::new(env!("CARGO_BIN_EXE_mcp"))
@@ -56,7 +62,7 @@ fn mcp(folder: &Path, words: &[&str]) -> (Option<i32>, String) {
         .env("HOME", folder)
         .env("MCP_TOKENS", folder.join("tokens.json"))
         .env("MCP_LOG", "debug,hyper_util=off")
-        .env("SECRET_KEY", SECRET)
+        .env("SECRET_KEY", secret)
         .env(
             "SECRET_URL",
             format!("http://127.0.0.1:9/{SECRET}?key={SECRET}"),
@@ -157,6 +163,82 @@ fn no_output_shows_a_secret_of_a_url_or_a_command() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// Passwords have such characters, which end a part of a URL, or are written in another way in quoted texts.
+#[test]
+fn no_output_shows_a_part_of_a_secret_with_delimiters_or_quotes() {
+    let folder = folder("delimiters");
+    let servers = servers();
+    let file = folder.join("mcp.json");
+    std::fs::write(&file, json!({ "mcpServers": servers }).to_string()).unwrap();
+    for secret in [
+        "Hunter2First?Second4x",
+        "Hunter2First#Second4x",
+        "Hunter2First/Second4x@Third6x",
+        "Hunter2First;Second4x:Third6x",
+        "Hunter2First'\"Second4x\\Third6x",
+    ] {
+        for name in servers.as_object().unwrap().keys() {
+            for words in [
+                &["list", name][..],
+                &["doctor", "--json", name],
+                &["lock", name],
+                &["login", "--no-browser", name],
+            ] {
+                let (_, said) = mcp_with(&folder, words, secret);
+                for part in ["hunter2first", "second4x", "third6x"] {
+                    let shows = said.to_lowercase().contains(part);
+                    assert!(!shows, "{words:?}: {secret}: {said}");
+                }
+            }
+        }
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// A program writes its key to stderr and ends; a server repeats a header.
+#[test]
+fn no_output_shows_a_variable_or_header_whose_name_says_that_it_is_secret() {
+    let folder = folder("named");
+    let script = "echo \"bad key $API_KEY $Access_Token $OTHER\" >&2; exit 3";
+    let port = refuse("400 Bad Request");
+    let url = format!("http://127.0.0.1:{port}/mcp");
+    let servers = json!({
+        "program": {
+            "command": "sh",
+            "args": ["-c", script],
+            "env": { "API_KEY": "${SECRET_KEY}", "Access_Token": "Literal4Token", "OTHER": "shown" }
+        },
+        "http": { "url": url, "headers": { "X-Api-Key": "Literal4Token" } }
+    });
+    std::fs::write(
+        folder.join("mcp.json"),
+        json!({ "mcpServers": servers }).to_string(),
+    )
+    .unwrap();
+    let header = format!("X-Secret: {SECRET}");
+    for (words, shown) in [
+        (
+            &["list", "program"][..],
+            "bad key ${API_KEY} ${Access_Token} shown",
+        ),
+        (
+            &["doctor", "--json", "program"],
+            "bad key ${API_KEY} ${Access_Token} shown",
+        ),
+        (&["list", "http"], "x-api-key: [secret]"),
+        (&["list", &url, "--header", &header], "x-secret: [secret]"),
+    ] {
+        let (code, said) = mcp(&folder, words);
+        assert_ne!(code, Some(0), "{said}");
+        assert!(said.contains(shown), "{words:?}: {said}");
+        assert!(
+            !said.contains(SECRET) && !said.contains("Literal4Token"),
+            "{said}"
+        );
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn a_gateway_that_cannot_start_its_servers_shows_no_secret() {
     let folder = folder("serve");
@@ -191,6 +273,11 @@ fn no_output_shows_the_query_or_the_user_of_a_url_of_the_command_line() {
         format!("http://ada:{SECRET}@127.0.0.1:99999/"),
         format!("htp://127.0.0.1/?key={SECRET}"),
         format!("127.0.0.1:9/mcp?key={SECRET}"),
+        format!("http://ada:{SECRET}#x@127.0.0.1/mcp"),
+        format!("http://ada:{SECRET}?x@127.0.0.1/mcp"),
+        format!("http://ada:{SECRET}/x@127.0.0.1/mcp"),
+        format!("http:\\\\ada:{SECRET}@127.0.0.1:1/"),
+        format!("mongodb://ada:{SECRET}@127.0.0.1/x"),
     ] {
         for words in [
             &["list", &url][..],
@@ -198,11 +285,29 @@ fn no_output_shows_the_query_or_the_user_of_a_url_of_the_command_line() {
             &["login", "--no-browser", &url],
             &["logout", &url],
             &["list", "x", &url],
+            &["list", &url, &url],
         ] {
             let (_, said) = mcp(&folder, words);
             let shows = said.to_lowercase().contains(&SECRET.to_lowercase());
             assert!(!shows, "{words:?}: {said}");
         }
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn no_output_shows_the_query_of_a_url_in_place_of_a_file() {
+    let folder = folder("file");
+    let url = format!("http://ada:{SECRET}@127.0.0.1/mcp?key={SECRET}");
+    let option = format!("--config={url}");
+    for words in [
+        &["serve", &url][..],
+        &["list", "x", "--config", &url],
+        &["list", "x", &option],
+    ] {
+        let (code, said) = mcp(&folder, words);
+        assert_eq!(code, Some(1), "{said}");
+        assert!(!said.contains(SECRET), "{words:?}: {said}");
     }
     std::fs::remove_dir_all(folder).unwrap();
 }

@@ -133,6 +133,9 @@ fn read(file: &Path, options: &Options) -> Result<GatewayConfig, Failure> {
         })
     });
     let config = config.map_err(|error| Failure::usage(error.to_string()))?;
+    for server in config.servers() {
+        hidden::add_named_values(&server.launch);
+    }
     if config.authorization().is_none()
         && let Some(scope) = config.scopes_supported().first()
     {

@@ -1,0 +1,192 @@
+//! Secrets that no text of the program shows: values of variables, and the user, password, query and fragment of a URL.
+//!
+//! Errors of libraries contain URLs and commands with the values of variables. Texts for people pass [`hide`] before they are printed;
+//! results of servers on stdout do not.
+
+mod spellings;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard};
+
+use mcp_host::{Launch, ServerConfig, Variables};
+use mcp_protocol::lock;
+use url::Url;
+
+use spellings::{MIN_BYTES, spellings};
+
+/// The secrets of this process.
+static SECRETS: Mutex<Secrets> = Mutex::new(Secrets(Vec::new()));
+
+/// Maximum number of spellings of secrets. If there are more, the first ones are kept.
+const MAX_SECRETS: usize = 8_192;
+/// What is shown instead of a part of a URL on the command line.
+pub(crate) const HIDDEN: &str = "[hidden]";
+/// Words in the names of variables and headers with secret values, in upper case.
+const SECRET_NAMES: [&str; 6] = [
+    "KEY",
+    "TOKEN",
+    "SECRET",
+    "PASSWORD",
+    "AUTHORIZATION",
+    "COOKIE",
+];
+
+/// Hides the values of the variables in the command, the arguments, the URL and the headers of a server: the reference is shown instead.
+pub(crate) fn add_values(server: &ServerConfig, variables: &Variables) {
+    for (reference, value) in server.values(variables) {
+        add_value(&reference, &value);
+    }
+}
+
+/// Hides the values of a program's variables, and of headers, whose names say that they are secret. The program can write them to stderr,
+/// and a server can repeat headers. The variables of `launch` have their values.
+pub(crate) fn add_named_values(launch: &Launch) {
+    let (Launch::Stdio { env: named, .. } | Launch::Http { headers: named, .. }) = launch else {
+        return;
+    };
+    for (name, value) in named {
+        add_named(name, value);
+    }
+}
+
+/// Hides the value of a variable or header, if its name says that it is secret.
+pub(crate) fn add_named(name: &str, value: &str) {
+    let upper = name.to_ascii_uppercase();
+    if SECRET_NAMES.iter().any(|word| upper.contains(word)) {
+        add_value(&format!("${{{name}}}"), value);
+    }
+}
+
+/// Hides the secrets of URLs among the words of the command line.
+pub(crate) fn add_words(words: impl Iterator<Item = String>) {
+    for word in words {
+        let option = word
+            .strip_prefix("--")
+            .and_then(|word| word.split_once('='));
+        let word = option.map_or(&*word, |(_, value)| value);
+        match (Url::parse(word), word.split_once("://")) {
+            (Ok(url), _) => add_url(&url),
+            // For example, the password has a character that ends the host.
+            (Err(_), Some(("http" | "https", rest))) => add_value(HIDDEN, rest),
+            (Err(_), _) => {}
+        }
+    }
+}
+
+/// Hides the parts of a URL that [`shown`](crate::target::shown) leaves out.
+pub(crate) fn add_url(url: &Url) {
+    secrets().add_url(url);
+}
+
+/// Hides a value in each spelling, and its parts.
+pub(crate) fn add_value(reference: &str, value: &str) {
+    secrets().add_value(reference, value);
+}
+
+/// Replaces all secrets in a text.
+pub(crate) fn hide(text: impl Into<String>) -> String {
+    secrets().hide(text.into())
+}
+
+fn secrets() -> MutexGuard<'static, Secrets> {
+    lock(&SECRETS)
+}
+
+/// Secrets in lower case, and what is shown instead. The longest secrets come first.
+struct Secrets(Vec<(String, String)>);
+
+impl Secrets {
+    fn add_url(&mut self, url: &Url) {
+        for part in user_and_fragment(url) {
+            self.add_value(HIDDEN, part);
+        }
+        self.add(url.query().unwrap_or_default(), HIDDEN);
+        // The names of parameters are usual words.
+        for (name, value) in url.query_pairs() {
+            self.add_value(HIDDEN, if value.is_empty() { &name } else { &value });
+        }
+    }
+
+    fn add_value(&mut self, reference: &str, value: &str) {
+        self.add(value, reference);
+        // The scheme, host and port of a URL are no secrets.
+        if let Some(url) = http_url(value) {
+            self.add(url.as_str(), reference);
+            self.add_parts(reference, url.path().trim_matches('/'));
+            self.add_parts(reference, url.query().unwrap_or_default());
+            for part in user_and_fragment(&url) {
+                self.add_parts(reference, part);
+            }
+            return;
+        }
+        let path = Path::new(value);
+        if path.is_absolute() && path.exists() {
+            // The names of folders are usual words.
+            self.add(value.trim_matches('/'), reference);
+            self.add(&value.escape_debug().to_string(), reference);
+            return;
+        }
+        self.add_parts(reference, value);
+    }
+
+    /// Adds a text and its parts in each spelling.
+    fn add_parts(&mut self, reference: &str, text: &str) {
+        for spelling in spellings(text) {
+            self.add(&spelling, reference);
+        }
+    }
+
+    fn add(&mut self, secret: &str, shown: &str) {
+        let secret = secret.to_ascii_lowercase();
+        let Self(all) = self;
+        let is_known = all.iter().any(|(known, _)| *known == secret);
+        if secret.len() < MIN_BYTES || is_known || all.len() == MAX_SECRETS {
+            return;
+        }
+        let at = all.partition_point(|(known, _)| known.len() >= secret.len());
+        all.insert(at, (secret, shown.to_owned()));
+    }
+
+    /// Replaces all secrets, also where they overlap, and in upper or lower case.
+    fn hide(&self, text: String) -> String {
+        let lower = text.to_ascii_lowercase();
+        // For each byte, what is shown instead of it.
+        let mut marks: Vec<Option<&str>> = Vec::new();
+        for (secret, shown) in &self.0 {
+            for (start, _) in lower.match_indices(&**secret) {
+                marks.resize(text.len(), None);
+                for mark in &mut marks[start..start + secret.len()] {
+                    mark.get_or_insert(shown);
+                }
+            }
+        }
+        if marks.is_empty() {
+            return text;
+        }
+        let (mut hidden, mut last) = (String::with_capacity(text.len()), None);
+        for (at, c) in text.char_indices() {
+            match marks[at] {
+                None => hidden.push(c),
+                shown if shown == last => {}
+                Some(shown) => hidden.push_str(shown),
+            }
+            last = marks[at];
+        }
+        hidden
+    }
+}
+
+fn http_url(value: &str) -> Option<Url> {
+    let (scheme, _) = value.split_once("://")?;
+    let is_http = ["http", "https"]
+        .iter()
+        .any(|http| scheme.eq_ignore_ascii_case(http));
+    is_http.then(|| Url::parse(value).ok()).flatten()
+}
+
+fn user_and_fragment(url: &Url) -> impl Iterator<Item = &str> {
+    let user = Some(url.username());
+    [user, url.password(), url.fragment()].into_iter().flatten()
+}
