@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::definition::Definitions;
 use super::excerpt::{common_prefix, excerpt};
+use super::revisions;
 use super::snapshot::Snapshot;
 
 /// Maximum number of changed values that are shown of a member of a definition.
@@ -80,12 +81,8 @@ pub(super) fn compare(old: &Snapshot, new: &Snapshot) -> Vec<Difference> {
             all.definitions(kind, old, new);
         }
     }
-    match (old.whole_sessions(), new.whole_sessions()) {
-        (Some(old), Some(new)) => all.sessions(&old, &new),
-        (Some(_), None) => all.add(Class::Breaking, "sessions", "removed"),
-        (None, Some(_)) => all.add(Class::Risky, "sessions", "added; review the definitions"),
-        (None, None) => {}
-    }
+    let more = revisions::changes(old, new, &all.0);
+    all.0.extend(more);
     let Changes(mut all) = all;
     all.sort_by(|a, b| (a.class, &a.item).cmp(&(b.class, &b.item)));
     all
@@ -102,19 +99,6 @@ impl Changes {
     fn text(&mut self, item: &str, old: &str, new: &str) {
         if old != new {
             self.add(Class::Risky, item, format!("{old} is now {new}"));
-        }
-    }
-
-    /// Adds the changes that session-based revisions alone show.
-    fn sessions(&mut self, old: &Snapshot, new: &Snapshot) {
-        for Difference { class, item, text } in compare(old, new) {
-            if !self
-                .0
-                .iter()
-                .any(|known| known.item == item && known.text == text)
-            {
-                self.add(class, &format!("{item} (sessions)"), text);
-            }
         }
     }
 

@@ -6,6 +6,7 @@ mod excerpt;
 mod handshake;
 mod list;
 mod numbers;
+mod revisions;
 mod snapshot;
 #[cfg(test)]
 mod tests;
@@ -26,8 +27,9 @@ use compare::{Class, Difference};
 use definition::Definition;
 use snapshot::{LockConnection, Snapshot};
 
-/// The version of the file format. Version 1 did not have `Snapshot::outside`; it is still read.
-const VERSION: u32 = 2;
+/// The version of the file format. Version 1 did not have `Snapshot::outside`, and version 2 had one other revision at most; both are still
+/// read.
+const VERSION: u32 = 3;
 
 /// The mode of the command.
 #[derive(Debug)]
@@ -79,10 +81,10 @@ pub(crate) async fn run(
     let new = &mode.volatile_defaults;
     let recorded = LockConnection::open(&target, options).await?;
     let mut found = recorded.snapshot(&kinds, known.clone(), new).await?;
-    found.sessions = match options.revision {
-        RevisionChoice::Auto => found.on_sessions(&target, &kinds, options).await?,
+    found.others = match options.revision {
+        RevisionChoice::Auto => Some(revisions::read(&target, &found, &kinds, options).await?),
         // Not read.
-        _ => locked.and_then(|locked| locked.sessions.clone()),
+        _ => locked.and_then(|locked| revisions::moved(locked, &found)),
     };
     let differences = locked.map_or_else(Vec::new, |locked| compare::compare(locked, &found));
     show(&differences, mode, path, options)?;
@@ -176,9 +178,9 @@ fn read(path: &Path) -> Result<LockFile, Failure> {
             file.version
         )));
     }
-    let servers = || { file.servers.values() }.flat_map(|one| [Some(one), one.sessions.as_deref()]);
-    let kinds = servers().flatten().flat_map(Snapshot::kinds);
-    let outside = servers().flatten().map(|server| server.outside.as_ref());
+    let offers = || { file.servers.values() }.flat_map(Snapshot::with_others);
+    let kinds = offers().flat_map(Snapshot::kinds);
+    let outside = offers().map(|server| server.outside.as_ref());
     let all = kinds.map(|(.., items)| items).chain(outside);
     for (name, definition) in all.flatten().flatten() {
         if Definition::new(definition.definition.clone()) != *definition {

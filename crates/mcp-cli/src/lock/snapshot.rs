@@ -2,15 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use mcp_client::Client;
 use mcp_client::types::method;
-use mcp_client::{Client, Revision};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::definition::{Definition, Definitions};
 use super::handshake::{self, Handshake};
 use super::list::{List, check_deviations, list};
-use crate::args::{ListKind, Options, RevisionChoice};
+use super::revisions::OtherRevisions;
+use crate::args::{ListKind, Options};
 use crate::connect::Connection;
 use crate::failure::Failure;
 use crate::target::Target;
@@ -19,11 +21,13 @@ use crate::target::Target;
 const SERVER: &str = "server";
 
 /// What one server offered.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Snapshot {
     pub(super) name: String,
     pub(super) version: String,
+    /// The negotiated revision; empty in [`OtherRevisions`].
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(super) revision: String,
     pub(super) extensions: Vec<String>,
     pub(super) instructions: Option<String>,
@@ -43,9 +47,12 @@ pub(super) struct Snapshot {
     /// under the method. `None` if an earlier version has written the entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) outside: Option<Definitions>,
-    /// What a server of the stateless revision offers on session-based revisions, which other hosts use. Lists that are the same are absent.
+    /// What the server offers to hosts that request other revisions. `None` if these were not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) sessions: Option<Box<Self>>,
+    pub(super) others: Option<Vec<OtherRevisions>>,
+    /// A part of format 2, which had the newest session-based revision only.
+    #[serde(default, skip_serializing)]
+    pub(super) sessions: Option<IgnoredAny>,
 }
 
 /// A connection whose handshake is recorded.
@@ -80,44 +87,6 @@ impl LockConnection {
 }
 
 impl Snapshot {
-    /// Reads what a server of the stateless revision offers on session-based revisions; `None` if it does not know them.
-    pub(super) async fn on_sessions(
-        &self,
-        target: &Target,
-        kinds: &[ListKind],
-        options: &Options,
-    ) -> Result<Option<Box<Self>>, Failure> {
-        let revision = self.revision.parse::<Revision>();
-        if !revision.is_ok_and(Revision::is_stateless) {
-            return Ok(None);
-        }
-        let mut options = options.clone();
-        options.revision = RevisionChoice::SessionBased;
-        let Ok(recorded) = LockConnection::open(target, &options).await else {
-            return Ok(None);
-        };
-        let known = self.volatile_defaults.clone();
-        let mut found = recorded.snapshot(kinds, known, &[]).await?;
-        for kind in kinds {
-            let (_, same) = found.slot(*kind);
-            let mine = self.kinds().into_iter().find(|(mine, ..)| mine == kind);
-            if same.as_ref() == mine.and_then(|(.., items)| items) {
-                *same = None;
-            }
-        }
-        Ok(Some(Box::new(found)))
-    }
-
-    /// Returns the snapshot of session-based revisions with all lists.
-    pub(super) fn whole_sessions(&self) -> Option<Self> {
-        let mut whole = (**self.sessions.as_ref()?).clone();
-        for (kind, _, items) in self.kinds() {
-            let (_, slot) = whole.slot(kind);
-            *slot = slot.take().or_else(|| items.cloned());
-        }
-        Some(whole)
-    }
-
     async fn of(
         client: &Client,
         handshake: &Handshake,
@@ -155,7 +124,7 @@ impl Snapshot {
     }
 
     /// Returns the method of a list, and the place of its items.
-    fn slot(&mut self, kind: ListKind) -> (&'static str, &mut Option<Definitions>) {
+    pub(super) fn slot(&mut self, kind: ListKind) -> (&'static str, &mut Option<Definitions>) {
         match kind {
             ListKind::Tools => (method::TOOLS_LIST, &mut self.tools),
             ListKind::Prompts => (method::PROMPTS_LIST, &mut self.prompts),
@@ -178,6 +147,12 @@ impl Snapshot {
         }
         self.volatile_defaults = known.into_iter().chain(new.iter().cloned()).collect();
         Ok(())
+    }
+
+    /// Returns the snapshot, and those of other revisions that differ.
+    pub(super) fn with_others(&self) -> impl Iterator<Item = &Self> {
+        let others = self.others.iter().flatten();
+        std::iter::once(self).chain(others.filter_map(|other| other.offer.as_ref()))
     }
 
     pub(super) fn kinds(&self) -> [(ListKind, &'static str, Option<&Definitions>); 4] {

@@ -4,6 +4,8 @@
 #[cfg(unix)]
 mod outside;
 #[cfg(unix)]
+mod revisions;
+#[cfg(unix)]
 mod scripted;
 
 use std::path::PathBuf;

@@ -175,7 +175,7 @@ async fn an_entry_of_the_first_format_is_written_again() {
     let check = [&words[..], &["--check"]].concat();
     assert_eq!(folder.lock(&words).await.status.code(), Some(0));
     let mut file = folder.file();
-    assert_eq!(file["version"], 2);
+    assert_eq!(file["version"], 3);
     file["version"] = json!(1);
     let entry = file["servers"]["data"].as_object_mut().unwrap();
     entry.shift_remove("outside");
@@ -189,7 +189,7 @@ async fn an_entry_of_the_first_format_is_written_again() {
     let output = folder.lock(&words).await;
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(said(&output).contains("review"), "{output:?}");
-    assert_eq!(folder.file()["version"], 2);
+    assert_eq!(folder.file()["version"], 3);
     assert_eq!(folder.lock(&check).await.status.code(), Some(0));
 }
 
@@ -226,7 +226,8 @@ done"#;
     assert_eq!(output.status.code(), Some(6), "{output:?}");
     let table = String::from_utf8(output.stdout).unwrap();
     assert!(
-        table.contains("tool t (sessions)") && table.contains("evil"),
+        table.contains("tool t (2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25)")
+            && table.contains("evil"),
         "{table}"
     );
     // With a revision of the command line, only that revision is compared.

@@ -1,0 +1,156 @@
+//! What a server offers to hosts that request other revisions than the one that this program negotiates.
+//!
+//! A server knows the revision that a host requests, so it can show other definitions to some hosts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mcp_client::Revision;
+use serde::{Deserialize, Serialize};
+
+use super::compare::{Class, Difference, compare};
+use super::snapshot::{LockConnection, Snapshot};
+use crate::args::{ListKind, Options, RevisionChoice};
+use crate::failure::Failure;
+use crate::target::Target;
+
+/// What a server offers to hosts that request one of these revisions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OtherRevisions {
+    /// The requested revisions, each with the one that the server answers with.
+    revisions: BTreeMap<String, String>,
+    /// `None` if it is the same as on the negotiated revision. Lists, and `outside`, that are the same are absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) offer: Option<Snapshot>,
+}
+
+/// Connects once for each other revision, and reads what the server offers there. Revisions that the server does not accept are left out.
+pub(super) async fn read(
+    target: &Target,
+    negotiated: &Snapshot,
+    kinds: &[ListKind],
+    options: &Options,
+) -> Result<Vec<OtherRevisions>, Failure> {
+    let revision = negotiated.revision.parse::<Revision>();
+    // A server that knows the stateless revision has negotiated it.
+    let stateless = revision.ok().filter(|revision| revision.is_stateless());
+    let own = stateless.unwrap_or(Revision::LATEST_WITH_SESSIONS);
+    let is_other =
+        |other: &Revision| *other != own && (stateless.is_some() || !other.is_stateless());
+    let mut all = Vec::new();
+    for requested in Revision::ALL.into_iter().filter(is_other) {
+        let mut options = options.clone();
+        options.revision = RevisionChoice::Exactly(requested);
+        let Ok(recorded) = LockConnection::open(target, &options).await else {
+            continue;
+        };
+        let known = negotiated.volatile_defaults.clone();
+        let offer = recorded.snapshot(kinds, known, &[]).await;
+        let offer = offer.map_err(|failure| failure.about(&format!("revision {requested}")))?;
+        add(&mut all, negotiated, requested.to_string(), offer);
+    }
+    Ok(all)
+}
+
+/// Returns the entries of a snapshot for another one, which replaces it.
+pub(super) fn moved(from: &Snapshot, to: &Snapshot) -> Option<Vec<OtherRevisions>> {
+    from.others.as_ref()?;
+    let mut all = Vec::new();
+    for (requested, offer) in offers(from) {
+        add(&mut all, to, requested, offer);
+    }
+    Some(all)
+}
+
+/// Adds what a server offers to hosts that request a revision. Revisions with the same offer share an entry.
+fn add(all: &mut Vec<OtherRevisions>, negotiated: &Snapshot, requested: String, offer: Snapshot) {
+    let answered = offer.revision.clone();
+    let offer = difference(offer, negotiated);
+    let revisions = BTreeMap::from([(requested, answered)]);
+    match all.iter_mut().find(|one| one.offer == offer) {
+        Some(same) => same.revisions.extend(revisions),
+        None => all.push(OtherRevisions { revisions, offer }),
+    }
+}
+
+/// Removes from an offer what is the same on the negotiated revision; `None` if all is the same.
+fn difference(mut offer: Snapshot, negotiated: &Snapshot) -> Option<Snapshot> {
+    offer.revision.clear();
+    let same = Snapshot {
+        revision: String::new(),
+        others: None,
+        ..negotiated.clone()
+    };
+    if offer == same {
+        return None;
+    }
+    for (kind, _, items) in same.kinds() {
+        let (_, slot) = offer.slot(kind);
+        if slot.as_ref() == items {
+            *slot = None;
+        }
+    }
+    if offer.outside == same.outside {
+        offer.outside = None;
+    }
+    Some(offer)
+}
+
+/// Returns the whole offer for each other requested revision.
+fn offers(snapshot: &Snapshot) -> BTreeMap<String, Snapshot> {
+    let mut all = BTreeMap::new();
+    for OtherRevisions { revisions, offer } in snapshot.others.iter().flatten() {
+        let mut whole = offer.as_ref().unwrap_or(snapshot).clone();
+        whole.others = None;
+        for (kind, _, items) in snapshot.kinds() {
+            let (_, slot) = whole.slot(kind);
+            *slot = slot.take().or_else(|| items.cloned());
+        }
+        whole.outside = whole.outside.or_else(|| snapshot.outside.clone());
+        for (requested, answered) in revisions {
+            whole.revision.clone_from(answered);
+            all.insert(requested.clone(), whole.clone());
+        }
+    }
+    all
+}
+
+/// Returns the changes on other revisions that are not among the `known` ones of the negotiated revision.
+pub(super) fn changes(old: &Snapshot, new: &Snapshot, known: &[Difference]) -> Vec<Difference> {
+    let change = |class, item: String, text: &str| {
+        let text = text.to_owned();
+        Difference { class, item, text }
+    };
+    let (before, after) = (offers(old), offers(new));
+    if old.others.is_none() && !after.is_empty() {
+        let text = "not locked yet; review the definitions";
+        return vec![change(Class::Risky, "other revisions".to_owned(), text)];
+    }
+    let mut all = Vec::new();
+    let mut changed: BTreeMap<_, Vec<&str>> = BTreeMap::new();
+    let requested: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    for requested in requested {
+        let item = || format!("revision {requested}");
+        match (before.get(requested), after.get(requested)) {
+            (Some(old), Some(new)) => {
+                for one in compare(old, new)
+                    .into_iter()
+                    .filter(|one| !known.contains(one))
+                {
+                    let one = (one.class, one.item, one.text);
+                    changed.entry(one).or_default().push(requested);
+                }
+            }
+            (Some(_), None) => all.push(change(Class::Breaking, item(), "removed")),
+            (None, _) => {
+                let text = "added; review the definitions";
+                all.push(change(Class::Risky, item(), text));
+            }
+        }
+    }
+    for ((class, item, text), requested) in changed {
+        let item = format!("{item} ({})", requested.join(", "));
+        all.push(Difference { class, item, text });
+    }
+    all
+}
