@@ -69,16 +69,16 @@ fn add_spellings(all: &mut Vec<String>, part: &str) {
     written.extend(in_urls(part));
     for text in written {
         // The text of an error can be quoted twice.
-        let once = without_quotes(format!("{text:?}"));
-        let twice = without_quotes(format!("{once:?}"));
-        let json = serde_json::to_string(&text).map(without_quotes);
+        let once = without_quotes(&format!("{text:?}"));
+        let twice = without_quotes(&format!("{once:?}"));
+        let json = serde_json::to_string(&text).map(|json| without_quotes(&json));
         let escaped = text.escape_debug().to_string();
         all.extend([text, once, twice, escaped]);
         all.extend(json);
     }
 }
 
-fn without_quotes(quoted: String) -> String {
+fn without_quotes(quoted: &str) -> String {
     quoted[1..quoted.len() - 1].to_owned()
 }
 

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::{Folder, said};
 
 /// A folder whose server "data" answers `initialize` with the requested revision, and `tools/list` with the file `tools-REVISION`, or
-/// `tools` if there is none. It does not know revisions with a file `no-REVISION`.
+/// `tools` if that file does not exist. It does not know revisions with a file `no-REVISION`.
 fn scripted(name: &str) -> Folder {
     let folder = Folder::new(name);
     let script = r#"
