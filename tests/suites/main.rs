@@ -12,6 +12,7 @@ mod calls;
 mod chaos;
 mod client_answers;
 mod client_features;
+mod client_subscriptions;
 mod example;
 mod features;
 mod gate;

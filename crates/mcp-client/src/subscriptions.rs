@@ -9,12 +9,12 @@ use mcp_types::{
     UnsubscribeRequestParams, method,
 };
 use tokio::sync::mpsc;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::Error;
 use crate::call::Call;
-use crate::changes::stream::StreamResource;
-use crate::changes::table::{Subscriptions, TableEntry, Unsubscribing};
+use crate::changes::streams::StreamResource;
+use crate::changes::table::{MAX_ENDING_WAIT, Subscriptions, TableEntry, Unsubscribing};
 use crate::changes::wanted::ListenError;
 use crate::request::within_idle;
 use crate::shared::Shared;
@@ -152,13 +152,23 @@ async fn unsubscribe_left(shared: Weak<Shared>, table: Arc<Subscriptions>) {
                 // The connection ends with the last handle.
                 break;
             };
-            match unsubscribe(&shared, &resource).await {
-                Ok(()) => break,
-                Err(error) if is_unsent(&error) => sleep(RETRY_DELAY).await,
-                Err(error) => {
+            let ended = timeout(MAX_ENDING_WAIT, unsubscribe(&shared, &resource)).await;
+            drop(shared);
+            match ended {
+                Ok(Ok(())) => break,
+                Ok(Err(error)) if is_unsent(&error) => sleep(RETRY_DELAY).await,
+                Ok(Err(error)) => {
                     tracing::debug!(%error, uri = ?resource.uri, "could not unsubscribe");
                     break;
                 }
+                Err(_) => {
+                    tracing::debug!(uri = ?resource.uri, "could not unsubscribe in time");
+                    break;
+                }
+            }
+            // Another attempt would end a new subscription.
+            if table.is_used(&resource.uri) {
+                break;
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::peer::listing;
 use crate::prelude::*;
 use crate::scripted::Notes;
 
-fn capabilities() -> Value {
+pub(super) fn capabilities() -> Value {
     json!({ "tools": { "listChanged": true }, "prompts": {},
         "resources": { "subscribe": true, "listChanged": true } })
 }
@@ -28,7 +28,7 @@ async fn listening(wire: &mut PipeEnd) -> Value {
     request
 }
 
-fn filter(request: &Value) -> &Value {
+pub(super) fn filter(request: &Value) -> &Value {
     &request["params"]["notifications"]
 }
 
@@ -38,7 +38,7 @@ async fn tell(wire: &mut PipeEnd, request: &Value, method: &str, mut params: Val
     wire.notify(method, params).await;
 }
 
-async fn acknowledge(wire: &mut PipeEnd, request: &Value, honoured: &Value) {
+pub(super) async fn acknowledge(wire: &mut PipeEnd, request: &Value, honoured: &Value) {
     let method = "notifications/subscriptions/acknowledged";
     tell(wire, request, method, json!({ "notifications": honoured })).await;
 }
@@ -62,7 +62,7 @@ pub(super) fn subscribe(
     spawned(client, |client| async move { client.subscribe(uri).await })
 }
 
-async fn updated(wire: &mut PipeEnd, request: &Value, uri: &str) {
+pub(super) async fn updated(wire: &mut PipeEnd, request: &Value, uri: &str) {
     let method = "notifications/resources/updated";
     tell(wire, request, method, json!({ "uri": uri })).await;
 }
@@ -238,7 +238,7 @@ async fn resources_that_a_restarted_server_rejects_end_alone() {
 }
 
 /// Ends a stream as a server does that shuts down.
-async fn end(wire: &mut PipeEnd, stream: &Value) {
+pub(super) async fn end(wire: &mut PipeEnd, stream: &Value) {
     let meta = json!({ "io.modelcontextprotocol/subscriptionId": stream["id"] });
     let result = json!({ "resultType": "complete", "_meta": meta });
     wire.answer(stream, result).await;
@@ -315,7 +315,7 @@ async fn the_end_of_the_connection_ends_all_streams() {
 }
 
 /// Subscribes to resources at the same time.
-fn subscribe_all(
+pub(super) fn subscribe_all(
     client: &Client,
     uris: impl IntoIterator<Item = String>,
 ) -> Vec<JoinHandle<Result<Subscription, Error>>> {

@@ -8,6 +8,7 @@ mod listen;
 mod negotiation;
 mod requests;
 mod round_trips;
+mod separation;
 
 use crate::peer::client;
 use crate::prelude::*;

@@ -1,17 +1,17 @@
 //! The task that keeps one stream open for its wanted changes.
 
-use std::future::pending;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{Call, CallError, SentId};
+use mcp_protocol::SentId;
 use mcp_types::v2026_07_28::SubscriptionFilter;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::listener::OpenStream;
+use super::request::{Event, OpenRequest, read, read_silently};
 use super::stream::{ChangeStream, OpenEntry};
 use super::wanted::{ListenError, RequestedChanges, ResourceState, WantedChanges};
 use crate::sync::race;
@@ -20,43 +20,15 @@ use crate::sync::race;
 const MAX_FAILURES: u32 = 16;
 /// Time after which a stream is not counted as one that ended at once.
 const SETTLED: Duration = Duration::from_secs(10);
-/// The end of a stream by the server. Another instance of the server may follow, so the client
-/// listens again.
-const ENDED: &str = "the server ended the subscription";
+/// Time within which the server must acknowledge a stream with several changes. After that, its new resources get streams
+/// of their own, because the server may not answer because of one of them.
+const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(3);
 /// Upper bound of the first delay; it doubles with each failure.
 const BASE_DELAY: Duration = Duration::from_millis(500);
 /// Upper bound of all delays.
 const MAX_DELAY: Duration = Duration::from_secs(30);
 /// The keys of requests.
 static KEYS: AtomicU64 = AtomicU64::new(0);
-
-/// What happened to a request.
-enum Event {
-    /// Other changes are wanted.
-    Changed,
-    Acknowledged,
-    Rejected(ErrorObject),
-    Broken(String),
-    Closed,
-}
-
-/// A request, removed from the table on drop.
-struct OpenRequest {
-    call: Call,
-    key: u64,
-    began: Instant,
-    stream: Arc<ChangeStream>,
-}
-
-impl Drop for OpenRequest {
-    fn drop(&mut self) {
-        let key = self.key;
-        self.stream.open.send_if_modified(|open| {
-            open.retain(|entry| entry.key != key);
-            false
-        });
-    }
-}
 
 /// The state of the task.
 struct Keeper {
@@ -67,6 +39,8 @@ struct Keeper {
     current: Option<OpenRequest>,
     /// Whether new changes are requested one by one, because the server has rejected some of them.
     is_one_by_one: bool,
+    /// The resources that were new in the last requests. One of them may be the reason why streams end at once.
+    suspects: Vec<Arc<str>>,
     /// Failures since the last acknowledgement, and streams in a row that ended soon.
     failures: u32,
     short: u32,
@@ -79,6 +53,7 @@ pub(super) async fn run<T: OpenStream>(opener: Weak<T>, stream: Arc<ChangeStream
         stream,
         current: None,
         is_one_by_one: false,
+        suspects: Vec::new(),
         failures: 0,
         short: 0,
         was_open: false,
@@ -106,16 +81,28 @@ impl Keeper {
             let began = self.current.as_ref().map(|current| current.began);
             let changed = changed(&mut self.wanted);
             let event = race(changed, read(&mut self.current)).await;
+            if self.is_repeated_end(&event, began) && self.isolate(&requested, opener) {
+                return Some(());
+            }
             return self.ended(event, began, number).await;
         }
+        self.suspect(&requested);
         let (request, limit) = self.open(opener, requested.clone())?;
         let began = request.began;
         let mut request = Some(request);
-        match self.acknowledged(&mut request, limit).await {
+        match self
+            .acknowledged(&mut request, &requested, number, limit)
+            .await
+        {
             Event::Acknowledged => {
                 self.current = request;
                 self.failures = 0;
                 self.was_open = true;
+                Some(())
+            }
+            Event::Late => {
+                drop(request);
+                self.separate(&self.unacknowledged(&requested), opener);
                 Some(())
             }
             Event::Rejected(error) => {
@@ -169,8 +156,14 @@ impl Keeper {
         Some((request, limit))
     }
 
-    /// Waits until a request is acknowledged or has failed. Meanwhile the previous stream is read.
-    async fn acknowledged(&mut self, request: &mut Option<OpenRequest>, limit: Duration) -> Event {
+    /// Waits until a request is acknowledged or has failed, or other changes wait for it. Meanwhile the previous stream is read.
+    async fn acknowledged(
+        &mut self,
+        request: &mut Option<OpenRequest>,
+        requested: &RequestedChanges,
+        number: u64,
+        limit: Duration,
+    ) -> Event {
         let key = request.as_ref().map(|request| request.key);
         let mut open = self.stream.open.subscribe();
         let is_acknowledged =
@@ -181,8 +174,20 @@ impl Keeper {
                 Err(_) => Event::Closed,
             }
         };
-        let late = async {
-            sleep(limit).await;
+        let is_divisible = requested.is_divisible() && !self.unacknowledged(requested).is_empty();
+        let stream = Arc::clone(&self.stream);
+        let late = async move {
+            let first = limit.min(ACKNOWLEDGED_WITHIN);
+            sleep(first).await;
+            if is_divisible {
+                return Event::Late;
+            }
+            stream.set_failing(true);
+            let mut wanted = stream.wanted.subscribe();
+            let others = wanted.wait_for(|wanted| wanted.number != number);
+            if timeout(limit - first, others).await.is_ok() {
+                return Event::Late;
+            }
             let seconds = limit.as_secs_f64();
             Event::Broken(format!("not acknowledged within {seconds} s"))
         };
@@ -190,16 +195,70 @@ impl Keeper {
         race(race(acknowledged, read(request)), race(late, previous)).await
     }
 
+    /// Returns the resources because of which the server may not acknowledge a request: the new ones, or all without an open
+    /// stream.
+    fn unacknowledged(&self, requested: &RequestedChanges) -> Vec<Arc<str>> {
+        let wanted = self.wanted.borrow();
+        let new = wanted.new_of(&requested.resources);
+        match new.is_empty() && self.current.is_none() {
+            true => requested.resources.clone(),
+            false => new.into_iter().map(Arc::clone).collect(),
+        }
+    }
+
+    /// Moves resources to streams of their own.
+    fn separate<T: OpenStream>(&self, uris: &[Arc<str>], opener: &Weak<T>) {
+        if let (Some(list), Some(opener)) = (self.stream.list.upgrade(), opener.upgrade()) {
+            for stream in list.separate(&self.stream, uris) {
+                stream.start(&opener);
+            }
+        }
+    }
+
+    /// Adds the new resources of a request to those that are suspected to end streams.
+    fn suspect(&mut self, requested: &RequestedChanges) {
+        let current = self.current.as_ref();
+        if current.is_some_and(|current| current.began.elapsed() >= SETTLED) {
+            self.suspects.clear();
+        }
+        let wanted = self.wanted.borrow();
+        let is_suspect = |uri: &&Arc<str>| wanted.is_new(uri) || self.suspects.contains(uri);
+        let suspects = requested.resources.iter().filter(is_suspect);
+        self.suspects = suspects.map(Arc::clone).collect();
+    }
+
+    /// Returns whether the server has ended a stream soon after it has acknowledged it, not for the first time.
+    fn is_repeated_end(&self, event: &Event, began: Option<Instant>) -> bool {
+        let has_ended = matches!(event, Event::Broken(_) | Event::Rejected(_));
+        has_ended && self.short > 0 && began.is_some_and(|began| began.elapsed() < SETTLED)
+    }
+
+    /// Moves the suspected resources of a stream to streams of their own. Returns whether there are any and they are not alone.
+    fn isolate<T: OpenStream>(&mut self, requested: &RequestedChanges, opener: &Weak<T>) -> bool {
+        if !requested.is_divisible() {
+            self.stream.set_failing(!requested.resources.is_empty());
+            return false;
+        }
+        let suspects = std::mem::take(&mut self.suspects);
+        if suspects.is_empty() {
+            return false;
+        }
+        self.short = 0;
+        self.separate(&suspects, opener);
+        true
+    }
+
     /// Handles the end of a stream.
     async fn ended(&mut self, event: Event, began: Option<Instant>, number: u64) -> Option<()> {
         let reason = match event {
-            Event::Changed | Event::Acknowledged => return Some(()),
+            Event::Changed | Event::Acknowledged | Event::Late => return Some(()),
             Event::Closed => return None,
             Event::Rejected(error) => error.to_string(),
             Event::Broken(reason) => reason,
         };
         if began.is_some_and(|began| began.elapsed() >= SETTLED) {
             self.short = 0;
+            self.suspects.clear();
         }
         self.short += 1;
         self.failures += 1;
@@ -297,37 +356,6 @@ async fn changed(wanted: &mut watch::Receiver<WantedChanges>) -> Event {
         Ok(()) => Event::Changed,
         Err(_) => Event::Closed,
     }
-}
-
-/// Reads a stream until it ends, and removes it.
-async fn read(request: &mut Option<OpenRequest>) -> Event {
-    let Some(open) = request else {
-        return pending().await;
-    };
-    let key = open.key;
-    let mut entries = open.stream.open.subscribe();
-    let cancelled = async {
-        let has_ended = |entry: &OpenEntry| entry.key == key && entry.has_ended;
-        let _ = entries.wait_for(|open| open.iter().any(has_ended)).await;
-        Event::Broken(ENDED.to_owned())
-    };
-    let answered = async {
-        match (&mut open.call).await {
-            Ok(Ok(_)) => Event::Broken(ENDED.to_owned()),
-            Ok(Err(error)) => Event::Rejected(error),
-            Err(CallError::Closed(_)) => Event::Closed,
-            Err(error) => Event::Broken(error.to_string()),
-        }
-    };
-    let event = race(answered, cancelled).await;
-    *request = None;
-    event
-}
-
-/// Reads a stream until it is dropped.
-async fn read_silently(request: &mut Option<OpenRequest>) -> Event {
-    read(request).await;
-    pending().await
 }
 
 /// Returns a random delay below a bound that doubles (full jitter), so that clients of the same

@@ -6,7 +6,7 @@
 //!
 //! [spec]: https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_jsonrpc::RequestId;
@@ -14,12 +14,9 @@ use mcp_protocol::{Call, SentId, lock};
 use mcp_types::ServerCapabilities;
 use mcp_types::v2026_07_28::SubscriptionFilter;
 
-use super::stream::{ChangeStream, StreamResource};
+use super::streams::{StreamList, StreamResource};
 use super::table::Subscriptions;
-use super::wanted::{ListenError, MAX_RESOURCES, is_empty};
-
-/// Maximum number of streams of a client.
-const MAX_STREAMS: usize = 256;
+use super::wanted::{ListenError, is_empty};
 
 /// Opens `subscriptions/listen` streams. The client implements it; the listener must not keep the
 /// client alive.
@@ -29,24 +26,14 @@ pub(crate) trait OpenStream: Send + Sync + 'static {
 }
 
 /// The streams of a client.
-pub(crate) struct SubscriptionListener {
-    /// Never empty.
-    streams: Mutex<Vec<Arc<ChangeStream>>>,
-    subscriptions: Arc<Subscriptions>,
-    on_end: Option<OnChangesEnded>,
-}
+pub(crate) struct SubscriptionListener(Arc<StreamList>);
 
 /// A callback for the end of change notifications, with the reason.
 pub(crate) type OnChangesEnded = Arc<dyn Fn(&str) + Send + Sync>;
 
 impl SubscriptionListener {
     pub(crate) fn new(subscriptions: Arc<Subscriptions>, on_end: Option<OnChangesEnded>) -> Self {
-        let first = ChangeStream::new(Arc::clone(&subscriptions), on_end.clone());
-        Self {
-            streams: Mutex::new(vec![first]),
-            subscriptions,
-            on_end,
-        }
+        Self(StreamList::new(subscriptions, on_end))
     }
 
     /// Subscribes to the lists whose changes the server announces.
@@ -61,7 +48,7 @@ impl SubscriptionListener {
         if is_empty(&lists) {
             return;
         }
-        let first = Arc::clone(&lock(&self.streams)[0]);
+        let first = Arc::clone(&lock(&self.0.streams)[0]);
         first.wanted.send_modify(|wanted| {
             wanted.lists = lists;
             wanted.number += 1;
@@ -78,31 +65,14 @@ impl SubscriptionListener {
         uri: &Arc<str>,
         opener: &Arc<T>,
     ) -> Result<StreamResource, ListenError> {
-        let mut streams = lock(&self.streams);
-        let want = |stream: &Arc<ChangeStream>| Some((Arc::clone(stream), stream.want(uri)?));
-        let known = streams.iter().filter(|stream| stream.wants(uri));
-        let mut found = known.filter_map(want).next();
-        found = found.or_else(|| streams.iter().find_map(want));
-        if found.is_none() && streams.len() < MAX_STREAMS {
-            let subscriptions = Arc::clone(&self.subscriptions);
-            let stream = ChangeStream::new(subscriptions, self.on_end.clone());
-            found = want(&stream);
-            streams.push(stream);
-        }
-        drop(streams);
-        let (stream, resource) = found.ok_or_else(|| {
-            ListenError::Ended(format!(
-                "{MAX_STREAMS} streams of up to {MAX_RESOURCES} resources are open, which is the limit of a client; \
-                 end subscriptions first"
-            ))
-        })?;
+        let (stream, resource) = self.0.want(uri)?;
         stream.start(opener);
         Ok(resource)
     }
 
     /// Returns the changes that the server has acknowledged on all streams.
     pub(crate) fn acknowledged_filter(&self) -> Option<SubscriptionFilter> {
-        let streams = lock(&self.streams);
+        let streams = lock(&self.0.streams);
         let filters = streams
             .iter()
             .filter_map(|stream| stream.wanted.borrow().acknowledged());
@@ -118,7 +88,7 @@ impl SubscriptionListener {
 
     /// Handles the acknowledgement of a stream.
     pub(crate) fn on_acknowledged(&self, id: &RequestId, honoured: &SubscriptionFilter) {
-        let streams = lock(&self.streams);
+        let streams = lock(&self.0.streams);
         let find = |id| streams.iter().find(|stream| stream.has_request(id));
         let found = find(Some(id)).or_else(|| find(None)).map(Arc::clone);
         drop(streams);
@@ -130,26 +100,29 @@ impl SubscriptionListener {
 
     /// Handles the end of a stream by the server.
     pub(crate) fn on_cancelled(&self, id: &RequestId) {
-        for stream in lock(&self.streams).iter() {
+        for stream in lock(&self.0.streams).iter() {
             stream.on_cancelled(id);
         }
     }
 
     /// Returns whether the stream exists and was acknowledged.
     pub(crate) fn is_open(&self, id: Option<&RequestId>) -> bool {
-        id.is_some_and(|id| lock(&self.streams).iter().any(|stream| stream.is_open(id)))
+        id.is_some_and(|id| {
+            lock(&self.0.streams)
+                .iter()
+                .any(|stream| stream.is_open(id))
+        })
     }
 
     /// Ends all subscriptions, because the connection has ended.
     pub(crate) fn close(&self) {
-        for stream in lock(&self.streams).iter() {
+        for stream in lock(&self.0.streams).iter() {
             stream.close();
         }
     }
 
     /// Resets the state for a new connection. The old one ended before any changes were wanted.
     pub(crate) fn reopen(&self) {
-        let first = ChangeStream::new(Arc::clone(&self.subscriptions), self.on_end.clone());
-        *lock(&self.streams) = vec![first];
+        self.0.reopen();
     }
 }

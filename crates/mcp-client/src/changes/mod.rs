@@ -2,6 +2,8 @@
 
 mod keep;
 pub(crate) mod listener;
-pub(crate) mod stream;
+mod request;
+mod stream;
+pub(crate) mod streams;
 pub(crate) mod table;
 pub(crate) mod wanted;

@@ -13,13 +13,13 @@ use tokio::sync::watch;
 
 use super::keep;
 use super::listener::{OnChangesEnded, OpenStream};
+use super::streams::StreamList;
 use super::table::Subscriptions;
 use super::wanted::{
     ListenError, RequestedChanges, ResourceState, WantedChanges, WantedResource, missing,
 };
 
 const NOT_SENT: &str = "the server does not send notifications for it";
-const CLOSED: &str = "the connection ended";
 
 /// The changes that the client wants to be notified of on one stream.
 pub(crate) struct ChangeStream {
@@ -28,6 +28,8 @@ pub(crate) struct ChangeStream {
     pub(super) open: watch::Sender<Vec<OpenEntry>>,
     pub(super) subscriptions: Arc<Subscriptions>,
     pub(super) on_end: Option<OnChangesEnded>,
+    /// The list that has this stream.
+    pub(super) list: Weak<StreamList>,
     is_running: AtomicBool,
 }
 
@@ -41,59 +43,14 @@ pub(super) struct OpenEntry {
     pub(super) has_ended: bool,
 }
 
-/// A resource that is wanted on a stream, until this is dropped.
-pub(crate) struct StreamResource {
-    stream: Arc<ChangeStream>,
-    uri: Arc<str>,
-}
-
-impl StreamResource {
-    /// Waits until the server sends notifications for the resource. Cancel safe.
-    pub(crate) async fn wait_watched(&self) -> Result<(), ListenError> {
-        let ended = || Err(ListenError::Ended(CLOSED.to_owned()));
-        let mut wanted = self.stream.wanted.subscribe();
-        let settled = wanted.wait_for(|wanted| wanted.is_closed || !wanted.is_new(&self.uri));
-        // The sender lives as long as the stream.
-        let Ok(wanted) = settled.await else {
-            return ended();
-        };
-        match wanted.resources.get(&self.uri).map(|known| &known.state) {
-            Some(ResourceState::Refused(error)) => Err(error.clone()),
-            Some(ResourceState::Watched) if !wanted.is_closed => Ok(()),
-            _ => ended(),
-        }
-    }
-}
-
-impl Drop for StreamResource {
-    fn drop(&mut self) {
-        self.stream.wanted.send_if_modified(|wanted| {
-            let Some(known) = wanted.resources.get_mut(&self.uri) else {
-                return false;
-            };
-            known.subscriptions -= 1;
-            if known.subscriptions > 0 {
-                return false;
-            }
-            // A refused resource is not requested anyway.
-            let is_requested = !matches!(known.state, ResourceState::Refused(_));
-            wanted.resources.remove(&self.uri);
-            wanted.number += u64::from(is_requested);
-            is_requested
-        });
-    }
-}
-
 impl ChangeStream {
-    pub(super) fn new(
-        subscriptions: Arc<Subscriptions>,
-        on_end: Option<OnChangesEnded>,
-    ) -> Arc<Self> {
+    pub(super) fn new(list: &Arc<StreamList>) -> Arc<Self> {
         Arc::new(Self {
             wanted: watch::Sender::default(),
             open: watch::Sender::default(),
-            subscriptions,
-            on_end,
+            subscriptions: Arc::clone(&list.subscriptions),
+            on_end: list.on_end.clone(),
+            list: Arc::downgrade(list),
             is_running: AtomicBool::new(false),
         })
     }
@@ -110,37 +67,100 @@ impl ChangeStream {
         self.wanted.borrow().resources.contains_key(uri)
     }
 
-    /// Adds a subscription to a resource. Returns `None` if the stream has no room for it.
-    pub(super) fn want(self: &Arc<Self>, uri: &Arc<str>) -> Option<StreamResource> {
-        let mut has_room = true;
+    /// Returns whether the stream has the wanted resource with this key.
+    pub(super) fn has(&self, uri: &str, key: u64) -> bool {
+        let wanted = self.wanted.borrow();
+        wanted.resources.get(uri).is_some_and(|it| it.key == key)
+    }
+
+    pub(super) fn has_room(&self, uri: &str) -> bool {
+        let wanted = self.wanted.borrow();
+        wanted.is_closed || wanted.has_room(uri)
+    }
+
+    /// Returns whether the stream has neither resources nor lists.
+    pub(super) fn is_unused(&self) -> bool {
+        self.wanted.borrow().is_unused()
+    }
+
+    pub(super) fn is_failing(&self) -> bool {
+        self.wanted.borrow().is_failing
+    }
+
+    /// Adds a subscription to a resource. Returns the key of the resource, which is `key` if the resource is new.
+    pub(super) fn want(&self, uri: &Arc<str>, key: u64) -> u64 {
+        let mut found = key;
         self.wanted.send_if_modified(|wanted| {
             let number = wanted.number + 1;
-            if let Some(known) = wanted.resources.get_mut(uri) {
-                known.subscriptions += 1;
-                // The server may accept it now.
-                if let ResourceState::Refused(_) = known.state {
-                    (known.state, known.since) = (ResourceState::New, number);
-                    wanted.number = number;
-                    return true;
-                }
-                return false;
-            }
-            has_room = wanted.has_room(uri) || wanted.is_closed;
-            if has_room {
-                let resource = WantedResource {
-                    subscriptions: 1,
-                    since: number,
-                    state: ResourceState::New,
-                };
-                wanted.resources.insert(Arc::clone(uri), resource);
+            let Some(known) = wanted.resources.get_mut(uri) else {
+                wanted.is_failing &= !wanted.is_unused();
+                wanted.add(Arc::clone(uri), key, 1);
+                return true;
+            };
+            found = known.key;
+            known.subscriptions += 1;
+            // The server may accept it now.
+            let is_refused = matches!(known.state, ResourceState::Refused(_));
+            if is_refused {
+                (known.state, known.since) = (ResourceState::New, number);
                 wanted.number = number;
             }
-            has_room
+            is_refused
         });
-        has_room.then(|| StreamResource {
-            stream: Arc::clone(self),
-            uri: Arc::clone(uri),
-        })
+        found
+    }
+
+    /// Ends a subscription to a resource.
+    pub(super) fn leave(&self, uri: &str) {
+        self.wanted.send_if_modified(|wanted| {
+            let Some(known) = wanted.resources.get_mut(uri) else {
+                return false;
+            };
+            known.subscriptions -= 1;
+            if known.subscriptions > 0 {
+                return false;
+            }
+            // A refused resource is not requested anyway.
+            let is_requested = !matches!(known.state, ResourceState::Refused(_));
+            wanted.resources.remove(uri);
+            wanted.number += u64::from(is_requested);
+            is_requested
+        });
+    }
+
+    /// Removes a resource that moves to another stream.
+    pub(super) fn take(&self, uri: &str) -> Option<WantedResource> {
+        let mut taken = None;
+        self.wanted.send_modify(|wanted| {
+            taken = wanted.resources.remove(uri);
+            wanted.number += 1;
+        });
+        taken
+    }
+
+    /// Adds a resource of another stream to this one, which is unused. It stays alone until the server acknowledges it.
+    pub(super) fn put(&self, uri: Arc<str>, resource: WantedResource) {
+        self.wanted.send_modify(|wanted| {
+            wanted.is_failing = true;
+            wanted.add(Arc::clone(&uri), resource.key, resource.subscriptions);
+            if let Some(added) = wanted.resources.get_mut(&uri) {
+                added.state = resource.state;
+            }
+        });
+    }
+
+    /// Changes whether the stream has failed, so that no other resources are added.
+    pub(super) fn set_failing(&self, is_failing: bool) {
+        self.wanted.send_if_modified(|wanted| {
+            wanted.is_failing = is_failing;
+            false
+        });
+    }
+
+    /// Ends all subscriptions of the stream, and its task.
+    pub(super) fn abandon(&self, reason: &str) {
+        self.refuse(&ListenError::Ended(reason.to_owned()), |_, _| true);
+        self.close();
     }
 
     /// Returns whether there is a request with this id; `None` if a request has no id yet.
@@ -190,6 +210,7 @@ impl ChangeStream {
             let mut lists = honoured.clone();
             lists.resource_subscriptions = None;
             wanted.honoured = Some(lists);
+            wanted.is_failing = false;
             for uri in &asked.resources {
                 let Some(known) = wanted.resources.get_mut(uri) else {
                     continue;

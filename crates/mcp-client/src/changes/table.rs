@@ -3,9 +3,11 @@
 use std::collections::{HashMap, VecDeque};
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use mcp_protocol::lock;
 use tokio::sync::{Notify, mpsc};
+use tokio::time::timeout;
 
 /// Updates that are queued for a reader. Further updates are dropped, because each update means the
 /// same: the resource has to be read again.
@@ -13,8 +15,14 @@ const MAX_QUEUED: usize = 64;
 /// Maximum number of `resources/unsubscribe` that wait for their responses at the same time, so that the
 /// other requests of the connection have room.
 const MAX_ENDING: usize = 8;
-/// Size of the URIs whose subscriptions are to be ended, in bytes. Above it, new subscriptions wait.
+/// Maximum size of the resources whose subscriptions are to be ended, in bytes. Above it, the server keeps the oldest
+/// subscriptions.
 const MAX_LEAVING_BYTES: usize = 4 << 20;
+/// Size of a resource in addition to its URI.
+const OVERHEAD_BYTES: usize = 256;
+/// Maximum time that the client waits for the response to `resources/unsubscribe`, before it subscribes to the resource again or
+/// ends the next subscription.
+pub(crate) const MAX_ENDING_WAIT: Duration = Duration::from_secs(3);
 
 /// The resource subscriptions of a client.
 #[derive(Default)]
@@ -32,6 +40,8 @@ struct Table {
     /// again are left out later.
     leaving: VecDeque<Arc<str>>,
     leaving_bytes: usize,
+    /// Whether resources were forgotten since the queue was last empty.
+    has_forgotten: bool,
     /// Number of tasks that unsubscribe.
     workers: usize,
 }
@@ -85,6 +95,28 @@ impl Table {
         }
     }
 
+    /// Removes the oldest resource from the queue of those from which the client is to unsubscribe.
+    fn pop_leaving(&mut self) -> Option<Arc<str>> {
+        let uri = self.leaving.pop_front()?;
+        self.leaving_bytes -= uri.len() + OVERHEAD_BYTES;
+        if let Some(resource) = self.resources.get_mut(&uri) {
+            resource.is_leaving = false;
+            self.remove_unused(&uri);
+        }
+        Some(uri)
+    }
+
+    /// Shortens the queue to its limit. The server keeps the subscriptions, which is harmless.
+    fn forget(&mut self) {
+        while self.leaving_bytes > MAX_LEAVING_BYTES && self.pop_leaving().is_some() {
+            if !std::mem::replace(&mut self.has_forgotten, true) {
+                tracing::warn!(
+                    "the server does not end subscriptions fast enough; it keeps some that the client no longer uses"
+                );
+            }
+        }
+    }
+
     /// Removes a subscription. Returns whether it was the last one of its resource.
     fn remove(&mut self, key: u64, uri: &str) -> bool {
         let Some(resource) = self.resources.get_mut(uri) else {
@@ -112,22 +144,34 @@ impl Subscriptions {
         TableEntry { key, uri, updates }
     }
 
-    /// Waits until no `resources/unsubscribe` for the resource is in flight, which the server may process
-    /// after a new `resources/subscribe`, and until few others are to be sent.
+    /// Waits until no `resources/unsubscribe` for the resource is in flight, which the server may process after a new
+    /// `resources/subscribe`, but at most [`MAX_ENDING_WAIT`].
     pub(crate) async fn may_subscribe(&self, uri: &str) {
-        loop {
-            let mut ended = pin!(self.ended.notified());
-            ended.as_mut().enable();
-            {
-                let table = lock(&self.table);
-                let resource = table.resources.get(uri);
-                let is_ending = resource.is_some_and(|resource| resource.ending > 0);
-                if !is_ending && table.leaving_bytes <= MAX_LEAVING_BYTES {
+        let ended = async {
+            loop {
+                let mut ended = pin!(self.ended.notified());
+                ended.as_mut().enable();
+                if !self.is_ending(uri) {
                     return;
                 }
+                ended.await;
             }
-            ended.await;
-        }
+        };
+        // After that, the subscription counts as ended.
+        let _ = timeout(MAX_ENDING_WAIT, ended).await;
+    }
+
+    fn is_ending(&self, uri: &str) -> bool {
+        let table = lock(&self.table);
+        let resource = table.resources.get(uri);
+        resource.is_some_and(|resource| resource.ending > 0)
+    }
+
+    /// Returns whether the resource has subscriptions.
+    pub(crate) fn is_used(&self, uri: &str) -> bool {
+        let table = lock(&self.table);
+        let resource = table.resources.get(uri);
+        resource.is_some_and(|resource| !resource.readers.is_empty())
     }
 
     /// Removes a subscription.
@@ -155,8 +199,9 @@ impl Subscriptions {
         if std::mem::replace(&mut resource.is_leaving, true) {
             return false;
         }
-        table.leaving_bytes += uri.len();
+        table.leaving_bytes += uri.len() + OVERHEAD_BYTES;
         table.leaving.push_back(Arc::clone(uri));
+        table.forget();
         let needs_worker = table.workers < MAX_ENDING;
         table.workers += usize::from(needs_worker);
         needs_worker
@@ -165,16 +210,13 @@ impl Subscriptions {
     /// Returns the next resource from which a task must unsubscribe. After `None`, the task ends.
     pub(crate) fn next_leaving(self: &Arc<Self>) -> Option<Unsubscribing> {
         let mut table = lock(&self.table);
-        while let Some(uri) = table.leaving.pop_front() {
-            table.leaving_bytes -= uri.len();
-            let Some(resource) = table.resources.get_mut(&uri) else {
-                continue;
-            };
-            resource.is_leaving = false;
-            if resource.readers.is_empty() {
+        while let Some(uri) = table.pop_leaving() {
+            let resource = table.resources.get(&uri);
+            if resource.is_none_or(|resource| resource.readers.is_empty()) {
                 return Some(self.start_ending(&mut table, &uri));
             }
         }
+        table.has_forgotten = false;
         table.workers = table.workers.saturating_sub(1);
         None
     }
@@ -229,4 +271,31 @@ pub(crate) fn covers(subscribed: &str, uri: &str) -> bool {
     uri.strip_prefix(subscribed).is_some_and(|rest| {
         rest.is_empty() || subscribed.ends_with('/') || rest.starts_with(['/', '?', '#'])
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_resources_that_the_client_has_left_are_forgotten() {
+        let subscriptions = Arc::<Subscriptions>::default();
+        let mut left = Vec::new();
+        for number in 0..5_000 {
+            let uri: Arc<str> = format!("a:/{number}/{}", "x".repeat(1_024)).into();
+            let entry = subscriptions.add(uri);
+            subscriptions.leave(entry.key, &entry.uri);
+            left.push(entry.uri);
+        }
+        {
+            let table = lock(&subscriptions.table);
+            assert!(table.leaving_bytes <= MAX_LEAVING_BYTES);
+            assert_eq!(table.leaving.len(), table.resources.len());
+            assert!(table.resources.contains_key(&left[4_999]));
+            assert!(!table.resources.contains_key(&left[0]));
+        }
+        while subscriptions.next_leaving().is_some() {}
+        let table = lock(&subscriptions.table);
+        assert_eq!((table.leaving_bytes, table.resources.len()), (0, 0));
+    }
 }

@@ -20,10 +20,14 @@ pub(super) struct WantedChanges {
     pub(super) honoured: Option<SubscriptionFilter>,
     pub(super) resources: BTreeMap<Arc<str>, WantedResource>,
     pub(super) is_closed: bool,
+    /// Whether the server does not acknowledge the stream, or ends it at once. No other resources are then added.
+    pub(super) is_failing: bool,
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct WantedResource {
+    /// Distinguishes it from later ones with the same URI. It stays the same when the resource moves to another stream.
+    pub(super) key: u64,
     /// Number of subscriptions.
     pub(super) subscriptions: usize,
     /// The number of the modification that added the resource.
@@ -62,8 +66,29 @@ impl WantedChanges {
 
     pub(super) fn has_room(&self, uri: &str) -> bool {
         let bytes: usize = self.resources.keys().map(|known| known.len()).sum();
-        self.resources.is_empty()
-            || self.resources.len() < MAX_RESOURCES && bytes + uri.len() <= MAX_RESOURCE_BYTES
+        let has_room =
+            self.resources.len() < MAX_RESOURCES && bytes + uri.len() <= MAX_RESOURCE_BYTES;
+        match self.is_failing {
+            true => self.is_unused(),
+            false => self.resources.is_empty() || has_room,
+        }
+    }
+
+    /// Returns whether nothing is wanted.
+    pub(super) fn is_unused(&self) -> bool {
+        self.resources.is_empty() && is_empty(&self.lists)
+    }
+
+    /// Adds a new resource.
+    pub(super) fn add(&mut self, uri: Arc<str>, key: u64, subscriptions: usize) {
+        self.number += 1;
+        let resource = WantedResource {
+            key,
+            subscriptions,
+            since: self.number,
+            state: ResourceState::New,
+        };
+        self.resources.insert(uri, resource);
     }
 
     fn of_state(
@@ -134,6 +159,11 @@ impl WantedChanges {
 impl RequestedChanges {
     pub(super) fn is_empty(&self) -> bool {
         self.resources.is_empty() && is_empty(&self.lists)
+    }
+
+    /// Returns whether there are resources and anything else.
+    pub(super) fn is_divisible(&self) -> bool {
+        self.resources.len() > 1 || !self.resources.is_empty() && !is_empty(&self.lists)
     }
 
     pub(super) fn filter(&self) -> SubscriptionFilter {

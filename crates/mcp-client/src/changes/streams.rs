@@ -1,0 +1,164 @@
+//! The list of streams of a client, and the resources that move from one stream to another.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use super::listener::OnChangesEnded;
+use super::stream::ChangeStream;
+use super::table::Subscriptions;
+use super::wanted::{ListenError, MAX_RESOURCES, ResourceState};
+use crate::sync::lock;
+
+/// Maximum number of streams of a client.
+const MAX_STREAMS: usize = 256;
+const CLOSED: &str = "the connection ended";
+const NO_ROOM: &str =
+    "the server did not acknowledge it in time, and other subscriptions need its stream";
+/// The keys of wanted resources.
+static KEYS: AtomicU64 = AtomicU64::new(0);
+
+/// The streams of a client.
+pub(super) struct StreamList {
+    /// Never empty. The first one also has the changes of lists.
+    pub(super) streams: Mutex<Vec<Arc<ChangeStream>>>,
+    pub(super) subscriptions: Arc<Subscriptions>,
+    pub(super) on_end: Option<OnChangesEnded>,
+}
+
+/// A resource that is wanted on a stream, until this is dropped.
+pub(crate) struct StreamResource {
+    streams: Arc<StreamList>,
+    uri: Arc<str>,
+    key: u64,
+}
+
+impl StreamResource {
+    /// Waits until the server sends notifications for the resource. Cancel safe.
+    pub(crate) async fn wait_watched(&self) -> Result<(), ListenError> {
+        let ended = |reason: &str| Err(ListenError::Ended(reason.to_owned()));
+        while let Some(stream) = self.streams.stream_of(&self.uri, self.key) {
+            let mut wanted = stream.wanted.subscribe();
+            let settled = wanted.wait_for(|wanted| wanted.is_closed || !wanted.is_new(&self.uri));
+            // The sender lives as long as the stream.
+            let Ok(wanted) = settled.await else {
+                return ended(CLOSED);
+            };
+            match wanted.resources.get(&self.uri).map(|known| &known.state) {
+                Some(ResourceState::Refused(error)) => return Err(error.clone()),
+                _ if wanted.is_closed => return ended(CLOSED),
+                Some(ResourceState::Watched) => return Ok(()),
+                // It moved to another stream, or was added again.
+                Some(ResourceState::New) | None => {}
+            }
+        }
+        ended(NO_ROOM)
+    }
+}
+
+impl Drop for StreamResource {
+    fn drop(&mut self) {
+        let streams = lock(&self.streams.streams);
+        let mut all = streams.iter();
+        if let Some(stream) = all.find(|stream| stream.has(&self.uri, self.key)) {
+            stream.leave(&self.uri);
+        }
+    }
+}
+
+impl StreamList {
+    pub(super) fn new(
+        subscriptions: Arc<Subscriptions>,
+        on_end: Option<OnChangesEnded>,
+    ) -> Arc<Self> {
+        let list = Arc::new(Self {
+            streams: Mutex::default(),
+            subscriptions,
+            on_end,
+        });
+        list.reopen();
+        list
+    }
+
+    /// Replaces all streams with an unused one.
+    pub(super) fn reopen(self: &Arc<Self>) {
+        *lock(&self.streams) = vec![ChangeStream::new(self)];
+    }
+
+    fn stream_of(&self, uri: &str, key: u64) -> Option<Arc<ChangeStream>> {
+        let streams = lock(&self.streams);
+        let mut all = streams.iter();
+        all.find(|stream| stream.has(uri, key)).map(Arc::clone)
+    }
+
+    /// Adds a resource to the stream that has it, or to the first one with room. Returns the stream, which must be started.
+    ///
+    /// # Errors
+    /// All streams are full.
+    pub(super) fn want(
+        self: &Arc<Self>,
+        uri: &Arc<str>,
+    ) -> Result<(Arc<ChangeStream>, StreamResource), ListenError> {
+        let mut streams = lock(&self.streams);
+        let known = streams.iter().find(|stream| stream.wants(uri));
+        let found = known.or_else(|| streams.iter().find(|stream| stream.has_room(uri)));
+        let found = found.map(Arc::clone);
+        let stream = found.or_else(|| self.unused(&mut streams)).ok_or_else(|| {
+            ListenError::Ended(format!(
+                "{MAX_STREAMS} streams of up to {MAX_RESOURCES} resources are open, which is the limit of a client; \
+                 end subscriptions first"
+            ))
+        })?;
+        let resource = StreamResource {
+            key: stream.want(uri, KEYS.fetch_add(1, Ordering::Relaxed)),
+            streams: Arc::clone(self),
+            uri: Arc::clone(uri),
+        };
+        Ok((stream, resource))
+    }
+
+    /// Moves resources to streams of their own, because one of them may be the reason why the server does not keep the common stream open. Returns
+    /// these streams, which must be started.
+    pub(super) fn separate(
+        self: &Arc<Self>,
+        from: &ChangeStream,
+        uris: &[Arc<str>],
+    ) -> Vec<Arc<ChangeStream>> {
+        let mut streams = lock(&self.streams);
+        let mut separated = Vec::new();
+        for uri in uris.iter().filter(|uri| from.wants(uri)) {
+            let Some(stream) = self.unused(&mut streams) else {
+                from.refuse(&ListenError::Ended(NO_ROOM.to_owned()), |other, _| {
+                    *other == **uri
+                });
+                continue;
+            };
+            if let Some(resource) = from.take(uri) {
+                stream.put(Arc::clone(uri), resource);
+                separated.push(stream);
+            }
+        }
+        separated
+    }
+
+    /// Returns a stream without resources. If there are too many streams, ends the subscriptions of the one that has waited for
+    /// the server for the longest time.
+    fn unused(self: &Arc<Self>, streams: &mut Vec<Arc<ChangeStream>>) -> Option<Arc<ChangeStream>> {
+        let unused = streams.iter().skip(1).position(|stream| stream.is_unused());
+        let stream = match unused {
+            Some(at) => streams.remove(at + 1),
+            None => {
+                if streams.len() >= MAX_STREAMS {
+                    let at = streams
+                        .iter()
+                        .skip(1)
+                        .position(|stream| stream.is_failing())?;
+                    streams.remove(at + 1).abandon(NO_ROOM);
+                }
+                ChangeStream::new(self)
+            }
+        };
+        // The streams are in the order in which they are used.
+        streams.push(Arc::clone(&stream));
+        Some(stream)
+    }
+}
