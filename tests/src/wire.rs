@@ -282,6 +282,11 @@ impl PipeEnd {
         assert_eq!(more, None, "the peer has more to say");
     }
 
+    /// Ignores messages until the peer closes its stream.
+    pub async fn drained(&mut self) {
+        while self.line().await.is_some() {}
+    }
+
     /// Closes the session and waits until the server has ended.
     pub async fn close(mut self) -> Result<(), mcp_transport_stdio::Error> {
         self.end();

@@ -281,8 +281,10 @@ pub(crate) fn no_response(server: &str, error: &CallError) -> ErrorObject {
 
 /// Creates the error for a server that cannot be reached. The reason can have paths of this machine and text of the server, so only the
 /// operator sees it, in the log.
-pub(crate) fn unreachable(server: &str, error: &Error) -> ErrorObject {
-    tracing::warn!(server, %error, "the server cannot be reached");
+pub(crate) fn unreachable(server: &str, error: &Error, log: &LogLimit) -> ErrorObject {
+    if let Some(omitted) = log.admit() {
+        tracing::warn!(server, %error, omitted, "the server cannot be reached");
+    }
     let text =
         format!("the server {server:?} cannot be reached; the log of the gateway has the reason");
     unavailable(server, text)

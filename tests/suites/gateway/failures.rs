@@ -324,3 +324,24 @@ async fn clients_of_a_gateway_do_not_learn_where_a_lost_server_is() {
     let line = traced.line("a call failed").unwrap();
     assert!(line.contains(&address.to_string()), "{line}");
 }
+
+/// Finding G-LOG: each request of a client wrote a line.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_cannot_be_reached_does_not_fill_the_log() {
+    let (settings, mut servers, is_up) = Scripted::switched();
+    let building = tokio::spawn(Gateway::builder().mount("m", settings).build());
+    let (mut server, _) = servers.accept().await;
+    server.respond("tools/list", json!({ "tools": [] })).await;
+    let gateway = building.await.unwrap().unwrap();
+    is_up.store(false, Ordering::Release);
+    let (traced, _guard) = Traced::start();
+    let mut peer = Peer::session(gateway, json!({})).await;
+    for _ in 0..200 {
+        let call = json!({ "name": "m__t" });
+        let error = peer.expect_error("tools/call", call, -32603).await;
+        assert_eq!(error["data"]["upstream"], "scripted", "{error}");
+    }
+    let text = traced.text();
+    let lines = text.matches("the server cannot be reached").count();
+    assert!((1..=40).contains(&lines), "{lines} lines");
+}

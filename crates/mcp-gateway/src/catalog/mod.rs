@@ -22,6 +22,8 @@ pub(crate) use self::uri::{MAX_RULED_BYTES, check_spelling, check_template, sche
 const MAX_ITEMS: usize = 10_000;
 /// Maximum number of resource templates of a server. Each of them is compared with a URI that no server lists.
 const MAX_TEMPLATES: usize = 1_000;
+/// Maximum size of these templates in total.
+const MAX_TEMPLATE_BYTES: usize = 256 << 10;
 /// Maximum size of their names or URIs in total.
 const MAX_BYTES: usize = 4 << 20;
 
@@ -152,13 +154,13 @@ impl Catalog {
         }
         match client.list_resource_templates().await {
             Ok(templates) => {
-                if templates.len() > MAX_TEMPLATES {
-                    let (mount, listed) = (&self.namespace, templates.len());
-                    tracing::warn!(%mount, listed, "only the first {MAX_TEMPLATES} resource templates of the server are used to find its resources");
+                let uris = templates.iter().map(|template| &*template.uri_template);
+                let used = usable_templates(uris);
+                if used.len() < templates.len() {
+                    let (mount, listed, used) = (&self.namespace, templates.len(), used.len());
+                    tracing::warn!(%mount, listed, used, "resource templates of the server are too many, too long or have too many expressions; only the others are used to find its resources");
                 }
-                let uris = within_limits(&templates, |template| &template.uri_template);
-                let uris = uris.map(|template| template.uri_template.clone());
-                lock(&self.items).templates = uris.take(MAX_TEMPLATES).collect();
+                lock(&self.items).templates = used;
             }
             Err(error) => self.not_listed("resource templates", &error),
         }
@@ -286,12 +288,35 @@ fn within_limits<'a, T>(
     })
 }
 
+/// Returns the first templates that are quickly compared with a URI, as many as the limits allow.
+fn usable_templates<'a>(templates: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut bytes = 0;
+    let simple = templates.filter(|template| template::is_simple(template));
+    let used = simple.take(MAX_TEMPLATES).take_while(|template| {
+        bytes += template.len();
+        bytes <= MAX_TEMPLATE_BYTES
+    });
+    used.map(str::to_owned).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn catalog(transform: Transform) -> Catalog {
         Catalog::new("git".into(), transform)
+    }
+
+    /// Finding T5: a server had 1,000 templates of 950 expressions.
+    #[test]
+    fn templates_that_are_slowly_compared_are_left_out() {
+        let with = |expressions: usize| format!("n://{}", "{a}z".repeat(expressions));
+        let (few, many) = (with(32), with(33));
+        assert_eq!(usable_templates([&*many, &few].into_iter()), [&*few]);
+        let long = format!("n://{}/{{a}}", "x".repeat(1_000));
+        let used = usable_templates(std::iter::repeat_n(&*long, 1_000));
+        let bytes: usize = used.iter().map(String::len).sum();
+        assert!(bytes <= MAX_TEMPLATE_BYTES && bytes > MAX_TEMPLATE_BYTES / 2);
     }
 
     #[test]

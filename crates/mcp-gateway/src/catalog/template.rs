@@ -7,6 +7,14 @@ use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode
 
 use super::uri::scheme;
 
+/// Maximum number of expressions of a template. The text between them is searched in URIs.
+const MAX_EXPRESSIONS: usize = 32;
+
+/// Returns whether the template has few expressions, so that it is quickly compared with a URI.
+pub(super) fn is_simple(template: &str) -> bool {
+    template.bytes().filter(|byte| *byte == b'{').count() <= MAX_EXPRESSIONS
+}
+
 /// Returns a template with `x` instead of each expression: one of its URIs. `None` if an expression has no end.
 pub(super) fn example_of(template: &str) -> Option<String> {
     let mut parts = template.split('{');

@@ -92,7 +92,7 @@ impl Core {
                 if failures.in_row == 1 && self.is_wanted() {
                     self.reconnect_after(std::future::ready(()));
                 }
-                Err(unreachable(server, &error))
+                Err(unreachable(server, &error, &self.failures))
             }
         }
     }

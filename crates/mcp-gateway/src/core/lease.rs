@@ -172,6 +172,6 @@ impl Core {
         let opened = UpstreamConnection::open(upstream, client, version, routes, on_change, permit);
         let opened = opened.await;
         (self.shared.is_failing).store(opened.is_err(), Ordering::Release);
-        opened.map_err(|error| unreachable(&upstream.name, &error))
+        opened.map_err(|error| unreachable(&upstream.name, &error, &self.failures))
     }
 }

@@ -32,11 +32,12 @@ pub(crate) trait ChangeSource: Send + Sync {
     fn prepare(&self) -> impl Future<Output = Result<(), ErrorObject>> + Send;
 
     /// Subscribes to a resource for the client of a request. `turns` belongs to the request. The returned future calls `deliver` with each change.
+    /// It completes when no server has the resource any more.
     fn watch(
         &self,
         uri: Arc<str>,
         context: &RequestContext,
-        turns: &tokio::sync::Mutex<()>,
+        turns: &Arc<tokio::sync::Mutex<()>>,
         deliver: impl Fn(&str) + Send + Sync + 'static,
     ) -> impl Future<Output = Result<BoxFuture<'static, ()>, ErrorObject>> + Send;
 
@@ -57,7 +58,7 @@ impl ChangeSource for Arc<Core> {
         &self,
         uri: Arc<str>,
         context: &RequestContext,
-        turns: &tokio::sync::Mutex<()>,
+        turns: &Arc<tokio::sync::Mutex<()>>,
         deliver: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<BoxFuture<'static, ()>, ErrorObject> {
         let (principal, client) = (context.principal().cloned(), context.owner());
@@ -126,7 +127,7 @@ async fn watch_all(
     context: &RequestContext,
     subscription: &Arc<ChangeSubscription>,
 ) -> (JoinSet<()>, Vec<Arc<str>>) {
-    let turns = tokio::sync::Mutex::default();
+    let turns = Arc::default();
     let attempts = uris.iter().map(|uri| {
         let target = Arc::clone(subscription);
         let deliver = move |uri: &str| {
@@ -182,6 +183,13 @@ struct SessionWatch {
     _counted: WatchPermit,
 }
 
+impl SessionWatch {
+    /// Returns whether a server has the resource, as far as the gateway knows.
+    fn is_running(&self) -> bool {
+        !self.task.is_finished()
+    }
+}
+
 impl Drop for SessionWatch {
     fn drop(&mut self) {
         self.task.abort();
@@ -201,7 +209,7 @@ impl Core {
         let watches = session.value(SessionWatches::default);
         {
             let watches = lock(&watches.0);
-            if watches.contains_key(&uri) {
+            if watches.get(&uri).is_some_and(SessionWatch::is_running) {
                 return Ok(Payload::Empty);
             }
             if watches.len() >= MAX_RESOURCES {

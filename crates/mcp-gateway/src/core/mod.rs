@@ -47,10 +47,11 @@ pub(crate) struct Core {
     debounce: Arc<Debounce>,
     readiness: Arc<Readiness>,
     repairs: Repairs,
-    /// Limits the log of failed calls.
+    /// Limits the log of failed calls and attempts to connect.
     failures: LogLimit,
     /// What the server lists, if a gateway with several servers needs to know.
     catalog: Option<Arc<Catalog>>,
+    /// Set when the gateway closes, or no longer has the server.
     pub(crate) closing: watch::Sender<bool>,
 }
 

@@ -93,7 +93,7 @@ impl Drop for SubscriptionEntry {
 
 impl Core {
     /// Subscribes to a resource for a client with this principal. The returned future calls `deliver` with each change, and
-    /// subscribes again after the connection has ended, as soon as the server can be reached. A stateless server gets all resources of a request
+    /// subscribes again after the connection has ended, as soon as the server can be reached. It completes when the gateway no longer has the server. A stateless server gets all resources of a request
     /// at once; other servers get them one after another, in `turns`, because each is a request and other clients also send some.
     ///
     /// # Errors
@@ -137,8 +137,8 @@ impl Core {
             self.not_watched(&error)
         })?;
         self.watch_pooled(&watch).await;
-        let core = Arc::downgrade(self);
-        Ok(async move {
+        let (core, mut closing) = (Arc::downgrade(self), self.closing.subscribe());
+        let watching = async move {
             let _entry = entry;
             loop {
                 while let Some(changed) = subscription.next().await {
@@ -150,6 +150,12 @@ impl Core {
                 subscription = again;
                 // It may have changed while it was not watched.
                 (watch.deliver)(&watch.uri, Updates::OfAllClients);
+            }
+        };
+        Ok(async move {
+            tokio::select! {
+                () = watching => {}
+                _ = closing.wait_for(|is_closing| *is_closing) => {}
             }
         })
     }
@@ -186,7 +192,7 @@ impl Core {
             None if has_no_address || self.catalog.is_none() => {
                 ErrorObject::internal(without_setting_names(&error.to_string()))
             }
-            None => unreachable(&self.upstream.name, error),
+            None => unreachable(&self.upstream.name, error, &self.failures),
         }
     }
 

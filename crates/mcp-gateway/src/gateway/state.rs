@@ -120,10 +120,11 @@ impl State {
         })
     }
 
-    /// Closes the connections of all sessions to a server. Each connection closes when its last call has completed.
+    /// Closes the connections of all sessions to a server, each when its last call has completed, and ends its subscriptions.
     pub(super) fn retire(&self, server: &MountedServer) {
         server.stop_connecting();
         if let Some(proxy) = server.proxy() {
+            proxy.0.closing.send_replace(true);
             for session in self.changes.sessions() {
                 proxy.0.close_session(&session);
             }

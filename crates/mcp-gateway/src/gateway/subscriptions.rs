@@ -1,10 +1,10 @@
 //! Subscriptions to changes of all servers.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{BoxFuture, RequestContext};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -34,22 +34,87 @@ impl ChangeSource for Arc<State> {
         &self,
         uri: Arc<str>,
         context: &RequestContext,
-        turns: &Mutex<()>,
+        turns: &Arc<Mutex<()>>,
         deliver: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<BoxFuture<'static, ()>, ErrorObject> {
-        // The servers may have changed since the request was checked.
-        let mount = self.resource(&uri)?;
-        self.check_scope(&mount.item(ItemKind::Resource, &uri), context)?;
-        let core = mount.connected()?.0;
-        let (principal, client) = (context.principal().cloned(), context.owner());
-        let watch = Core::watch(&core, uri, principal, client, turns, deliver).await?;
-        Ok(Box::pin(watch))
+        let resource = WatchedResource {
+            uri,
+            context: context.clone(),
+            turns: Arc::clone(turns),
+            deliver: Arc::new(deliver),
+        };
+        let watch = resource.watch(self).await?;
+        let state = Arc::downgrade(self);
+        Ok(Box::pin(resource.follow(watch, state)))
     }
 
     async fn closed(&self) {
         let mut closing = self.closing.subscribe();
         // The sender is part of the gateway, which the caller keeps.
         let _ = closing.wait_for(|is_closing| *is_closing).await;
+    }
+}
+
+/// A resource that a client watches, at the server that has it.
+struct WatchedResource {
+    uri: Arc<str>,
+    context: RequestContext,
+    turns: Arc<Mutex<()>>,
+    deliver: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+/// A running subscription at one server.
+struct ServerWatch {
+    changes: BoxFuture<'static, ()>,
+    /// Whether the gateway no longer has the server.
+    is_removed: watch::Receiver<bool>,
+}
+
+impl WatchedResource {
+    /// Subscribes at the server that has the resource now.
+    async fn watch(&self, state: &Arc<State>) -> Result<ServerWatch, ErrorObject> {
+        // The servers may have changed since the request was checked.
+        let mount = state.resource(&self.uri)?;
+        let item = mount.item(ItemKind::Resource, &self.uri);
+        state.check_scope(&item, &self.context)?;
+        let core = mount.connected()?.0;
+        let is_removed = core.closing.subscribe();
+        let (principal, client) = (self.context.principal().cloned(), self.context.owner());
+        let deliver = Arc::clone(&self.deliver);
+        let deliver = move |changed: &str| deliver(changed);
+        let uri = Arc::clone(&self.uri);
+        let changes = Core::watch(&core, uri, principal, client, &self.turns, deliver).await?;
+        let changes = Box::pin(changes);
+        Ok(ServerWatch {
+            changes,
+            is_removed,
+        })
+    }
+
+    /// Delivers changes. If the server is removed or replaced, continues with the server that has the resource then.
+    async fn follow(self, mut watch: ServerWatch, state: Weak<State>) {
+        loop {
+            watch.changes.await;
+            if !*watch.is_removed.borrow() {
+                // The server rejects the subscription.
+                return;
+            }
+            let Some(state) = state.upgrade() else { return };
+            for mount in state.mounts().iter() {
+                mount.settled().await;
+            }
+            let again = self.watch(&state).await;
+            // It may be different at the new server. Without one, the client learns that when it reads the resource.
+            (self.deliver)(&self.uri);
+            match again {
+                Ok(again) => watch = again,
+                Err(error) => {
+                    let uri = &self.uri;
+                    tracing::debug!(%error, ?uri, "a resource of a removed server is not watched");
+                    return;
+                }
+            }
+        }
     }
 }
 

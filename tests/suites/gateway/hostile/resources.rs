@@ -247,7 +247,7 @@ async fn only_listed_references_can_be_completed_where_rules_apply() {
     assert!(peer.wire.recv().await["result"].is_object());
 }
 
-fn updated(uri: &str) -> Value {
+pub(super) fn updated(uri: &str) -> Value {
     json!({ "uri": uri })
 }
 
@@ -344,7 +344,7 @@ async fn a_subscription_receives_no_updates_of_denied_parts() {
 }
 
 /// Serves the lists of a server that lists one resource and a template.
-async fn with_resource(servers: &mut Scripted, uri: &str) -> PipeEnd {
+pub(super) async fn with_resource(servers: &mut Scripted, uri: &str) -> PipeEnd {
     let capabilities = json!({ "resources": { "subscribe": true } });
     let (mut server, _) = servers.accept_with(capabilities).await;
     let resources = json!({ "resources": [{ "name": "r", "uri": uri }] });
@@ -408,7 +408,7 @@ async fn a_subscription_takes_no_updates_from_others() {
 }
 
 /// Subscribes to a resource.
-async fn listening(
+pub(super) async fn listening(
     client: StatelessPeer,
     uri: &str,
     server: &mut PipeEnd,
@@ -424,7 +424,7 @@ async fn listening(
 }
 
 /// Returns the URI of the next update.
-async fn next_update(reply: &mut mcp_tests::http::Reply) -> String {
+pub(super) async fn next_update(reply: &mut mcp_tests::http::Reply) -> String {
     let event = reply.event().await.unwrap().json();
     event["params"]["uri"].as_str().unwrap().to_owned()
 }

@@ -1,5 +1,6 @@
 //! Subscriptions of one client that take the room of others.
 
+use super::resources::{listening, next_update, updated, with_resource};
 use super::*;
 
 /// Subscribes to resources; returns those that the gateway watches.
@@ -83,4 +84,43 @@ async fn the_resources_of_sessions_count_against_the_share_of_their_client() {
         tokio::task::yield_now().await;
     }
     panic!("the resources of an ended subscription are still counted");
+}
+
+/// Finding R1: the process of a removed server ran as long as a client watched a resource.
+#[tokio::test]
+async fn a_removed_server_ends_although_a_client_watches_its_resources() {
+    let (settings, mut servers) = Scripted::upstream();
+    let building = tokio::spawn(Gateway::builder().mount("notes", settings).build());
+    let mut server = with_resource(&mut servers, "notes://a").await;
+    let gateway = building.await.unwrap().unwrap();
+    let endpoint = Endpoint::new(gateway.clone()).unwrap();
+    let client = at(&endpoint, "10.0.0.1:1");
+    let mut client = listening(client, "notes://a", &mut server).await;
+    assert!(gateway.unmount("notes"));
+    server.drained().await;
+    // The client reads the resource again, and learns that it is gone.
+    assert_eq!(next_update(&mut client).await, "notes://a");
+}
+
+#[tokio::test]
+async fn the_subscriptions_of_a_replaced_server_move_to_the_new_one() {
+    let (settings, mut servers) = Scripted::upstream();
+    let building = tokio::spawn(Gateway::builder().mount("notes", settings).build());
+    let mut old = with_resource(&mut servers, "notes://a").await;
+    let gateway = building.await.unwrap().unwrap();
+    let endpoint = Endpoint::new(gateway.clone()).unwrap();
+    let client = at(&endpoint, "10.0.0.1:1");
+    let mut client = listening(client, "notes://a", &mut old).await;
+    let (settings, mut servers) = Scripted::upstream();
+    let mounting = tokio::spawn(async move { gateway.mount("notes", settings).await });
+    let mut new = with_resource(&mut servers, "notes://a").await;
+    mounting.await.unwrap().unwrap();
+    let request = new.respond("resources/subscribe", json!({})).await;
+    assert_eq!(request["params"]["uri"], "notes://a");
+    old.drained().await;
+    // It may be different at the new server.
+    assert_eq!(next_update(&mut client).await, "notes://a");
+    let name = "notifications/resources/updated";
+    new.notify(name, updated("notes://a/part")).await;
+    assert_eq!(next_update(&mut client).await, "notes://a/part");
 }
