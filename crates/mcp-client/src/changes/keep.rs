@@ -10,9 +10,9 @@ use mcp_types::v2026_07_28::SubscriptionFilter;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::listener::OpenStream;
-use super::request::{Event, OpenRequest, read, read_silently};
-use super::stream::{ChangeStream, OpenEntry};
+use super::opener::OpenStream;
+use super::request::{Event, OpenEntry, OpenRequest, read, read_silently};
+use super::stream::ChangeStream;
 use super::wanted::{ListenError, RequestedChanges, ResourceState, WantedChanges};
 use crate::sync::race;
 
@@ -151,7 +151,7 @@ impl Keeper {
             call,
             key,
             began: Instant::now(),
-            stream: Arc::clone(&self.stream),
+            entries: Arc::clone(&self.stream.open),
         };
         Some((request, limit))
     }

@@ -7,29 +7,19 @@
 //! [spec]: https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use mcp_jsonrpc::RequestId;
-use mcp_protocol::{Call, SentId, lock};
+use mcp_protocol::lock;
 use mcp_types::ServerCapabilities;
 use mcp_types::v2026_07_28::SubscriptionFilter;
 
+use super::opener::{OnChangesEnded, OpenStream};
 use super::streams::{StreamList, StreamResource};
 use super::table::Subscriptions;
 use super::wanted::{ListenError, is_empty};
 
-/// Opens `subscriptions/listen` streams. The client implements it; the listener must not keep the
-/// client alive.
-pub(crate) trait OpenStream: Send + Sync + 'static {
-    /// Creates the request of a stream. Returns it with the timeout for its acknowledgement.
-    fn open_stream(&self, filter: &SubscriptionFilter, id: SentId) -> Option<(Call, Duration)>;
-}
-
 /// The streams of a client.
 pub(crate) struct SubscriptionListener(Arc<StreamList>);
-
-/// A callback for the end of change notifications, with the reason.
-pub(crate) type OnChangesEnded = Arc<dyn Fn(&str) + Send + Sync>;
 
 impl SubscriptionListener {
     pub(crate) fn new(subscriptions: Arc<Subscriptions>, on_end: Option<OnChangesEnded>) -> Self {

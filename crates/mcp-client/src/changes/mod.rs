@@ -2,6 +2,7 @@
 
 mod keep;
 pub(crate) mod listener;
+pub(crate) mod opener;
 mod request;
 mod stream;
 pub(crate) mod streams;

@@ -3,11 +3,12 @@
 use std::future::pending;
 use std::sync::Arc;
 
-use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{Call, CallError};
+use mcp_jsonrpc::{ErrorObject, RequestId};
+use mcp_protocol::{Call, CallError, SentId};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::stream::{ChangeStream, OpenEntry};
+use super::wanted::RequestedChanges;
 use crate::sync::race;
 
 /// The end of a stream by the server. Another instance of the server may follow, so the client
@@ -26,18 +27,39 @@ pub(super) enum Event {
     Closed,
 }
 
-/// A request, removed from the table on drop.
+/// The open requests of a stream.
+pub(super) type OpenEntries = Arc<watch::Sender<Vec<OpenEntry>>>;
+
+/// One request.
+pub(super) struct OpenEntry {
+    pub(super) key: u64,
+    pub(super) id: SentId,
+    pub(super) requested: RequestedChanges,
+    pub(super) is_acknowledged: bool,
+    /// Whether the server has ended the stream.
+    pub(super) has_ended: bool,
+}
+
+impl OpenEntry {
+    /// Returns whether this is the request with the id. A transport that does not report ids has
+    /// only one stream at a time.
+    pub(super) fn is(&self, id: &RequestId) -> bool {
+        self.id.get().is_none_or(|own| own == *id)
+    }
+}
+
+/// A request, removed from the open ones on drop.
 pub(super) struct OpenRequest {
     pub(super) call: Call,
     pub(super) key: u64,
     pub(super) began: Instant,
-    pub(super) stream: Arc<ChangeStream>,
+    pub(super) entries: OpenEntries,
 }
 
 impl Drop for OpenRequest {
     fn drop(&mut self) {
         let key = self.key;
-        self.stream.open.send_if_modified(|open| {
+        self.entries.send_if_modified(|open| {
             open.retain(|entry| entry.key != key);
             false
         });
@@ -50,7 +72,7 @@ pub(super) async fn read(request: &mut Option<OpenRequest>) -> Event {
         return pending().await;
     };
     let key = open.key;
-    let mut entries = open.stream.open.subscribe();
+    let mut entries = open.entries.subscribe();
     let cancelled = async {
         let has_ended = |entry: &OpenEntry| entry.key == key && entry.has_ended;
         let _ = entries.wait_for(|open| open.iter().any(has_ended)).await;

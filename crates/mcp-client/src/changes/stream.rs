@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 use mcp_jsonrpc::RequestId;
-use mcp_protocol::SentId;
 use mcp_types::v2026_07_28::SubscriptionFilter;
 use tokio::sync::watch;
 
 use super::keep;
-use super::listener::{OnChangesEnded, OpenStream};
+use super::opener::{OnChangesEnded, OpenStream};
+use super::request::{OpenEntries, OpenEntry};
 use super::streams::StreamList;
 use super::table::Subscriptions;
 use super::wanted::{
@@ -25,7 +25,7 @@ const NOT_SENT: &str = "the server does not send notifications for it";
 pub(crate) struct ChangeStream {
     pub(super) wanted: watch::Sender<WantedChanges>,
     /// The requests in flight: the current one, and the one that will replace it.
-    pub(super) open: watch::Sender<Vec<OpenEntry>>,
+    pub(super) open: OpenEntries,
     pub(super) subscriptions: Arc<Subscriptions>,
     pub(super) on_end: Option<OnChangesEnded>,
     /// The list that has this stream.
@@ -33,21 +33,11 @@ pub(crate) struct ChangeStream {
     is_running: AtomicBool,
 }
 
-/// One request.
-pub(super) struct OpenEntry {
-    pub(super) key: u64,
-    pub(super) id: SentId,
-    pub(super) requested: RequestedChanges,
-    pub(super) is_acknowledged: bool,
-    /// Whether the server has ended the stream.
-    pub(super) has_ended: bool,
-}
-
 impl ChangeStream {
     pub(super) fn new(list: &Arc<StreamList>) -> Arc<Self> {
         Arc::new(Self {
             wanted: watch::Sender::default(),
-            open: watch::Sender::default(),
+            open: OpenEntries::default(),
             subscriptions: Arc::clone(&list.subscriptions),
             on_end: list.on_end.clone(),
             list: Arc::downgrade(list),
@@ -139,11 +129,11 @@ impl ChangeStream {
     }
 
     /// Adds a resource of another stream to this one, which is unused. It stays alone until the server acknowledges it.
-    pub(super) fn put(&self, uri: Arc<str>, resource: WantedResource) {
+    pub(super) fn put(&self, uri: &Arc<str>, resource: WantedResource) {
         self.wanted.send_modify(|wanted| {
             wanted.is_failing = true;
-            wanted.add(Arc::clone(&uri), resource.key, resource.subscriptions);
-            if let Some(added) = wanted.resources.get_mut(&uri) {
+            wanted.add(Arc::clone(uri), resource.key, resource.subscriptions);
+            if let Some(added) = wanted.resources.get_mut(uri) {
                 added.state = resource.state;
             }
         });
@@ -262,13 +252,5 @@ impl ChangeStream {
     /// Ends all subscriptions, because the connection has ended.
     pub(super) fn close(&self) {
         self.wanted.send_modify(|wanted| wanted.is_closed = true);
-    }
-}
-
-impl OpenEntry {
-    /// Returns whether this is the request with the id. A transport that does not report ids has
-    /// only one stream at a time.
-    fn is(&self, id: &RequestId) -> bool {
-        self.id.get().is_none_or(|own| own == *id)
     }
 }

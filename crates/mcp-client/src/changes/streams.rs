@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::listener::OnChangesEnded;
+use super::opener::OnChangesEnded;
 use super::stream::ChangeStream;
 use super::table::Subscriptions;
 use super::wanted::{ListenError, MAX_RESOURCES, ResourceState};
@@ -133,7 +133,7 @@ impl StreamList {
                 continue;
             };
             if let Some(resource) = from.take(uri) {
-                stream.put(Arc::clone(uri), resource);
+                stream.put(uri, resource);
                 separated.push(stream);
             }
         }

@@ -13,7 +13,7 @@ use mcp_types::{
 use serde_json::Value;
 
 use super::custom::Custom;
-use crate::changes::listener::OnChangesEnded;
+use crate::changes::opener::OnChangesEnded;
 
 /// A form that the server asks the user to fill in.
 ///

@@ -11,7 +11,7 @@ use mcp_types::{Implementation, InitializeResult, JsonObject, ServerCapabilities
 
 use crate::cache::Cache;
 use crate::cache::known_tools::KnownTools;
-use crate::changes::listener::OpenStream;
+use crate::changes::opener::OpenStream;
 use crate::inbound::ClientInbound;
 use crate::inbound::handlers::Approve;
 use crate::request::meta::MetaTemplate;
