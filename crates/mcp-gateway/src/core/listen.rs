@@ -219,19 +219,27 @@ impl Core {
             }
         }
         let target = Arc::downgrade(session);
-        let deliver = move |uri: &str| {
+        let deliver = Arc::new(move |uri: &str| {
             if let Some(session) = target.upgrade() {
                 let params = json!({ "uri": uri }).to_string();
                 let name = method::NOTIFICATIONS_RESOURCES_UPDATED;
                 session.notify(name, Some(params.as_bytes()), Delivery::Always);
             }
-        };
+        });
         let counted = (self.changes.watched).reserve(client, std::slice::from_ref(&uri))?;
         let turns = tokio::sync::Mutex::default();
-        let (uri_text, client) = (Arc::clone(&uri), client.clone());
-        let watch = self.watch(uri_text, None, client, &turns, deliver).await?;
+        let (watched, client) = (Arc::clone(&uri), client.clone());
+        let changed = Arc::clone(&deliver);
+        let changed = move |uri: &str| changed(uri);
+        let watch = self.watch(Arc::clone(&uri), None, client, &turns, changed);
+        let watch = watch.await?;
+        let task = tokio::spawn(async move {
+            watch.await;
+            // The client reads the resource again, and learns whether another server has it.
+            deliver(&watched);
+        });
         let watch = SessionWatch {
-            task: tokio::spawn(watch).abort_handle(),
+            task: task.abort_handle(),
             _counted: counted,
         };
         let earlier = lock(&watches.0).insert(uri, watch);

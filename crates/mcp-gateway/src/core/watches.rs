@@ -39,13 +39,15 @@ struct SubscriptionTable {
     has_several_clients: bool,
 }
 
+/// Delivers the URI of a changed resource, on a connection of this kind.
+type Deliver = Box<dyn Fn(&str, Updates) + Send + Sync>;
+
 /// A resource that a client watches.
 struct ResourceSubscription {
     uri: Arc<str>,
     /// The principal of the client, if connections of the pool belong to principals.
     principal: Option<Principal>,
-    /// Delivers the URI of a changed resource, on a connection of this kind.
-    deliver: Box<dyn Fn(&str, Updates) + Send + Sync>,
+    deliver: Deliver,
     /// The subscriptions on connections of the pool.
     pooled: Mutex<JoinSet<()>>,
 }
@@ -124,7 +126,7 @@ impl Core {
             pooled: Mutex::default(),
         });
         // Before the server can send an update, and removed when the request is cancelled.
-        let entry = self.register(&watch, client);
+        let entry = self.register(&watch, &client);
         let connection = self.shared().await?;
         let _turn = match connection.client.revision().is_stateless() {
             true => None,
@@ -230,11 +232,11 @@ impl Core {
     fn register(
         self: &Arc<Self>,
         watch: &Arc<ResourceSubscription>,
-        client: Owner,
+        client: &Owner,
     ) -> SubscriptionEntry {
         let mut watches = lock(&self.watches.0);
         let first = watches.first.get_or_insert_with(|| client.clone());
-        let is_another = *first != client;
+        let is_another = *first != *client;
         watches.has_several_clients |= is_another;
         watches.last += 1;
         let number = watches.last;

@@ -44,7 +44,7 @@ impl ChangeSource for Arc<State> {
             deliver: Arc::new(deliver),
         };
         let watch = resource.watch(self).await?;
-        let state = Arc::downgrade(self);
+        let state = Self::downgrade(self);
         Ok(Box::pin(resource.follow(watch, state)))
     }
 

@@ -124,3 +124,26 @@ async fn the_subscriptions_of_a_replaced_server_move_to_the_new_one() {
     new.notify(name, updated("notes://a/part")).await;
     assert_eq!(next_update(&mut client).await, "notes://a/part");
 }
+
+/// The session of a client keeps its subscriptions to the resources of a stateless server.
+#[tokio::test]
+async fn a_session_learns_that_its_server_is_removed_and_can_subscribe_again() {
+    let gateway = Gateway::builder().mount("files", upstream(files(), true));
+    let gateway = gateway.build().await.unwrap();
+    let client = connect_to(gateway.clone(), client(), false).await;
+    let mut subscription = client.subscribe("file:///a").await.unwrap();
+    assert!(gateway.unmount("files"));
+    let changed = subscription.next().await;
+    assert_eq!(changed.as_deref(), Some("file:///a"));
+    let server = files().build().unwrap();
+    let started = server.clone();
+    let connector =
+        move |_: &mcp_host::StderrLog| Ok(mcp_transport_stdio::in_memory(started.clone()));
+    let settings = mcp_gateway::Upstream::new("files", connector)
+        .negotiation(Revision::LATEST, Negotiation::Stateless);
+    gateway.mount("files", settings).await.unwrap();
+    let _again = client.subscribe("file:///a").await.unwrap();
+    server.resources().updated("file:///a");
+    let changed = subscription.next().await;
+    assert_eq!(changed.as_deref(), Some("file:///a"));
+}
