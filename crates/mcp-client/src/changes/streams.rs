@@ -3,11 +3,12 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use mcp_protocol::lock;
+
 use super::opener::OnChangesEnded;
 use super::stream::ChangeStream;
 use super::table::Subscriptions;
 use super::wanted::{ListenError, MAX_RESOURCES, ResourceState};
-use crate::sync::lock;
 
 /// Maximum number of streams of a client.
 const MAX_STREAMS: usize = 256;
