@@ -434,6 +434,26 @@ fn a_setting_for_an_unknown_tool_is_reported() {
     }
 }
 
+#[test]
+fn a_rule_for_an_unknown_name_is_reported() {
+    let file = file("unknown-rule");
+    let servers = json!({ "one": { "command": calc() } });
+    let rules = json!([
+        { "name": "ad", "effect": "deny" },
+        { "name": "add" },
+        { "namespace": "one", "name": "sub*" },
+        { "name": "notes://*", "effect": "deny" },
+        { "name": "*", "effect": "deny" },
+    ]);
+    write(&file, &servers, json!({ "access": rules }));
+    let mut gateway = Running::start(&file);
+    gateway.url();
+    for (number, name) in [("rule 1", "\"ad\""), ("rule 3", "\"sub*\"")] {
+        let line = gateway.logged("such a tool");
+        assert!(line.contains(number) && line.contains(name), "{line}");
+    }
+}
+
 /// What `mcp serve` would refuse is found before a server starts.
 #[test]
 fn a_check_finds_what_serving_would_refuse() {

@@ -41,7 +41,7 @@ mod mux {
 
 pub use exchange::state::Exchange;
 pub(crate) use mcp_protocol::{
-    Answer, BoxFuture, Call, CallError, Closed, Delivery, Extras, Link, Outcome, Rate, TokenBucket, TransportError,
+    Answer, BoxFuture, Call, CallError, Closed, Delivery, Extras, Kept, Link, Outcome, Rate, TokenBucket, TransportError,
 };
 
 #[cfg(test)]

@@ -173,7 +173,7 @@ async fn read_again(file: &Path, options: &Options) -> Result<GatewayConfig, Fai
     }
 }
 
-/// Reports the state of each server.
+/// Reports the state of each server, and rules that match nothing.
 fn report(gateway: &Gateway) {
     for mount in gateway.mounts() {
         let name = &mount.name;
@@ -186,6 +186,9 @@ fn report(gateway: &Gateway) {
             (false, None, None) => "not connected; the next request opens a connection".to_owned(),
         };
         say(&format!("{name}: {state}"));
+    }
+    for rule in gateway.unmatched_rules() {
+        say(&format!("warning: {rule}"));
     }
 }
 

@@ -38,6 +38,7 @@ pub(crate) struct Catalog {
 #[derive(Default)]
 struct Items {
     tools: Names,
+    listed_tools: HashSet<String>,
     /// The names at the server of tools that only read, as far as it says so.
     read_only: HashSet<String>,
     prompts: Names,
@@ -105,6 +106,8 @@ impl Catalog {
             let mut items = lock(&self.items);
             items.tools = Names::default();
             items.read_only.clear();
+            let listed = within_limits(tools, |tool| &tool.name);
+            items.listed_tools = listed.map(|tool| tool.name.clone()).collect();
         }
         for tool in within_limits(tools, |tool| &tool.name) {
             let hint = tool.annotations.as_ref();
@@ -241,6 +244,16 @@ impl Catalog {
     fn plain_exactly<'a>(&self, exposed: &'a str) -> Option<&'a str> {
         self.plain(exposed)
             .filter(|name| model_name(&self.namespace, name) == exposed)
+    }
+
+    /// Returns whether the server listed a tool or, with `prompts`, a prompt whose name fulfils a condition.
+    pub(crate) fn lists_name(&self, prompts: bool, matches: impl Fn(&str) -> bool) -> bool {
+        let items = lock(&self.items);
+        let mut names = match prompts {
+            true => items.listed_prompts.iter(),
+            false => items.listed_tools.iter(),
+        };
+        names.any(|name| matches(name))
     }
 
     /// Returns whether the server listed this prompt.

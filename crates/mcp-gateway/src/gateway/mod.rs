@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use mcp_host::matches_pattern;
 use mcp_jsonrpc::{Notification, Request};
 use mcp_protocol::http_headers::HeaderParams;
 use mcp_protocol::{InvalidServer, Reply, RequestContext, ServerFacts, Service, Session, lock};
@@ -165,6 +166,21 @@ impl Gateway {
         self.0
             .configure(|settings| (settings.access, settings.limits) = (access, limits));
         Ok(())
+    }
+
+    /// Describes the rules of the [access policy](AccessPolicy) for names of tools and prompts that match nothing that servers list: usually the name is
+    /// misspelled. A rule for a server that is not connected is left out. Call it after [`settled`](Self::settled).
+    pub fn unmatched_rules(&self) -> Vec<String> {
+        let mounts = self.0.mounts();
+        let lists = |pattern: &str, prompts: bool, name: &str| {
+            let mut mounts = mounts.iter();
+            mounts.any(|mount| {
+                let is_listed =
+                    || (mount.catalog).lists_name(prompts, |listed| matches_pattern(name, listed));
+                matches_pattern(pattern, &mount.name) && (mount.proxy().is_none() || is_listed())
+            })
+        };
+        self.0.settings().access.unmatched(lists)
     }
 
     /// Returns the state of each mount, in their order.

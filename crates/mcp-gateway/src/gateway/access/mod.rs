@@ -197,6 +197,32 @@ impl AccessPolicy {
         Ok(())
     }
 
+    /// Describes the rules for names of tools and prompts that match none of them. `lists` is whether a mount that a pattern matches lists a tool or,
+    /// with `true`, a prompt that matches a pattern.
+    pub(super) fn unmatched(&self, lists: impl Fn(&str, bool, &str) -> bool) -> Vec<String> {
+        let is_unmatched = |rule: &AccessRule| {
+            let mount = rule.mount.as_deref().unwrap_or("*");
+            // Servers have resources that they do not list.
+            let (tools, prompts) = match rule.kind {
+                None => (!rule.name.contains(':'), !rule.name.contains(':')),
+                Some(kind) => (kind == ItemKind::Tool, kind == ItemKind::Prompt),
+            };
+            (tools || prompts)
+                && !(tools && lists(mount, false, &rule.name))
+                && !(prompts && lists(mount, true, &rule.name))
+        };
+        let rules = (1..)
+            .zip(&self.rules)
+            .filter(|(_, rule)| is_unmatched(rule));
+        let describe = |(number, rule): (usize, &AccessRule)| {
+            format!(
+                "rule {number} of the access policy, for {:?}: no server lists such a tool or prompt, so the rule has no effect",
+                rule.name
+            )
+        };
+        rules.map(describe).collect()
+    }
+
     /// Checks that no rule contradicts itself.
     pub(crate) fn check(&self) -> Result<(), InvalidServer> {
         let problem = (1..).zip(&self.rules).find_map(|(number, rule)| {
