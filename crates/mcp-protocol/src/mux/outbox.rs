@@ -195,15 +195,15 @@ mod tests {
     fn a_kept_value_is_dropped_when_its_frame_is_written() {
         let outbox = Outbox::new(16);
         let kept = Arc::new(());
-        let mut cx = Context::from_waker(Waker::noop());
+        let cx = Context::from_waker(Waker::noop());
         let mut taken = Vec::new();
         outbox.push_keeping(Some(Box::new(Arc::clone(&kept))), |out| {
             out.extend_from_slice(b"1");
         });
-        assert!(outbox.poll_take(&mut cx, &mut taken).is_ready());
+        assert!(outbox.poll_take(&cx, &mut taken).is_ready());
         assert_eq!((outbox.bytes(), Arc::strong_count(&kept)), (2, 2));
         taken.clear();
-        assert!(outbox.poll_take(&mut cx, &mut taken).is_pending());
+        assert!(outbox.poll_take(&cx, &mut taken).is_pending());
         assert_eq!((outbox.bytes(), Arc::strong_count(&kept)), (0, 1));
         outbox.push_keeping(Some(Box::new(Arc::clone(&kept))), |_| ());
         drop(outbox);
@@ -213,12 +213,12 @@ mod tests {
     #[test]
     fn a_large_buffer_is_freed_after_it_was_written() {
         let outbox = Outbox::new(16);
-        let mut cx = Context::from_waker(Waker::noop());
+        let cx = Context::from_waker(Waker::noop());
         let mut taken = Vec::new();
         outbox.push(|out| out.resize(2 * KEEP, b'x'));
-        assert!(outbox.poll_take(&mut cx, &mut taken).is_ready());
+        assert!(outbox.poll_take(&cx, &mut taken).is_ready());
         taken.clear();
-        assert!(outbox.poll_take(&mut cx, &mut taken).is_pending());
+        assert!(outbox.poll_take(&cx, &mut taken).is_pending());
         assert!(taken.capacity() <= KEEP);
     }
 }
