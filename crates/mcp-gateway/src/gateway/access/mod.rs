@@ -135,8 +135,11 @@ impl AccessRule {
                 "the rule applies to the URI with every query, fragment and parameter; remove \"?\", \"#\" or \";\" and what follows",
             );
         }
-        // What `*` could be: a part of a name, or of a path.
+        // A server can list a URI with these escapes.
+        let escapes = ["%23", "%3F", "%3f", "%3B", "%3b"];
         let name = self.name.replace(":*", "");
+        let name = (escapes.iter()).fold(name, |name, escape| name.replace(escape, "x"));
+        // What `*` could be: a part of a name, or of a path.
         let check = |text| check_template(&name.replace('*', text));
         check("x").or_else(|_| check("/x")).err()
     }

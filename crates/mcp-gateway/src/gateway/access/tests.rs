@@ -134,6 +134,7 @@ fn usual_patterns_are_accepted() {
         "notes:///a b*",
         "notes://{owner}/*",
         "notes:secret/*",
+        "notes://x/C%23.md",
         "*secret*",
         "git_*",
     ] {
