@@ -26,7 +26,10 @@ pub(crate) fn canonical(uri: &str) -> Option<String> {
         }
         rest = &rest[length..];
     }
-    if let Some(scheme) = text.find(':') {
+    let is_of_scheme = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+    if let Some(scheme) = text.find(':')
+        && text[..scheme].bytes().all(is_of_scheme)
+    {
         text[..scheme].make_ascii_lowercase();
     }
     Some(text)

@@ -387,3 +387,13 @@ fn matching_inverts_expansion() {
         assert_eq!(template.matches(&uri), Some(values), "{template} {uri}");
     }
 }
+
+/// Escapes before a colon are not a scheme, whose capitals do not matter.
+#[test]
+fn escapes_before_the_first_colon_keep_their_capitals() {
+    let template = UriTemplate::parse("{a}é:{b}").unwrap();
+    let values = template.matches("x:é:y").unwrap();
+    let expanded = template.expand(&values);
+    assert_eq!(expanded, "x%3A%C3%A9:y");
+    assert_eq!(template.matches(&expanded), Some(values));
+}
