@@ -263,9 +263,14 @@ fn at(span: &Value, drawn: &[Mutant], on: &BTreeSet<usize>) -> Vec<usize> {
         let (start, end) = (mutant.span.start.line, mutant.span.end.line);
         file == mutant.file && start <= *lines.end() + 1 && *lines.start() <= end + 1
     };
+    // The body of a function can begin lines after its switch.
+    let switched: String = (span["text"].as_array().into_iter().flatten())
+        .filter_map(|line| line["text"].as_str())
+        .collect();
+    let is_switched = |number: usize| switched.contains(&format!("xtask_mutant({number})"));
     on.iter()
         .copied()
-        .filter(|number| is_there(&drawn[*number]))
+        .filter(|number| is_there(&drawn[*number]) || is_switched(*number))
         .collect()
 }
 
