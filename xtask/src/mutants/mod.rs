@@ -159,6 +159,8 @@ fn all(list: &List, only: &str) -> Result<Vec<Mutant>> {
 /// Copies the files of the repository, so that the mutations do not change the sources of the user.
 fn copy_sources() -> Result<PathBuf> {
     let tree = target().join("mutants");
+    // Of an earlier run, which had files that were moved since.
+    let _ = fs::remove_dir_all(&tree);
     let mut files = Vec::new();
     run(&mut program("git", "ls-files"), SHORT, |file| {
         files.push(file.to_owned())
