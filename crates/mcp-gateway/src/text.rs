@@ -2,6 +2,7 @@
 
 use mcp_jsonrpc::{ErrorObject, RawJson, check_unique_members, is_member, member_name, members};
 use mcp_protocol::WriteJson;
+use mcp_types::PROGRESS_TOKEN_KEY;
 use serde_json::value::RawValue;
 
 /// Returns the JSON text of a member of an object; `None` if it is missing or `null`.
@@ -38,6 +39,11 @@ pub(crate) fn check_members(params: &str) -> Result<(), ErrorObject> {
     if let Some(reference) = member(params, "ref").filter(|value| value.starts_with('{')) {
         check_plain_names(reference, "ref")?;
     }
+    // A server that reads another token sends its progress to the call of another client.
+    let meta = member(params, "_meta").filter(|value| value.starts_with('{'));
+    for (key, _) in members(meta.unwrap_or("{}")).map_while(Result::ok) {
+        check_case(&member_name(key), &[PROGRESS_TOKEN_KEY], "_meta")?;
+    }
     let checked = check_unique_members(params);
     checked.map_err(|error| ErrorObject::invalid_params(format!("params: {}", error.message())))
 }
@@ -53,16 +59,22 @@ fn check_plain_names(object: &str, at: &str) -> Result<(), ErrorObject> {
                 "{at}: the name \"{key}\" has an escape; write it as {name:?}"
             )));
         }
-        let mut like = READ_MEMBERS
-            .iter()
-            .filter(|known| is_same_without_case(known, key));
-        if let Some(known) = like.find(|known| **known != key) {
-            return Err(ErrorObject::invalid_params(format!(
-                "{at}: some servers read the member {key:?} as {known:?}; leave it out, or write {known:?}"
-            )));
-        }
+        check_case(key, &READ_MEMBERS, at)?;
     }
     Ok(())
+}
+
+/// Checks that no JSON parser that ignores case takes the name of a member of `at` for one of these.
+fn check_case(name: &str, known: &[&str], at: &str) -> Result<(), ErrorObject> {
+    let mut like = known
+        .iter()
+        .filter(|known| is_same_without_case(known, name));
+    match like.find(|known| **known != name) {
+        Some(known) => Err(ErrorObject::invalid_params(format!(
+            "{at}: some servers read the member {name:?} as {known:?}; leave it out, or write {known:?}"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Returns whether some JSON parsers take a name for another one, because they ignore case.
@@ -220,6 +232,7 @@ mod tests {
             (r#"{"Name":"b"}"#, r#"the member "Name" as "name""#),
             ("{\"argument\u{17f}\":{}}", r#"as "arguments""#),
             (r#"{"ref":{"uri":"a","Uri":"b"}}"#, r#"ref: some servers"#),
+            (r#"{"_meta":{"ProgressToken":1}}"#, r#"_meta: some servers"#),
             (
                 r#"{"ref":{"uri":"a","uri":"b"}}"#,
                 r#"params: the member "uri" is repeated"#,
