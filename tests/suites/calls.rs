@@ -168,6 +168,27 @@ async fn a_panicking_handler_is_answered_and_nothing_of_it_leaks() {
     );
 }
 
+#[tokio::test]
+async fn a_panic_is_logged_once_in_the_span_of_its_request() {
+    let server = Server::builder("panics", "1")
+        .tool(Tool::new("sync", || -> String { panic!("secret") }))
+        .tool(Tool::new("asynchronous", async || -> String {
+            tokio::task::yield_now().await;
+            panic!("secret")
+        }));
+    let mut wire = PipeEnd::session(server).await;
+    for name in ["sync", "asynchronous"] {
+        let (traced, guard) = crate::traced::Traced::start();
+        let answer = wire.answer_to("tools/call", json!({ "name": name })).await;
+        drop(guard);
+        assert_eq!(answer["error"]["code"], -32603, "{answer}");
+        let text = traced.text();
+        assert_eq!(text.matches("a handler panicked").count(), 1, "{text}");
+        let line = traced.line("a handler panicked").unwrap();
+        assert!(line.contains("span=mcp.request"), "{name}: {line}");
+    }
+}
+
 // proves: CANC-014
 #[tokio::test]
 async fn cancelling_at_any_moment_leaks_nothing() {

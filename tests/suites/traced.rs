@@ -4,10 +4,11 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::DefaultGuard;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
+use tracing_subscriber::registry::LookupSpan;
 
 use crate::prelude::*;
 
-/// Collects the fields of spans and events of this thread as text; each event ends a line.
+/// Collects the fields of spans and events of this thread as text; each event ends a line, with the name of its span.
 #[derive(Clone, Default)]
 pub(crate) struct Traced(Arc<Mutex<String>>);
 
@@ -40,7 +41,7 @@ impl Visit for Visitor<'_> {
     }
 }
 
-impl<S: tracing::Subscriber> Layer<S> for Traced {
+impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Traced {
     fn on_new_span(&self, span: &Attributes<'_>, _: &Id, _: Context<'_, S>) {
         span.record(&mut Visitor(&mut self.0.lock().unwrap()));
     }
@@ -49,9 +50,12 @@ impl<S: tracing::Subscriber> Layer<S> for Traced {
         values.record(&mut Visitor(&mut self.0.lock().unwrap()));
     }
 
-    fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
+    fn on_event(&self, event: &tracing::Event<'_>, context: Context<'_, S>) {
         let mut text = self.0.lock().unwrap();
         event.record(&mut Visitor(&mut text));
+        if let Some(span) = context.event_span(event) {
+            text.push_str(&format!("span={}", span.name()));
+        }
         text.push('\n');
     }
 }

@@ -54,7 +54,7 @@ pub use connection::ForwardInbound;
 pub use connection::{Connection, Inbound, Reply, Transport};
 pub use exchange::{AdmissionError, Cancelled, Exchange, Incoming, Outgoing, Running, Timeouts};
 #[doc(hidden)]
-pub use exchange::{Deadline, expired, guarded};
+pub use exchange::{Deadline, expired, guarded, log_panics};
 pub use link::{
     Answer, AskError, BoxFuture, Call, CallError, Closed, Delivery, Extras, Kept, Link, MethodName,
     SentId, StatelessRequest, TransportError,
@@ -63,7 +63,7 @@ pub use modern::ClientIdentity;
 pub use mux::{BlockingRun, Expiry, Mux, MuxLimits, PendingHandler, Run};
 pub use origin::{Caller, Grant, Network, Principal, RequestOrigin, TransportFacts};
 #[doc(hidden)]
-pub use origin::{Owner, client_network};
+pub use origin::{Owner, client_network, no_authentication};
 pub use payload::{CacheHint, CacheScope, Outcome, Payload, SharedText, WriteJson};
 pub use revision::{Revision, Rules, UnknownRevision};
 pub use server::ServerSession;

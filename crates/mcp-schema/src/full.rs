@@ -51,18 +51,27 @@ impl Engine {
         }
     }
 
-    pub(super) fn check(&self, value: &Value, steps: u64) -> Result<(), Violation> {
+    /// # Errors
+    /// The first violations, at most `max`.
+    pub(super) fn check(
+        &self,
+        value: &Value,
+        steps: u64,
+        max: usize,
+    ) -> Result<(), Vec<Violation>> {
         if self.0.is_valid(value) {
             return Ok(());
         }
         if steps > DETAILED_STEPS {
-            return Err(Violation::here(
+            return Err(vec![Violation::here(
                 "does not match the schema; the value is too large to report the position",
-            ));
+            )]);
         }
-        match self.0.validate(value) {
-            Ok(()) => Ok(()),
-            Err(error) => Err(violation(&error)),
+        let errors = self.0.iter_errors(value).take(max);
+        let violations: Vec<Violation> = errors.map(|error| violation(&error)).collect();
+        match violations.is_empty() {
+            true => Ok(()),
+            false => Err(violations),
         }
     }
 }

@@ -95,8 +95,26 @@ impl Validator {
     /// # Errors
     /// The first violation, or an error if the value is too large for the complexity of the schema.
     pub fn check(&self, value: &Value) -> Result<(), Violation> {
-        let steps = self.cost.admit(value)?;
-        self.engine.check(value, steps)
+        match self.violations(value, 1).pop() {
+            None => Ok(()),
+            Some(violation) => Err(violation),
+        }
+    }
+
+    /// Validates a value, and returns its first violations, at most `max`; 0 is read as 1. A caller that corrects a value can
+    /// correct all of them at once. Of alternatives (`anyOf`, `oneOf`), the first violation of each is one text.
+    ///
+    /// The value is valid if the list is empty. A value that is too large for the complexity of the schema has one violation that says so.
+    #[must_use]
+    pub fn violations(&self, value: &Value, max: usize) -> Vec<Violation> {
+        let max = max.max(1);
+        let checked = match self.cost.admit(value) {
+            Ok(steps) => self.engine.check(value, steps, max),
+            Err(violation) => Err(vec![violation]),
+        };
+        let mut violations = checked.err().unwrap_or_default();
+        violations.truncate(max);
+        violations
     }
 }
 

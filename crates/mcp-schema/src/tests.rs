@@ -152,6 +152,32 @@ fn alternatives_report_the_closest() {
 }
 
 #[test]
+fn several_violations_are_reported_up_to_a_limit() {
+    let kind = json!({"anyOf": [{"const": "a"}, {"type": "integer"}]});
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "id": {"type": "integer"},
+            "n": {"type": "integer", "maximum": 9},
+            "tags": {"type": "array", "items": {"type": "string", "minLength": 1}},
+            "kind": kind,
+        },
+        "required": ["id"],
+        "additionalProperties": false,
+    });
+    let value = json!({"n": 10, "tags": ["ok", "", 3], "kind": true, "other": 1});
+    let all = own(&schema).violations(&value, 10);
+    let mut pointers: Vec<&str> = all.iter().map(|it| it.pointer.as_str()).collect();
+    pointers.sort_unstable();
+    assert_eq!(pointers, ["", "", "/kind", "/n", "/tags/1", "/tags/2"]);
+    for max in [1, 2, 5, 6] {
+        assert_eq!(own(&schema).violations(&value, max).len(), max);
+    }
+    assert_eq!(own(&schema).violations(&value, 0).len(), 1);
+    assert_eq!(own(&schema).violations(&json!({"id": 1, "kind": 2}), 5), []);
+}
+
+#[test]
 fn schemas_may_refer_to_themselves() {
     let tree = json!({
         "$defs": {"node": {

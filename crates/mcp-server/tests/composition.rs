@@ -142,6 +142,20 @@ fn guards_of_a_mounted_server_see_its_own_names_and_hold_for_its_items_only() {
 }
 
 #[test]
+fn handlers_keep_the_state_of_the_time_when_they_were_added() {
+    let server = Server::builder("states", "1")
+        .state(1_u8)
+        .tool(Tool::new("number", |State(n): State<u8>| n))
+        .state("two")
+        .tool(Tool::new("text", |State(text): State<&'static str>| text));
+    let client = TestClient::new(server);
+    for (name, value) in [("number", "1"), ("text", "two")] {
+        let result = block_on(client.call_tool(name, json!({}))).unwrap();
+        assert_eq!(result.joined_text(), value);
+    }
+}
+
+#[test]
 fn an_item_with_its_own_state_is_added_to_any_server() {
     let tool = Tool::new("who", |State(name): State<String>| name);
     let server = Server::builder("s", "1")

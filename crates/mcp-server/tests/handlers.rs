@@ -57,6 +57,31 @@ fn a_handler_may_take_an_extractor_as_option_or_result() {
     assert_eq!(tools[0].input_schema["required"], json!(["number"]));
 }
 
+#[derive(Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "it is only decoded")]
+struct Order {
+    #[schemars(range(max = 9))]
+    count: u8,
+    tags: Vec<String>,
+    kind: bool,
+}
+
+#[test]
+fn one_error_names_all_violations_of_arguments() {
+    let server = Server::builder("s", "1").tool(Tool::new("order", |_: Args<Order>| "ok"));
+    let client = TestClient::new(server);
+    let arguments = json!({"count": 10, "tags": ["a", 1], "kind": "no"});
+    let error = block_on(client.call_tool("order", arguments)).unwrap();
+    let text = error.joined_text();
+    for part in [
+        "/count: expected a number of at most 9",
+        "/tags/1: expected a string",
+        "/kind: expected true or false",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+}
+
 /// An error type that is no `std::error::Error`, like `anyhow::Error`.
 struct Report(String);
 

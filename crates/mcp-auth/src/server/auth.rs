@@ -1,7 +1,7 @@
 //! [`Auth`]: the caller, as a parameter of handlers.
 
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{Grant, RequestContext};
+use mcp_protocol::{Grant, RequestContext, no_authentication};
 use mcp_server::{Call, Extraction, FromCall, HandlerError};
 
 use super::identity::Identity;
@@ -97,16 +97,14 @@ impl Auth {
     /// # Errors
     /// Returns an error if the caller lacks a scope.
     pub fn require(&self, scope: &str) -> Result<(), HandlerError> {
-        let may = match &self.context {
-            Some(context) => context.permits(scope),
-            None => self.has(scope),
-        };
-        if may {
-            return Ok(());
+        match &self.context {
+            Some(context) => context.require_scope("this", scope),
+            None if self.has(scope) => Ok(()),
+            None => Err(ErrorObject::invalid_request(format!(
+                "this needs the scope {scope:?}"
+            ))),
         }
-        Err(HandlerError::protocol(ErrorObject::invalid_request(
-            format!("this needs the scope {scope:?}"),
-        )))
+        .map_err(HandlerError::protocol)
     }
 }
 
@@ -125,10 +123,7 @@ impl<S> FromCall<S> for Auth {
             && context.principal().is_none()
             && request.is_some_and(|request| request.extensions.get::<Grant>().is_some());
         if identity.is_none() && !is_local && !is_anonymous {
-            return Extraction::End(HandlerError::protocol(ErrorObject::internal(
-                "the server has no authentication layer in front of its endpoint, so it does not know the caller; \
-                 its operator has to add one",
-            )));
+            return Extraction::End(HandlerError::protocol(no_authentication()));
         }
         Extraction::Ready(Self {
             identity: identity.cloned(),

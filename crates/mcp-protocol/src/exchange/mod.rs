@@ -8,4 +8,4 @@ mod state;
 pub use deadline::{Deadline, Timeouts};
 pub use incoming::{AdmissionError, Incoming};
 pub use outgoing::Outgoing;
-pub use state::{Cancelled, Exchange, Running, expired, guarded};
+pub use state::{Cancelled, Exchange, Running, expired, guarded, log_panics};

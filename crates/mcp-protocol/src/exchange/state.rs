@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
@@ -181,10 +181,28 @@ impl Future for Cancelled {
 /// The code panicked.
 pub fn guarded<T>(code: impl FnOnce() -> T) -> Result<T, ErrorObject> {
     catch_unwind(AssertUnwindSafe(code)).map_err(|payload| {
-        discard(payload);
-        tracing::error!("a handler panicked");
+        log_panic(payload);
         ErrorObject::internal("the handler failed")
     })
+}
+
+/// Runs code that may panic, and logs a panic before it continues to [`guarded`], which then does not log it. This is for
+/// code in a span that `guarded` is not in.
+pub fn log_panics<T>(code: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(code)).unwrap_or_else(|payload| {
+        log_panic(payload);
+        resume_unwind(Box::new(LoggedPanic))
+    })
+}
+
+/// The payload of a panic that is already logged.
+struct LoggedPanic;
+
+fn log_panic(payload: Box<dyn Any + Send>) {
+    if !payload.is::<LoggedPanic>() {
+        tracing::error!("a handler panicked");
+    }
+    discard(payload);
 }
 
 /// Drops a panic payload, whose `Drop` may panic too.

@@ -6,4 +6,4 @@ mod request_origin;
 
 pub use grant::{Caller, Grant};
 pub use owner::{Owner, client_network};
-pub use request_origin::{Network, Principal, RequestOrigin, TransportFacts};
+pub use request_origin::{Network, Principal, RequestOrigin, TransportFacts, no_authentication};

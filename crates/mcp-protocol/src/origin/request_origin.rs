@@ -6,7 +6,16 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use mcp_jsonrpc::ErrorObject;
+
 use super::Grant;
+
+/// Creates the error for a request that needs a caller, on a server that cannot know one.
+pub fn no_authentication() -> ErrorObject {
+    ErrorObject::internal(
+        "the server has no authentication layer in front of its endpoint, so it does not know the caller; its operator has to add one",
+    )
+}
 
 /// The origin of one request, as far as its transport knows it.
 #[derive(Clone, Copy)]

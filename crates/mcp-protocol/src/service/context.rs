@@ -4,12 +4,13 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use mcp_jsonrpc::{decode, is_member, members};
+use mcp_jsonrpc::{ErrorObject, decode, is_member, members};
 use mcp_types::{LoggingLevel, Meta, ProgressToken, method};
 use serde_json::Value;
 
 use crate::middleware::Layers;
 use crate::modern::PendingInput;
+use crate::origin::no_authentication;
 use crate::{Cancelled, Delivery, Exchange, Link, Rules, Session};
 
 /// The context of one request: its exchange, session and metadata. Cloning shares the context.
@@ -189,6 +190,23 @@ impl RequestContext {
     /// challenges the client, unless a response was already started.
     pub fn permits(&self, scope: &str) -> bool {
         self.exchange.link().origin().permits(scope)
+    }
+
+    /// Checks that the request is granted `scope`, as [`permits`](Self::permits), for `item`, such as `tool "add"`.
+    ///
+    /// # Errors
+    /// Returns the error for the client: it lacks the scope, or the server has no authentication layer.
+    pub fn require_scope(&self, item: impl fmt::Display, scope: &str) -> Result<(), ErrorObject> {
+        if self.permits(scope) {
+            return Ok(());
+        }
+        let origin = self.exchange.link().origin();
+        if origin.principal.is_none() && origin.grant.is_none() {
+            return Err(no_authentication());
+        }
+        Err(ErrorObject::invalid_request(format!(
+            "{item} needs the scope {scope:?}"
+        )))
     }
 
     /// Returns the facts of the transport about the request if they have the type `T`; for HTTP,

@@ -12,17 +12,19 @@ const STEPS: u64 = 10_000_000;
 /// Maximum depth of nested schemas.
 const DEPTH: u32 = 1_024;
 
-pub(super) fn run(nodes: &[Node], value: &Value) -> Result<(), Violation> {
+/// Returns the first violations, at most `max`.
+pub(super) fn run(nodes: &[Node], value: &Value, max: usize) -> Result<(), Vec<Violation>> {
     let mut run = Run {
         nodes,
         steps: STEPS,
         depth: DEPTH,
+        max,
     };
     run.check(0, value).map_err(|fail| match fail {
-        Fail::Violation(violation) => violation,
-        Fail::Budget => Violation::here(
+        Fail::Violations(violations) => violations,
+        Fail::Budget => vec![Violation::here(
             "the value takes too long to check against this schema: send a smaller or flatter one",
-        ),
+        )],
     })
 }
 
@@ -30,10 +32,13 @@ struct Run<'a> {
     nodes: &'a [Node],
     steps: u64,
     depth: u32,
+    /// Maximum number of violations to find, at least 1.
+    max: usize,
 }
 
 enum Fail {
-    Violation(Violation),
+    /// At least one.
+    Violations(Vec<Violation>),
     /// The step limit was reached. Separate, because an undecided alternative must not count as a
     /// mismatch.
     Budget,
@@ -42,18 +47,54 @@ enum Fail {
 impl Fail {
     fn inside(self, name: &str) -> Self {
         match self {
-            Self::Violation(mut violation) => {
+            Self::Violations(mut violations) => {
                 let segment = format!("/{}", words::segment(name));
-                violation.pointer.insert_str(0, &segment);
-                Self::Violation(violation)
+                for violation in &mut violations {
+                    violation.pointer.insert_str(0, &segment);
+                }
+                Self::Violations(violations)
             }
             Self::Budget => Self::Budget,
         }
     }
 }
 
+/// The violations of the members of an object, or of the items of an array.
+struct Found {
+    violations: Vec<Violation>,
+    max: usize,
+}
+
+impl Found {
+    /// Adds the violations of a member.
+    ///
+    /// # Errors
+    /// The check ends: there are enough violations, or a limit was reached.
+    fn add(&mut self, checked: Result<(), Fail>) -> Result<(), Fail> {
+        match checked {
+            Ok(()) => return Ok(()),
+            Err(Fail::Violations(more)) => self.violations.extend(more),
+            Err(Fail::Budget) if self.violations.is_empty() => return Err(Fail::Budget),
+            Err(Fail::Budget) => self.max = 0,
+        }
+        match self.violations.len() < self.max {
+            true => Ok(()),
+            false => self.end(),
+        }
+    }
+
+    /// Returns all violations that were added.
+    fn end(&mut self) -> Result<(), Fail> {
+        let violations = std::mem::take(&mut self.violations);
+        match violations.is_empty() {
+            true => Ok(()),
+            false => Err(Fail::Violations(violations)),
+        }
+    }
+}
+
 fn fail(message: impl Into<String>) -> Result<(), Fail> {
-    Err(Fail::Violation(Violation::here(message)))
+    Err(Fail::Violations(vec![Violation::here(message)]))
 }
 
 impl Run<'_> {
@@ -97,21 +138,22 @@ impl Run<'_> {
     }
 
     fn object(&mut self, node: &Node, members: &Map<String, Value>) -> Result<(), Fail> {
+        let mut found = self.found();
         for name in &node.required {
             if !members.contains_key(name) {
-                return fail(words::missing(name));
+                found.add(fail(words::missing(name)))?;
             }
         }
         for (name, member) in members {
             let Some(id) = node.properties.get(name).copied().or(node.additional) else {
                 continue;
             };
-            if self.nodes[id].never {
-                return fail(words::unexpected(name));
-            }
-            self.check(id, member).map_err(|fail| fail.inside(name))?;
+            found.add(match self.nodes[id].never {
+                true => fail(words::unexpected(name)),
+                false => self.check(id, member).map_err(|fail| fail.inside(name)),
+            })?;
         }
-        Ok(())
+        found.end()
     }
 
     fn array(&mut self, node: &Node, items: &[Value]) -> Result<(), Fail> {
@@ -119,11 +161,19 @@ impl Run<'_> {
         let Some(id) = node.items else {
             return Ok(());
         };
+        let mut found = self.found();
         for (index, item) in items.iter().enumerate() {
-            self.check(id, item)
-                .map_err(|fail| fail.inside(&index.to_string()))?;
+            let checked = self.check(id, item);
+            found.add(checked.map_err(|fail| fail.inside(&index.to_string())))?;
         }
-        Ok(())
+        found.end()
+    }
+
+    fn found(&self) -> Found {
+        Found {
+            violations: Vec::new(),
+            max: self.max,
+        }
     }
 
     /// Counts the alternatives that match, up to `enough`.
@@ -134,9 +184,13 @@ impl Run<'_> {
         let mut fits = 0;
         let mut violations = Vec::new();
         for &id in ids {
-            match self.check(id, value) {
+            // The first violation of each alternative is enough.
+            let max = std::mem::replace(&mut self.max, 1);
+            let checked = self.check(id, value);
+            self.max = max;
+            match checked {
                 Ok(()) => fits += 1,
-                Err(Fail::Violation(violation)) => violations.push(violation),
+                Err(Fail::Violations(found)) => violations.extend(found),
                 Err(Fail::Budget) => return Err(Fail::Budget),
             }
             if fits == enough {
@@ -145,7 +199,7 @@ impl Run<'_> {
         }
         if fits == 0 && !violations.is_empty() {
             let violation = words::no_alternative(violations.into_iter());
-            return Err(Fail::Violation(violation));
+            return Err(Fail::Violations(vec![violation]));
         }
         Ok(fits)
     }

@@ -104,8 +104,13 @@ impl Engine {
     }
 
     // Only the full engine uses the estimate; this engine counts its steps.
-    pub(super) fn check(&self, value: &Value, _estimate: u64) -> Result<(), Violation> {
-        check::run(&self.nodes, value)
+    pub(super) fn check(
+        &self,
+        value: &Value,
+        _estimate: u64,
+        max: usize,
+    ) -> Result<(), Vec<Violation>> {
+        check::run(&self.nodes, value, max)
     }
 }
 

@@ -227,7 +227,7 @@ impl Ctx {
 fn check_answer<T: JsonSchema>(content: &Value) -> Result<(), String> {
     let schema = schema::form::<T>().map_err(|error| error.to_string())?;
     match Validator::compile(&schema.schema, Origin::Own) {
-        Ok(validator) => validator.check(content).map_err(|error| error.to_string()),
+        Ok(validator) => schema::validate(&validator, content),
         Err(_) => Ok(()),
     }
 }

@@ -18,7 +18,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mcp_protocol::{BoxFuture, Principal, Reply, RequestContext};
+use mcp_protocol::{BoxFuture, Principal, Reply, RequestContext, log_panics};
 use tracing::Instrument as _;
 
 pub use self::extractors::{Args, Argument, FromState, State};
@@ -272,9 +272,13 @@ impl Call<'_> {
         if span.is_disabled() {
             return handler(self, finish);
         }
-        match span.in_scope(|| handler(self, finish)) {
-            Reply::Pending(future) => Reply::Pending(Box::pin(future.instrument(span))),
-            Reply::Blocking(work) => Reply::Blocking(Box::new(move || span.in_scope(work))),
+        match span.in_scope(|| log_panics(|| handler(self, finish))) {
+            Reply::Pending(mut future) => Reply::Pending(Box::pin(
+                poll_fn(move |cx| log_panics(|| future.as_mut().poll(cx))).instrument(span),
+            )),
+            Reply::Blocking(work) => {
+                Reply::Blocking(Box::new(move || span.in_scope(|| log_panics(work))))
+            }
             reply => reply,
         }
     }

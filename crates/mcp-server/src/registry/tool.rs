@@ -18,7 +18,7 @@ use crate::handler::layered::layered;
 use crate::handler::output::{ForTool, OutputCheck};
 use crate::handler::{Erased, Handler, erase};
 use crate::registry::definition::{Visible, check_icons, shared_setters};
-use crate::schema::{Output, with_properties, without_nulls};
+use crate::schema::{Output, validate, with_properties, without_nulls};
 #[cfg(feature = "tasks")]
 use crate::task_table::{TaskMode, TaskPolicy};
 use crate::{RegistrationError, Spec};
@@ -409,17 +409,14 @@ impl InputCheck {
             },
             Self::Schema(validator, schema) => {
                 let mut value: Value = mcp_jsonrpc::decode(arguments).map_err(|e| e.to_string())?;
-                let Err(violation) = validator.check(&value) else {
+                let Err(problem) = validate(validator, &value) else {
                     return Ok(arguments.into());
                 };
                 // Models send `null` for omitted members.
-                if without_nulls(&mut value, schema) {
-                    let checked = validator.check(&value);
-                    return checked
-                        .map(|()| value.to_string().into())
-                        .map_err(|violation| violation.to_string());
+                match without_nulls(&mut value, schema) {
+                    true => validate(validator, &value).map(|()| value.to_string().into()),
+                    false => Err(problem),
                 }
-                Err(violation.to_string())
             }
         }
     }

@@ -38,11 +38,9 @@ impl Core {
             target: Some(&target.name),
             context: &context,
         })?;
-        if let Some(scope) = tool.scope.as_deref().filter(|it| !context.permits(it)) {
-            return Err(ErrorObject::invalid_request(format!(
-                "tool {:?} needs the scope {scope:?}",
-                tool.definition.name
-            )));
+        if let Some(scope) = &tool.scope {
+            let item = format_args!("tool {:?}", tool.definition.name);
+            context.require_scope(item, scope)?;
         }
         let arguments = target.arguments(context.session())?;
         #[cfg(feature = "tasks")]

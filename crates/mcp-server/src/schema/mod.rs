@@ -23,6 +23,7 @@ use std::any::type_name;
 use std::borrow::Cow;
 use std::fmt;
 
+use mcp_schema::Validator;
 use mcp_types::JsonObject;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::{JsonSchema, Schema};
@@ -31,6 +32,22 @@ use serde_json::Value;
 
 pub(crate) use self::keywords::strings;
 pub(crate) use self::nulls::without_nulls;
+
+/// Maximum number of violations in one error.
+const MAX_VIOLATIONS: usize = 5;
+
+/// Validates arguments or a form that another party wrote.
+///
+/// # Errors
+/// The text of the first violations.
+pub(crate) fn validate(validator: &Validator, value: &Value) -> Result<(), String> {
+    let violations = validator.violations(value, MAX_VIOLATIONS);
+    let texts: Vec<String> = violations.iter().map(ToString::to_string).collect();
+    match texts.is_empty() {
+        true => Ok(()),
+        false => Err(texts.join("; ")),
+    }
+}
 
 /// Which side reads the values of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

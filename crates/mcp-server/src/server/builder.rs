@@ -53,19 +53,19 @@ impl ServerBuilder<()> {
             parts: Box::new(Parts::new(Settings::new(name, version))),
         }
     }
+}
 
+impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// Sets the state. Handlers that are added afterwards take it as [`State<T>`](crate::State);
-    /// handlers that were added before have the state `()`. The state is cloned for each handler
-    /// and each call: put large data into an `Arc`.
-    pub fn state<S: Clone + Send + Sync + 'static>(self, state: S) -> ServerBuilder<S> {
+    /// handlers that were added before keep the state of that time, first `()`. The state is cloned
+    /// for each handler and each call: put large data into an `Arc`.
+    pub fn state<T: Clone + Send + Sync + 'static>(self, state: T) -> ServerBuilder<T> {
         ServerBuilder {
             state,
             parts: self.parts,
         }
     }
-}
 
-impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// Adds a tool. For a function `add` with `#[tool]`, pass `add::tool()`.
     pub fn tool(self, tool: impl IntoTools<S>) -> Self {
         self.tools(tool)

@@ -325,13 +325,8 @@ impl AccessPolicy {
     ) -> Result<(), ErrorObject> {
         let rules = self.deciding(item);
         let mut scopes = rules.iter().filter_map(|rule| rule.scope.as_deref());
-        match scopes.find(|scope| !context.permits(scope)) {
-            Some(scope) => Err(ErrorObject::invalid_request(format!(
-                "{:?} needs the scope {scope:?}",
-                item.name
-            ))),
-            None => Ok(()),
-        }
+        let item = format_args!("{:?}", item.name);
+        scopes.try_for_each(|scope| context.require_scope(item, scope))
     }
 }
 
