@@ -1,5 +1,6 @@
 //! How a client sends calls and reads the server's messages.
 
+use mcp_client::Timeouts;
 use mcp_types::TextContent;
 
 use crate::peer::{accept, calling, client, listing};
@@ -304,6 +305,32 @@ async fn dropped_subscriptions_are_ended_a_few_at_a_time() {
     assert_eq!(again.uri(), "test://39");
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_total_timeout_of_a_list_applies_to_all_pages_together() {
+    let capabilities = json!({ "prompts": {}, "resources": {} });
+    let (mut wire, client) = PipeEnd::accept(client(), "2025-11-25", capabilities).await;
+    let seconds = Duration::from_secs;
+    let call = client.list_prompts();
+    let call = call.timeouts(Timeouts::new(seconds(5), seconds(10)));
+    let listing = tokio::spawn(async move { call.await });
+    // Each page is in time, and the list never ends.
+    for page in 0..3 {
+        let request = wire.expect("prompts/list").await;
+        tokio::time::advance(seconds(4)).await;
+        let next = json!({ "prompts": [], "nextCursor": page.to_string() });
+        wire.answer(&request, next).await;
+    }
+    let error = listing.await.unwrap().unwrap_err();
+    assert!(
+        matches!(error, Error::Timeout { setting: "Timeouts::total", after, .. } if after == seconds(10)),
+        "{error}"
+    );
+    let call = client.request_raw("resources/list", json!({}));
+    let call = call.timeouts(Timeouts::new(seconds(1), seconds(1)));
+    let error = call.await.unwrap_err();
+    assert!(error.to_string().contains("resources/list"), "{error}");
+}
+
 // proves: COMP-002, COMP-016, PROMPT-006, M-PROMPT-006
 #[tokio::test]
 async fn partial_completions_and_text_arguments() {
@@ -313,8 +340,8 @@ async fn partial_completions_and_text_arguments() {
         let client = client.clone();
         async move {
             let reference = mcp_types::PromptReference::new("p");
-            let resolved = [("b".to_owned(), "2".to_owned())].into();
-            client.complete(reference, "a", "x", resolved).await
+            let call = client.complete(reference, "a", "x");
+            call.resolved([("b", "2")]).await
         }
     });
     let request = wire.expect("completion/complete").await;
@@ -329,7 +356,12 @@ async fn partial_completions_and_text_arguments() {
     wire.answer(&request, json!({ "completion": { "values": [] } }))
         .await;
     assert_eq!(completing.await.unwrap().unwrap().completion.total, None);
-    let getting = tokio::spawn(async move { client.get_prompt("p", [("n", 5.to_string())]).await });
+    let getting = tokio::spawn(async move {
+        client
+            .get_prompt("p")
+            .arguments([("n", 5.to_string())])
+            .await
+    });
     let request = wire.expect("prompts/get").await;
     assert_eq!(request["params"]["arguments"], json!({ "n": "5" }));
     wire.answer(&request, json!({ "messages": [] })).await;

@@ -3,7 +3,6 @@
 #[path = "../examples/notes.rs"]
 mod example;
 
-use std::collections::BTreeMap;
 
 use mcp_client::{ChangedList, Subscription};
 use mcp_types::ResourceTemplateReference;
@@ -54,11 +53,7 @@ impl User {
     async fn listed(&self) -> String {
         let resources = self.client.list_resources().await.unwrap();
         let template = ResourceTemplateReference::new("note:///{name}");
-        let completed = self
-            .client
-            .complete(template, "name", "", BTreeMap::new())
-            .await
-            .unwrap();
+        let completed = self.client.complete(template, "name", "").await.unwrap();
         serde_json::to_string(&(resources, completed)).unwrap()
     }
 }

@@ -1,4 +1,4 @@
-//! One call: options, timeout, decoding.
+//! One call: options, timeouts, decoding.
 
 use std::any::Any;
 use std::fmt;
@@ -7,12 +7,12 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use mcp_jsonrpc::{RawJson, TreeSize};
-use mcp_protocol::{BoxFuture, Timeouts};
-use mcp_types::{LoggingLevel, Request, method};
-use serde_json::Value;
+use mcp_protocol::{BoxFuture, MethodName, Timeouts};
+use mcp_types::{CompleteRequest, GetPromptRequest, LoggingLevel, Request, method};
+use serde_json::{Map, Value, json};
 
 use crate::Error;
-use crate::exchange::run;
+use crate::exchange::{run, run_undeclared};
 use crate::request::progress::Progress;
 use crate::request::{self, RequestOptions, decode};
 use crate::shared::Shared;
@@ -47,6 +47,19 @@ impl<R: Request> Call<R> {
             options: RequestOptions::default(),
             result: PhantomData,
         }
+    }
+
+    pub(crate) fn with_options(mut self, options: RequestOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Sets a member of the params.
+    fn with_param(mut self, name: &str, value: Option<Value>) -> Self {
+        if let (Ok(Some(Value::Object(params))), Some(value)) = (&mut self.params, value) {
+            params.insert(name.to_owned(), value);
+        }
+        self
     }
 
     /// Sets the timeouts of this call.
@@ -114,10 +127,130 @@ impl<R: Request + 'static> Call<R> {
     }
 }
 
+impl Call<GetPromptRequest> {
+    /// Sets the arguments of the prompt. Default: none.
+    pub fn arguments<K: Into<String>, V: Into<String>>(
+        self,
+        arguments: impl IntoIterator<Item = (K, V)>,
+    ) -> Self {
+        self.with_param("arguments", texts(arguments))
+    }
+}
+
+impl Call<CompleteRequest> {
+    /// Sets the arguments that are already known, which servers of revision 2025-06-18 and later receive. Default: none.
+    pub fn resolved<K: Into<String>, V: Into<String>>(
+        self,
+        arguments: impl IntoIterator<Item = (K, V)>,
+    ) -> Self {
+        let known = texts(arguments).filter(|_| self.shared.rules().completion_context);
+        self.with_param("context", known.map(|known| json!({ "arguments": known })))
+    }
+}
+
+/// Writes named texts as an object; `None` if there are none.
+fn texts<K: Into<String>, V: Into<String>>(
+    texts: impl IntoIterator<Item = (K, V)>,
+) -> Option<Value> {
+    let texts = texts.into_iter();
+    let texts: Map<String, Value> = texts
+        .map(|(name, text)| (name.into(), Value::String(text.into())))
+        .collect();
+    (!texts.is_empty()).then_some(Value::Object(texts))
+}
+
 impl<R: Request> fmt::Debug for Call<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Call").field(&R::METHOD).finish()
     }
+}
+
+/// A request whose method is known only at run time, which is sent when it is awaited. The result is the JSON text that the server
+/// wrote: unknown members and the text of numbers are kept. Input requests of the server are answered by the handlers.
+///
+/// # Errors
+/// The errors of every call, and [`Error::Invalid`] if the params are neither an object nor null.
+///
+/// # Cancel safety
+/// Dropping the future cancels the request at the server.
+#[must_use = "a call is sent when it is awaited"]
+pub struct RawCall {
+    shared: Arc<Shared>,
+    request: Result<request::Request, Error>,
+    is_declared: bool,
+}
+
+impl RawCall {
+    pub(crate) fn new(shared: &Arc<Shared>, method: MethodName, params: Value) -> Self {
+        let params = match params {
+            Value::Null => Ok(None),
+            Value::Object(_) => Ok(Some(params)),
+            _ => Err(not_an_object(&method)),
+        };
+        Self {
+            shared: Arc::clone(shared),
+            request: params.map(|params| request::Request::new(method, params)),
+            is_declared: true,
+        }
+    }
+
+    /// Sends the request also if the server has not declared the capability that the method needs. For programs that examine a
+    /// server: other clients check its capabilities. A server rejects a method that it does not know with
+    /// [`ErrorCode::METHOD_NOT_FOUND`](mcp_jsonrpc::ErrorCode::METHOD_NOT_FOUND).
+    pub fn undeclared(mut self) -> Self {
+        self.is_declared = false;
+        self
+    }
+
+    /// Sets the timeouts of this call.
+    pub fn timeouts(self, timeouts: Timeouts) -> Self {
+        self.option(|options| options.timeouts = Some(timeouts))
+    }
+
+    /// Calls `callback` with each progress notification, as [`Call::on_progress`].
+    pub fn on_progress(self, callback: impl FnMut(Progress) + Send + 'static) -> Self {
+        self.option(|options| options.on_progress = Some(Box::new(callback)))
+    }
+
+    /// Bypasses the cache.
+    pub fn fresh(self) -> Self {
+        self.option(|options| options.is_fresh = true)
+    }
+
+    fn option(mut self, set: impl FnOnce(&mut RequestOptions)) -> Self {
+        if let Ok(request) = &mut self.request {
+            set(&mut request.options);
+        }
+        self
+    }
+}
+
+impl IntoFuture for RawCall {
+    type Output = Result<RawJson, Error>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let mut request = self.request?;
+            let outcome = match self.is_declared {
+                true => run(&self.shared, &mut request).await?,
+                false => run_undeclared(&self.shared, &mut request).await?,
+            };
+            Ok(outcome.raw)
+        })
+    }
+}
+
+impl fmt::Debug for RawCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let method = self.request.as_ref().map(|request| &*request.method);
+        f.debug_tuple("RawCall").field(&method.ok()).finish()
+    }
+}
+
+/// Creates the error for params that are not an object.
+pub(crate) fn not_an_object(method: &str) -> Error {
+    Error::invalid(format!("{method}: the params must be a JSON object"))
 }
 
 fn level(params: Option<Value>) -> Result<LoggingLevel, Error> {

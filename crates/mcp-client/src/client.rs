@@ -1,37 +1,30 @@
 //! A connected client.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use mcp_jsonrpc::{ErrorCode, RawJson};
-use mcp_protocol::{
-    Closed, Connection, Delivery, Deviation, MethodName, Revision, Tolerance, downgrade,
-};
+use mcp_protocol::{Closed, Connection, Delivery, MethodName, Revision, Tolerance, downgrade};
 use mcp_types::v2026_07_28::SubscriptionFilter;
 use mcp_types::{
-    CompleteRequest, CompleteRequestParams, CompletionArgument, CompletionContext,
-    CompletionReference, GetPromptRequest, GetPromptRequestParams, Implementation,
-    ListPromptsRequest, ListPromptsResult, ListResourceTemplatesRequest,
-    ListResourceTemplatesResult, ListResourcesRequest, ListResourcesResult, ListTasksRequest,
-    LoggingLevel, Notification, PingRequest, Prompt, ReadResourceRequest,
-    ReadResourceRequestParams, Request, Resource, ResourceTemplate, Root, ServerCapabilities,
-    SetLevelRequest, SetLevelRequestParams, Task, Tool, method,
+    CompleteRequest, CompleteRequestParams, CompletionArgument, CompletionReference,
+    GetPromptRequest, GetPromptRequestParams, Implementation, LoggingLevel, Notification,
+    PingRequest, Prompt, ReadResourceRequest, ReadResourceRequestParams, Request, Resource,
+    ResourceTemplate, Root, ServerCapabilities, SetLevelRequest, SetLevelRequestParams, Task, Tool,
+    method,
 };
 use serde_json::Value;
 
 use crate::builder::ClientBuilder;
-use crate::call::Call;
+use crate::call::{Call, RawCall, not_an_object};
 use crate::connect::keep_alive::{self, KeepAlive};
 use crate::connect::negotiation::KnownVersion;
 use crate::error::Error;
 use crate::inbound::roots;
-use crate::request;
+use crate::lists::{self, ListCall};
 use crate::shared::Shared;
 use crate::subscriptions::Subscription;
 use crate::tasks::{TaskHandle, TaskRef};
 use crate::tool_call::{ToolCall, ToolRoundTrip};
-use crate::{exchange, lists};
 
 /// A client of one server. Cloning returns another handle to the same connection. The connection
 /// ends when the last handle is dropped.
@@ -119,40 +112,9 @@ impl Client {
         Call::new(&self.0, params)
     }
 
-    /// Sends a request whose method is known only at run time, and returns the result as the server wrote it: unknown members
-    /// and the text of numbers are kept. The timeouts of the client apply, and input requests of the server are answered
-    /// by the handlers.
-    ///
-    /// # Errors
-    /// The errors of every call; and [`Error::Invalid`] if `params` are neither an object nor null.
-    ///
-    /// # Cancel safety
-    /// Dropping the future cancels the request.
-    pub async fn request_raw(
-        &self,
-        method: impl Into<MethodName>,
-        params: Value,
-    ) -> Result<RawJson, Error> {
-        let mut request = raw_request(method.into(), params)?;
-        Ok(exchange::run(&self.0, &mut request).await?.raw)
-    }
-
-    /// Sends a request as [`request_raw`](Self::request_raw) does, also if the server has not declared the capability that the method needs.
-    /// For programs that examine a server: other clients do not check its capabilities. A server rejects a method that it does not
-    /// know with [`ErrorCode::METHOD_NOT_FOUND`](mcp_jsonrpc::ErrorCode::METHOD_NOT_FOUND).
-    ///
-    /// # Errors
-    /// The errors of `request_raw`.
-    ///
-    /// # Cancel safety
-    /// Dropping the future cancels the request.
-    pub async fn request_undeclared(
-        &self,
-        method: impl Into<MethodName>,
-        params: Value,
-    ) -> Result<RawJson, Error> {
-        let mut request = raw_request(method.into(), params)?;
-        Ok(exchange::run_undeclared(&self.0, &mut request).await?.raw)
+    /// Creates a request whose method is known only at run time. Its params are an object or null.
+    pub fn request_raw(&self, method: impl Into<MethodName>, params: Value) -> RawCall {
+        RawCall::new(&self.0, method.into(), params)
     }
 
     /// Sends a notification, usually one that is not part of the protocol.
@@ -193,69 +155,30 @@ impl Client {
     /// Lists all tools. Icons that are not safe to load are removed, and output schemas are
     /// remembered for checking results. On HTTP with the stateless revision, tools with invalid
     /// `x-mcp-header` annotations are left out.
-    ///
-    /// # Errors
-    /// The errors of any call, and an error if the server sends more than 1,000 pages or 100,000 items. An item that
-    /// cannot be decoded is left out, and a repeated cursor ends the list, unless the client is
-    /// [strict](crate::Strictness::Strict).
-    pub async fn list_tools(&self) -> Result<Vec<Tool>, Error> {
-        lists::tools(&self.0).await
+    pub fn list_tools(&self) -> ListCall<Tool> {
+        lists::tools(&self.0)
     }
 
     /// Lists all prompts.
-    ///
-    /// # Errors
-    /// As [`list_tools`](Self::list_tools).
-    pub async fn list_prompts(&self) -> Result<Vec<Prompt>, Error> {
-        let take = |page: ListPromptsResult| (page.prompts, page.next_cursor);
-        let prompts = lists::all::<ListPromptsRequest, _>(&self.0, take).await?;
-        Ok(lists::with_safe_icons(prompts, |prompt| &mut prompt.icons))
+    pub fn list_prompts(&self) -> ListCall<Prompt> {
+        lists::prompts(&self.0)
     }
 
     /// Lists all resources.
-    ///
-    /// # Errors
-    /// As [`list_tools`](Self::list_tools).
-    pub async fn list_resources(&self) -> Result<Vec<Resource>, Error> {
-        let take = |page: ListResourcesResult| (page.resources, page.next_cursor);
-        let resources = lists::all::<ListResourcesRequest, _>(&self.0, take).await?;
-        Ok(lists::with_safe_icons(resources, |resource| {
-            &mut resource.icons
-        }))
+    pub fn list_resources(&self) -> ListCall<Resource> {
+        lists::resources(&self.0)
     }
 
     /// Lists all resource templates. If the server has resources and does not know this list, it is
     /// empty.
-    ///
-    /// # Errors
-    /// As [`list_tools`](Self::list_tools).
-    pub async fn list_resource_templates(&self) -> Result<Vec<ResourceTemplate>, Error> {
-        let take = |page: ListResourceTemplatesResult| (page.resource_templates, page.next_cursor);
-        let templates = lists::all::<ListResourceTemplatesRequest, _>(&self.0, take).await;
-        let templates = templates.or_else(|error| match error.rejection() {
-            Some(rejection)
-                if rejection.code == ErrorCode::METHOD_NOT_FOUND
-                    && self
-                        .0
-                        .tolerance
-                        .admits(Deviation::UnknownTemplates, rejection) =>
-            {
-                Ok(Vec::new())
-            }
-            _ => Err(error),
-        })?;
-        Ok(lists::with_safe_icons(templates, |template| {
-            &mut template.icons
-        }))
+    pub fn list_resource_templates(&self) -> ListCall<ResourceTemplate> {
+        lists::resource_templates(&self.0)
     }
 
     /// Lists all tasks that the server keeps for this client (2025-11-25). Servers that cannot
     /// distinguish their clients do not offer this list.
-    ///
-    /// # Errors
-    /// As [`list_tools`](Self::list_tools).
-    pub async fn list_tasks(&self) -> Result<Vec<Task>, Error> {
-        lists::all::<ListTasksRequest, _>(&self.0, |page| (page.tasks, page.next_cursor)).await
+    pub fn list_tasks(&self) -> ListCall<Task> {
+        lists::tasks(&self.0)
     }
 
     /// Calls a tool with arguments, a JSON object or `null` for none. Requests for input go to the
@@ -285,19 +208,9 @@ impl Client {
         TaskHandle::resumed(&self.0, task)
     }
 
-    /// Gets a prompt with these arguments.
-    pub fn get_prompt<K: Into<String>, V: Into<String>>(
-        &self,
-        name: impl Into<String>,
-        arguments: impl IntoIterator<Item = (K, V)>,
-    ) -> Call<GetPromptRequest> {
-        let arguments: BTreeMap<String, String> = arguments
-            .into_iter()
-            .map(|(name, value)| (name.into(), value.into()))
-            .collect();
-        let mut params = GetPromptRequestParams::new(name);
-        params.arguments = (!arguments.is_empty()).then_some(arguments);
-        Call::new(&self.0, &params)
+    /// Gets a prompt. [`arguments`](Call::arguments) sets its arguments.
+    pub fn get_prompt(&self, name: impl Into<String>) -> Call<GetPromptRequest> {
+        Call::new(&self.0, &GetPromptRequestParams::new(name))
     }
 
     /// Reads a resource.
@@ -305,20 +218,16 @@ impl Client {
         Call::new(&self.0, &ReadResourceRequestParams::new(uri))
     }
 
-    /// Completes an argument of a prompt or a variable of a resource template. `resolved` has the
+    /// Completes an argument of a prompt or a variable of a resource template. [`resolved`](Call::resolved) sets the
     /// arguments that are already known.
     pub fn complete(
         &self,
         reference: impl Into<CompletionReference>,
         argument: impl Into<String>,
         value: impl Into<String>,
-        resolved: BTreeMap<String, String>,
     ) -> Call<CompleteRequest> {
         let argument = CompletionArgument::new(argument, value);
         let mut params = CompleteRequestParams::new(reference, argument);
-        if !resolved.is_empty() {
-            params.context = Some(CompletionContext::default().with_arguments(resolved));
-        }
         downgrade::complete_params(&mut params, self.0.rules());
         Call::new(&self.0, &params)
     }
@@ -397,20 +306,6 @@ impl Client {
     pub async fn closed(&self) -> Closed {
         self.0.connection.closed().await
     }
-}
-
-/// Creates a request with params that are an object or null.
-fn raw_request(method: MethodName, params: Value) -> Result<request::Request, Error> {
-    let params = match params {
-        Value::Null => None,
-        Value::Object(_) => Some(params),
-        _ => return Err(not_an_object(&method)),
-    };
-    Ok(request::Request::new(method, params))
-}
-
-fn not_an_object(method: &str) -> Error {
-    Error::invalid(format!("{method}: the params must be a JSON object"))
 }
 
 impl fmt::Debug for Client {

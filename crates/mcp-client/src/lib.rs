@@ -59,7 +59,7 @@ mod tool_call;
 
 pub use builder::{ClientBuilder, Extension};
 pub use cache::CacheLimits;
-pub use call::Call;
+pub use call::{Call, RawCall};
 pub use client::Client;
 pub use connect::keep_alive::KeepAlive;
 pub use connect::negotiation::{KnownVersion, Negotiation};
@@ -69,6 +69,7 @@ pub use error::Error;
 pub use inbound::handlers::{ChangedList, ElicitForm, ElicitUrl, Sample};
 pub use inbound::roots::InvalidRoot;
 pub use inbound::tasks::TaskLimits;
+pub use lists::ListCall;
 pub use mcp_jsonrpc::{DecodeError, ErrorCode, ErrorObject, ParseError, RawJson};
 pub use mcp_protocol::gate::Unsupported;
 pub use mcp_protocol::{

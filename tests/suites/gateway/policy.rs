@@ -57,7 +57,7 @@ async fn denied_items_are_neither_listed_nor_used() {
 
         let error = refused(client.call_tool("git__wait", json!({})).await);
         assert!(error.message.contains("unknown tool"), "{error}");
-        let error = refused(client.get_prompt("git__secret", [("", ""); 0]).await);
+        let error = refused(client.get_prompt("git__secret").await);
         assert!(error.message.contains("unknown prompt"), "{error}");
         let error = refused(client.read_resource("file:///private/a").await);
         assert!(error.message.contains("no server"), "{error}");

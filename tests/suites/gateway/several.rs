@@ -65,7 +65,7 @@ async fn items_of_all_servers_are_listed_and_used() {
         let prompts = client.list_prompts().await.unwrap();
         let names: Vec<_> = prompts.iter().map(|prompt| &*prompt.name).collect();
         assert_eq!(names, ["git__greet", "fs__greet"]);
-        let prompt = client.get_prompt("fs__greet", [("", ""); 0]).await.unwrap();
+        let prompt = client.get_prompt("fs__greet").await.unwrap();
         assert!(json!(prompt).to_string().contains("fs greets"));
 
         // The first mount has a URI that both list.
@@ -111,7 +111,7 @@ async fn names_are_valid_short_and_lead_back() {
     let prompts = client.list_prompts().await.unwrap();
     let prompt = &prompts[0].name;
     assert_ne!(prompt, "m__a.b");
-    let prompt = client.get_prompt(prompt, [("", ""); 0]).await.unwrap();
+    let prompt = client.get_prompt(prompt).await.unwrap();
     assert!(json!(prompt).to_string().contains("dots"));
     let tools = client.list_tools().await.unwrap();
     let mut texts = Vec::new();

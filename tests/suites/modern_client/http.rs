@@ -261,7 +261,7 @@ async fn each_message_is_a_post_that_repeats_its_body_and_belongs_to_no_session(
     exchange.answer(json!({ "contents": [] }));
     read.await.unwrap().unwrap();
     let got = spawned(&client, |client| async move {
-        client.get_prompt("p", [("a", "b")]).await
+        client.get_prompt("p").arguments([("a", "b")]).await
     });
     let exchange = server.next().await;
     check(&exchange, "prompts/get", Some("p"));

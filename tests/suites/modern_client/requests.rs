@@ -122,7 +122,7 @@ async fn prompts_and_resources_may_ask_too() {
     )
     .await;
     let getting = spawned(&client, |client| async move {
-        client.get_prompt("p", [("a", "b")]).await
+        client.get_prompt("p").arguments([("a", "b")]).await
     });
     wire.answer_next(round_trips::asks_for("?")).await;
     let retry = wire.next("prompts/get").await;

@@ -21,8 +21,7 @@ async fn a_client_sends_no_unknown_members_to_an_older_server() {
         let (mut wire, client) = PipeEnd::accept(builder, revision, capabilities).await;
         assert_eq!(client.revision().as_str(), revision);
         let reference = mcp_types::PromptReference::new("p").with_title("P");
-        let resolved = [("b".to_owned(), "2".to_owned())].into();
-        let call = client.complete(reference, "a", "", resolved);
+        let call = client.complete(reference, "a", "").resolved([("b", "2")]);
         let completing = tokio::spawn(async move { call.await });
         let request = wire.expect("completion/complete").await;
         check(revision, &request["params"], "context", "2025-06-18");
@@ -101,7 +100,7 @@ async fn completion_may_be_tried_where_it_cannot_be_declared() {
         let builder = Client::builder("host", "1");
         let (mut wire, client) = PipeEnd::accept(builder, revision, json!({ "prompts": {} })).await;
         let reference = mcp_types::PromptReference::new("p");
-        let call = client.complete(reference, "a", "", [].into());
+        let call = client.complete(reference, "a", "");
         let completing = tokio::spawn(async move { call.await });
         if revision == "2024-11-05" {
             let request = wire.expect("completion/complete").await;

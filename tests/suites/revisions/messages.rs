@@ -32,7 +32,7 @@ async fn converse(client: &Client) {
             .into_iter()
             .flatten()
             .map(|argument| (argument.name, "x"));
-        let _ = client.get_prompt(&prompt.name, arguments).await;
+        let _ = client.get_prompt(&prompt.name).arguments(arguments).await;
     }
     client.list_resource_templates().await.expect("templates");
     for resource in client.list_resources().await.expect("resources") {
@@ -42,12 +42,8 @@ async fn converse(client: &Client) {
     let _ = client.call_tool("none", json!({})).await;
     let prompt = CompletionReference::Prompt(PromptReference::new("test_prompt_with_arguments"));
     client
-        .complete(
-            prompt,
-            "arg1",
-            "par",
-            [("arg2".to_owned(), "x".to_owned())].into(),
-        )
+        .complete(prompt, "arg1", "par")
+        .resolved([("arg2", "x")])
         .await
         .unwrap();
     let mut watched = client.subscribe("test://watched-resource").await.unwrap();

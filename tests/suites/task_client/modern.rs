@@ -240,8 +240,7 @@ async fn the_total_timeout_limits_the_call_and_the_idle_timeout_each_poll() {
 #[tokio::test(start_paused = true)]
 async fn nothing_else_becomes_a_task() {
     let (mut wire, client) = stateless(client()).await;
-    let none: [(&str, &str); 0] = [];
-    let calling = tokio::spawn(async move { client.get_prompt("p", none).await });
+    let calling = tokio::spawn(async move { client.get_prompt("p").await });
     wire.respond("prompts/get", working()).await;
     assert_fails!(calling.await.unwrap(), Error::Protocol { .. });
 }

@@ -2,10 +2,7 @@
 
 use data_encoding::BASE64;
 use mcp_client::ResourceContents;
-use mcp_client::types::{
-    CompleteRequest, CompleteRequestParams, CompletionArgument, CompletionContext,
-    CompletionReference, PromptReference, ResourceTemplateReference,
-};
+use mcp_client::types::{CompletionReference, PromptReference, ResourceTemplateReference};
 
 use crate::args::{Options, Words};
 use crate::arguments;
@@ -60,7 +57,7 @@ pub(super) async fn get(words: Words, options: &Options) -> Result<Code, Failure
     };
     let given = arguments::of_prompt(words)?;
     let connection = Connection::open(&target, options).await?;
-    let result = connection.client.get_prompt(name, given).await?;
+    let result = connection.client.get_prompt(name).arguments(given).await?;
     connection.close().await;
     if options.json {
         return output::json(&result).map(|()| Code::Success);
@@ -81,18 +78,10 @@ pub(super) async fn complete(words: Words, options: &Options) -> Result<Code, Fa
         false => CompletionReference::Prompt(PromptReference::new(reference)),
     };
     let (name, start) = arguments::pair(argument)?;
-    let mut params = CompleteRequestParams::new(reference, CompletionArgument::new(name, start));
     let known = arguments::of_prompt(known)?;
-    if !known.is_empty() {
-        let mut context = CompletionContext::default();
-        context.arguments = Some(known.into_iter().collect());
-        params.context = Some(context);
-    }
     let connection = Connection::open(&target, options).await?;
-    let result = connection
-        .client
-        .request::<CompleteRequest>(&params)
-        .await?;
+    let call = connection.client.complete(reference, name, start);
+    let result = call.resolved(known).await?;
     connection.close().await;
     if options.json {
         return output::json(&result.completion).map(|()| Code::Success);

@@ -84,7 +84,12 @@ impl Reader<'_> {
         let (mut params, mut bytes) = (json!({}), 0);
         let mut outside = Vec::new();
         for _ in 0..MAX_PAGES {
-            let page = match self.client.request_undeclared(R::METHOD, params).await {
+            let page = match self
+                .client
+                .request_raw(R::METHOD, params)
+                .undeclared()
+                .await
+            {
                 Ok(page) => page,
                 Err(Error::Rejected(error))
                     if cursors.is_empty()

@@ -86,7 +86,7 @@ async fn spans_and_metrics_have_the_attributes_of_the_conventions() {
         }
 
         records.take_spans();
-        client.get_prompt("greet", [("", ""); 0]).await.unwrap();
+        client.get_prompt("greet").await.unwrap();
         client.read_resource("data://x").await.unwrap();
         client.list_tools().await.unwrap();
         for kind in [SpanKind::Client, SpanKind::Server] {

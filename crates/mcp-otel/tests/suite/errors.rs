@@ -85,7 +85,7 @@ async fn invented_names_are_neither_in_metrics_nor_in_span_names() {
                 .call_tool(name.as_str(), json!({}))
                 .await
                 .unwrap_err();
-            client.get_prompt(name, [("", ""); 0]).await.unwrap_err();
+            client.get_prompt(name).await.unwrap_err();
         }
         for metric in [CLIENT, SERVER] {
             let tools = [("gen_ai.tool.name", "_other"), ("error.type", "-32602")];

@@ -49,8 +49,7 @@ impl Task {
             client.read_resource(resource.uri).await?;
         }
         for prompt in client.list_prompts().await? {
-            let none: [(&str, &str); 0] = [];
-            client.get_prompt(prompt.name, none).await?;
+            client.get_prompt(prompt.name).await?;
         }
         Ok(client)
     }

@@ -114,7 +114,11 @@ pub(crate) async fn prompts(session: &Session, known: &BTreeMap<String, String>)
             (&*argument.name, value.map_or("interop", |value| value))
         });
         let arguments: Vec<(&str, &str)> = arguments.collect();
-        let written = session.client.get_prompt(&*prompt.name, arguments).await;
+        let written = session
+            .client
+            .get_prompt(&*prompt.name)
+            .arguments(arguments)
+            .await;
         let written = written.map_err(|error| format!("{}: {error}", prompt.name))?;
         ensure(!written.messages.is_empty(), || {
             format!("{} is empty", prompt.name)
@@ -125,8 +129,7 @@ pub(crate) async fn prompts(session: &Session, known: &BTreeMap<String, String>)
 
 /// Gets an unknown prompt, which the server must reject; any error code is accepted.
 pub(crate) async fn unknown_prompt(session: &Session) -> Outcome {
-    let none: [(&str, &str); 0] = [];
-    let code = code(session.client.get_prompt("no-such-prompt", none).await)?;
+    let code = code(session.client.get_prompt("no-such-prompt").await)?;
     worked(format!("code {code}"))
 }
 
@@ -134,12 +137,14 @@ pub(crate) async fn unknown_prompt(session: &Session) -> Outcome {
 pub(crate) async fn complete(session: &Session, completions: &[Completion]) -> Outcome {
     let mut seen = Vec::new();
     for completion in completions {
-        let values = session.client.complete(
-            completion.reference(),
-            &*completion.argument,
-            &*completion.value,
-            completion.resolved.clone(),
-        );
+        let values = session
+            .client
+            .complete(
+                completion.reference(),
+                &*completion.argument,
+                &*completion.value,
+            )
+            .resolved(completion.resolved.clone());
         let values = values.await?.completion.values;
         same("the completion", &values, &completion.expected)?;
         seen.extend(values);

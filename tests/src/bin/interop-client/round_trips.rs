@@ -58,8 +58,7 @@ async fn again(s: &Session) -> Outcome {
 /// Gets a prompt that requests its topic from the user.
 async fn prompt(s: &Session) -> Outcome {
     let before = s.host.seen().forms.len();
-    let none: [(&str, &str); 0] = [];
-    let written = s.client.get_prompt("asking", none).await?;
+    let written = s.client.get_prompt("asking").await?;
     same("forms", s.host.seen().forms.len(), before + 1)?;
     let text = serde_json::to_string(&written.messages)?;
     says("the prompt", &text, "interop")?;

@@ -316,7 +316,7 @@ async fn a_list_of_endless_pages_ends() {
     let gateway = building.await.unwrap().unwrap();
     let client = connect_to(gateway.clone(), client(), true).await;
     let (mut pages, description) = (0, "x".repeat(1 << 20));
-    let mut listing = Box::pin(client.list_tools());
+    let mut listing = client.list_tools().into_future();
     let tools = loop {
         let request = tokio::select! {
             tools = &mut listing => break tools.unwrap(),
