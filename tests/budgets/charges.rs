@@ -152,13 +152,12 @@ fn the_charge_for_a_tree_covers_the_worst_values() {
 fn endpoint() -> Endpoint {
     let server = Server::builder("charges", "1")
         .resource(Resource::new("any:///{path}", "any", || "text"))
-        .subscriptions(true)
         .build()
         .unwrap();
     let options = ServerOptions::new()
         .with_client_share(100)
-        .with_max_sessions(1_000_000)
-        .with_max_total_session_bytes(1 << 30);
+        .with_session_limits(|limits| limits.max_sessions = 1_000_000)
+        .with_memory_limits(|memory| memory.max_session_bytes = 1 << 30);
     Endpoint::with_options(server, options).unwrap()
 }
 

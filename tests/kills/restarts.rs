@@ -129,8 +129,10 @@ impl Session {
         let client = client.build_http();
         let (counts, receiver) = watch::channel(Counts::default());
         let options = ClientOptions::new()
-            .with_max_reconnects(1_000, 1_000)
-            .with_reconnect_backoff(ATTEMPT, 10 * ATTEMPT);
+            .with_max_reconnects(1_000)
+            .with_max_total_reconnects(1_000)
+            .with_reconnect_delay(ATTEMPT)
+            .with_max_reconnect_delay(10 * ATTEMPT);
         let transport = HttpTransport::new(url)
             .unwrap()
             .service(CountingClient { client, counts })

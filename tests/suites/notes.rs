@@ -3,7 +3,6 @@
 #[path = "../examples/notes.rs"]
 mod example;
 
-
 use mcp_client::{ChangedList, Subscription};
 use mcp_types::ResourceTemplateReference;
 use tokio::sync::mpsc;

@@ -187,7 +187,7 @@ impl Client {
     ///
     /// On a 2025-11-25 server that declares tasks, the first call of an unlisted tool lists all
     /// tools before, because the list says which tools only run as tasks;
-    /// [`ClientBuilder::list_tools_before_call`] disables that.
+    /// [`ClientBuilder::without_listing_tools`] disables that.
     pub fn call_tool(&self, name: impl Into<String>, arguments: impl Into<Value>) -> ToolCall {
         ToolCall::new(&self.0, name.into(), arguments.into())
     }

@@ -78,10 +78,17 @@ impl ParkingLimits {
         self
     }
 
-    /// Sets the maximum number of waiting calls, in total and of one client.
+    /// Sets the maximum number of waiting calls.
     #[must_use]
-    pub fn with_max_calls(mut self, all: usize, per_client: usize) -> Self {
-        (self.max_calls, self.max_calls_per_client) = (all, per_client);
+    pub fn with_max_calls(mut self, calls: usize) -> Self {
+        self.max_calls = calls;
+        self
+    }
+
+    /// Sets the maximum number of waiting calls of one client.
+    #[must_use]
+    pub fn with_max_calls_per_client(mut self, calls: usize) -> Self {
+        self.max_calls_per_client = calls;
         self
     }
 

@@ -89,19 +89,17 @@ impl Telemetry {
         self
     }
 
-    /// Sets whether spans contain the arguments and results of tools, up to 16 KiB each. They may be
-    /// secret. Default: `false`.
+    /// Records the arguments and results of tools in spans, up to 16 KiB each. They may be secret.
     #[must_use]
-    pub fn with_content(mut self, is_recorded: bool) -> Self {
-        self.records_content = is_recorded;
+    pub fn with_content(mut self) -> Self {
+        self.records_content = true;
         self
     }
 
-    /// Sets whether notifications are recorded and carry the context, also those of progress and
-    /// logs. Default: `false`.
+    /// Records notifications, which then carry the context, also those of progress and logs.
     #[must_use]
-    pub fn with_notifications(mut self, is_recorded: bool) -> Self {
-        self.records_notifications = is_recorded;
+    pub fn with_notifications(mut self) -> Self {
+        self.records_notifications = true;
         self
     }
 

@@ -55,11 +55,12 @@ pub use http_service::{RemovedAuthorization, RequestBody};
 pub use legacy::server::LegacyEndpoint;
 #[cfg(feature = "server")]
 pub use server::{
-    Body, CORS_METHODS, CORS_REQUEST_HEADERS, CORS_RESPONSE_HEADERS, Durability, Endpoint,
-    EndpointId, Error, ErrorKind, EventStore, EventStoreError, McpRoute, MemoryEventStore,
-    MemorySessionStore, PeerAddr, Replay, ServerOptions, SessionId, SessionLease, SessionRecord,
-    SessionStore, SessionStoreError, SessionStoreErrorKind, StreamKey, serve, serve_layered,
-    serve_with, shutdown_signal,
+    Body, CORS_METHODS, CORS_REQUEST_HEADERS, CORS_RESPONSE_HEADERS, ConnectionLimits, Durability,
+    Endpoint, EndpointId, Error, ErrorKind, EventStore, EventStoreError, McpRoute,
+    MemoryEventStore, MemoryLimits, MemorySessionStore, PeerAddr, Replay, RequestLimits,
+    ServerOptions, ServerTimeouts, SessionId, SessionLease, SessionLimits, SessionRecord,
+    SessionStore, SessionStoreError, SessionStoreErrorKind, StreamKey, StreamOptions, serve,
+    serve_layered, serve_with, shutdown_signal,
 };
 #[cfg(feature = "tls")]
 pub use tls::ClientTls;

@@ -101,7 +101,7 @@ pub fn sse(data: &[u8]) {
         body: Bytes::copy_from_slice(body.strip_prefix(b"\n").unwrap_or(body)),
     };
     crate::run(async {
-        let options = ClientOptions::new().with_max_reconnects(2, 4);
+        let options = ClientOptions::new().with_max_reconnects(2).with_max_total_reconnects(4);
         let transport = HttpTransport::new("http://localhost/mcp").expect("the URL is valid");
         let transport = transport.options(options).service(hostile);
         let builder = client().revision(Revision::V2025_11_25);

@@ -50,7 +50,6 @@ fn server() -> ServerBuilder {
         .tool(Tool::new("later", || "done").task(TaskMode::Optional))
         .prompt(Prompt::new("greet", || "hello"))
         .resource(Resource::new("any:///{path}", "any", || "text"))
-        .subscriptions(true)
         .state_keys(StateKeys::new([7; 32]))
 }
 

@@ -43,7 +43,6 @@ async fn main() -> Result<(), Fault> {
         }))
         .tool(Tool::dynamic("wait", any.clone(), wait))
         .tool(Tool::dynamic("later", any, wait).task(TaskMode::Optional))
-        .resource(Resource::new("any:///{path}", "any", || "text"))
-        .subscriptions(true);
+        .resource(Resource::new("any:///{path}", "any", || "text"));
     listen::own(&address, Endpoint::new(server)?).await
 }

@@ -31,6 +31,18 @@ pub fn sessions() -> ServerBuilder {
     plain().revisions(Revision::WITH_SESSIONS)
 }
 
+/// The server, which lets clients subscribe to resources and announces changes of lists if these are `true`.
+pub fn announcing(subscriptions: bool, list_changes: bool) -> ServerBuilder {
+    let mut server = server();
+    if !subscriptions {
+        server = server.without_subscriptions();
+    }
+    match list_changes {
+        true => server,
+        false => server.without_list_changes(),
+    }
+}
+
 fn plain() -> ServerBuilder {
     Server::builder("everything", env!("CARGO_PKG_VERSION"))
         .title("Everything")

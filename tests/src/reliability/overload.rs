@@ -20,7 +20,7 @@ use crate::bench::requests::{Protocol, Requests, Workload};
 const MICROS: usize = 4_000;
 /// Connections that measure the capacity.
 const CALM: usize = 8;
-/// Connections of the overload, twice the default of `ServerOptions::with_max_in_flight`.
+/// Connections of the overload, twice the default of `RequestLimits::max_in_flight`.
 const BUSY: usize = 2_048;
 const FACTOR: f64 = 10.0;
 const HANG: Duration = Duration::from_secs(30);

@@ -105,7 +105,6 @@ fn server(endpoint: Arc<OnceLock<Endpoint>>) -> ServerBuilder {
         }))
         .tool(Tool::new("tables", tables))
         .resource(Resource::new("any:///{path}", "any", || "text"))
-        .subscriptions(true)
 }
 
 pub(super) async fn run(options: &Options) -> Result<(), Fault> {
@@ -122,7 +121,7 @@ pub(super) async fn run(options: &Options) -> Result<(), Fault> {
         Some(bytes) => settings.with_memory(bytes.parse()?),
         None => settings,
     };
-    let settings = settings.with_session_idle_timeout(SESSION_IDLE);
+    let settings = settings.with_timeouts(|timeouts| timeouts.session_idle = SESSION_IDLE);
     let served = Endpoint::with_options(server, settings)?;
     // It was empty until now.
     let _ = endpoint.set(served.clone());

@@ -147,7 +147,7 @@ async fn a_changed_list_is_announced_if_that_was_promised() {
         }
         assert_eq!(session.wire.recv().await["id"], id);
     }
-    let mut quiet = PipeEnd::to(everything::server().announce_changes(false));
+    let mut quiet = PipeEnd::to(everything::server().without_list_changes());
     let result = quiet.handshake("2025-11-25", json!({})).await;
     let declared = result["capabilities"].to_string();
     assert!(!declared.contains("listChanged"), "{declared}");

@@ -67,7 +67,7 @@ async fn the_level_is_per_session_and_filters() {
     assert_eq!(levels(&mut other).await.len(), 8);
     let unknown = json!({ "level": "warn" });
     wire.expect_error("logging/setLevel", unknown, -32602).await;
-    let mut silent = PipeEnd::session(logs().logging(false)).await;
+    let mut silent = PipeEnd::session(logs().without_logging()).await;
     assert_eq!(text(&silent.tool("log", json!({})).await), "logged");
 }
 
@@ -169,7 +169,7 @@ async fn the_level_is_per_request_and_filters() {
         let params = logged("log", &bad);
         peer.expect_error("tools/call", params, -32602).await;
     }
-    let mut quiet = Peer::new(logs().logging(false));
+    let mut quiet = Peer::new(logs().without_logging());
     assert!(quiet.discover().await["capabilities"]["logging"].is_null());
     let params = logged("log", &json!("debug"));
     text(&quiet.call("tools/call", params).await);

@@ -136,8 +136,7 @@ async fn updates_reach_subscribers_until_they_unsubscribe() {
     wire.expect_error("resources/subscribe", missing, -32002)
         .await;
     for (subscribe, announce) in [(true, true), (true, false), (false, true), (false, false)] {
-        let server = everything::server().subscriptions(subscribe);
-        let mut wire = PipeEnd::to(server.announce_changes(announce));
+        let mut wire = PipeEnd::to(everything::announcing(subscribe, announce));
         let declared = wire.handshake("2025-11-25", json!({})).await["capabilities"].take();
         let resources = &declared["resources"];
         assert_eq!(resources["subscribe"] == true, subscribe, "{resources}");

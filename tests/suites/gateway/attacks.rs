@@ -131,7 +131,9 @@ async fn a_question_without_an_answer_ends_its_call() {
 
 #[tokio::test]
 async fn waiting_calls_are_limited() {
-    let limits = ParkingLimits::default().with_max_calls(2, 2);
+    let limits = ParkingLimits::default()
+        .with_max_calls(2)
+        .with_max_calls_per_client(2);
     let proxy = Proxy::connect(upstream(asking(), false).parking(limits))
         .await
         .unwrap();

@@ -73,7 +73,7 @@ async fn opened(store: &Slow) -> (Gate, Peer) {
     let gate = Gate::new();
     let options = ServerOptions::new()
         .with_event_store(store.clone())
-        .with_keep_alive_interval(KEEP_ALIVE);
+        .with_streams(|streams| streams.keep_alive_interval = KEEP_ALIVE);
     let peer = Peer::open(&with(&gate, options)).await;
     (gate, peer)
 }

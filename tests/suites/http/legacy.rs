@@ -170,7 +170,7 @@ async fn invalid_messages_are_rejected_and_the_session_continues() {
 async fn a_quiet_stream_is_kept_alive_and_closing_the_endpoint_ends_it() {
     let endpoint = with(
         &Gate::new(),
-        ServerOptions::new().with_shutdown_timeout(Duration::ZERO),
+        ServerOptions::new().with_timeouts(|timeouts| timeouts.shutdown = Duration::ZERO),
     );
     let mut session = Session::open(&endpoint.legacy()).await;
     let before = tokio::time::Instant::now();

@@ -21,7 +21,7 @@ struct Sure {
 async fn served(service: ServerBuilder) -> (SocketAddr, oneshot::Sender<()>, JoinSet<()>) {
     let options = ServerOptions::new()
         .with_legacy()
-        .with_shutdown_timeout(Duration::ZERO);
+        .with_timeouts(|timeouts| timeouts.shutdown = Duration::ZERO);
     let endpoint = Endpoint::with_options(service, options).unwrap();
     let (listener, address) = listen().await;
     let (stop, stopped) = oneshot::channel();

@@ -257,7 +257,7 @@ async fn at_the_limit_of_a_session_requests_are_rejected_with_retry_after() {
     let gate = Gate::new();
     let endpoint = with(
         &gate,
-        ServerOptions::new().with_max_in_flight_per_session(1),
+        ServerOptions::new().with_session_limits(|limits| limits.max_in_flight_per_session = 1),
     );
     let peer = Peer::open(&endpoint).await;
     let held = peer.tool(1, "wait", json!({"message": "a"})).await;

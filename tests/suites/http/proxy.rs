@@ -67,8 +67,8 @@ async fn served(runs: &Arc<AtomicUsize>) -> (SocketAddr, JoinSet<()>) {
             }
         }));
     let options = ServerOptions::new()
-        .with_sse_upgrade_delay(Duration::from_millis(50))
-        .with_sse_retry(Duration::from_millis(100));
+        .with_streams(|streams| streams.upgrade_delay = Duration::from_millis(50))
+        .with_streams(|streams| streams.retry = Duration::from_millis(100));
     let endpoint = Endpoint::with_options(service, options).unwrap();
     let (listener, address) = listen().await;
     let mut task = JoinSet::new();
@@ -87,7 +87,9 @@ async fn a_cut_connection_costs_no_answer() {
     let proxy = Proxy::to(server).await;
     let url = format!("http://{}/mcp", proxy.address);
     let delay = Duration::from_millis(50);
-    let options = ClientOptions::new().with_reconnect_backoff(delay, Duration::from_millis(500));
+    let options = ClientOptions::new()
+        .with_reconnect_delay(delay)
+        .with_max_reconnect_delay(Duration::from_millis(500));
     let transport = HttpTransport::new(url).unwrap().options(options);
     let client = Client::builder("proxied", "1")
         .negotiation(Negotiation::SessionBased)

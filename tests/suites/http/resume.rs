@@ -159,8 +159,14 @@ async fn an_unread_stream_is_cut_and_loses_nothing() {
         }
         "done"
     }));
-    let endpoint =
-        Endpoint::with_options(service, ServerOptions::new().with_max_queue(100, 1 << 20)).unwrap();
+    let endpoint = Endpoint::with_options(
+        service,
+        ServerOptions::new().with_streams(|streams| {
+            streams.max_queued_events = 100;
+            streams.max_queued_bytes = 1 << 20;
+        }),
+    )
+    .unwrap();
     let peer = Peer::open(&endpoint).await;
     let mut stream = peer.tool(1, "chat", json!({})).await;
     assert_eq!(peer.call(2, "ping", json!({})).await.status, 200);
@@ -199,8 +205,14 @@ async fn an_interrupted_stream_continues_after_its_last_event() {
             "done"
         }
     }));
-    let endpoint =
-        Endpoint::with_options(service, ServerOptions::new().with_max_queue(100, 1 << 20)).unwrap();
+    let endpoint = Endpoint::with_options(
+        service,
+        ServerOptions::new().with_streams(|streams| {
+            streams.max_queued_events = 100;
+            streams.max_queued_bytes = 1 << 20;
+        }),
+    )
+    .unwrap();
     let peer = Peer::open(&endpoint).await;
     let mut call = peer.tool(1, "chat", json!({})).await;
     call.event().await.unwrap();

@@ -10,7 +10,10 @@ use crate::prelude::*;
 // proves: HTTP-052, HTTP-053, SEC-008
 #[tokio::test]
 async fn session_ids_are_visible_ascii_and_never_the_same() {
-    let endpoint = with(&Gate::new(), ServerOptions::new().with_max_sessions(2_000));
+    let endpoint = with(
+        &Gate::new(),
+        ServerOptions::new().with_session_limits(|limits| limits.max_sessions = 2_000),
+    );
     let mut ids = HashSet::new();
     for _ in 0..1_000 {
         let mut peer = Peer::new(&endpoint);
@@ -124,7 +127,8 @@ async fn an_idle_session_ends_and_a_used_one_does_not() {
     let gate = Gate::new();
     let endpoint = with(
         &gate,
-        ServerOptions::new().with_session_idle_timeout(Duration::from_secs(60)),
+        ServerOptions::new()
+            .with_timeouts(|timeouts| timeouts.session_idle = Duration::from_secs(60)),
     );
     let idle = Peer::open(&endpoint).await;
     let calling = Peer::open(&endpoint).await;
@@ -157,12 +161,12 @@ async fn a_handshake_that_is_not_completed_does_not_keep_a_session() {
 async fn a_refused_handshake_releases_its_capacity() {
     // Capacity for one session whose client describes itself with little memory.
     for options in [
-        ServerOptions::new().with_max_sessions(1),
+        ServerOptions::new().with_session_limits(|limits| limits.max_sessions = 1),
         ServerOptions::new()
             .with_client_share(100)
-            .with_max_total_session_bytes(8 << 10),
+            .with_memory_limits(|memory| memory.max_session_bytes = 8 << 10),
     ] {
-        let options = options.with_max_sessions_per_principal(1);
+        let options = options.with_session_limits(|limits| limits.max_sessions_per_principal = 1);
         let endpoint = with(&Gate::new(), options);
         let mut peer = Peer::new(&endpoint);
         peer.principal = Some(Principal::new("alice"));
@@ -174,7 +178,7 @@ async fn a_refused_handshake_releases_its_capacity() {
         let is_refused = heavy.status == 503;
         assert_eq!(endpoint.sessions(), usize::from(!is_refused));
         if is_refused {
-            assert!(heavy.text().await.contains("with_max_total_session_bytes"));
+            assert!(heavy.text().await.contains("max_session_bytes"));
             assert_eq!(endpoint.session_bytes(), 0);
             assert_eq!(peer.initialize("2025-11-25", json!({})).await.status, 200);
         }
@@ -185,8 +189,8 @@ async fn a_refused_handshake_releases_its_capacity() {
 #[tokio::test(start_paused = true)]
 async fn there_are_only_so_many_sessions() {
     let options = ServerOptions::new()
-        .with_max_sessions(3)
-        .with_max_sessions_per_principal(2);
+        .with_session_limits(|limits| limits.max_sessions = 3)
+        .with_session_limits(|limits| limits.max_sessions_per_principal = 2);
     let endpoint = with(&Gate::new(), options);
     let alice = |endpoint| {
         let mut peer = Peer::new(endpoint);
@@ -199,12 +203,7 @@ async fn there_are_only_so_many_sessions() {
     }
     let reply = alice(&endpoint).initialize("2025-11-25", json!({})).await;
     assert_eq!(reply.status, 503);
-    assert!(
-        reply
-            .text()
-            .await
-            .contains("with_max_sessions_per_principal")
-    );
+    assert!(reply.text().await.contains("max_sessions_per_principal"));
     let bob = || {
         let mut peer = Peer::new(&endpoint);
         peer.principal = Some(Principal::new("bob"));
@@ -216,7 +215,7 @@ async fn there_are_only_so_many_sessions() {
     let reply = bob().initialize("2025-11-25", json!({})).await;
     assert_eq!(reply.status, 503);
     assert_eq!(reply.headers["retry-after"], "1");
-    assert!(reply.text().await.contains("with_max_sessions"));
+    assert!(reply.text().await.contains("max_sessions"));
     // A rejected handshake does not use capacity either.
     let reply = Peer::new(&endpoint).call(1, "initialize", json!({})).await;
     assert_eq!(reply.status, 503);
@@ -275,7 +274,8 @@ async fn without_sessions_no_state_is_stored_and_the_header_names_the_revision()
 #[tokio::test(start_paused = true)]
 async fn a_stream_does_not_prolong_the_life_of_its_session() {
     let lifetime = Duration::from_secs(3_600);
-    let options = ServerOptions::new().with_max_session_lifetime(lifetime);
+    let options =
+        ServerOptions::new().with_timeouts(|timeouts| timeouts.session_lifetime = lifetime);
     let endpoint = with(&Gate::new(), options);
     let peer = Peer::open(&endpoint).await;
     let mut stream = peer.get(None).await;

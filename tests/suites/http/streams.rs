@@ -127,13 +127,13 @@ async fn a_malformed_response_of_a_client_fails_the_server_request() {
 async fn a_session_has_only_so_many_streams_open() {
     let endpoint = with(
         &Gate::new(),
-        ServerOptions::new().with_max_streams_per_session(1),
+        ServerOptions::new().with_session_limits(|limits| limits.max_streams_per_session = 1),
     );
     let peer = Peer::open(&endpoint).await;
     let first = peer.get(None).await;
     let second = peer.get(None).await;
     assert_eq!(second.status, 429);
-    assert!(second.text().await.contains("with_max_streams_per_session"));
+    assert!(second.text().await.contains("max_streams_per_session"));
     drop(first);
     assert_eq!(peer.get(None).await.status, 200);
 }

@@ -41,7 +41,7 @@ async fn t07_a_body_over_the_limit_is_refused_by_every_framing() {
     conn.send(session.post(over.clone()).head()).await;
     let answer = conn.answer().await;
     assert_eq!(answer.status, 413);
-    assert!(answer.text().contains("ServerOptions::with_max_body_bytes"));
+    assert!(answer.text().contains("RequestLimits::max_body_bytes"));
 
     let mut conn = served.connect().await;
     let answer = conn.ask(&session.post(fits.clone()).chunked(60_000)).await;
@@ -58,12 +58,7 @@ async fn t07_a_body_over_the_limit_is_refused_by_every_framing() {
     assert!(reply.text().await.contains("xxx"));
     let reply = h2.post("http://localhost/mcp", &headers, over).await;
     assert_eq!(reply.status, 413);
-    assert!(
-        reply
-            .text()
-            .await
-            .contains("ServerOptions::with_max_body_bytes")
-    );
+    assert!(reply.text().await.contains("RequestLimits::max_body_bytes"));
 
     assert_eq!(gate.calls(), 3);
 }
@@ -137,7 +132,7 @@ async fn t07_a_compressed_body_is_refused() {
 #[tokio::test]
 async fn t07_bodies_share_a_limit() {
     let options = ServerOptions::new()
-        .with_max_total_body_bytes(100_000)
+        .with_memory_limits(|memory| memory.max_request_bytes = 100_000)
         .with_client_share(100);
     let served = RunningServer::start(server(&Gate::new()), options).await;
     let (_, session) = served.open().await;
@@ -154,11 +149,7 @@ async fn t07_bodies_share_a_limit() {
     };
     assert_eq!(answer.status, 503);
     assert_eq!(answer.header("retry-after"), Some("1"));
-    assert!(
-        answer
-            .text()
-            .contains("ServerOptions::with_max_total_body_bytes")
-    );
+    assert!(answer.text().contains("MemoryLimits::max_request_bytes"));
     one.send(&half[half.len() - 1..]).await;
     assert_eq!(one.answer().await.status, 200);
     let mut two = served.connect().await;

@@ -54,7 +54,8 @@ async fn t17_responses_that_are_not_taken_hold_little_memory() {
 // request is in flight. The connection continues.
 #[tokio::test]
 async fn t17_a_stream_that_is_not_taken_is_reset() {
-    let options = ServerOptions::new().with_write_timeout(Duration::from_millis(300));
+    let options =
+        ServerOptions::new().with_timeouts(|timeouts| timeouts.write = Duration::from_millis(300));
     let served = RunningServer::start(server(&Gate::new()), options).await;
     let (_, session) = served.open().await;
     let headers = [("mcp-session-id", session.id())];
@@ -240,7 +241,8 @@ async fn t17_repeated_calls_that_are_not_read_share_a_limit() {
 // an open stream is not.
 #[tokio::test]
 async fn t16_an_idle_http2_connection_is_closed() {
-    let options = ServerOptions::new().with_head_timeout(Duration::from_millis(300));
+    let options =
+        ServerOptions::new().with_timeouts(|timeouts| timeouts.head = Duration::from_millis(300));
     let served = RunningServer::start(server(&Gate::new()), options).await;
     let mut silent = Frames::connect(served.address).await;
     let (_, session) = served.open().await;

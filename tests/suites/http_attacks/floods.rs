@@ -13,7 +13,7 @@ use crate::prelude::*;
 async fn t18_at_the_limit_requests_are_rejected_at_once() {
     let gate = Gate::new();
     let options = ServerOptions::new()
-        .with_max_in_flight(8)
+        .with_request_limits(|limits| limits.max_in_flight = 8)
         .with_client_share(100);
     let served = RunningServer::start(server(&gate), options).await;
     let (mut conn, session) = served.open().await;
@@ -29,7 +29,7 @@ async fn t18_at_the_limit_requests_are_rejected_at_once() {
         assert_eq!(answer.status, 503);
         assert_eq!(answer.header("retry-after"), Some("1"));
         assert_eq!(answer.json()["id"], id);
-        assert!(answer.text().contains("ServerOptions::with_max_in_flight"));
+        assert!(answer.text().contains("RequestLimits::max_in_flight"));
     }
     assert_eq!(gate.calls(), 8);
     assert_eq!(served.endpoint.in_flight(), 8);
@@ -67,7 +67,7 @@ async fn t19_abandoned_handshakes_leak_nothing() {
 // A table full of expired sessions has capacity at once, also before the sweeper has run.
 #[tokio::test(start_paused = true)]
 async fn t19_an_expired_session_releases_its_capacity() {
-    let options = ServerOptions::new().with_max_sessions(1);
+    let options = ServerOptions::new().with_session_limits(|limits| limits.max_sessions = 1);
     let endpoint = Endpoint::with_options(server(&Gate::new()), options).unwrap();
     // The session of a principal is not ended to make room.
     let mut known = Peer::new(&endpoint);
@@ -88,7 +88,7 @@ fn at(endpoint: &Endpoint, last: u8) -> Peer {
 // A client that opens sessions without end replaces its own, and others keep theirs.
 #[tokio::test]
 async fn t19_one_address_does_not_take_all_sessions() {
-    let options = ServerOptions::new().with_max_sessions(100);
+    let options = ServerOptions::new().with_session_limits(|limits| limits.max_sessions = 100);
     let endpoint = Endpoint::with_options(server(&Gate::new()), options).unwrap();
     let mut other = at(&endpoint, 2);
     other.handshake("2025-11-25", json!({})).await;
@@ -108,7 +108,7 @@ async fn t19_one_address_does_not_take_all_sessions() {
 // Connections of one address beyond its share are closed, and other addresses are served.
 #[tokio::test]
 async fn t16_one_address_does_not_take_all_connections() {
-    let options = ServerOptions::new().with_max_connections(10);
+    let options = ServerOptions::new().with_connection_limits(|limits| limits.max_connections = 10);
     let served = RunningServer::start(server(&Gate::new()), options).await;
     let mut conns = Vec::new();
     for _ in 0..6 {
@@ -139,7 +139,7 @@ async fn t16_one_address_does_not_take_all_connections() {
 #[tokio::test]
 async fn t18_one_address_does_not_take_all_requests() {
     let gate = Gate::new();
-    let options = ServerOptions::new().with_max_in_flight(20);
+    let options = ServerOptions::new().with_request_limits(|limits| limits.max_in_flight = 20);
     let endpoint = Endpoint::with_options(server(&gate), options).unwrap();
     let mut greedy = at(&endpoint, 1);
     greedy.handshake("2025-11-25", json!({})).await;

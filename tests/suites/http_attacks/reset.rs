@@ -133,7 +133,7 @@ const CAP: usize = 16;
 /// A server with a low limit, a session, and a connection for frames.
 async fn attacked(gate: &Gate) -> (RunningServer, Session, Raw) {
     let options = ServerOptions::new()
-        .with_max_in_flight(CAP)
+        .with_request_limits(|limits| limits.max_in_flight = CAP)
         .with_client_share(100);
     let served = RunningServer::start(server(gate), options).await;
     let (_, session) = served.open().await;

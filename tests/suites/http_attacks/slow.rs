@@ -24,8 +24,8 @@ const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
 
 async fn impatient() -> RunningServer {
     let options = ServerOptions::new()
-        .with_head_timeout(SHORT)
-        .with_body_timeout(SHORT);
+        .with_timeouts(|timeouts| timeouts.head = SHORT)
+        .with_timeouts(|timeouts| timeouts.body = SHORT);
     RunningServer::start(server(&Gate::new()), options).await
 }
 
@@ -96,7 +96,7 @@ async fn t16_a_body_that_trickles_is_not_waited_for() {
             let said = conn.closed().await;
             let said = String::from_utf8_lossy(&said);
             assert!(said.starts_with("HTTP/1.1 408"), "{said}");
-            assert!(said.contains("ServerOptions::with_body_timeout"), "{said}");
+            assert!(said.contains("ServerTimeouts::body"), "{said}");
             refused += 1;
         }
         conns = open;
@@ -127,7 +127,7 @@ async fn t16_an_idle_connection_is_closed_and_an_open_stream_is_not() {
 #[tokio::test]
 async fn t16_there_are_only_so_many_connections() {
     let options = ServerOptions::new()
-        .with_max_connections(2)
+        .with_connection_limits(|limits| limits.max_connections = 2)
         .with_client_share(100);
     let served = RunningServer::start(server(&Gate::new()), options).await;
     let (one, session) = served.open().await;
@@ -143,7 +143,8 @@ async fn t16_there_are_only_so_many_connections() {
 // A head above the limit is rejected without being read completely.
 #[tokio::test]
 async fn t16_a_head_has_a_limit() {
-    let options = ServerOptions::new().with_max_head_bytes(16 << 10);
+    let options =
+        ServerOptions::new().with_connection_limits(|limits| limits.max_head_bytes = 16 << 10);
     let served = RunningServer::start(server(&Gate::new()), options).await;
     let (mut conn, session) = served.open().await;
     let fits = session
@@ -237,9 +238,12 @@ async fn t17_an_unread_stream_holds_little_memory_and_delays_no_other() {
 #[tokio::test]
 async fn t17_a_client_that_does_not_read_loses_its_connection() {
     let options = ServerOptions::new()
-        .with_write_timeout(Duration::from_millis(300))
+        .with_timeouts(|timeouts| timeouts.write = Duration::from_millis(300))
         // The rest exceeds the buffers of a connection.
-        .with_max_queue(10_000, 64 << 20)
+        .with_streams(|streams| {
+            streams.max_queued_events = 10_000;
+            streams.max_queued_bytes = 64 << 20;
+        })
         .without_event_store();
     let served = RunningServer::start(server(&Gate::new()), options).await;
     let (_other, session) = served.open().await;
@@ -294,7 +298,10 @@ async fn t17_unread_notifications_do_not_accumulate_without_a_store() {
         .unwrap();
     let options = ServerOptions::new()
         .without_event_store()
-        .with_max_queue(50, 1 << 20);
+        .with_streams(|streams| {
+            streams.max_queued_events = 50;
+            streams.max_queued_bytes = 1 << 20;
+        });
     let endpoint = Endpoint::with_options(service.clone(), options).unwrap();
     let peer = Peer::open(&endpoint).await;
     let reply = peer
@@ -344,7 +351,7 @@ async fn stalled(endpoint: Endpoint, bytes: usize) -> StatusCode {
 // A body that stops shortly before its end is rejected after a few seconds, and its memory is free.
 #[tokio::test(start_paused = true)]
 async fn t16_a_body_has_a_minimum_rate() {
-    let options = ServerOptions::new().with_max_receiving(2);
+    let options = ServerOptions::new().with_request_limits(|limits| limits.max_receiving = 2);
     let endpoint = Endpoint::with_options(server(&Gate::new()), options).unwrap();
     let start = tokio::time::Instant::now();
     let slow = tokio::spawn(stalled(endpoint.clone(), (4 << 20) - 1));

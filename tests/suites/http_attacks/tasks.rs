@@ -69,7 +69,7 @@ async fn a_shutdown_is_limited_in_time() {
     let grace = Duration::from_millis(50);
     let served = RunningServer::start(
         server(&gate),
-        ServerOptions::new().with_shutdown_timeout(grace),
+        ServerOptions::new().with_timeouts(|timeouts| timeouts.shutdown = grace),
     )
     .await;
     let (mut stuck, session) = served.open().await;

@@ -98,7 +98,7 @@ async fn lists_may_be_empty_and_change() {
         .prompt(Prompt::new("p", || "x"))
         .resource(Resource::text("x://1", "r", "x"))
         .resource(Resource::new("x://{v}/t", "t", || "x"))
-        .announce_changes(false)
+        .without_list_changes()
         .cache_lists(CacheHint::public(Duration::from_secs(1)))
         .build()
         .unwrap();

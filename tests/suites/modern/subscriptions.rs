@@ -153,10 +153,7 @@ async fn changes_are_notified_as_they_happen() {
     peer.silent().await;
 
     for (subscribe, announce) in [(true, true), (true, false), (false, true), (false, false)] {
-        let server = everything::server()
-            .subscriptions(subscribe)
-            .announce_changes(announce);
-        let mut peer = Peer::new(server);
+        let mut peer = Peer::new(everything::announcing(subscribe, announce));
         let told = peer.call("server/discover", json!({})).await;
         let resources = &told["capabilities"]["resources"];
         assert_eq!(resources["subscribe"] == true, subscribe, "{resources}");

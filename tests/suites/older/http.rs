@@ -76,7 +76,7 @@ async fn every_revision_works_over_streamable_http_and_names_itself_in_every_req
 async fn every_revision_works_over_the_two_endpoints_of_the_oldest() {
     let options = ServerOptions::new()
         .with_legacy()
-        .with_shutdown_timeout(Duration::ZERO);
+        .with_timeouts(|timeouts| timeouts.shutdown = Duration::ZERO);
     let endpoint = Endpoint::with_options(everything::server(), options).unwrap();
     let (listener, address) = listen().await;
     let (stop, stopped) = oneshot::channel::<()>();

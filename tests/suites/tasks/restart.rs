@@ -102,7 +102,7 @@ fn a_process_that_shares_a_store_does_not_change_other_tasks() {
     process().block_on(async {
         let gate = gate();
         let mut one = Peer::able(gate.server.task_store(Arc::clone(&store)));
-        let options = mcp_server::TaskOptions::new().with_recovery(false);
+        let options = mcp_server::TaskOptions::new().without_recovery();
         let other = super::gate().server.task_store(Arc::clone(&store));
         let mut other = Peer::able(other.task_options(options));
         let id = one.started("work").await;

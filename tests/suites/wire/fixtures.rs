@@ -16,7 +16,7 @@ pub(super) fn server(name: &str) -> ServerBuilder {
         "everything" => everything::server(),
         "decorated" => older::decorated(),
         "relays" => relays(),
-        "empty" => Server::builder("empty", "1").logging(false),
+        "empty" => Server::builder("empty", "1").without_logging(),
         other => panic!("no server is called {other}"),
     }
 }

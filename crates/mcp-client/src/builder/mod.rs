@@ -157,13 +157,12 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets whether the first [`call_tool`](Client::call_tool) of an unlisted tool lists all tools
-    /// before; default: `true`. This only concerns servers of 2025-11-25 that declare tasks: the
-    /// list says which tools must be called as tasks. With `false`, such a tool is called without a
-    /// task, and the tools are listed only if the server rejects the call, or if the call asks for
-    /// a task ([`ToolCall::as_task`](crate::ToolCall::as_task)).
-    pub fn list_tools_before_call(mut self, is_enabled: bool) -> Self {
-        self.lists_before_call = is_enabled;
+    /// Does not list the tools before the first [`call_tool`](Client::call_tool) of an unlisted tool. This only concerns
+    /// servers of 2025-11-25 that declare tasks: the list says which tools must be called as tasks. Such a tool is then
+    /// called without a task, and the tools are listed only if the server rejects the call, or if the call asks for a task
+    /// ([`ToolCall::as_task`](crate::ToolCall::as_task)).
+    pub fn without_listing_tools(mut self) -> Self {
+        self.lists_before_call = false;
         self
     }
 

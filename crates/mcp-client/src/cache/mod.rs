@@ -53,9 +53,18 @@ impl CacheLimits {
         bytes: 0,
     };
 
-    /// Creates both limits.
-    pub fn new(entries: usize, bytes: usize) -> Self {
-        Self { entries, bytes }
+    /// Sets the maximum number of results.
+    #[must_use]
+    pub fn with_entries(mut self, entries: usize) -> Self {
+        self.entries = entries;
+        self
+    }
+
+    /// Sets the maximum bytes of all results.
+    #[must_use]
+    pub fn with_bytes(mut self, bytes: usize) -> Self {
+        self.bytes = bytes;
+        self
     }
 }
 

@@ -153,7 +153,7 @@ fn a_change_during_a_request_prevents_caching() {
 fn the_cache_has_a_size_limit() {
     let now = Instant::now();
     let page = |n: usize| json!({ "cursor": n.to_string() });
-    let few = Cache::new(CacheLimits::new(3, 1 << 20));
+    let few = Cache::new(CacheLimits::default().with_entries(3));
     for n in 0..3 {
         put(&few, method::TOOLS_LIST, page(n), "page", now);
     }
@@ -162,7 +162,7 @@ fn the_cache_has_a_size_limit() {
     let kept = |n| get(&few, method::TOOLS_LIST, page(n), now).is_some();
     assert_eq!([0, 1, 2, 3].map(kept), [true, false, true, true]);
 
-    let small = Cache::new(CacheLimits::new(100, 1_000));
+    let small = Cache::new(CacheLimits::default().with_bytes(1_000));
     let long = "x".repeat(400);
     for n in 0..5 {
         put(&small, method::TOOLS_LIST, page(n), &long, now);

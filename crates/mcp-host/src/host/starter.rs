@@ -114,9 +114,11 @@ impl Starter {
         }
         let mut builder = SupervisedClient::builder(name, client, connector)
             .restart(self.restart.clone())
-            .trusted(is_trusted)
             .calls(calls)
             .starts(Arc::clone(&self.starts));
+        if is_trusted {
+            builder = builder.trusted();
+        }
         if self.has_permission {
             builder = builder.permission(gate);
         }
@@ -132,7 +134,9 @@ impl Starter {
             builder = builder.tool_list_cache(cache.clone(), key.unwrap_or_default());
         }
         if let Some(config) = plan.as_ref().map(|plan| plan.written()) {
-            builder = builder.enabled(config.is_enabled);
+            if !config.is_enabled {
+                builder = builder.disabled();
+            }
             if let Some(timeout) = config.start_timeout {
                 builder = builder.start_timeout(timeout);
             }

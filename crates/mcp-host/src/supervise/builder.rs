@@ -89,16 +89,16 @@ impl SupervisedBuilder {
         self
     }
 
-    /// Sets whether to trust the annotations of the server's tools. If so, a call that may have run is repeated once on a new
-    /// connection if its tool is annotated as read-only or idempotent. Default: `false`.
-    pub fn trusted(mut self, is_trusted: bool) -> Self {
-        self.is_trusted = is_trusted;
+    /// Trusts the annotations of the server's tools: a call that may have run is repeated once on a new connection if its tool is
+    /// annotated as read-only or idempotent. Default: it is not repeated.
+    pub fn trusted(mut self) -> Self {
+        self.is_trusted = true;
         self
     }
 
-    /// Sets whether the server is started at once. Default: `true`.
-    pub fn enabled(mut self, is_enabled: bool) -> Self {
-        self.is_enabled = is_enabled;
+    /// Does not start the server at once.
+    pub fn disabled(mut self) -> Self {
+        self.is_enabled = false;
         self
     }
 

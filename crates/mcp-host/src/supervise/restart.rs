@@ -40,10 +40,17 @@ impl Default for RestartPolicy {
 }
 
 impl RestartPolicy {
-    /// Sets the first and the longest delay.
+    /// Sets the first delay.
     #[must_use]
-    pub fn with_delays(mut self, initial: Duration, max: Duration) -> Self {
-        (self.initial_delay, self.max_delay) = (initial, max);
+    pub fn with_initial_delay(mut self, delay: Duration) -> Self {
+        self.initial_delay = delay;
+        self
+    }
+
+    /// Sets the longest delay.
+    #[must_use]
+    pub fn with_max_delay(mut self, delay: Duration) -> Self {
+        self.max_delay = delay;
         self
     }
 

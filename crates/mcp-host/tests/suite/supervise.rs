@@ -94,9 +94,11 @@ async fn call_of_killed_server(
             Some(Server::builder("fixture", "1.0.0").tool(tool))
         }
     });
-    let supervised = SupervisedClient::builder("one", client(), connector)
-        .trusted(is_trusted)
-        .start();
+    let builder = SupervisedClient::builder("one", client(), connector);
+    let supervised = match is_trusted {
+        true => builder.trusted().start(),
+        false => builder.start(),
+    };
     supervised
         .wait_for(|state| *state == ServerState::Ready)
         .await;

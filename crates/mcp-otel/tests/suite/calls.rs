@@ -112,8 +112,8 @@ async fn spans_and_metrics_have_the_attributes_of_the_conventions() {
 async fn arguments_and_results_are_recorded_on_request() {
     for revision in REVISIONS {
         let records = Records::new();
-        let server = server(&records).layer(records.telemetry().with_content(true));
-        let builder = client().layer(records.telemetry().with_content(true));
+        let server = server(&records).layer(records.telemetry().with_content());
+        let builder = client().layer(records.telemetry().with_content());
         let client = connect(revision, server, builder).await;
         client.call_tool("now", json!({ "n": 1.50 })).await.unwrap();
         for kind in [SpanKind::Client, SpanKind::Server] {
@@ -194,7 +194,10 @@ async fn notifications_are_recorded_on_request() {
     for revision in REVISIONS {
         for is_recorded in [false, true] {
             let records = Records::new();
-            let telemetry = || records.telemetry().with_notifications(is_recorded);
+            let telemetry = || match is_recorded {
+                true => records.telemetry().with_notifications(),
+                false => records.telemetry(),
+            };
             let server = server(&records)
                 .on_notification("com.example/tick", || {})
                 .layer(telemetry());

@@ -292,20 +292,19 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.set(|settings| settings.tolerance = Arc::new(Tolerance::new(strictness)))
     }
 
-    /// Sets whether the server declares the logging capability. Without it, no log messages are
-    /// sent. Default: yes.
-    pub fn logging(self, logging: bool) -> Self {
-        self.set(|settings| settings.logging = logging)
+    /// Does not declare the logging capability: no log messages are sent to clients.
+    pub fn without_logging(self) -> Self {
+        self.set(|settings| settings.logging = false)
     }
 
-    /// Sets whether clients may subscribe to resources. Default: yes.
-    pub fn subscriptions(self, subscribe: bool) -> Self {
-        self.set(|settings| settings.subscribe = subscribe)
+    /// Lets no client subscribe to resources.
+    pub fn without_subscriptions(self) -> Self {
+        self.set(|settings| settings.subscribe = false)
     }
 
-    /// Sets whether clients are notified when a list changes. Default: yes.
-    pub fn announce_changes(self, announce: bool) -> Self {
-        self.set(|settings| settings.list_changed = announce)
+    /// Does not notify clients when a list changes.
+    pub fn without_list_changes(self) -> Self {
+        self.set(|settings| settings.list_changed = false)
     }
 
     /// Declares an experimental capability with its settings.

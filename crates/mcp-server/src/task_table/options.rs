@@ -154,11 +154,11 @@ impl TaskOptions {
         self
     }
 
-    /// Sets whether the server recovers the unfinished tasks of processes that have ended: when it starts, and in a
-    /// [shared](crate::TaskStore::is_shared) store also later. Default: yes.
+    /// Does not recover the unfinished tasks of processes that have ended. Default: they are recovered when the server starts, and
+    /// in a [shared](crate::TaskStore::is_shared) store also later.
     #[must_use]
-    pub fn with_recovery(mut self, recovery: bool) -> Self {
-        self.recovery = recovery;
+    pub fn without_recovery(mut self) -> Self {
+        self.recovery = false;
         self
     }
 

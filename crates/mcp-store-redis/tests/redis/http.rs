@@ -191,8 +191,8 @@ async fn a_hanging_redis_delays_a_bounded_number_of_requests() {
         .await
         .unwrap();
     let options = ServerOptions::new()
-        .with_session_store_timeout(LIMIT * 2)
-        .with_max_session_store_calls(CALLS);
+        .with_timeouts(|timeouts| timeouts.session_store = LIMIT * 2)
+        .with_session_limits(|limits| limits.max_store_calls = CALLS);
     let bounded = endpoint_with(&patient, options);
     let hasty = endpoint(&redis).await;
     let session = open(&bounded).await;

@@ -33,16 +33,16 @@ fn server(store: RedisTaskStore, is_worker: bool) -> Endpoint {
         "done"
     };
     let [wait, resumable] = TOOLS.map(|name| Tool::new(name, run).task(TaskMode::Required));
+    let options = TaskOptions::new().with_lease(LEASE);
     let server = Server::builder("server", "1.0.0")
         .tool(wait)
         .tool(resumable.resumable())
         .task_store(store)
-        // The handlers of another worker would not end either.
-        .task_options(
-            TaskOptions::new()
-                .with_lease(LEASE)
-                .with_recovery(!is_worker),
-        )
+        .task_options(match is_worker {
+            // The handlers of another worker would not end either.
+            true => options.without_recovery(),
+            false => options,
+        })
         .build();
     Endpoint::new(server.unwrap()).unwrap()
 }

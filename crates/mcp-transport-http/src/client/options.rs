@@ -164,23 +164,33 @@ impl ClientOptions {
         self
     }
 
-    /// Sets how often an interrupted event stream is reconnected: `attempts` in a row without a new
-    /// event, and `total` for one call. Default: 8 and 1,000.
+    /// Sets how often an interrupted event stream is reconnected in a row without a new event. Default: 8.
     #[must_use]
-    pub fn with_max_reconnects(mut self, attempts: u32, total: u32) -> Self {
+    pub fn with_max_reconnects(mut self, attempts: u32) -> Self {
         self.reconnect.attempts = attempts;
-        self.reconnect.total = total;
         self
     }
 
-    /// Sets the exponential backoff of reconnects: the upper bound of the delay is `base` at first,
-    /// doubles after each failed attempt, and never exceeds `cap`. Default: 500 ms and 30 s. The
-    /// delay itself is a random part of that bound. The client always waits at least as long as the
-    /// server's `retry` says.
+    /// Sets how often the interrupted event streams of one call are reconnected in total. Default: 1,000.
     #[must_use]
-    pub fn with_reconnect_backoff(mut self, base: Duration, cap: Duration) -> Self {
-        self.reconnect.base = base;
-        self.reconnect.cap = cap;
+    pub fn with_max_total_reconnects(mut self, attempts: u32) -> Self {
+        self.reconnect.total = attempts;
+        self
+    }
+
+    /// Sets the upper bound of the delay before the first reconnect. Default: 500 ms. It doubles after each failed attempt, up to
+    /// [`with_max_reconnect_delay`](Self::with_max_reconnect_delay). The delay itself is a random part of that bound. The
+    /// client always waits at least as long as the server's `retry` says.
+    #[must_use]
+    pub fn with_reconnect_delay(mut self, delay: Duration) -> Self {
+        self.reconnect.base = delay;
+        self
+    }
+
+    /// Sets the maximum delay before a reconnect. Default: 30 s.
+    #[must_use]
+    pub fn with_max_reconnect_delay(mut self, delay: Duration) -> Self {
+        self.reconnect.cap = delay;
         self
     }
 
@@ -239,11 +249,16 @@ impl ClientOptions {
         self
     }
 
-    /// Sets how many idle HTTP connections are kept, and for how long. Default: 64 and 60 s. It
-    /// applies to the built-in HTTP client.
+    /// Sets how many idle connections the built-in HTTP client keeps. Default: 64.
     #[must_use]
-    pub fn with_max_idle_connections(mut self, connections: usize, timeout: Duration) -> Self {
+    pub fn with_max_idle_connections(mut self, connections: usize) -> Self {
         self.idle_connections = connections;
+        self
+    }
+
+    /// Sets how long the built-in HTTP client keeps an idle connection. Default: 60 s.
+    #[must_use]
+    pub fn with_idle_timeout(mut self, timeout: Duration) -> Self {
         self.idle_timeout = timeout;
         self
     }
@@ -267,7 +282,9 @@ mod tests {
     fn the_bound_of_the_delay_doubles_up_to_the_maximum() {
         let base = Duration::from_millis(500);
         let cap = Duration::from_secs(30);
-        let options = ClientOptions::new().with_reconnect_backoff(base, cap);
+        let options = ClientOptions::new()
+            .with_reconnect_delay(base)
+            .with_max_reconnect_delay(cap);
         let most = options.clone().with_random(|| u64::MAX).reconnect;
         let half = options.clone().with_random(|| 1 << 63).reconnect;
         let none = options.with_random(|| 0).reconnect;

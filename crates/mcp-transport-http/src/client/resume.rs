@@ -126,8 +126,10 @@ mod tests {
 
     fn options() -> ClientOptions {
         ClientOptions::new()
-            .with_max_reconnects(3, 10)
-            .with_reconnect_backoff(4 * SECOND, 64 * SECOND)
+            .with_max_reconnects(3)
+            .with_max_total_reconnects(10)
+            .with_reconnect_delay(4 * SECOND)
+            .with_max_reconnect_delay(64 * SECOND)
             .with_random(|| 1 << 63)
     }
 
@@ -150,7 +152,9 @@ mod tests {
 
     #[test]
     fn attempts_of_one_call_are_limited_even_with_progress() {
-        let options = options().with_max_reconnects(3, 5);
+        let options = options()
+            .with_max_reconnects(3)
+            .with_max_total_reconnects(5);
         let mut call = ResumeState::of_call(&options.reconnect);
         let mut connection = ResumeState::of_connection(&options.reconnect);
         for n in 0..10 {

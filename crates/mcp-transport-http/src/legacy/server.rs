@@ -105,10 +105,10 @@ impl LegacyEndpoint {
         });
         let options = &state.options;
         let limits = MuxLimits::default()
-            .with_frame(options.message_limits)
-            .with_incoming(options.max_in_flight_per_session)
-            .with_outgoing(options.max_in_flight_per_session)
-            .with_queue_bytes(options.max_queue_bytes);
+            .with_frame(options.request_limits.message)
+            .with_incoming(options.session_limits.max_in_flight_per_session)
+            .with_outgoing(options.session_limits.max_in_flight_per_session)
+            .with_queue_bytes(options.streams.max_queued_bytes);
         let inbound = ServerSession::new(Arc::clone(&state.service));
         let mut caller = Caller::remote();
         caller.principal.clone_from(&principal);
@@ -150,7 +150,11 @@ impl LegacyEndpoint {
         let session = self.session(&parts)?;
         let mut message = read_body(body, &parts, &mcp_headers, state).await?;
         let mut size = TreeSize::default();
-        let parsed = parse_measured(&message.bytes, &state.options.message_limits, &mut size);
+        let parsed = parse_measured(
+            &message.bytes,
+            &state.options.request_limits.message,
+            &mut size,
+        );
         if let Err(error) = parsed {
             if let Some(layers) = state.service.layers() {
                 layers.discarded(Role::Server, Discarded::Malformed(&error));
@@ -295,7 +299,7 @@ impl EventSource for SseBody {
 impl SseBody {
     /// Sends a comment if the stream has been idle.
     fn poll_quiet(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        let interval = self.endpoint.state.options.keep_alive_interval;
+        let interval = self.endpoint.state.options.streams.keep_alive_interval;
         let timer = self
             .keep_alive
             .get_or_insert_with(|| Box::pin(sleep(interval)));

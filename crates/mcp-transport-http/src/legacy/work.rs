@@ -34,7 +34,7 @@ async fn wait(mut run: Run) {
 fn block<K: Send + 'static>(run: BlockingRun, threads: &Capacity, kept: K) {
     let Some(thread) = threads.try_acquire() else {
         run.refuse(ErrorObject::internal(format!(
-            "{} blocking handlers are running, the limit of ServerOptions::with_max_blocking_handlers",
+            "{} blocking handlers are running, the limit of RequestLimits::max_blocking_handlers",
             threads.limit()
         )));
         return;

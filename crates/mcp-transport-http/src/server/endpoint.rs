@@ -72,22 +72,22 @@ impl Endpoint {
         let cluster = Cluster::of(&options, &service)?;
         let revisions = service.facts().revisions;
         let shared = |limit| Capacity::with_shares(limit, options.client_share_percent);
-        let responses = shared(options.max_total_response_bytes);
+        let responses = shared(options.memory.max_response_bytes);
         let state = EndpointState {
             sessionless: Mutex::default(),
             stateless: StatelessRequests::new(&service, &options, &responses),
             has_handshake: revisions.iter().any(|revision| !revision.is_stateless()),
             revisions,
             sessions: Arc::new(SessionTable::new()),
-            in_flight: shared(options.max_in_flight),
-            receiving: shared(options.max_receiving),
-            subscriptions: shared(options.max_subscriptions),
-            streams: shared(options.max_total_stream_bytes),
-            bodies: shared(options.max_total_body_bytes),
+            in_flight: shared(options.request_limits.max_in_flight),
+            receiving: shared(options.request_limits.max_receiving),
+            subscriptions: shared(options.request_limits.max_subscriptions),
+            streams: shared(options.memory.max_stream_bytes),
+            bodies: shared(options.memory.max_request_bytes),
             responses,
             #[cfg(feature = "legacy")]
             legacy: Default::default(),
-            threads: Capacity::new(options.max_blocking_handlers),
+            threads: Capacity::new(options.request_limits.max_blocking_handlers),
             closing: AtomicBool::new(false),
             service,
             options,
@@ -101,13 +101,13 @@ impl Endpoint {
     }
 
     /// Returns the memory that is reserved for the sessions, in bytes; see
-    /// [`ServerOptions::with_max_total_session_bytes`].
+    /// [`MemoryLimits::max_session_bytes`](crate::MemoryLimits::max_session_bytes).
     pub fn session_bytes(&self) -> usize {
         self.0.state.sessions.usage.total().bytes
     }
 
     /// Returns the memory that is reserved for subscriptions and for the open GET streams of sessions, in bytes; see
-    /// [`ServerOptions::with_max_total_stream_bytes`].
+    /// [`MemoryLimits::max_stream_bytes`](crate::MemoryLimits::max_stream_bytes).
     pub fn stream_bytes(&self) -> usize {
         self.0.state.streams.used()
     }
@@ -125,7 +125,7 @@ impl Endpoint {
 
     /// Shuts down gracefully: rejects new requests, [notifies the
     /// server](mcp_protocol::Service::closing) so that subscriptions end, waits up to
-    /// [`ServerOptions::with_shutdown_timeout`] for running requests, then closes all sessions and
+    /// [`ServerTimeouts::shutdown`](crate::ServerTimeouts::shutdown) for running requests, then closes all sessions and
     /// streams.
     ///
     /// # Cancel safety
@@ -143,7 +143,7 @@ impl Endpoint {
             state.subscriptions.drained().await;
         };
         // Requests that are still running after the timeout are cancelled below.
-        let _ = timeout(state.options.shutdown_timeout, drained).await;
+        let _ = timeout(state.options.timeouts.shutdown, drained).await;
         state.sessions.close(&Closed::local());
         #[cfg(feature = "legacy")]
         state.legacy.close(&Closed::local());

@@ -1,5 +1,4 @@
-//! Setters for the limits on the memory of sessions and streams, and `with_memory`, which derives all limits of an
-//! endpoint from one number.
+//! `with_memory`, which derives all limits of an endpoint on memory from one number.
 
 use std::sync::Arc;
 
@@ -18,26 +17,6 @@ const LARGEST_CLIENT: usize = 256 << 10;
 const SESSION_EVENTS: usize = 10 << 20;
 
 impl ServerOptions {
-    /// Sets the maximum memory of all sessions, in bytes. Default 96 MiB. A session counts as 5 KiB, plus up
-    /// to 96 KiB for the client identity; this estimate is an upper bound. Of the second half, one client
-    /// can take [its share](Self::with_client_share). At the limit, idle sessions without a principal end, first those of
-    /// the clients whose sessions use the most memory. If no session can end, new sessions are rejected with 503.
-    #[must_use]
-    pub fn with_max_total_session_bytes(mut self, bytes: usize) -> Self {
-        self.max_total_session_bytes = bytes;
-        self
-    }
-
-    /// Sets the maximum memory of all subscriptions of clients without sessions and of all open GET streams of sessions,
-    /// in bytes. Default 96 MiB; further subscriptions and streams are rejected with 503. With its connection, a
-    /// subscription counts as 28 KiB, plus the client identity, and a stream as 16 KiB. The head of the
-    /// request is added to both.
-    #[must_use]
-    pub fn with_max_total_stream_bytes(mut self, bytes: usize) -> Self {
-        self.max_total_stream_bytes = bytes;
-        self
-    }
-
     /// Sets all limits on memory so that the clients together cause at most about `bytes` of resident
     /// memory to be used, including 8 MiB for the program at rest. Of the rest, a quarter each is for
     /// requests, for responses and for stored events, an eighth for connections, and a sixteenth each
@@ -54,15 +33,27 @@ impl ServerOptions {
         let bytes = bytes - PROGRAM.min(bytes / 2);
         let quarter = bytes / 4;
         let count = |bytes: usize, each: usize, max: usize| (bytes / each).clamp(1, max);
-        self.max_total_body_bytes = quarter;
-        self.max_total_response_bytes = quarter;
+        self.memory.max_request_bytes = quarter;
+        self.memory.max_response_bytes = quarter;
         // Two bodies of the maximum size fit.
-        self.max_body_bytes = defaults.max_body_bytes.min(self.max_total_body_bytes / 2);
-        self.max_connections = count(bytes / 8, CONNECTION, defaults.max_connections);
-        self.max_total_session_bytes = (bytes / 16).max(LARGEST_CLIENT);
-        self.max_total_stream_bytes = (bytes / 16).max(LARGEST_CLIENT);
-        self.max_sessions = count(bytes / 16, SESSION, defaults.max_sessions);
-        self.max_subscriptions = count(bytes / 16, SUBSCRIPTION, defaults.max_subscriptions);
+        self.request_limits.max_body_bytes = defaults
+            .request_limits
+            .max_body_bytes
+            .min(self.memory.max_request_bytes / 2);
+        self.connection_limits.max_connections = count(
+            bytes / 8,
+            CONNECTION,
+            defaults.connection_limits.max_connections,
+        );
+        self.memory.max_session_bytes = (bytes / 16).max(LARGEST_CLIENT);
+        self.memory.max_stream_bytes = (bytes / 16).max(LARGEST_CLIENT);
+        self.session_limits.max_sessions =
+            count(bytes / 16, SESSION, defaults.session_limits.max_sessions);
+        self.request_limits.max_subscriptions = count(
+            bytes / 16,
+            SUBSCRIPTION,
+            defaults.request_limits.max_subscriptions,
+        );
         if self.event_store.is_some() {
             let store = MemoryEventStore::new()
                 .with_max_total_bytes(quarter)
@@ -80,14 +71,14 @@ mod tests {
     #[test]
     fn the_limits_follow_from_the_memory() {
         let options = ServerOptions::new().with_memory(72 << 20);
-        assert_eq!(options.max_total_body_bytes, 16 << 20);
-        assert_eq!(options.max_total_response_bytes, 16 << 20);
-        assert_eq!(options.max_body_bytes, 4 << 20);
-        assert_eq!(options.max_connections, 512);
-        assert_eq!(options.max_total_session_bytes, 4 << 20);
-        assert_eq!(options.max_total_stream_bytes, 4 << 20);
-        assert_eq!(options.max_sessions, 819);
-        assert_eq!(options.max_subscriptions, 146);
+        assert_eq!(options.memory.max_request_bytes, 16 << 20);
+        assert_eq!(options.memory.max_response_bytes, 16 << 20);
+        assert_eq!(options.request_limits.max_body_bytes, 4 << 20);
+        assert_eq!(options.connection_limits.max_connections, 512);
+        assert_eq!(options.memory.max_session_bytes, 4 << 20);
+        assert_eq!(options.memory.max_stream_bytes, 4 << 20);
+        assert_eq!(options.session_limits.max_sessions, 819);
+        assert_eq!(options.request_limits.max_subscriptions, 146);
         let store = format!("{:?}", options.event_store);
         assert!(store.starts_with("Some(MemoryEventStore"), "{store}");
     }
@@ -95,15 +86,27 @@ mod tests {
     #[test]
     fn the_extremes_are_usable_limits() {
         let least = ServerOptions::new().with_memory(0);
-        assert_eq!((least.max_sessions, least.max_connections), (1, 1));
+        assert_eq!(
+            (
+                least.session_limits.max_sessions,
+                least.connection_limits.max_connections
+            ),
+            (1, 1)
+        );
         let (most, defaults) = (
             ServerOptions::new().with_memory(usize::MAX),
             ServerOptions::new(),
         );
-        assert_eq!(most.max_sessions, defaults.max_sessions);
-        assert_eq!(most.max_body_bytes, defaults.max_body_bytes);
+        assert_eq!(
+            most.session_limits.max_sessions,
+            defaults.session_limits.max_sessions
+        );
+        assert_eq!(
+            most.request_limits.max_body_bytes,
+            defaults.request_limits.max_body_bytes
+        );
         let large = ServerOptions::new().with_memory(1 << 30);
-        assert_eq!(large.max_total_body_bytes, 254 << 20);
+        assert_eq!(large.memory.max_request_bytes, 254 << 20);
         let none = ServerOptions::new().without_event_store();
         assert!(none.with_memory(1 << 30).event_store.is_none());
     }

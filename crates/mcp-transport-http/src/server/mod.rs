@@ -41,7 +41,10 @@ pub use event_store::{
 pub use head::PeerAddr;
 pub use listener::connection::McpRoute;
 pub use listener::{serve, serve_layered, serve_with, shutdown_signal};
-pub use options::ServerOptions;
+pub use options::{
+    ConnectionLimits, MemoryLimits, RequestLimits, ServerOptions, ServerTimeouts, SessionLimits,
+    StreamOptions,
+};
 pub use response::body::Body;
 pub use session_id::SessionId;
 pub use session_store::{

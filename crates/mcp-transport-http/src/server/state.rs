@@ -65,15 +65,15 @@ impl EndpointState {
         if self.responses.is_nearly_used() && self.responses.has_share(|| head.owner()) {
             return Err(Refusal::busy(
                 "the client has not read all its responses, and the limit of \
-                 ServerOptions::with_max_total_response_bytes is nearly reached; read the responses and send again",
+                 MemoryLimits::max_response_bytes is nearly reached; read the responses and send again",
             ));
         }
         let permit = self.in_flight.try_acquire_for(|| head.owner());
         permit.map_err(|exhausted| match exhausted {
             Exhausted::Limit => Refusal::busy(format!(
-                "{} requests are in flight, the limit of ServerOptions::with_max_in_flight; \
+                "{} requests are in flight, the limit of RequestLimits::max_in_flight; \
                  send again later",
-                self.options.max_in_flight
+                self.options.request_limits.max_in_flight
             )),
             Exhausted::Share => Refusal::share("requests in flight"),
         })
@@ -85,8 +85,8 @@ impl EndpointState {
         permit.map_err(|exhausted| match exhausted {
             Exhausted::Limit => Refusal::busy(format!(
                 "the bodies of {} requests are being received, the limit of \
-                 ServerOptions::with_max_receiving; send again later",
-                self.options.max_receiving
+                 RequestLimits::max_receiving; send again later",
+                self.options.request_limits.max_receiving
             )),
             Exhausted::Share => Refusal::share("requests that are being received"),
         })
@@ -97,9 +97,9 @@ impl EndpointState {
         let permit = self.subscriptions.try_acquire_for(|| owner);
         permit.map_err(|exhausted| match exhausted {
             Exhausted::Limit => Refusal::busy(format!(
-                "{} subscriptions are open, the limit of ServerOptions::with_max_subscriptions; \
+                "{} subscriptions are open, the limit of RequestLimits::max_subscriptions; \
                  subscribe again later",
-                self.options.max_subscriptions
+                self.options.request_limits.max_subscriptions
             )),
             Exhausted::Share => Refusal::share("subscriptions"),
         })
@@ -115,7 +115,7 @@ impl EndpointState {
         let taken = permit.try_grow(bytes + head_memory(head), || head.owner());
         taken.map_err(|exhausted| match exhausted {
             Exhausted::Limit => Refusal::busy(format!(
-                "the open streams take {} bytes, the limit of ServerOptions::with_max_total_stream_bytes; \
+                "the open streams take {} bytes, the limit of MemoryLimits::max_stream_bytes; \
                  subscribe again later",
                 self.streams.limit()
             )),
@@ -155,7 +155,7 @@ impl EndpointState {
             None => self.find_session(parts, value),
         };
         let session = session.ok_or_else(unknown_session)?;
-        if session.touch() >= self.options.max_session_lifetime {
+        if session.touch() >= self.options.timeouts.session_lifetime {
             // Its running requests finish, and no others prolong it.
             return Err(unknown_session());
         }

@@ -115,7 +115,12 @@ async fn silent_streams_are_reopened_without_a_limit() {
 
 #[tokio::test(start_paused = true)]
 async fn listening_pauses_until_a_call_reaches_the_server() {
-    let mut pair = Pair::open(quiet_but_listening().with_max_reconnects(4, 100)).await;
+    let mut pair = Pair::open(
+        quiet_but_listening()
+            .with_max_reconnects(4)
+            .with_max_total_reconnects(100),
+    )
+    .await;
     // The first attempt and four more.
     for n in 0..5 {
         let seen = pair.server.expect_get().await;

@@ -353,7 +353,7 @@ async fn a_rejected_handshake_ends_the_connection() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_stays_unreachable_ends_the_connection() {
-    let mut pair = Pair::open(quiet().with_max_reconnects(3, 10)).await;
+    let mut pair = Pair::open(quiet().with_max_reconnects(3).with_max_total_reconnects(10)).await;
     ends(&mut pair, async |server| {
         for _ in 0..4 {
             server.expect(method::INITIALIZE).await.refuse();

@@ -108,7 +108,12 @@ async fn any_failed_resume_is_retried_but_the_request_is_not() {
 
 #[tokio::test(start_paused = true)]
 async fn resume_attempts_without_progress_end_in_an_error() {
-    let mut pair = Pair::open(quiet().with_max_reconnects(4, 100)).await;
+    let mut pair = Pair::open(
+        quiet()
+            .with_max_reconnects(4)
+            .with_max_total_reconnects(100),
+    )
+    .await;
     let (call, _, stream) = streaming!(pair, method::TOOLS_LIST, "id: 1\ndata:\n\n");
     drop(stream);
     for n in 0..4 {
@@ -132,7 +137,7 @@ async fn resume_attempts_without_progress_end_in_an_error() {
 
 #[tokio::test(start_paused = true)]
 async fn resume_attempts_with_progress_are_limited_too() {
-    let mut pair = Pair::open(quiet().with_max_reconnects(3, 20)).await;
+    let mut pair = Pair::open(quiet().with_max_reconnects(3).with_max_total_reconnects(20)).await;
     let (call, _, stream) = streaming!(pair, method::TOOLS_CALL, "retry: 0\nid: 0\ndata:\n\n");
     drop(stream);
     for n in 1..=20 {

@@ -201,7 +201,9 @@ async fn calls_of_several_threads_use_one_connection() {
 async fn idle_connections_end_after_the_timeout_and_beyond_the_maximum() {
     for (max_idle, timeout) in [(1, Duration::from_millis(20)), (0, Duration::from_secs(60))] {
         let mut peer = Peer::new(polite).await;
-        let options = ClientOptions::new().with_max_idle_connections(max_idle, timeout);
+        let options = ClientOptions::new()
+            .with_max_idle_connections(max_idle)
+            .with_idle_timeout(timeout);
         let (_connection, link) = peer.connect(options).await;
         for calls in 1..=3 {
             link.request(method::TOOLS_LIST, None)

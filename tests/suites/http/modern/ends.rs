@@ -48,7 +48,8 @@ async fn give_up(client: &StatelessPeer, id: u32) {
 #[tokio::test(start_paused = true)]
 async fn a_disconnect_before_the_response_cancels() {
     let (probe, dropped) = stuck(false, false);
-    let endpoint = probe.endpoint_with(ServerOptions::new().with_max_in_flight(1));
+    let endpoint = probe
+        .endpoint_with(ServerOptions::new().with_request_limits(|limits| limits.max_in_flight = 1));
     let client = StatelessPeer::new(&endpoint);
     for id in 1..=3 {
         give_up(&client, id).await;
@@ -65,7 +66,8 @@ async fn a_disconnect_before_the_response_cancels() {
 #[tokio::test(start_paused = true)]
 async fn a_disconnect_during_a_stream_cancels() {
     let (probe, dropped) = stuck(true, false);
-    let endpoint = probe.endpoint_with(ServerOptions::new().with_max_in_flight(1));
+    let endpoint = probe
+        .endpoint_with(ServerOptions::new().with_request_limits(|limits| limits.max_in_flight = 1));
     let client = StatelessPeer::new(&endpoint);
     for id in 1..=3 {
         let mut reply = client.tool(id, "go", json!({})).await;
@@ -106,8 +108,10 @@ async fn a_request_has_until_its_deadline_as_json_and_as_a_stream() {
     for speaks in [false, true] {
         let (mut probe, dropped) = stuck(speaks, false);
         probe.deadline = Some(Duration::from_secs(40));
-        let endpoint = probe
-            .endpoint_with(ServerOptions::new().with_keep_alive_interval(Duration::from_secs(60)));
+        let endpoint = probe.endpoint_with(
+            ServerOptions::new()
+                .with_streams(|streams| streams.keep_alive_interval = Duration::from_secs(60)),
+        );
         let began = Instant::now();
         let reply = StatelessPeer::new(&endpoint).tool(1, "go", json!({})).await;
         let kind = if speaks {
@@ -131,8 +135,8 @@ async fn subscriptions_outlive_the_deadline() {
     let (mut probe, dropped) = stuck(true, true);
     probe.deadline = Some(Duration::from_secs(1));
     let options = ServerOptions::new()
-        .with_max_in_flight(1)
-        .with_max_subscriptions(1);
+        .with_request_limits(|limits| limits.max_in_flight = 1)
+        .with_request_limits(|limits| limits.max_subscriptions = 1);
     let endpoint = probe.endpoint_with(options);
     let client = StatelessPeer::new(&endpoint);
     let mut reply = client.tool(1, "go", json!({})).await;
@@ -150,7 +154,7 @@ async fn subscriptions_outlive_the_deadline() {
         body["error"]["message"]
             .as_str()
             .unwrap()
-            .contains("with_max_subscriptions")
+            .contains("max_subscriptions")
     );
     assert_eq!(dropped.available_permits(), 1, "the one that was refused");
     drop(reply);
@@ -204,7 +208,9 @@ async fn a_closing_endpoint_waits_up_to_the_shutdown_timeout() {
         let hears = Arc::clone(&told);
         probe.closing = Box::new(move || hears.store(true, Ordering::Release));
         let grace = Duration::from_secs(5);
-        let endpoint = probe.endpoint_with(ServerOptions::new().with_shutdown_timeout(grace));
+        let endpoint = probe.endpoint_with(
+            ServerOptions::new().with_timeouts(|timeouts| timeouts.shutdown = grace),
+        );
         let client = StatelessPeer::new(&endpoint);
         let call = tokio::spawn(async move { client.tool(1, "go", json!({})).await });
         advance(Duration::from_millis(1)).await;

@@ -239,7 +239,10 @@ async fn a_subscriber_that_does_not_read_is_let_go_before_it_misses_anything() {
             std::future::pending().await
         }))
     });
-    let endpoint = probe.endpoint_with(ServerOptions::new().with_max_queue(2, 1 << 20));
+    let endpoint = probe.endpoint_with(ServerOptions::new().with_streams(|streams| {
+        streams.max_queued_events = 2;
+        streams.max_queued_bytes = 1 << 20;
+    }));
     let mut reply = StatelessPeer::new(&endpoint).tool(1, "go", json!({})).await;
     let exchange = links.lock().unwrap().take().unwrap();
     let notify = |name: &str| exchange.link().notify(name, None, Delivery::Always);

@@ -197,7 +197,7 @@ async fn the_store_and_its_calls_have_limits() {
     let store = Switchable::new();
     let options = ServerOptions::new()
         .with_session_store(store.clone())
-        .with_max_session_store_calls(1);
+        .with_session_limits(|limits| limits.max_store_calls = 1);
     let (_, one) = node_with(&gate, options);
     let peer = Peer::open(&one).await;
     store.set(Mode::Hangs);
@@ -216,7 +216,7 @@ async fn a_full_endpoint_does_not_claim_a_session() {
     let (gate, store) = (Gate::new(), MemorySessionStore::new());
     let (_, one) = node(&gate, store.clone());
     let options = ServerOptions::new()
-        .with_max_sessions_per_principal(1)
+        .with_session_limits(|limits| limits.max_sessions_per_principal = 1)
         .with_session_store(store);
     let two = with(&gate, options);
     let mut peers = Vec::new();

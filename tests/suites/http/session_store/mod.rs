@@ -31,8 +31,6 @@ fn node_with(gate: &Gate, options: ServerOptions) -> (Server, Endpoint) {
     let server = resources.fold(super::server(gate), ServerBuilder::resource);
     let server = server
         .state_keys(StateKeys::new([7; 32]))
-        .logging(true)
-        .subscriptions(true)
         .resource(Resource::new(WATCHED, "watched", || "text"))
         .tool(Tool::new("state", |cx: Ctx| {
             cx.log(LoggingLevel::Info, "info");

@@ -96,11 +96,15 @@ impl JwtBuilder {
         self
     }
 
-    /// Sets how long keys are cached before they are fetched again, and how long they are used
-    /// while the issuer is unreachable. Default: 10 minutes and 24 hours. Cache headers of the
-    /// issuer are ignored.
-    pub fn jwks_cache(mut self, ttl: Duration, max_stale: Duration) -> Self {
-        self.cache_lifetimes = CacheLifetimes { ttl, max_stale };
+    /// Sets how long keys are cached before they are fetched again. Default: 10 minutes. Cache headers of the issuer are ignored.
+    pub fn jwks_ttl(mut self, ttl: Duration) -> Self {
+        self.cache_lifetimes.ttl = ttl;
+        self
+    }
+
+    /// Sets how long keys are used while the issuer is unreachable. Default: 24 hours.
+    pub fn max_stale_jwks(mut self, max_stale: Duration) -> Self {
+        self.cache_lifetimes.max_stale = max_stale;
         self
     }
 

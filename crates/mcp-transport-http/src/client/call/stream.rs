@@ -190,7 +190,8 @@ fn too_many_reconnects(
 ) -> CallFailure {
     let problem = format!(
         "did not complete the stream of {} within {} reconnects, the limit of \
-         ClientOptions::with_max_reconnects; the response is lost, and the request may have run \
+         ClientOptions::with_max_reconnects or with_max_total_reconnects; the response is lost, and the \
+         request may have run \
          ({reason})",
         context.method,
         resume.total()

@@ -90,10 +90,13 @@ impl Forwarder {
             .build(tcp);
         Ok(Some(Self {
             client,
-            head_timeout: options.sse_upgrade_delay.saturating_add(HEAD_TIMEOUT),
-            stateless_head_timeout: options.keep_alive_interval.saturating_add(HEAD_TIMEOUT),
-            idle_timeout: options.keep_alive_interval * MISSING_COMMENTS,
-            limits: options.message_limits,
+            head_timeout: options.streams.upgrade_delay.saturating_add(HEAD_TIMEOUT),
+            stateless_head_timeout: options
+                .streams
+                .keep_alive_interval
+                .saturating_add(HEAD_TIMEOUT),
+            idle_timeout: options.streams.keep_alive_interval * MISSING_COMMENTS,
+            limits: options.request_limits.message,
         }))
     }
 

@@ -175,7 +175,7 @@ impl Cluster {
     /// response. `body` is the body of a request that may be forwarded.
     ///
     /// # Errors
-    /// The session could not be stored. The bodies of requests take all of `ServerOptions::with_max_total_body_bytes`, or the
+    /// The session could not be stored. The bodies of requests take all of `MemoryLimits::max_request_bytes`, or the
     /// authentication layer could not add its headers to a forwarded request.
     pub(crate) async fn after(
         &self,

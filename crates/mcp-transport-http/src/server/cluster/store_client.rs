@@ -65,7 +65,10 @@ impl StoreClient {
             service: Arc::clone(service),
             owner: EndpointId::random()?,
             options: Arc::clone(options),
-            calls: Capacity::with_shares(options.stored.max_calls, options.client_share_percent),
+            calls: Capacity::with_shares(
+                options.session_limits.max_store_calls,
+                options.client_share_percent,
+            ),
             claims: std::array::from_fn(|_| Mutex::new(())),
         })))
     }
@@ -93,7 +96,7 @@ impl StoreClient {
     }
 
     async fn lock<'a>(&self, lock: &'a Mutex<()>) -> Result<MutexGuard<'a, ()>> {
-        let limit = self.options.stored.timeout;
+        let limit = self.options.timeouts.session_store;
         timeout(limit, lock.lock())
             .await
             .map_err(|_| timed_out(limit))
@@ -106,7 +109,7 @@ impl StoreClient {
         client: Option<&Owner>,
     ) -> Result<Option<SessionRecord>> {
         let record = self.call(client, |store| store.load(id, now())).await?;
-        let max_age = self.options.max_session_lifetime;
+        let max_age = self.options.timeouts.session_lifetime;
         Ok(record.filter(|record| now().since(record.created()) < max_age))
     }
 
@@ -214,7 +217,7 @@ impl StoreClient {
         let Some(stored) = &session.stored else {
             return false;
         };
-        let interval = RENEWAL_INTERVAL.min(self.options.session_idle_timeout / 4);
+        let interval = RENEWAL_INTERVAL.min(self.options.timeouts.session_idle / 4);
         (session.is_active() || is_changed(session, stored)) && stored.unconfirmed() >= interval
     }
 
@@ -228,15 +231,18 @@ impl StoreClient {
     fn expiry(&self, session: &HttpSession, stored: &StoredSession) -> Timestamp {
         let options = &self.options;
         let idle = if session.inbound.session().is_open() {
-            options.session_idle_timeout
+            options.timeouts.session_idle
         } else {
-            options.handshake_timeout.min(options.session_idle_timeout)
+            options
+                .timeouts
+                .handshake
+                .min(options.timeouts.session_idle)
         };
         let step = (idle / EXPIRY_STEPS).as_millis().max(1);
         let step = u64::try_from(step).unwrap_or(u64::MAX);
         let expires = now().after(idle).as_millis();
         let expires = expires.checked_next_multiple_of(step).unwrap_or(u64::MAX);
-        Timestamp::from_millis(expires).min(stored.created.after(options.max_session_lifetime))
+        Timestamp::from_millis(expires).min(stored.created.after(options.timeouts.session_lifetime))
     }
 
     /// Returns the record of a session; `None` if the session has ended.
@@ -259,27 +265,27 @@ impl StoreClient {
         client: Option<&Owner>,
         start: impl FnOnce(&'a dyn SessionStore) -> BoxFuture<'a, Result<T>>,
     ) -> Result<T> {
-        let limits = &self.options.stored;
+        let limit = self.options.timeouts.session_store;
         let Ok(_permit) = self.calls.try_acquire_for(|| client.cloned()) else {
             return Err(SessionStoreError::new(
                 Kind::Unavailable,
                 format!(
                     "too many concurrent calls of the session store: all {} are in use \
-                     (ServerOptions::with_max_session_store_calls), or this client already uses its share of them",
-                    limits.max_calls
+                     (SessionLimits::max_store_calls), or this client already uses its share of them",
+                    self.options.session_limits.max_store_calls
                 ),
             ));
         };
-        timeout(limits.timeout, start(&*self.store))
+        timeout(limit, start(&*self.store))
             .await
-            .unwrap_or_else(|_| Err(timed_out(limits.timeout)))
+            .unwrap_or_else(|_| Err(timed_out(limit)))
     }
 }
 
 fn timed_out(limit: Duration) -> SessionStoreError {
     let message = format!(
         "the session store did not answer within {limit:?} \
-         (ServerOptions::with_session_store_timeout)"
+         (ServerTimeouts::session_store)"
     );
     SessionStoreError::new(Kind::Unavailable, message)
 }

@@ -85,7 +85,7 @@ pub enum Durability {
     /// be stored. Dropping the future does not stop the write.
     ///
     /// The event is sent after that. If it is the first event of a call, the head of the response is sent with it, or
-    /// with a comment after [`ServerOptions::with_keep_alive_interval`](crate::ServerOptions::with_keep_alive_interval).
+    /// with a comment after [`StreamOptions::keep_alive_interval`](crate::StreamOptions::keep_alive_interval).
     /// An event that cannot be stored is sent, too, but cannot be replayed.
     Pending(BoxFuture<'static, Result<(), EventStoreError>>),
 }

@@ -78,7 +78,7 @@ async fn serve(stream: impl Future<Output = ()>, chunk: Arc<ChunkState>, limit: 
         ready!(timer.as_mut().poll(cx));
         tracing::debug!(
             "reset a stream whose client did not read the response within \
-             ServerOptions::with_write_timeout"
+             ServerTimeouts::write"
         );
         Poll::Ready(())
     })

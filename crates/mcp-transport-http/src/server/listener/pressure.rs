@@ -51,7 +51,7 @@ impl WheelState {
             blocked.select_nth_unstable_by_key(last, |(since, _)| *since);
             tracing::warn!(
                 ended = count,
-                "ended the responses that were unread longest (ServerOptions::with_max_total_response_bytes)"
+                "ended the responses that were unread longest (MemoryLimits::max_response_bytes)"
             );
         }
         for (_, blocked) in blocked.into_iter().take(count) {

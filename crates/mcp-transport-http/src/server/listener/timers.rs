@@ -50,10 +50,10 @@ pub(crate) struct ConnectionLimits {
 impl ConnectionLimits {
     pub(crate) fn new(options: &ServerOptions) -> Self {
         Self {
-            head: options.head_timeout,
-            write: options.write_timeout,
-            buffer: options.max_head_bytes.max(MIN_BUFFER),
-            streams: options.max_streams_per_connection,
+            head: options.timeouts.head,
+            write: options.timeouts.write,
+            buffer: options.connection_limits.max_head_bytes.max(MIN_BUFFER),
+            streams: options.connection_limits.max_streams_per_connection,
         }
     }
 }
@@ -61,7 +61,7 @@ impl ConnectionLimits {
 /// The number of ticks in the shorter of the two timeouts.
 const TICKS_PER_TIMEOUT: u32 = 8;
 /// The range of the interval between ticks. A new timer that is due before the next tick wakes up the runtime, which
-/// costs a system call. The maximum is below `ServerOptions::with_sse_upgrade_delay` (250 ms by default), so that the
+/// costs a system call. The maximum is below `StreamOptions::upgrade_delay` (250 ms by default), so that the
 /// timer of a new call is due after the next tick.
 const MAX_TICK: Duration = Duration::from_millis(200);
 const MIN_TICK: Duration = Duration::from_millis(10);
@@ -266,7 +266,7 @@ impl ConnectionTimer {
         let grown = memory.try_grow(missing, || self.peer.map(Owner::address));
         grown.map_err(|_| {
             io::Error::other(
-                "the heads and bodies in memory reach ServerOptions::with_max_total_body_bytes or \
+                "the heads and bodies in memory reach MemoryLimits::max_request_bytes or \
                  ServerOptions::with_client_share",
             )
         })

@@ -71,7 +71,7 @@ impl<S> WriteTimeout<S> {
             (true, true) if self.timer.is_write_overdue() => {
                 let error = io::Error::new(
                     io::ErrorKind::TimedOut,
-                    "the client did not read the response within ServerOptions::with_write_timeout",
+                    "the client did not read the response within ServerTimeouts::write",
                 );
                 return Poll::Ready(Err(error));
             }
@@ -175,7 +175,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_connection_times_out_only_if_the_client_reads_nothing() {
-        let options = ServerOptions::new().with_write_timeout(LIMIT);
+        let options = ServerOptions::new().with_timeouts(|timeouts| timeouts.write = LIMIT);
         let mut wheel = wheel(&options);
         let timer = wheel.register(None);
         let (near, mut far) = duplex(10);
@@ -196,7 +196,7 @@ mod tests {
         let (ended, waited) = wheel.run_until(reading).await;
         assert_eq!(
             ended.unwrap_err().to_string(),
-            "the client did not read the response within ServerOptions::with_write_timeout"
+            "the client did not read the response within ServerTimeouts::write"
         );
         assert!(waited >= LIMIT && waited < LIMIT * 2, "{waited:?}");
     }
@@ -205,8 +205,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_slow_reader_does_not_time_out_waiting_for_a_head() {
         let options = ServerOptions::new()
-            .with_write_timeout(LIMIT)
-            .with_head_timeout(LIMIT / 4);
+            .with_timeouts(|timeouts| timeouts.write = LIMIT)
+            .with_timeouts(|timeouts| timeouts.head = LIMIT / 4);
         let mut wheel = wheel(&options);
         let timer = wheel.register(None);
         let (near, mut far) = duplex(10);
@@ -229,7 +229,7 @@ mod tests {
         };
         let (ended, waited) = wheel.run_until(reading).await;
         let why = ended.unwrap_err().to_string();
-        assert!(why.contains("with_head_timeout"), "{why}");
+        assert!(why.contains("head"), "{why}");
         assert!(waited >= LIMIT / 4 && waited < LIMIT / 2, "{waited:?}");
     }
 }

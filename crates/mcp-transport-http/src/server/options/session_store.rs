@@ -1,7 +1,6 @@
 //! Settings of the session store.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::server::options::ServerOptions;
 use crate::server::session_store::SessionStore;
@@ -10,8 +9,6 @@ use crate::server::session_store::SessionStore;
 #[derive(Debug, Clone)]
 pub(crate) struct StoreOptions {
     pub(crate) store: Option<Arc<dyn SessionStore>>,
-    pub(crate) timeout: Duration,
-    pub(crate) max_calls: usize,
     /// The address of the endpoint for other endpoints.
     pub(crate) address: Option<http::Uri>,
 }
@@ -20,8 +17,6 @@ impl Default for StoreOptions {
     fn default() -> Self {
         Self {
             store: None,
-            timeout: Duration::from_secs(5),
-            max_calls: 1_024,
             address: None,
         }
     }
@@ -69,21 +64,6 @@ impl ServerOptions {
     #[must_use]
     pub fn with_forwarding(mut self, address: http::Uri) -> Self {
         self.stored.address = Some(address);
-        self
-    }
-
-    /// Sets the timeout of one call of the session store. A request whose call times out is rejected with 503. Default: 5 s.
-    #[must_use]
-    pub fn with_session_store_timeout(mut self, limit: Duration) -> Self {
-        self.stored.timeout = limit;
-        self
-    }
-
-    /// Sets the maximum number of calls of the session store that run at once. Default 1,024;
-    /// further requests of sessions are rejected with 503.
-    #[must_use]
-    pub fn with_max_session_store_calls(mut self, calls: usize) -> Self {
-        self.stored.max_calls = calls;
         self
     }
 }

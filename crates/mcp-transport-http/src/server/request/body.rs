@@ -29,7 +29,7 @@ pub(crate) struct RequestBody {
 /// Adds the memory of the parsed form of a body to the permit: small objects need much more memory than their text.
 ///
 /// # Errors
-/// More than `ServerOptions::with_max_total_body_bytes` would be in use.
+/// More than `MemoryLimits::max_request_bytes` would be in use.
 #[inline]
 pub(crate) fn charge_tree(
     memory: &mut Permit,
@@ -107,7 +107,7 @@ impl<'a> BodyReader<'a> {
         mcp_headers: &McpHeaders<'_>,
         state: &'a EndpointState,
     ) -> Result<Self, Refusal> {
-        let max = state.options.max_body_bytes;
+        let max = state.options.request_limits.max_body_bytes;
         let announced = mcp_headers
             .content_length
             .first()
@@ -155,7 +155,7 @@ impl<'a> BodyReader<'a> {
 
     #[inline]
     fn push(&mut self, data: impl Buf) -> Result<(), Refusal> {
-        if self.buffer.len() + data.remaining() > self.state.options.max_body_bytes {
+        if self.buffer.len() + data.remaining() > self.state.options.request_limits.max_body_bytes {
             return Err(too_long(&self.state.options));
         }
         self.charge(data.remaining())?;
@@ -176,8 +176,8 @@ fn too_long(options: &ServerOptions) -> Refusal {
     Refusal::new(
         StatusCode::PAYLOAD_TOO_LARGE,
         format!(
-            "the request body is longer than {} bytes, the limit of ServerOptions::with_max_body_bytes",
-            options.max_body_bytes
+            "the request body is longer than {} bytes, the limit of RequestLimits::max_body_bytes",
+            options.request_limits.max_body_bytes
         ),
     )
 }
@@ -188,7 +188,7 @@ impl Exhausted {
         match self {
             Self::Limit => Refusal::busy(format!(
                 "more than {} bytes of request bodies and of their parsed form are in memory, the \
-                 limit of ServerOptions::with_max_total_body_bytes; send again later",
+                 limit of MemoryLimits::max_request_bytes; send again later",
                 in_memory.limit()
             )),
             Self::Share => Refusal::share("bytes of request bodies"),
@@ -202,7 +202,7 @@ const RATE_INTERVAL: Duration = Duration::from_secs(5);
 /// Returns the bytes that have to arrive in an interval.
 fn bytes_due(options: &ServerOptions) -> usize {
     let seconds = usize::try_from(RATE_INTERVAL.as_secs()).unwrap_or(1);
-    options.min_body_rate.saturating_mul(seconds)
+    options.request_limits.min_body_rate.saturating_mul(seconds)
 }
 
 /// How fast a body has to arrive.
@@ -217,7 +217,7 @@ impl Pace {
     fn new(options: &ServerOptions, received: usize) -> Self {
         let now = Instant::now();
         Self {
-            deadline: now + options.body_timeout,
+            deadline: now + options.timeouts.body,
             next: now + RATE_INTERVAL,
             due: received + bytes_due(options),
         }
@@ -231,14 +231,10 @@ impl Pace {
     fn check(&mut self, options: &ServerOptions, received: usize) -> Result<(), Refusal> {
         let too_slow = |message| Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, message));
         if self.deadline <= self.next {
-            return too_slow(
-                "the request body was not received within ServerOptions::with_body_timeout",
-            );
+            return too_slow("the request body was not received within ServerTimeouts::body");
         }
         if received < self.due {
-            return too_slow(
-                "the request body arrives slower than ServerOptions::with_min_body_rate",
-            );
+            return too_slow("the request body arrives slower than RequestLimits::min_body_rate");
         }
         self.next += RATE_INTERVAL;
         self.due = received + bytes_due(options);

@@ -35,7 +35,7 @@ impl EndpointState {
                 StatusCode::TOO_MANY_REQUESTS,
                 format!(
                     "the session has {limit} streams open, the limit of \
-                     ServerOptions::with_max_streams_per_session; close one"
+                     SessionLimits::max_streams_per_session; close one"
                 ),
             )
         })?;
@@ -177,7 +177,8 @@ impl EndpointState {
             .first()
             .and_then(|event| frames::parse_requests(event));
         let requests = requests.ok_or_else(gone)?;
-        let is_answered = |event: &Bytes| frames::is_response(event, &self.options.message_limits);
+        let is_answered =
+            |event: &Bytes| frames::is_response(event, &self.options.request_limits.message);
         if !events.last().is_some_and(is_answered) {
             let sequence = events.len() as u64 + 1;
             let event = unanswered(EventId { sequence, ..id }, earlier.tag, &requests);

@@ -132,7 +132,7 @@ pub(super) fn fail_unreadable(
     frame: &[u8],
     error: &ParseError,
 ) {
-    let limits = &state.options.message_limits;
+    let limits = &state.options.request_limits.message;
     let released = state.sessions.released(session);
     for session in std::iter::once(session).chain(released.iter()) {
         session

@@ -52,7 +52,11 @@ pub(crate) async fn serve(
         }
     }
     let mut size = TreeSize::default();
-    let frame = match parse_measured(&body.bytes, &state.options.message_limits, &mut size) {
+    let frame = match parse_measured(
+        &body.bytes,
+        &state.options.request_limits.message,
+        &mut size,
+    ) {
         Ok(frame) => frame,
         Err(error) => {
             let find = || state.session(&head, &mcp_headers, claimed.as_ref());

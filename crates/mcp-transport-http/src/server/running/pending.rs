@@ -171,8 +171,8 @@ impl PendingCall {
         let options = &self.session.streams.options;
         let upgrade = self.started
             + match self.on_disconnect {
-                OnDisconnect::Finish => options.sse_upgrade_delay,
-                OnDisconnect::Cancel => options.keep_alive_interval,
+                OnDisconnect::Finish => options.streams.upgrade_delay,
+                OnDisconnect::Cancel => options.streams.keep_alive_interval,
             };
         loop {
             let deadline = self.deadline();

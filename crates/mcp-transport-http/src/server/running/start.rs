@@ -180,7 +180,7 @@ fn run_blocking(
 ) -> Result<BoxFuture<'static, Outcome>, ErrorObject> {
     let Some(permit) = threads.try_acquire() else {
         return Err(ErrorObject::internal(format!(
-            "{} blocking handlers are running, the limit of ServerOptions::with_max_blocking_handlers",
+            "{} blocking handlers are running, the limit of RequestLimits::max_blocking_handlers",
             threads.limit()
         )));
     };

@@ -73,7 +73,7 @@ impl StreamBody {
 
     /// Sends a comment if the stream has been idle.
     fn poll_quiet(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        let interval = self.stream.streams.options.keep_alive_interval;
+        let interval = self.stream.streams.options.streams.keep_alive_interval;
         let timer = self
             .keep_alive
             .get_or_insert_with(|| Box::pin(sleep(interval)));

@@ -68,11 +68,11 @@ impl HttpSession {
         let created = now.checked_sub(age).unwrap_or(now);
         Arc::new(Self {
             inbound,
-            incoming: Incoming::new(options.max_in_flight_per_session),
+            incoming: Incoming::new(options.session_limits.max_in_flight_per_session),
             streams,
             standalone,
             principal,
-            open_streams: Capacity::new(options.max_streams_per_session),
+            open_streams: Capacity::new(options.session_limits.max_streams_per_session),
             active: AtomicUsize::new(0),
             created,
             last_used: AtomicU64::new(as_millis(now.duration_since(created))),
@@ -142,20 +142,18 @@ impl HttpSession {
     pub(crate) fn expiry_reason(&self, options: &ServerOptions) -> Option<&'static str> {
         let age = self.created.elapsed();
         // An open stream does not prolong the session.
-        if age >= options.max_session_lifetime && self.incoming.is_empty() {
-            return Some("the session reached ServerOptions::with_max_session_lifetime");
+        if age >= options.timeouts.session_lifetime && self.incoming.is_empty() {
+            return Some("the session reached ServerTimeouts::session_lifetime");
         }
         if self.active.load(Ordering::Acquire) > 0 {
             return None;
         }
         let last_used = Duration::from_millis(self.last_used.load(Ordering::Relaxed));
         let idle = age.saturating_sub(last_used);
-        if idle >= options.session_idle_timeout {
-            Some("the session was idle for ServerOptions::with_session_idle_timeout")
-        } else if idle >= options.handshake_timeout && !self.inbound.session().is_open() {
-            Some(
-                "notifications/initialized was not received within ServerOptions::with_handshake_timeout",
-            )
+        if idle >= options.timeouts.session_idle {
+            Some("the session was idle for ServerTimeouts::session_idle")
+        } else if idle >= options.timeouts.handshake && !self.inbound.session().is_open() {
+            Some("notifications/initialized was not received within ServerTimeouts::handshake")
         } else {
             None
         }

@@ -82,15 +82,15 @@ impl<'a> SessionReservation<'a> {
 fn refusal(no_room: NoRoom, options: &ServerOptions) -> Refusal {
     match no_room {
         NoRoom::All => Refusal::busy(format!(
-            "no capacity for another session: the limits are {} sessions (ServerOptions::with_max_sessions) and {} bytes \
-             (ServerOptions::with_max_total_session_bytes); send again later",
-            options.max_sessions, options.max_total_session_bytes
+            "no capacity for another session: the limits are {} sessions (SessionLimits::max_sessions) and {} bytes \
+             (MemoryLimits::max_session_bytes); send again later",
+            options.session_limits.max_sessions, options.memory.max_session_bytes
         )),
         NoRoom::Share => Refusal::share("sessions"),
         NoRoom::Principal => Refusal::busy(format!(
-            "the principal has {} sessions, the limit of ServerOptions::with_max_sessions_per_principal; \
+            "the principal has {} sessions, the limit of SessionLimits::max_sessions_per_principal; \
              end one of them",
-            options.max_sessions_per_principal
+            options.session_limits.max_sessions_per_principal
         )),
     }
 }

@@ -89,7 +89,7 @@ impl SessionTable {
                 Some((since, *id))
             }));
         }
-        let count = (options.max_sessions / EVICTION_DIVISOR)
+        let count = (options.session_limits.max_sessions / EVICTION_DIVISOR)
             .max(1)
             .min(idle.len());
         if let Some(last) = count.checked_sub(1) {
@@ -99,8 +99,8 @@ impl SessionTable {
             if let Some(session) = self.remove(&id) {
                 tracing::debug!("ended an idle session to make room for others");
                 session.close(&Closed::protocol(
-                    "the session was idle while others were opened (ServerOptions::with_max_sessions, \
-                     ServerOptions::with_max_total_session_bytes)",
+                    "the session was idle while others were opened (SessionLimits::max_sessions, \
+                     MemoryLimits::max_session_bytes)",
                 ));
             }
         }
@@ -287,9 +287,10 @@ async fn sweep_regularly(
     leases: Option<Arc<impl Leases>>,
 ) {
     let shortest = options
-        .session_idle_timeout
-        .min(options.handshake_timeout)
-        .min(options.max_session_lifetime);
+        .timeouts
+        .session_idle
+        .min(options.timeouts.handshake)
+        .min(options.timeouts.session_lifetime);
     let pause = (shortest / 4).clamp(Duration::from_millis(10), Duration::from_secs(5));
     loop {
         tokio::time::sleep(pause).await;

@@ -68,7 +68,10 @@ impl SessionUsage {
         part: Usage,
         options: &ServerOptions,
     ) -> Result<(), NoRoom> {
-        let (max, max_bytes) = (options.max_sessions, options.max_total_session_bytes);
+        let (max, max_bytes) = (
+            options.session_limits.max_sessions,
+            options.memory.max_session_bytes,
+        );
         let percent = options.client_share_percent;
         let counts = &mut *lock(&self.0);
         let mut total = counts.total;
@@ -80,7 +83,7 @@ impl SessionUsage {
             let mut taken = counts.owners.get(owner).copied().unwrap_or_default();
             taken.add(part);
             let is_principal = matches!(owner, Owner::Principal(_));
-            if is_principal && taken.sessions > options.max_sessions_per_principal {
+            if is_principal && taken.sessions > options.session_limits.max_sessions_per_principal {
                 return Err(NoRoom::Principal);
             }
             let has_share =
@@ -130,11 +133,9 @@ mod tests {
 
     #[test]
     fn a_client_can_take_only_its_share_of_the_second_half_of_the_memory() {
-        let options = ServerOptions {
-            max_total_session_bytes: 1_000,
-            client_share_percent: 10,
-            ..ServerOptions::new()
-        };
+        let options = ServerOptions::new()
+            .with_client_share(10)
+            .with_memory_limits(|memory| memory.max_session_bytes = 1_000);
         let usage = SessionUsage::default();
         let owner = |last| Owner::address(Ipv4Addr::new(10, 0, 0, last).into());
         let part = |bytes| Usage { sessions: 0, bytes };

@@ -143,7 +143,7 @@ impl Stream {
             Ok(()) => Ok(memory),
             Err(_) => Err(ErrorObject::internal(format!(
                 "the request was processed, but its response of {bytes} bytes was dropped, because too \
-                 many responses wait for clients that do not read (ServerOptions::with_max_total_response_bytes, \
+                 many responses wait for clients that do not read (MemoryLimits::max_response_bytes, \
                  ServerOptions::with_client_share)"
             ))),
         }
@@ -176,7 +176,7 @@ impl Stream {
             state.number = self.streams.next_number.fetch_add(1, Ordering::Relaxed);
             lock(&self.streams.open).insert(state.number, self.this.clone());
             if self.supports_polling {
-                let retry = self.streams.options.sse_retry;
+                let retry = self.streams.options.streams.retry;
                 self.event(state, |out| frames::priming(out, retry));
             }
         }
@@ -202,7 +202,7 @@ impl Stream {
                 Delivery::Lossy => Ok(()),
                 _ if state.queue.is_some() => {
                     state.has_gap |= self.streams.identity.is_none();
-                    Err(Closed::stalled("ServerOptions::with_max_queue"))
+                    Err(Closed::stalled("StreamOptions::max_queued_events"))
                 }
                 _ => Err(Closed::eof()),
             };

@@ -31,7 +31,8 @@ const MIN_KEPT: usize = 4 << 10;
 
 impl Queue {
     pub(crate) fn is_full(&self, options: &ServerOptions) -> bool {
-        self.events.len() > options.max_queue_events || self.bytes > options.max_queue_bytes
+        self.events.len() > options.streams.max_queued_events
+            || self.bytes > options.streams.max_queued_bytes
     }
 
     /// Adds an event. The caller charges its memory.

@@ -38,7 +38,7 @@ impl SessionStreams {
     ) -> Arc<Self> {
         Arc::new(Self {
             outgoing: Outgoing::starting_after(
-                options.max_in_flight_per_session,
+                options.session_limits.max_in_flight_per_session,
                 identity.map_or(0, |identity| identity.last_request_id()),
             ),
             options,

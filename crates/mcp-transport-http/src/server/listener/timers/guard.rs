@@ -98,9 +98,9 @@ impl TimerGuard {
             }
             match progress {
                 Poll::Ready(ended) => Poll::Ready(ended.map_err(Into::into)),
-                Poll::Pending if self.timer.is_head_overdue() => Poll::Ready(Err(
-                    "no request head within ServerOptions::with_head_timeout".into(),
-                )),
+                Poll::Pending if self.timer.is_head_overdue() => {
+                    Poll::Ready(Err("no request head within ServerTimeouts::head".into()))
+                }
                 Poll::Pending => Poll::Pending,
             }
         })

@@ -14,7 +14,7 @@ async fn silence() -> io::Result<()> {
 }
 
 fn wheel(head: Duration) -> TimerWheel {
-    let options = ServerOptions::new().with_head_timeout(head);
+    let options = ServerOptions::new().with_timeouts(|timeouts| timeouts.head = head);
     TimerWheel::new(
         ConnectionLimits::new(&options),
         Capacity::new(0),
@@ -30,7 +30,7 @@ async fn the_head_timeout_is_kept_within_a_few_ticks() {
         let started = tokio::time::Instant::now();
         let silent = async move { timer.serve(pin!(silence()), |_| {}).await };
         let ended = wheel.run_until(tokio::spawn(silent)).await.unwrap();
-        assert!(ended.unwrap_err().to_string().contains("with_head_timeout"));
+        assert!(ended.unwrap_err().to_string().contains("head"));
         let slack = (head / TICKS_PER_TIMEOUT).clamp(MIN_TICK, MAX_TICK) * 3;
         let waited = started.elapsed();
         assert!(

@@ -1,0 +1,229 @@
+//! The settings of an endpoint in groups: timeouts, streams, and limits.
+
+use std::time::Duration;
+
+use mcp_jsonrpc::Limits;
+
+/// Time limits of a server: [`ServerOptions::with_timeouts`](crate::ServerOptions::with_timeouts).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ServerTimeouts {
+    /// Time limit for receiving a request body. Default 60 s; then the request is rejected
+    /// with 408.
+    pub body: Duration,
+    /// Idle timeout of a session whose client has not sent `notifications/initialized`
+    /// yet. Default 60 s.
+    pub handshake: Duration,
+    /// How long [`serve_with`](crate::serve_with) waits for a request head, on a new
+    /// connection and between requests. Default 30 s; then the connection is closed.
+    pub head: Duration,
+    /// How long [`serve_with`](crate::serve_with) waits for a client that does not read its
+    /// response. Default 30 s; then the connection is closed. Over HTTP/2, a stream is reset if its
+    /// client does not take 64 KiB of the response in this time.
+    pub write: Duration,
+    /// How long [`Endpoint::close`](crate::Endpoint::close) waits for running requests.
+    /// Default 5 s.
+    pub shutdown: Duration,
+    /// How long a session may be idle, with no running request and no open stream. Default 10
+    /// min.
+    pub session_idle: Duration,
+    /// Maximum lifetime of a session. Default 24 h. A session that reaches it accepts no
+    /// more requests, and ends with its streams as soon as none of its requests is running.
+    pub session_lifetime: Duration,
+    /// Timeout of one call of the session store. A request whose call times out is rejected with 503. Default: 5 s.
+    pub session_store: Duration,
+}
+
+impl Default for ServerTimeouts {
+    fn default() -> Self {
+        Self {
+            body: Duration::from_secs(60),
+            handshake: Duration::from_secs(60),
+            head: Duration::from_secs(30),
+            write: Duration::from_secs(30),
+            shutdown: Duration::from_secs(5),
+            session_idle: Duration::from_secs(10 * 60),
+            session_lifetime: Duration::from_secs(24 * 3_600),
+            session_store: Duration::from_secs(5),
+        }
+    }
+}
+
+/// Limits on requests: [`ServerOptions::with_request_limits`](crate::ServerOptions::with_request_limits).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RequestLimits {
+    /// Maximum number of requests that run at once. Default 1,024; further requests are
+    /// rejected with 503. A request counts until its client has taken the response. A request of a
+    /// session whose client has disconnected counts until its handler ends.
+    pub max_in_flight: usize,
+    /// Maximum number of requests whose bodies are being received. Requests whose bodies
+    /// arrive together with their heads do not count. Default 1,024; further requests are rejected
+    /// with 503.
+    pub max_receiving: usize,
+    /// Maximum number of open subscriptions of clients without sessions. They do not count
+    /// as running requests. Default 10,000; further ones are rejected with 503.
+    pub max_subscriptions: usize,
+    /// Maximum number of blocking handlers that run at once. Default 64; further calls are
+    /// answered with an error.
+    pub max_blocking_handlers: usize,
+    /// Maximum size of a request body, in bytes. Default 4 MiB; a larger body is rejected
+    /// with 413.
+    pub max_body_bytes: usize,
+    /// Minimum rate at which a request body has to arrive, in bytes per second, on average
+    /// over each 5 s. Default 1,024; a slower request is rejected with 408.
+    pub min_body_rate: usize,
+    /// Limits on the depth and the size of one JSON-RPC message.
+    pub message: Limits,
+}
+
+impl Default for RequestLimits {
+    fn default() -> Self {
+        Self {
+            max_in_flight: 1_024,
+            max_receiving: 1_024,
+            max_subscriptions: 10_000,
+            max_blocking_handlers: 64,
+            max_body_bytes: 4 << 20,
+            min_body_rate: 1 << 10,
+            message: Limits::default(),
+        }
+    }
+}
+
+/// Limits on sessions: [`ServerOptions::with_session_limits`](crate::ServerOptions::with_session_limits).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SessionLimits {
+    /// Maximum number of streams that one session has open by GET. Default 8; further ones
+    /// are rejected with 429.
+    pub max_streams_per_session: usize,
+    /// Maximum number of requests of one session that run at once. Default 64; further
+    /// requests are rejected with 503.
+    pub max_in_flight_per_session: usize,
+    /// Maximum number of sessions. Default 10,000. At the limit, sessions without a
+    /// principal that have been idle longest end, first those of the clients whose sessions use the most memory. If no
+    /// session can end, new sessions are rejected with 503.
+    pub max_sessions: usize,
+    /// Maximum number of sessions of one principal. Default 100; further ones are rejected
+    /// with 503.
+    pub max_sessions_per_principal: usize,
+    /// Maximum number of calls of the session store that run at once. Default 1,024;
+    /// further requests of sessions are rejected with 503.
+    pub max_store_calls: usize,
+}
+
+impl Default for SessionLimits {
+    fn default() -> Self {
+        Self {
+            max_streams_per_session: 8,
+            max_in_flight_per_session: 64,
+            max_sessions: 10_000,
+            max_sessions_per_principal: 100,
+            max_store_calls: 1_024,
+        }
+    }
+}
+
+/// Event streams of a server: [`ServerOptions::with_streams`](crate::ServerOptions::with_streams).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StreamOptions {
+    /// How often an idle event stream sends a comment, so that proxies keep it open. A call
+    /// without a session becomes an event stream after the same time. Default 15 s.
+    pub keep_alive_interval: Duration,
+    /// Delay after which a call of a session becomes an event stream, which proxies keep
+    /// open and a client can resume. Default 250 ms. A call whose handler sends a message becomes a
+    /// stream at once.
+    pub upgrade_delay: Duration,
+    /// Delay after which a client reconnects a broken stream (the SSE field `retry`).
+    /// Default 1 s.
+    pub retry: Duration,
+    /// Maximum number of events that are queued for a client that does not read its stream. Default 256. Beyond that the
+    /// stream is closed, and the client receives the rest when it resumes. Without a session a stream cannot be resumed:
+    /// progress and log messages are then dropped, and a subscription ends.
+    pub max_queued_events: usize,
+    /// Maximum size of these events, in bytes. Default 1 MiB.
+    pub max_queued_bytes: usize,
+}
+
+impl Default for StreamOptions {
+    fn default() -> Self {
+        Self {
+            keep_alive_interval: Duration::from_secs(15),
+            upgrade_delay: Duration::from_millis(250),
+            retry: Duration::from_secs(1),
+            max_queued_events: 256,
+            max_queued_bytes: 1 << 20,
+        }
+    }
+}
+
+/// Limits on the connections of [`serve_with`](crate::serve_with): [`ServerOptions::with_connection_limits`](crate::ServerOptions::with_connection_limits).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ConnectionLimits {
+    /// Maximum number of connections that [`serve_with`](crate::serve_with) has open at
+    /// once. Default 16,384; further connections wait to be accepted. Of the second half, one address can have
+    /// [its share](crate::ServerOptions::with_client_share); its further connections are closed. If the endpoint is mounted in
+    /// another HTTP server, the limits of that server apply.
+    pub max_connections: usize,
+    /// Maximum number of requests and streams that one HTTP/2 connection has open at once
+    /// in [`serve_with`](crate::serve_with). Default 32; a client waits or opens another connection.
+    pub max_streams_per_connection: u32,
+    /// Maximum size of a request head (request line and headers) for
+    /// [`serve_with`](crate::serve_with), in bytes. Default 64 KiB, at least 8 KiB; a larger head
+    /// is rejected with 431. Over HTTP/2 a head has at most 16 KiB. A head has at most 100 headers.
+    pub max_head_bytes: usize,
+}
+
+impl Default for ConnectionLimits {
+    fn default() -> Self {
+        Self {
+            max_connections: 16_384,
+            max_streams_per_connection: 32,
+            max_head_bytes: 64 << 10,
+        }
+    }
+}
+
+/// Limits on memory that all clients share, in bytes: [`ServerOptions::with_memory_limits`](crate::ServerOptions::with_memory_limits), or all at
+/// once [`ServerOptions::with_memory`](crate::ServerOptions::with_memory).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MemoryLimits {
+    /// Maximum total size in bytes of all request bodies in memory, and of their
+    /// parsed forms, as long as handlers run. A parsed form below 16 KiB does not count. Default 96 MiB; further requests
+    /// are rejected with 503. In [`serve_with`](crate::serve_with), the buffers for HTTP/1.1 heads above 8 KiB count
+    /// too, as long as their connection is open; a connection that exceeds the limit is closed.
+    pub max_request_bytes: usize,
+    /// Maximum total size, in bytes, of responses and events that wait for their clients.
+    /// Default 96 MiB. A response that exceeds it is replaced by an error, and a stream ends and
+    /// can be resumed. While more than seven eighths are in use, the server responds with 503 to new
+    /// requests of clients that have taken a part of the second half (see
+    /// [`with_client_share`](crate::ServerOptions::with_client_share)). [`serve_with`](crate::serve_with) then also ends the connections
+    /// (over HTTP/2, the streams) whose clients have not read for the longest time.
+    /// Responses below 16 KiB are not counted; the number of requests in flight limits them.
+    pub max_response_bytes: usize,
+    /// Maximum memory of all sessions, in bytes. Default 96 MiB. A session counts as 5 KiB, plus up
+    /// to 96 KiB for the client identity; this estimate is an upper bound. Of the second half, one client
+    /// can take [its share](crate::ServerOptions::with_client_share). At the limit, idle sessions without a principal end, first those of
+    /// the clients whose sessions use the most memory. If no session can end, new sessions are rejected with 503.
+    pub max_session_bytes: usize,
+    /// Maximum memory of all subscriptions of clients without sessions and of all open GET streams of sessions,
+    /// in bytes. Default 96 MiB; further subscriptions and streams are rejected with 503. With its connection, a
+    /// subscription counts as 28 KiB, plus the client identity, and a stream as 16 KiB. The head of the
+    /// request is added to both.
+    pub max_stream_bytes: usize,
+}
+
+impl Default for MemoryLimits {
+    fn default() -> Self {
+        Self {
+            max_request_bytes: 96 << 20,
+            max_response_bytes: 96 << 20,
+            max_session_bytes: 96 << 20,
+            max_stream_bytes: 96 << 20,
+        }
+    }
+}
