@@ -135,10 +135,11 @@ impl UpstreamConnection {
         is_unused
     }
 
-    /// Returns since when the connection is unused; `None` if a request uses it.
-    pub(crate) fn unused_since(&self) -> Option<Instant> {
+    /// Returns since when the connection is unused, with whether its session waits for updates; `None` if a request uses it.
+    pub(crate) fn unused_since(&self) -> Option<(bool, Instant)> {
         let usage = lock(&self.usage);
-        (usage.running == 0 && !self.routes.has_calls()).then_some(usage.last)
+        let is_unused = usage.running == 0 && !self.routes.has_calls();
+        is_unused.then(|| (!self.routes.subscriptions().is_empty(), usage.last))
     }
 
     /// Closes the connection. The next request of its session opens another connection.

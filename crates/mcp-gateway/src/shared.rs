@@ -12,7 +12,7 @@ use mcp_types::v2026_07_28::TASKS_EXTENSION;
 use tokio::time::Instant;
 
 use crate::catalog::Catalog;
-use crate::connection::UpstreamConnection;
+use crate::connection::{InUse, UpstreamConnection};
 
 /// The shared connection, opened again when a request needs it.
 pub(crate) struct SharedConnection {
@@ -123,6 +123,11 @@ impl SharedConnection {
         lock(&self.current)
             .clone()
             .filter(|connection| connection.is_open())
+    }
+
+    /// Marks the connection as in use; `None` if it is not open.
+    pub(crate) fn in_use(&self) -> Option<InUse> {
+        lock(&self.current).as_ref()?.in_use()
     }
 
     pub(crate) fn learn(&self, known: KnownServer) {

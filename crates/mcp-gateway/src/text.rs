@@ -1,5 +1,7 @@
 //! Edits JSON text without changing unknown members or the notation of numbers.
 
+use std::collections::HashSet;
+
 use mcp_jsonrpc::{ErrorObject, RawJson, check_unique_members, is_member, member_name, members};
 use mcp_protocol::WriteJson;
 use mcp_types::PROGRESS_TOKEN_KEY;
@@ -29,18 +31,46 @@ const READ_MEMBERS: [&str; 9] = [
     "uri",
 ];
 
+/// The members of the argument of a completion.
+const ARGUMENT_MEMBERS: [&str; 2] = ["name", "value"];
+
+/// The members of an item of a list that hosts act on.
+const ITEM_MEMBERS: [&str; 10] = [
+    "_meta",
+    "annotations",
+    "arguments",
+    "description",
+    "inputSchema",
+    "name",
+    "outputSchema",
+    "title",
+    "uri",
+    "uriTemplate",
+];
+
 /// Checks that every JSON parser reads the same members: the server must not read a value that the gateway has not checked.
 ///
 /// # Errors
-/// An object in the params, at any depth, has a repeated member; or a name of the params or of `ref` has an escape, or differs only in case from one that
-/// rules read: some parsers, such as that of Go, ignore case.
+/// An object in the params, at any depth, has a repeated member; or a name of the params, `ref`, `argument` or `context` has an escape, or differs only in
+/// case from one that rules read, or from another one in `context.arguments`: some parsers, such as that of Go, ignore case.
 pub(crate) fn check_members(params: &str) -> Result<(), ErrorObject> {
-    check_plain_names(params, "params")?;
-    if let Some(reference) = member(params, "ref").filter(|value| value.starts_with('{')) {
-        check_plain_names(reference, "ref")?;
+    let object = |of, name| member(of, name).filter(|value| value.starts_with('{'));
+    check_plain_names(params, "params", &READ_MEMBERS)?;
+    for (name, known) in [
+        ("ref", &READ_MEMBERS[..]),
+        ("argument", &ARGUMENT_MEMBERS),
+        ("context", &READ_MEMBERS),
+    ] {
+        if let Some(value) = object(params, name) {
+            check_plain_names(value, name, known)?;
+        }
+    }
+    let context = object(params, "context");
+    if let Some(arguments) = context.and_then(|context| object(context, "arguments")) {
+        check_distinct(arguments, "context.arguments")?;
     }
     // A server that reads another token sends its progress to the call of another client.
-    let meta = member(params, "_meta").filter(|value| value.starts_with('{'));
+    let meta = object(params, "_meta");
     for (key, _) in members(meta.unwrap_or("{}")).map_while(Result::ok) {
         check_case(&member_name(key), &[PROGRESS_TOKEN_KEY], "_meta")?;
     }
@@ -49,7 +79,7 @@ pub(crate) fn check_members(params: &str) -> Result<(), ErrorObject> {
 }
 
 /// Checks that the names of an object, which `at` names in errors, have no escapes.
-fn check_plain_names(object: &str, at: &str) -> Result<(), ErrorObject> {
+fn check_plain_names(object: &str, at: &str, known: &[&str]) -> Result<(), ErrorObject> {
     for pair in members(object) {
         let (key, _) =
             pair.map_err(|error| ErrorObject::invalid_params(format!("{at}: {error}")))?;
@@ -59,7 +89,21 @@ fn check_plain_names(object: &str, at: &str) -> Result<(), ErrorObject> {
                 "{at}: the name \"{key}\" has an escape; write it as {name:?}"
             )));
         }
-        check_case(key, &READ_MEMBERS, at)?;
+        check_case(key, known, at)?;
+    }
+    Ok(())
+}
+
+/// Checks that no two names of an object differ only in case.
+fn check_distinct(object: &str, at: &str) -> Result<(), ErrorObject> {
+    let mut seen = HashSet::new();
+    for (key, _) in members(object).map_while(Result::ok) {
+        let name = member_name(key);
+        if !seen.insert(without_case(&name).collect::<String>()) {
+            return Err(ErrorObject::invalid_params(format!(
+                "{at}: another member differs from {name:?} only in case; some servers read both as one, so leave one out"
+            )));
+        }
     }
     Ok(())
 }
@@ -79,12 +123,20 @@ fn check_case(name: &str, known: &[&str], at: &str) -> Result<(), ErrorObject> {
 
 /// Returns whether some JSON parsers take a name for another one, because they ignore case.
 fn is_same_without_case(one: &str, other: &str) -> bool {
+    one == other || without_case(one).eq(without_case(other))
+}
+
+fn without_case(name: &str) -> impl Iterator<Item = char> {
     // In upper case first: the lower case of `\u{17f}` is itself.
-    let folded = |name: &str| -> String {
-        let upper = name.chars().flat_map(char::to_uppercase);
-        upper.flat_map(char::to_lowercase).collect()
-    };
-    one == other || folded(one) == folded(other)
+    let upper = name.chars().flat_map(char::to_uppercase);
+    upper.flat_map(char::to_lowercase)
+}
+
+/// Returns whether hosts whose JSON parser ignores case read this member of an item of a list as another one, which the gateway has written or rules
+/// have read.
+pub(crate) fn imitates_member(name: &str) -> bool {
+    let mut like = ITEM_MEMBERS.iter();
+    like.any(|known| *known != name && is_same_without_case(known, name))
 }
 
 /// Returns the elements of an array member as JSON text; `None` if it is not an array.
@@ -233,6 +285,18 @@ mod tests {
             ("{\"argument\u{17f}\":{}}", r#"as "arguments""#),
             (r#"{"ref":{"uri":"a","Uri":"b"}}"#, r#"ref: some servers"#),
             (r#"{"_meta":{"ProgressToken":1}}"#, r#"_meta: some servers"#),
+            (
+                r#"{"argument":{"name":"a","Name":"b"}}"#,
+                r#"argument: some servers"#,
+            ),
+            (
+                r#"{"context":{"arguments":{},"Arguments":{}}}"#,
+                r#"context: some servers"#,
+            ),
+            (
+                r#"{"context":{"arguments":{"owner":"a","Owner":"b"}}}"#,
+                r#"differs from "Owner" only in case"#,
+            ),
             (
                 r#"{"ref":{"uri":"a","uri":"b"}}"#,
                 r#"params: the member "uri" is repeated"#,

@@ -101,18 +101,19 @@ async fn a_denied_resource_cannot_be_read_with_another_spelling_of_its_uri() {
 async fn a_request_without_the_scope_of_its_item_is_challenged() {
     let gateway = builder().access(policy()).build().await.unwrap();
     let mut client = StatelessPeer::new(&Endpoint::new(gateway).unwrap());
-    for (scopes, expected) in [
-        (None, false),
-        (Some("git:read"), false),
-        (Some("git:read git:write"), true),
+    for (scopes, error) in [
+        (None, Some((-32603, "no authentication layer"))),
+        (Some("git:read"), Some((-32600, "git:write"))),
+        (Some("git:read git:write"), None),
     ] {
         client.peer.scopes = scopes;
         let reply = client.tool(1, "git__push", json!({})).await.json().await;
-        if expected {
-            assert_eq!(reply["result"]["content"][0]["text"], "push", "{reply}");
-        } else {
-            assert_eq!(reply["error"]["code"], -32600, "{reply}");
-            says(&reply, "git:write");
+        match error {
+            Some((code, text)) => {
+                assert_eq!(reply["error"]["code"], code, "{reply}");
+                says(&reply, text);
+            }
+            None => assert_eq!(reply["result"]["content"][0]["text"], "push", "{reply}"),
         }
     }
 }

@@ -58,6 +58,21 @@ impl Routes {
         !lock(&self.calls).by_token.is_empty()
     }
 
+    /// Returns the URIs to which the session has subscribed.
+    pub(crate) fn subscriptions(&self) -> Vec<String> {
+        self.subscribed
+            .as_ref()
+            .map(Subscribed::uris)
+            .unwrap_or_default()
+    }
+
+    /// Notifies the session that its resources may have changed while they were not watched.
+    pub(crate) fn update_all(&self) {
+        for uri in self.subscriptions() {
+            self.notify_updated(&uri);
+        }
+    }
+
     fn session(&self) -> Option<Arc<Session>> {
         self.owner.as_ref()?.upgrade()
     }
@@ -141,8 +156,7 @@ impl Routes {
     fn updated(&self, params: Option<&str>) {
         let uri = params.and_then(|params| member(params, "uri"));
         let uri: Option<String> = uri.and_then(|uri| decode(uri).ok());
-        let (Some(uri), Some(session), Some(subscribed)) = (uri, self.session(), &self.subscribed)
-        else {
+        let (Some(uri), Some(subscribed)) = (uri, &self.subscribed) else {
             return;
         };
         if !subscribed.admits(&uri) {
@@ -152,8 +166,15 @@ impl Routes {
             return;
         }
         // Written anew, so that the client reads the URI that was checked.
+        self.notify_updated(&uri);
+    }
+
+    fn notify_updated(&self, uri: &str) {
+        let Some(session) = self.session() else {
+            return;
+        };
         let mut params = ObjectText::new();
-        params.add("uri", &string(&uri));
+        params.add("uri", &string(uri));
         let name = method::NOTIFICATIONS_RESOURCES_UPDATED;
         session.notify(name, Some(params.finish().as_bytes()), Delivery::Lossy);
     }

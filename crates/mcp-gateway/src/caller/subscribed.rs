@@ -71,6 +71,17 @@ impl Subscribed {
         Ok(Some(uri))
     }
 
+    /// Returns the URIs.
+    pub(crate) fn uris(&self) -> Vec<String> {
+        lock(&self.uris).keys().cloned().collect()
+    }
+
+    /// Adds the URIs of an earlier connection of the session, which were admitted then.
+    pub(crate) fn restore(&self, uris: &[String]) {
+        let uris = uris.iter().map(|uri| (uri.clone(), comparable(uri)));
+        lock(&self.uris).extend(uris);
+    }
+
     pub(crate) fn remove(&self, uri: &str) {
         lock(&self.uris).remove(uri);
     }

@@ -12,7 +12,7 @@ use super::Core;
 use super::readiness::RESPONSE_TIMEOUT;
 use crate::caller::Routes;
 use crate::changes::notification;
-use crate::connection::{OnChange, UpstreamConnection, unavailable, unreachable};
+use crate::connection::{InUse, OnChange, UpstreamConnection, unavailable, unreachable};
 use crate::shared::{Failures, KnownServer, MAX_RECONNECT_WAIT, header_params};
 
 /// Backoff after the first failed attempt. It doubles after each further failure, up to [`MAX_BACKOFF`].
@@ -27,30 +27,30 @@ impl Core {
         &self,
         version: (Revision, Negotiation),
         on_change: OnChange,
-    ) -> Result<Arc<UpstreamConnection>, Error> {
+    ) -> Result<InUse, Error> {
         let permit = self.connections.permit(&self.upstream, None);
         let permit = permit.await.map_err(Error::Rejected)?;
         let routes = Routes::new(None);
         let (upstream, on_change) = (&self.upstream, Some(on_change));
         let opened = UpstreamConnection::open(upstream, None, version, routes, on_change, permit);
-        Ok(Arc::clone(&*opened.await?))
+        opened.await
     }
 
-    /// Returns the shared connection, and opens it if it has ended.
+    /// Returns the shared connection, and opens it if it has ended. It is not closed as unused while a request has it.
     ///
     /// # Errors
     /// The server cannot be reached.
-    pub(crate) async fn shared(self: &Arc<Self>) -> Result<Arc<UpstreamConnection>, ErrorObject> {
-        match self.shared.current() {
+    pub(crate) async fn shared(self: &Arc<Self>) -> Result<InUse, ErrorObject> {
+        match self.shared.in_use() {
             Some(connection) => Ok(connection),
             // Boxed because it is rare: the future of a request is as large as its largest branch.
             None => Box::pin(self.open_shared_again()).await,
         }
     }
 
-    async fn open_shared_again(self: &Arc<Self>) -> Result<Arc<UpstreamConnection>, ErrorObject> {
+    async fn open_shared_again(self: &Arc<Self>) -> Result<InUse, ErrorObject> {
         let mut failures = self.shared.connecting.lock().await;
-        if let Some(connection) = self.shared.current() {
+        if let Some(connection) = self.shared.in_use() {
             return Ok(connection);
         }
         let server = &*self.upstream.name;
@@ -177,8 +177,8 @@ impl Core {
     pub(crate) async fn release_shared(&self) {
         let unused = self.shared.take_if(|connection| {
             !connection.client.connection().has_headers()
-                && !connection.routes().has_calls()
                 && !self.changes.has_subscriptions()
+                && connection.retire_unused()
         });
         if let Some(connection) = unused {
             let closed = timeout(CLOSE_TIMEOUT, connection.client.close()).await;
@@ -208,7 +208,7 @@ impl Core {
 
     /// Reads a changed list again as far as the gateway needs it, and reports the change to clients after that.
     async fn refresh(&self, list: ChangedList) {
-        if let Some(connection) = self.shared.current() {
+        if let Some(connection) = self.shared.in_use() {
             match (list, self.catalog.as_deref()) {
                 (ChangedList::Tools, _) => self.learn_tools(&connection).await,
                 (ChangedList::Prompts, Some(catalog)) => {

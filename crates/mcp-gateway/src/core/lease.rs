@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use mcp_client::Revision;
+use mcp_client::{Error, Revision};
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{RequestContext, Session};
 use mcp_types::v2026_07_28::TASKS_EXTENSION;
-use mcp_types::{ClientCapabilities, Implementation};
+use mcp_types::{ClientCapabilities, Implementation, SubscribeRequest, SubscribeRequestParams};
 
 use super::Core;
 use crate::caller::Routes;
@@ -35,6 +35,37 @@ fn can_be_asked(capabilities: &ClientCapabilities) -> bool {
         || capabilities.roots.is_some()
 }
 
+/// Subscribes again to the resources of the last connection of a session, and notifies the session when the connection ends: the resources may
+/// change while they are not watched. The next request of the session opens a connection.
+fn keep_subscriptions(connection: &InUse, subscribed: Vec<String>) {
+    let (again, routes, ended) = (
+        connection.in_use().filter(|_| !subscribed.is_empty()),
+        Arc::clone(connection.routes()),
+        connection.ended(),
+    );
+    tokio::spawn(async move {
+        if let Some(connection) = again {
+            for uri in subscribed {
+                let params = SubscribeRequestParams::new(uri.clone());
+                let call = connection.client.request::<SubscribeRequest>(&params);
+                match call.await {
+                    Ok(_) => {}
+                    Err(Error::Rejected(_)) => {
+                        if let Some(known) = &routes.subscribed {
+                            known.remove(&uri);
+                        }
+                    }
+                    // The connection has ended, or does not respond.
+                    Err(_) => break,
+                }
+            }
+            routes.update_all();
+        }
+        ended.await;
+        routes.update_all();
+    });
+}
+
 impl Core {
     /// Returns the connection of a session of a session-based client.
     ///
@@ -49,16 +80,26 @@ impl Core {
         if let Some(open) = connection.as_ref().and_then(UpstreamConnection::in_use) {
             return Ok(open);
         }
+        let ended = connection.take();
+        let ended = ended.map(|ended| ended.routes().subscriptions());
         // Boxed because it is rare.
-        let opened = Box::pin(self.open_for_session(context)).await?;
+        let opened = Box::pin(self.open_for_session(context, ended.unwrap_or_default())).await?;
         *connection = Some(Arc::clone(&opened));
         Ok(opened)
     }
 
-    async fn open_for_session(&self, context: &RequestContext) -> Result<InUse, ErrorObject> {
+    /// Opens the connection of a session, which `subscribed` to these resources on its last one.
+    async fn open_for_session(
+        &self,
+        context: &RequestContext,
+        subscribed: Vec<String>,
+    ) -> Result<InUse, ErrorObject> {
         self.release_shared().await;
         let session = context.session();
         let routes = Routes::new(Some((session, self.may_notify())));
+        if let Some(known) = &routes.subscribed {
+            known.restore(&subscribed);
+        }
         let newest = session.revision();
         let owner = context.owner();
         let permit = self.connections.permit(&self.upstream, Some(&owner));
@@ -69,6 +110,7 @@ impl Core {
         if let Some(level) = session.value(ChosenLevel::default).get() {
             opened.set_level(level).await;
         }
+        keep_subscriptions(&opened, subscribed);
         Ok(opened)
     }
 
@@ -100,12 +142,8 @@ impl Core {
         });
         // A list is not worth a connection that no other request can use.
         if (is_shared && !can_be_asked && !is_exclusive) || (key.is_none() && !may_ask) {
-            let connection = self.shared().await?;
-            let ended =
-                || ErrorObject::internal("the connection to the server has ended; call again");
-            let connection = connection.in_use().ok_or_else(ended)?;
             return Ok(Lease {
-                connection,
+                connection: self.shared().await?,
                 home: None,
             });
         }

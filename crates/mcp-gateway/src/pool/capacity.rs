@@ -215,7 +215,8 @@ impl Table {
         own.filter(|entry| entry.client.as_ref() == client).count()
     }
 
-    /// Returns the connection that has been unused for the longest time, of one client or of all clients.
+    /// Returns the connection that has been unused for the longest time, of one client or of all clients. Connections whose sessions wait for
+    /// updates of resources come last.
     fn unused(&self, client: Option<&Owner>) -> Option<(u64, Arc<UpstreamConnection>)> {
         let candidates = self.open.iter().filter(|(_, entry)| {
             entry.client.is_some() && (client.is_none() || entry.client.as_ref() == client)

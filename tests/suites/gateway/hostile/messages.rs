@@ -142,3 +142,69 @@ async fn cancelled_calls_to_servers_that_do_not_read_are_charged() {
     server.respond("tools/call", json!({ "content": [] })).await;
     assert!(client.wire.recv().await["result"].is_object());
 }
+
+/// Finding C1 of the third attack: a new session ended the lists and completions of stateless clients.
+#[tokio::test]
+async fn a_new_session_ends_no_request_on_the_shared_connection() {
+    let (settings, mut servers) = Scripted::upstream();
+    let connecting = tokio::spawn(Proxy::connect(settings));
+    let capabilities = json!({ "completions": {}, "prompts": {}, "tools": {} });
+    let (mut shared, _) = servers.accept_with(capabilities.clone()).await;
+    shared.respond("tools/list", json!({ "tools": [] })).await;
+    let proxy = connecting.await.unwrap().unwrap();
+    let mut stateless = Peer::new(proxy.clone());
+    for method in ["completion/complete", "prompts/list"] {
+        let reference = json!({ "type": "ref/prompt", "name": "p" });
+        let argument = json!({ "name": "a", "value": "" });
+        let params = json!({ "ref": reference, "argument": argument });
+        stateless.request(method, params).await;
+        let slow = shared.expect(method).await;
+        let opening = Peer::session(proxy.clone(), json!({}));
+        let mut session = opening.await;
+        session.request("tools/call", json!({ "name": "t" })).await;
+        let (mut own, _) = servers.accept_with(capabilities.clone()).await;
+        own.respond("tools/call", json!({ "content": [] })).await;
+        assert!(session.wire.recv().await["result"].is_object());
+        let result = json!({ "completion": { "values": ["v"] }, "prompts": [] });
+        shared.answer(&slow, result).await;
+        let answer = stateless.wire.recv().await;
+        assert!(answer["result"].is_object(), "{method}: {answer}");
+    }
+}
+
+/// Finding B8 of the third attack.
+#[tokio::test]
+async fn an_item_has_only_the_uri_that_was_checked() {
+    let (settings, mut servers) = Scripted::upstream();
+    let gateway = Gateway::builder().mount("notes", settings);
+    let gateway = gateway.access(AccessPolicy::new().rule(AccessRule::deny("bank://*")));
+    let building = tokio::spawn(gateway.build());
+    let (mut server, _) = servers.accept_with(json!({ "resources": {} })).await;
+    let item =
+        r#"{"name":"a","uri":"notes://a","URI":"bank://accounts","u\u0072i":"bank://accounts"}"#;
+    let answer = async {
+        loop {
+            let request = server.recv().await;
+            let (id, list) = (&request["id"], &request["method"]);
+            let items = match list.as_str().unwrap() {
+                "resources/list" => format!(r#""resources":[{item}]"#),
+                _ => r#""resourceTemplates":[]"#.to_owned(),
+            };
+            let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{{items}}}}}"#);
+            server.raw(&text).await;
+        }
+    };
+    let read = async {
+        let gateway = building.await.unwrap().unwrap();
+        let mut peer = Peer::new(gateway);
+        peer.call("resources/list", json!({})).await
+    };
+    let list = tokio::select! {
+        list = read => list,
+        () = answer => unreachable!(),
+    };
+    assert_eq!(
+        list["resources"],
+        json!([{ "name": "a", "uri": "notes://a" }])
+    );
+}

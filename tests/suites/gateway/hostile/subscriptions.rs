@@ -147,3 +147,75 @@ async fn a_session_learns_that_its_server_is_removed_and_can_subscribe_again() {
     let changed = subscription.next().await;
     assert_eq!(changed.as_deref(), Some("file:///a"));
 }
+
+/// Accepts the connection of a session, to a server with resources.
+async fn with_subscriptions(servers: &mut Scripted) -> PipeEnd {
+    let capabilities = json!({ "resources": { "subscribe": true }, "tools": {} });
+    servers.accept_with(capabilities).await.0
+}
+
+/// Finding C3 of the third attack: the connection of a session that only listens was closed for others, and its updates ended without a message.
+#[tokio::test]
+async fn a_closed_connection_of_a_session_leaves_it_its_subscriptions() {
+    let (settings, mut servers) = Scripted::upstream();
+    let settings = settings.max_connections(3).max_connections_per_client(8);
+    let connecting = tokio::spawn(Proxy::connect(settings));
+    let mut shared = with_subscriptions(&mut servers).await;
+    shared.respond("tools/list", json!({ "tools": [] })).await;
+    let proxy = connecting.await.unwrap().unwrap();
+    let endpoint = Endpoint::new(proxy).unwrap();
+    let session = async |address: &str| {
+        let mut peer = mcp_tests::http::Peer::new(&endpoint);
+        peer.address = Some(address.parse().unwrap());
+        peer.handshake("2025-11-25", json!({})).await;
+        peer
+    };
+    let listener = session("10.0.0.1:1").await;
+    let mut updates = listener.get(None).await;
+    let uri = json!({ "uri": "notes://a" });
+    let subscribing = listener.ask("resources/subscribe", uri.clone());
+    let accepting = async {
+        let mut own = with_subscriptions(&mut servers).await;
+        own.respond("resources/subscribe", json!({})).await;
+        own
+    };
+    let (_, mut own) = tokio::join!(subscribing, accepting);
+    // The connections of sessions that wait for nothing are closed first.
+    for number in 2..6 {
+        let other = session(&format!("10.0.0.{number}:1")).await;
+        let answer = other.ask("tools/call", json!({ "name": "t" }));
+        let served = async {
+            let mut server = with_subscriptions(&mut servers).await;
+            server.respond("tools/call", json!({ "content": [] })).await;
+            server
+        };
+        let (answer, server) = tokio::join!(answer, served);
+        assert!(answer["error"].is_null(), "{answer}");
+        drop(server);
+    }
+    own.notify("notifications/resources/updated", uri.clone())
+        .await;
+    assert_eq!(updates.event().await.unwrap().json()["params"], uri);
+    // When its connection has ended, the session reads the resource again. The next connection has its subscriptions.
+    drop(own);
+    assert_eq!(updates.event().await.unwrap().json()["params"], uri);
+    let answer = listener.ask("tools/call", json!({ "name": "t" }));
+    let served = async {
+        let mut own = with_subscriptions(&mut servers).await;
+        let first = own.recv().await;
+        let second = own.recv().await;
+        for request in [&first, &second] {
+            own.answer(request, json!({ "content": [] })).await;
+        }
+        let mut methods = [&first["method"], &second["method"]];
+        methods.sort_by_key(|method| method.to_string());
+        assert_eq!(methods, ["resources/subscribe", "tools/call"]);
+        own
+    };
+    let (answer, mut own) = tokio::join!(answer, served);
+    assert!(answer["error"].is_null(), "{answer}");
+    assert_eq!(updates.event().await.unwrap().json()["params"], uri);
+    own.notify("notifications/resources/updated", uri.clone())
+        .await;
+    assert_eq!(updates.event().await.unwrap().json()["params"], uri);
+}

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
-use mcp_jsonrpc::{ErrorCode, ErrorObject, RawJson, decode, quote};
+use mcp_jsonrpc::{ErrorCode, ErrorObject, RawJson, decode, member_name, members, quote};
 use mcp_protocol::{Outcome, RequestContext, lock};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -26,7 +26,7 @@ use super::mount::MountedServer;
 use super::state::State;
 use crate::core::ListPage;
 use crate::results;
-use crate::text::{ObjectText, elements, member, string};
+use crate::text::{ObjectText, elements, imitates_member, member, string};
 
 /// Maximum number of items whose clash was logged.
 const MAX_REPORTED: usize = 1_024;
@@ -246,11 +246,29 @@ fn exposed(
         }
         ListKind::Prompts => {
             let exposed = mount.catalog.see_prompt(&id);
-            let mut text = ObjectText::new();
-            text.add("name", &string(&exposed));
-            text.copy_all(item, &["name"]);
-            (exposed, text.finish())
+            let text = identified(item, "name", &exposed);
+            (exposed, text)
         }
-        ListKind::Resources | ListKind::Templates => (id, item.to_owned()),
+        ListKind::Resources => {
+            let text = identified(item, "uri", &id);
+            (id, text)
+        }
+        ListKind::Templates => {
+            let text = identified(item, "uriTemplate", &id);
+            (id, text)
+        }
     })
+}
+
+/// Writes an item with the name or URI that the gateway has read: hosts must not read another one.
+fn identified(item: &str, key: &str, id: &str) -> String {
+    let mut text = ObjectText::with_capacity(item.len());
+    text.add(key, &string(id));
+    for (name, value) in members(item).map_while(Result::ok) {
+        let known = member_name(name);
+        if known != key && !imitates_member(&known) {
+            text.copy(name, value);
+        }
+    }
+    text.finish()
 }
