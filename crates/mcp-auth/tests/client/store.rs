@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcp_auth::client::{FileTokenStore, TokenStore};
+use mcp_auth::client::{FileTokenStore, MemoryTokenStore, TokenStore};
 use serde_json::json;
 
-use crate::support::{Net, refuse, sent, shown, signed_in, token};
+use crate::support::{Net, SERVER, refuse, sent, shown, signed_in, token};
 
 /// A temporary folder, removed on drop.
 struct Folder(PathBuf);
@@ -104,6 +104,33 @@ async fn t38_two_programs_with_one_store_use_one_refresh_token() {
     for auth in [&one, &two] {
         assert_eq!(shown(&sent(auth).await.unwrap()), Some("token-2"));
     }
+}
+
+/// Some services name their users in the query.
+#[tokio::test]
+async fn what_is_stored_for_one_query_is_not_used_for_another() {
+    let store = MemoryTokenStore::new();
+    let net = Net::new();
+    let client = |query: &str| {
+        let builder = net.client_of(&format!("{SERVER}{query}"));
+        builder.store(store.clone()).build().unwrap()
+    };
+    let alice = client("?tenant=alice");
+    let message = signed_in(&alice).await;
+    let challenge = "Bearer error=\"insufficient_scope\", scope=\"admin\"";
+    refuse(&alice, &message, 403, challenge).await.unwrap();
+    for query in ["?tenant=mallory", ""] {
+        let other = client(query);
+        assert!(!other.is_signed_in().await.unwrap(), "{query}");
+        assert_eq!(shown(&sent(&other).await.unwrap()), None, "{query}");
+    }
+    assert!(client("?tenant=alice").is_signed_in().await.unwrap());
+    // Neither is the scope that one of them needs.
+    let mallory = client("?tenant=mallory");
+    signed_in(&mallory).await;
+    let visit = net.visits().pop().unwrap();
+    let scope = visit.get("scope").map_or("", String::as_str);
+    assert!(!scope.contains("admin"), "{visit:?}");
 }
 
 #[tokio::test]

@@ -180,8 +180,7 @@ async fn an_item_has_only_the_uri_that_was_checked() {
     let gateway = gateway.access(AccessPolicy::new().rule(AccessRule::deny("bank://*")));
     let building = tokio::spawn(gateway.build());
     let (mut server, _) = servers.accept_with(json!({ "resources": {} })).await;
-    let item =
-        r#"{"name":"a","uri":"notes://a","URI":"bank://accounts","u\u0072i":"bank://accounts"}"#;
+    let item = r#"{"name":"a","uri":"notes://a","URI":"bank://accounts"}"#;
     let answer = async {
         loop {
             let request = server.recv().await;

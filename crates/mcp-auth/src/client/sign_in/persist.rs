@@ -12,12 +12,20 @@ use crate::well_known::canonical;
 const MAX_CLIENTS: usize = 64;
 
 impl Inner {
+    /// Returns the name of the server in the store. It has the query, with which some services name their users: what is stored for one must not
+    /// be used for another.
+    fn stored_name(&self) -> String {
+        let query = self.server.query();
+        let query = query.map(|query| format!("?{query}"));
+        canonical(&self.server) + &query.unwrap_or_default()
+    }
+
     pub(crate) fn tokens_name(&self) -> String {
-        format!("tokens {}", canonical(&self.server))
+        format!("tokens {}", self.stored_name())
     }
 
     fn dpop_key_name(&self) -> String {
-        format!("key {}", canonical(&self.server))
+        format!("key {}", self.stored_name())
     }
 
     /// Registrations are stored per issuer.
@@ -83,7 +91,7 @@ impl Inner {
     }
 
     fn needed_scopes_name(&self) -> String {
-        format!("needed scopes {}", canonical(&self.server))
+        format!("needed scopes {}", self.stored_name())
     }
 
     /// Stores the scopes that a call needed, for the next sign-in. They belong to the issuer of the current tokens.

@@ -212,9 +212,14 @@ impl Net {
 
     /// A client of the server in this network, for a user.
     pub(crate) fn client(&self) -> OAuthBuilder {
+        self.client_of(SERVER)
+    }
+
+    /// Returns the builder of a client of the server with this URL.
+    pub(crate) fn client_of(&self, server: &str) -> OAuthBuilder {
         let net = self.clone();
         let now = move || UNIX_EPOCH + Duration::from_secs(net.0.now.load(Ordering::SeqCst));
-        OAuth::client(SERVER)
+        OAuth::client(server)
             .user_agent(self.user())
             .service(self.clone())
             .clock(now)

@@ -6,20 +6,11 @@ use crate::server::options::ServerOptions;
 use crate::server::session_store::SessionStore;
 
 /// The session store, and the limits on its calls.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct StoreOptions {
     pub(crate) store: Option<Arc<dyn SessionStore>>,
     /// The address of the endpoint for other endpoints.
     pub(crate) address: Option<http::Uri>,
-}
-
-impl Default for StoreOptions {
-    fn default() -> Self {
-        Self {
-            store: None,
-            address: None,
-        }
-    }
 }
 
 impl ServerOptions {
