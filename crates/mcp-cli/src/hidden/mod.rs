@@ -23,15 +23,24 @@ static SECRETS: Mutex<Secrets> = Mutex::new(Secrets(Vec::new()));
 const MAX_SECRETS: usize = 8_192;
 /// What is shown instead of a part of a URL on the command line.
 pub(crate) const HIDDEN: &str = "[hidden]";
-/// Words in the names of variables and headers with secret values, in upper case.
-const SECRET_NAMES: [&str; 6] = [
+/// Texts in the names of variables and headers with secret values, in upper case.
+const SECRET_NAMES: [&str; 9] = [
     "KEY",
     "TOKEN",
     "SECRET",
     "PASSWORD",
+    "PASSWD",
+    "PASSPHRASE",
+    "CREDENTIAL",
     "AUTHORIZATION",
     "COOKIE",
 ];
+/// Whole words in such names. Other names contain them, too, such as `PATH`.
+const SECRET_WORDS: [&str; 2] = ["PASS", "PAT"];
+/// Marks the end of a text that was cut.
+const CUT: char = '…';
+/// Maximum number of cuts in a text that are searched for the beginning of a secret.
+const MAX_CUTS: usize = 64;
 
 /// Hides the values of the variables in the command, the arguments, the URL and the headers of a server: the reference is shown instead.
 pub(crate) fn add_values(server: &ServerConfig, variables: &Variables) {
@@ -54,7 +63,10 @@ pub(crate) fn add_named_values(launch: &Launch) {
 /// Hides the value of a variable or header, if its name says that it is secret.
 pub(crate) fn add_named(name: &str, value: &str) {
     let upper = name.to_ascii_uppercase();
-    if SECRET_NAMES.iter().any(|word| upper.contains(word)) {
+    let mut words = upper.split(|c: char| !c.is_ascii_alphanumeric());
+    if SECRET_NAMES.iter().any(|word| upper.contains(word))
+        || words.any(|word| SECRET_WORDS.contains(&word))
+    {
         add_value(&format!("${{{name}}}"), value);
     }
 }
@@ -162,6 +174,14 @@ impl Secrets {
                 }
             }
         }
+        for (end, _) in text.match_indices(CUT).take(MAX_CUTS) {
+            if let Some((bytes, shown)) = self.cut_secret(&lower[..end]) {
+                marks.resize(text.len(), None);
+                for mark in &mut marks[end - bytes..end] {
+                    mark.get_or_insert(shown);
+                }
+            }
+        }
         if marks.is_empty() {
             return text;
         }
@@ -175,6 +195,19 @@ impl Secrets {
             last = marks[at];
         }
         hidden
+    }
+
+    /// Returns the size of the longest beginning of a secret with which a text ends that was cut, and what is shown instead.
+    fn cut_secret(&self, text: &str) -> Option<(usize, &str)> {
+        let beginnings = self.0.iter().filter_map(|(secret, shown)| {
+            let lengths = MIN_BYTES..secret.len();
+            let mut longest = lengths
+                .rev()
+                .filter(|length| secret.is_char_boundary(*length));
+            let bytes = longest.find(|length| text.ends_with(&secret[..*length]))?;
+            Some((bytes, &**shown))
+        });
+        beginnings.max_by_key(|(bytes, _)| *bytes)
     }
 }
 

@@ -8,7 +8,7 @@ use url::Url;
 /// Minimum length of a secret in bytes. Shorter texts are part of other words.
 pub(super) const MIN_BYTES: usize = 4;
 /// Maximum number of parts of a secret of each kind.
-const MAX_PARTS: usize = 256;
+const MAX_PARTS: usize = 1_024;
 /// The first words of the values of `Authorization`.
 const SCHEMES: [&str; 2] = ["Basic", "Bearer"];
 /// The characters that programs leave unchanged in a URL, in addition to letters, digits, `-`, `.` and `_`, and how they write a space:

@@ -148,6 +148,21 @@ fn no_part_of_a_secret_is_shown_whatever_its_characters_are() {
     }
 }
 
+#[test]
+fn the_beginning_of_a_secret_before_a_cut_is_hidden() {
+    let mut secrets = Secrets(Vec::new());
+    secrets.add_value("${API_KEY}", "Zq7Kp2Wv9Xn4Lm8Rt3Bc");
+    for (text, expected) in [
+        ("xx Zq7Kp2Wv9Xn4Lm…", "xx ${API_KEY}…"),
+        ("xx ZQ7K…", "xx ${API_KEY}…"),
+        ("xx Zq7…", "xx Zq7…"),
+        ("xx Zq7Kp2 y…", "xx Zq7Kp2 y…"),
+        ("Zq7Kp… and Zq7Kp2…", "${API_KEY}… and ${API_KEY}…"),
+    ] {
+        assert_eq!(secrets.hide(text.to_owned()), expected);
+    }
+}
+
 /// The program does not know which part of the command line is a secret.
 #[test]
 fn a_text_that_is_no_url_shows_no_part_that_could_be_a_password() {

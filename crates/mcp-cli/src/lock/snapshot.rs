@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use mcp_client::Client;
 use mcp_client::types::method;
+use mcp_client::{Client, ClientBuilder};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -64,7 +64,15 @@ pub(super) struct LockConnection {
 impl LockConnection {
     pub(super) async fn open(target: &Target, options: &Options) -> Result<Self, Failure> {
         let handshake = Handshake::default();
-        let record = |builder| handshake.record(builder);
+        // A server can show other definitions to hosts that declare these capabilities, as most do.
+        let record = |builder| {
+            let builder: ClientBuilder = handshake.record(builder);
+            let builder = builder.on_sample(async |sample| Err(sample.rejected_by_user()));
+            match options.root.is_empty() {
+                true => builder.roots([]),
+                false => builder,
+            }
+        };
         let connection = Connection::open_with(target, options, record).await?;
         Ok(Self {
             connection,
