@@ -115,6 +115,7 @@ impl PendingHandler {
 /// A running asynchronous handler. Completes when the request is answered or cancelled. Dropping it
 /// answers with an internal error.
 pub struct Run {
+    // Dropped before the ticket, which answers.
     handler: Running,
     ticket: Ticket,
 }
@@ -169,16 +170,6 @@ impl Future for Run {
                 self.ticket.settle(&outcome);
                 Poll::Ready(())
             }
-        }
-    }
-}
-
-impl Drop for Run {
-    fn drop(&mut self) {
-        if self.handler.is_pending() {
-            let dropped = Err(ErrorObject::internal("the handler was dropped"));
-            let outcome = self.handler.end(dropped);
-            self.ticket.settle(&outcome);
         }
     }
 }
