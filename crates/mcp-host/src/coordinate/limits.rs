@@ -86,3 +86,30 @@ impl ServerLimits {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_setter_changes_only_its_limit() {
+        let limits = ServerLimits::default()
+            .with_sampling_per_minute(1)
+            .with_max_sampling_depth(2)
+            .with_max_sampling_tokens(3)
+            .with_max_open_elicitations(4)
+            .with_elicitations_per_minute(5)
+            .with_logs_per_second(6)
+            .with_max_log_bytes(7);
+        let expected = ServerLimits {
+            sampling_per_minute: 1,
+            max_sampling_depth: 2,
+            max_sampling_tokens: 3,
+            max_open_elicitations: 4,
+            elicitations_per_minute: 5,
+            logs_per_second: 6,
+            max_log_bytes: 7,
+        };
+        assert_eq!(limits, expected);
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -60,17 +61,15 @@ impl LogStream {
     /// Cancel safe.
     pub async fn next(&self) -> Option<LogMessage> {
         loop {
-            let changed = self.0.changed.notified();
+            let mut changed = pin!(self.0.changed.notified());
+            // Before the queue is read, so that each message and the end wake a waiting handle.
+            changed.as_mut().enable();
             {
                 let mut state = self.0.lock();
                 if let Some(message) = state.pop() {
-                    if !state.messages.is_empty() {
-                        self.0.changed.notify_one();
-                    }
                     return Some(message);
                 }
                 if state.is_closed {
-                    self.0.changed.notify_one();
                     return None;
                 }
             }
@@ -160,7 +159,7 @@ pub(super) struct OpenQueue(pub(super) Arc<LogQueue>);
 impl Drop for OpenQueue {
     fn drop(&mut self) {
         self.0.lock().is_closed = true;
-        self.0.changed.notify_one();
+        self.0.changed.notify_waiters();
     }
 }
 
@@ -206,5 +205,76 @@ impl ServerLog {
         queued.bytes += stored.bytes();
         queued.messages.push_back(stored);
         queue.changed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(text: &str) -> LoggingMessageNotificationParams {
+        LoggingMessageNotificationParams::new(LoggingLevel::Info, text)
+    }
+
+    fn open(limits: &ServerLimits) -> (LogStream, ServerLog) {
+        let queue = LogQueue::new(limits, false);
+        let open = Arc::new(OpenQueue(Arc::clone(&queue)));
+        (
+            LogStream(queue),
+            ServerLog::new("a".to_owned(), open, limits),
+        )
+    }
+
+    #[tokio::test]
+    async fn messages_and_their_end_wake_all_waiting_handles() {
+        let (stream, log) = open(&ServerLimits::default());
+        let waiting: Vec<_> = (0..5)
+            .map(|_| {
+                let stream = stream.clone();
+                tokio::spawn(async move { stream.next().await })
+            })
+            .collect();
+        // The tasks run until they wait.
+        tokio::task::yield_now().await;
+        log.push(message("first"));
+        log.push(message("second"));
+        tokio::task::yield_now().await;
+        drop(log);
+        let mut received = 0;
+        for task in waiting {
+            received += usize::from(task.await.unwrap().is_some());
+        }
+        assert_eq!(received, 2);
+    }
+
+    #[tokio::test]
+    async fn a_cancelled_wait_loses_no_message() {
+        let (stream, log) = open(&ServerLimits::default());
+        let mut cancelled = Box::pin(stream.next());
+        let other = stream.clone();
+        tokio::select! {
+            biased;
+            _ = &mut cancelled => panic!("there is no message"),
+            () = std::future::ready(()) => {}
+        }
+        let waiting = tokio::spawn(async move { other.next().await });
+        tokio::task::yield_now().await;
+        log.push(message("text"));
+        drop(cancelled);
+        assert_eq!(waiting.await.unwrap().unwrap().data, "text");
+    }
+
+    #[test]
+    fn the_size_of_unread_messages_is_limited() {
+        // A message has the name "a" of its server, and the text in quotes.
+        let size = MESSAGE_BYTES + 1 + "\"text\"".len();
+        for (max, accepted) in [(2 * size, 2), (2 * size - 1, 1)] {
+            let limits = ServerLimits::default().with_max_log_bytes(max);
+            let (stream, log) = open(&limits);
+            for _ in 0..3 {
+                log.push(message("text"));
+            }
+            assert_eq!(stream.dropped(), 3 - accepted);
+        }
     }
 }
