@@ -268,7 +268,9 @@ mod tests {
     #[test]
     fn a_state_that_is_too_long_is_refused() {
         let keys = StateKeys::random();
-        assert!(keys.encrypt(&vec![0; MAX_STATE], b"").is_ok());
+        let longest = vec![0; MAX_STATE];
+        let sealed = keys.encrypt(&longest, b"").unwrap();
+        assert_eq!(keys.decrypt(&sealed, b""), Some(longest));
         let refused = keys.encrypt(&vec![0; MAX_STATE + 1], b"").unwrap_err();
         assert!(refused.message.contains("65536"), "{}", refused.message);
     }

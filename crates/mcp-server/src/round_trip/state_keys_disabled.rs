@@ -34,3 +34,21 @@ impl StateKeys {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cursors_are_authenticated_without_the_feature_and_states_are_refused() {
+        let keys = StateKeys::random();
+        let code = keys.mac(&[b"a", b"b"]);
+        assert_eq!(code.len(), 32);
+        assert!(keys.has_signed(&[b"a", b"b"], &code));
+        assert!(!keys.has_signed(&[b"ab"], &code));
+        assert!(!keys.has_signed(&[b"a", b"b"], ""));
+        let refused = keys.encrypt(b"state", b"call").unwrap_err();
+        assert!(refused.message.contains("`seal`"), "{refused}");
+        assert_eq!(keys.decrypt("AA==", b"call"), None);
+    }
+}

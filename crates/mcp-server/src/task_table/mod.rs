@@ -343,4 +343,33 @@ mod tests {
             assert_eq!(table.bytes, 0);
         }
     }
+
+    #[test]
+    fn unauthenticated_clients_at_one_address_have_a_limited_number_of_stored_tasks() {
+        let (tasks, now) = (tasks(), Timestamp::default());
+        let after = |seconds| now.after(Duration::from_secs(seconds));
+        let at = |last: u8| Owner::new(None, Some([10, 0, 0, last].into()));
+        let count = |last, now, expires| tasks.count_stored(&at(last), now, expires, 2);
+        assert!(count(1, now, after(1)).is_ok());
+        assert!(count(1, now, after(9)).is_ok());
+        let error = count(1, now, after(9)).unwrap_err();
+        assert!(error.message.contains("2 tasks of clients"), "{error}");
+        assert!(count(2, now, after(9)).is_ok(), "another address");
+        assert!(count(1, after(1), after(9)).is_ok(), "one has expired");
+        assert!(count(1, after(1), after(9)).is_err());
+    }
+
+    #[test]
+    fn requests_of_one_principal_are_limited_in_each_interval() {
+        let (tasks, start) = (tasks(), Instant::now());
+        let (ada, bob) = (Principal::new("ada"), Principal::new("bob"));
+        for _ in 0..MAX_REQUESTS {
+            assert!(tasks.count(&ada, start));
+        }
+        assert!(!tasks.count(&ada, start));
+        assert!(tasks.count(&bob, start));
+        let nearly = RATE_WINDOW.saturating_sub(Duration::from_nanos(1));
+        assert!(!tasks.count(&ada, start + nearly));
+        assert!(tasks.count(&ada, start + RATE_WINDOW));
+    }
 }

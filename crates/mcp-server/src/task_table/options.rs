@@ -200,3 +200,62 @@ impl Default for TaskOptions {
         Self::new()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_setter_changes_only_its_setting() {
+        let seconds = Duration::from_secs;
+        let options = TaskOptions::new()
+            .with_ttl(seconds(11))
+            .with_max_ttl(seconds(12))
+            .with_max_anonymous_ttl(seconds(13))
+            .with_poll_interval(seconds(14))
+            .with_max_running(15)
+            .with_max_running_bytes(16)
+            .with_max_anonymous(17)
+            .with_recovery(false)
+            .with_lease(seconds(18))
+            .with_clock(|| UNIX_EPOCH);
+        assert_eq!(options.ttl, seconds(11));
+        assert_eq!(options.max_ttl, seconds(12));
+        assert_eq!(options.max_anonymous_ttl, seconds(13));
+        assert_eq!(options.poll_interval, seconds(14));
+        assert_eq!(options.running, 15);
+        assert_eq!(options.max_running_bytes, 16);
+        assert_eq!(options.max_anonymous, 17);
+        assert!(!options.recovery);
+        assert_eq!(options.lease, seconds(18));
+        assert_eq!(options.now(), Timestamp::default());
+    }
+
+    #[test]
+    fn a_time_to_live_is_within_the_limits() {
+        let seconds = Duration::from_secs;
+        let options = TaskOptions::new()
+            .with_ttl(seconds(20))
+            .with_max_ttl(seconds(30))
+            .with_max_anonymous_ttl(seconds(10));
+        let known = |wanted| options.effective_ttl(wanted, false);
+        assert_eq!(known(None), seconds(20));
+        assert_eq!(known(Some(seconds(30))), seconds(30));
+        assert_eq!(known(Some(seconds(31))), seconds(30));
+        assert_eq!(known(Some(Duration::ZERO)), MIN_TTL);
+        let anonymous = |wanted| options.effective_ttl(wanted, true);
+        assert_eq!(anonymous(None), seconds(10));
+        assert_eq!(anonymous(Some(seconds(9))), seconds(9));
+    }
+
+    #[test]
+    fn a_lease_lasts_a_second_or_longer() {
+        let lease = |millis| {
+            TaskOptions::new()
+                .with_lease(Duration::from_millis(millis))
+                .lease
+        };
+        assert_eq!(lease(999), Duration::from_secs(1));
+        assert_eq!(lease(1_001), Duration::from_millis(1_001));
+    }
+}
