@@ -143,3 +143,78 @@ where
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use mcp_protocol::Revision;
+    use serde_json::json;
+
+    use super::*;
+
+    fn converted(method: &str, result: &Value, revision: Revision, is_newer: bool) -> Value {
+        let (result, mut text) = (RawJson::copy(&result.to_string()), Vec::new());
+        for_session(method, &result, revision.rules(), is_newer).write(&mut text);
+        serde_json::from_slice(&text).unwrap()
+    }
+
+    /// Returns a result of each method, and the same result without what 2024-11-05 does not have.
+    fn results() -> [(&'static str, Value, Value); 7] {
+        let link = json!({ "type": "resource_link", "name": "a", "uri": "test://a" });
+        let text = json!({ "type": "text", "text": "a: test://a" });
+        let user =
+            |content: &Value| json!({ "messages": [{ "role": "user", "content": content }] });
+        [
+            (
+                method::TOOLS_LIST,
+                json!({ "tools": [{ "name": "a", "title": "A", "inputSchema": { "type": "object" } }] }),
+                json!({ "tools": [{ "name": "a", "inputSchema": { "type": "object" } }] }),
+            ),
+            (
+                method::PROMPTS_LIST,
+                json!({ "prompts": [{ "name": "a", "title": "A" }] }),
+                json!({ "prompts": [{ "name": "a" }] }),
+            ),
+            (
+                method::RESOURCES_LIST,
+                json!({ "resources": [{ "name": "a", "title": "A", "uri": "test://a" }] }),
+                json!({ "resources": [{ "name": "a", "uri": "test://a" }] }),
+            ),
+            (
+                method::RESOURCES_TEMPLATES_LIST,
+                json!({ "resourceTemplates": [{ "name": "a", "title": "A", "uriTemplate": "test://{a}" }] }),
+                json!({ "resourceTemplates": [{ "name": "a", "uriTemplate": "test://{a}" }] }),
+            ),
+            (
+                method::TOOLS_CALL,
+                json!({ "content": [link] }),
+                json!({ "content": [text] }),
+            ),
+            (method::PROMPTS_GET, user(&link), user(&text)),
+            (
+                method::RESOURCES_READ,
+                json!({ "contents": [{ "uri": "test://a", "text": "a", "_meta": { "x/y": 1 } }] }),
+                json!({ "contents": [{ "uri": "test://a", "text": "a" }] }),
+            ),
+        ]
+    }
+
+    #[test]
+    fn results_of_newer_servers_are_converted_for_older_clients() {
+        for (method, result, expected) in results() {
+            let old = converted(method, &result, Revision::V2024_11_05, true);
+            assert_eq!(old, expected, "{method}");
+            let same = converted(method, &result, Revision::V2024_11_05, false);
+            assert_eq!(same, result, "{method}, of a server that is not newer");
+            let newest = Revision::LATEST_WITH_SESSIONS;
+            assert_eq!(converted(method, &result, newest, true), result, "{method}");
+        }
+    }
+
+    #[test]
+    fn members_of_the_stateless_revision_are_removed_for_sessions() {
+        let result =
+            json!({ "resultType": "complete", "ttlMs": 0, "cacheScope": "private", "x": 1 });
+        let converted = converted("x/y", &result, Revision::LATEST_WITH_SESSIONS, true);
+        assert_eq!(converted, json!({ "x": 1 }));
+    }
+}

@@ -345,3 +345,30 @@ async fn a_server_that_cannot_be_reached_does_not_fill_the_log() {
     let lines = text.matches("the server cannot be reached").count();
     assert!((1..=40).contains(&lines), "{lines} lines");
 }
+
+#[tokio::test]
+async fn items_with_the_same_name_do_not_fill_the_log() {
+    const MAX_REPORTED: usize = 1_024;
+    let (settings, mut servers) = Scripted::upstream();
+    let building = tokio::spawn(Gateway::builder().mount("m", settings).build());
+    let (mut server, _) = servers.accept().await;
+    server.respond("tools/list", json!({ "tools": [] })).await;
+    let mut peer = Peer::new(building.await.unwrap().unwrap());
+    let (traced, _guard) = Traced::start();
+    let twice = |number: usize| {
+        let tool = json!({ "name": format!("t{number}"), "inputSchema": { "type": "object" } });
+        [tool.clone(), tool]
+    };
+    let tools: Vec<_> = (0..MAX_REPORTED + 2).flat_map(twice).collect();
+    peer.request("tools/list", json!({})).await;
+    server
+        .respond("tools/list", json!({ "tools": tools }))
+        .await;
+    let list = peer.wire.recv().await["result"].take();
+    assert_eq!(list["tools"].as_array().unwrap().len(), MAX_REPORTED + 2);
+    let text = traced.text();
+    let lines = text
+        .lines()
+        .filter(|line| line.contains("left out an item"));
+    assert_eq!(lines.count(), MAX_REPORTED);
+}

@@ -4,7 +4,7 @@ use mcp_server::Change;
 use mcp_types::ResourceContents;
 use tokio::sync::mpsc;
 
-use super::{Scripted, connect_to, proxy};
+use super::{Scripted, connect_to, proxy, upstream};
 use crate::peer::{Peer, client};
 use crate::prelude::*;
 
@@ -184,4 +184,24 @@ async fn progress_of_a_waiting_call_is_kept() {
         (&done["id"], &done["result"]["resultType"]),
         (&id, &json!("complete"))
     );
+}
+
+/// The gateway removes sessions that have ended from its list when the list is long.
+#[tokio::test]
+async fn each_of_many_open_sessions_is_notified_of_a_change() {
+    let server = Server::builder("one", "1").tool(Tool::new("t", async || "done"));
+    let gateway = mcp_gateway::Gateway::builder().mount("a", upstream(server, true));
+    let gateway = gateway.build().await.unwrap();
+    let mut open = Vec::new();
+    for number in 0..150 {
+        let peer = Peer::session(gateway.clone(), json!({})).await;
+        match number % 2 {
+            0 => open.push(peer),
+            _ => peer.wire.close().await.unwrap(),
+        }
+    }
+    assert!(gateway.unmount("a"));
+    for peer in &mut open {
+        peer.wire.expect("notifications/tools/list_changed").await;
+    }
 }

@@ -209,6 +209,92 @@ async fn denials_and_changes_of_state_are_logged() {
     assert!(traced.line("the server is connected again").is_some());
 }
 
+/// A server may be replaced by a newer version while it is down.
+#[tokio::test]
+async fn stateless_clients_see_what_a_restarted_server_declares() {
+    let (settings, mut servers) = Scripted::upstream();
+    let (proxy, mut server) = servers.proxy(settings).await;
+    let mut peer = Peer::new(proxy);
+    let found = peer.discover().await;
+    assert!(found["capabilities"]["resources"].is_null(), "{found}");
+    let call = json!({ "name": "t" });
+    peer.request("tools/call", call.clone()).await;
+    server.expect("tools/call").await;
+    drop(server);
+    says(&peer.wire.recv().await, "may have run");
+    peer.request("tools/call", call).await;
+    let capabilities = json!({ "tools": {}, "resources": {} });
+    let (mut server, _) = servers.accept_with(capabilities).await;
+    server.respond("tools/list", json!({ "tools": [] })).await;
+    server.respond("tools/call", json!({ "content": [] })).await;
+    peer.wire.recv().await;
+    let found = peer.discover().await;
+    assert!(found["capabilities"]["resources"].is_object(), "{found}");
+}
+
+#[tokio::test]
+async fn a_closed_gateway_ends_its_connections_and_subscriptions() {
+    let (settings, mut servers) = Scripted::upstream();
+    let building = tokio::spawn(Gateway::builder().mount("a", settings).build());
+    let (mut server, _) = servers.accept().await;
+    server.respond("tools/list", json!({ "tools": [] })).await;
+    let gateway = building.await.unwrap().unwrap();
+    let mut peer = Peer::new(gateway.clone());
+    let listen = json!({ "notifications": { "toolsListChanged": true } });
+    let id = peer.request("subscriptions/listen", listen).await;
+    peer.wire
+        .expect("notifications/subscriptions/acknowledged")
+        .await;
+    gateway.close().await;
+    assert_eq!(peer.wire.recv().await["id"], id);
+    server.ended().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_closed_gateway_makes_no_further_attempts_to_connect() {
+    let (settings, mut servers, is_up) = Scripted::switched();
+    is_up.store(false, Ordering::Release);
+    let gateway = Gateway::builder().mount("a", settings).build();
+    let gateway = gateway.await.unwrap();
+    gateway.close().await;
+    is_up.store(true, Ordering::Release);
+    // sleep: the clock is paused. Longer than every wait between two attempts.
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    assert!(servers.0.try_recv().is_err(), "a connection");
+}
+
+/// The level holds for servers to which the session has a connection, and for those to which it gets one later.
+#[tokio::test]
+async fn the_log_level_of_a_session_reaches_all_servers() {
+    let (first, mut first_servers) = Scripted::upstream();
+    let (second, mut second_servers) = Scripted::upstream();
+    let builder = Gateway::builder().mount("a", first).mount("b", second);
+    let building = tokio::spawn(builder.build());
+    let mut shared = Vec::new();
+    for servers in [&mut first_servers, &mut second_servers] {
+        let (mut server, _) = servers.accept().await;
+        server.respond("tools/list", json!({ "tools": [] })).await;
+        shared.push(server);
+    }
+    let gateway = building.await.unwrap().unwrap();
+    let mut peer = Peer::session(gateway, json!({})).await;
+    peer.request("tools/call", json!({ "name": "a__t" })).await;
+    let (mut a, _) = first_servers.accept().await;
+    a.respond("tools/call", json!({ "content": [] })).await;
+    peer.wire.recv().await;
+    let level = json!({ "level": "error" });
+    peer.request("logging/setLevel", level.clone()).await;
+    let request = a.respond("logging/setLevel", json!({})).await;
+    assert_eq!(request["params"], level);
+    assert_eq!(peer.wire.recv().await["result"], json!({}));
+    peer.request("tools/call", json!({ "name": "b__t" })).await;
+    let (mut b, _) = second_servers.accept().await;
+    let request = b.respond("logging/setLevel", json!({})).await;
+    assert_eq!(request["params"], level);
+    b.respond("tools/call", json!({ "content": [] })).await;
+    peer.wire.recv().await;
+}
+
 /// Clients that leave during a check caused a request to the server each, and the gateway was never ready.
 #[tokio::test(start_paused = true)]
 async fn abandoned_checks_do_not_become_requests_to_the_server() {

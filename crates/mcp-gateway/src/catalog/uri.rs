@@ -289,6 +289,14 @@ mod tests {
     }
 
     #[test]
+    fn a_uri_to_which_rules_apply_has_a_limited_size() {
+        let with = |bytes: usize| format!("file:///{}", "x".repeat(bytes - "file:///".len()));
+        assert_eq!(check_spelling(&with(MAX_RULED_BYTES)), Ok(()));
+        let refused = check_spelling(&with(MAX_RULED_BYTES + 1));
+        assert_eq!(refused, Err("it has more than 2,048 bytes"));
+    }
+
+    #[test]
     fn schemes() {
         assert_eq!(scheme("file:///a"), Some("file"));
         assert_eq!(scheme("ui+x.y-1:a"), Some("ui+x.y-1"));

@@ -1,0 +1,144 @@
+//! Tests of the catalog: names, and its limits.
+
+use super::*;
+
+fn catalog(transform: Transform) -> Catalog {
+    Catalog::new("git".into(), transform)
+}
+
+/// Finding T5: a server had 1,000 templates of 950 expressions.
+#[test]
+fn templates_that_are_slowly_compared_are_left_out() {
+    let with = |expressions: usize| format!("n://{}", "{a}z".repeat(expressions));
+    let (few, many) = (with(32), with(33));
+    assert_eq!(usable_templates([&*many, &few].into_iter()), [&*few]);
+    let long = format!("n://{}/{{a}}", "x".repeat(1_000));
+    let used = usable_templates(std::iter::repeat_n(&*long, 1_000));
+    let bytes: usize = used.iter().map(String::len).sum();
+    assert!(bytes <= MAX_TEMPLATE_BYTES && bytes > MAX_TEMPLATE_BYTES / 2);
+}
+
+#[test]
+fn names_lead_back_to_their_tools() {
+    let catalog = catalog(Transform::new());
+    let long = "x".repeat(100);
+    for name in ["status", "a.b", "fs__read", "_x", &long, "x_01234567", ""] {
+        let exposed = catalog.see_tool(name, false).unwrap();
+        assert!(
+            exposed.len() <= 64 && exposed.starts_with("git__"),
+            "{exposed}"
+        );
+        assert_eq!(catalog.tool(&exposed).as_deref(), Some(name), "{exposed}");
+    }
+    assert_eq!(
+        catalog.tool("git__never_listed").as_deref(),
+        Some("never_listed")
+    );
+    for unknown in ["git__a.b", "git_status", "fs__status", "git__y_01234567"] {
+        assert_eq!(catalog.tool(unknown), None, "{unknown}");
+    }
+}
+
+#[test]
+fn a_transform_decides_what_can_be_called() {
+    let transform = Transform::new().rename("status", "state").hide("push");
+    let catalog = catalog(transform);
+    assert_eq!(catalog.see_tool("push", false), None);
+    assert_eq!(
+        catalog.see_tool("state", false),
+        None,
+        "the new name is taken"
+    );
+    assert_eq!(
+        catalog.see_tool("status", false).as_deref(),
+        Some("git__state")
+    );
+    assert_eq!(catalog.tool("git__state").as_deref(), Some("status"));
+    assert_eq!(catalog.tool("git__status"), None);
+    assert_eq!(catalog.tool("git__push"), None);
+}
+
+#[test]
+fn tools_that_do_not_say_that_they_only_read_are_hidden() {
+    let catalog = catalog(Transform::new().read_only());
+    assert_eq!(catalog.tool("git__log"), None);
+    assert!(catalog.see_tool("log", true).is_some());
+    assert_eq!(catalog.tool("git__log").as_deref(), Some("log"));
+    assert_eq!(catalog.see_tool("log", false), None);
+    assert_eq!(catalog.tool("git__log"), None);
+}
+
+#[test]
+fn learned_names_are_limited() {
+    let mut names = Names::default();
+    for number in 0..MAX_ITEMS {
+        names.add(&number.to_string(), "name");
+    }
+    assert_eq!(names.by_exposed.len(), MAX_ITEMS);
+    names.add("0", "other");
+    assert_eq!(names.by_exposed.len(), MAX_ITEMS, "a known name");
+    names.add("more", "name");
+    assert_eq!(names.by_exposed.len(), 1, "others are learned again");
+
+    let mut names = Names::default();
+    names.add("a", &"x".repeat(MAX_BYTES - 4));
+    names.add("b", "cc");
+    assert_eq!((names.by_exposed.len(), names.bytes), (2, MAX_BYTES));
+    names.add("c", "");
+    assert_eq!((names.by_exposed.len(), names.bytes), (1, 1));
+    names.add("a", &"x".repeat(MAX_BYTES));
+    assert_eq!((names.by_exposed.len(), names.bytes), (0, 0));
+}
+
+#[test]
+fn listed_prompts_are_limited() {
+    let catalog = catalog(Transform::new());
+    let (longest, longer) = (longest(), longest() + "x");
+    for name in [&longest, &longer] {
+        catalog.see_prompt(name);
+    }
+    assert!(catalog.lists_prompt(&longest) && !catalog.lists_prompt(&longer));
+    for number in 1..=MAX_ITEMS {
+        catalog.see_prompt(&number.to_string());
+    }
+    let last = MAX_ITEMS - 1;
+    assert!(catalog.lists_prompt(&last.to_string()));
+    assert!(!catalog.lists_prompt(&MAX_ITEMS.to_string()));
+}
+
+#[test]
+fn tools_that_only_read_are_limited() {
+    let catalog = catalog(Transform::new().read_only());
+    assert!(catalog.see_tool(&longest(), true).is_some());
+    assert_eq!(catalog.see_tool(&(longest() + "x"), true), None);
+    for number in 1..MAX_ITEMS {
+        assert!(catalog.see_tool(&number.to_string(), true).is_some());
+    }
+    assert_eq!(catalog.see_tool("more", true), None);
+}
+
+/// Returns the longest name that is kept of a prompt, or of a tool that only reads.
+fn longest() -> String {
+    "x".repeat(MAX_BYTES / MAX_ITEMS)
+}
+
+#[test]
+fn the_first_items_of_a_list_within_the_limits_are_used() {
+    let count = |names: &[String]| within_limits(names, |name| name).count();
+    assert_eq!(count(&vec![String::new(); MAX_ITEMS]), MAX_ITEMS);
+    assert_eq!(count(&vec![String::new(); MAX_ITEMS + 1]), MAX_ITEMS);
+    let half = "x".repeat(MAX_BYTES / 2);
+    assert_eq!(count(&[half.clone(), half.clone(), String::new()]), 3);
+    assert_eq!(count(&[half.clone(), half + "x", String::new()]), 1);
+}
+
+#[test]
+fn the_first_templates_within_the_limits_are_used() {
+    let count =
+        |template: &str, number| usable_templates(std::iter::repeat_n(template, number)).len();
+    assert_eq!(count("n://{a}", MAX_TEMPLATES + 1), MAX_TEMPLATES);
+    let bytes = MAX_TEMPLATE_BYTES / 256;
+    let template = format!("n://{}/{{a}}", "x".repeat(bytes - "n:///{a}".len()));
+    assert_eq!(count(&template, 257), 256);
+    assert_eq!(count(&format!("{template}x"), 257), 255);
+}
