@@ -239,3 +239,22 @@ async fn a_message_has_its_own_scopes_and_not_those_of_the_stream() {
         );
     }
 }
+
+#[tokio::test]
+async fn blocking_handlers_have_a_limited_number_of_threads() {
+    let gate = Gate::new();
+    let (endpoint, blocked) = super::blocking(&gate);
+    let mut session = Session::open(&endpoint.legacy()).await;
+    session.handshake("2024-11-05").await;
+    for id in 1..=3 {
+        session.tool(id, "block", "").await;
+    }
+    let refused = session.said().await;
+    says(&refused, "2 blocking handlers are running");
+    says(&refused, "ServerOptions::with_max_blocking_handlers");
+    drop(blocked);
+    for _ in 0..2 {
+        let answer = session.said().await;
+        assert_eq!(answer["result"]["content"][0]["text"], "done");
+    }
+}

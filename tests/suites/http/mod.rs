@@ -55,6 +55,20 @@ fn with(gate: &Gate, options: ServerOptions) -> Endpoint {
     Endpoint::with_options(server(gate), options).unwrap()
 }
 
+/// Creates an endpoint for at most two blocking handlers. Its tool `block` waits until the returned sender is dropped.
+fn blocking(gate: &Gate) -> (Endpoint, std::sync::mpsc::Sender<()>) {
+    let (sender, blocked) = std::sync::mpsc::channel();
+    let (started, blocked) = (Arc::clone(&gate.started), Arc::new(Mutex::new(blocked)));
+    let block = Tool::new("block", move || {
+        started.add_permits(1);
+        let _ = blocked.lock().unwrap().recv();
+        "done"
+    });
+    let server = server(gate).tool(block.blocking());
+    let options = ServerOptions::new().with_max_blocking_handlers(2);
+    (Endpoint::with_options(server, options).unwrap(), sender)
+}
+
 /// Creates a gate, an endpoint whose tools it controls, and a client with an open session.
 async fn opened() -> (Gate, Endpoint, Peer) {
     let gate = Gate::new();

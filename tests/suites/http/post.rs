@@ -299,3 +299,25 @@ async fn a_batch_is_answered_by_a_batch_where_the_revision_has_them() {
     let quiet = json!([{"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}]);
     assert_eq!(peer.post(quiet).await.status, 202);
 }
+
+#[tokio::test]
+async fn blocking_handlers_have_a_limited_number_of_threads() {
+    let gate = Gate::new();
+    let (endpoint, blocked) = super::blocking(&gate);
+    let peer = Peer::open(&endpoint).await;
+    let called = |id: u32| {
+        let peer = peer.clone();
+        tokio::spawn(async move { peer.tool(id, "block", json!({})).await.said().await })
+    };
+    let running = [1, 2].map(called);
+    gate.started(2).await;
+    let refused = peer.tool(3, "block", json!({})).await.answer().await;
+    says(&refused, "2 blocking handlers are running");
+    says(&refused, "ServerOptions::with_max_blocking_handlers");
+    drop(blocked);
+    for call in running {
+        assert_eq!(call.await.unwrap(), "done");
+    }
+    let called = peer.tool(4, "block", json!({})).await;
+    assert_eq!(called.said().await, "done", "the threads are free again");
+}

@@ -277,6 +277,7 @@ mod tests {
     #[test]
     fn permits_are_released_on_drop_including_refused_ones() {
         let capacity = Capacity::new(2);
+        assert_eq!(capacity.limit(), 2);
         let first = capacity.try_acquire().unwrap();
         let mut second = capacity.permit();
         assert_eq!(second.try_grow(1, unknown), Ok(()));

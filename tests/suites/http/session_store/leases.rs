@@ -58,6 +58,31 @@ async fn a_shutdown_ends_the_calls_of_sessions_that_were_let_go() {
     assert_eq!(ping(&peer.at(&two)).await, 200);
 }
 
+/// Each time the endpoint loses the lease, the running calls stay with what is left of the session then.
+#[tokio::test(start_paused = true)]
+async fn calls_of_all_earlier_leases_can_be_cancelled() {
+    let (gate, store) = (Gate::new(), MemorySessionStore::new());
+    let (_, one) = node(&gate, store.clone());
+    let (_, two) = node(&gate, store);
+    let peer = Peer::open(&one).await;
+    let mut calls = Vec::new();
+    for id in 1..=3 {
+        calls.push(peer.tool(id, "wait", json!({"message": "done"})).await);
+        gate.started(1).await;
+        assert_eq!(ping(&peer.at(&two)).await, 200);
+        assert_eq!(ping(&peer).await, 200);
+    }
+    assert_eq!(one.in_flight(), 3);
+    for (id, mut call) in (1..).zip(calls) {
+        let cancelled = json!({
+            "jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id},
+        });
+        assert_eq!(peer.post(cancelled).await.status, 202);
+        assert_eq!(call.message().await, None);
+    }
+    assert_eq!(one.in_flight(), 0);
+}
+
 #[tokio::test]
 async fn concurrent_requests_claim_a_session_once() {
     let (_store, one, two) = nodes();
