@@ -44,6 +44,8 @@ pub(crate) struct Options {
 struct List {
     /// Files, or folders with a slash at the end.
     files: Vec<String>,
+    /// Files of these folders that are left out.
+    without: Vec<String>,
     #[serde(default)]
     survivor: Vec<Survivor>,
 }
@@ -92,9 +94,9 @@ impl Mutant {
 
 impl List {
     fn contains(&self, file: &str) -> bool {
-        self.files
-            .iter()
-            .any(|entry| entry == file || (entry.ends_with('/') && file.starts_with(entry)))
+        let is_listed =
+            |entry: &String| entry == file || (entry.ends_with('/') && file.starts_with(&**entry));
+        self.files.iter().any(is_listed) && !self.without.iter().any(|entry| entry == file)
     }
 
     fn reason(&self, mutant: &Mutant) -> Option<&str> {
