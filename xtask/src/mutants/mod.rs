@@ -225,15 +225,20 @@ fn build(tree: &Path, drawn: &[Mutant], on: &mut BTreeSet<usize>) -> Result<Vec<
         .iter()
         .map(|package| format!(" -p {package}"))
         .collect();
-    let words = "test --no-run --tests --examples --all-features --message-format json -p mcp-tests -p mcp-cli";
+    let features = format!("--all-features -p mcp-tests -p mcp-cli{packages} --target-dir");
+    let words = "test --no-run --tests --message-format json";
     for _ in 0..MAX_BUILDS {
-        let mut command = cargo(&format!("{words}{packages} --target-dir"));
+        let mut command = cargo(&format!("{words} {features}"));
         command.arg(target()).current_dir(tree);
         let mut messages: Vec<Value> = Vec::new();
         let outcome = run_to_end(&mut command, 3 * BUILD, |line| {
             messages.extend(serde_json::from_str::<Value>(line));
         })?;
         let Err(problem) = outcome else {
+            // Tests start them.
+            let mut examples = cargo(&format!("build --examples {features}"));
+            run(examples.arg(target()).current_dir(tree), BUILD, say)
+                .at("cargo build --examples")?;
             return Ok(messages.iter().filter_map(program_of).collect());
         };
         let errors = messages
