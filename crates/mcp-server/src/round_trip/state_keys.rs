@@ -14,6 +14,8 @@ use crate::random;
 const LIFETIME: Duration = Duration::from_secs(3_600);
 /// Maximum size of a state before encryption, in bytes.
 const MAX_STATE: usize = 64 << 10;
+/// What encryption adds to a state, in bytes: the version, the salt, the expiry time and the tag.
+const OVERHEAD: usize = 1 + 16 + 8 + 16;
 
 /// The keys that encrypt the state of a call between its round trips (`requestState`, stateless
 /// revision), and authenticate the cursors of lists.
@@ -150,7 +152,7 @@ impl StateKeys {
     /// Returns the state that [`encrypt_for`](Self::encrypt_for) encrypted under one of these keys; `None` if it was changed, has expired or is
     /// bound to something else.
     pub fn decrypt(&self, state: &str, bound: &[u8]) -> Option<Vec<u8>> {
-        if state.len() > 2 * MAX_STATE {
+        if state.len() > BASE64.encode_len(MAX_STATE + OVERHEAD) {
             return None;
         }
         let bytes = BASE64.decode(state.as_bytes()).ok()?;
@@ -273,5 +275,18 @@ mod tests {
         assert_eq!(keys.decrypt(&sealed, b""), Some(longest));
         let refused = keys.encrypt(&vec![0; MAX_STATE + 1], b"").unwrap_err();
         assert!(refused.message.contains("65536"), "{}", refused.message);
+    }
+
+    #[test]
+    fn a_state_can_be_decrypted_until_its_last_second() {
+        fn at(seconds: u64) -> SystemTime {
+            UNIX_EPOCH + Duration::from_secs(seconds)
+        }
+        let keys = StateKeys::new(KEY).with_lifetime(Duration::from_secs(60));
+        let sealed = keys.with_clock(|| at(100)).encrypt(b"state", b"").unwrap();
+        let keys = StateKeys::new(KEY);
+        assert!(keys.with_clock(|| at(160)).decrypt(&sealed, b"").is_some());
+        let keys = StateKeys::new(KEY);
+        assert_eq!(keys.with_clock(|| at(161)).decrypt(&sealed, b""), None);
     }
 }

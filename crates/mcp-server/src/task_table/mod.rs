@@ -372,4 +372,19 @@ mod tests {
         assert!(!tasks.count(&ada, start + nearly));
         assert!(tasks.count(&ada, start + RATE_WINDOW));
     }
+
+    #[test]
+    fn requests_of_known_principals_are_limited_although_no_further_ones_are_counted() {
+        let (tasks, start) = (tasks(), Instant::now());
+        let principal = |number: usize| Principal::new(number.to_string());
+        for number in 0..MAX_COUNTED {
+            assert!(tasks.count(&principal(number), start));
+        }
+        let count = |number, now| (0..=MAX_REQUESTS).all(|_| tasks.count(&principal(number), now));
+        assert!(!count(0, start), "a known principal");
+        assert!(count(MAX_COUNTED, start), "it is not counted");
+        let later = start + RATE_WINDOW;
+        assert!(!count(MAX_COUNTED, later), "others have made room");
+        assert_eq!(lock(&tasks.counted).len(), 1);
+    }
 }

@@ -89,3 +89,43 @@ pub(super) async fn with_timeout<T>(
         ))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use mcp_jsonrpc::RawJson;
+    use mcp_protocol::Revision;
+    use mcp_protocol::task::{TaskCall, TaskLease, TaskStore as _, Timestamp};
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(0);
+
+    /// Saves a message after another writer has changed the lease of the task. Returns whether it was saved.
+    async fn saved(is_leased: bool, worker: &str) -> bool {
+        let config = Arc::new(TaskConfig::default());
+        let call = TaskCall::new("tools/call", "t", RawJson::copy("{}"), Revision::LATEST);
+        let mut task = Task::new("id", None, call, NOW, None);
+        let lease =
+            |worker: &str, seconds| TaskLease::new(worker, NOW.after(Duration::from_secs(seconds)));
+        task.set_lease(lease("one", 1)).unwrap();
+        config.store.create(task.clone()).await.unwrap();
+        let stored = config.store.get("id").await.unwrap().unwrap();
+        let mut changed = stored.clone();
+        changed.set_lease(lease(worker, 2)).unwrap();
+        config.store.put(changed).await.unwrap();
+        let mut record = TaskRecord {
+            config,
+            task: stored,
+            is_leased,
+        };
+        let change = |task: &mut Task| task.set_message("at work", NOW);
+        record.change(2, &change).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_change_is_repeated_after_a_conflict_unless_another_process_has_the_lease() {
+        assert!(saved(true, "one").await);
+        assert!(!saved(true, "two").await);
+        assert!(saved(false, "two").await);
+    }
+}
