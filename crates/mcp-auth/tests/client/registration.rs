@@ -70,6 +70,24 @@ async fn a_client_whose_scopes_do_not_suffice_registers_again() {
 }
 
 #[tokio::test]
+async fn a_client_registers_again_after_its_registration_has_expired() {
+    for (end, expected) in [
+        (0, ["client-1"; 2]),
+        (1, ["client-1", "client-2"]),
+        (u64::MAX, ["client-1"; 2]),
+    ] {
+        let net = Net::new();
+        net.registers(move |_, number| {
+            let client =
+                json!({ "client_id": format!("client-{number}"), "client_secret_expires_at": end });
+            (201, client.to_string())
+        });
+        let (_, ids) = stepped_up(&net, net.user()).await;
+        assert_eq!(ids, expected, "{end}");
+    }
+}
+
+#[tokio::test]
 async fn a_refused_registration_is_repeated_with_fewer_scopes() {
     let net = publishing(&json!(["admin"]), &json!([]));
     net.registers(|seen, number| {
