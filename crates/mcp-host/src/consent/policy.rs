@@ -297,11 +297,21 @@ mod tests {
         );
         assert_eq!(effect(deny, true, harmless.clone()), (Effect::Allow, true));
         assert_eq!(
-            effect(deny, false, harmless),
+            effect(deny, false, harmless.clone()),
             (Effect::Ask, true),
             "may be a lie"
         );
-        assert_eq!(effect(deny, false, nothing), (Effect::Deny, true));
+        assert_eq!(effect(deny, false, nothing.clone()), (Effect::Deny, true));
+
+        let ask = r#"[{"annotations":{"destructiveHint":true},"effect":"ask"},{"effect":"allow"}]"#;
+        assert_eq!(effect(ask, true, harmless.clone()), (Effect::Allow, true));
+        assert_eq!(effect(ask, true, nothing.clone()), (Effect::Ask, true));
+        assert_eq!(
+            effect(ask, false, harmless),
+            (Effect::Ask, true),
+            "may be a lie"
+        );
+        assert_eq!(effect(ask, false, nothing), (Effect::Ask, true));
     }
 
     #[test]
