@@ -211,6 +211,27 @@ mod tests {
     }
 
     #[test]
+    fn stateless_clients_do_not_see_tools_that_only_run_as_tasks() {
+        let tools = json!({ "tools": [
+            { "name": "a", "execution": { "taskSupport": "required" } },
+            { "name": "b", "execution": { "taskSupport": "optional" } },
+            { "name": "c" },
+        ] });
+        let converted = |method| {
+            let mut text = Vec::new();
+            for_stateless(method, RawJson::copy(&tools.to_string())).write(&mut text);
+            serde_json::from_slice::<Value>(&text).unwrap()
+        };
+        let expected = json!({ "tools": [{ "name": "b" }, { "name": "c" }] });
+        assert_eq!(converted(method::TOOLS_LIST), expected);
+        assert_eq!(converted("x/tools"), tools, "the result of another method");
+        let mut text = Vec::new();
+        let exact = r#"{"tools":[ ]}"#;
+        for_stateless(method::TOOLS_LIST, RawJson::copy(exact)).write(&mut text);
+        assert_eq!(text, exact.as_bytes());
+    }
+
+    #[test]
     fn members_of_the_stateless_revision_are_removed_for_sessions() {
         let result =
             json!({ "resultType": "complete", "ttlMs": 0, "cacheScope": "private", "x": 1 });

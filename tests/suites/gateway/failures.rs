@@ -372,3 +372,29 @@ async fn items_with_the_same_name_do_not_fill_the_log() {
         .filter(|line| line.contains("left out an item"));
     assert_eq!(lines.count(), MAX_REPORTED);
 }
+
+/// Only a cursor that its server rejects is the fault of the client.
+#[tokio::test]
+async fn an_error_for_a_page_is_that_of_the_client_only_if_it_sent_the_cursor() {
+    let (settings, mut servers) = Scripted::upstream();
+    let building = tokio::spawn(Gateway::builder().mount("m", settings).build());
+    let (mut server, _) = servers.accept().await;
+    server.respond("tools/list", json!({ "tools": [] })).await;
+    let mut peer = Peer::new(building.await.unwrap().unwrap());
+    let is_named = |list: &Value| list["_meta"]["mcp-gateway/unavailable"]["m"].is_string();
+    peer.request("tools/list", json!({})).await;
+    let request = server.expect("tools/list").await;
+    server.refuse(&request, -32602, "no").await;
+    let list = peer.wire.recv().await["result"].take();
+    assert!(is_named(&list), "{list}");
+    peer.request("tools/list", json!({})).await;
+    let page = json!({ "tools": [], "nextCursor": "next" });
+    server.respond("tools/list", page).await;
+    let list = peer.wire.recv().await["result"].take();
+    let next = json!({ "cursor": list["nextCursor"] });
+    peer.request("tools/list", next).await;
+    let request = server.expect("tools/list").await;
+    server.refuse(&request, -32603, "no").await;
+    let list = peer.wire.recv().await["result"].take();
+    assert!(is_named(&list), "{list}");
+}

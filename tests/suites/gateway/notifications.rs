@@ -205,3 +205,51 @@ async fn each_of_many_open_sessions_is_notified_of_a_change() {
         peer.wire.expect("notifications/tools/list_changed").await;
     }
 }
+
+/// While a call is parked, its server cannot fill the memory of the gateway.
+#[tokio::test]
+async fn notifications_of_a_waiting_call_are_limited() {
+    const MAX_KEPT: usize = 64;
+    const MAX_KEPT_BYTES: usize = 16 << 10;
+    let half = "x".repeat(MAX_KEPT_BYTES / 2 - r#"{"data":"","level":"info"}"#.len());
+    let longer = format!("{half}x");
+    for (data, sent, expected) in [
+        ("x", MAX_KEPT + 2, MAX_KEPT),
+        (&*half, 3, 2),
+        (&*longer, 3, 1),
+    ] {
+        let (upstream, mut servers) = Scripted::upstream();
+        let (proxy, _shared) = servers.proxy(upstream).await;
+        let mut peer = Peer::with(proxy, json!({ "elicitation": {} }));
+        let level = json!({ "io.modelcontextprotocol/logLevel": "info" });
+        let call = json!({ "name": "t", "_meta": level });
+        peer.request("tools/call", call.clone()).await;
+        let (mut server, _) = servers.accept().await;
+        let request = loop {
+            let request = server.recv().await;
+            if request["method"] == "tools/call" {
+                break request;
+            }
+            server.answer(&request, json!({})).await;
+        };
+        let form = json!({ "message": "Name?", "requestedSchema": { "type": "object", "properties": {} } });
+        server.request("elicitation/create", form).await;
+        let required = peer.wire.recv().await["result"].take();
+        for _ in 0..sent {
+            let message = json!({ "data": data, "level": "info" });
+            server.notify("notifications/message", message).await;
+        }
+        server.silent().await;
+        let mut again = call;
+        again["requestState"] = required["requestState"].clone();
+        again["inputResponses"] = json!({ "q1": { "action": "decline" } });
+        let id = peer.request("tools/call", again).await;
+        server.recv().await;
+        server.answer(&request, json!({ "content": [] })).await;
+        let mut kept = 0;
+        while peer.wire.recv().await["id"] != id {
+            kept += 1;
+        }
+        assert_eq!(kept, expected, "{} bytes", data.len());
+    }
+}

@@ -284,13 +284,15 @@ async fn the_log_level_of_a_session_reaches_all_servers() {
     peer.wire.recv().await;
     let level = json!({ "level": "error" });
     peer.request("logging/setLevel", level.clone()).await;
-    let request = a.respond("logging/setLevel", json!({})).await;
+    let request = a.expect("logging/setLevel").await;
     assert_eq!(request["params"], level);
+    a.answer(&request, json!({})).await;
     assert_eq!(peer.wire.recv().await["result"], json!({}));
     peer.request("tools/call", json!({ "name": "b__t" })).await;
     let (mut b, _) = second_servers.accept().await;
-    let request = b.respond("logging/setLevel", json!({})).await;
+    let request = b.expect("logging/setLevel").await;
     assert_eq!(request["params"], level);
+    b.answer(&request, json!({})).await;
     b.respond("tools/call", json!({ "content": [] })).await;
     peer.wire.recv().await;
 }

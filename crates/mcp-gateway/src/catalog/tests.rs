@@ -69,6 +69,37 @@ fn tools_that_do_not_say_that_they_only_read_are_hidden() {
 }
 
 #[test]
+fn a_change_to_the_tools_keeps_the_earlier_ones() {
+    let transform = Transform::new()
+        .rename("a", "b")
+        .describe("a", "text")
+        .fix_argument("a", "x", 1)
+        .hide("c")
+        .read_only()
+        .show_only(["a".to_owned(), "c".to_owned(), "d".to_owned()]);
+    let catalog = catalog(transform);
+    let exposed = |name, is_read_only| catalog.see_tool(name, is_read_only);
+    assert_eq!(exposed("a", true).as_deref(), Some("git__b"));
+    assert_eq!(exposed("d", true).as_deref(), Some("git__d"));
+    assert_eq!(
+        exposed("d", false),
+        None,
+        "it does not say that it only reads"
+    );
+    assert_eq!(exposed("c", true), None, "it is hidden");
+    assert_eq!(
+        exposed("e", true),
+        None,
+        "it is not one of those that are shown"
+    );
+    let transform = catalog.transform();
+    let text = transform.tool_text(r#"{"name":"a"}"#, "a", "git__b");
+    assert!(text.contains("\"text\""), "{text}");
+    let arguments = transform.arguments("a", Some("{}"));
+    assert_eq!(arguments.as_deref(), Some(r#"{"x":1}"#));
+}
+
+#[test]
 fn learned_names_are_limited() {
     let mut names = Names::default();
     for number in 0..MAX_ITEMS {

@@ -24,7 +24,7 @@ use super::params::{ParamsChange, REQUEST_META, SessionClient};
 const MAX_ROUND_TRIPS: u32 = 16;
 /// Maximum number of input requests in one result.
 const MAX_INPUT_REQUESTS: usize = 32;
-/// The wait before a request that only returns the state of the server, after the first one.
+/// The wait before a request that only returns the state of the server: none before the first one, and longer each time.
 const STATE_WAIT: Duration = Duration::from_millis(100);
 
 impl Core {
@@ -137,8 +137,7 @@ impl Core {
                     let responses = Box::pin(ask_client(requests, context)).await?;
                     retry.push(("inputResponses", responses));
                 }
-                None if round_trip > 0 => tokio::time::sleep(STATE_WAIT * round_trip).await,
-                None => {}
+                None => tokio::time::sleep(STATE_WAIT * round_trip).await,
             }
             if let Some(state) = member(&result, "requestState") {
                 retry.push(("requestState", state.to_owned()));
