@@ -165,3 +165,55 @@ impl Drop for OpenChangeSubscription<'_> {
         lock(&self.changes.subscriptions).open.remove(&self.key);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use mcp_protocol::{Call, CallError, Closed, Extras, MethodName, Principal};
+
+    use super::*;
+
+    /// The link of a client that is gone.
+    #[derive(Debug)]
+    struct ClosedLink;
+
+    impl Link for ClosedLink {
+        fn notify(&self, _: &str, _: Option<&[u8]>, _: Delivery) -> Result<(), Closed> {
+            Err(Closed::local())
+        }
+
+        fn request_with(&self, _: MethodName, _: Option<Vec<u8>>, _: Extras) -> Call {
+            Call::failed(CallError::Closed(Closed::local()))
+        }
+    }
+
+    fn subscription(client: Option<usize>) -> Arc<ChangeSubscription> {
+        let principal = client.map(|client| Principal::new(client.to_string()));
+        Arc::new(ChangeSubscription {
+            id: 1.into(),
+            client: Owner::new(principal, None),
+            link: Arc::new(ClosedLink),
+            lists: HashSet::new(),
+        })
+    }
+
+    #[test]
+    fn subscriptions_are_limited_in_total_and_for_each_client() {
+        let changes = Changes::default();
+        let open = |client| changes.open(&subscription(client));
+        let mut opened: Vec<_> = (0..MAX_SUBSCRIPTIONS_PER_CLIENT)
+            .map(|_| open(Some(0)).unwrap())
+            .collect();
+        let refused = open(Some(0)).err().unwrap();
+        assert!(refused.message.contains("this client has 128"), "{refused}");
+        // Clients that cannot be distinguished have no limit of their own.
+        let others = MAX_SUBSCRIPTIONS - MAX_SUBSCRIPTIONS_PER_CLIENT;
+        opened.extend((0..others).map(|_| open(None).unwrap()));
+        let refused = open(None).err().unwrap();
+        assert!(refused.message.contains("1024 subscriptions"), "{refused}");
+        opened.pop();
+        assert!(open(Some(1)).is_ok(), "a subscription has ended");
+        assert!(changes.has_subscriptions());
+        drop(opened);
+        assert!(!changes.has_subscriptions());
+    }
+}

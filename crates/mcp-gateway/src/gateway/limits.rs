@@ -211,6 +211,16 @@ mod tests {
     }
 
     #[test]
+    fn each_setter_changes_only_its_limit() {
+        let (minute, running) = (NonZeroU32::new(2).unwrap(), NonZeroUsize::new(3).unwrap());
+        let limits = ClientLimits::new()
+            .with_requests_per_minute(minute)
+            .with_requests_in_flight(running);
+        assert_eq!(limits.requests_per_minute, Some(minute));
+        assert_eq!(limits.requests_in_flight, Some(running));
+    }
+
+    #[test]
     fn a_client_stays_counted_while_its_request_runs() {
         let counter = RequestCounter::default();
         let limits = limits(60).with_requests_in_flight(NonZeroUsize::MIN);

@@ -2,9 +2,29 @@
 
 use std::task::{Context, Waker};
 
+use mcp_jsonrpc::Limits;
 use mcp_protocol::{Closed, Delivery, Extras, Link, MuxLimits};
 
 use crate::pair::{Fate, Pair, take};
+
+#[test]
+fn each_setter_changes_only_its_limit() {
+    let frame = Limits::default()
+        .with_depth(1)
+        .with_containers(2)
+        .with_nodes(3)
+        .with_batch(4);
+    let limits = MuxLimits::default()
+        .with_frame(frame)
+        .with_incoming(5)
+        .with_outgoing(6)
+        .with_queue_bytes(7);
+    let frame = &limits.frame;
+    assert_eq!((frame.depth, frame.containers), (1, 2));
+    assert_eq!((frame.nodes, frame.batch), (3, 4));
+    assert_eq!((limits.incoming, limits.outgoing), (5, 6));
+    assert_eq!(limits.queue_bytes, 7);
+}
 
 #[test]
 fn a_call_receives_its_response() {

@@ -236,3 +236,6 @@ impl ServerOptions {
         hosts.or_else(|| self.origins.problem_as(SourceHeader::Origin))
     }
 }
+
+#[cfg(test)]
+mod tests;
