@@ -30,7 +30,12 @@
 //! mcp_sdk::stdio::serve(Server::builder("calc", "1.0.0").tool(add::tool())).await
 //! # }
 //! ```
+//!
+//! A `main` that uses several modules can return [`Error`], to which their errors convert.
 
+mod error;
+
+pub use error::Error;
 pub use mcp_types as types;
 
 /// Servers: the crate `mcp-server`.

@@ -65,7 +65,8 @@ fn blocking(gate: &Gate) -> (Endpoint, std::sync::mpsc::Sender<()>) {
         "done"
     });
     let server = server(gate).tool(block.blocking());
-    let options = ServerOptions::new().with_request_limits(|limits| limits.max_blocking_handlers = 2);
+    let options =
+        ServerOptions::new().with_request_limits(|limits| limits.max_blocking_handlers = 2);
     (Endpoint::with_options(server, options).unwrap(), sender)
 }
 
