@@ -1,9 +1,14 @@
 //! `cargo xtask test` and `cargo xtask lint`: the commands of cargo that must pass.
 
+use std::collections::BTreeMap;
+use std::fs;
+
+use serde::Deserialize;
+
 use crate::codegen::schema_folder;
 use crate::programs::{SHORT, cargo, executable, output_of, program, target};
 use crate::steps::Steps;
-use crate::workspace::{Result, say};
+use crate::workspace::{At as _, Result, root, say};
 
 /// Packages, with features, of each build whose tests run. xtask is tested in a separate build: the build with all features
 /// would replace the running xtask, which Windows refuses.
@@ -72,5 +77,42 @@ pub(crate) fn lint() -> Result {
     }
     steps.cargo("RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --all-features --no-deps");
     steps.cargo("cargo xtask api --check");
+    steps.finish()
+}
+
+/// The parts of a manifest that name features.
+#[derive(Deserialize)]
+struct Manifest {
+    package: Package,
+    #[serde(default)]
+    features: BTreeMap<String, Vec<String>>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+}
+
+/// Checks that each crate compiles without features, and with each of its features alone, without a warning.
+pub(crate) fn features() -> Result {
+    let mut steps = Steps::default();
+    let crates = root().join("crates");
+    let mut manifests: Vec<_> = fs::read_dir(&crates)
+        .at(crates.display())?
+        .filter_map(|entry| Some(entry.ok()?.path().join("Cargo.toml")))
+        .collect();
+    manifests.sort();
+    for path in manifests {
+        let text = fs::read_to_string(&path).at(path.display())?;
+        let manifest: Manifest = toml::from_str(&text).at(path.display())?;
+        let check = format!(
+            "cargo clippy -p {} --no-default-features",
+            manifest.package.name
+        );
+        steps.cargo(&format!("{check} -- -D warnings"));
+        for feature in manifest.features.keys().filter(|name| *name != "default") {
+            steps.cargo(&format!("{check} --features {feature} -- -D warnings"));
+        }
+    }
     steps.finish()
 }

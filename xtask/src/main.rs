@@ -47,6 +47,8 @@ enum Command {
     Mutants(mutants::Options),
     /// Writes docs/reliability.md again, from the stored figures.
     Reliability,
+    /// Checks each crate without features, and with each of its features alone.
+    Features,
     /// Runs the targets of tests/fuzz with libFuzzer; adds the figures to docs/reliability.md.
     Fuzz(reliability::fuzz::Options),
     /// Runs 1,000 sessions with calls, streams, cancellations, kills and reconnects; writes docs/reliability.md.
@@ -111,6 +113,7 @@ fn run(command: Command) -> Result {
         Command::Cluster(Passed { args }) => reliability::run("cluster", args),
         Command::Codegen(Check { check }) => codegen::run(check),
         Command::Conformance(options) => conformance::run(options),
+        Command::Features => checks::features(),
         Command::Fuzz(options) => reliability::fuzz::run_targets(&options),
         Command::Interop(options) => interop::run(&options),
         Command::Lint => checks::lint(),

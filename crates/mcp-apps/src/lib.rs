@@ -43,7 +43,9 @@ pub const EXTENSION: &str = "io.modelcontextprotocol/ui";
 pub const MIME_TYPE: &str = "text/html;profile=mcp-app";
 
 /// The member of `_meta` with the metadata of tools and pages.
+#[cfg(any(feature = "client", feature = "server"))]
 const UI: &str = "ui";
 
 /// The scheme of the URI of a page.
+#[cfg(any(feature = "client", feature = "server"))]
 const SCHEME: &str = "ui://";

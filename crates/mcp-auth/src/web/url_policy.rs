@@ -33,6 +33,10 @@ pub(crate) enum PrivateNetworks {
     Allowed,
     /// All hosts, if the server is in a private network or on this machine. The value is whether the address in the
     /// server's URL, or every address in the last resolution of its name, is private.
+    #[cfg_attr(
+        not(feature = "client"),
+        expect(dead_code, reason = "only the client of one server knows its address")
+    )]
     OfPrivateServer(Arc<AtomicBool>),
 }
 
