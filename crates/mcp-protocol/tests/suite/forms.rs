@@ -4,34 +4,35 @@ use std::collections::BTreeMap;
 
 use mcp_protocol::form;
 use mcp_types::{ElicitValue, RequestedSchema};
+use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 /// Checks a response to a form with one field.
-fn check(field: Value, value: Value) -> Result<(), String> {
+fn check(field: &Value, value: &Value) -> Result<(), String> {
     let schema = json!({ "type": "object", "properties": { "a": field } });
-    let schema: RequestedSchema = serde_json::from_value(schema).unwrap();
-    let value: ElicitValue = serde_json::from_value(value).unwrap();
+    let schema = RequestedSchema::deserialize(schema).unwrap();
+    let value = ElicitValue::deserialize(value).unwrap();
     form::check(&schema, &BTreeMap::from([("a".to_owned(), value)]))
 }
 
 /// Asserts that the first value matches the field, and that the second one does not, for this reason.
 #[track_caller]
-fn limit(field: &Value, accepted: Value, refused: Value, reason: &str) {
-    assert_eq!(check(field.clone(), accepted), Ok(()), "{field}");
+fn limit(field: &Value, accepted: &Value, refused: &Value, reason: &str) {
+    assert_eq!(check(field, accepted), Ok(()), "{field}");
     let expected = format!("field \"a\" does not fit: {reason}");
-    assert_eq!(check(field.clone(), refused), Err(expected), "{field}");
+    assert_eq!(check(field, refused), Err(expected), "{field}");
 }
 
 #[test]
 fn numbers_are_within_their_limits() {
     let field = json!({ "type": "number", "minimum": 1, "maximum": 2.5 });
-    limit(&field, json!(1), json!(0.5), "0.5 is below the minimum 1");
-    limit(&field, json!(2.5), json!(3), "3 is above the maximum 2.5");
+    limit(&field, &json!(1), &json!(0.5), "0.5 is below the minimum 1");
+    limit(&field, &json!(2.5), &json!(3), "3 is above the maximum 2.5");
     let field = json!({ "type": "integer" });
     limit(
         &field,
-        json!(2.0),
-        json!(2.5),
+        &json!(2.0),
+        &json!(2.5),
         "expected an integer, got 2.5",
     );
 }
@@ -40,11 +41,11 @@ fn numbers_are_within_their_limits() {
 fn texts_and_choices_are_within_their_limits() {
     let field = json!({ "type": "string", "minLength": 2, "maxLength": 3 });
     let reason = "1 characters, at least 2 expected";
-    limit(&field, json!("\u{e4}\u{e4}"), json!("\u{e4}"), reason);
+    limit(&field, &json!("\u{e4}\u{e4}"), &json!("\u{e4}"), reason);
     limit(
         &field,
-        json!("abc"),
-        json!("abcd"),
+        &json!("abc"),
+        &json!("abcd"),
         "4 characters, at most 3 expected",
     );
     let options = json!([{ "const": "x", "title": "X" }, { "const": "y", "title": "Y" }]);
@@ -54,13 +55,13 @@ fn texts_and_choices_are_within_their_limits() {
     ] {
         let field = json!({ "type": "array", "minItems": 1, "maxItems": 2, "items": items });
         let reason = "0 choices, at least 1 expected";
-        limit(&field, json!(["x"]), json!([]), reason);
+        limit(&field, &json!(["x"]), &json!([]), reason);
         let reason = "3 choices, at most 2 expected";
-        limit(&field, json!(["x", "y"]), json!(["x", "y", "x"]), reason);
+        limit(&field, &json!(["x", "y"]), &json!(["x", "y", "x"]), reason);
         limit(
             &field,
-            json!(["y"]),
-            json!(["z"]),
+            &json!(["y"]),
+            &json!(["z"]),
             "\"z\" is not one of the choices",
         );
     }
@@ -71,8 +72,8 @@ fn texts_and_choices_are_within_their_limits() {
     ] {
         limit(
             &field,
-            json!("y"),
-            json!("z"),
+            &json!("y"),
+            &json!("z"),
             "\"z\" is not one of the choices",
         );
     }
@@ -100,7 +101,7 @@ fn the_reason_of_a_refusal_has_the_expected_type() {
             Value::Bool(_) => json!("true"),
             _ => json!(true),
         };
-        limit(&field, accepted, other, &format!("expected {expected}"));
+        limit(&field, &accepted, &other, &format!("expected {expected}"));
     }
 }
 
@@ -123,6 +124,6 @@ fn texts_have_their_format() {
     ] {
         let field = json!({ "type": "string", "format": format });
         let reason = format!("expected the format {format:?}");
-        limit(&field, json!(accepted), json!(refused), &reason);
+        limit(&field, &json!(accepted), &json!(refused), &reason);
     }
 }

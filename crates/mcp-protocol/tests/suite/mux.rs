@@ -3,7 +3,7 @@
 use std::task::{Context, Waker};
 
 use mcp_jsonrpc::Limits;
-use mcp_protocol::{Closed, Delivery, Extras, Link, MuxLimits};
+use mcp_protocol::{CallError, Closed, Delivery, Extras, Link, MuxLimits, Outgoing};
 
 use crate::pair::{Fate, Pair, take};
 
@@ -24,6 +24,21 @@ fn each_setter_changes_only_its_limit() {
     assert_eq!((frame.nodes, frame.batch), (3, 4));
     assert_eq!((limits.incoming, limits.outgoing), (5, 6));
     assert_eq!(limits.queue_bytes, 7);
+}
+
+#[test]
+fn requests_that_wait_for_a_response_are_limited_until_they_are_withdrawn() {
+    let outgoing = Outgoing::new(2);
+    assert!(outgoing.is_empty());
+    let first = outgoing.open().unwrap();
+    outgoing.open().unwrap();
+    assert!(!outgoing.is_empty());
+    let refused = outgoing.open().unwrap_err();
+    assert!(matches!(refused, CallError::Busy { limit: 2 }), "{refused}");
+    assert!(outgoing.withdraw(first));
+    assert!(!outgoing.withdraw(first));
+    assert_eq!(outgoing.len(), 1);
+    outgoing.open().unwrap();
 }
 
 #[test]
