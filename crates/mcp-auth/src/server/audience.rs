@@ -161,6 +161,8 @@ mod tests {
             ("https://mcp.example.com/mcp?tenant=secret", "query"),
             ("https://mcp.example.com/mcp#x", "fragment"),
             ("https://user:secret@mcp.example.com", "credentials"),
+            ("https://user@mcp.example.com", "credentials"),
+            ("https://:secret@mcp.example.com", "credentials"),
         ] {
             let error = Audience::new(url).unwrap_err().to_string();
             assert!(error.contains(advice), "{url}: {error}");
