@@ -205,3 +205,44 @@ fn check_mode(file: &File, path: &Path) -> io::Result<()> {
 fn check_mode(_: &File, _: &Path) -> io::Result<()> {
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(name: &str) -> ApprovalKey {
+        ApprovalKey {
+            server: "git".to_owned(),
+            kind: ActionKind::CallTool,
+            name: name.to_owned(),
+        }
+    }
+
+    #[test]
+    fn each_approval_is_replaced_and_removed_alone() {
+        let folder = std::env::temp_dir().join(format!("mcp-approvals-{}", std::process::id()));
+        let path = folder.join("approvals.json");
+        let file = ApprovalFile::new(&path);
+        let approval = |definition: &str| Approval::new(definition.to_owned(), None).unwrap();
+        assert_eq!(file.load(&key("log")).unwrap(), None);
+        for (name, definition) in [("log", "1"), ("push", "2"), ("log", "3")] {
+            file.save(&key(name), &approval(definition)).unwrap();
+        }
+        assert_eq!(file.load(&key("log")).unwrap(), Some(approval("3")));
+        assert_eq!(file.load(&key("push")).unwrap(), Some(approval("2")));
+        file.remove(&key("log")).unwrap();
+        assert_eq!(file.load(&key("log")).unwrap(), None);
+        assert_eq!(file.load(&key("push")).unwrap(), Some(approval("2")));
+
+        // White space up to the limit is a valid end of the file.
+        let mut text = fs::read(&path).unwrap();
+        text.resize(usize::try_from(MAX_FILE_BYTES).unwrap(), b' ');
+        fs::write(&path, &text).unwrap();
+        assert!(file.load(&key("push")).unwrap().is_some());
+        text.push(b' ');
+        fs::write(&path, &text).unwrap();
+        let error = file.load(&key("push")).unwrap_err().to_string();
+        assert!(error.contains("more than 4194304 bytes"), "{error}");
+        fs::remove_dir_all(folder).unwrap();
+    }
+}
