@@ -11,6 +11,7 @@ mod processes;
 mod readers;
 mod several;
 mod transforms;
+mod uris;
 
 use mcp_gateway::{Proxy, Sharing, Upstream};
 use mcp_host::StderrLog;

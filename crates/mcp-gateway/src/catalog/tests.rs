@@ -173,3 +173,16 @@ fn the_first_templates_within_the_limits_are_used() {
     assert_eq!(count(&template, 257), 256);
     assert_eq!(count(&format!("{template}x"), 257), 255);
 }
+
+#[test]
+fn a_scheme_is_that_of_a_listed_resource_or_template() {
+    let catalog = catalog(Transform::new());
+    assert!(!catalog.has_scheme("file"));
+    lock(&catalog.items)
+        .resources
+        .insert("file:///a".to_owned());
+    lock(&catalog.items).templates.push("db://{a}".to_owned());
+    for (scheme, expected) in [("file", true), ("DB", true), ("fil", false), ("", false)] {
+        assert_eq!(catalog.has_scheme(scheme), expected, "{scheme:?}");
+    }
+}

@@ -55,4 +55,17 @@ mod tests {
             assert!(decode(wrong).is_err());
         }
     }
+
+    #[test]
+    fn a_cursor_has_a_limited_size() {
+        // BASE64 has four characters for three bytes, and JSON adds eight characters to the text.
+        let longest = "x".repeat(MAX_MERGED / 4 * 3 - r#"{"a":""}"#.len());
+        let cursor = |text: &str| {
+            let cursors = Cursors::from([("a".to_owned(), Some(text.to_owned()))]);
+            encode(&cursors).unwrap()
+        };
+        assert_eq!(cursor(&longest).len(), MAX_MERGED);
+        assert!(decode(&cursor(&longest)).is_ok());
+        assert!(decode(&cursor(&(longest + "x"))).is_err());
+    }
 }
