@@ -1,10 +1,12 @@
 //! T01, T02: the origin of a request. T25: headers with invalid contents.
 
 use mcp_tests::tcp::{Request, RunningServer, tool};
-use mcp_transport_http::ServerOptions;
+use mcp_transport_http::{Endpoint, ServerOptions, serve_with};
+use tokio::net::TcpListener;
 
 use super::h2::H2;
 use super::{Gate, healthy, served, server};
+use crate::traced::Traced;
 
 /// Values of `Host`, and whether they name this machine. The unit tests of the allow list have all forms of the values;
 /// these also show what the HTTP parser lets through.
@@ -42,6 +44,28 @@ async fn t01_only_the_names_of_this_machine_reach_the_handler() {
                 "{answer:?}"
             );
         }
+    }
+}
+
+/// Without the warning, the operator would only see that clients are refused.
+#[tokio::test]
+async fn t01_an_address_of_a_network_without_the_name_of_the_server_is_reported() {
+    for (address, host, is_reported) in [
+        ("0.0.0.0:0", None, true),
+        ("0.0.0.0:0", Some("mcp.example.com"), false),
+        ("127.0.0.1:0", None, false),
+    ] {
+        let (traced, _guard) = Traced::start();
+        let options = host
+            .into_iter()
+            .fold(ServerOptions::new(), ServerOptions::allow_host);
+        let endpoint = Endpoint::with_options(server(&Gate::new()), options).unwrap();
+        let listener = TcpListener::bind(address).await.unwrap();
+        // The shutdown begins before a connection is accepted.
+        let served = serve_with(listener, endpoint, std::future::ready(()));
+        served.await.unwrap();
+        let line = traced.line("only local Host headers");
+        assert_eq!(line.is_some(), is_reported, "{address} {host:?}");
     }
 }
 
