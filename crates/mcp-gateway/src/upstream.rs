@@ -216,7 +216,8 @@ mod tests {
     fn each_setter_changes_only_its_limit() {
         let limits = ParkingLimits::default()
             .with_lifetime(Duration::from_secs(1))
-            .with_max_calls(2, 3)
+            .with_max_calls(2)
+            .with_max_calls_per_client(3)
             .with_max_bytes(4);
         assert_eq!(limits.lifetime, Duration::from_secs(1));
         assert_eq!((limits.max_calls, limits.max_calls_per_client), (2, 3));

@@ -23,6 +23,10 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg_attr(
+    not(all(feature = "client", feature = "server")),
+    allow(dead_code, reason = "each side uses a part of an entry")
+)]
 mod entry;
 mod error;
 mod frontmatter;

@@ -216,7 +216,7 @@ mod tests {
             .with_max_running(15)
             .with_max_running_bytes(16)
             .with_max_anonymous(17)
-            .with_recovery(false)
+            .without_recovery()
             .with_lease(seconds(18))
             .with_clock(|| UNIX_EPOCH);
         assert_eq!(options.ttl, seconds(11));
