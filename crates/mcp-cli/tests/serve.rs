@@ -434,6 +434,34 @@ fn a_setting_for_an_unknown_tool_is_reported() {
     }
 }
 
+/// After a reload, an operator reads the same reports as at the start.
+#[test]
+fn a_misspelled_fixed_argument_is_reported_at_the_start_and_after_each_reload() {
+    let file = file("unknown-argument");
+    let servers = json!({ "one": { "command": calc(), "deniedTools": ["ad"] } });
+    let tools = json!({ "add": { "arguments": { "aa": 1 } } });
+    write(
+        &file,
+        &servers,
+        json!({ "servers": { "one": { "tools": tools } } }),
+    );
+    let mut gateway = Running::start(&file);
+    let url = gateway.url();
+    for is_reload in [false, true] {
+        if is_reload {
+            gateway.signal("HUP");
+        }
+        let line = gateway.logged("does not list");
+        assert!(line.contains("\"ad\""), "{line}");
+        let line = gateway.logged("is not offered");
+        for part in ["one", "\"add\"", "\"aa\"", "did you mean \"a\"?"] {
+            assert!(line.contains(part), "{part}: {line}");
+        }
+    }
+    let tools = mcp(&["list", "tools", &url]);
+    assert!(!text(&tools.stdout).contains("one__add"), "{tools:?}");
+}
+
 #[test]
 fn a_rule_for_an_unknown_name_is_reported() {
     let file = file("unknown-rule");

@@ -40,6 +40,8 @@ pub(crate) struct Failures {
 pub(crate) struct KnownServer {
     pub(crate) facts: ServerFacts,
     pub(crate) revision: Revision,
+    /// Whether each connection is a separate program, which can keep state: there are no headers, as over HTTP.
+    pub(crate) is_program: bool,
     /// The tools with parameters that HTTP headers repeat.
     pub(crate) header_params: HashMap<String, Arc<HeaderParams>>,
 }
@@ -61,6 +63,7 @@ impl KnownServer {
         Self {
             facts,
             revision: client.revision(),
+            is_program: !client.connection().has_headers(),
             header_params: header_params(client, catalog).await,
         }
     }

@@ -58,6 +58,7 @@ mod consent;
 mod coordinate;
 mod error;
 mod host;
+mod known_names;
 mod model;
 mod replace_file;
 mod setting_names;
@@ -83,6 +84,8 @@ pub use coordinate::{
 };
 pub use error::HostError;
 pub use host::{ConfigChanges, Host, HostBuilder, HostTool, model_name};
+#[doc(hidden)]
+pub use known_names::{argument_names, nearest};
 #[doc(hidden)]
 pub use model::rank as rank_tools;
 pub use model::{DroppedKeyword, ModelApi, ModelTools, ToolBudget, ToolUse};

@@ -8,6 +8,7 @@ mod notifications;
 mod operations;
 mod policy;
 mod processes;
+mod programs;
 mod readers;
 mod several;
 mod transforms;

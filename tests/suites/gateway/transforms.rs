@@ -8,6 +8,7 @@ use mcp_transport_http::serve_with;
 use super::{connect_to, upstream};
 use crate::peer::client;
 use crate::prelude::*;
+use crate::traced::Traced;
 
 /// A tool that returns its arguments; headers repeat its region.
 fn tool(name: &str) -> Tool {
@@ -77,6 +78,27 @@ async fn fixed_arguments_are_not_shown_and_cannot_be_changed() {
             let result = called(&client, "m__go", arguments).await;
             assert_eq!(result, r#"{"region":"eu","path":"/srv"}"#);
         }
+    }
+}
+
+/// A misspelled name would leave the argument to the clients.
+#[tokio::test]
+async fn a_tool_without_an_argument_that_is_fixed_is_not_offered() {
+    let (traced, _guard) = Traced::start();
+    let transform = Transform::new().fix_argument("go", "pth", "/srv");
+    let gateway = gateway(transform).await;
+    let line = traced.line("pth").unwrap();
+    for part in ["mount=m", "tool=\"go\"", "did you mean \"path\"?"] {
+        assert!(line.contains(part), "{part}: {line}");
+    }
+    for is_stateless in [false, true] {
+        let client = connect_to(gateway.clone(), client(), is_stateless).await;
+        let tools = client.list_tools().await.unwrap();
+        let names: Vec<_> = tools.iter().map(|tool| &*tool.name).collect();
+        assert_eq!(names, ["m__push", "m__log"]);
+        let arguments = json!({ "region": "eu", "path": "a" });
+        let error = refused(client.call_tool("m__go", arguments).await);
+        assert!(error.message.contains("unknown tool"), "{error}");
     }
 }
 

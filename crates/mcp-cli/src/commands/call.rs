@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use mcp_client::types::method;
 use mcp_client::{CallToolResult, Client, Progress};
+use mcp_host::{argument_names, nearest};
 use serde_json::{Map, Value, json};
 
 use crate::args::{Options, Words};
@@ -61,8 +62,7 @@ async fn call(
                     format!("there is no tool {name:?}; {outage}"),
                 ));
             }
-            let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
-            let near = nearest(name, &names);
+            let near = nearest(name, candidates(name, tools.iter().map(|tool| &*tool.name)));
             let text = match near {
                 Some(near) => format!("there is no tool {name:?}; did you mean {near:?}?"),
                 None => format!("there is no tool {name:?}; `mcp list` shows the tools"),
@@ -96,39 +96,25 @@ async fn call(
     })
 }
 
-/// Keywords with which a schema can have arguments that are not in its `properties`.
-const FURTHER_ARGUMENTS: [&str; 9] = [
-    "$ref",
-    "$dynamicRef",
-    "allOf",
-    "anyOf",
-    "oneOf",
-    "if",
-    "dependentSchemas",
-    "dependencies",
-    "patternProperties",
-];
+/// Returns the tools that a misspelled name can mean: with the prefix of a server behind a gateway, only those of this server.
+fn candidates<'a>(name: &str, tools: impl Iterator<Item = &'a str> + Clone) -> Vec<&'a str> {
+    let prefix = name.find("__").map_or("", |end| &name[..end + 2]);
+    let of_server = tools.clone().filter(|tool| tool.starts_with(prefix));
+    let of_server: Vec<&str> = of_server.collect();
+    match of_server.is_empty() {
+        true => tools.collect(),
+        false => of_server,
+    }
+}
 
 /// Checks that the schema has each argument. If other arguments are allowed, an unknown one is only a warning: it can be a typing error.
 fn check_names(tool: &str, arguments: &Map<String, Value>, schema: &Value) -> Result<(), Failure> {
-    let Some(known) = schema["properties"].as_object() else {
+    let Some(names) = argument_names(schema) else {
         return Ok(());
     };
-    let is_open = match &schema["additionalProperties"] {
-        Value::Null => true,
-        Value::Bool(false) => false,
-        // The schema says that it has further arguments.
-        _ => return Ok(()),
-    };
-    if FURTHER_ARGUMENTS
-        .iter()
-        .any(|keyword| schema.get(keyword).is_some())
-    {
-        return Ok(());
-    }
-    let names: Vec<&str> = known.keys().map(|name| &**name).collect();
-    for name in arguments.keys().filter(|name| !known.contains_key(*name)) {
-        let advice = match nearest(name, &names) {
+    let is_open = schema.get("additionalProperties") != Some(&Value::Bool(false));
+    for name in arguments.keys().filter(|name| !names.contains(&&***name)) {
+        let advice = match nearest(name, names.iter().copied()) {
             Some(near) => format!("did you mean {near:?}?"),
             None if names.is_empty() => "it has no arguments".to_owned(),
             None => format!("it has {}", names.join(", ")),
@@ -158,15 +144,6 @@ pub(super) async fn unavailable(client: &Client) -> Option<String> {
         "these servers behind the gateway are not available: {}",
         servers.join(", ")
     ))
-}
-
-/// Returns the name that is most like another one, if there is one with few differences.
-fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
-    let distances = names
-        .iter()
-        .map(|known| (strsim::levenshtein(name, known), *known));
-    let (distance, near) = distances.min()?;
-    (distance <= name.chars().count() / 3 + 1).then_some(near)
 }
 
 /// Progress on stderr: one line that changes on a terminal, else one line for each report.
@@ -210,11 +187,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_name_is_suggested() {
-        let names = ["get_weather", "get_whether", "list_notes"];
-        assert_eq!(nearest("get_wether", &names), Some("get_weather"));
-        assert_eq!(nearest("lst_notes", &names), Some("list_notes"));
-        assert_eq!(nearest("delete", &names), None);
-        assert_eq!(nearest("x", &[]), None);
+    fn tools_of_other_servers_of_a_gateway_are_not_suggested() {
+        let tools = ["notes__list", "mine__delete_note"];
+        let of = |name| candidates(name, tools.into_iter());
+        assert_eq!(of("notes__delete_note"), ["notes__list"]);
+        assert_eq!(of("nots__list"), tools);
+        assert_eq!(of("lst"), tools);
     }
 }

@@ -1,18 +1,21 @@
 //! What the server of one mount lists, and under which names the gateway shows it.
 
+mod arguments;
 mod readings;
 mod template;
 mod transform;
 mod uri;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
 use mcp_client::Client;
-use mcp_host::model_name;
-use mcp_protocol::lock;
+use mcp_host::{model_name, nearest};
+use mcp_protocol::{lock, read_lock, write_lock};
 use mcp_types::Tool;
+use serde_json::Value;
 
+use self::arguments::ToolArguments;
 pub(crate) use self::readings::{Readings, comparable};
 pub(crate) use self::template::expand;
 pub use self::transform::Transform;
@@ -41,6 +44,9 @@ struct Items {
     listed_tools: HashSet<String>,
     /// The names at the server of tools that only read, as far as it says so.
     read_only: HashSet<String>,
+    arguments: ToolArguments,
+    /// Whether the tools were listed.
+    has_tools: bool,
     prompts: Names,
     listed_prompts: HashSet<String>,
     resources: HashSet<String>,
@@ -72,6 +78,16 @@ impl Names {
     }
 }
 
+impl Items {
+    /// Returns whether what is known about a tool fulfils what the settings require: a tool is read-only if it must be, and has each argument
+    /// with a fixed value. Otherwise the value would have no effect, and the tool would be less restricted than the settings say.
+    fn offers(&self, transform: &Transform, tool: &str) -> bool {
+        let mut fixed = transform.fixed_arguments_of(tool);
+        (!transform.is_read_only || self.read_only.contains(tool))
+            && fixed.all(|argument| self.arguments.has(tool, argument))
+    }
+}
+
 impl Catalog {
     pub(crate) fn new(namespace: Arc<str>, transform: Transform) -> Self {
         Self {
@@ -83,21 +99,14 @@ impl Catalog {
 
     /// Returns the configured changes to the tools.
     pub(crate) fn transform(&self) -> Arc<Transform> {
-        Arc::clone(
-            &self
-                .transform
-                .read()
-                .unwrap_or_else(PoisonError::into_inner),
-        )
+        Arc::clone(&read_lock(&self.transform))
     }
 
-    /// Replaces the configured changes to the tools. Known names stay valid if they are the same after the new changes.
+    /// Replaces the configured changes to the tools, and reports those without effect. Known names stay valid if they are the same after the new
+    /// changes.
     pub(crate) fn set_transform(&self, transform: Transform) {
-        let mut current = self
-            .transform
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        *current = Arc::new(transform);
+        *write_lock(&self.transform) = Arc::new(transform);
+        self.report();
     }
 
     /// Replaces the tools.
@@ -106,18 +115,41 @@ impl Catalog {
             let mut items = lock(&self.items);
             items.tools = Names::default();
             items.read_only.clear();
+            items.arguments = ToolArguments::default();
+            items.has_tools = true;
             let listed = within_limits(tools, |tool| &tool.name);
             items.listed_tools = listed.map(|tool| tool.name.clone()).collect();
+            for tool in within_limits(tools, |tool| &tool.name) {
+                // A schema that is not JSON has no argument names, and does not exist.
+                let schema = serde_json::to_value(&tool.input_schema).unwrap_or_default();
+                items.arguments.learn(&tool.name, &schema);
+            }
         }
         for tool in within_limits(tools, |tool| &tool.name) {
             let hint = tool.annotations.as_ref();
             let is_read_only = hint.and_then(|hint| hint.read_only_hint) == Some(true);
             self.see_tool(&tool.name, is_read_only);
         }
-        let transform = self.transform();
+        self.report();
+    }
+
+    /// Logs the settings of tools that do not fit what the server lists.
+    pub(crate) fn report(&self) {
+        let (items, transform, mount) = (lock(&self.items), self.transform(), &self.namespace);
+        if !items.has_tools {
+            return;
+        }
         for name in transform.tool_names() {
-            if !tools.iter().any(|tool| tool.name == name) {
-                tracing::warn!(mount = %self.namespace, tool = name, "a setting names a tool that the server does not list, so it has no effect");
+            if !items.listed_tools.contains(name) {
+                tracing::warn!(%mount, tool = name, "a setting names a tool that the server does not list, so it has no effect");
+            }
+        }
+        for (tool, argument) in transform.fixed_arguments() {
+            if items.arguments.contains(tool) && !items.arguments.has(tool, argument) {
+                let nearest = nearest(argument, items.arguments.names(tool));
+                let hint =
+                    nearest.map_or_else(String::new, |near| format!("; did you mean {near:?}?"));
+                tracing::warn!(%mount, tool, argument, "a setting fixes an argument that the tool does not have, so the tool is not offered{hint}");
             }
         }
     }
@@ -178,6 +210,14 @@ impl Catalog {
         tracing::warn!(mount = %self.namespace, %error, "the {kind} of the server cannot be listed");
     }
 
+    /// Adds or changes the arguments of a tool of a list, if the settings fix some. `schema` is JSON text.
+    pub(crate) fn see_arguments(&self, tool: &str, schema: &str) {
+        if self.transform().fixed_arguments_of(tool).next().is_some() {
+            let schema: Value = serde_json::from_str(schema).unwrap_or_default();
+            lock(&self.items).arguments.learn(tool, &schema);
+        }
+    }
+
     /// Adds or changes a tool of a list. Returns its name at the gateway; `None` if the gateway hides it.
     pub(crate) fn see_tool(&self, name: &str, is_read_only: bool) -> Option<String> {
         let mut items = lock(&self.items);
@@ -190,7 +230,7 @@ impl Catalog {
         }
         let transform = self.transform();
         let shown = transform.shown_name(name)?;
-        if transform.is_read_only && !items.read_only.contains(name) {
+        if !items.offers(&transform, name) {
             return None;
         }
         let exposed = model_name(&self.namespace, shown);
@@ -223,8 +263,8 @@ impl Catalog {
         })?;
         // A hidden tool cannot be called, nor a renamed one by its former name.
         let shown = transform.shown_name(name)?;
-        let is_allowed = !transform.is_read_only || items.read_only.contains(name);
-        (is_allowed && model_name(&self.namespace, shown) == exposed).then(|| name.to_owned())
+        (items.offers(&transform, name) && model_name(&self.namespace, shown) == exposed)
+            .then(|| name.to_owned())
     }
 
     /// Returns the name at the server of the prompt with this name at the gateway.

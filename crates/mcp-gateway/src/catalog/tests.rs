@@ -186,3 +186,26 @@ fn a_scheme_is_that_of_a_listed_resource_or_template() {
         assert_eq!(catalog.has_scheme(scheme), expected, "{scheme:?}");
     }
 }
+
+#[test]
+fn a_tool_without_an_argument_that_is_fixed_is_not_offered() {
+    let catalog = catalog(Transform::new().fix_argument("log", "limit", 5));
+    // Until its schema is known, the tool is not offered.
+    assert_eq!(catalog.tool("git__log"), None);
+    for (schema, is_offered) in [
+        (r#"{"properties":{"limit":{}}}"#, true),
+        (r#"{"properties":{"limt":{}}}"#, false),
+        (r#"{"properties":{},"additionalProperties":true}"#, true),
+        (r#"{"properties":{}}"#, false),
+    ] {
+        catalog.see_arguments("log", schema);
+        assert_eq!(
+            catalog.see_tool("log", false).is_some(),
+            is_offered,
+            "{schema}"
+        );
+        assert_eq!(catalog.tool("git__log").is_some(), is_offered, "{schema}");
+    }
+    catalog.set_transform(Transform::new());
+    assert!(catalog.tool("git__log").is_some());
+}

@@ -56,7 +56,7 @@ impl Transform {
     }
 
     /// Sets an argument of a tool to a constant value: the gateway removes the argument from the input schema and adds it to every
-    /// call.
+    /// call. A tool whose input schema does not have the argument is hidden, and the log says so.
     #[must_use]
     pub fn fix_argument(
         mut self,
@@ -100,6 +100,18 @@ impl Transform {
         let names = names.chain(self.descriptions.keys());
         let names = names.chain(self.arguments.keys());
         names.map(String::as_str).collect()
+    }
+
+    /// Returns all tools with fixed arguments, and the names of these.
+    pub(super) fn fixed_arguments(&self) -> impl Iterator<Item = (&str, &str)> {
+        let tools = self.arguments.iter();
+        tools.flat_map(|(tool, fixed)| fixed.keys().map(|name| (&**tool, &**name)))
+    }
+
+    /// Returns the names of the fixed arguments of a tool.
+    pub(super) fn fixed_arguments_of(&self, tool: &str) -> impl Iterator<Item = &str> {
+        let fixed = self.arguments.get(tool);
+        fixed.into_iter().flatten().map(|(name, _)| &**name)
     }
 
     /// Returns the name of a tool at the gateway, without prefix; `None` if it is hidden.

@@ -293,6 +293,7 @@ impl GatewayConfig {
         for (namespace, entry) in &self.servers {
             let earlier = previous.servers.get(namespace);
             if earlier == Some(entry) {
+                gateway.report_settings(namespace);
                 continue;
             }
             // Changed filters also hold for the former server, until the new one is connected.

@@ -82,17 +82,16 @@ impl Core {
         params: Option<&str>,
         context: &RequestContext,
     ) -> Outcome {
-        let connection = self.shared().await?;
+        let lease = self.stateless_lease(context).await?;
         let caller = Caller::new(context, params, None);
-        let running = connection.routes().add(&caller);
+        let running = lease.connection.routes().add(&caller);
         let change = ParamsChange {
             token: caller.wants_progress().then_some(running.token),
             ..ParamsChange::default()
         };
         let params = change.apply(params);
-        let result = self
-            .send(&connection, method, params, Some(&running))
-            .await?;
+        let sent = self.send(&lease.connection, method, params, Some(&running));
+        let result = sent.await?;
         Ok(Payload::Boxed(Box::new(RawResult(result))))
     }
 
@@ -103,7 +102,8 @@ impl Core {
         params: Option<&str>,
         context: &RequestContext,
     ) -> Outcome {
-        let connection = self.shared().await?;
+        let lease = self.stateless_lease(context).await?;
+        let connection = &*lease.connection;
         let (session, rules) = (context.session(), context.rules());
         let mut retry: Vec<(&'static str, String)> = Vec::new();
         for round_trip in 0..=MAX_ROUND_TRIPS {
@@ -114,13 +114,13 @@ impl Core {
                 without_meta: &REQUEST_META,
                 client: Some(SessionClient {
                     session,
-                    connection: &connection,
+                    connection,
                 }),
                 with: &retry,
                 ..ParamsChange::default()
             };
             let params = change.apply(params);
-            let sent = self.send(&connection, method, params, Some(&running));
+            let sent = self.send(connection, method, params, Some(&running));
             let result = match sent.await {
                 Ok(result) => result,
                 Err(error) => return results::error_for_session(method, error),

@@ -231,6 +231,7 @@ impl Core {
         self.shared.learn(KnownServer {
             facts: known.facts.clone(),
             revision: known.revision,
+            is_program: known.is_program,
             header_params,
         });
     }

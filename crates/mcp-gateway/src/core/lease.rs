@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use mcp_client::{Error, Revision};
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{RequestContext, Session};
+use mcp_protocol::{Owner, RequestContext, Session};
 use mcp_types::v2026_07_28::TASKS_EXTENSION;
 use mcp_types::{ClientCapabilities, Implementation, SubscribeRequest, SubscribeRequestParams};
 
@@ -105,7 +105,7 @@ impl Core {
         let permit = self.connections.permit(&self.upstream, Some(&owner));
         let permit = permit.await?;
         let opened = self
-            .open(permit, identity_of(session), newest, routes, None)
+            .open(permit, Some(identity_of(session)), newest, routes, None)
             .await?;
         if let Some(level) = session.value(ChosenLevel::default).get() {
             opened.set_level(level).await;
@@ -138,14 +138,11 @@ impl Core {
         let key = (is_shared || principal.is_some()).then(|| Key {
             principal,
             owner: sends_messages.then(|| context.owner()),
-            identity: serde_json::json!([info, capabilities]).to_string(),
+            identity: Some(serde_json::json!([info, capabilities]).to_string()),
         });
         // A list is not worth a connection that no other request can use.
         if (is_shared && !can_be_asked && !is_exclusive) || (key.is_none() && !may_ask) {
-            return Ok(Lease {
-                connection: self.shared().await?,
-                home: None,
-            });
+            return self.shared_lease().await;
         }
         let key = match key.map(|key| self.pool.take(key, is_exclusive)) {
             Some(Ok(lease)) => return Ok(lease),
@@ -153,22 +150,89 @@ impl Core {
             None => None,
         };
         // Boxed because it is rare.
-        Box::pin(self.open_for_pool(context, (info, capabilities), key, is_exclusive)).await
+        let (client, identity) = (context.owner(), (info, capabilities));
+        Box::pin(self.open_for_pool(&client, Some(identity), key, is_exclusive)).await
     }
 
-    /// Opens a connection for a client, and adds it to the pool if other requests can use it.
-    async fn open_for_pool(
+    /// Returns a connection to a stateless server for one request: the one of the client's principal, if each principal has a program, otherwise
+    /// the shared one.
+    ///
+    /// # Errors
+    /// The server cannot be reached, or there are too many connections.
+    pub(crate) async fn stateless_lease(
         self: &Arc<Self>,
         context: &RequestContext,
-        client: Identity,
+    ) -> Result<Lease, ErrorObject> {
+        match context.principal().is_some() && self.has_separate_programs() {
+            // Boxed because the future of a request is as large as its largest branch.
+            true => Box::pin(self.lease_for(&context.owner())).await,
+            false => self.shared_lease().await,
+        }
+    }
+
+    /// Returns the connection to a stateless server for a client, as [`stateless_lease`](Self::stateless_lease).
+    pub(super) async fn lease_for(self: &Arc<Self>, client: &Owner) -> Result<Lease, ErrorObject> {
+        let Some(key) = self.program_key(client) else {
+            return self.shared_lease().await;
+        };
+        let key = match self.pool.take(key, false) {
+            Ok(lease) => return Ok(lease),
+            Err(key) => key,
+        };
+        let opening = self.pool.opening(&key);
+        let _opening = opening.lock().await;
+        match self.pool.take(key, false) {
+            Ok(lease) => Ok(lease),
+            Err(key) => self.open_for_pool(client, None, Some(key), false).await,
+        }
+    }
+
+    /// Returns whether the requests of each principal run in a separate program of a stateless server. The protocol keeps no state for a
+    /// connection, but a program can keep some in its memory.
+    fn has_separate_programs(&self) -> bool {
+        let known = self.shared.known();
+        self.upstream.sharing != Sharing::All && known.is_program && known.revision.is_stateless()
+    }
+
+    /// Returns the key of the program of the client's principal; `None` if clients share the connection to the server.
+    pub(super) fn program_key(&self, client: &Owner) -> Option<Key> {
+        let principal = client.principal.clone()?;
+        self.has_separate_programs().then_some(Key {
+            principal: Some(principal),
+            owner: None,
+            identity: None,
+        })
+    }
+
+    /// Returns whether the program of a principal runs, or can be started without ending another one.
+    pub(super) fn can_open(&self, key: &Key) -> bool {
+        !self.pool.open_of(key.principal.as_ref()).is_empty()
+            || self.connections.has_room(&self.upstream)
+    }
+
+    async fn shared_lease(self: &Arc<Self>) -> Result<Lease, ErrorObject> {
+        Ok(Lease {
+            connection: self.shared().await?,
+            home: None,
+        })
+    }
+
+    /// Opens a connection for a client, and adds it to the pool if other requests can use it. `identity` is the client that the connection declares to
+    /// a session-based server; `None` for a stateless server.
+    async fn open_for_pool(
+        self: &Arc<Self>,
+        client: &Owner,
+        identity: Option<Identity>,
         key: Option<Key>,
         is_exclusive: bool,
     ) -> Result<Lease, ErrorObject> {
         self.release_shared().await;
-        let newest = Revision::LATEST_WITH_SESSIONS;
+        let newest = match identity {
+            Some(_) => Revision::LATEST_WITH_SESSIONS,
+            None => Revision::LATEST,
+        };
         let given_back = || self.pool.take(key.clone()?, is_exclusive).ok();
-        let owner = context.owner();
-        let permit = (self.connections).permit_or(&self.upstream, Some(&owner), given_back);
+        let permit = (self.connections).permit_or(&self.upstream, Some(client), given_back);
         let permit = match permit.await? {
             Ok(permit) => permit,
             Err(lease) => return Ok(lease),
@@ -176,7 +240,7 @@ impl Core {
         let on_change = Self::on_change(Arc::downgrade(self));
         let routes = Routes::new(None);
         let connection = self
-            .open(permit, client, newest, routes, Some(on_change))
+            .open(permit, identity, newest, routes, Some(on_change))
             .await?;
         let Some(key) = key else {
             return Ok(Lease {
@@ -199,15 +263,15 @@ impl Core {
     async fn open(
         &self,
         permit: Permit,
-        client: Identity,
+        identity: Option<Identity>,
         newest: Revision,
         routes: Arc<Routes>,
         on_change: Option<OnChange>,
     ) -> Result<InUse, ErrorObject> {
         let upstream = &self.upstream;
         let version = (newest.min(upstream.newest), self.known_version().1);
-        let client = Some(client);
-        let opened = UpstreamConnection::open(upstream, client, version, routes, on_change, permit);
+        let opened =
+            UpstreamConnection::open(upstream, identity, version, routes, on_change, permit);
         let opened = opened.await;
         (self.shared.is_failing).store(opened.is_err(), Ordering::Release);
         opened.map_err(|error| unreachable(&upstream.name, &error, &self.failures))

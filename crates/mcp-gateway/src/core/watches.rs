@@ -1,4 +1,4 @@
-//! Subscriptions to resources, on the shared connection and on those of the pool.
+//! Subscriptions to resources, on the shared connection and on those of the pool, or at the program of a principal.
 //!
 //! Each connection to a program on stdio is a separate process. A client that subscribes and then makes calls also learns what
 //! its calls change, although they run on other connections.
@@ -17,6 +17,7 @@ use tokio::time::sleep;
 use super::Core;
 use crate::caller::MayNotify;
 use crate::connection::{UpstreamConnection, unreachable};
+use crate::pool::Key;
 use crate::shared::MAX_RECONNECT_WAIT;
 use crate::upstream::Sharing;
 
@@ -110,6 +111,13 @@ impl Core {
     ) -> Result<impl Future<Output = ()> + Send + 'static, ErrorObject> {
         let (may_notify, subscribed) = (self.may_notify(), Arc::clone(&uri));
         let core = Arc::downgrade(self);
+        // The program of the principal sends all updates.
+        let program = self.program_key(&client);
+        let principal = principal.filter(|_| program.is_none());
+        let updates = match &program {
+            Some(_) => Updates::OfThisClient,
+            None => Updates::OfAllClients,
+        };
         let watch = Arc::new(ResourceSubscription {
             uri,
             principal: self.pool_principal(principal),
@@ -127,13 +135,14 @@ impl Core {
         });
         // Before the server can send an update, and removed when the request is cancelled.
         let entry = self.register(&watch, &client);
-        let connection = self.shared().await?;
+        let lease = self.lease_for(&client).await?;
+        let connection = &lease.connection;
         let _turn = match connection.client.revision().is_stateless() {
             true => None,
             false => Some(turns.lock().await),
         };
         let first = connection.client.subscribe(Arc::clone(&watch.uri)).await;
-        drop(connection);
+        drop(lease);
         let mut subscription = first.map_err(|error| {
             self.log_unwatched(&watch.uri, &error);
             self.not_watched(&error)
@@ -144,14 +153,13 @@ impl Core {
             let _entry = entry;
             loop {
                 while let Some(changed) = subscription.next().await {
-                    (watch.deliver)(&changed, Updates::OfAllClients);
+                    (watch.deliver)(&changed, updates);
                 }
-                let Some(again) = Self::subscribed_again(&core, &watch.uri).await else {
-                    return;
-                };
+                let again = Self::subscribed_again(&core, &watch.uri, program.as_ref(), &client);
+                let Some(again) = again.await else { return };
                 subscription = again;
                 // It may have changed while it was not watched.
-                (watch.deliver)(&watch.uri, Updates::OfAllClients);
+                (watch.deliver)(&watch.uri, updates);
             }
         };
         Ok(async move {
@@ -162,17 +170,26 @@ impl Core {
         })
     }
 
-    /// Subscribes as soon as the server can be reached. Returns `None` if it rejects the subscription, or the gateway was closed.
-    async fn subscribed_again(core: &Weak<Self>, uri: &Arc<str>) -> Option<Subscription> {
+    /// Subscribes as soon as the server can be reached. Returns `None` if it rejects the subscription, or the gateway was closed. Starts a program
+    /// only if no other one must end, because its client would subscribe again, too.
+    async fn subscribed_again(
+        core: &Weak<Self>,
+        uri: &Arc<str>,
+        program: Option<&Key>,
+        client: &Owner,
+    ) -> Option<Subscription> {
         let mut wait = RESUBSCRIBE_DELAY;
         loop {
             sleep(wait).await;
             wait = MAX_RECONNECT_WAIT;
             let core = core.upgrade()?;
-            let Ok(connection) = core.shared().await else {
+            if program.is_some_and(|key| !core.can_open(key)) {
+                continue;
+            }
+            let Ok(lease) = core.lease_for(client).await else {
                 continue;
             };
-            match connection.client.subscribe(Arc::clone(uri)).await {
+            match lease.connection.client.subscribe(Arc::clone(uri)).await {
                 Ok(again) => return Some(again),
                 Err(error @ (Error::Rejected(_) | Error::Unsupported { .. })) => {
                     core.log_unwatched(uri, &error);

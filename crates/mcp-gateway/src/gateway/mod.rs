@@ -134,6 +134,13 @@ impl Gateway {
         found
     }
 
+    /// Logs the settings of a mount that do not fit what its server lists, as after a connection.
+    pub(crate) fn report_settings(&self, name: &str) {
+        if let Some(mount) = self.0.mounts().iter().find(|mount| *mount.name == *name) {
+            mount.catalog.report();
+        }
+    }
+
     pub(crate) fn configure(&self, settings: Settings) {
         self.0.configure(|current| *current = settings);
     }

@@ -180,6 +180,11 @@ impl Capacity {
         Ok(permit)
     }
 
+    /// Returns whether a connection can be opened without closing another one.
+    pub(crate) fn has_room(&self, upstream: &Upstream) -> bool {
+        lock(&self.table).open.len() < upstream.max_connections
+    }
+
     fn log_refusal(&self, upstream: &Upstream, client: Option<&Owner>, error: &ErrorObject) {
         if let (Some(client), Some(omitted)) = (client, self.log.admit()) {
             let (server, reason) = (&*upstream.name, &*error.message);

@@ -1,12 +1,12 @@
-//! Connections to a session-based server: one for each session of a client, and others for the requests of
-//! stateless clients.
+//! Connections to a server: to a session-based one, one for each session of a client, and others for the requests of stateless clients; to the
+//! program of a stateless one, one for each principal.
 
 mod capacity;
 mod sessions;
 
 use std::collections::HashMap;
 use std::mem;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use mcp_protocol::{Owner, Principal, lock};
@@ -19,6 +19,8 @@ use crate::connection::{InUse, UpstreamConnection};
 
 /// How long an unused connection is kept.
 const MAX_IDLE: Duration = Duration::from_secs(60);
+/// How long an unused program of a stateless server is kept: what it has in memory is lost for its principal.
+const MAX_PROGRAM_IDLE: Duration = Duration::from_secs(30 * 60);
 
 /// The key of pooled connections: requests with equal keys may use the same connection.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -26,17 +28,28 @@ pub(crate) struct Key {
     pub(crate) principal: Option<Principal>,
     /// The client, if the server can send messages that do not name their call. A message after a response then reaches the same client.
     pub(crate) owner: Option<Owner>,
-    /// The client and its capabilities as JSON text.
-    pub(crate) identity: String,
+    /// The client and its capabilities as JSON text; `None` for the program of a stateless server, which gets them with each request.
+    pub(crate) identity: Option<String>,
 }
 
-/// The connections for requests of stateless clients.
+impl Key {
+    fn max_idle(&self) -> Duration {
+        match self.identity {
+            Some(_) => MAX_IDLE,
+            None => MAX_PROGRAM_IDLE,
+        }
+    }
+}
+
+/// The connections for requests of stateless clients, and to the programs of principals.
 #[derive(Default)]
 pub(crate) struct Pool(Mutex<Pooled>);
 
 #[derive(Default)]
 struct Pooled {
     by_key: HashMap<Key, Vec<Entry>>,
+    /// Locked while a connection is opened that all requests with the key share.
+    opening: HashMap<Key, Weak<tokio::sync::Mutex<()>>>,
     is_swept: bool,
 }
 
@@ -104,7 +117,7 @@ impl Drop for Lease {
                 loop {
                     sleep(MAX_IDLE).await;
                     let Some(pool) = pool.upgrade() else { return };
-                    if !pool.sweep(Instant::now(), MAX_IDLE) {
+                    if !pool.sweep(Instant::now()) {
                         return;
                     }
                 }
@@ -114,10 +127,11 @@ impl Drop for Lease {
 }
 
 impl Pool {
-    /// Closes connections that have been unused for `idle`. Returns whether the pool still has connections.
-    pub(crate) fn sweep(&self, now: Instant, idle: Duration) -> bool {
+    /// Closes connections that have been unused for too long. Returns whether the pool still has connections.
+    fn sweep(&self, now: Instant) -> bool {
         let mut pooled = lock(&self.0);
-        pooled.by_key.retain(|_, entries| {
+        pooled.by_key.retain(|key, entries| {
+            let idle = key.max_idle();
             entries.retain(|entry| {
                 entry.connection.is_open()
                     && (entry.users > 0 || now.duration_since(entry.last_used) < idle)
@@ -126,6 +140,19 @@ impl Pool {
         });
         pooled.is_swept = !pooled.by_key.is_empty();
         pooled.is_swept
+    }
+
+    /// Returns the lock under which the connection with this key is opened, so that concurrent requests do not open several.
+    pub(crate) fn opening(&self, key: &Key) -> Arc<tokio::sync::Mutex<()>> {
+        let mut pooled = lock(&self.0);
+        let opening = &mut pooled.opening;
+        opening.retain(|_, lock| lock.strong_count() > 0);
+        if let Some(lock) = opening.get(key).and_then(Weak::upgrade) {
+            return lock;
+        }
+        let lock = Arc::default();
+        opening.insert(key.clone(), Arc::downgrade(&lock));
+        lock
     }
 
     /// Returns the open connections for requests of this principal.

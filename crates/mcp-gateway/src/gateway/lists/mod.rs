@@ -240,6 +240,9 @@ fn exposed(
         ListKind::Tools => {
             let annotations = member(item, "annotations");
             let hint = annotations.and_then(|annotations| member(annotations, "readOnlyHint"));
+            if let Some(schema) = member(item, "inputSchema") {
+                mount.catalog.see_arguments(&id, schema);
+            }
             let exposed = mount.catalog.see_tool(&id, hint == Some("true"))?;
             let text = mount.catalog.transform().tool_text(item, &id, &exposed);
             (exposed, text)

@@ -1,0 +1,98 @@
+//! The arguments of the tools of one server, which fixed arguments are compared with.
+
+use std::collections::HashMap;
+
+use mcp_host::argument_names;
+use serde_json::Value;
+
+use super::{MAX_BYTES, MAX_ITEMS};
+
+/// The names of the arguments of tools.
+#[derive(Default)]
+pub(super) struct ToolArguments {
+    by_tool: HashMap<String, Arguments>,
+    bytes: usize,
+}
+
+/// The names of the arguments of one tool.
+enum Arguments {
+    /// The schema says that there can be others than those that it names.
+    Any,
+    Named(Vec<String>),
+}
+
+impl ToolArguments {
+    /// Adds or replaces a tool, as far as the limits allow.
+    pub(super) fn learn(&mut self, tool: &str, schema: &Value) {
+        self.forget(tool);
+        let names = argument_names(schema);
+        let bytes = tool.len() + names.iter().flatten().map(|name| name.len()).sum::<usize>();
+        if self.by_tool.len() >= MAX_ITEMS || self.bytes + bytes > MAX_BYTES {
+            return;
+        }
+        self.bytes += bytes;
+        let arguments = names.map_or(Arguments::Any, |names| {
+            Arguments::Named(names.into_iter().map(str::to_owned).collect())
+        });
+        self.by_tool.insert(tool.to_owned(), arguments);
+    }
+
+    fn forget(&mut self, tool: &str) {
+        if let Some((tool, arguments)) = self.by_tool.remove_entry(tool) {
+            self.bytes -= tool.len() + arguments.names().map(str::len).sum::<usize>();
+        }
+    }
+
+    /// Returns whether a tool is known.
+    pub(super) fn contains(&self, tool: &str) -> bool {
+        self.by_tool.contains_key(tool)
+    }
+
+    /// Returns whether a tool is known and has this argument.
+    pub(super) fn has(&self, tool: &str, argument: &str) -> bool {
+        self.by_tool
+            .get(tool)
+            .is_some_and(|arguments| match arguments {
+                Arguments::Any => true,
+                Arguments::Named(names) => names.iter().any(|name| name == argument),
+            })
+    }
+
+    /// Returns the names of the arguments of a tool, as far as they are known.
+    pub(super) fn names(&self, tool: &str) -> impl Iterator<Item = &str> {
+        self.by_tool
+            .get(tool)
+            .into_iter()
+            .flat_map(Arguments::names)
+    }
+}
+
+impl Arguments {
+    fn names(&self) -> impl Iterator<Item = &str> {
+        let names = match self {
+            Self::Any => &[][..],
+            Self::Named(names) => names,
+        };
+        names.iter().map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn learned_arguments_are_limited() {
+        let mut arguments = ToolArguments::default();
+        let schema = json!({ "properties": { "x".repeat(MAX_BYTES / 2): {} } });
+        for tool in ["a", "a", "b", "c"] {
+            arguments.learn(tool, &schema);
+        }
+        assert!(arguments.contains("a") && !arguments.contains("c"));
+        assert!(arguments.bytes <= MAX_BYTES);
+        arguments.learn("a", &json!({}));
+        assert!(arguments.has("a", "any") && arguments.bytes == 1);
+    }
+}

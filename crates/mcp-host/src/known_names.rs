@@ -1,0 +1,73 @@
+//! Names that were probably misspelled.
+
+use serde_json::Value;
+
+/// Keywords with which a schema can have arguments that are not in its `properties`.
+const FURTHER_ARGUMENTS: [&str; 9] = [
+    "$ref",
+    "$dynamicRef",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "if",
+    "dependentSchemas",
+    "dependencies",
+    "patternProperties",
+];
+
+/// Returns the names of the arguments in the input schema of a tool; `None` if the schema says that there can be further ones. A schema that only
+/// does not forbid them is taken to have none.
+pub fn argument_names(schema: &Value) -> Option<Vec<&str>> {
+    let known = schema.get("properties")?.as_object()?;
+    let has_further = match schema.get("additionalProperties") {
+        None | Some(Value::Null | Value::Bool(false)) => false,
+        Some(_) => true,
+    };
+    let is_composed = || {
+        FURTHER_ARGUMENTS
+            .iter()
+            .any(|key| schema.get(key).is_some())
+    };
+    (!has_further && !is_composed()).then(|| known.keys().map(|name| &**name).collect())
+}
+
+/// Returns the name that is most like another one, if there is one with few differences.
+pub fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let distances = names
+        .into_iter()
+        .map(|known| (strsim::levenshtein(name, known), known));
+    let (distance, near) = distances.min()?;
+    (distance <= name.chars().count() / 3 + 1).then_some(near)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_suggested() {
+        let names = ["get_weather", "get_whether", "list_notes"];
+        assert_eq!(nearest("get_wether", names), Some("get_weather"));
+        assert_eq!(nearest("lst_notes", names), Some("list_notes"));
+        assert_eq!(nearest("delete", names), None);
+        assert_eq!(nearest("x", []), None);
+    }
+
+    #[test]
+    fn a_schema_that_only_does_not_forbid_further_arguments_has_none() {
+        let names = Some(vec!["a"]);
+        assert_eq!(argument_names(&json!({ "properties": { "a": {} } })), names);
+        let closed = json!({ "properties": { "a": {} }, "additionalProperties": false });
+        assert_eq!(argument_names(&closed), names);
+        for open in [
+            json!({ "type": "object" }),
+            json!({ "properties": { "a": {} }, "additionalProperties": true }),
+            json!({ "properties": { "a": {} }, "additionalProperties": { "type": "string" } }),
+            json!({ "properties": { "a": {} }, "allOf": [{ "properties": { "b": {} } }] }),
+        ] {
+            assert_eq!(argument_names(&open), None, "{open}");
+        }
+    }
+}
