@@ -189,6 +189,40 @@ async fn a_panic_is_logged_once_in_the_span_of_its_request() {
     }
 }
 
+/// The default of test clients is the stateless revision.
+#[tokio::test]
+async fn a_method_of_another_revision_is_refused_with_the_revision() {
+    let server = Server::builder("empty", "1").build().unwrap();
+    let client = mcp_server::testing::TestClient::new(server);
+    let params = json!({ "uri": "test://a" });
+    let refused = client.request("resources/subscribe", params).await;
+    let expected = "method \"resources/subscribe\" is not available in revision 2026-07-28; it has subscriptions/listen";
+    assert_eq!(refused.unwrap_err().message, expected);
+}
+
+/// The log had no sign of the tool or the user.
+#[tokio::test]
+async fn invalid_arguments_are_logged_in_the_span_of_their_request() {
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Limited {
+        #[expect(dead_code, reason = "only its schema matters")]
+        limit: u32,
+    }
+    let server = Server::builder("limited", "1")
+        .tool(Tool::new("list", async |_: Args<Limited>| "listed"))
+        .prompt(Prompt::new("list", async |_: Args<Limited>| "listed"));
+    let mut wire = PipeEnd::session(server).await;
+    for method in ["tools/call", "prompts/get"] {
+        let (traced, guard) = crate::traced::Traced::start();
+        wire.answer_to(method, json!({ "name": "list" })).await;
+        drop(guard);
+        let line = traced.line("the arguments are not valid").unwrap();
+        for part in ["limit", "span=mcp.request", method, "list"] {
+            assert!(line.contains(part), "{part}: {line}");
+        }
+    }
+}
+
 // proves: CANC-014
 #[tokio::test]
 async fn cancelling_at_any_moment_leaks_nothing() {

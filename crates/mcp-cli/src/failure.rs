@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use mcp_auth::client::Challenge;
 use mcp_client::{Error, TransportError};
 use mcp_host::without_setting_names;
+use mcp_jsonrpc::ErrorCode;
 use mcp_transport_http::TlsFailure;
 
 use crate::hidden::hide;
@@ -53,6 +54,8 @@ pub(crate) struct Failure {
 impl Failure {
     pub(crate) fn new(code: Code, text: impl Into<String>) -> Self {
         let text = without_setting_names(&hide(text));
+        // The option sets the idle timeout.
+        let text = text.replace("the setting \"idle\"", "--timeout");
         let details = Vec::new();
         Self {
             code,
@@ -157,7 +160,7 @@ fn code_of(error: &Error) -> Code {
     match error {
         Error::Closed(_) | Error::Timeout { .. } | Error::Transport(_) => Code::Connection,
         Error::Invalid { .. } => Code::Usage,
-        _ if error.required_urls().is_some() => Code::ActionRequired,
+        _ if error.required_urls().is_some() || lacks_scope(error) => Code::ActionRequired,
         _ => Code::Protocol,
     }
 }
@@ -168,15 +171,27 @@ fn needs_login(error: &Error) -> bool {
         || unauthorized(error).is_some()
 }
 
+/// Returns whether the server rejected a request because the token does not have a scope. The challenge is not part of a JSON-RPC error.
+fn lacks_scope(error: &Error) -> bool {
+    let rejection = error.rejection();
+    rejection.is_some_and(|rejection| {
+        rejection.code == ErrorCode::INVALID_REQUEST && rejection.message.contains(NEEDS_SCOPE)
+    })
+}
+
 /// Returns the challenge of a server that did not accept the token, or that requires one.
 fn unauthorized(error: &Error) -> Option<&str> {
     causes(error).find_map(|error| error.downcast_ref::<TransportError>()?.challenge())
 }
 
-fn causes(error: &Error) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
+/// Returns the error and its sources.
+pub(crate) fn causes(error: &Error) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
     let first: &(dyn std::error::Error + 'static) = error;
     std::iter::successors(Some(first), |error| (*error).source())
 }
+
+/// The text of mcp-protocol for a request without a scope.
+const NEEDS_SCOPE: &str = "needs the scope";
 
 /// Maximum number of characters of a server's reason that are shown.
 const MAX_SHOWN: usize = 200;

@@ -12,7 +12,7 @@ use crate::output;
 /// The environment variable with the filter of the log, for example `debug` or `mcp_gateway=debug,warn`.
 const VARIABLE: &str = "MCP_LOG";
 /// The filter if the variable is not set.
-const DEFAULT: &str = "warn,mcp_gateway=info";
+const DEFAULT: &str = "warn,mcp_auth=info,mcp_gateway=info";
 
 /// Starts the log. Has no effect if the process already has a log.
 pub(crate) fn start() {

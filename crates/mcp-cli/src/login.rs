@@ -17,7 +17,7 @@ use url::{Host, Url};
 
 use crate::args::{Options, SignInOptions};
 use crate::connect;
-use crate::failure::{Code, Failure};
+use crate::failure::{Code, Failure, causes};
 use crate::output::{say, say_whole};
 use crate::target::{HttpServer, Server, Target};
 
@@ -299,15 +299,29 @@ fn open(page: &str) -> bool {
     command.spawn().is_ok()
 }
 
+/// The text of mcp-auth for a server without a sign-in.
+const NO_AUTHORIZATION_SERVER: &str = "names no authorization server";
+
 /// Returns the failure to connect, with what to do about it.
 pub(crate) fn explain(target: &Target, error: ClientError) -> Failure {
     let is_after_probe = matches!(&error, ClientError::Connect { details, .. }
         if details.iter().any(|line| line.contains(method::SERVER_DISCOVER)));
+    let is_of_sign_in = causes(&error).any(|error| error.is::<Error>());
     let failure = Failure::from(error);
+    // A sign-in that failed before the user was needed.
+    let has_no_metadata = is_of_sign_in && !failure.names("stored sign-in");
+    let token = "pass a token with --header \"Authorization: Bearer TOKEN\"";
     match (failure.code, &target.server) {
+        (Code::ActionRequired, Server::Http(_)) if failure.names(NO_AUTHORIZATION_SERVER) => {
+            failure.hint(format!("the server takes configured tokens only: {token}"))
+        }
+        (Code::ActionRequired, Server::Http(server)) if has_no_metadata => failure.hint(format!(
+            "the server, and a proxy in front of it, must answer GET requests for its metadata, see `mcp doctor {}`; or {token}",
+            server.word
+        )),
         (Code::ActionRequired, Server::Http(server)) if !failure.names("mcp login") => {
             failure.hint(format!(
-                "sign in with `mcp login {}`, or pass a token with --header \"Authorization: Bearer TOKEN\"",
+                "sign in with `mcp login {}`, or {token}",
                 server.word
             ))
         }

@@ -65,16 +65,21 @@ impl Target {
             return Ok((Self { name, server }, words));
         }
         if words.is_empty() {
-            return Err(Failure::usage(
-                "no server: give a URL or the name of a configured server first, or a program after `--`",
-            ));
+            let text = "no server: give a URL or the name of a configured server first, or a program after `--`";
+            return Err(match configuration(options) {
+                Ok(config) if config.servers().next().is_some() => {
+                    Failure::usage(text).hint(format!("configured: {}", names(&config)))
+                }
+                _ => Failure::usage(text),
+            });
         }
         let first = words.remove(0);
         match Self::named(&first, options) {
             Ok(target) => Ok((target, words)),
-            Err(failure) => Err(match words.first().filter(|second| is_url(second)) {
-                Some(url) => failure.hint(format!(
-                    "the server comes first: {} {}",
+            Err(failure) => Err(match words.iter().find(|word| is_url(word)) {
+                Some(url) => Failure::usage(format!(
+                    "{:?} is not a server; the server comes first: {} {} ..",
+                    shown_text(&first),
                     shown_text(url),
                     shown_text(&first)
                 )),
@@ -171,12 +176,7 @@ fn is_url(word: &str) -> bool {
 
 /// Finds a server in the file of `--config`, else in the files of this folder and of known hosts.
 fn configured(name: &str, options: &Options) -> Result<Target, Failure> {
-    let folder = std::env::current_dir().unwrap_or_default();
-    let config = match &options.config {
-        Some(file) => Config::read(file, ConfigFormat::of_path(file))
-            .map_err(|error| Failure::usage(error.to_string()))?,
-        None => Config::discover(&folder),
-    };
+    let config = configuration(options)?;
     if let Some((_, error)) = config.errors().find(|(other, _)| *other == name) {
         return Err(Failure::usage(error.to_string()));
     }
@@ -194,6 +194,7 @@ fn configured(name: &str, options: &Options) -> Result<Target, Failure> {
             "note: {server_words} is disabled in its file; it is started because it is named here"
         ));
     }
+    let folder = std::env::current_dir().unwrap_or_default();
     let mut variables = Variables::new().with_workspace(folder);
     for id in server.inputs() {
         if let Some(value) = ask_for_input(id)? {
@@ -206,22 +207,36 @@ fn configured(name: &str, options: &Options) -> Result<Target, Failure> {
     Ok(Target { name, server })
 }
 
+/// Reads the file of `--config`, else the files of this folder and of known hosts.
+fn configuration(options: &Options) -> Result<Config, Failure> {
+    match &options.config {
+        Some(file) => Config::read(file, ConfigFormat::of_path(file))
+            .map_err(|error| Failure::usage(error.to_string())),
+        None => Ok(Config::discover(
+            std::env::current_dir().unwrap_or_default(),
+        )),
+    }
+}
+
+fn names(config: &Config) -> String {
+    let names: Vec<&str> = config.servers().map(|(name, _)| name).collect();
+    names.join(", ")
+}
+
 /// Returns the failure for a name that is not configured.
 fn unknown(name: &str, config: &Config) -> Failure {
     let name = &*shown_text(name);
-    let names: Vec<&str> = config.servers().map(|(name, _)| name).collect();
-    let known = match &names[..] {
-        [] => "there are none".to_owned(),
-        names => names.join(", "),
+    let known = match names(config) {
+        names if names.is_empty() => "there are none".to_owned(),
+        names => names,
     };
     for warning in config.warnings() {
         say(&format!("note: {warning}"));
     }
     let advice = match Url::parse(&format!("http://{name}")) {
-        _ if Path::new(name).is_file() => {
-            format!("a program follows `--`, as in `mcp list -- {name}`")
-        }
-        Ok(url) if name.contains([':', '/']) && url.host().is_some() => {
+        Ok(url)
+            if name.contains([':', '/']) && !Path::new(name).is_file() && url.host().is_some() =>
+        {
             format!("for a URL, write http://{name} or https://{name}")
         }
         _ => format!("a program follows `--`, as in `mcp list -- {name}`"),
@@ -246,7 +261,11 @@ fn ask_for_input(id: &str) -> Result<Option<String>, Failure> {
 fn read(name: &str, config: &ServerConfig, variables: &Variables) -> Result<Server, Failure> {
     if let Launch::Stdio { command, args, .. } = &config.launch {
         // Before variables are replaced, which may be secrets.
-        say(&format!("starts {command} {}", args.join(" ")));
+        let words: Vec<&str> = std::iter::once(command)
+            .chain(args)
+            .map(|word| &**word)
+            .collect();
+        say(&format!("starts {}", words.join(" ")));
     }
     hidden::add_values(config, variables);
     let resolved = config.resolve(variables);

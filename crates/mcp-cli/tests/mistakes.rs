@@ -5,8 +5,9 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use mcp_auth::server::{Identity, require_bearer, static_tokens};
 use mcp_server::{Args, Ctx, Elicitation, Server, Tool};
-use mcp_transport_http::{Endpoint, serve_with};
+use mcp_transport_http::{Endpoint, serve_layered, serve_with};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -206,4 +207,96 @@ async fn a_refusal_is_reported_once_and_in_words() {
     let said = said(&output);
     assert_eq!(said.matches("is disabled").count(), 1, "{said}");
     assert!(!said.contains("error_description"), "{said}");
+}
+
+/// The exit code is the same for a token without a scope that the server requires, or that a tool requires.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_without_a_scope_needs_an_action_of_the_user() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let write = Tool::new("write", async || "written").scope("write");
+    let endpoint = Endpoint::new(Server::builder("scoped", "1").tool(write)).unwrap();
+    let identity = |scopes: &str| Identity::new(&url, "ada").with_scopes(scopes);
+    let tokens = [
+        ("t-other", identity("other")),
+        ("t-read", identity("read other")),
+    ];
+    let layer = require_bearer(&url, static_tokens(tokens).unwrap());
+    let layer = layer.scope("read").build().unwrap();
+    let layered = move |route| layer.layer(route);
+    let served = serve_layered(listener, endpoint, layered, std::future::pending());
+    tokio::spawn(served);
+    let folder = folder("scopes");
+    for (token, parts) in [
+        ("none", vec!["the token is unknown"]),
+        ("t-other", vec!["with the scopes read"]),
+        ("t-read", vec!["needs the scope \"write\""]),
+    ] {
+        let header = format!("Authorization: Bearer {token}");
+        let words = ["call", &url, "write", "--header", &header];
+        let output = mcp(&folder, &words).await;
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(5), "{token}: {said}");
+        // `other` is not required.
+        assert!(!said.contains("other"), "{said}");
+        for part in parts {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+    }
+    // A server without an authorization server has no sign-in.
+    let output = mcp(&folder, &["list", &url]).await;
+    let said = said(&output);
+    assert_eq!(output.status.code(), Some(5), "{said}");
+    assert!(
+        said.contains("configured tokens only") && !said.contains("mcp login"),
+        "{said}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_is_found_wherever_its_url_is() {
+    let folder = folder("order");
+    let words = ["call", "add_note", "title=hi", "http://127.0.0.1:1/mcp"];
+    let output = mcp(&folder, &words).await;
+    let text = said(&output);
+    assert!(
+        text.contains("the server comes first: http://127.0.0.1:1/mcp add_note"),
+        "{text}"
+    );
+    assert!(!text.contains("--"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_misspelled_list_of_servers_is_named() {
+    let folder = folder("servers");
+    std::fs::write(
+        folder.join(".mcp.json"),
+        r#"{"mcpservers":{"notes":{"command":"x"}}}"#,
+    )
+    .unwrap();
+    let output = mcp(&folder, &["list", "notes"]).await;
+    let text = said(&output);
+    assert!(
+        text.contains("\"mcpServers\", not \"mcpservers\""),
+        "{text}"
+    );
+    let servers = r#"{"mcpServers":{"notes":{"command":"./notes"}}}"#;
+    std::fs::write(folder.join(".mcp.json"), servers).unwrap();
+    let output = mcp(&folder, &["list"]).await;
+    assert!(said(&output).contains("configured: notes"), "{output:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_without_a_lock_file_says_how_to_create_it() {
+    let output = mcp(
+        &folder("lock"),
+        &["lock", "--check", "http://127.0.0.1:1/mcp"],
+    )
+    .await;
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(
+        text.contains("mcp.lock does not exist; run `mcp lock`"),
+        "{text}"
+    );
 }

@@ -476,7 +476,10 @@ fn a_rule_for_an_unknown_name_is_reported() {
     write(&file, &servers, json!({ "access": rules }));
     let mut gateway = Running::start(&file);
     gateway.url();
-    for (number, name) in [("rule 1", "\"ad\""), ("rule 3", "\"sub*\"")] {
+    for (number, name) in [
+        ("access policy /0", "\"ad\""),
+        ("access policy /2", "\"sub*\""),
+    ] {
         let line = gateway.logged("such a tool");
         assert!(line.contains(number) && line.contains(name), "{line}");
     }
@@ -490,7 +493,26 @@ fn a_check_finds_what_serving_would_refuse() {
     let servers = json!({ "one": { "command": calc() } });
     for (gateway, problem) in [
         (json!({ "listen": "0.0.0.0:8000" }), "publicUrl"),
-        (json!({ "listen": "nowhere" }), "expected an address"),
+        (
+            json!({ "listen": "nowhere" }),
+            "gateway.json: /gateway/listen",
+        ),
+        (
+            json!({ "publicUrl": "https://a.example/mcp", "auth": { "issuer": "ftp://127.0.0.1" } }),
+            "gateway.json: /gateway/auth/issuer",
+        ),
+        (
+            json!({ "servers": { "one": { "requird": true } } }),
+            "did you mean \"required\"?",
+        ),
+        (
+            json!({ "access": [{ "name": "add", "user": "bob" }] }),
+            "rules cannot name users",
+        ),
+        (
+            json!({ "access": [{ "name": "" }] }),
+            "/gateway/access/0: the rule",
+        ),
         (
             json!({ "publicUrl": "http://mcp.example.com/mcp" }),
             "https",
@@ -514,6 +536,13 @@ fn a_check_finds_what_serving_would_refuse() {
     std::fs::write(&file, "{ \"mcpServers\": { \"one\": ").unwrap();
     let error = mcp(&["serve", path, "--check"]).stderr;
     assert!(text(&error).contains("line 1"), "{}", text(&error));
+    // Clients and the issuer use the URL as it is.
+    let public = "https://a.example/tools";
+    write(&file, &servers, json!({ "publicUrl": public }));
+    let checked = mcp(&["serve", path, "--check"]);
+    let warning = "warning: /gateway/publicUrl: \"https://a.example/tools\" does not end with /mcp";
+    assert!(text(&checked.stderr).contains(warning), "{checked:?}");
+    assert!(checked.status.success(), "{checked:?}");
 }
 
 /// A browser asks before it sends a request with a token or an `mcp-` header.

@@ -9,8 +9,8 @@ use mcp_protocol::{Delivery, Link, Owner, Session, lock};
 use mcp_types::{JsonObject, SUBSCRIPTION_ID_KEY, method};
 use serde_json::{Value, json};
 
-use crate::log_limit::LogLimit;
 use crate::watched::WatchCounter;
+use mcp_protocol::LogLimit;
 
 /// Maximum number of open subscriptions, of all clients and of one client.
 const MAX_SUBSCRIPTIONS: usize = 1_024;

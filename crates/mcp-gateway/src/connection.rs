@@ -17,9 +17,9 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::caller::Routes;
-use crate::log_limit::LogLimit;
 use crate::pool::Permit;
 use crate::upstream::Upstream;
+use mcp_protocol::LogLimit;
 
 /// The client that a connection declares to the upstream server.
 pub(crate) type Identity = (Implementation, ClientCapabilities);
@@ -262,7 +262,7 @@ pub(crate) fn hidden_response(server: &str, error: &CallError, log: &LogLimit) -
         },
         error => return no_response(server, error),
     };
-    if let Some(omitted) = log.admit() {
+    if let Some(omitted) = log.admit(std::time::Instant::now()) {
         tracing::warn!(server, %error, omitted, "a call failed");
     }
     let text = format!("the server {server:?} {outcome}; the log of the gateway has the reason");
@@ -283,7 +283,7 @@ pub(crate) fn no_response(server: &str, error: &CallError) -> ErrorObject {
 /// Creates the error for a server that cannot be reached. The reason can have paths of this machine and text of the server, so only the
 /// operator sees it, in the log.
 pub(crate) fn unreachable(server: &str, error: &Error, log: &LogLimit) -> ErrorObject {
-    if let Some(omitted) = log.admit() {
+    if let Some(omitted) = log.admit(std::time::Instant::now()) {
         tracing::warn!(server, %error, omitted, "the server cannot be reached");
     }
     let text =

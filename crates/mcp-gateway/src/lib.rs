@@ -39,7 +39,6 @@ mod connection;
 mod core;
 mod debounce;
 mod gateway;
-mod log_limit;
 mod parked;
 mod pool;
 mod proxy;

@@ -5,8 +5,8 @@ use mcp_jsonrpc::{DecodeError, RawJson, decode, member_name, members};
 use mcp_protocol::DECORATIONS;
 use mcp_types::{Prompt, Resource, ResourceTemplate, Tool, method};
 
-use crate::log_limit::LogLimit;
 use crate::text::{ObjectText, elements, without};
+use mcp_protocol::LogLimit;
 
 /// Optional members of the protocol in lists, content and their elements. Others, for example of vendors, keep `null`.
 const OPTIONAL: [&str; 30] = [
@@ -97,7 +97,7 @@ impl Repairs {
             is_changed = true;
             let plain = without(&RawJson::copy(item.get()), &DECORATIONS);
             let is_usable = check(&plain).is_ok();
-            if let Some(omitted) = self.0.admit() {
+            if let Some(omitted) = self.0.admit(std::time::Instant::now()) {
                 let left_out = if is_usable {
                     "descriptions"
                 } else {

@@ -6,10 +6,11 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use mcp_jsonrpc::{ErrorCode, ErrorObject, quote};
 use mcp_types::v2026_07_28::TASKS_EXTENSION;
 use mcp_types::{ClientCapabilities, ServerCapabilities, method};
 
-use crate::Rules;
+use crate::{Revision, Rules};
 
 /// Error for a message that the capabilities or the revision of the peer do not allow.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,6 +85,25 @@ pub(crate) fn server_handles(method: &str, rules: &Rules) -> bool {
             | method::RESOURCES_READ
             | method::COMPLETION_COMPLETE
     )
+}
+
+/// Returns the error for a request that the server does not handle in a revision.
+pub(crate) fn not_handled(method: &str, revision: Revision) -> ErrorObject {
+    let subscribes = matches!(
+        method,
+        method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE
+    );
+    if !is_core_method(method) {
+        return ErrorObject::method_not_found(method);
+    }
+    let method = quote(method, 128);
+    let hint = match subscribes {
+        true => "; it has subscriptions/listen",
+        false => "",
+    };
+    let revision = revision.as_str();
+    let text = format!("method {method} is not available in revision {revision}{hint}");
+    ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, text)
 }
 
 /// Returns whether the protocol has a method or notification with this name, in any revision or

@@ -30,6 +30,7 @@ pub mod gate;
 #[doc(hidden)]
 pub mod http_headers;
 mod link;
+mod log_limit;
 pub mod middleware;
 #[doc(hidden)]
 pub mod modern;
@@ -59,6 +60,8 @@ pub use link::{
     Answer, AskError, BoxFuture, Call, CallError, Closed, Delivery, Extras, Kept, Link, MethodName,
     SentId, StatelessRequest, TransportError,
 };
+#[doc(hidden)]
+pub use log_limit::LogLimit;
 pub use modern::ClientIdentity;
 pub use mux::{BlockingRun, Expiry, Mux, MuxLimits, PendingHandler, Run};
 pub use origin::{Caller, Grant, Network, Principal, RequestOrigin, TransportFacts};

@@ -28,8 +28,8 @@ impl SchemaError {
     pub(super) fn needs_feature(what: impl fmt::Display) -> Self {
         Self {
             text: format!(
-                "{what} needs the cargo feature {FEATURE:?} of mcp-server, mcp-client or \
-                 mcp-schema: enable it, or leave this out of the schema"
+                "{what} needs the cargo feature {FEATURE:?} of mcp-sdk, mcp-server, \
+                 mcp-client or mcp-schema: enable it, or leave this out of the schema"
             )
             .into_boxed_str(),
             feature: true,

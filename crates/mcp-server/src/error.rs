@@ -118,9 +118,12 @@ impl HandlerError {
     #[cold]
     pub(crate) fn log(&self, is_internal: bool) {
         let sources = self.sources.join(": ");
-        match is_internal {
-            true => tracing::warn!(error = %self, sources, "a handler failed"),
-            false => tracing::debug!(error = %self, sources, "a handler returned an error"),
+        match (is_internal, &*self.kind) {
+            (true, _) => tracing::warn!(error = %self, sources, "a handler failed"),
+            (false, ErrorKind::Arguments(problem)) => {
+                tracing::debug!(problem, "the arguments are not valid")
+            }
+            (false, _) => tracing::debug!(error = %self, sources, "a handler returned an error"),
         }
     }
 

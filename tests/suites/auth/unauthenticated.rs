@@ -8,6 +8,7 @@ use tokio::net::TcpStream;
 
 use super::support::{Done, ProtectedServer, bearing, guard, jwt, notes, request, said, tool};
 use crate::prelude::*;
+use crate::traced::Traced;
 
 // proves: BASE-016, HTTP-006, SEC-006, SEC-027, ELIC-053, AUTH-064, AUTH-109, AUTH-110, M-HTTP-006
 #[tokio::test]
@@ -76,6 +77,7 @@ async fn a_token_for_another_server_of_the_same_issuer_opens_nothing() {
     let elsewhere = world
         .auth
         .token("alice", "client-1", "mcp", "https://other.example/mcp");
+    let (traced, _guard) = Traced::start();
     let answer = world
         .ask(&bearing(Request::post(initialize()), &elsewhere))
         .await;
@@ -84,6 +86,11 @@ async fn a_token_for_another_server_of_the_same_issuer_opens_nothing() {
         said(&answer, "error_description"),
         Some("the token is for another audience")
     );
+    // Usually the public URL of the server is wrong, which only the operator sees.
+    let line = traced.line("a token was refused").unwrap();
+    for part in ["https://other.example/mcp", "expected=\"http", "omitted=0"] {
+        assert!(line.contains(part), "{part}: {line}");
+    }
 }
 
 // proves: AUTH-112, M-AUTH-087

@@ -81,17 +81,20 @@ impl Diagnosis {
         self.found.as_ref().is_ok_and(|found| found.is_published)
     }
 
+    fn remedy(&self) -> String {
+        let url = well_known::resource_metadata_urls(&self.url)
+            .into_iter()
+            .next();
+        format!(
+            "the server, and a proxy in front of it, must answer GET {}",
+            url.map(|url| redacted(&url)).unwrap_or_default()
+        )
+    }
+
     fn write_result(&self, f: &mut fmt::Formatter<'_>, found: &DiscoveryResult) -> fmt::Result {
         let server = &found.server;
         if !found.is_published {
-            let url = well_known::resource_metadata_urls(&self.url)
-                .into_iter()
-                .next();
-            writeln!(
-                f,
-                "no metadata is published; the server, and a proxy in front of it, must answer GET {}",
-                url.map(|url| redacted(&url)).unwrap_or_default()
-            )?;
+            writeln!(f, "no metadata is published; {}", self.remedy())?;
             return writeln!(
                 f,
                 "  a server of revision 2025-03-26 without metadata has {}/authorize and {}/token",
@@ -142,6 +145,16 @@ impl fmt::Display for Diagnosis {
         }
         match &self.found {
             Ok(found) => self.write_result(f, found),
+            Err(error)
+                if self
+                    .log
+                    .attempts()
+                    .iter()
+                    .all(|attempt| attempt.failure.is_some()) =>
+            {
+                writeln!(f, "{error}")?;
+                writeln!(f, "{}", self.remedy())
+            }
             Err(error) => writeln!(f, "{error}"),
         }
     }

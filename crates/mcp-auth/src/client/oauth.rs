@@ -224,9 +224,12 @@ impl OAuth {
                     return Ok(AfterRefusal::GiveUp);
                 }
                 let required = scopes.unwrap_or_default();
-                let all = self.scopes().unwrap_or_default().union(&required);
+                let granted = self.scopes().unwrap_or_default();
+                let all = granted.union(&required);
+                // A challenge repeats scopes that the token has.
+                let missing = required.iter().filter(|scope| !granted.contains(scope));
                 inner.report(&SignInProgress::ScopesRequired {
-                    required: required.to_string(),
+                    required: missing.collect::<Scopes>().to_string(),
                     all: all.to_string(),
                 });
                 needed = Some(all);

@@ -86,7 +86,7 @@ pub(crate) fn public_url(text: &str, what: &str) -> Result<Url, Error> {
         "https" => {}
         "http" if is_local(&url) => {}
         "http" => return wrong("must be https, because tokens could be read in transit"),
-        _ => return wrong("must be https"),
+        _ => return wrong("must be https, or http on this machine"),
     }
     if url.query().is_some() || url.fragment().is_some() {
         return wrong("must not have a query or a fragment");

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::audience::Audience;
 use super::identity::Identity;
-use super::verify::Rejection;
+use super::verify::{Rejection, RejectionReason};
 
 /// Maximum clock skew between the issuer and this server.
 pub(crate) const SKEW: Duration = Duration::from_secs(60);
@@ -68,6 +68,12 @@ impl<'a> Claims<'a> {
             }
             _ => false,
         }
+    }
+
+    /// Rejects a token for another server. The client does not learn the audiences.
+    pub(crate) fn other_audience(self) -> Rejection {
+        let names = self.0.get("aud").unwrap_or(&Value::Null);
+        Rejection(RejectionReason::Audience(names.to_string()))
     }
 
     pub(crate) fn is_active(self) -> bool {

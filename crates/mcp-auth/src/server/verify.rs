@@ -76,6 +76,8 @@ where
     }
 }
 
+pub(crate) const OTHER_AUDIENCE: &str = "the token is for another audience";
+
 /// The reason why a token is not accepted.
 #[derive(Debug)]
 pub struct Rejection(pub(crate) RejectionReason);
@@ -83,6 +85,8 @@ pub struct Rejection(pub(crate) RejectionReason);
 #[derive(Debug)]
 pub(crate) enum RejectionReason {
     Invalid(Cow<'static, str>),
+    /// The token has these audiences, as JSON text, and not the one of this server.
+    Audience(String),
     Unavailable(Box<dyn std::error::Error + Send + Sync>),
 }
 
@@ -109,6 +113,7 @@ impl fmt::Display for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             RejectionReason::Invalid(why) => f.write_str(why),
+            RejectionReason::Audience(_) => f.write_str(OTHER_AUDIENCE),
             RejectionReason::Unavailable(_) => f.write_str("tokens cannot be verified now"),
         }
     }
@@ -117,7 +122,7 @@ impl fmt::Display for Rejection {
 impl std::error::Error for Rejection {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.0 {
-            RejectionReason::Invalid(_) => None,
+            RejectionReason::Invalid(_) | RejectionReason::Audience(_) => None,
             RejectionReason::Unavailable(cause) => Some(&**cause),
         }
     }

@@ -320,7 +320,7 @@ async fn a_step_up_reports_the_missing_and_all_scopes() {
     });
     let auth = auth.build().unwrap();
     let message = signed_in(&auth).await;
-    let challenge = r#"Bearer error="insufficient_scope", scope="notes:write""#;
+    let challenge = r#"Bearer error="insufficient_scope", scope="mcp notes:write""#;
     refuse(&auth, &message, 403, challenge).await.unwrap();
     let reported = reports.recv().unwrap();
     assert_eq!(

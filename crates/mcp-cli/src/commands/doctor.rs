@@ -197,7 +197,7 @@ fn program(name: &str, report: &mut Report) -> Result<bool, Failure> {
         "uvx" | "uv" => ": install uv",
         "python" | "python3" | "pip" => ": install Python",
         "docker" => ": install Docker",
-        _ => "",
+        _ => ": install it, or set its path as the command",
     };
     let what = match name.contains(['/', '\\']) {
         true => "not a file",

@@ -71,6 +71,11 @@ impl HttpSettings<'_> {
                 self.bearer(url, verifier.map_err(|error| problem(&error))?)?;
             }
         }
+        if !url.trim_end_matches('/').ends_with("/mcp") {
+            output::say(&format!(
+                "warning: {setting}: {url:?} does not end with /mcp, the path of the endpoint; clients use this URL as it is, and their tokens are issued for it"
+            ));
+        }
         Ok(())
     }
 
@@ -78,9 +83,11 @@ impl HttpSettings<'_> {
     fn jwt(&self, issuer: &str) -> Result<Jwt, Failure> {
         let mut verifier = Jwt::builder(issuer);
         if let Some(ca) = self.ca {
-            verifier = verifier.tls(client_tls(ca).map_err(|error| problem(&error))?);
+            let tls = client_tls(ca);
+            verifier = verifier.tls(tls.map_err(|error| problem(&error).about("/gateway/tls/ca"))?);
         }
-        verifier.build().map_err(|error| problem(&error))
+        let built = verifier.build();
+        built.map_err(|error| problem(&error).about("/gateway/auth/issuer"))
     }
 
     /// Creates the layer that checks tokens.
@@ -108,7 +115,7 @@ fn cors(origins: &[String]) -> Result<CorsLayer, Failure> {
     let values = origins.iter().map(|origin| {
         HeaderValue::from_str(origin.trim_end_matches('/')).map_err(|_| {
             Failure::usage(format!(
-                "{origin:?} is not an origin, such as https://app.example.com"
+                "{origin:?} in the list of allowed origins is not an origin, such as https://app.example.com"
             ))
         })
     });

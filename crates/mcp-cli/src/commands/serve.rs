@@ -29,13 +29,18 @@ pub(super) async fn run(file: &Path, is_stdio: bool, options: &Options) -> Resul
     let config = read(file, options)?;
     let listener = match is_stdio {
         true => None,
-        false => Some(http::listen("listen", config.listen()).await?),
+        false => {
+            let listener = http::listen("/gateway/listen", config.listen()).await;
+            Some(listener.map_err(|failure| within(file, failure))?)
+        }
     };
     let cluster = config.cluster();
     let settings = settings(&config, cluster.as_ref());
     if let Some(listener) = &listener {
         let address = listener.local_addr();
-        settings.check(address.map_err(|error| Failure::usage(error.to_string()))?)?;
+        let address = address.map_err(|error| Failure::usage(error.to_string()))?;
+        let checked = settings.check(address);
+        checked.map_err(|failure| within(file, failure))?;
     }
     log::start();
     let gateway = config.builder().start();
@@ -57,11 +62,13 @@ pub(super) fn check(file: &Path, is_stdio: bool, options: &Options) -> Result<Co
             .to_socket_addrs()
             .map(|mut addresses| addresses.next());
         let Ok(Some(address)) = address else {
-            return Err(Failure::usage(format!(
-                "listen {listen}: expected an address with a port, such as 127.0.0.1:8000"
-            )));
+            let text = format!(
+                "/gateway/listen: {listen:?}: expected an address with a port, such as 127.0.0.1:8000"
+            );
+            return Err(within(file, Failure::usage(text)));
         };
-        settings(&config, config.cluster().as_ref()).check(address)?;
+        let checked = settings(&config, config.cluster().as_ref()).check(address);
+        checked.map_err(|failure| within(file, failure))?;
     }
     for warning in config.warnings().iter().chain(&config.missing_programs()) {
         say(&format!("warning: {warning}"));
@@ -76,6 +83,11 @@ pub(super) fn check(file: &Path, is_stdio: bool, options: &Options) -> Result<Co
     Ok(Code::Success)
 }
 
+/// Puts the name of the file in front of a failure.
+fn within(file: &Path, failure: Failure) -> Failure {
+    failure.about(&file.display().to_string())
+}
+
 /// Returns a number and a noun, which is in the singular for 1.
 fn counted(count: usize, noun: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
@@ -85,7 +97,7 @@ fn counted(count: usize, noun: &str) -> String {
 fn settings<'a>(config: &'a GatewayConfig, cluster: Option<&'a Cluster>) -> HttpSettings<'a> {
     HttpSettings {
         public_url: config.public_url(),
-        public_url_setting: "\"publicUrl\"",
+        public_url_setting: "/gateway/publicUrl",
         allowed_origins: config.allowed_origins(),
         authorization: config.authorization(),
         ca: config.ca(),

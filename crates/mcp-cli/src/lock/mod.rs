@@ -51,6 +51,21 @@ struct LockFile {
     servers: BTreeMap<String, Snapshot>,
 }
 
+/// Returns the failure of a check without an entry for the server.
+fn missing_entry(path: &Path, file: &LockFile, key: &str) -> Failure {
+    let shown = path.display();
+    if !path.exists() {
+        return Failure::usage(format!(
+            "{shown} does not exist; run `mcp lock` without --check to create it"
+        ));
+    }
+    let known: Vec<&str> = file.servers.keys().map(|key| &**key).collect();
+    Failure::usage(format!(
+        "{shown} has no entry for {key:?}; it has {known:?}. Run `mcp lock` without --check to add it. \
+         A server of a configuration file keeps its entry when its command or URL changes"
+    ))
+}
+
 pub(crate) async fn run(
     words: Words,
     mode: &Mode,
@@ -66,12 +81,7 @@ pub(crate) async fn run(
     let mut file = read(path)?;
     let key = target.to_string();
     if mode.check && !file.servers.contains_key(&key) {
-        let known: Vec<&str> = file.servers.keys().map(|key| &**key).collect();
-        return Err(Failure::usage(format!(
-            "{} has no entry for {key:?}; it has {known:?}. Run `mcp lock` without --check to add it. \
-             A server of a configuration file keeps its entry when its command or URL changes",
-            path.display()
-        )));
+        return Err(missing_entry(path, &file, &key));
     }
     let locked = file.servers.get(&key);
     let kinds = kinds(&mode.only, locked);

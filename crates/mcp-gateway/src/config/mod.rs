@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mcp_host::{
-    Config, ConfigFormat, Connector as _, ServerConfig, StderrLog, Variables, read_text,
+    Config, ConfigFormat, Connector as _, ServerConfig, StderrLog, Variables, nearest, read_text,
 };
 use mcp_jsonrpc::decode;
 use mcp_protocol::InvalidServer;
@@ -58,6 +58,22 @@ fn invalid(text: impl Into<String>) -> InvalidServer {
     InvalidServer::new(text)
 }
 
+/// Names that someone could give to users in a rule.
+const USERS: [&str; 6] = ["client", "group", "principal", "role", "subject", "user"];
+
+/// Adds what was probably meant to an error about an unknown key.
+fn with_hint(error: &str) -> String {
+    let mut names = error.split('`').skip(1).step_by(2);
+    let hint = match (error.contains("unknown field `"), names.next()) {
+        (true, Some(key)) if USERS.contains(&key.trim_end_matches('s')) => {
+            "; rules cannot name users: the authorization server gives scopes to users, see \"scope\"".to_owned()
+        }
+        (true, Some(key)) => nearest(key, names).map_or_else(String::new, |near| format!("; did you mean {near:?}?")),
+        _ => String::new(),
+    };
+    format!("{error}{hint}")
+}
+
 impl GatewayConfig {
     /// Reads JSON text. Starts nothing.
     ///
@@ -68,7 +84,7 @@ impl GatewayConfig {
         // The error of the syntax has a line.
         mcp_jsonrpc::decode_document::<IgnoredAny>(text)
             .map_err(|error| invalid(error.to_string()))?;
-        let file: File = decode(text).map_err(|error| invalid(error.to_string()))?;
+        let file: File = decode(text).map_err(|error| invalid(with_hint(&error.to_string())))?;
         let mut section = file.gateway;
         let read = Config::parse(text, ConfigFormat::Standard);
         let read = read.map_err(|error| invalid(error.to_string()))?;
@@ -176,11 +192,10 @@ impl GatewayConfig {
             let checked = resolved.and_then(|()| cluster.cluster());
             checked.map_err(|error| invalid(format!("/gateway/cluster{error}")))?;
         }
-        let access = &self.section.access;
-        let checked = access.check();
-        let checked = checked.and_then(|()| access.check_mounts(&self.namespaces));
-        checked.map_err(|error| invalid(format!("/gateway/access: {error}")))?;
-        Ok(self)
+        match self.section.access.problem(Some(&self.namespaces)) {
+            Some((index, problem)) => Err(invalid(format!("/gateway/access/{index}: {problem}"))),
+            None => Ok(self),
+        }
     }
 
     /// Returns the address for HTTP. Default: `127.0.0.1:8000`.

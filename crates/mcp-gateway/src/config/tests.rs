@@ -59,7 +59,7 @@ fn wrong_values_are_errors_with_their_place() {
         (r#"{"mcpServers":{"a b":{"command":"a"}}}"#, "\"a b\""),
         (
             r#"{"mcpServers":{"a":{"command":"a"}},"gateway":{"servers":{"a":{"namespace":"b"}},"access":[{"namespace":"a","name":"x"}]}}"#,
-            "/gateway/access: rule 1 of the access policy, for \"x\": no server has the namespace \"a\"",
+            "/gateway/access/0: the rule for \"x\": no server has the namespace \"a\"",
         ),
         (
             r#"{"mcpServers":{"a":{"command":"a"},"b":{"command":"b"}},"gateway":{"servers":{"a":{"namespace":"b"}}}}"#,
@@ -79,7 +79,7 @@ fn wrong_values_are_errors_with_their_place() {
         ),
         (
             r#"{"mcpServers":{},"gateway":{"access":[{"name":"a","effect":"deny","scope":"b"}]}}"#,
-            "/gateway/access: rule 1",
+            "/gateway/access/0: the rule",
         ),
         (
             r#"{"mcpServers":{},"gateway":{"limits":{"requestsPerMinute":0}}}"#,

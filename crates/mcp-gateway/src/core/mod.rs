@@ -26,12 +26,12 @@ use crate::catalog::Catalog;
 use crate::changes::Changes;
 use crate::connection::UpstreamConnection;
 use crate::debounce::Debounce;
-use crate::log_limit::LogLimit;
 use crate::parked::ParkedCalls;
 use crate::pool::{Capacity, Pool, SessionConnection, SessionConnections};
 use crate::repair::Repairs;
 use crate::shared::SharedConnection;
 use crate::upstream::Upstream;
+use mcp_protocol::LogLimit;
 
 /// The state of a proxy.
 pub(crate) struct Core {

@@ -60,14 +60,21 @@ enum Updates {
     OfAllClients,
 }
 
+impl Updates {
+    /// Returns the clients of a connection, which can be for one principal.
+    fn of(is_for_principal: bool) -> Self {
+        match is_for_principal {
+            true => Self::OfThisClient,
+            false => Self::OfAllClients,
+        }
+    }
+}
+
 impl ResourceSubscription {
     /// Delivers the changes of another subscription.
     fn add(self: &Arc<Self>, mut subscription: Subscription) {
         let watch = Arc::downgrade(self);
-        let updates = match self.principal {
-            Some(_) => Updates::OfThisClient,
-            None => Updates::OfAllClients,
-        };
+        let updates = Updates::of(self.principal.is_some());
         let mut pooled = lock(&self.pooled);
         // Subscriptions whose connection has ended.
         while pooled.try_join_next().is_some() {}
@@ -114,10 +121,7 @@ impl Core {
         // The program of the principal sends all updates.
         let program = self.program_key(&client);
         let principal = principal.filter(|_| program.is_none());
-        let updates = match &program {
-            Some(_) => Updates::OfThisClient,
-            None => Updates::OfAllClients,
-        };
+        let updates = Updates::of(program.is_some());
         let watch = Arc::new(ResourceSubscription {
             uri,
             principal: self.pool_principal(principal),
@@ -135,19 +139,7 @@ impl Core {
         });
         // Before the server can send an update, and removed when the request is cancelled.
         let entry = self.register(&watch, &client);
-        let lease = self.lease_for(&client).await?;
-        let connection = &lease.connection;
-        let _turn = match connection.client.revision().is_stateless() {
-            true => None,
-            false => Some(turns.lock().await),
-        };
-        let first = connection.client.subscribe(Arc::clone(&watch.uri)).await;
-        drop(lease);
-        let mut subscription = first.map_err(|error| {
-            self.log_unwatched(&watch.uri, &error);
-            self.not_watched(&error)
-        })?;
-        self.watch_pooled(&watch).await;
+        let mut subscription = self.first_subscription(&watch, &client, turns).await?;
         let (core, mut closing) = (Arc::downgrade(self), self.closing.subscribe());
         let watching = async move {
             let _entry = entry;
@@ -168,6 +160,29 @@ impl Core {
                 _ = closing.wait_for(|is_closing| *is_closing) => {}
             }
         })
+    }
+
+    /// Subscribes for a client, on the connection that its requests use and on those of the pool.
+    async fn first_subscription(
+        self: &Arc<Self>,
+        watch: &Arc<ResourceSubscription>,
+        client: &Owner,
+        turns: &tokio::sync::Mutex<()>,
+    ) -> Result<Subscription, ErrorObject> {
+        let lease = self.lease_for(client).await?;
+        let connection = &lease.connection;
+        let _turn = match connection.client.revision().is_stateless() {
+            true => None,
+            false => Some(turns.lock().await),
+        };
+        let first = connection.client.subscribe(Arc::clone(&watch.uri)).await;
+        drop(lease);
+        let subscription = first.map_err(|error| {
+            self.log_unwatched(&watch.uri, &error);
+            self.not_watched(&error)
+        })?;
+        self.watch_pooled(watch).await;
+        Ok(subscription)
     }
 
     /// Subscribes as soon as the server can be reached. Returns `None` if it rejects the subscription, or the gateway was closed. Starts a program
@@ -226,7 +241,7 @@ impl Core {
 
     /// Logs why the server does not notify of changes of a resource.
     fn log_unwatched(&self, uri: &str, error: &Error) {
-        if let Some(omitted) = self.changes.unwatched.admit() {
+        if let Some(omitted) = self.changes.unwatched.admit(std::time::Instant::now()) {
             let server = &self.upstream.name;
             tracing::warn!(?server, ?uri, %error, omitted, "a resource cannot be watched");
         }

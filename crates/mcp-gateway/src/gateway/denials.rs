@@ -4,7 +4,7 @@ use mcp_jsonrpc::{ErrorObject, quote};
 use mcp_protocol::RequestContext;
 
 use super::access::{Item, ItemKind};
-use crate::log_limit::LogLimit;
+use mcp_protocol::LogLimit;
 
 /// Maximum number of characters of a name or URI in a log message.
 pub(super) const MAX_LOGGED: usize = 200;
@@ -16,7 +16,7 @@ pub(super) struct DenialLog(LogLimit);
 impl DenialLog {
     /// Logs that a request for an item was denied.
     pub(super) fn item(&self, item: &Item<'_>, reason: &str, context: &RequestContext) {
-        let Some(omitted) = self.0.admit() else {
+        let Some(omitted) = self.0.admit(std::time::Instant::now()) else {
             return;
         };
         let client = context.owner();
@@ -31,7 +31,7 @@ impl DenialLog {
 
     /// Logs that a request was refused because its client has reached a limit.
     pub(super) fn limit(&self, error: &ErrorObject, context: &RequestContext) {
-        if let Some(omitted) = self.0.admit() {
+        if let Some(omitted) = self.0.admit(std::time::Instant::now()) {
             let client = context.owner();
             tracing::warn!(%client, reason = %error.message, omitted, "a request was denied");
         }

@@ -10,8 +10,8 @@ use mcp_protocol::{Budget, BudgetPermit, Owner, lock};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::connection::UpstreamConnection;
-use crate::log_limit::LogLimit;
 use crate::upstream::Upstream;
+use mcp_protocol::LogLimit;
 
 /// How long a new connection waits until the connection that it replaces is closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -186,7 +186,7 @@ impl Capacity {
     }
 
     fn log_refusal(&self, upstream: &Upstream, client: Option<&Owner>, error: &ErrorObject) {
-        if let (Some(client), Some(omitted)) = (client, self.log.admit()) {
+        if let (Some(client), Some(omitted)) = (client, self.log.admit(std::time::Instant::now())) {
             let (server, reason) = (&*upstream.name, &*error.message);
             tracing::warn!(%client, server, reason, omitted, "a request was denied");
         }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use mcp_jsonrpc::decode_document;
 use serde_json::{Map, Value};
+use strsim::levenshtein;
 
 use super::error::{ConfigError, ConfigErrorKind};
 use super::jsonc;
@@ -18,6 +19,9 @@ const STANDARD_KEYS: [&str; 5] = [
     "amp.mcpServers",
     "mcp.servers",
 ];
+
+/// Maximum number of differences of a misspelled key.
+const MAX_DIFFERENCES: usize = 2;
 
 /// A file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +99,20 @@ impl ConfigFormat {
             Some(Value::Object(servers)) => servers,
             _ => mcp,
         }))
+    }
+
+    /// Returns a key of a file that is probably a misspelled one of [`keys`](Self::keys), and the right one.
+    pub(super) fn misspelled(self, text: &str) -> Option<(String, &'static str)> {
+        let root: Map<String, Value> = match self {
+            Self::Codex => return None,
+            _ => decode_document(jsonc::to_json(without_mark(text))).ok()?,
+        };
+        let near = |key: &String| {
+            let key = key.to_lowercase();
+            let mut known = self.keys().iter();
+            known.find(|known| levenshtein(&key, &known.to_lowercase()) <= MAX_DIFFERENCES)
+        };
+        root.keys().find_map(|key| Some((key.clone(), *near(key)?)))
     }
 
     /// Returns the keys that a list of servers can have.

@@ -222,7 +222,7 @@ impl Config {
         servers.filter_map(|(name, one)| Some((name.as_str(), one.server.as_ref().err()?)))
     }
 
-    /// Returns warnings about unknown keys, secrets in files that other users can read, files that cannot be read, and servers of the
+    /// Returns warnings about unknown keys, a misspelled key of the list of servers, secrets in files that other users can read, files that cannot be read, and servers of the
     /// opened folder that take the name of a user's server.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
@@ -251,7 +251,13 @@ impl ConfigFile {
         let text = read_text(file, MAX_FILE_BYTES).map_err(|error| failed(error.to_string()))?;
         let servers = self.format.servers(&text, &self.folder);
         let servers = servers.map_err(|error| error.within(path.display()))?;
+        let has_list = servers.is_some();
         let mut config = Config::with_entries(servers.unwrap_or_default(), self.format);
+        if !has_list && let Some((key, known)) = self.format.misspelled(&text) {
+            config.warnings.push(format!(
+                "the file has no servers: the key is {known:?}, not {key:?}"
+            ));
+        }
         for configured in config.servers.values_mut() {
             configured.file = Some(path.clone());
         }

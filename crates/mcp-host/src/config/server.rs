@@ -398,6 +398,9 @@ impl Launch {
         }
         let located = child(command, args, env, cwd.as_deref()).locate();
         let Some(path) = located.and_then(text) else {
+            if command.contains('/') {
+                return Err(missing_path(command, shown, shown_folder));
+            }
             let search = env
                 .get("PATH")
                 .cloned()
@@ -410,6 +413,22 @@ impl Launch {
         *command = path;
         Ok(())
     }
+}
+
+/// Returns the error for a program whose path does not exist. `shown` and `folder` are written in the configuration.
+fn missing_path(command: &str, shown: &str, folder: Option<&str>) -> String {
+    let tried = match (Path::new(command).is_absolute(), folder) {
+        (true, _) => String::new(),
+        (false, Some(folder)) => format!(" in its \"cwd\", {folder:?}"),
+        (false, None) => {
+            let folder = std::env::current_dir().unwrap_or_default();
+            format!(
+                " in {:?}, the working directory of the host",
+                folder.display()
+            )
+        }
+    };
+    format!("the program {shown:?} was not found{tried}; install it, or write its absolute path")
 }
 
 impl Connector for ServerConfig {

@@ -263,4 +263,18 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn a_program_with_a_relative_path_is_not_found_in_a_named_folder() {
+        let here = std::env::current_dir().unwrap().display().to_string();
+        for (cwd, folder) in [(None, &*here), (Some("/"), "\"cwd\", \"/\"")] {
+            let mut config = ServerConfig::stdio("./no-such-server", [""; 0]);
+            if let Launch::Stdio { cwd: place, .. } = &mut config.launch {
+                *place = cwd.map(str::to_owned);
+            }
+            let plan = LaunchPlan::new(config, false, &Variables::new()).unwrap();
+            let error = plan.locate().unwrap_err();
+            assert!(error.contains(folder) && !error.contains("PATH"), "{error}");
+        }
+    }
 }

@@ -159,7 +159,7 @@ impl<'a> RawRequestMeta<'a> {
         }
         let known = gate::server_handles(&request.method, revision.rules());
         if !known && !has_method(&request.method) {
-            return Err(ErrorObject::method_not_found(&request.method));
+            return Err(gate::not_handled(&request.method, revision));
         }
         Ok(meta)
     }

@@ -303,7 +303,7 @@ impl ServerSession {
         };
         let rules = agreed.revision.rules();
         if !gate::server_handles(method, rules) && !self.service.has_method(method) {
-            return Some(ErrorObject::method_not_found(method));
+            return Some(gate::not_handled(method, agreed.revision));
         }
         agreed.offers.serve(method, rules).err().map(|missing| {
             ErrorObject::new(

@@ -18,7 +18,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mcp_protocol::{BoxFuture, Principal, Reply, RequestContext, log_panics};
+use mcp_protocol::{BoxFuture, Outcome, Principal, Reply, RequestContext, log_panics};
 use tracing::Instrument as _;
 
 pub use self::extractors::{Args, Argument, FromState, State};
@@ -259,16 +259,7 @@ impl Call<'_> {
         target: &str,
         finish: F,
     ) -> Reply {
-        let create = || {
-            let session = self.context.session();
-            let subject = self.context.principal().map(Principal::user);
-            let session = (!session.revision().is_stateless()).then(|| session.number());
-            tracing::info_span!("mcp.request", method, target, subject, session)
-        };
-        #[cfg(feature = "log")]
-        let span = crate::span::request_span(&self.context, create);
-        #[cfg(not(feature = "log"))]
-        let span = create();
+        let span = self.span(method, target);
         if span.is_disabled() {
             return handler(self, finish);
         }
@@ -281,6 +272,32 @@ impl Call<'_> {
             }
             reply => reply,
         }
+    }
+
+    /// Returns the outcome of a call whose arguments are not valid, and logs the problem in the span of the request.
+    #[cold]
+    pub(crate) fn refuse<O>(
+        &self,
+        problem: String,
+        method: &str,
+        target: &str,
+        finish: impl Finish<O>,
+    ) -> Outcome {
+        let refuse = || finish.finish(Err(HandlerError::arguments(problem)));
+        self.span(method, target).in_scope(refuse)
+    }
+
+    fn span(&self, method: &str, target: &str) -> tracing::Span {
+        let create = || {
+            let session = self.context.session();
+            let subject = self.context.principal().map(Principal::user);
+            let session = (!session.revision().is_stateless()).then(|| session.number());
+            tracing::info_span!("mcp.request", method, target, subject, session)
+        };
+        #[cfg(feature = "log")]
+        return crate::span::request_span(&self.context, create);
+        #[cfg(not(feature = "log"))]
+        create()
     }
 }
 

@@ -9,8 +9,7 @@ use mcp_types::method;
 
 use super::unknown_prompt;
 use crate::Call;
-use crate::HandlerError;
-use crate::handler::output::{Finish, FinishPrompt, FinishResource, FinishTool};
+use crate::handler::output::{FinishPrompt, FinishResource, FinishTool};
 use crate::round_trip::{CallBinding, MultiRoundTrip, RoundTrip};
 use crate::server::core::Core;
 use crate::server::settings::GuardedRequest;
@@ -65,9 +64,9 @@ impl Core {
             Ok(checked) => (checked, None),
             Err(problem) if tool.takes_errors => (arguments.into(), Some(problem)),
             Err(problem) => {
-                return Ok(Reply::Ready(
-                    finish.finish(Err(HandlerError::arguments(problem))),
-                ));
+                let call = Call::new(arguments, context, self);
+                let outcome = call.refuse(problem, method::TOOLS_CALL, &target.name, finish);
+                return Ok(Reply::Ready(outcome));
             }
         };
         let binding = CallBinding {
@@ -113,13 +112,15 @@ impl Core {
             context: &context,
         })?;
         let arguments = target.arguments(context.session())?;
-        prompt.check(arguments).map_err(|problem| {
-            ErrorObject::invalid_params(format!("invalid arguments: {problem}"))
-        })?;
         let finish = FinishPrompt {
             description: prompt.definition.description.clone(),
             rules: context.rules(),
         };
+        if let Err(problem) = prompt.check(arguments) {
+            let call = Call::new(arguments, context, self);
+            let outcome = call.refuse(problem, method::PROMPTS_GET, &target.name, finish);
+            return Ok(Reply::Ready(outcome));
+        }
         let binding = CallBinding {
             method: method::PROMPTS_GET,
             target: &target.name,

@@ -18,9 +18,8 @@ use super::run::TaskRunner;
 use super::run::background;
 use super::wire::{created_result, declares_tasks, missing_extension, store_error};
 use crate::Call;
-use crate::HandlerError;
 use crate::TaskMode;
-use crate::handler::output::{Finish, FinishTool};
+use crate::handler::output::FinishTool;
 use crate::registry::tool::ToolEntry;
 use crate::round_trip::{CallBinding, MultiRoundTrip, RoundTrip};
 use crate::server::core::Core;
@@ -68,8 +67,8 @@ impl Core {
                         .input
                         .check(invocation.arguments, context.session())
                 {
-                    let problem = Err(HandlerError::arguments(problem));
-                    let outcome = finish(invocation.tool, context.rules()).finish(problem);
+                    let finish = finish(invocation.tool, context.rules());
+                    let outcome = self.refuse(problem, invocation, context, finish);
                     return Ok(Some(Reply::Ready(outcome)));
                 }
                 let runtime = runtime()?;
@@ -132,6 +131,18 @@ impl Core {
             .any(|tool| tool.task_policy.is_some())
     }
 
+    fn refuse(
+        self: &Arc<Self>,
+        problem: String,
+        invocation: &ToolInvocation<'_>,
+        context: &RequestContext,
+        finish: FinishTool,
+    ) -> Outcome {
+        let tool = &invocation.tool.definition.name;
+        let call = Call::new(invocation.arguments, context.clone(), self);
+        call.refuse(problem, method::TOOLS_CALL, tool, finish)
+    }
+
     /// Starts a call whose handler may detach.
     fn start_detachable(
         self: &Arc<Self>,
@@ -148,8 +159,8 @@ impl Core {
         let checked = match tool.input.check(arguments, context.session()) {
             Ok(checked) => checked,
             Err(problem) => {
-                let problem = Err(HandlerError::arguments(problem));
-                return Ok(Reply::Ready(finish.finish(problem)));
+                let outcome = self.refuse(problem, invocation, context, finish);
+                return Ok(Reply::Ready(outcome));
             }
         };
         let runtime = runtime()?;
@@ -405,7 +416,10 @@ pub(super) async fn run(
     let finish = finish(&tool, context.rules());
     let checked = match tool.input.check(&arguments, context.session()) {
         Ok(checked) => checked,
-        Err(problem) => return finish.finish(Err(HandlerError::arguments(problem))),
+        Err(problem) => {
+            let (call, tool) = (Call::new(&arguments, context, &core), &tool.definition.name);
+            return call.refuse(problem, method::TOOLS_CALL, tool, finish);
+        }
     };
     match Call::new(&checked, context, &core).run(
         &*tool.run,

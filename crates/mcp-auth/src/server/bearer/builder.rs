@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use mcp_protocol::LogLimit;
+
 use super::metadata::Metadata;
 use super::policy::Policy;
 use super::service::RequireBearer;
@@ -199,6 +201,7 @@ impl RequireBearerBuilder {
             verifier: self.verifier,
             required,
             implied,
+            refusals: LogLimit::default(),
         })))
     }
 

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use http::header::{ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, CONTENT_TYPE, ORIGIN};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, Method, Response};
-use mcp_protocol::{Grant, Principal, http_headers};
+use mcp_protocol::{Grant, LogLimit, Principal, http_headers};
 use mcp_server::types::method::SUBSCRIPTIONS_LISTEN;
 use tokio::time::Instant;
 
@@ -14,6 +14,7 @@ use super::body::TextBody;
 use super::metadata::Metadata;
 use super::refusal::{ChallengeContext, Refusal};
 use crate::Secret;
+use crate::error::quoted;
 use crate::scopes::{OFFLINE_ACCESS, Scopes};
 use crate::server::audience::Audience;
 use crate::server::claims::{BOUND, Claims, SKEW, Scheme, UNBOUND};
@@ -36,6 +37,8 @@ pub(super) struct Policy {
     pub(super) allows_anonymous: bool,
     /// If bound tokens are accepted.
     pub(super) dpop: Option<ProofChecker>,
+    /// Limits the log of refused tokens.
+    pub(super) refusals: LogLimit,
 }
 
 /// A refusal, and the scheme of the request.
@@ -108,7 +111,7 @@ impl Policy {
         let granted = identity.scopes().clone();
         let identity = identity.with_scopes(&self.with_implied(&granted).to_string());
         if !identity.scopes().contains_all(&self.required) {
-            return Err(refused(Refusal::Scope(self.step_up(&granted, ""))));
+            return Err(refused(self.step_up(&granted, "")));
         }
         let grant = identity.grant();
         let stream_end = identity
@@ -176,8 +179,8 @@ impl Policy {
 
     /// Returns the scopes of a challenge: those of every request, the missing ones, and the granted
     /// ones, so that the new token keeps them.
-    fn step_up(&self, granted: &Scopes, missing: &str) -> Scopes {
-        let needed = self.required.union(&Scopes::parse(missing));
+    fn step_up(&self, granted: &Scopes, missing: &str) -> Refusal {
+        let required = self.required.union(&Scopes::parse(missing));
         let mut room = MAX_REPEATED_BYTES;
         let repeated = granted
             .iter()
@@ -187,13 +190,36 @@ impl Policy {
                 room = room.saturating_sub(f.len() + 1);
                 fits
             });
-        needed.union(&repeated.collect())
+        let all = required.union(&repeated.collect());
+        Refusal::Scope { required, all }
     }
 
     pub(super) fn refuse(&self, (scheme, refusal): &Refused) -> Response<TextBody> {
-        let response = refusal.response(self.context(*scheme));
-        tracing::debug!(status = response.status().as_u16(), ?refusal, "refused");
-        response
+        self.log(refusal);
+        refusal.response(self.context(*scheme))
+    }
+
+    /// Logs why a token was refused. A request without a token is how a sign-in begins, and with `Unavailable` the reason is logged already.
+    fn log(&self, refusal: &Refusal) {
+        let status = refusal.status().as_u16();
+        if matches!(
+            refusal,
+            Refusal::Missing | Refusal::Anonymous(_) | Refusal::Nonce | Refusal::Unavailable
+        ) {
+            tracing::debug!(status, ?refusal, "refused");
+            return;
+        }
+        let Some(omitted) = self.refusals.admit(std::time::Instant::now()) else {
+            return;
+        };
+        let reason = refusal.description();
+        match refusal {
+            Refusal::Audience(received) => {
+                let (expected, received) = (self.audience.resource(), quoted(received));
+                tracing::info!(status, %reason, expected, %received, omitted, "a token was refused");
+            }
+            _ => tracing::info!(status, %reason, omitted, "a token was refused"),
+        }
     }
 
     /// Turns a response into a challenge if the handler required more scopes. The body stays,
@@ -211,13 +237,12 @@ impl Policy {
         if response.status().is_server_error() || is_stream(response.headers()) {
             return;
         }
-        let scopes = self.step_up(&admitted.granted, &missing);
-        let refusal = match admitted.scheme {
-            Some(_) => Refusal::Scope(scopes),
-            None => Refusal::Anonymous(scopes),
+        let refusal = match (self.step_up(&admitted.granted, &missing), admitted.scheme) {
+            (Refusal::Scope { all, .. }, None) => Refusal::Anonymous(all),
+            (refusal, _) => refusal,
         };
         *response.status_mut() = refusal.status();
-        tracing::debug!(status = response.status().as_u16(), ?refusal, "refused");
+        self.log(&refusal);
         refusal.challenge(self.context(admitted.scheme), response.headers_mut());
     }
 }
@@ -225,6 +250,7 @@ impl Policy {
 fn refusal(rejection: Rejection) -> Refusal {
     match rejection.0 {
         RejectionReason::Invalid(why) => Refusal::Invalid(why),
+        RejectionReason::Audience(names) => Refusal::Audience(names),
         RejectionReason::Unavailable(error) => {
             tracing::warn!(%error, "tokens cannot be verified");
             Refusal::Unavailable

@@ -14,6 +14,7 @@ use super::body::TextBody;
 use crate::scopes::Scopes;
 use crate::server::claims::Scheme;
 use crate::server::dpop::{NONCE, ProofChecker};
+use crate::server::verify::OTHER_AUDIENCE;
 
 /// Maximum number of characters of a description.
 const MAX_DESCRIPTION_CHARS: usize = 200;
@@ -29,12 +30,18 @@ pub(super) enum Refusal {
     Malformed(&'static str),
     /// The token is invalid.
     Invalid(Cow<'static, str>),
+    /// The token is for these audiences, as JSON text.
+    Audience(String),
     /// The proof for a bound token is missing or invalid.
     Proof(&'static str),
     /// The proof has no nonce of this server, or an old one.
     Nonce,
     /// The token lacks some of these scopes.
-    Scope(Scopes),
+    Scope {
+        required: Scopes,
+        /// The scopes of the challenge: also those that the token has.
+        all: Scopes,
+    },
     /// The token cannot be verified now.
     Unavailable,
 }
@@ -59,7 +66,7 @@ impl ChallengeContext<'_> {
             (Some(dpop), _) if dpop.required => &[Scheme::Dpop],
             (Some(_), Some(Scheme::Dpop)) => &[Scheme::Dpop],
             // More scopes are needed, whatever the scheme.
-            (Some(_), Some(Scheme::Bearer)) if matches!(refusal, Refusal::Scope(_)) => {
+            (Some(_), Some(Scheme::Bearer)) if matches!(refusal, Refusal::Scope { .. }) => {
                 &[Scheme::Bearer]
             }
             (Some(_), _) => &[Scheme::Bearer, Scheme::Dpop],
@@ -73,10 +80,11 @@ impl Refusal {
             Self::Missing
             | Self::Anonymous(_)
             | Self::Invalid(_)
+            | Self::Audience(_)
             | Self::Proof(_)
             | Self::Nonce => StatusCode::UNAUTHORIZED,
             Self::Malformed(_) => StatusCode::BAD_REQUEST,
-            Self::Scope(_) => StatusCode::FORBIDDEN,
+            Self::Scope { .. } => StatusCode::FORBIDDEN,
             Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
@@ -87,22 +95,23 @@ impl Refusal {
         match self {
             Self::Missing | Self::Anonymous(_) => None,
             Self::Malformed(_) => Some("invalid_request"),
-            Self::Invalid(_) => Some("invalid_token"),
+            Self::Invalid(_) | Self::Audience(_) => Some("invalid_token"),
             Self::Proof(_) => Some("invalid_dpop_proof"),
             Self::Nonce => Some("use_dpop_nonce"),
-            Self::Scope(_) => Some("insufficient_scope"),
+            Self::Scope { .. } => Some("insufficient_scope"),
             Self::Unavailable => Some("temporarily_unavailable"),
         }
     }
 
-    fn description(&self) -> Cow<'_, str> {
+    pub(super) fn description(&self) -> Cow<'_, str> {
         match self {
             Self::Missing | Self::Anonymous(_) => "send an access token for this server".into(),
             Self::Malformed(why) | Self::Proof(why) => (*why).into(),
             Self::Nonce => "send a proof with the nonce of the header DPoP-Nonce".into(),
             Self::Invalid(why) => printable(why).into(),
-            Self::Scope(scopes) => {
-                printable(&format!("send an access token with the scopes {scopes}")).into()
+            Self::Audience(_) => OTHER_AUDIENCE.into(),
+            Self::Scope { required, .. } => {
+                printable(&format!("send an access token with the scopes {required}")).into()
             }
             Self::Unavailable => "tokens cannot be verified now, try again later".into(),
         }
@@ -110,7 +119,7 @@ impl Refusal {
 
     fn scopes<'a>(&'a self, context: ChallengeContext<'a>) -> &'a Scopes {
         match self {
-            Self::Scope(scopes) | Self::Anonymous(scopes) => scopes,
+            Self::Scope { all: scopes, .. } | Self::Anonymous(scopes) => scopes,
             _ => context.scopes,
         }
     }
@@ -225,7 +234,10 @@ mod tests {
             format!("Bearer scope=\"a b\", {metadata}")
         );
         assert_eq!(
-            challenge(&Refusal::Scope(Scopes::parse("c"))),
+            challenge(&Refusal::Scope {
+                required: Scopes::parse("c"),
+                all: Scopes::parse("c"),
+            }),
             format!(
                 "Bearer error=\"insufficient_scope\", error_description=\"send an \
                  access token with the scopes c\", scope=\"c\", {metadata}"

@@ -77,7 +77,7 @@ impl Introspection {
         claims.check_times((this.clock)(), SKEW)?;
         let is_for_anybody = !this.require_audience && !claims.has("aud");
         if !is_for_anybody && !claims.names(audience) {
-            return Err(Rejection::invalid("the token is for another audience"));
+            return Err(claims.other_audience());
         }
         Ok(identity)
     }

@@ -90,7 +90,7 @@ impl Jwt {
             return Err(Rejection::invalid("the token is from another issuer"));
         }
         if !claims.names(audience) {
-            return Err(Rejection::invalid("the token is for another audience"));
+            return Err(claims.other_audience());
         }
         claims.check_times((this.clock)(), this.skew)?;
         if !claims.has("exp") {

@@ -125,6 +125,13 @@ impl AccessRule {
         self.effect == Effect::Deny || self.scope.is_some()
     }
 
+    /// Returns the problem if the rule is for none of the mounts with these names.
+    fn missing_mount(&self, mounts: &BTreeSet<String>) -> Option<String> {
+        let pattern = self.mount.as_deref()?;
+        let is_missing = !mounts.iter().any(|mount| matches_pattern(pattern, mount));
+        is_missing.then(|| format!("no server has the namespace {pattern:?}"))
+    }
+
     /// Returns why a URI in the rule could have another effect than it seems.
     fn uri_problem(&self) -> Option<&'static str> {
         if !self.is_restrictive() || !self.name.contains("://") {
@@ -185,19 +192,20 @@ impl AccessPolicy {
         self.shows(&item) && self.check_uri(&item, false).is_ok()
     }
 
-    /// Checks that each rule is for a mount with one of these names.
-    pub(crate) fn check_mounts(&self, mounts: &BTreeSet<String>) -> Result<(), InvalidServer> {
-        for (number, rule) in (1..).zip(&self.rules) {
-            if let Some(pattern) = &rule.mount
-                && !mounts.iter().any(|mount| matches_pattern(pattern, mount))
-            {
-                return Err(InvalidServer::new(format!(
-                    "rule {number} of the access policy, for {:?}: no server has the namespace {pattern:?}",
-                    rule.name
-                )));
-            }
-        }
-        Ok(())
+    /// Returns the position of a rule that contradicts itself or is for none of the mounts, and the problem.
+    pub(crate) fn problem(&self, mounts: Option<&BTreeSet<String>>) -> Option<(usize, String)> {
+        self.rules.iter().enumerate().find_map(|(index, rule)| {
+            let problem = match (rule.effect, &rule.scope) {
+                (Effect::Deny, Some(_)) => "\"deny\" and \"scope\" exclude each other; remove one",
+                (_, Some(scope)) if scope.trim().is_empty() => "the scope is empty",
+                _ if rule.name.is_empty() => "the name is empty; \"*\" matches all names",
+                _ => match rule.uri_problem() {
+                    Some(problem) => problem,
+                    None => &rule.missing_mount(mounts?)?,
+                },
+            };
+            Some((index, format!("the rule for {:?}: {problem}", rule.name)))
+        })
     }
 
     /// Describes the rules for names of tools and prompts that match none of them. `lists` is whether a mount that a pattern matches lists a tool or,
@@ -214,12 +222,11 @@ impl AccessPolicy {
                 && !(tools && lists(mount, false, &rule.name))
                 && !(prompts && lists(mount, true, &rule.name))
         };
-        let rules = (1..)
-            .zip(&self.rules)
-            .filter(|(_, rule)| is_unmatched(rule));
-        let describe = |(number, rule): (usize, &AccessRule)| {
+        let rules = self.rules.iter().enumerate();
+        let rules = rules.filter(|(_, rule)| is_unmatched(rule));
+        let describe = |(index, rule): (usize, &AccessRule)| {
             format!(
-                "rule {number} of the access policy, for {:?}: no server lists such a tool or prompt, so the rule has no effect",
+                "access policy /{index}: the rule for {:?}: no server lists such a tool or prompt, so the rule has no effect",
                 rule.name
             )
         };
@@ -228,19 +235,10 @@ impl AccessPolicy {
 
     /// Checks that no rule contradicts itself.
     pub(crate) fn check(&self) -> Result<(), InvalidServer> {
-        let problem = (1..).zip(&self.rules).find_map(|(number, rule)| {
-            let problem = match (rule.effect, &rule.scope) {
-                (Effect::Deny, Some(_)) => "\"deny\" and \"scope\" exclude each other; remove one",
-                (_, Some(scope)) if scope.trim().is_empty() => "the scope is empty",
-                _ if rule.name.is_empty() => "the name is empty; \"*\" matches all names",
-                _ => rule.uri_problem()?,
-            };
-            let (number, name): (usize, _) = (number, &rule.name);
-            Some(format!(
-                "rule {number} of the access policy, for {name:?}: {problem}"
-            ))
-        });
-        problem.map_or(Ok(()), |problem| Err(InvalidServer::new(problem)))
+        self.problem(None).map_or(Ok(()), |(index, problem)| {
+            let text = format!("access policy /{index}: {problem}");
+            Err(InvalidServer::new(text))
+        })
     }
 
     /// Returns the rules that decide: the first one that matches the item and, for a resource, the earlier ones that restrict what servers may read from

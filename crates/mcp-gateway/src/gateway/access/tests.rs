@@ -148,7 +148,7 @@ fn a_rule_that_contradicts_itself_or_has_an_ambiguous_uri_is_an_error() {
     for (text, part) in [
         (
             r#"[{"name":"a"},{"name":"a","effect":"deny","scope":"x"}]"#,
-            "rule 2 of the access policy, for \"a\":",
+            "access policy /1: the rule for \"a\":",
         ),
         (r#"[{"name":"a","scope":" "}]"#, "scope is empty"),
         (r#"[{"name":""}]"#, "\"*\" matches all"),

@@ -140,7 +140,7 @@ impl Refusal {
         }
         let error = TransportError::new(text);
         match self.status.as_u16() {
-            401 => {
+            401 | 403 if self.is_of_token() => {
                 let challenge = self.challenge.as_deref().unwrap_or_default();
                 error.with_challenge(redact(challenge, state, session))
             }
@@ -149,9 +149,18 @@ impl Refusal {
         }
     }
 
+    /// Returns whether another token could be accepted.
+    fn is_of_token(&self) -> bool {
+        let challenge = self.challenge.as_deref().unwrap_or_default();
+        self.status == StatusCode::UNAUTHORIZED || challenge.contains("insufficient_scope")
+    }
+
     fn advice(&self, what: &str) -> Option<String> {
         let advice = match self.status.as_u16() {
             401 => "the client needs a bearer token, or an authorizer that obtains tokens",
+            403 if self.is_of_token() => {
+                "the token does not have all scopes that the server requires"
+            }
             403 => "the credentials are not sufficient, or the server rejects this origin",
             404 => "there is no endpoint at this path; check the URL",
             405 => "this path is not an MCP endpoint; check the URL",

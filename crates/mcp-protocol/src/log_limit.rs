@@ -1,23 +1,22 @@
-//! A limit on log messages that clients can cause.
+//! A limit on log messages that peers can cause.
 
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use mcp_protocol::lock;
-use tokio::time::Instant;
+use crate::lock;
 
 /// Maximum number of messages in an [`INTERVAL`]; the others are counted.
 const MAX_PER_INTERVAL: u32 = 20;
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Admits a limited number of messages, so that a client cannot fill the log.
+/// Admits a limited number of log messages, at most 20 a second, so that a peer cannot fill the log.
 #[derive(Debug, Default)]
-pub(crate) struct LogLimit(Mutex<Interval>);
+pub struct LogLimit(Mutex<Interval>);
 
 impl LogLimit {
     /// Returns how many messages were omitted before this one, if this one is logged.
-    pub(crate) fn admit(&self) -> Option<u64> {
-        lock(&self.0).admit(Instant::now())
+    pub fn admit(&self, now: Instant) -> Option<u64> {
+        lock(&self.0).admit(now)
     }
 }
 
