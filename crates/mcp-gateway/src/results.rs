@@ -123,7 +123,8 @@ pub(crate) fn error_for_session(
     }
 }
 
-fn raw(result: RawJson) -> Payload {
+/// Returns a result that is written as it is.
+pub(crate) fn raw(result: RawJson) -> Payload {
     Payload::Boxed(Box::new(RawResult(result)))
 }
 

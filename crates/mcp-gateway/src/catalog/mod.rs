@@ -1,6 +1,7 @@
 //! What the server of one mount lists, and under which names the gateway shows it.
 
 mod arguments;
+mod pattern;
 mod readings;
 mod template;
 mod transform;
@@ -16,10 +17,11 @@ use mcp_types::Tool;
 use serde_json::Value;
 
 use self::arguments::ToolArguments;
-pub(crate) use self::readings::{Readings, comparable};
+pub(crate) use self::pattern::{RuledUri, UriPattern, UriSource};
+pub(crate) use self::readings::comparable;
 pub(crate) use self::template::expand;
 pub use self::transform::Transform;
-pub(crate) use self::uri::{MAX_RULED_BYTES, check_spelling, check_template, scheme};
+pub(crate) use self::uri::{authority_end, check_template, scheme};
 
 /// Maximum number of items of one kind that are kept for a server.
 const MAX_ITEMS: usize = 10_000;

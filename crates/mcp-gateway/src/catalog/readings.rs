@@ -1,9 +1,9 @@
 //! What servers may read from a URI, for rules that restrict its use.
 //!
 //! Servers split the URIs of schemes such as `notes` in different ways. Some use the host and the path, with or without the port, others the text
-//! after the scheme; servers whose URIs have no host may ignore it. They may ignore case, the query and a `/` at the end, and a URI that a server lists
-//! may have any form. So the pattern of a rule and a URI are compared as texts in which these differences are removed. The texts are not URIs, and must not
-//! be used for rules that allow something.
+//! after the scheme; servers whose URIs have no host may ignore it. They may ignore case, spaces around a name, the query and a `/` at the end, or
+//! read `+` as a space. So the pattern of a rule and a URI are compared as texts in which these differences are removed. The texts are not URIs, and must
+//! not be used for rules that allow something. URIs in a spelling that [`check_spelling`](super::check_spelling) refuses are not compared at all.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -11,65 +11,113 @@ use std::cell::OnceCell;
 use mcp_host::matches_pattern;
 use percent_encoding::percent_decode_str;
 
-use super::uri::{has_fixed_syntax, split_port};
-
-/// How often a server may decode a URI, in addition to the parser of URIs.
-const MAX_DECODINGS: usize = 3;
+use super::uri::{before, has_fixed_syntax, split_port};
 
 /// A URI and what servers may read from it.
-pub(crate) struct Readings<'a> {
-    uri: &'a str,
+pub(super) struct Readings<'a> {
+    pub(super) uri: Cow<'a, str>,
     /// The texts that a pattern is compared with, for patterns with and without a port, and with and without a host.
     texts: [OnceCell<Vec<String>>; 4],
 }
 
 impl<'a> Readings<'a> {
-    pub(crate) fn of(uri: &'a str) -> Self {
+    pub(super) fn of(uri: Cow<'a, str>) -> Self {
         let texts = Default::default();
         Self { uri, texts }
     }
+}
 
-    /// Returns whether a pattern matches something that a server may read from the URI.
-    pub(crate) fn match_restriction(&self, pattern: &str) -> bool {
-        let (keeps_port, has_host) = (keeps_port(pattern), has_host(pattern));
-        let kind = 2 * usize::from(keeps_port) + usize::from(has_host);
-        let texts = self.texts[kind].get_or_init(|| texts(self.uri, keeps_port, has_host));
-        let pattern = joined(pattern, keeps_port);
-        texts.iter().any(|text| matches_pattern(&pattern, text))
+/// A pattern of a rule that restricts the use of what it matches.
+#[derive(Debug)]
+pub(super) struct Restriction {
+    forms: Vec<String>,
+    keeps_port: bool,
+    has_host: bool,
+}
+
+impl Restriction {
+    pub(super) fn of(pattern: &str) -> Self {
+        let keeps_port = keeps_port(pattern);
+        // In a form with spaces for `+`, those at the ends are not removed: `c++` is not `c`.
+        let spaced = Reading {
+            keeps_port,
+            is_trimmed: false,
+            has_spaces: true,
+        };
+        let plain = Reading {
+            keeps_port,
+            is_trimmed: true,
+            has_spaces: false,
+        };
+        let mut forms = vec![joined(pattern, plain)];
+        if pattern.contains('+') {
+            forms.push(joined(pattern, spaced));
+        }
+        Self {
+            forms,
+            keeps_port,
+            has_host: has_host(pattern),
+        }
+    }
+
+    /// Returns whether the pattern matches something that a server may read from the URI.
+    pub(super) fn matches(&self, uri: &Readings<'_>) -> bool {
+        let kind = 2 * usize::from(self.keeps_port) + usize::from(self.has_host);
+        let texts = uri.texts[kind].get_or_init(|| texts(&uri.uri, self.keeps_port, self.has_host));
+        let mut forms = self.forms.iter();
+        forms.any(|form| texts.iter().any(|text| matches_pattern(form, text)))
     }
 }
 
 /// Returns a URI without the differences of spelling that do not matter to most servers.
 pub(crate) fn comparable(uri: &str) -> String {
-    joined(uri, true)
+    let reading = Reading {
+        keeps_port: true,
+        is_trimmed: false,
+        has_spaces: false,
+    };
+    joined(uri, reading)
 }
 
 /// Returns what servers may read from a URI; without `uses_host`, also if they ignore the host.
 fn texts(uri: &str, keeps_port: bool, uses_host: bool) -> Vec<String> {
-    // Listed URIs can have a `*`, which is not a wildcard.
-    let uri = &*uri.replace('*', "%2A");
     let without_host = (!uses_host).then(|| without_host(uri)).flatten();
-    let mut joined: Vec<_> = (without_host.as_deref().into_iter().chain([uri]))
-        .flat_map(|uri| [uri, before(uri, &['?', '#']), before(uri, &['?', '#', ';'])])
-        .map(|uri| joined(uri, keeps_port))
-        .collect();
-    // Some servers split the URI after decoding it.
-    let decoded: Vec<_> = (joined.iter())
-        .map(|text| before(text, &['?', '#', ';']).to_owned())
-        .collect();
-    joined.extend(decoded);
-    joined.sort_unstable();
-    joined.dedup();
-    let mut texts = Vec::new();
-    for text in joined {
-        let (scheme, rest) = split_scheme(&text).unwrap_or(("", &text));
-        for slashes in ["", "//", "///"] {
-            for end in ["", "/"] {
-                texts.push(format!("{scheme}:{slashes}{rest}{end}"));
+    let mut all = Vec::new();
+    for uri in without_host.as_deref().into_iter().chain([uri]) {
+        for uri in [uri, before(uri, &['?'])] {
+            // Without an escape or `+`, there are no spaces.
+            let (has_escape, has_plus) = (uri.contains('%'), uri.contains('+'));
+            for (is_trimmed, has_spaces, is_different) in [
+                (false, false, true),
+                (true, false, has_escape),
+                (false, true, has_plus),
+                (true, true, has_plus),
+            ] {
+                let reading = Reading {
+                    keeps_port,
+                    is_trimmed,
+                    has_spaces,
+                };
+                all.extend(is_different.then(|| joined(uri, reading)));
             }
         }
     }
-    texts
+    // Some servers split the URI after decoding it.
+    for index in 0..all.len() {
+        all.push(before(&all[index], &['?', '#', ';']).to_owned());
+    }
+    all.sort_unstable();
+    all.dedup();
+    let slashes = |text: String| {
+        let (scheme, rest) = split_scheme(&text).unwrap_or(("", &text));
+        ["", "/"].map(|end| {
+            [
+                format!("{scheme}:{rest}{end}"),
+                format!("{scheme}:/{rest}{end}"),
+            ]
+        })
+    };
+    all.into_iter().flat_map(slashes).flatten().collect()
 }
 
 /// Returns whether a pattern has a host, or could match one.
@@ -103,51 +151,64 @@ fn keeps_port(pattern: &str) -> bool {
     })
 }
 
-/// Returns a URI or a pattern as one text `scheme:host/path?query`, decoded and in lower case, without empty segments and, unless it is kept, without the
+/// A way to read a URI or pattern.
+#[derive(Clone, Copy)]
+struct Reading {
+    keeps_port: bool,
+    /// Whether spaces around segments are removed.
+    is_trimmed: bool,
+    /// Whether `+` is a space.
+    has_spaces: bool,
+}
+
+/// Returns a URI or a pattern as one text `scheme:host/path?query`, decoded and without case, empty segments and, unless it is kept, the
 /// port. `%2A` is kept, because a `*` in a pattern matches any text.
-fn joined(text: &str, keeps_port: bool) -> String {
+fn joined(text: &str, reading: Reading) -> String {
     let Some((scheme, rest)) = split_scheme(text) else {
-        return joined_segments(&decoded(text));
+        return joined_segments(text, reading);
     };
     let mut parts = rest.to_owned();
     if let Some(rest) = rest.strip_prefix("//") {
         let authority = before(rest, &['/', '?', '#']);
-        let host = match keeps_port {
+        let host = match reading.keeps_port {
             true => authority,
             false => split_port(authority).0,
         };
         parts = format!("{host}{}", &rest[authority.len()..]);
     }
-    let parts = joined_segments(&decoded(&parts));
+    let parts = joined_segments(&parts, reading);
     format!("{}:{parts}", scheme.to_ascii_lowercase())
 }
 
 /// Splits a URI or pattern after its scheme, in which a pattern may have `*`.
-fn split_scheme(text: &str) -> Option<(&str, &str)> {
+pub(super) fn split_scheme(text: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = text.split_once(':')?;
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.*".contains(&byte);
     (!scheme.is_empty() && scheme.bytes().all(is_letter)).then_some((scheme, rest))
 }
 
-/// Returns the text before the first of these characters.
-fn before<'a>(text: &'a str, ends: &[char]) -> &'a str {
-    text.split(ends).next().unwrap_or_default()
-}
-
-/// Returns a text without empty segments.
-fn joined_segments(text: &str) -> String {
-    let segments: Vec<_> = text
-        .split('/')
-        .filter(|segment| !segment.is_empty())
-        .collect();
+/// Returns a decoded text without case and empty segments.
+fn joined_segments(text: &str, reading: Reading) -> String {
+    let mut kept = text.replace("%2A", "%252A").replace("%2a", "%252A");
+    if reading.has_spaces {
+        kept = kept.replace('+', " ");
+    }
+    let text = without_case(&percent_decode_str(&kept).decode_utf8_lossy());
+    let segments = text.split('/').map(|segment| match reading.is_trimmed {
+        true => segment.trim(),
+        false => segment,
+    });
+    let segments: Vec<_> = segments.filter(|segment| !segment.is_empty()).collect();
     segments.join("/")
 }
 
-fn decoded(text: &str) -> String {
-    let mut text = Cow::Borrowed(text);
-    for _ in 0..MAX_DECODINGS {
-        let kept = text.replace("%2A", "%252A").replace("%2a", "%252A");
-        text = Cow::Owned(percent_decode_str(&kept).decode_utf8_lossy().into_owned());
+/// Returns a text in lower case, in which letters that some servers take for the same are the same: `ß` and `ss`, `\u{17f}` and `s`.
+fn without_case(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
     }
-    text.to_lowercase()
+    // The upper case of `ß` is `SS`, the lower case of `\u{1e9e}` is `ß`.
+    let lower = text.chars().flat_map(char::to_lowercase);
+    let upper = lower.flat_map(char::to_uppercase);
+    upper.flat_map(char::to_lowercase).collect()
 }

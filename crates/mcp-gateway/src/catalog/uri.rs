@@ -1,10 +1,12 @@
 //! URIs, as far as the choice of a server and the rules for clients need them.
 
+use std::borrow::Cow;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use iri_string::components::AuthorityComponents;
 use iri_string::types::UriStr;
-use percent_encoding::percent_decode_str;
+use mcp_host::is_hidden_character;
+use percent_encoding::{AsciiSet, percent_decode_str, utf8_percent_encode};
 
 use super::template::example_of;
 
@@ -42,7 +44,15 @@ pub(crate) fn check_spelling(uri: &str) -> Result<(), &'static str> {
     }
     let path = parsed.path_str();
     match parsed.authority_components() {
-        Some(authority) => check_authority(&scheme, authority)?,
+        Some(authority) => {
+            check_authority(&scheme, authority)?;
+            let rest = &uri[authority_end(uri)..];
+            if scheme != "file" && (rest.contains('@') || rest.contains("%40")) {
+                return Err(
+                    "it has an \"@\" after the host, and some servers take the text before it for a user",
+                );
+            }
+        }
         None if path.starts_with('/') || has_fixed_syntax(&scheme) => {
             return Err(
                 "it has no \"//\" after the scheme; write \"//\", the host if it has one, and the path",
@@ -80,7 +90,8 @@ pub(crate) fn check_template(template: &str) -> Result<(), &'static str> {
 
 /// Checks that a decoded URI has no segment that a reader could resolve.
 fn check_dots(text: &str) -> Result<(), &'static str> {
-    let mut segments = text.split(['/', '?', '#', ';']);
+    // The path of a URI without an authority begins after the scheme.
+    let mut segments = text.split(['/', '?', '#', ';', ':']);
     match segments.any(|segment| matches!(segment.trim(), "." | "..")) {
         true => Err("it has a segment \".\" or \"..\"; resolve it first"),
         false => Ok(()),
@@ -91,8 +102,8 @@ fn check_dots(text: &str) -> Result<(), &'static str> {
 fn check_escapes(uri: &str, is_fixed: bool) -> Result<(), &'static str> {
     let decoded = percent_decode_str(uri).decode_utf8();
     let decoded = decoded.map_err(|_| "its escapes are not UTF-8")?;
-    if decoded.chars().any(|c| c.is_control() || c == '\\') {
-        return Err("it has an escaped control character or backslash");
+    if decoded.chars().any(|c| is_hidden_character(c) || c == '\\') {
+        return Err("it has an escaped control character, invisible character or backslash");
     }
     check_dots(&decoded)?;
     for escape in uri.split('%').skip(1) {
@@ -130,6 +141,9 @@ fn check_authority(scheme: &str, authority: AuthorityComponents<'_>) -> Result<(
     {
         return Err("its address is not in the shortest form (RFC 5952)");
     }
+    if port == Some("") {
+        return Err("its port is empty; remove the \":\"");
+    }
     if scheme == "file" {
         return match host.is_empty() && port.is_none() {
             true => Ok(()),
@@ -166,6 +180,56 @@ fn is_plain_host(host: &str) -> bool {
     !is_number || host.parse::<Ipv4Addr>().is_ok()
 }
 
+/// The characters that are escaped in a listed URI, because RFC 3986 does not allow them. Not: control characters and `\`, which some parsers remove or
+/// read as `/`, and `%`, `[` and `]`.
+const UNESCAPED: &AsciiSet = &AsciiSet::EMPTY
+    .add(b' ')
+    .add(b'"')
+    .add(b'<')
+    .add(b'>')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
+
+/// Returns a URI with the escapes that RFC 3986 requires.
+pub(super) fn escaped(uri: &str) -> Cow<'_, str> {
+    utf8_percent_encode(uri, UNESCAPED).into()
+}
+
+/// Returns a URI without its user; the URI itself if it has none, or one that parsers could read in different ways.
+pub(super) fn without_user(uri: Cow<'_, str>) -> Cow<'_, str> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:".contains(&byte);
+    let Some((start, authority)) = authority(&uri) else {
+        return uri;
+    };
+    match authority.split_once('@') {
+        Some((user, host)) if user.bytes().all(is_plain) && !host.contains('@') => {
+            let rest = &uri[start + authority.len()..];
+            Cow::Owned(format!("{}{host}{rest}", &uri[..start]))
+        }
+        _ => uri,
+    }
+}
+
+/// Returns where the authority of a URI or pattern ends; `0` if it has none.
+pub(crate) fn authority_end(uri: &str) -> usize {
+    authority(uri).map_or(0, |(start, authority)| start + authority.len())
+}
+
+/// Returns the authority of a URI or pattern, and where it begins.
+fn authority(uri: &str) -> Option<(usize, &str)> {
+    let start = uri.find("://")? + 3;
+    let has_scheme = !uri[..start - 3].contains(['/', '?', '#']);
+    has_scheme.then(|| (start, before(&uri[start..], &['/', '?', '#'])))
+}
+
+/// Returns the text before the first of these characters.
+pub(super) fn before<'a>(text: &'a str, ends: &[char]) -> &'a str {
+    text.split(ends).next().unwrap_or_default()
+}
+
 /// Splits an authority before the colon of its port.
 pub(super) fn split_port(authority: &str) -> (&str, Option<&str>) {
     // An address in brackets has colons.
@@ -190,7 +254,6 @@ mod tests {
 
     #[test]
     fn a_uri_that_readers_interpret_differently_is_refused() {
-        let long = format!("file:///{}", "x".repeat(MAX_RULED_BYTES));
         for uri in [
             "file:///srv/.\t./etc/passwd",
             "file:///srv/%2e%09%2e/etc/passwd",
@@ -230,6 +293,17 @@ mod tests {
             "http://2130706433/",
             "http://[0:0:0:0:0:0:0:1]/",
             "http://[::ffff:7f00:1]/",
+            "nothing",
+            "",
+        ] {
+            assert!(check_spelling(uri).is_err(), "{uri}");
+        }
+    }
+
+    #[test]
+    fn a_uri_whose_scheme_has_no_fixed_syntax_has_one_spelling() {
+        let long = format!("db://{}", "x".repeat(MAX_RULED_BYTES));
+        for uri in [
             "db://a/../b",
             "db://a/..;x/b",
             "db://a;x/b",
@@ -240,10 +314,14 @@ mod tests {
             "db://a/*",
             "db://a/%2A",
             "db:/a",
+            "db:./a",
+            "db:..",
             "db://a//b",
             "db://a@b/c",
-            "nothing",
-            "",
+            "db://a/b@c",
+            "db://a?b%40c",
+            "db://a:/b",
+            "db://a/..%EF%BB%BF/b",
             &long,
         ] {
             assert!(check_spelling(uri).is_err(), "{uri}");

@@ -281,7 +281,7 @@ impl GatewayConfig {
                 Duration::from_millis(millis.get().into())
             }),
             search_above: self.section.search_above,
-            access: self.section.access.clone(),
+            access: self.section.access.clone().into(),
             limits: self.section.limits,
         }
     }

@@ -69,7 +69,7 @@ impl GatewayBuilder {
     /// Sets the rules for the tools, prompts and resources that clients may use. Default: everything.
     #[must_use]
     pub fn access(mut self, policy: AccessPolicy) -> Self {
-        self.settings.access = policy;
+        self.settings.access = policy.into();
         self
     }
 
@@ -120,7 +120,7 @@ impl GatewayBuilder {
     /// The same as for [`build`](Self::build).
     pub fn start(self) -> Result<Gateway, InvalidServer> {
         check_count(self.mounts.len())?;
-        self.settings.access.check()?;
+        self.settings.access.policy().check()?;
         let mut mounts: Vec<Arc<MountedServer>> = Vec::new();
         for (name, mount) in self.mounts {
             if mounts.iter().any(|mount| *mount.name == *name) {

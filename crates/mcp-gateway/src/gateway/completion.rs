@@ -1,18 +1,20 @@
 //! Completions, without values that lead to denied resources.
 
 use std::borrow::Cow;
+use std::mem;
 use std::sync::Arc;
 
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{Outcome, Payload, Reply, RequestContext, downgrade};
 use mcp_types::method;
 use serde_json::Value;
+use tokio::task::yield_now;
 
 use super::access::ItemKind;
 use super::forward::{missing_resource, renamed, text_member, unknown};
 use super::mount::{MountedServer, outcome_of};
 use super::state::State;
-use crate::catalog::expand;
+use crate::catalog::{UriSource, expand};
 use crate::text::{ObjectText, member};
 
 /// Maximum number of values of a completion (specification: Completion, "Completion Results").
@@ -45,7 +47,7 @@ impl State {
             let template = text_member(reference, "uri")?;
             let mount = self.allowed_resource(&template, true, context)?;
             let item = mount.item(ItemKind::Resource, &template);
-            let is_restricted = self.settings().access.has_rules(&item);
+            let is_restricted = self.settings().access.policy().has_rules(&item);
             // A server may complete by the name of the argument, whatever the template is.
             if is_restricted && !mount.catalog.lists_uri(&template) {
                 self.denials
@@ -62,7 +64,8 @@ impl State {
         let exposed = text_member(reference, "name")?;
         let (mount, prompt) = self.allowed_prompt(&exposed, context)?;
         let item = mount.item(ItemKind::Prompt, &prompt);
-        if self.settings().access.has_rules(&item) && !mount.catalog.lists_prompt(&prompt) {
+        if self.settings().access.policy().has_rules(&item) && !mount.catalog.lists_prompt(&prompt)
+        {
             self.denials
                 .item(&item, "the server does not list it", context);
             return Err(unknown("prompt", &exposed));
@@ -97,15 +100,16 @@ impl State {
                 });
                 uri.is_some_and(|uri| {
                     let item = mount.item(ItemKind::Resource, &uri);
-                    state.settings().access.is_usable(&item, &context)
+                    let decision = state.decide_as(&mount, &item, UriSource::Client);
+                    decision.is_usable(&context)
                 })
             };
-            retain_values(&outcome_of(reply).await?, is_allowed)
+            retain_values(&outcome_of(reply).await?, is_allowed).await
         })))
     }
 }
 
-fn retain_values(result: &Payload, is_allowed: impl Fn(&str) -> bool) -> Outcome {
+async fn retain_values(result: &Payload, is_allowed: impl Fn(&str) -> bool) -> Outcome {
     let mut text = Vec::new();
     result.write(&mut text);
     let invalid =
@@ -122,7 +126,13 @@ fn retain_values(result: &Payload, is_allowed: impl Fn(&str) -> bool) -> Outcome
     let values = values.ok_or_else(invalid)?;
     values.truncate(MAX_VALUES);
     let count = values.len();
-    values.retain(|value| value.as_str().is_some_and(&is_allowed));
+    for value in mem::take(values) {
+        if value.as_str().is_some_and(&is_allowed) {
+            values.push(value);
+        }
+        // Comparing many URIs with rules must not keep others waiting.
+        yield_now().await;
+    }
     // The number would reveal how many values there are.
     let is_shorter = values.len() < count;
     let known: &[_] = match is_shorter {

@@ -11,12 +11,12 @@ use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::access::{Item, ItemKind};
+use super::access::ItemKind;
 use super::limits::RequestGuard;
 use super::lists::{CALL_TOOL, ListKind, SEARCH_TOOLS, called};
 use super::mount::{MountedServer, outcome_of};
 use super::state::State;
-use crate::catalog::scheme;
+use crate::catalog::{UriSource, scheme};
 use crate::core;
 use crate::pool::ChosenLevel;
 use crate::shared::MAX_RECONNECT_WAIT;
@@ -116,7 +116,17 @@ impl State {
             | method::RESOURCES_UNSUBSCRIBE => {
                 let uri = text_member(text, "uri")?;
                 let mount = self.allowed_resource(&uri, false, context)?;
-                Ok(mount.serve(name, text, context.clone()))
+                let item = mount.item(ItemKind::Resource, &uri);
+                let is_filtered = name == method::RESOURCES_READ
+                    && self.settings().access.policy().has_rules(&item);
+                let reply = Arc::clone(&mount).serve(name, text, context.clone());
+                Ok(match is_filtered {
+                    true => {
+                        let uri = uri.into_owned();
+                        self.with_allowed_contents(reply, mount, uri, context.clone())
+                    }
+                    false => reply,
+                })
             }
             method::COMPLETION_COMPLETE => self.complete(text, context),
             _ => Err(ErrorObject::method_not_found(name)),
@@ -145,7 +155,8 @@ impl State {
             .tool(&exposed)
             .ok_or_else(|| unknown("tool", &exposed))?;
         let item = mount.item(ItemKind::Tool, &tool);
-        self.check_allowed(&item, context, || unknown("tool", &exposed))?;
+        let decision = self.decide(&mount, &item);
+        self.check_allowed(&item, &decision, context, || unknown("tool", &exposed))?;
         let arguments = member(&text, "arguments");
         let arguments = mount.catalog.transform().arguments(&tool, arguments);
         let text = renamed(&text, &tool, arguments.as_deref());
@@ -167,54 +178,15 @@ impl State {
         for uri in uris {
             if let Some(mount) = self.mount_of_uri(uri) {
                 let item = mount.item(ItemKind::Resource, uri);
-                let access = &self.settings().access;
+                let decision = self.decide(&mount, &item);
                 // What is denied is left out of the subscription.
-                if self.check_uri(&mount, &item).is_ok() && access.shows(&item) {
-                    self.check_scope(&item, &context)?;
-                }
+                self.check_scope(&item, &decision, &context)?;
             }
         }
         let source = Arc::clone(self);
         Ok(Reply::Pending(Box::pin(core::listen(
             source, filter, context,
         ))))
-    }
-
-    /// Checks that the client may use an item; `missing` is the error for an item that does not exist. Logs a denial.
-    fn check_allowed(
-        &self,
-        item: &Item<'_>,
-        context: &RequestContext,
-        missing: impl Fn() -> ErrorObject,
-    ) -> Result<(), ErrorObject> {
-        let settings = self.settings();
-        if !settings.access.shows(item) {
-            self.denials.item(item, "a rule denies it", context);
-            return Err(missing());
-        }
-        self.check_scope(item, context)
-    }
-
-    /// Checks that the server understands a URI as the rules do. A URI that the server lists is its own spelling.
-    pub(super) fn check_uri(
-        &self,
-        mount: &MountedServer,
-        item: &Item<'_>,
-    ) -> Result<(), ErrorObject> {
-        match mount.catalog.lists_resource(item.name) {
-            true => Ok(()),
-            false => self.settings().access.check_uri(item, false),
-        }
-    }
-
-    /// Checks that the request has the scope that an item requires. Logs a denial.
-    pub(super) fn check_scope(
-        &self,
-        item: &Item<'_>,
-        context: &RequestContext,
-    ) -> Result<(), ErrorObject> {
-        let checked = self.settings().access.check_scope(item, context);
-        checked.inspect_err(|error| self.denials.item(item, &error.message, context))
     }
 
     /// Returns the server of a tool, and its name there.
@@ -233,7 +205,9 @@ impl State {
         let missing = || unknown("prompt", exposed);
         let mount = self.mount_of(exposed).ok_or_else(missing)?;
         let name = mount.catalog.prompt(exposed).ok_or_else(missing)?;
-        self.check_allowed(&mount.item(ItemKind::Prompt, &name), context, missing)?;
+        let item = mount.item(ItemKind::Prompt, &name);
+        let decision = self.decide(&mount, &item);
+        self.check_allowed(&item, &decision, context, missing)?;
         Ok((mount, name))
     }
 
@@ -248,12 +222,11 @@ impl State {
         core::check_uri(uri)?;
         let mount = self.mount_of_uri(uri).ok_or_else(missing)?;
         let item = mount.item(ItemKind::Resource, uri);
-        let checked = match is_template {
-            true => self.settings().access.check_uri(&item, true),
-            false => self.check_uri(&mount, &item),
+        let decision = match is_template {
+            true => self.decide_as(&mount, &item, UriSource::Template),
+            false => self.decide(&mount, &item),
         };
-        checked.inspect_err(|error| self.denials.item(&item, &error.message, context))?;
-        self.check_allowed(&item, context, missing)?;
+        self.check_allowed(&item, &decision, context, missing)?;
         Ok(mount)
     }
 
@@ -264,14 +237,21 @@ impl State {
         mounts.iter().find(|mount| *mount.name == *prefix).cloned()
     }
 
-    /// Returns the server of a resource that clients see.
-    pub(super) fn resource(&self, uri: &str) -> Result<Arc<MountedServer>, ErrorObject> {
-        let mount = self.mount_of_uri(uri);
-        let is_shown = |mount: &Arc<MountedServer>| {
-            let item = mount.item(ItemKind::Resource, uri);
-            self.check_uri(mount, &item).is_ok() && self.settings().access.shows(&item)
-        };
-        mount.filter(is_shown).ok_or_else(|| missing_resource(uri))
+    /// Returns the server of a resource that the client may use.
+    pub(super) fn resource(
+        &self,
+        uri: &str,
+        context: &RequestContext,
+    ) -> Result<Arc<MountedServer>, ErrorObject> {
+        let missing = || missing_resource(uri);
+        let mount = self.mount_of_uri(uri).ok_or_else(missing)?;
+        let item = mount.item(ItemKind::Resource, uri);
+        let decision = self.decide(&mount, &item);
+        if !decision.is_shown() {
+            return Err(missing());
+        }
+        self.check_scope(&item, &decision, context)?;
+        Ok(mount)
     }
 
     /// Returns the server of a resource: the first server that lists the URI, otherwise the server with the longest matching template,

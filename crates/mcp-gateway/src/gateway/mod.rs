@@ -3,6 +3,7 @@
 mod access;
 mod builder;
 mod completion;
+mod decisions;
 mod denials;
 mod facts;
 mod forward;
@@ -171,7 +172,7 @@ impl Gateway {
     ) -> Result<(), InvalidServer> {
         access.check()?;
         self.0
-            .configure(|settings| (settings.access, settings.limits) = (access, limits));
+            .configure(|settings| (settings.access, settings.limits) = (access.into(), limits));
         Ok(())
     }
 
@@ -187,7 +188,7 @@ impl Gateway {
                 matches_pattern(pattern, &mount.name) && (mount.proxy().is_none() || is_listed())
             })
         };
-        self.0.settings().access.unmatched(lists)
+        self.0.settings().access.policy().unmatched(lists)
     }
 
     /// Returns the state of each mount, in their order.
@@ -274,7 +275,7 @@ impl Service for Gateway {
     fn header_params(&self, tool: &str) -> Option<Arc<HeaderParams>> {
         let (mount, name) = self.0.tool(tool)?;
         let item = mount.item(ItemKind::Tool, &name);
-        if !self.0.settings().access.shows(&item) {
+        if !self.0.decide(&mount, &item).is_shown() {
             return None;
         }
         mount.proxy()?.header_params(&name)

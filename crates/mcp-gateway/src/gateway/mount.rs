@@ -95,6 +95,8 @@ pub(crate) struct MountedServer {
     attempted: watch::Sender<bool>,
     /// Whether the server responded to the last readiness check.
     pub(super) responds: Flag,
+    /// Whether the server lists a URI to which the rules cannot be applied.
+    pub(super) has_ambiguous: Flag,
 }
 
 /// A shared flag that reports whether it has changed.
@@ -134,6 +136,7 @@ impl MountedServer {
             connecting: Mutex::default(),
             attempted: watch::Sender::new(false),
             responds: Flag(AtomicBool::new(true)),
+            has_ambiguous: Flag(AtomicBool::new(false)),
         }))
     }
 

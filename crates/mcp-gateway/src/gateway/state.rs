@@ -11,7 +11,7 @@ use mcp_protocol::{lock, read_lock, write_lock};
 use mcp_types::Implementation;
 use tokio::sync::watch;
 
-use super::access::AccessPolicy;
+use super::access::{AccessPolicy, Rules};
 use super::denials::DenialLog;
 use super::limits::{ClientLimits, RequestCounter};
 use super::mount::MountedServer;
@@ -45,7 +45,7 @@ pub(crate) struct Settings {
     pub(crate) list_timeout: Duration,
     /// The number of tools above which clients search for them.
     pub(crate) search_above: Option<usize>,
-    pub(crate) access: AccessPolicy,
+    pub(crate) access: Rules,
     pub(crate) limits: ClientLimits,
 }
 
@@ -55,7 +55,7 @@ impl Default for Settings {
             instructions: None,
             list_timeout: Duration::from_secs(5),
             search_above: None,
-            access: AccessPolicy::new(),
+            access: AccessPolicy::new().into(),
             limits: ClientLimits::new(),
         }
     }

@@ -8,8 +8,9 @@ use tokio::sync::{Mutex, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::access::{Item, ItemKind};
+use super::access::ItemKind;
 use super::state::State;
+use crate::catalog::UriSource;
 use crate::changes::Changes;
 use crate::core::{ChangeSource, Core};
 
@@ -74,9 +75,7 @@ impl WatchedResource {
     /// Subscribes at the server that has the resource now.
     async fn watch(&self, state: &Arc<State>) -> Result<ServerWatch, ErrorObject> {
         // The servers may have changed since the request was checked.
-        let mount = state.resource(&self.uri)?;
-        let item = mount.item(ItemKind::Resource, &self.uri);
-        state.check_scope(&item, &self.context)?;
+        let mount = state.resource(&self.uri, &self.context)?;
         let core = mount.connected()?.0;
         let is_removed = core.closing.subscribe();
         let (principal, client) = (self.context.principal().cloned(), self.context.owner());
@@ -132,16 +131,14 @@ impl State {
     /// Returns whether a client that has subscribed to a resource may be notified that the resource, or a part of it, has changed. The spelling and the
     /// scope of the subscribed resource were checked with the request. A part that needs a scope is left out, because the client may not have it.
     fn may_notify(&self, mount: &str, subscribed: &str, changed: &str) -> bool {
-        let kind = ItemKind::Resource;
-        let name = changed;
-        let item = Item { kind, mount, name };
-        let access = &self.settings().access;
-        let is_usable = || {
-            let mounts = self.mounts();
-            let mount = mounts.iter().find(|other| *other.name == *mount);
-            mount.is_some_and(|mount| self.check_uri(mount, &item).is_ok())
-                && !access.needs_scope(&item)
+        let mounts = self.mounts();
+        let Some(mount) = mounts.iter().find(|other| *other.name == *mount) else {
+            return false;
         };
-        access.shows(&item) && (changed == subscribed || is_usable())
+        let item = mount.item(ItemKind::Resource, changed);
+        match changed == subscribed {
+            true => self.decide_as(mount, &item, UriSource::List).is_shown(),
+            false => self.decide(mount, &item).is_for_all(),
+        }
     }
 }

@@ -3,6 +3,7 @@
 mod messages;
 mod resources;
 mod subscriptions;
+pub(super) mod uris;
 
 use mcp_gateway::{AccessPolicy, AccessRule, ClientLimits, Gateway, ItemKind, Proxy, Sharing};
 use mcp_server::ServerBuilder;

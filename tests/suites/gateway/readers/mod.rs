@@ -11,6 +11,9 @@ use mcp_gateway::{AccessPolicy, AccessRule, ItemKind};
 use percent_encoding::percent_decode_str;
 use url::Url;
 
+use super::hostile::uris::Listing;
+use crate::prelude::*;
+
 /// Number of URIs.
 const URIS: usize = 100_000;
 
@@ -252,25 +255,84 @@ fn note(random: &mut Random) -> String {
         "%73ecret",
         "%2573ecret",
         "secret;a",
+        "secret%20",
+        "%C5%BFecret",
+        "secret+",
+        "..",
+        ".",
+        "%2e%2E",
+        "..%EF%BB%BF",
+        "..\u{feff}",
+        ".. ",
+        "se\tcret",
+        "\nsecret",
+        "@secret",
+        "x%40secret",
+        "\\secret",
         "secrets",
         "public",
         "x",
     ];
+    let plain = names.len() - 3;
     // A host has no escapes.
-    let is_escaped = |name: &str| start == "://" && name.contains(['%', ';']);
-    uri += [random.pick(&names), random.pick(&names[5..])]
+    let is_escaped = |name: &str| start == "://" && !name.bytes().all(|b| b.is_ascii_alphabetic());
+    uri += [random.pick(&names), random.pick(&names[plain..])]
         .into_iter()
         .find(|name| !is_escaped(name))
         .unwrap();
     if start == "://" {
-        uri += random.pick(&["", "", ":", ":1", ":0443", ":80"]);
+        uri += random.pick(&["", "", "", ":", ":1", ":0443", ":80", "@secret"]);
     }
-    for _ in 0..random.below(3) {
-        uri += random.pick(&["/", "/", "//", "%2F", "%252f", ";"]);
-        uri += random.pick(&names);
+    for _ in 0..random.below(4) {
+        uri += random.pick(&["/", "/", "/", "//", "%2F", "%252f", ";"]);
+        uri += match random.below(2) {
+            0 => random.pick(&names),
+            _ => random.pick(&names[plain..]),
+        };
     }
-    uri += random.pick(&["", "", "/", "//", "?", "?x=1", "#f", "/?x"]);
+    uri += random.pick(&["", "", "", "/", "//", "?", "?x=1", "#f", "/?x", "?x@secret"]);
     uri
+}
+
+/// Patterns for the resource `secret` and, if they end with `*`, its parts.
+const SECRETS: [&str; 7] = [
+    "notes://secret",
+    "notes://secret/",
+    "notes://secret*",
+    "notes://secret/*",
+    "notes:secret/*",
+    "notes:///secret/*",
+    "notes://secret:*/*",
+];
+
+/// Checks that no server reads the name of a resource that a pattern denies from one of these URIs.
+fn check_names(pattern: &str, allowed: &[String]) {
+    assert!(allowed.len() > 100, "{} are allowed", allowed.len());
+    let covers_parts = pattern.ends_with('*');
+    let is_wrong = |name: &str| {
+        let name = name.split(['?', '#']).next().unwrap();
+        let name = normalized(&name.to_lowercase());
+        name == "/secret" || covers_parts && name.starts_with("/secret/")
+    };
+    let mode = match pattern.starts_with("notes://s") {
+        true => "names",
+        false => "paths",
+    };
+    for (language, read) in [
+        ("Python", read_by("python3", &["readers.py", mode], allowed)),
+        (
+            "JavaScript",
+            read_by("node", &["readers.mjs", mode], allowed),
+        ),
+    ] {
+        for (uri, names) in allowed.iter().zip(read.unwrap_or_default()) {
+            let wrong: Vec<_> = names.iter().filter(|name| is_wrong(name)).collect();
+            assert!(
+                wrong.is_empty(),
+                "{language} reads {wrong:?} for {uri:?}, which a rule for {pattern:?} allows"
+            );
+        }
+    }
 }
 
 /// If no rule denies a URI, no server reads the name of a denied resource from it.
@@ -278,46 +340,23 @@ fn note(random: &mut Random) -> String {
 fn a_rule_covers_every_name_that_servers_read_from_a_uri() {
     let mut random = Random(0x2026_1126_9e37_79b9);
     let uris: Vec<_> = (0..URIS / 10).map(|_| note(&mut random)).collect();
-    for pattern in [
-        "notes://secret",
-        "notes://secret/",
-        "notes://secret*",
-        "notes://secret/*",
-        "notes:secret/*",
-        "notes:///secret/*",
-        "notes://secret:*/*",
-    ] {
+    for pattern in SECRETS {
         let policy = AccessPolicy::new().rule(AccessRule::deny(pattern));
         let is_allowed = |uri: &&String| policy.allows(ItemKind::Resource, "notes", uri);
         let allowed: Vec<_> = uris.iter().filter(is_allowed).cloned().collect();
-        assert!(allowed.len() > 500, "{} are allowed", allowed.len());
-        let covers_parts = pattern.ends_with('*');
-        let is_wrong = |name: &str| {
-            let name = name.split(['?', '#']).next().unwrap();
-            let name = normalized(&name.to_lowercase());
-            name == "/secret" || covers_parts && name.starts_with("/secret/")
-        };
-        let mode = match pattern.starts_with("notes://s") {
-            true => "names",
-            false => "paths",
-        };
-        for (language, read) in [
-            (
-                "Python",
-                read_by("python3", &["readers.py", mode], &allowed),
-            ),
-            (
-                "JavaScript",
-                read_by("node", &["readers.mjs", mode], &allowed),
-            ),
-        ] {
-            for (uri, names) in allowed.iter().zip(read.unwrap_or_default()) {
-                let wrong: Vec<_> = names.iter().filter(|name| is_wrong(name)).collect();
-                assert!(
-                    wrong.is_empty(),
-                    "{language} reads {wrong:?} for {uri:?}, which {policy:?} allows"
-                );
-            }
-        }
+        check_names(pattern, &allowed);
+    }
+}
+
+/// Findings B2 and B3: the same for URIs that a server lists, which are often named by users.
+#[tokio::test]
+async fn a_rule_covers_every_name_that_servers_read_from_a_listed_uri() {
+    let mut random = Random(0x2026_1127_9e37_79b9);
+    let uris: BTreeSet<_> = (0..URIS / 20).map(|_| note(&mut random)).collect();
+    let uris: Vec<_> = uris.into_iter().collect();
+    for pattern in SECRETS {
+        let policy = AccessPolicy::new().rule(AccessRule::deny(pattern));
+        let mut listing = Listing::of(policy, &uris, json!([])).await;
+        check_names(pattern, &listing.uris().await);
     }
 }

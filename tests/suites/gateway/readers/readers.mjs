@@ -26,6 +26,10 @@ const nameReaders = [
   (uri) => new URL(uri).href.split("://")[1],
   (uri) => uri.slice(uri.indexOf(":") + 1),
   (uri) => decodeURIComponent(uri).replace(/^[^:]*:\/*/, ""),
+  // Segments are decoded and trimmed one by one.
+  (uri) => new URL(uri).hostname + posix.join("/", ...new URL(uri).pathname.split("/").map((part) => decodeURIComponent(part).trim())),
+  // The text before the last `@` is the user.
+  (uri) => ((parts) => parts && `${parts[1]}/${parts[2]}`)(/^\w+:\/\/(?:.*@)?([^/:?#]+)[^/]*\/?(.*)/.exec(decodeURIComponent(uri))),
 ];
 const isNames = process.argv[2] !== undefined;
 const ignoresHost = process.argv[2] === "paths";
@@ -36,7 +40,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   for (const reader of isNames ? nameReaders : readers) {
     try {
       const path = reader(uri);
-      if (isNames && path !== undefined) paths.add(path);
+      if (isNames && path != null) paths.add(path);
       else if (path?.startsWith("/")) paths.add(posix.normalize(path));
     } catch {
       // This server refuses the URI.

@@ -4,9 +4,10 @@ With the argument `names`, prints what servers with URIs such as `notes://name` 
 
 import json
 import posixpath
+import re
 import sys
 from pathlib import PurePosixPath
-from urllib.parse import unquote, urlparse, urlsplit
+from urllib.parse import unquote, unquote_plus, urlparse, urlsplit
 from urllib.request import url2pathname
 
 
@@ -57,6 +58,12 @@ def names(uri):
             pass
         yield text.partition("://")[2]
         yield text.partition(":")[2]
+        # As SQLAlchemy: the text before `@` is a user and a password, which can have `/`.
+        parts = re.match(r"\w+://(?:[^:/]*(?::[^@]*)?@)?([^/:?]*)(?::\d*)?(/?[^?]*)", text)
+        if parts:
+            yield parts[1] + parts[2]
+            yield (parts[1] + "/".join(part.strip() for part in parts[2].split("/"))).casefold()
+    yield unquote_plus(uri.partition("://")[2]).strip().casefold()
 
 
 IGNORES_HOST = sys.argv[1:] == ["paths"]

@@ -1,13 +1,16 @@
 //! Which tools, prompts and resources clients may use.
 
+mod rules;
+
 use std::collections::BTreeSet;
 
 use mcp_host::matches_pattern;
-use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{InvalidServer, RequestContext};
+use mcp_protocol::InvalidServer;
 use serde::Deserialize;
 
-use crate::catalog::{MAX_RULED_BYTES, Readings, check_spelling, check_template};
+pub(super) use self::rules::Decision;
+pub(crate) use self::rules::Rules;
+use crate::catalog::{UriSource, authority_end, check_template};
 
 /// Rules for the tools, prompts and resources of a gateway, for
 /// [`GatewayBuilder::access`](super::GatewayBuilder::access). The first rule that matches an item decides; an item that no rule matches
@@ -76,15 +79,18 @@ impl AccessRule {
     }
 
     /// Creates a rule that allows items. `name` is the name at the server, without the prefix of the mount, or the URI of a resource;
-    /// `*` in it matches any text. If rules apply to the resources of a server, clients can use a URI that the server lists, and other URIs only in the
-    /// spelling that all servers interpret in the same way: for example without `..`, needless escapes, a fragment, or a user.
+    /// `*` in it matches any text. In the host of a URI, a `*` before other text does not match `/`, `?` and `#`; and a query is allowed only if the pattern has
+    /// one or ends with `*`. If rules apply to the resources of a server, clients can use a URI that the server lists, and other URIs only in the
+    /// spelling that all servers interpret in the same way: for example without `..`, needless escapes, a fragment, or a user. A listed URI in another
+    /// spelling can be used if a rule allows exactly this URI, or if no rule that denies is for its scheme.
     pub fn allow(name: impl Into<String>) -> Self {
         Self::new(name, Effect::Allow, None)
     }
 
     /// Creates a rule that denies items: they are not listed, and requests for them fail as if they did not exist. `name` as for
-    /// [`allow`](Self::allow). A rule for a URI also denies the URI with a query, a `/` at the end or other case; a pattern that ends with `/*` also denies
-    /// the URI before the `/`. With schemes whose syntax is not fixed, such as `notes`, the rule also denies the URI with a port or without the `//`.
+    /// [`allow`](Self::allow). A rule for a URI also denies the URI with a query, a `/` at the end, other case, or spaces around a name; a pattern that ends
+    /// with `/*` also denies the URI before the `/`. With schemes whose syntax is not fixed, such as `notes`, the rule also denies the URI with a port or
+    /// without the `//`.
     pub fn deny(name: impl Into<String>) -> Self {
         Self::new(name, Effect::Deny, None)
     }
@@ -145,7 +151,10 @@ impl AccessRule {
         // A server can list a URI with these escapes.
         let escapes = ["%23", "%3F", "%3f", "%3B", "%3b"];
         let name = self.name.replace(":*", "");
-        let name = (escapes.iter()).fold(name, |name, escape| name.replace(escape, "x"));
+        let mut name = (escapes.iter()).fold(name, |name, escape| name.replace(escape, "x"));
+        // No client can use a URI with `@` after the host, so the rule does no harm.
+        let rest = name.split_off(authority_end(&name));
+        name += &rest.replace('@', "x");
         // What `*` could be: a part of a name, or of a path.
         let check = |text| check_template(&name.replace('*', text));
         check("x").or_else(|_| check("/x")).err()
@@ -189,7 +198,9 @@ impl AccessPolicy {
     /// at the server, or a URI.
     pub fn allows(&self, kind: ItemKind, mount: &str, name: &str) -> bool {
         let item = Item { kind, mount, name };
-        self.shows(&item) && self.check_uri(&item, false).is_ok()
+        Rules::from(self.clone())
+            .decide(&item, UriSource::Client)
+            .is_shown()
     }
 
     /// Returns the position of a rule that contradicts itself or is for none of the mounts, and the problem.
@@ -241,90 +252,12 @@ impl AccessPolicy {
         })
     }
 
-    /// Returns the rules that decide: the first one that matches the item and, for a resource, the earlier ones that restrict what servers may read from
-    /// its URI.
-    fn deciding(&self, item: &Item<'_>) -> Vec<&AccessRule> {
-        let uri = (item.kind == ItemKind::Resource).then(|| Readings::of(item.name));
-        let mut deciding = Vec::new();
-        for rule in self.rules.iter().filter(|rule| rule.is_for(item)) {
-            if matches_pattern(&rule.name, item.name) {
-                deciding.push(rule);
-                break;
-            }
-            if let Some(uri) = &uri
-                && rule.is_restrictive()
-                && rule.can_match_uri()
-                && uri.match_restriction(&rule.name)
-            {
-                deciding.push(rule);
-            }
-        }
-        deciding
-    }
-
-    /// Returns whether the item is the URI of a resource that is too long for the rules that apply to it. Such a resource is denied.
-    fn is_too_long(&self, item: &Item<'_>) -> bool {
-        item.kind == ItemKind::Resource && item.name.len() > MAX_RULED_BYTES && self.has_rules(item)
-    }
-
     /// Returns whether there are rules for items of this kind and mount.
-    pub(super) fn has_rules(&self, item: &Item<'_>) -> bool {
+    pub(in crate::gateway) fn has_rules(&self, item: &Item<'_>) -> bool {
         let is_decisive = |rule: &AccessRule| {
             rule.is_for(item) && (item.kind != ItemKind::Resource || rule.can_match_uri())
         };
         self.rules.iter().any(is_decisive)
-    }
-
-    /// Checks that all servers understand the URI of a resource, or the URIs of a template, in the same way, if rules apply to it.
-    ///
-    /// # Errors
-    /// The error says what to change.
-    pub(super) fn check_uri(&self, item: &Item<'_>, is_template: bool) -> Result<(), ErrorObject> {
-        if item.kind != ItemKind::Resource || !self.has_rules(item) {
-            return Ok(());
-        }
-        let checked = match is_template {
-            true => check_template(item.name),
-            false => check_spelling(item.name),
-        };
-        checked.map_err(|problem| {
-            ErrorObject::invalid_params(format!(
-                "the gateway cannot apply its rules to the URI {:?}: {problem}",
-                item.name
-            ))
-        })
-    }
-
-    /// Returns whether clients see the item.
-    pub(super) fn shows(&self, item: &Item<'_>) -> bool {
-        let is_allowed = |rule: &&AccessRule| rule.effect == Effect::Allow;
-        !self.is_too_long(item) && self.deciding(item).iter().all(is_allowed)
-    }
-
-    /// Returns whether some clients lack a scope that the item requires.
-    pub(super) fn needs_scope(&self, item: &Item<'_>) -> bool {
-        self.deciding(item).iter().any(|rule| rule.scope.is_some())
-    }
-
-    /// Returns whether the client may use an item. The request succeeds without the item, so a missing scope leads to no challenge.
-    pub(super) fn is_usable(&self, item: &Item<'_>, context: &RequestContext) -> bool {
-        let allows = |rule: &&AccessRule| {
-            let scope = rule.scope.as_deref();
-            rule.effect == Effect::Allow && scope.is_none_or(|scope| context.has_scope(scope))
-        };
-        self.check_uri(item, false).is_ok() && self.deciding(item).iter().all(allows)
-    }
-
-    /// Checks that the request has the scope that the item requires.
-    pub(super) fn check_scope(
-        &self,
-        item: &Item<'_>,
-        context: &RequestContext,
-    ) -> Result<(), ErrorObject> {
-        let rules = self.deciding(item);
-        let mut scopes = rules.iter().filter_map(|rule| rule.scope.as_deref());
-        let item = format_args!("{:?}", item.name);
-        scopes.try_for_each(|scope| context.require_scope(item, scope))
     }
 }
 

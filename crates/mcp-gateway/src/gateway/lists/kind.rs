@@ -4,6 +4,7 @@ use mcp_types::method;
 
 use super::super::access::ItemKind;
 use super::super::mount::MountedServer;
+use crate::catalog::UriSource;
 
 /// Maximum size of the items of a merged list, and of the pages of one server in it, in bytes of JSON.
 pub(super) const MAX_LIST_BYTES: usize = 8 << 20;
@@ -54,6 +55,13 @@ impl ListKind {
             Self::Tools => ItemKind::Tool,
             Self::Prompts => ItemKind::Prompt,
             Self::Resources | Self::Templates => ItemKind::Resource,
+        }
+    }
+
+    pub(super) fn source(self) -> UriSource {
+        match self {
+            Self::Templates => UriSource::Template,
+            _ => UriSource::List,
         }
     }
 

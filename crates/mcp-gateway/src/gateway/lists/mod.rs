@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use mcp_jsonrpc::{ErrorCode, ErrorObject, RawJson, decode, member_name, members, quote};
 use mcp_protocol::{Outcome, RequestContext, lock};
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, yield_now};
 use tokio::time::Instant;
 
 use self::cursor::Cursors;
@@ -30,6 +30,9 @@ use crate::text::{ObjectText, elements, imitates_member, member, string};
 
 /// Maximum number of items whose clash was logged.
 const MAX_REPORTED: usize = 1_024;
+/// Number of items that are compared with rules and other lists before other requests have a turn.
+const ITEMS_PER_TURN: usize = 4;
+
 impl State {
     /// Serves a page of a list: the first pages of all servers, or the next ones of those in the cursor.
     pub(super) async fn list(
@@ -114,7 +117,7 @@ impl State {
                 continue;
             }
             for page in &answer.pages {
-                self.add(merged, &mounts[..index], mount, page);
+                self.add(merged, &mounts[..index], mount, page).await;
             }
             if is_complete {
                 // Pages after a limit or an error are left out.
@@ -170,7 +173,7 @@ impl State {
     }
 
     /// Adds a page of a server. `earlier` are the mounts before it, which win if they list the same URI.
-    fn add(
+    async fn add(
         &self,
         merged: &mut MergedList,
         earlier: &[Arc<MountedServer>],
@@ -182,8 +185,10 @@ impl State {
             merged.fail(&mount.name, "it returned an invalid list");
             return;
         };
-        let settings = self.settings();
-        for item in items {
+        for (number, item) in items.into_iter().enumerate() {
+            if number % ITEMS_PER_TURN == 0 {
+                yield_now().await;
+            }
             let item = item.get();
             let id = member(item, key).and_then(|id| decode::<String>(id).ok());
             let Some(id) = id else {
@@ -191,7 +196,11 @@ impl State {
                 continue;
             };
             let kind = merged.kind;
-            if !settings.access.shows(&mount.item(kind.item_kind(), &id)) {
+            let item_of_server = mount.item(kind.item_kind(), &id);
+            if !self
+                .decide_as(mount, &item_of_server, kind.source())
+                .is_shown()
+            {
                 continue;
             }
             let is_uri = matches!(kind, ListKind::Resources | ListKind::Templates);

@@ -1,0 +1,245 @@
+//! The rules of an [`AccessPolicy`], prepared for many decisions.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::{Arc, Mutex};
+
+use mcp_host::matches_pattern;
+use mcp_jsonrpc::ErrorObject;
+use mcp_protocol::{RequestContext, lock};
+
+use super::{AccessPolicy, AccessRule, Effect, Item, ItemKind};
+use crate::catalog::{RuledUri, UriPattern, UriSource};
+
+/// Maximum number of listed URIs whose decisions are kept. When there are more, all of them are made again.
+const MAX_KNOWN: usize = 64 << 10;
+/// Maximum number of scopes of a decision that is kept.
+const MAX_KNOWN_SCOPES: usize = 8;
+
+/// The rules of a policy. Cloning shares the decisions that were made.
+#[derive(Clone)]
+pub(crate) struct Rules(Arc<Prepared>);
+
+struct Prepared {
+    policy: AccessPolicy,
+    /// The patterns and scopes of the rules.
+    patterns: Vec<(UriPattern, Option<Arc<str>>)>,
+    known: Decisions,
+}
+
+/// What the rules say about an item.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::gateway) enum Decision {
+    /// Clients that have these scopes may use the item.
+    Allowed(Vec<Arc<str>>),
+    Denied,
+    /// Servers may understand the URI in different ways, for this reason, so that the rules cannot be applied. Clients cannot use it.
+    Ambiguous(&'static str),
+}
+
+impl Decision {
+    /// Returns whether clients see the item.
+    pub(in crate::gateway) fn is_shown(&self) -> bool {
+        matches!(self, Self::Allowed(_))
+    }
+
+    /// Returns whether all clients may use the item, whatever their scopes are.
+    pub(in crate::gateway) fn is_for_all(&self) -> bool {
+        matches!(self, Self::Allowed(scopes) if scopes.is_empty())
+    }
+
+    /// Returns whether the client may use the item. The request succeeds without the item, so a missing scope leads to no challenge.
+    pub(in crate::gateway) fn is_usable(&self, context: &RequestContext) -> bool {
+        match self {
+            Self::Allowed(scopes) => scopes.iter().all(|scope| context.has_scope(scope)),
+            _ => false,
+        }
+    }
+
+    /// Checks that the rules can be applied to the URI of the item.
+    ///
+    /// # Errors
+    /// The error says what to change.
+    pub(in crate::gateway) fn check_uri(&self, item: &Item<'_>) -> Result<(), ErrorObject> {
+        match self {
+            Self::Ambiguous(problem) => Err(ErrorObject::invalid_params(format!(
+                "the gateway cannot apply its rules to the URI {:?}: {problem}",
+                item.name
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that the request has the scopes that the item requires.
+    pub(in crate::gateway) fn check_scope(
+        &self,
+        item: &Item<'_>,
+        context: &RequestContext,
+    ) -> Result<(), ErrorObject> {
+        let Self::Allowed(scopes) = self else {
+            return Ok(());
+        };
+        let item = format_args!("{:?}", item.name);
+        let mut scopes = scopes.iter();
+        scopes.try_for_each(|scope| context.require_scope(item, scope))
+    }
+}
+
+impl Rules {
+    pub(crate) fn policy(&self) -> &AccessPolicy {
+        &self.0.policy
+    }
+
+    /// Returns what the rules say about an item. Decisions about listed URIs are kept.
+    pub(in crate::gateway) fn decide(&self, item: &Item<'_>, source: UriSource) -> Decision {
+        if item.kind != ItemKind::Resource || !self.policy().has_rules(item) {
+            return self.decide_name(item);
+        }
+        if source == UriSource::Client {
+            return self.decide_uri(item, source);
+        }
+        let known = &self.0.known;
+        let key = known.key(item, source);
+        known.decision(key).unwrap_or_else(|| {
+            let decision = self.decide_uri(item, source);
+            known.add(key, &decision);
+            decision
+        })
+    }
+
+    /// Returns the rules for the mount and the kind of an item.
+    fn rules_for<'a>(
+        &'a self,
+        item: &'a Item<'_>,
+    ) -> impl Iterator<Item = (&'a AccessRule, &'a UriPattern, Option<&'a Arc<str>>)> {
+        let rules = self.0.policy.rules.iter().zip(&self.0.patterns);
+        let rules = rules.filter(|(rule, _)| rule.is_for(item));
+        rules.map(|(rule, (pattern, scope))| (rule, pattern, scope.as_ref()))
+    }
+
+    /// Returns what the first rule that matches the name of an item says.
+    fn decide_name(&self, item: &Item<'_>) -> Decision {
+        let mut rules = self.rules_for(item);
+        match rules.find(|(rule, ..)| matches_pattern(&rule.name, item.name)) {
+            Some((rule, ..)) if rule.effect == Effect::Deny => Decision::Denied,
+            Some((_, _, scope)) => Decision::Allowed(scope.into_iter().cloned().collect()),
+            None => Decision::Allowed(Vec::new()),
+        }
+    }
+
+    /// Returns what the first rule that allows the URI of an item says, and the earlier ones that restrict what servers may read from the URI.
+    fn decide_uri(&self, item: &Item<'_>, source: UriSource) -> Decision {
+        let uri = RuledUri::new(item.name, source);
+        let mut scopes = Vec::new();
+        match uri.problem {
+            Some(problem) if source == UriSource::Client => return Decision::Ambiguous(problem),
+            _ => {}
+        }
+        for (rule, pattern, scope) in self.rules_for(item) {
+            if rule.effect == Effect::Allow && pattern.allows(&uri) {
+                scopes.extend(scope.cloned());
+                break;
+            }
+            if !rule.is_restrictive() || !rule.can_match_uri() || !pattern.restricts(&uri) {
+                continue;
+            }
+            match (rule.effect, uri.problem) {
+                (Effect::Allow, _) => scopes.extend(scope.cloned()),
+                (Effect::Deny, Some(problem)) => return Decision::Ambiguous(problem),
+                (Effect::Deny, None) => return Decision::Denied,
+            }
+        }
+        Decision::Allowed(scopes)
+    }
+}
+
+impl From<AccessPolicy> for Rules {
+    fn from(policy: AccessPolicy) -> Self {
+        let prepare = |rule: &AccessRule| {
+            let scope = rule.scope.as_deref().map(Arc::from);
+            (UriPattern::new(&rule.name), scope)
+        };
+        Self(Arc::new(Prepared {
+            patterns: policy.rules.iter().map(prepare).collect(),
+            policy,
+            known: Decisions::default(),
+        }))
+    }
+}
+
+impl PartialEq for Rules {
+    fn eq(&self, other: &Self) -> bool {
+        self.policy() == other.policy()
+    }
+}
+
+impl fmt::Debug for Rules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.policy().fmt(f)
+    }
+}
+
+/// Decisions about listed URIs. URIs are long, so their hashes are kept; a server does not know the keys of the hashes.
+#[derive(Default)]
+struct Decisions {
+    hashers: [RandomState; 2],
+    by_hash: Mutex<HashMap<[u64; 2], Decision>>,
+}
+
+impl Decisions {
+    fn key(&self, item: &Item<'_>, source: UriSource) -> [u64; 2] {
+        let hashed = (item.mount, item.name, source);
+        self.hashers
+            .each_ref()
+            .map(|hasher| hasher.hash_one(hashed))
+    }
+
+    fn decision(&self, key: [u64; 2]) -> Option<Decision> {
+        lock(&self.by_hash).get(&key).cloned()
+    }
+
+    fn add(&self, key: [u64; 2], decision: &Decision) {
+        if matches!(decision, Decision::Allowed(scopes) if scopes.len() > MAX_KNOWN_SCOPES) {
+            return;
+        }
+        let mut by_hash = lock(&self.by_hash);
+        if by_hash.len() >= MAX_KNOWN {
+            by_hash.clear();
+        }
+        by_hash.insert(key, decision.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decision_about_a_listed_uri_is_made_once() {
+        let policy = AccessPolicy::new()
+            .rule(AccessRule::require_scope("s", "notes://a/*"))
+            .rule(AccessRule::deny("notes://secret/*"));
+        let rules = Rules::from(policy);
+        let count = || lock(&rules.0.known.by_hash).len();
+        let decide = |name: &str, source| {
+            let (kind, mount) = (ItemKind::Resource, "m");
+            rules.decide(&Item { kind, mount, name }, source)
+        };
+        let scoped = Decision::Allowed(vec!["s".into()]);
+        for _ in 0..2 {
+            assert_eq!(decide("notes://a/b", UriSource::List), scoped);
+            assert_eq!(
+                decide("notes://secret/b", UriSource::List),
+                Decision::Denied
+            );
+        }
+        assert_eq!(count(), 2);
+        assert!(decide("notes://b", UriSource::Client).is_for_all());
+        assert_eq!(count(), 2, "clients choose any number of URIs");
+        for number in 0..MAX_KNOWN {
+            decide(&number.to_string(), UriSource::List);
+        }
+        assert!(count() <= MAX_KNOWN);
+    }
+}

@@ -1,0 +1,168 @@
+//! What rules that restrict the use of URIs match.
+
+use super::*;
+
+#[test]
+fn a_rule_that_restricts_applies_to_every_spelling_of_a_host_without_a_path() {
+    for (pattern, uris) in [
+        (
+            "config://app",
+            "config://app:1 config://app:1/ config://app:1?x config:app config:/app config:///app config:app/ config://app:/#x",
+        ),
+        ("config://app/", "config://app config://app:1 config:app"),
+        (
+            "config:app",
+            "config://app config:///app config:/app config://app:1",
+        ),
+        (
+            "notes://secret/*",
+            "notes://secret notes://secret:1 notes://secret:1/ notes:///secret notes:///secret/ notes:secret notes:secret/a",
+        ),
+        (
+            "config://app*",
+            "config:app config:///app config://app:1 config:apps",
+        ),
+        (
+            "config://*/key",
+            "config://a:1/key config:a/key config:///key config:key",
+        ),
+        ("a://h:*/x", "a://h/x a:h/x a://h:9/x a://h:9/b/x a:///h/x"),
+        ("a://h:8/x", "a://h/x a://h:9/x a:h/x a://h:08/x"),
+        ("notes:///secret/*", "notes://x/secret/a notes://x:1/secret"),
+        ("a:", "a: a:/ a:// a://:1 a:///"),
+        (
+            "*://secret/*",
+            "notes://secret:1/a notes:secret/a NOTES:///secret",
+        ),
+        (
+            "*/secret/*",
+            "notes://secret/a notes:secret/a notes://x/s%65cret/a",
+        ),
+    ] {
+        for uri in uris.split(' ') {
+            assert!(!is_allowed(pattern, uri), "{pattern} {uri}");
+        }
+    }
+    for (pattern, uris) in [
+        (
+            "config://app",
+            "config://apps config:apps config://b/app other:app",
+        ),
+        (
+            "notes://secret/*",
+            "notes://secrets:1/a notes:secrets notes://a/secret",
+        ),
+        ("https://h/x", "https://h:8443/x https://x/h"),
+        ("urn:isbn:1", "urn:isbn:2"),
+    ] {
+        for uri in uris.split(' ') {
+            assert!(is_allowed(pattern, uri), "{pattern} {uri}");
+        }
+    }
+}
+
+#[test]
+fn a_rule_that_restricts_ignores_case_further_escapes_and_parameters() {
+    for (pattern, uris) in [
+        (
+            "notes://Alice/*",
+            "notes://Alice/a notes:///Alice/a notes:Alice/a notes:/ALICE/a notes:%41lice/a",
+        ),
+        ("notes:Alice/*", "notes://Alice/a notes://alice:1/a"),
+        (
+            "https://intra/admin*",
+            "https://intra:0443/admin https://intra./admin",
+        ),
+        ("https://h:*/x", "https://h/x https://h:8443/x"),
+        (
+            "file:///etc/*",
+            "file:///%2565tc/passwd file:///ETC/passwd file:///etc",
+        ),
+        (
+            "notes://x/secret/key",
+            "notes://x/secret;a/key notes:x;b/secret;a/key;c",
+        ),
+    ] {
+        for uri in uris.split(' ') {
+            assert!(!is_allowed(pattern, uri), "{pattern} {uri}");
+        }
+    }
+}
+
+/// Whatever a server could take for the denied resource is denied.
+#[test]
+fn a_rule_that_restricts_applies_to_generated_spellings() {
+    let (starts, ports) = (["", "/", "//", "///", "////"], ["", ":", ":1", ":0443"]);
+    let names = ["app", "APP", "%61pp", "a%70P", "%2561pp"];
+    let ends = [
+        "", "/", "//", "?", "?x=1", "#f", "/?x", ";a=1", "/;a", "%2f", "%252F",
+    ];
+    let patterns = [
+        "config://app",
+        "config://app/",
+        "config://app*",
+        "config://app/*",
+        "CONFIG:app",
+        "config:///app",
+        "config://app:*",
+        "config:*",
+        "*:app",
+        "*app*",
+    ];
+    let mut count = 0;
+    for start in starts {
+        for port in ports.iter().filter(|port| start == "//" || port.is_empty()) {
+            for name in names {
+                for end in ends {
+                    let uri = format!("Config:{start}{name}{port}{end}");
+                    count += 1;
+                    for pattern in patterns {
+                        assert!(!is_allowed(pattern, &uri), "{pattern} {uri}");
+                        let policy =
+                            AccessPolicy::new().rule(AccessRule::require_scope("s", pattern));
+                        let item = Item {
+                            kind: ItemKind::Resource,
+                            mount: "m",
+                            name: &uri,
+                        };
+                        let decision = Rules::from(policy).decide(&item, UriSource::Client);
+                        assert!(!decision.is_for_all(), "{pattern} {uri}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(count > 400, "{count}");
+}
+
+/// A server that decodes or cuts a URI in another way than the gateway reads no other resource from a URI that the gateway accepts.
+#[test]
+fn a_uri_that_servers_cut_differently_is_refused() {
+    for (pattern, uris) in [
+        (
+            "notes://x/C%23.md",
+            "notes://x/C%23.md notes://x/C%23.md?q notes://x/C%23.md#q notes://x/C%23.md;q",
+        ),
+        ("notes://x/a%3Fb", "notes://x/a%3Fb?q"),
+        (
+            "notes://x/secret/*",
+            "notes://x/pub/..;a/secret/key notes://x/.;a/secret/key notes://x/..%3Ba/secret/key",
+        ),
+        (
+            "notes://x/pub/key",
+            "notes://x/pub;a%2Fb/key notes://x/pub;%2Fsecret/key",
+        ),
+        (
+            "http://[::1]/*",
+            "http://[::1]/a http://[0:0:0:0:0:0:0:1]/a http://[0::1]/a",
+        ),
+        (
+            "https://xn--bcher-kva.example/*",
+            "https://b\u{fc}cher.example/a https://xn--bcher-kva.example/a",
+        ),
+    ] {
+        for uri in uris.split(' ') {
+            assert!(!is_allowed(pattern, uri), "{pattern} {uri}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What the rules say about the items of a server.
+
+use std::sync::Arc;
+
+use mcp_jsonrpc::{ErrorObject, RawJson, decode, quote};
+use mcp_protocol::{Outcome, Reply, RequestContext};
+use tokio::task::yield_now;
+
+use super::access::{Decision, Item, ItemKind};
+use super::denials::MAX_LOGGED;
+use super::mount::{MountedServer, outcome_of};
+use super::state::State;
+use crate::catalog::UriSource;
+use crate::results;
+use crate::text::{ObjectText, elements, member};
+
+impl State {
+    /// Returns what the rules say about an item. The URI of a resource that the server lists is in the server's own spelling.
+    pub(super) fn decide(&self, mount: &MountedServer, item: &Item<'_>) -> Decision {
+        let is_listed = item.kind == ItemKind::Resource && mount.catalog.lists_resource(item.name);
+        let source = match is_listed {
+            true => UriSource::List,
+            false => UriSource::Client,
+        };
+        self.decide_as(mount, item, source)
+    }
+
+    /// Returns what the rules say about an item. Logs the first listed URI of a server to which the rules cannot be applied.
+    pub(super) fn decide_as(
+        &self,
+        mount: &MountedServer,
+        item: &Item<'_>,
+        source: UriSource,
+    ) -> Decision {
+        let decision = self.settings().access.decide(item, source);
+        if let Decision::Ambiguous(reason) = decision
+            && source != UriSource::Client
+            && mount.has_ambiguous.replace(true)
+        {
+            let (mount, uri) = (&mount.name, quote(item.name, MAX_LOGGED));
+            tracing::warn!(%mount, %uri, reason, "the rules cannot be applied to a URI that the server lists, so clients cannot use it; \
+                to allow it, add a rule with exactly this URI before the others; further URIs of this server are not logged");
+        }
+        decision
+    }
+
+    /// Checks that the client may use an item; `missing` is the error for an item that does not exist. Logs a denial.
+    pub(super) fn check_allowed(
+        &self,
+        item: &Item<'_>,
+        decision: &Decision,
+        context: &RequestContext,
+        missing: impl Fn() -> ErrorObject,
+    ) -> Result<(), ErrorObject> {
+        let checked = decision.check_uri(item);
+        checked.inspect_err(|error| self.denials.item(item, &error.message, context))?;
+        if !decision.is_shown() {
+            self.denials.item(item, "a rule denies it", context);
+            return Err(missing());
+        }
+        self.check_scope(item, decision, context)
+    }
+
+    /// Checks that the request has the scopes that an item requires. Logs a denial.
+    pub(super) fn check_scope(
+        &self,
+        item: &Item<'_>,
+        decision: &Decision,
+        context: &RequestContext,
+    ) -> Result<(), ErrorObject> {
+        let checked = decision.check_scope(item, context);
+        checked.inspect_err(|error| self.denials.item(item, &error.message, context))
+    }
+
+    /// Removes the contents of other resources, such as those in a folder, that the client may not use.
+    pub(super) fn with_allowed_contents(
+        self: &Arc<Self>,
+        reply: Reply,
+        mount: Arc<MountedServer>,
+        uri: String,
+        context: RequestContext,
+    ) -> Reply {
+        let state = Arc::clone(self);
+        Reply::Pending(Box::pin(async move {
+            let mut text = Vec::new();
+            let result = outcome_of(reply).await?;
+            result.write(&mut text);
+            let Ok(text) = String::from_utf8(text) else {
+                return Ok(result);
+            };
+            let contents = elements(&text, "contents").unwrap_or_default();
+            let mut kept = Vec::new();
+            for content in &contents {
+                let name = member(content.get(), "uri").and_then(|uri| decode::<String>(uri).ok());
+                let name = name.unwrap_or_default();
+                let item = mount.item(ItemKind::Resource, &name);
+                if name == uri || state.decide(&mount, &item).is_usable(&context) {
+                    kept.push(content.get());
+                } else {
+                    let reason = "the contents of another resource were left out";
+                    state.denials.item(&item, reason, &context);
+                }
+                yield_now().await;
+            }
+            if kept.len() == contents.len() {
+                return Ok(result);
+            }
+            let mut allowed = ObjectText::new();
+            allowed.add("contents", &format!("[{}]", kept.join(",")));
+            allowed.copy_all(&text, &["contents"]);
+            Outcome::Ok(results::raw(RawJson::copy(&allowed.finish())))
+        }))
+    }
+}
