@@ -3,7 +3,7 @@
 //! Servers split the URIs of schemes such as `notes` in different ways. Some use the host and the path, with or without the port, others the text
 //! after the scheme; servers whose URIs have no host may ignore it. They may ignore case, spaces around a name, the query and a `/` at the end, or
 //! read `+` as a space. So the pattern of a rule and a URI are compared as texts in which these differences are removed. The texts are not URIs, and must
-//! not be used for rules that allow something. URIs in a spelling that [`check_spelling`](super::check_spelling) refuses are not compared at all.
+//! not be used for rules that allow something. URIs in a spelling that [`check_spelling`](super::uri::check_spelling) refuses are not compared at all.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
