@@ -99,7 +99,7 @@ fn check_distinct(object: &str, at: &str) -> Result<(), ErrorObject> {
     let mut seen = HashSet::new();
     for (key, _) in members(object).map_while(Result::ok) {
         let name = member_name(key);
-        if !seen.insert(without_case(&name).collect::<String>()) {
+        if !seen.insert(without_case(&name)) {
             return Err(ErrorObject::invalid_params(format!(
                 "{at}: another member differs from {name:?} only in case; some servers read both as one, so leave one out"
             )));
@@ -122,13 +122,22 @@ fn check_case(name: &str, known: &[&str], at: &str) -> Result<(), ErrorObject> {
 }
 
 /// Returns whether some JSON parsers take a name for another one, because they ignore case.
-fn is_same_without_case(one: &str, other: &str) -> bool {
-    one == other || without_case(one).eq(without_case(other))
+pub(crate) fn is_same_without_case(one: &str, other: &str) -> bool {
+    one == other || folded(one).eq(folded(other))
 }
 
-fn without_case(name: &str) -> impl Iterator<Item = char> {
-    // In upper case first: the lower case of `\u{17f}` is itself.
-    let upper = name.chars().flat_map(char::to_uppercase);
+/// Returns a text in which letters that some programs take for the same are the same: in lower case, `ß` as `ss`, `\u{17f}` as `s`.
+pub(crate) fn without_case(text: &str) -> String {
+    match text.is_ascii() {
+        true => text.to_ascii_lowercase(),
+        false => folded(text).collect(),
+    }
+}
+
+fn folded(text: &str) -> impl Iterator<Item = char> {
+    // The upper case of `ß` is `SS`, the lower case of `\u{1e9e}` is `ß`, and that of `\u{17f}` is itself.
+    let lower = text.chars().flat_map(char::to_lowercase);
+    let upper = lower.flat_map(char::to_uppercase);
     upper.flat_map(char::to_lowercase)
 }
 

@@ -55,8 +55,10 @@ async fn denied_items_are_neither_listed_nor_used() {
         assert!(client.list_resources().await.unwrap().is_empty());
         assert_eq!(client.list_resource_templates().await.unwrap().len(), 1);
 
-        let error = refused(client.call_tool("git__wait", json!({})).await);
-        assert!(error.message.contains("unknown tool"), "{error}");
+        for name in ["git__wait", "git__WAIT"] {
+            let error = refused(client.call_tool(name, json!({})).await);
+            assert!(error.message.contains("unknown tool"), "{error}");
+        }
         let error = refused(client.get_prompt("git__secret").await);
         assert!(error.message.contains("unknown prompt"), "{error}");
         let error = refused(client.read_resource("file:///private/a").await);

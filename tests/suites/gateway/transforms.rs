@@ -54,7 +54,7 @@ async fn tools_are_renamed_described_and_hidden() {
         let arguments = json!({ "region": "eu", "path": "a" });
         let result = called(&client, "m__walk", arguments.clone()).await;
         assert_eq!(result, r#"{"region":"eu","path":"a"}"#);
-        for hidden in ["m__push", "m__go"] {
+        for hidden in ["m__push", "m__PUSH", "m__go"] {
             let error = refused(client.call_tool(hidden, arguments.clone()).await);
             assert!(error.message.contains("unknown tool"), "{error}");
         }

@@ -12,6 +12,7 @@ use mcp_host::matches_pattern;
 use percent_encoding::percent_decode_str;
 
 use super::uri::{before, has_fixed_syntax, split_port};
+use crate::text::without_case;
 
 /// A URI and what servers may read from it.
 pub(super) struct Readings<'a> {
@@ -200,15 +201,4 @@ fn joined_segments(text: &str, reading: Reading) -> String {
     });
     let segments: Vec<_> = segments.filter(|segment| !segment.is_empty()).collect();
     segments.join("/")
-}
-
-/// Returns a text in lower case, in which letters that some servers take for the same are the same: `ß` and `ss`, `\u{17f}` and `s`.
-fn without_case(text: &str) -> String {
-    if text.is_ascii() {
-        return text.to_ascii_lowercase();
-    }
-    // The upper case of `ß` is `SS`, the lower case of `\u{1e9e}` is `ß`.
-    let lower = text.chars().flat_map(char::to_lowercase);
-    let upper = lower.flat_map(char::to_uppercase);
-    upper.flat_map(char::to_lowercase).collect()
 }

@@ -78,6 +78,7 @@ fn a_change_to_the_tools_keeps_the_earlier_ones() {
         .read_only()
         .show_only(["a".to_owned(), "c".to_owned(), "d".to_owned()]);
     let catalog = catalog(transform);
+    catalog.see_arguments("a", r#"{"properties":{"x":{}}}"#);
     let exposed = |name, is_read_only| catalog.see_tool(name, is_read_only);
     assert_eq!(exposed("a", true).as_deref(), Some("git__b"));
     assert_eq!(exposed("d", true).as_deref(), Some("git__d"));

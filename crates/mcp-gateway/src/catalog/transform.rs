@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mcp_jsonrpc::{member_name, members};
 use serde_json::Value;
 
-use crate::text::{ObjectText, imitates_member, string};
+use crate::text::{ObjectText, imitates_member, is_same_without_case, string};
 
 /// Changes of the tools of one server. Tools are named as the server names them.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -117,6 +117,11 @@ impl Transform {
     /// Returns the name of a tool at the gateway, without prefix; `None` if it is hidden.
     pub(super) fn shown_name<'a>(&'a self, tool: &'a str) -> Option<&'a str> {
         let is_shown = |shown: &BTreeSet<String>| shown.contains(tool);
+        let mut restricted = self.hidden.iter().chain(self.arguments.keys());
+        // A server may ignore the case of a name that it does not list.
+        if restricted.any(|name| name != tool && is_same_without_case(name, tool)) {
+            return None;
+        }
         if self.hidden.contains(tool) || !self.shown.as_ref().is_none_or(is_shown) {
             return None;
         }

@@ -11,6 +11,7 @@ use mcp_protocol::{RequestContext, lock};
 
 use super::{AccessPolicy, AccessRule, Effect, Item, ItemKind};
 use crate::catalog::{RuledUri, UriPattern, UriSource};
+use crate::text::without_case;
 
 /// Maximum number of listed URIs whose decisions are kept. When there are more, all of them are made again.
 const MAX_KNOWN: usize = 64 << 10;
@@ -120,8 +121,15 @@ impl Rules {
 
     /// Returns what the first rule that matches the name of an item says.
     fn decide_name(&self, item: &Item<'_>) -> Decision {
+        let folded = without_case(item.name);
+        let matches = |rule: &AccessRule| {
+            matches_pattern(&rule.name, item.name)
+                // A server may ignore the case of a name that it does not list.
+                || rule.is_restrictive()
+                    && matches_pattern(&without_case(&rule.name), &folded)
+        };
         let mut rules = self.rules_for(item);
-        match rules.find(|(rule, ..)| matches_pattern(&rule.name, item.name)) {
+        match rules.find(|(rule, ..)| matches(rule)) {
             Some((rule, ..)) if rule.effect == Effect::Deny => Decision::Denied,
             Some((_, _, scope)) => Decision::Allowed(scope.into_iter().cloned().collect()),
             None => Decision::Allowed(Vec::new()),
