@@ -200,7 +200,7 @@ async fn a_method_of_another_revision_is_refused_with_the_revision() {
     assert_eq!(refused.unwrap_err().message, expected);
 }
 
-/// The log had no sign of the tool or the user.
+/// Previously, the log named neither the tool nor the user.
 #[tokio::test]
 async fn invalid_arguments_are_logged_in_the_span_of_their_request() {
     #[derive(serde::Deserialize, schemars::JsonSchema)]

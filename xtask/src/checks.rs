@@ -80,7 +80,7 @@ pub(crate) fn lint() -> Result {
     steps.finish()
 }
 
-/// The parts of a manifest that name features.
+/// The parts of a manifest that define features.
 #[derive(Deserialize)]
 struct Manifest {
     package: Package,

@@ -147,7 +147,7 @@ impl RemoteApps {
             Some(ResourceContents::Blob(blob)) => {
                 let html = BASE64.decode(blob.blob.as_bytes()).ok();
                 let html = html.and_then(|html| String::from_utf8(html).ok());
-                let html = html.ok_or_else(|| refuse("its content is not UTF-8 in base64"))?;
+                let html = html.ok_or_else(|| refuse("the decoded base64 content is not UTF-8"))?;
                 (blob.mime_type, html, blob.meta)
             }
             _ => return Err(refuse("the server sent no content for this URI")),

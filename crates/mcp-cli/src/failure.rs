@@ -171,7 +171,7 @@ fn needs_login(error: &Error) -> bool {
         || unauthorized(error).is_some()
 }
 
-/// Returns whether the server rejected a request because the token does not have a scope. The challenge is not part of a JSON-RPC error.
+/// Returns whether the server rejected a request because of a missing scope. Compares the message, because a JSON-RPC error does not contain the challenge.
 fn lacks_scope(error: &Error) -> bool {
     let rejection = error.rejection();
     rejection.is_some_and(|rejection| {
@@ -190,7 +190,7 @@ pub(crate) fn causes(error: &Error) -> impl Iterator<Item = &(dyn std::error::Er
     std::iter::successors(Some(first), |error| (*error).source())
 }
 
-/// The text of mcp-protocol for a request without a scope.
+/// A part of the error of mcp-protocol for a missing scope.
 const NEEDS_SCOPE: &str = "needs the scope";
 
 /// Maximum number of characters of a server's reason that are shown.

@@ -299,7 +299,7 @@ fn open(page: &str) -> bool {
     command.spawn().is_ok()
 }
 
-/// The text of mcp-auth for a server without a sign-in.
+/// A part of the error of mcp-auth for a server to which users cannot sign in.
 const NO_AUTHORIZATION_SERVER: &str = "names no authorization server";
 
 /// Returns the failure to connect, with what to do about it.
@@ -308,7 +308,7 @@ pub(crate) fn explain(target: &Target, error: ClientError) -> Failure {
         if details.iter().any(|line| line.contains(method::SERVER_DISCOVER)));
     let is_of_sign_in = causes(&error).any(|error| error.is::<Error>());
     let failure = Failure::from(error);
-    // A sign-in that failed before the user was needed.
+    // The sign-in failed before a step that involves the user.
     let has_no_metadata = is_of_sign_in && !failure.names("stored sign-in");
     let token = "pass a token with --header \"Authorization: Bearer TOKEN\"";
     match (failure.code, &target.server) {

@@ -254,7 +254,7 @@ async fn a_token_without_a_scope_needs_an_action_of_the_user() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_is_found_wherever_its_url_is() {
+async fn a_url_after_other_arguments_is_an_error_that_shows_the_order() {
     let folder = folder("order");
     let words = ["call", "add_note", "title=hi", "http://127.0.0.1:1/mcp"];
     let output = mcp(&folder, &words).await;
@@ -267,7 +267,7 @@ async fn a_server_is_found_wherever_its_url_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_misspelled_list_of_servers_is_named() {
+async fn a_misspelled_key_of_the_server_list_is_reported() {
     let folder = folder("servers");
     std::fs::write(
         folder.join(".mcp.json"),

@@ -165,8 +165,8 @@ impl<R: Request> fmt::Debug for Call<R> {
     }
 }
 
-/// A request whose method is known only at run time, which is sent when it is awaited. The result is the JSON text that the server
-/// wrote: unknown members and the text of numbers are kept. Input requests of the server are answered by the handlers.
+/// A request whose method is known only at run time, sent when this value is awaited. The result is the JSON text of the server,
+/// with unknown members and the original text of numbers. The handlers of the client answer input requests of the server.
 ///
 /// # Errors
 /// The errors of every call, and [`Error::Invalid`] if the params are neither an object nor null.
@@ -194,8 +194,8 @@ impl RawCall {
         }
     }
 
-    /// Sends the request also if the server has not declared the capability that the method needs. For programs that examine a
-    /// server: other clients check its capabilities. A server rejects a method that it does not know with
+    /// Sends the request even if the server has not declared the capability that the method needs. This is for programs that
+    /// examine a server; other programs should respect the declared capabilities. A server rejects a method that it does not know with
     /// [`ErrorCode::METHOD_NOT_FOUND`](mcp_jsonrpc::ErrorCode::METHOD_NOT_FOUND).
     pub fn undeclared(mut self) -> Self {
         self.is_declared = false;

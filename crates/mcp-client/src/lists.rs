@@ -24,7 +24,7 @@ const MAX_PAGES: usize = 1_000;
 /// Items that the client keeps of one list before it reports an endless list.
 const MAX_ITEMS: usize = 100_000;
 
-/// The requests for all pages of a list, which are sent when it is awaited. The result is a `Vec<T>`.
+/// The requests for all pages of a list, sent when this value is awaited. The result is a `Vec<T>`.
 ///
 /// # Errors
 /// The errors of every call, and an error if the server sends more than 1,000 pages or 100,000 items. An item that
@@ -191,7 +191,7 @@ fn list<R: ListRequest>(shared: &Arc<Shared>) -> ListCall<R::Item> {
     }
 }
 
-/// What the requests for the pages of a list have in common.
+/// The parameters that the requests for all pages of a list share.
 struct List {
     shared: Arc<Shared>,
     timeouts: Timeouts,

@@ -135,7 +135,7 @@ impl UpstreamConnection {
         is_unused
     }
 
-    /// Returns since when the connection is unused, with whether its session waits for updates; `None` if a request uses it.
+    /// Returns whether the session of the connection waits for updates, and since when the connection is unused; `None` if a request uses the connection.
     pub(crate) fn unused_since(&self) -> Option<(bool, Instant)> {
         let usage = lock(&self.usage);
         let is_unused = usage.running == 0 && !self.routes.has_calls();

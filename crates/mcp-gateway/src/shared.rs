@@ -40,7 +40,7 @@ pub(crate) struct Failures {
 pub(crate) struct KnownServer {
     pub(crate) facts: ServerFacts,
     pub(crate) revision: Revision,
-    /// Whether each connection is a separate program, which can keep state: there are no headers, as over HTTP.
+    /// Whether the server is a program, so that each connection has a separate process, which can keep state. Recognized by the absence of HTTP headers.
     pub(crate) is_program: bool,
     /// The tools with parameters that HTTP headers repeat.
     pub(crate) header_params: HashMap<String, Arc<HeaderParams>>,

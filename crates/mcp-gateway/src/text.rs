@@ -51,8 +51,8 @@ const ITEM_MEMBERS: [&str; 10] = [
 /// Checks that every JSON parser reads the same members: the server must not read a value that the gateway has not checked.
 ///
 /// # Errors
-/// An object in the params, at any depth, has a repeated member; or a name of the params, `ref`, `argument` or `context` has an escape, or differs only in
-/// case from one that rules read, or from another one in `context.arguments`: some parsers, such as that of Go, ignore case.
+/// An object in the params, at any depth, has a repeated member. Or a member name of the params, `ref`, `argument` or `context` has an escape, or differs
+/// only in case from a name that rules read. Or two names in `context.arguments` differ only in case. Some parsers, such as that of Go, ignore case.
 pub(crate) fn check_members(params: &str) -> Result<(), ErrorObject> {
     let object = |of, name| member(of, name).filter(|value| value.starts_with('{'));
     check_plain_names(params, "params", &READ_MEMBERS)?;
@@ -126,7 +126,7 @@ pub(crate) fn is_same_without_case(one: &str, other: &str) -> bool {
     one == other || folded(one).eq(folded(other))
 }
 
-/// Returns a text in which letters that some programs take for the same are the same: in lower case, `ß` as `ss`, `\u{17f}` as `s`.
+/// Folds the case of a text: equal results mean that some programs consider the texts equal. For example, `ß` becomes `ss`, and `\u{17f}` becomes `s`.
 pub(crate) fn without_case(text: &str) -> String {
     match text.is_ascii() {
         true => text.to_ascii_lowercase(),
@@ -141,8 +141,8 @@ fn folded(text: &str) -> impl Iterator<Item = char> {
     upper.flat_map(char::to_lowercase)
 }
 
-/// Returns whether hosts whose JSON parser ignores case read this member of an item of a list as another one, which the gateway has written or rules
-/// have read.
+/// Returns whether the name of this member of a list item differs only in case from a known member, so that a host whose JSON parser ignores case takes
+/// it for that member.
 pub(crate) fn imitates_member(name: &str) -> bool {
     let mut like = ITEM_MEMBERS.iter();
     like.any(|known| *known != name && is_same_without_case(known, name))

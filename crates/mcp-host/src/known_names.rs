@@ -1,8 +1,8 @@
-//! Names that were probably misspelled.
+//! Suggestions for misspelled names.
 
 use serde_json::Value;
 
-/// Keywords with which a schema can have arguments that are not in its `properties`.
+/// Keywords that can add arguments to a schema that are not in its `properties`.
 const FURTHER_ARGUMENTS: [&str; 9] = [
     "$ref",
     "$dynamicRef",
@@ -15,8 +15,8 @@ const FURTHER_ARGUMENTS: [&str; 9] = [
     "patternProperties",
 ];
 
-/// Returns the names of the arguments in the input schema of a tool; `None` if the schema says that there can be further ones. A schema that only
-/// does not forbid them is taken to have none.
+/// Returns the names of the arguments in the input schema of a tool. Returns `None` if the schema has no `properties`, or explicitly allows further
+/// arguments. A schema without `additionalProperties` is treated as if it forbade them.
 pub fn argument_names(schema: &Value) -> Option<Vec<&str>> {
     let known = schema.get("properties")?.as_object()?;
     let has_further = match schema.get("additionalProperties") {
@@ -31,8 +31,8 @@ pub fn argument_names(schema: &Value) -> Option<Vec<&str>> {
     (!has_further && !is_composed()).then(|| known.keys().map(|name| &**name).collect())
 }
 
-/// Returns the name that is most like another one, if there is one with few differences.
-pub fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+/// Returns the most similar of `names` to `name`, or `None` if all of them differ too much.
+pub fn nearest_name<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let distances = names
         .into_iter()
         .map(|known| (strsim::levenshtein(name, known), known));
@@ -49,14 +49,14 @@ mod tests {
     #[test]
     fn the_nearest_name_is_suggested() {
         let names = ["get_weather", "get_whether", "list_notes"];
-        assert_eq!(nearest("get_wether", names), Some("get_weather"));
-        assert_eq!(nearest("lst_notes", names), Some("list_notes"));
-        assert_eq!(nearest("delete", names), None);
-        assert_eq!(nearest("x", []), None);
+        assert_eq!(nearest_name("get_wether", names), Some("get_weather"));
+        assert_eq!(nearest_name("lst_notes", names), Some("list_notes"));
+        assert_eq!(nearest_name("delete", names), None);
+        assert_eq!(nearest_name("x", []), None);
     }
 
     #[test]
-    fn a_schema_that_only_does_not_forbid_further_arguments_has_none() {
+    fn a_schema_without_additional_properties_names_all_arguments() {
         let names = Some(vec!["a"]);
         assert_eq!(argument_names(&json!({ "properties": { "a": {} } })), names);
         let closed = json!({ "properties": { "a": {} }, "additionalProperties": false });

@@ -85,7 +85,8 @@ pub use coordinate::{
 pub use error::HostError;
 pub use host::{ConfigChanges, Host, HostBuilder, HostTool, model_name};
 #[doc(hidden)]
-pub use known_names::{argument_names, nearest};
+#[doc(hidden)]
+pub use known_names::{argument_names, nearest_name};
 #[doc(hidden)]
 pub use model::rank as rank_tools;
 pub use model::{DroppedKeyword, ModelApi, ModelTools, ToolBudget, ToolUse};

@@ -4,14 +4,16 @@
 //! program, and a model, cannot change it and do not know the name.
 
 /// The types whose settings occur in errors. Other names with `::` are text of a server.
-const TYPES: [&str; 26] = [
+const TYPES: [&str; 32] = [
     "ClientBuilder",
     "ClientOptions",
+    "ConnectionLimits",
     "Credentials",
     "Dpop",
     "Folder",
     "HostBuilder",
     "HttpTransport",
+    "MemoryLimits",
     "MemoryReplayCache",
     "MemorySessionStore",
     "MuxLimits",
@@ -23,10 +25,14 @@ const TYPES: [&str; 26] = [
     "RedisOptions",
     "RedisStore",
     "RemoteSkills",
+    "RequestLimits",
     "ServerBuilder",
     "ServerLimits",
     "ServerOptions",
+    "ServerTimeouts",
+    "SessionLimits",
     "StdioOptions",
+    "StreamOptions",
     "TaskOptions",
     "Timeouts",
     "Tool",

@@ -96,7 +96,7 @@ impl Telemetry {
         self
     }
 
-    /// Records notifications, which then carry the context, also those of progress and logs.
+    /// Records notifications, including progress and log messages. Sent notifications then carry the trace context.
     #[must_use]
     pub fn with_notifications(mut self) -> Self {
         self.records_notifications = true;

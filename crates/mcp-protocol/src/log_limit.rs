@@ -9,12 +9,12 @@ use crate::lock;
 const MAX_PER_INTERVAL: u32 = 20;
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Admits a limited number of log messages, at most 20 a second, so that a peer cannot fill the log.
+/// A rate limit for log messages, 20 a second, so that a peer cannot fill the log.
 #[derive(Debug, Default)]
 pub struct LogLimit(Mutex<Interval>);
 
 impl LogLimit {
-    /// Returns how many messages were omitted before this one, if this one is logged.
+    /// Returns the number of messages that were omitted before this one; `None` if this one must be omitted, too.
     pub fn admit(&self, now: Instant) -> Option<u64> {
         lock(&self.0).admit(now)
     }

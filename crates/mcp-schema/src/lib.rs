@@ -101,8 +101,8 @@ impl Validator {
         }
     }
 
-    /// Validates a value, and returns its first violations, at most `max`; 0 is read as 1. A caller that corrects a value can
-    /// correct all of them at once. Of alternatives (`anyOf`, `oneOf`), the first violation of each is one text.
+    /// Validates a value, and returns its first violations, at most `max`; 0 counts as 1. With several violations, a caller can
+    /// correct all of them at the same time. The first violations of all alternatives (`anyOf`, `oneOf`) are combined into one.
     ///
     /// The value is valid if the list is empty. A value that is too large for the complexity of the schema has one violation that says so.
     #[must_use]

@@ -1,9 +1,9 @@
-//! [`Error`]: what can go wrong in a program.
+//! [`Error`], the error type for `main`.
 
 use std::error::Error as StdError;
 use std::fmt;
 
-/// Error of a program: an error of any module, or of another crate, so that `main` can use `?` for all of them.
+/// An error of any module of this crate or of another crate, so that `main` can use `?` for all of them.
 ///
 /// `main` prints an error that it returns with `Debug`; this type then shows the text of the error and those of its sources, for example
 /// `cannot listen on 127.0.0.1:80: permission denied`. As every error converts to it, it does not implement [`std::error::Error`] itself.

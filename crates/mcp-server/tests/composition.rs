@@ -142,7 +142,7 @@ fn guards_of_a_mounted_server_see_its_own_names_and_hold_for_its_items_only() {
 }
 
 #[test]
-fn handlers_keep_the_state_of_the_time_when_they_were_added() {
+fn handlers_keep_the_state_that_was_set_before_them() {
     let server = Server::builder("states", "1")
         .state(1_u8)
         .tool(Tool::new("number", |State(n): State<u8>| n))

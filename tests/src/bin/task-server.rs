@@ -135,7 +135,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .task_options(TaskOptions::new().with_poll_interval(LOOK))
         .persist(&store);
     let options = ServerOptions::new()
-        .with_streams(|streams| streams.retry = LOOK)
+        .with_streams(|streams| streams.reconnect_delay = LOOK)
         .persist(&store);
     let listener = listen(address.parse()?).await?;
     let url = format!("http://{}/mcp\n", listener.local_addr()?);

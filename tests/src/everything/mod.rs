@@ -31,7 +31,7 @@ pub fn sessions() -> ServerBuilder {
     plain().revisions(Revision::WITH_SESSIONS)
 }
 
-/// The server, which lets clients subscribe to resources and announces changes of lists if these are `true`.
+/// Returns the server. The parameters set whether clients can subscribe to resources, and whether list changes are announced.
 pub fn announcing(subscriptions: bool, list_changes: bool) -> ServerBuilder {
     let mut server = server();
     if !subscriptions {

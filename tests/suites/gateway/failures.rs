@@ -375,7 +375,7 @@ async fn items_with_the_same_name_do_not_fill_the_log() {
 
 /// Only a cursor that its server rejects is the fault of the client.
 #[tokio::test]
-async fn an_error_for_a_page_is_that_of_the_client_only_if_it_sent_the_cursor() {
+async fn a_rejected_page_is_the_clients_error_only_if_it_sent_the_cursor() {
     let (settings, mut servers) = Scripted::upstream();
     let building = tokio::spawn(Gateway::builder().mount("m", settings).build());
     let (mut server, _) = servers.accept().await;

@@ -263,7 +263,7 @@ async fn a_closed_gateway_makes_no_further_attempts_to_connect() {
     assert!(servers.0.try_recv().is_err(), "a connection");
 }
 
-/// The level holds for servers to which the session has a connection, and for those to which it gets one later.
+/// The level applies to servers to which the session has a connection, and to servers to which it connects later.
 #[tokio::test]
 async fn the_log_level_of_a_session_reaches_all_servers() {
     let (first, mut first_servers) = Scripted::upstream();

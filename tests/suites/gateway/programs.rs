@@ -1,4 +1,4 @@
-//! Stateless servers that are programs: each connection is a process of its own, with its own memory.
+//! Stateless servers that are programs: each connection has a separate process with separate memory.
 
 use mcp_gateway::{Gateway, Sharing, Upstream};
 use mcp_host::StderrLog;
@@ -30,7 +30,7 @@ fn notes() -> ServerBuilder {
         }))
 }
 
-/// Settings for the server, and the number of its processes so far.
+/// Returns settings for the server, and the counter of its started processes.
 fn program(sharing: Sharing) -> (Upstream, Arc<AtomicUsize>) {
     let started = Arc::<AtomicUsize>::default();
     let count = Arc::clone(&started);
@@ -117,7 +117,7 @@ async fn concurrent_requests_of_a_user_start_one_program() {
 }
 
 #[tokio::test]
-async fn users_share_a_program_if_the_operator_says_so() {
+async fn users_share_a_program_with_sharing_all() {
     let (upstream, started) = program(Sharing::All);
     let endpoint = endpoint(upstream).await;
     add(&stateless(&endpoint, Some("ada")), "hers").await;
@@ -136,7 +136,7 @@ async fn the_least_recently_used_program_makes_room_for_another_user() {
     for (user, expected) in [("bob", "[bob]"), ("eve", "[eve]"), ("ada", "[]")] {
         assert_eq!(list(&stateless(&endpoint, Some(user))).await, expected);
     }
-    // The one of the start, one for each user, and ada's second one.
+    // The program of the start, one program for each user, and ada's second program.
     assert_eq!(started.load(Ordering::Acquire), 5);
 }
 
@@ -155,7 +155,7 @@ async fn updates_of_a_program_reach_its_user_only() {
         assert_eq!(accepted["resourceSubscriptions"], uris, "{accepted}");
         subscriptions.push((client, subscription));
     }
-    // The first update of each user is about the own note, although the other note was added before it or at the same time.
+    // The first update of each user is about the user's own note, although the other note was added before or at the same time.
     for ((client, _), note) in subscriptions.iter().zip(["hers", "his"]) {
         add(client, note).await;
     }

@@ -81,9 +81,9 @@ async fn fixed_arguments_are_not_shown_and_cannot_be_changed() {
     }
 }
 
-/// A misspelled name would leave the argument to the clients.
+/// If the operator misspelled the name, clients would choose the value of the argument.
 #[tokio::test]
-async fn a_tool_without_an_argument_that_is_fixed_is_not_offered() {
+async fn a_tool_without_a_fixed_argument_in_its_schema_is_not_offered() {
     let (traced, _guard) = Traced::start();
     let transform = Transform::new().fix_argument("go", "pth", "/srv");
     let gateway = gateway(transform).await;

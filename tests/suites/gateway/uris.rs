@@ -1,4 +1,4 @@
-//! Which server of a gateway is asked for a resource.
+//! The choice of the server from which a gateway reads a resource.
 
 use mcp_gateway::Gateway;
 

@@ -251,7 +251,7 @@ async fn blocking_handlers_have_a_limited_number_of_threads() {
     }
     let refused = session.said().await;
     says(&refused, "2 blocking handlers are running");
-    says(&refused, "ServerOptions::with_max_blocking_handlers");
+    says(&refused, "RequestLimits::max_blocking_handlers");
     drop(blocked);
     for _ in 0..2 {
         let answer = session.said().await;

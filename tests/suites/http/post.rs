@@ -313,7 +313,7 @@ async fn blocking_handlers_have_a_limited_number_of_threads() {
     gate.started(2).await;
     let refused = peer.tool(3, "block", json!({})).await.answer().await;
     says(&refused, "2 blocking handlers are running");
-    says(&refused, "ServerOptions::with_max_blocking_handlers");
+    says(&refused, "RequestLimits::max_blocking_handlers");
     drop(blocked);
     for call in running {
         assert_eq!(call.await.unwrap(), "done");

@@ -68,7 +68,7 @@ async fn served(runs: &Arc<AtomicUsize>) -> (SocketAddr, JoinSet<()>) {
         }));
     let options = ServerOptions::new()
         .with_streams(|streams| streams.upgrade_delay = Duration::from_millis(50))
-        .with_streams(|streams| streams.retry = Duration::from_millis(100));
+        .with_streams(|streams| streams.reconnect_delay = Duration::from_millis(100));
     let endpoint = Endpoint::with_options(service, options).unwrap();
     let (listener, address) = listen().await;
     let mut task = JoinSet::new();

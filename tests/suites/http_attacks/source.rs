@@ -49,7 +49,7 @@ async fn t01_only_the_names_of_this_machine_reach_the_handler() {
 
 /// Without the warning, the operator would only see that clients are refused.
 #[tokio::test]
-async fn t01_an_address_of_a_network_without_the_name_of_the_server_is_reported() {
+async fn t01_listening_beyond_this_machine_without_allowed_hosts_is_reported() {
     for (address, host, is_reported) in [
         ("0.0.0.0:0", None, true),
         ("0.0.0.0:0", Some("mcp.example.com"), false),

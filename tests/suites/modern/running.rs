@@ -7,7 +7,7 @@ use crate::prelude::*;
 
 // proves: M-STATE-002, M-STATE-006
 #[tokio::test]
-async fn conversations_on_one_pipe_are_independent() {
+async fn multi_round_trip_requests_on_one_pipe_are_independent() {
     let mut peer = Peer::with(everything::server(), json!({ "elicitation": {} }));
     let tool = "test_input_required_result_multi_round";
     let mut states = Vec::new();

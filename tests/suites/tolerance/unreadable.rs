@@ -72,7 +72,7 @@ async fn text_that_is_not_unicode_is_replaced_in_a_result() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_number_of_a_call_may_be_sent_as_text() {
+async fn a_numeric_request_id_may_be_returned_as_text() {
     let line = br#"{"jsonrpc":"2.0","id":"ID","result":{"content":[]}}"#;
     let (result, client) = called(client(), line).await;
     result.unwrap();

@@ -226,7 +226,7 @@ impl OAuth {
                 let required = scopes.unwrap_or_default();
                 let granted = self.scopes().unwrap_or_default();
                 let all = granted.union(&required);
-                // A challenge repeats scopes that the token has.
+                // A challenge can also contain scopes that the token already has.
                 let missing = required.iter().filter(|scope| !granted.contains(scope));
                 inner.report(&SignInProgress::ScopesRequired {
                     required: missing.collect::<Scopes>().to_string(),

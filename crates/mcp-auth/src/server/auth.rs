@@ -98,10 +98,10 @@ impl Auth {
     /// Returns an error if the caller lacks a scope.
     pub fn require(&self, scope: &str) -> Result<(), HandlerError> {
         match &self.context {
-            Some(context) => context.require_scope("this", scope),
+            Some(context) => context.require_scope("the request", scope),
             None if self.has(scope) => Ok(()),
             None => Err(ErrorObject::invalid_request(format!(
-                "this needs the scope {scope:?}"
+                "the request needs the scope {scope:?}"
             ))),
         }
         .map_err(HandlerError::protocol)

@@ -85,7 +85,7 @@ pub struct Rejection(pub(crate) RejectionReason);
 #[derive(Debug)]
 pub(crate) enum RejectionReason {
     Invalid(Cow<'static, str>),
-    /// The token has these audiences, as JSON text, and not the one of this server.
+    /// The token is not for this server. The text is the `aud` claim of the token, as JSON.
     Audience(String),
     Unavailable(Box<dyn std::error::Error + Send + Sync>),
 }

@@ -108,7 +108,7 @@ async fn t38_two_programs_with_one_store_use_one_refresh_token() {
 
 /// Some services name their users in the query.
 #[tokio::test]
-async fn what_is_stored_for_one_query_is_not_used_for_another() {
+async fn tokens_for_one_query_are_not_used_for_another() {
     let store = MemoryTokenStore::new();
     let net = Net::new();
     let client = |query: &str| {
@@ -125,7 +125,7 @@ async fn what_is_stored_for_one_query_is_not_used_for_another() {
         assert_eq!(shown(&sent(&other).await.unwrap()), None, "{query}");
     }
     assert!(client("?tenant=alice").is_signed_in().await.unwrap());
-    // Neither is the scope that one of them needs.
+    // The scope that is stored for one user is not requested for the other, either.
     let mallory = client("?tenant=mallory");
     signed_in(&mallory).await;
     let visit = net.visits().pop().unwrap();

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use mcp_client::types::method;
 use mcp_client::{CallToolResult, Client, Progress};
-use mcp_host::{argument_names, nearest};
+use mcp_host::{argument_names, nearest_name};
 use serde_json::{Map, Value, json};
 
 use crate::args::{Options, Words};
@@ -62,7 +62,7 @@ async fn call(
                     format!("there is no tool {name:?}; {outage}"),
                 ));
             }
-            let near = nearest(name, candidates(name, tools.iter().map(|tool| &*tool.name)));
+            let near = nearest_name(name, candidates(name, tools.iter().map(|tool| &*tool.name)));
             let text = match near {
                 Some(near) => format!("there is no tool {name:?}; did you mean {near:?}?"),
                 None => format!("there is no tool {name:?}; `mcp list` shows the tools"),
@@ -96,7 +96,7 @@ async fn call(
     })
 }
 
-/// Returns the tools that a misspelled name can mean: with the prefix of a server behind a gateway, only those of this server.
+/// Returns the tools to suggest for a misspelled name. If the name has the prefix of a server behind a gateway, only the tools of this server are suggested.
 fn candidates<'a>(name: &str, tools: impl Iterator<Item = &'a str> + Clone) -> Vec<&'a str> {
     let prefix = name.find("__").map_or("", |end| &name[..end + 2]);
     let of_server = tools.clone().filter(|tool| tool.starts_with(prefix));
@@ -114,7 +114,7 @@ fn check_names(tool: &str, arguments: &Map<String, Value>, schema: &Value) -> Re
     };
     let is_open = schema.get("additionalProperties") != Some(&Value::Bool(false));
     for name in arguments.keys().filter(|name| !names.contains(&&***name)) {
-        let advice = match nearest(name, names.iter().copied()) {
+        let advice = match nearest_name(name, names.iter().copied()) {
             Some(near) => format!("did you mean {near:?}?"),
             None if names.is_empty() => "it has no arguments".to_owned(),
             None => format!("it has {}", names.join(", ")),

@@ -83,7 +83,7 @@ pub(super) fn check(file: &Path, is_stdio: bool, options: &Options) -> Result<Co
     Ok(Code::Success)
 }
 
-/// Puts the name of the file in front of a failure.
+/// Prepends the name of the file to a failure.
 fn within(file: &Path, failure: Failure) -> Failure {
     failure.about(&file.display().to_string())
 }

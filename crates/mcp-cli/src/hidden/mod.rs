@@ -23,7 +23,7 @@ static SECRETS: Mutex<Secrets> = Mutex::new(Secrets(Vec::new()));
 const MAX_SECRETS: usize = 8_192;
 /// What is shown instead of a part of a URL on the command line.
 pub(crate) const HIDDEN: &str = "[hidden]";
-/// Texts in the names of variables and headers with secret values, in upper case.
+/// Parts of names that mark the value of a variable or header as secret, in upper case.
 const SECRET_NAMES: [&str; 9] = [
     "KEY",
     "TOKEN",
@@ -35,11 +35,11 @@ const SECRET_NAMES: [&str; 9] = [
     "AUTHORIZATION",
     "COOKIE",
 ];
-/// Whole words in such names. Other names contain them, too, such as `PATH`.
+/// Words of names with the same meaning. They count only as whole words, because `PATH`, for example, contains `PAT`.
 const SECRET_WORDS: [&str; 2] = ["PASS", "PAT"];
 /// Marks the end of a text that was cut.
 const CUT: char = '…';
-/// Maximum number of cuts in a text that are searched for the beginning of a secret.
+/// Maximum number of cuts in a text before which the beginning of a secret is searched for.
 const MAX_CUTS: usize = 64;
 
 /// Hides the values of the variables in the command, the arguments, the URL and the headers of a server: the reference is shown instead.
@@ -197,7 +197,7 @@ impl Secrets {
         hidden
     }
 
-    /// Returns the size of the longest beginning of a secret with which a text ends that was cut, and what is shown instead.
+    /// Returns the size of the longest beginning of a secret at the end of a truncated text, and the text to show instead.
     fn cut_secret(&self, text: &str) -> Option<(usize, &str)> {
         let beginnings = self.0.iter().filter_map(|(secret, shown)| {
             let lengths = MIN_BYTES..secret.len();

@@ -51,7 +51,7 @@ struct LockFile {
     servers: BTreeMap<String, Snapshot>,
 }
 
-/// Returns the failure of a check without an entry for the server.
+/// Returns the failure for a check if the lock file has no entry for the server.
 fn missing_entry(path: &Path, file: &LockFile, key: &str) -> Failure {
     let shown = path.display();
     if !path.exists() {

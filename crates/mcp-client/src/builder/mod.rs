@@ -157,10 +157,10 @@ impl ClientBuilder {
         self
     }
 
-    /// Does not list the tools before the first [`call_tool`](Client::call_tool) of an unlisted tool. This only concerns
-    /// servers of 2025-11-25 that declare tasks: the list says which tools must be called as tasks. Such a tool is then
-    /// called without a task, and the tools are listed only if the server rejects the call, or if the call asks for a task
-    /// ([`ToolCall::as_task`](crate::ToolCall::as_task)).
+    /// Disables the tool list request before the first [`call_tool`](Client::call_tool) of a tool that was not listed yet. The
+    /// client sends this request only to servers of 2025-11-25 that declare tasks, because the list says which tools must be
+    /// called as tasks. Without the request, the client calls the tool without a task, and lists the tools only if the server
+    /// rejects the call, or if the call requests a task ([`ToolCall::as_task`](crate::ToolCall::as_task)).
     pub fn without_listing_tools(mut self) -> Self {
         self.lists_before_call = false;
         self

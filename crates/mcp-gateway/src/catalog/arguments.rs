@@ -1,4 +1,4 @@
-//! The arguments of the tools of one server, which fixed arguments are compared with.
+//! The names of the arguments of one server's tools, for checking fixed arguments.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ pub(super) struct ToolArguments {
 
 /// The names of the arguments of one tool.
 enum Arguments {
-    /// The schema says that there can be others than those that it names.
+    /// The schema allows arguments that it does not name.
     Any,
     Named(Vec<String>),
 }

@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, RwLock};
 
 use mcp_client::Client;
-use mcp_host::{model_name, nearest};
+use mcp_host::{model_name, nearest_name};
 use mcp_protocol::{lock, read_lock, write_lock};
 use mcp_types::Tool;
 use serde_json::Value;
@@ -81,8 +81,8 @@ impl Names {
 }
 
 impl Items {
-    /// Returns whether what is known about a tool fulfils what the settings require: a tool is read-only if it must be, and has each argument
-    /// with a fixed value. Otherwise the value would have no effect, and the tool would be less restricted than the settings say.
+    /// Returns whether a tool is known to fulfil the requirements of the settings: the tool is read-only if the settings require it, and has each
+    /// argument with a fixed value. Without the argument, the value would have no effect, and the tool would be less restricted than configured.
     fn offers(&self, transform: &Transform, tool: &str) -> bool {
         let mut fixed = transform.fixed_arguments_of(tool);
         (!transform.is_read_only || self.read_only.contains(tool))
@@ -122,7 +122,7 @@ impl Catalog {
             let listed = within_limits(tools, |tool| &tool.name);
             items.listed_tools = listed.map(|tool| tool.name.clone()).collect();
             for tool in within_limits(tools, |tool| &tool.name) {
-                // A schema that is not JSON has no argument names, and does not exist.
+                // The conversion cannot fail, because a schema is a JSON object.
                 let schema = serde_json::to_value(&tool.input_schema).unwrap_or_default();
                 items.arguments.learn(&tool.name, &schema);
             }
@@ -135,7 +135,7 @@ impl Catalog {
         self.report();
     }
 
-    /// Logs the settings of tools that do not fit what the server lists.
+    /// Logs the settings of tools that do not match the tools that the server lists.
     pub(crate) fn report(&self) {
         let (items, transform, mount) = (lock(&self.items), self.transform(), &self.namespace);
         if !items.has_tools {
@@ -148,7 +148,7 @@ impl Catalog {
         }
         for (tool, argument) in transform.fixed_arguments() {
             if items.arguments.contains(tool) && !items.arguments.has(tool, argument) {
-                let nearest = nearest(argument, items.arguments.names(tool));
+                let nearest = nearest_name(argument, items.arguments.names(tool));
                 let hint =
                     nearest.map_or_else(String::new, |near| format!("; did you mean {near:?}?"));
                 tracing::warn!(%mount, tool, argument, "a setting fixes an argument that the tool does not have, so the tool is not offered{hint}");
@@ -212,7 +212,7 @@ impl Catalog {
         tracing::warn!(mount = %self.namespace, %error, "the {kind} of the server cannot be listed");
     }
 
-    /// Adds or changes the arguments of a tool of a list, if the settings fix some. `schema` is JSON text.
+    /// Adds or changes the argument names of a listed tool, if the settings fix arguments of this tool. `schema` is JSON text.
     pub(crate) fn see_arguments(&self, tool: &str, schema: &str) {
         if self.transform().fixed_arguments_of(tool).next().is_some() {
             let schema: Value = serde_json::from_str(schema).unwrap_or_default();

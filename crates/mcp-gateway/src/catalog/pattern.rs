@@ -1,7 +1,7 @@
 //! Patterns of rules for URIs, prepared for many comparisons.
 //!
-//! A rule that allows a URI compares its parts, so that a `*` in the host does not match a path or query. A rule that restricts the use of URIs matches
-//! whatever servers may read from them ([`Readings`]).
+//! A rule that allows is compared with each part of a URI separately, so that a `*` in the host does not match a path or query. A rule that restricts
+//! the use of URIs is compared with each form in which servers may interpret a URI ([`Readings`]).
 
 use std::borrow::Cow;
 
@@ -12,24 +12,24 @@ use super::uri::{
     authority_end, before, check_spelling, check_template, escaped, scheme, without_user,
 };
 
-/// Where a URI is from.
+/// The origin of a URI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum UriSource {
-    /// A client has written it.
+    /// A request of a client.
     Client,
-    /// The server lists it, so it is the server's own spelling.
+    /// The server's list of resources: the spelling is that of the server.
     List,
-    /// It is a template that the server lists.
+    /// The server's list of templates.
     Template,
 }
 
-/// A URI to which rules are applied. A listed URI can have a user, and characters that should be escaped: all servers understand both, so rules see the URI
-/// without the user and with the escapes.
+/// A URI to which rules are applied. A listed URI can have a user, and characters that should be escaped. All servers understand both, so rules are compared
+/// with the URI without the user and with the escapes.
 pub(crate) struct RuledUri<'a> {
     text: &'a str,
     with_user: Cow<'a, str>,
     readings: Readings<'a>,
-    /// Why servers may understand the URI in different ways. Then it is compared only with patterns that are equal to it.
+    /// Why servers may interpret the URI in different ways. If there is a reason, only an equal pattern, or `*`, can allow the URI.
     pub(crate) problem: Option<&'static str>,
 }
 
@@ -93,7 +93,7 @@ impl UriPattern {
         }
         match uri.problem {
             None => self.restriction.matches(&uri.readings),
-            // No server reads a URI as one with another scheme.
+            // No server takes the scheme of a URI for another one.
             Some(_) => match (scheme(&self.text), scheme(uri.text)) {
                 (Some(pattern), Some(scheme)) => pattern.eq_ignore_ascii_case(scheme),
                 _ => true,
@@ -102,11 +102,12 @@ impl UriPattern {
     }
 }
 
-/// The parts of a pattern that allows: scheme, authority, path and query. A pattern without `//` has no authority, and its path also matches one.
+/// The parts of a pattern of a rule that allows: scheme, authority, path and query. Without `//`, the pattern has no authority, and its path is compared
+/// with the authority and the path of the URI.
 #[derive(Debug)]
 struct Parts {
     parts: [Option<String>; 4],
-    /// Whether the pattern ends with `*`, which matches any text. Then the parts after the last one also match anything.
+    /// Whether the pattern ends with `*`, which matches any text. A part that the pattern does not have can then have any value.
     is_open: bool,
 }
 
@@ -141,7 +142,7 @@ impl Parts {
     }
 }
 
-/// Splits a URI or pattern into scheme, authority, path and query. Without `has_scheme` or `has_authority`, the path begins with what is not split off.
+/// Splits a URI or pattern into scheme, authority, path and query. If `has_scheme` or `has_authority` is `false`, this part stays at the start of the path.
 fn split(text: &str, has_scheme: bool, has_authority: bool) -> [Option<&str>; 4] {
     let (mut rest, query) = match text.split_once('?') {
         Some((rest, query)) => (rest, Some(query)),

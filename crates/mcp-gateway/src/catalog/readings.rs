@@ -39,7 +39,7 @@ pub(super) struct Restriction {
 impl Restriction {
     pub(super) fn of(pattern: &str) -> Self {
         let keeps_port = keeps_port(pattern);
-        // In a form with spaces for `+`, those at the ends are not removed: `c++` is not `c`.
+        // If `+` becomes a space, spaces at the ends are not removed: otherwise, `c++` would equal `c`.
         let spaced = Reading {
             keeps_port,
             is_trimmed: false,

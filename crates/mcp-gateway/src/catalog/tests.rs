@@ -139,7 +139,7 @@ fn listed_prompts_are_limited() {
 }
 
 #[test]
-fn tools_that_only_read_are_limited() {
+fn the_number_of_read_only_tools_is_limited() {
     let catalog = catalog(Transform::new().read_only());
     assert!(catalog.see_tool(&longest(), true).is_some());
     assert_eq!(catalog.see_tool(&(longest() + "x"), true), None);
@@ -189,7 +189,7 @@ fn a_scheme_is_that_of_a_listed_resource_or_template() {
 }
 
 #[test]
-fn a_tool_without_an_argument_that_is_fixed_is_not_offered() {
+fn a_tool_without_a_fixed_argument_in_its_schema_is_not_offered() {
     let catalog = catalog(Transform::new().fix_argument("log", "limit", 5));
     // Until its schema is known, the tool is not offered.
     assert_eq!(catalog.tool("git__log"), None);

@@ -98,7 +98,7 @@ fn check_dots(text: &str) -> Result<(), &'static str> {
     }
 }
 
-/// Checks that each escape is necessary, and is a part of a name for every server.
+/// Checks that each escape is necessary, and that no server takes the escaped character for a delimiter.
 fn check_escapes(uri: &str, is_fixed: bool) -> Result<(), &'static str> {
     let decoded = percent_decode_str(uri).decode_utf8();
     let decoded = decoded.map_err(|_| "its escapes are not UTF-8")?;
@@ -180,8 +180,8 @@ fn is_plain_host(host: &str) -> bool {
     !is_number || host.parse::<Ipv4Addr>().is_ok()
 }
 
-/// The characters that are escaped in a listed URI, because RFC 3986 does not allow them. Not: control characters and `\`, which some parsers remove or
-/// read as `/`, and `%`, `[` and `]`.
+/// The characters that are escaped in a listed URI, because RFC 3986 does not allow them. Control characters and `\` are not escaped, because some parsers
+/// remove them or read `\` as `/`; nor are `%`, `[` and `]`.
 const UNESCAPED: &AsciiSet = &AsciiSet::EMPTY
     .add(b' ')
     .add(b'"')
@@ -198,7 +198,7 @@ pub(super) fn escaped(uri: &str) -> Cow<'_, str> {
     utf8_percent_encode(uri, UNESCAPED).into()
 }
 
-/// Returns a URI without its user; the URI itself if it has none, or one that parsers could read in different ways.
+/// Returns a URI without its user. A URI without a user, or with a user that parsers could interpret in different ways, is returned unchanged.
 pub(super) fn without_user(uri: Cow<'_, str>) -> Cow<'_, str> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:".contains(&byte);
     let Some((start, authority)) = authority(&uri) else {

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mcp_host::{
-    Config, ConfigFormat, Connector as _, ServerConfig, StderrLog, Variables, nearest, read_text,
+    Config, ConfigFormat, Connector as _, ServerConfig, StderrLog, Variables, nearest_name,
+    read_text,
 };
 use mcp_jsonrpc::decode;
 use mcp_protocol::InvalidServer;
@@ -58,17 +59,17 @@ fn invalid(text: impl Into<String>) -> InvalidServer {
     InvalidServer::new(text)
 }
 
-/// Names that someone could give to users in a rule.
+/// Keys with which an operator could try to name users in a rule, in the singular.
 const USERS: [&str; 6] = ["client", "group", "principal", "role", "subject", "user"];
 
-/// Adds what was probably meant to an error about an unknown key.
+/// Adds a suggestion to an error about an unknown key.
 fn with_hint(error: &str) -> String {
     let mut names = error.split('`').skip(1).step_by(2);
     let hint = match (error.contains("unknown field `"), names.next()) {
         (true, Some(key)) if USERS.contains(&key.trim_end_matches('s')) => {
             "; rules cannot name users: the authorization server gives scopes to users, see \"scope\"".to_owned()
         }
-        (true, Some(key)) => nearest(key, names).map_or_else(String::new, |near| format!("; did you mean {near:?}?")),
+        (true, Some(key)) => nearest_name(key, names).map_or_else(String::new, |near| format!("; did you mean {near:?}?")),
         _ => String::new(),
     };
     format!("{error}{hint}")
@@ -112,7 +113,7 @@ impl GatewayConfig {
             };
             if let Some(earlier) = servers.insert(namespace.clone(), entry) {
                 return Err(invalid(format!(
-                    "/gateway/servers: the servers {:?} and {name:?} have the namespace {namespace:?}; set \"namespace\" of one of them",
+                    "/gateway/servers: the servers {:?} and {name:?} have the same namespace {namespace:?}; set \"namespace\" of one of them",
                     earlier.name
                 )));
             }

@@ -24,7 +24,7 @@ use super::params::{ParamsChange, REQUEST_META, SessionClient};
 const MAX_ROUND_TRIPS: u32 = 16;
 /// Maximum number of input requests in one result.
 const MAX_INPUT_REQUESTS: usize = 32;
-/// The wait before a request that only returns the state of the server: none before the first one, and longer each time.
+/// Delay before a round trip that only sends `requestState` back to the server. It is multiplied by the number of the round trip, from 0.
 const STATE_WAIT: Duration = Duration::from_millis(100);
 
 impl Core {

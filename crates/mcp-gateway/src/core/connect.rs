@@ -36,7 +36,7 @@ impl Core {
         opened.await
     }
 
-    /// Returns the shared connection, and opens it if it has ended. It is not closed as unused while a request has it.
+    /// Returns the shared connection, and opens it if it has ended. The connection is not closed as unused while the returned [`InUse`] exists.
     ///
     /// # Errors
     /// The server cannot be reached.

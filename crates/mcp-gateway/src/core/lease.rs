@@ -35,8 +35,8 @@ fn can_be_asked(capabilities: &ClientCapabilities) -> bool {
         || capabilities.roots.is_some()
 }
 
-/// Subscribes again to the resources of the last connection of a session, and notifies the session when the connection ends: the resources may
-/// change while they are not watched. The next request of the session opens a connection.
+/// Subscribes on a new connection to the resources of the session's previous connection, and notifies the session now and when the connection ends,
+/// because the resources may change while they are not watched. The next request of the session opens another connection.
 fn keep_subscriptions(connection: &InUse, subscribed: Vec<String>) {
     let (again, routes, ended) = (
         connection.in_use().filter(|_| !subscribed.is_empty()),
@@ -88,7 +88,7 @@ impl Core {
         Ok(opened)
     }
 
-    /// Opens the connection of a session, which `subscribed` to these resources on its last one.
+    /// Opens a connection for a session. `subscribed` are the resources to which the session had subscribed on its previous connection.
     async fn open_for_session(
         &self,
         context: &RequestContext,
@@ -154,8 +154,8 @@ impl Core {
         Box::pin(self.open_for_pool(&client, Some(identity), key, is_exclusive)).await
     }
 
-    /// Returns a connection to a stateless server for one request: the one of the client's principal, if each principal has a program, otherwise
-    /// the shared one.
+    /// Returns a connection to a stateless server for one request: the connection to the program of the client's principal if each principal has a
+    /// program, otherwise the shared connection.
     ///
     /// # Errors
     /// The server cannot be reached, or there are too many connections.

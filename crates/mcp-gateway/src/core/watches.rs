@@ -1,4 +1,4 @@
-//! Subscriptions to resources, on the shared connection and on those of the pool, or at the program of a principal.
+//! Subscriptions to resources: on the shared connection and the connections of the pool, or on the connection to the program of a principal.
 //!
 //! Each connection to a program on stdio is a separate process. A client that subscribes and then makes calls also learns what
 //! its calls change, although they run on other connections.
@@ -185,8 +185,8 @@ impl Core {
         Ok(subscription)
     }
 
-    /// Subscribes as soon as the server can be reached. Returns `None` if it rejects the subscription, or the gateway was closed. Starts a program
-    /// only if no other one must end, because its client would subscribe again, too.
+    /// Subscribes as soon as the server can be reached. Returns `None` if the server rejects the subscription, or the gateway was closed. Does not start a
+    /// program if another one would have to end for it: the client of that program would subscribe again, too, and end this one.
     async fn subscribed_again(
         core: &Weak<Self>,
         uri: &Arc<str>,

@@ -1,4 +1,4 @@
-//! What the rules say about the items of a server.
+//! Decisions of the rules about the items of a server.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::results;
 use crate::text::{ObjectText, elements, member};
 
 impl State {
-    /// Returns what the rules say about an item. The URI of a resource that the server lists is in the server's own spelling.
+    /// Returns the decision of the rules about an item. A resource URI that the server lists is treated as the server's spelling.
     pub(super) fn decide(&self, mount: &MountedServer, item: &Item<'_>) -> Decision {
         let is_listed = item.kind == ItemKind::Resource && mount.catalog.lists_resource(item.name);
         let source = match is_listed {
@@ -25,7 +25,7 @@ impl State {
         self.decide_as(mount, item, source)
     }
 
-    /// Returns what the rules say about an item. Logs the first listed URI of a server to which the rules cannot be applied.
+    /// Returns the decision of the rules about an item with a URI from `source`. Logs the first listed URI of a server to which the rules cannot be applied.
     pub(super) fn decide_as(
         &self,
         mount: &MountedServer,
@@ -72,7 +72,7 @@ impl State {
         checked.inspect_err(|error| self.denials.item(item, &error.message, context))
     }
 
-    /// Removes the contents of other resources, such as those in a folder, that the client may not use.
+    /// Removes contents that the client may not use from a result of `resources/read`: the result for a folder can contain other resources.
     pub(super) fn with_allowed_contents(
         self: &Arc<Self>,
         reply: Reply,

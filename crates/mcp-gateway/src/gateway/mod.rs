@@ -135,7 +135,7 @@ impl Gateway {
         found
     }
 
-    /// Logs the settings of a mount that do not fit what its server lists, as after a connection.
+    /// Logs the settings of a mount that do not match the list of its server, as is done after each connection.
     pub(crate) fn report_settings(&self, name: &str) {
         if let Some(mount) = self.0.mounts().iter().find(|mount| *mount.name == *name) {
             mount.catalog.report();

@@ -1,5 +1,5 @@
-//! Connections to a server: to a session-based one, one for each session of a client, and others for the requests of stateless clients; to the
-//! program of a stateless one, one for each principal.
+//! Connections to a server. A session-based server has one connection for each session of a client, and further connections for the requests of
+//! stateless clients. A stateless server that is a program has one connection for each principal.
 
 mod capacity;
 mod sessions;
@@ -19,7 +19,7 @@ use crate::connection::{InUse, UpstreamConnection};
 
 /// How long an unused connection is kept.
 const MAX_IDLE: Duration = Duration::from_secs(60);
-/// How long an unused program of a stateless server is kept: what it has in memory is lost for its principal.
+/// How long an unused program of a stateless server is kept. It is longer than [`MAX_IDLE`], because the principal loses what the program has in memory.
 const MAX_PROGRAM_IDLE: Duration = Duration::from_secs(30 * 60);
 
 /// The key of pooled connections: requests with equal keys may use the same connection.
@@ -28,7 +28,7 @@ pub(crate) struct Key {
     pub(crate) principal: Option<Principal>,
     /// The client, if the server can send messages that do not name their call. A message after a response then reaches the same client.
     pub(crate) owner: Option<Owner>,
-    /// The client and its capabilities as JSON text; `None` for the program of a stateless server, which gets them with each request.
+    /// The client and its capabilities as JSON text; `None` for the program of a stateless server, which receives them with each request.
     pub(crate) identity: Option<String>,
 }
 

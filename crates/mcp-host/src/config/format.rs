@@ -20,7 +20,7 @@ const STANDARD_KEYS: [&str; 5] = [
     "mcp.servers",
 ];
 
-/// Maximum number of differences of a misspelled key.
+/// Maximum edit distance between a misspelled key and the correct one.
 const MAX_DIFFERENCES: usize = 2;
 
 /// A file format.
@@ -101,7 +101,7 @@ impl ConfigFormat {
         }))
     }
 
-    /// Returns a key of a file that is probably a misspelled one of [`keys`](Self::keys), and the right one.
+    /// Returns a key of a file that is probably a misspelling of one of [`keys`](Self::keys), and the correct key.
     pub(super) fn misspelled(self, text: &str) -> Option<(String, &'static str)> {
         let root: Map<String, Value> = match self {
             Self::Codex => return None,

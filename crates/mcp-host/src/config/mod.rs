@@ -222,8 +222,8 @@ impl Config {
         servers.filter_map(|(name, one)| Some((name.as_str(), one.server.as_ref().err()?)))
     }
 
-    /// Returns warnings about unknown keys, a misspelled key of the list of servers, secrets in files that other users can read, files that cannot be read, and servers of the
-    /// opened folder that take the name of a user's server.
+    /// Returns warnings about unknown keys, a misspelled key of the server list, secrets in files that other users can read, files that cannot be
+    /// read, and servers of the opened folder that have the same name as a server of the user.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }

@@ -334,7 +334,7 @@ pub fn client_tls(ca: &Path) -> Result<ClientTls, TransportError> {
 #[cfg(not(feature = "tls"))]
 fn trust(_: HttpTransport, ca: &Path) -> Result<HttpTransport, TransportError> {
     Err(TransportError::new(format!(
-        "{}: certificates need TLS, the feature \"tls\" of mcp-host",
+        "{}: certificates can be used only with TLS; enable the feature \"tls\" of mcp-host",
         ca.display()
     )))
 }
@@ -415,7 +415,7 @@ impl Launch {
     }
 }
 
-/// Returns the error for a program whose path does not exist. `shown` and `folder` are written in the configuration.
+/// Returns the error for a program whose path does not exist. `shown` and `folder` are the texts of the configuration, before variables are replaced.
 fn missing_path(command: &str, shown: &str, folder: Option<&str>) -> String {
     let tried = match (Path::new(command).is_absolute(), folder) {
         (true, _) => String::new(),

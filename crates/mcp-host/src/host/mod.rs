@@ -162,7 +162,7 @@ impl Host {
         }
     }
 
-    /// Calls a tool by its name for the model: [`SupervisedClient::call_tool`].
+    /// Calls the tool to which the model refers by this name, as [`SupervisedClient::call_tool`].
     ///
     /// # Errors
     /// [`HostError::UnknownTool`] if no tool has this name; and as [`SupervisedClient::call_tool`].

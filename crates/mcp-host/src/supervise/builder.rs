@@ -96,7 +96,7 @@ impl SupervisedBuilder {
         self
     }
 
-    /// Does not start the server at once.
+    /// Creates the client without starting the server.
     pub fn disabled(mut self) -> Self {
         self.is_enabled = false;
         self

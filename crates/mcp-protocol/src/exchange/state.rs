@@ -186,8 +186,8 @@ pub fn guarded<T>(code: impl FnOnce() -> T) -> Result<T, ErrorObject> {
     })
 }
 
-/// Runs code that may panic, and logs a panic before it continues to [`guarded`], which then does not log it. This is for
-/// code in a span that `guarded` is not in.
+/// Runs code that may panic. Logs a panic in the current span and resumes it; [`guarded`], outside of the span, does not log
+/// it again.
 pub fn log_panics<T>(code: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(code)).unwrap_or_else(|payload| {
         log_panic(payload);

@@ -37,7 +37,7 @@ use crate::sync::lock;
 pub struct TowerMiddleware<S>(Mutex<S>);
 
 impl<S> TowerMiddleware<S> {
-    /// Applies a layer.
+    /// Creates middleware that passes each request through the service of `layer`.
     pub fn new<L: Layer<NextService, Service = S>>(layer: L) -> Self {
         Self(Mutex::new(layer.layer(NextService(()))))
     }

@@ -10,7 +10,7 @@ use mcp_jsonrpc::ErrorObject;
 
 use super::Grant;
 
-/// Creates the error for a request that needs a caller, on a server that cannot know one.
+/// Creates the error for a request that needs an authenticated caller, on a server without an authentication layer.
 pub fn no_authentication() -> ErrorObject {
     ErrorObject::internal(
         "the server has no authentication layer in front of its endpoint, so it does not know the caller; its operator has to add one",

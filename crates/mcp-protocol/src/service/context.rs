@@ -62,8 +62,8 @@ impl RequestContext {
         });
     }
 
-    /// Uses the middleware of `request`, which this context continues, for input requests. The link of the exchange
-    /// already passes messages through this middleware, so [`link`](Self::link) does not add it again.
+    /// Sends the input requests of this context through the middleware of `request`, the request that this context
+    /// continues. The link of the exchange already has this middleware, so [`link`](Self::link) does not add it again.
     pub fn continue_layers(&mut self, request: &Self) {
         self.layers.clone_from(&request.layers);
         self.is_link_layered = true;

@@ -169,7 +169,7 @@ impl<S: Service> IntoService for S {
     }
 }
 
-/// The configuration of a server is invalid. The text says what to correct.
+/// The error for an invalid configuration of a server. Its text says what to correct.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidServer(String);
 

@@ -221,7 +221,7 @@ impl Task {
         self.message.as_deref()
     }
 
-    /// Returns the start time.
+    /// Returns the time at which the task was created.
     pub fn created(&self) -> Timestamp {
         self.created
     }

@@ -80,7 +80,7 @@ fn texts_and_choices_are_within_their_limits() {
 }
 
 #[test]
-fn the_reason_of_a_refusal_has_the_expected_type() {
+fn the_reason_for_a_rejection_names_the_expected_type() {
     for (field, accepted, expected) in [
         (json!({ "type": "string" }), json!("a"), "a string"),
         (json!({ "type": "integer" }), json!(1), "an integer"),
@@ -106,7 +106,7 @@ fn the_reason_of_a_refusal_has_the_expected_type() {
 }
 
 #[test]
-fn texts_have_their_format() {
+fn the_format_of_texts_is_checked() {
     for (format, accepted, refused) in [
         ("email", "a@b.example", "a@b@c"),
         ("email", "a@b", "a b@c"),

@@ -412,7 +412,7 @@ impl<T> Extraction<T> {
             Self::Ready(value) => Ok(value),
             Self::End(error) => Err(error),
             Self::Later(_) => Err(HandlerError::new(
-                "a parameter of the handler was not extracted",
+                "the extraction of a handler parameter has not finished",
             )),
         }
     }

@@ -80,7 +80,7 @@ impl Kind for ForResource {
     type Finish = FinishResource;
 }
 
-/// Finishes a tool call.
+/// The last step of a tool call: it checks the output of the handler against the output schema.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct FinishTool {

@@ -69,7 +69,7 @@ impl Kind for ForNotification {
     type Finish = FinishNotification;
 }
 
-/// Finishes a notification: errors of the handler are logged.
+/// The last step of a custom notification: it logs an error of the handler.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct FinishNotification {

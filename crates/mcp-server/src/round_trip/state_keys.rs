@@ -14,7 +14,7 @@ use crate::random;
 const LIFETIME: Duration = Duration::from_secs(3_600);
 /// Maximum size of a state before encryption, in bytes.
 const MAX_STATE: usize = 64 << 10;
-/// What encryption adds to a state, in bytes: the version, the salt, the expiry time and the tag.
+/// Number of bytes that encryption adds to a state: the version, the salt, the expiry time and the tag.
 const OVERHEAD: usize = 1 + 16 + 8 + 16;
 
 /// The keys that encrypt the state of a call between its round trips (`requestState`, stateless

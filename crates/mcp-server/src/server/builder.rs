@@ -57,7 +57,7 @@ impl ServerBuilder<()> {
 
 impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// Sets the state. Handlers that are added afterwards take it as [`State<T>`](crate::State);
-    /// handlers that were added before keep the state of that time, first `()`. The state is cloned
+    /// handlers that were added before keep the earlier state, initially `()`. The state is cloned
     /// for each handler and each call: put large data into an `Arc`.
     pub fn state<T: Clone + Send + Sync + 'static>(self, state: T) -> ServerBuilder<T> {
         ServerBuilder {
@@ -297,7 +297,7 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
         self.set(|settings| settings.logging = false)
     }
 
-    /// Lets no client subscribe to resources.
+    /// Does not declare the subscription capability: clients cannot subscribe to resources.
     pub fn without_subscriptions(self) -> Self {
         self.set(|settings| settings.subscribe = false)
     }

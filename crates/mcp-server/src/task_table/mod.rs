@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_of_known_principals_are_limited_although_no_further_ones_are_counted() {
+    fn counted_principals_stay_limited_when_the_table_is_full() {
         let (tasks, start) = (tasks(), Instant::now());
         let principal = |number: usize| Principal::new(number.to_string());
         for number in 0..MAX_COUNTED {

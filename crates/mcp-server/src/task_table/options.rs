@@ -81,8 +81,8 @@ pub struct TaskOptions {
 }
 
 impl TaskOptions {
-    /// Creates the default options: a time to live of one hour and at most one day (one hour without
-    /// authentication), a poll interval of one second, 64 running tasks per owner.
+    /// Creates the default options. A task lives for one hour unless the client requests another time: at most one day,
+    /// or one hour for a client without authentication. The poll interval is one second, and an owner can have 64 running tasks.
     pub fn new() -> Self {
         Self {
             ttl: TTL,
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_lasts_a_second_or_longer() {
+    fn a_lease_lasts_at_least_one_second() {
         let lease = |millis| {
             TaskOptions::new()
                 .with_lease(Duration::from_millis(millis))

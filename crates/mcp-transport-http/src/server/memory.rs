@@ -1,4 +1,4 @@
-//! `with_memory`, which derives all limits of an endpoint on memory from one number.
+//! `with_memory`, which derives all memory limits of an endpoint from one number.
 
 use std::sync::Arc;
 

@@ -74,7 +74,7 @@ impl Meta {
         self.entry(SERVER_INFO_KEY)
     }
 
-    /// Sets the server software of a result.
+    /// Sets the name and version of the server that created a result.
     pub fn set_server_info(&mut self, server: &Implementation) {
         self.set(SERVER_INFO_KEY, server);
     }

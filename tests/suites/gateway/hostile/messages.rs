@@ -143,7 +143,7 @@ async fn cancelled_calls_to_servers_that_do_not_read_are_charged() {
     assert!(client.wire.recv().await["result"].is_object());
 }
 
-/// Finding C1 of the third attack: a new session ended the lists and completions of stateless clients.
+/// Previously, a new session ended the lists and completions of stateless clients.
 #[tokio::test]
 async fn a_new_session_ends_no_request_on_the_shared_connection() {
     let (settings, mut servers) = Scripted::upstream();
@@ -172,7 +172,7 @@ async fn a_new_session_ends_no_request_on_the_shared_connection() {
     }
 }
 
-/// Finding B8 of the third attack.
+/// Hosts that ignore case would read the second member, which no rule has checked.
 #[tokio::test]
 async fn an_item_has_only_the_uri_that_was_checked() {
     let (settings, mut servers) = Scripted::upstream();

@@ -154,9 +154,9 @@ async fn with_subscriptions(servers: &mut Scripted) -> PipeEnd {
     servers.accept_with(capabilities).await.0
 }
 
-/// Finding C3 of the third attack: the connection of a session that only listens was closed for others, and its updates ended without a message.
+/// Previously, the connection of a session that only waited for updates was closed to make room, and its updates ended without a message.
 #[tokio::test]
-async fn a_closed_connection_of_a_session_leaves_it_its_subscriptions() {
+async fn a_session_keeps_its_subscriptions_when_its_connection_is_closed() {
     let (settings, mut servers) = Scripted::upstream();
     let settings = settings.max_connections(3).max_connections_per_client(8);
     let connecting = tokio::spawn(Proxy::connect(settings));

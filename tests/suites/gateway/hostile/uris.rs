@@ -1,4 +1,4 @@
-//! URIs, of servers and of clients, that evade the rules of a gateway by their spelling.
+//! URIs of servers and clients whose spelling could evade the rules of a gateway.
 
 use tokio::task::JoinSet;
 
@@ -73,7 +73,7 @@ fn lines(uris: &[&str]) -> Vec<String> {
     uris.iter().map(|uri| (*uri).to_owned()).collect()
 }
 
-/// Findings B2 and B3: what a server lists is often named by users, and servers resolve dots, remove tabs, and ignore users and ports.
+/// Users often choose the names of listed resources, and servers resolve dots, remove tabs, and ignore users and ports.
 #[tokio::test]
 async fn a_listed_uri_evades_no_rule_by_its_spelling() {
     let notes = [
@@ -164,7 +164,7 @@ async fn a_listed_uri_in_an_unusual_spelling_is_usable_if_no_rule_can_restrict_i
 }
 
 #[tokio::test]
-async fn a_listed_uri_that_no_rule_can_judge_is_logged_once() {
+async fn a_listed_uri_to_which_rules_cannot_be_applied_is_logged_once() {
     let (traced, _guard) = Traced::start();
     let uris = lines(&["note://a/../b", "note://a/./c"]);
     let mut listing = Listing::of(denying("note://a/b"), &uris, json!([])).await;
@@ -180,7 +180,7 @@ async fn a_listed_uri_that_no_rule_can_judge_is_logged_once() {
     );
 }
 
-/// Finding B10: a server may return the contents of the resources of a folder.
+/// A server may return the contents of the resources of a folder.
 #[tokio::test]
 async fn contents_of_denied_resources_are_left_out() {
     let contents = json!([
@@ -210,7 +210,7 @@ fn check(policy: &AccessPolicy, uris: &[(&str, bool)]) {
     }
 }
 
-/// Finding B11: the `trim` of JavaScript removes U+FEFF. Finding B5: some servers take the text before the last `@` for a user.
+/// The `trim` of JavaScript removes U+FEFF, and some servers take the text before the last `@` for a user.
 #[test]
 fn a_uri_with_hidden_dots_or_another_host_is_refused() {
     let public = [
@@ -234,7 +234,7 @@ fn a_uri_with_hidden_dots_or_another_host_is_refused() {
     check(&denying("notes://secret"), &relative);
 }
 
-/// Finding B4: a `*` in a host matched the end of the host.
+/// Previously, a `*` in a host also matched the delimiter after the host.
 #[test]
 fn a_rule_that_allows_compares_the_parts_of_a_uri() {
     let hosts = [
@@ -276,7 +276,7 @@ fn a_rule_that_allows_compares_the_parts_of_a_uri() {
     check(&scoped, &ends);
 }
 
-/// Finding B6: servers fold case, remove spaces, and decode `+`.
+/// Some servers fold case, remove spaces, and decode `+`.
 #[test]
 fn a_rule_that_restricts_ignores_folded_case_and_spaces() {
     for (pattern, uris) in [
@@ -309,7 +309,7 @@ fn a_rule_that_restricts_ignores_folded_case_and_spaces() {
     }
 }
 
-/// Finding B9: with rules, a long list kept all other clients waiting.
+/// Previously, all other clients waited while rules were applied to a long list.
 #[tokio::test]
 async fn others_are_served_while_rules_are_applied_to_a_long_list() {
     let uri = |number| format!("notes://pub/{}{number}", "a/b".repeat(300));

@@ -348,7 +348,7 @@ fn a_rule_covers_every_name_that_servers_read_from_a_uri() {
     }
 }
 
-/// Findings B2 and B3: the same for URIs that a server lists, which are often named by users.
+/// The same for URIs that a server lists: users often choose their names.
 #[tokio::test]
 async fn a_rule_covers_every_name_that_servers_read_from_a_listed_uri() {
     let mut random = Random(0x2026_1127_9e37_79b9);

@@ -58,7 +58,7 @@ async fn a_shutdown_ends_the_calls_of_sessions_that_were_let_go() {
     assert_eq!(ping(&peer.at(&two)).await, 200);
 }
 
-/// Each time the endpoint loses the lease, the running calls stay with what is left of the session then.
+/// When the endpoint loses the lease, the running calls stay with the remains of the session, and each loss adds further remains.
 #[tokio::test(start_paused = true)]
 async fn calls_of_all_earlier_leases_can_be_cancelled() {
     let (gate, store) = (Gate::new(), MemorySessionStore::new());

@@ -12,8 +12,8 @@ use crate::well_known::canonical;
 const MAX_CLIENTS: usize = 64;
 
 impl Inner {
-    /// Returns the name of the server in the store. It has the query, with which some services name their users: what is stored for one must not
-    /// be used for another.
+    /// Returns the name of the server in the store. The name contains the query, because some services identify their users by it, and the tokens of one
+    /// user must not be used for another.
     fn stored_name(&self) -> String {
         let query = self.server.query();
         let query = query.map(|query| format!("?{query}"));

@@ -199,7 +199,7 @@ impl Policy {
         refusal.response(self.context(*scheme))
     }
 
-    /// Logs why a token was refused. A request without a token is how a sign-in begins, and with `Unavailable` the reason is logged already.
+    /// Logs why a token was refused. A request without a token is normal, because it starts a sign-in. For `Unavailable`, the reason is already logged.
     fn log(&self, refusal: &Refusal) {
         let status = refusal.status().as_u16();
         if matches!(

@@ -30,7 +30,7 @@ pub(super) enum Refusal {
     Malformed(&'static str),
     /// The token is invalid.
     Invalid(Cow<'static, str>),
-    /// The token is for these audiences, as JSON text.
+    /// The token is not for this server. The text is the `aud` claim of the token, as JSON.
     Audience(String),
     /// The proof for a bound token is missing or invalid.
     Proof(&'static str),
@@ -39,7 +39,7 @@ pub(super) enum Refusal {
     /// The token lacks some of these scopes.
     Scope {
         required: Scopes,
-        /// The scopes of the challenge: also those that the token has.
+        /// The scopes of the challenge: the required ones and those that the token already has.
         all: Scopes,
     },
     /// The token cannot be verified now.

@@ -79,8 +79,8 @@ impl AccessRule {
     }
 
     /// Creates a rule that allows items. `name` is the name at the server, without the prefix of the mount, or the URI of a resource;
-    /// `*` in it matches any text. In the host of a URI, a `*` before other text does not match `/`, `?` and `#`; and a query is allowed only if the pattern has
-    /// one or ends with `*`. If rules apply to the resources of a server, clients can use a URI that the server lists, and other URIs only in the
+    /// `*` matches any text. In the host of a URI, a `*` that other text follows does not match `/`, `?` or `#`. A URI with a query is allowed only if the
+    /// pattern has a query or ends with `*`. If rules apply to the resources of a server, clients can use a URI that the server lists, and other URIs only in the
     /// spelling that all servers interpret in the same way: for example without `..`, needless escapes, a fragment, or a user. A listed URI in another
     /// spelling can be used if a rule allows exactly this URI, or if no rule that denies is for its scheme.
     pub fn allow(name: impl Into<String>) -> Self {
@@ -138,7 +138,7 @@ impl AccessRule {
         is_missing.then(|| format!("no server has the namespace {pattern:?}"))
     }
 
-    /// Returns why a URI in the rule could have another effect than it seems.
+    /// Returns why the rule could have another effect on URIs than its author expects.
     fn uri_problem(&self) -> Option<&'static str> {
         if !self.is_restrictive() || !self.name.contains("://") {
             return None;

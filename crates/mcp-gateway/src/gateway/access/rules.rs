@@ -13,12 +13,12 @@ use super::{AccessPolicy, AccessRule, Effect, Item, ItemKind};
 use crate::catalog::{RuledUri, UriPattern, UriSource};
 use crate::text::without_case;
 
-/// Maximum number of listed URIs whose decisions are kept. When there are more, all of them are made again.
+/// Maximum number of cached decisions. When this number is reached, the cache is cleared.
 const MAX_KNOWN: usize = 64 << 10;
 /// Maximum number of scopes of a decision that is kept.
 const MAX_KNOWN_SCOPES: usize = 8;
 
-/// The rules of a policy. Cloning shares the decisions that were made.
+/// The rules of a policy. Clones share the cached decisions.
 #[derive(Clone)]
 pub(crate) struct Rules(Arc<Prepared>);
 
@@ -29,13 +29,13 @@ struct Prepared {
     known: Decisions,
 }
 
-/// What the rules say about an item.
+/// The decision of the rules about an item.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::gateway) enum Decision {
     /// Clients that have these scopes may use the item.
     Allowed(Vec<Arc<str>>),
     Denied,
-    /// Servers may understand the URI in different ways, for this reason, so that the rules cannot be applied. Clients cannot use it.
+    /// The rules cannot be applied, because servers may interpret the URI in different ways; the text is the reason. Clients cannot use the item.
     Ambiguous(&'static str),
 }
 
@@ -50,7 +50,7 @@ impl Decision {
         matches!(self, Self::Allowed(scopes) if scopes.is_empty())
     }
 
-    /// Returns whether the client may use the item. The request succeeds without the item, so a missing scope leads to no challenge.
+    /// Returns whether the client may use the item. Does not record a missing scope, because the request succeeds without the item and needs no challenge.
     pub(in crate::gateway) fn is_usable(&self, context: &RequestContext) -> bool {
         match self {
             Self::Allowed(scopes) => scopes.iter().all(|scope| context.has_scope(scope)),
@@ -92,7 +92,7 @@ impl Rules {
         &self.0.policy
     }
 
-    /// Returns what the rules say about an item. Decisions about listed URIs are kept.
+    /// Returns the decision of the rules about an item. Decisions about listed URIs are cached.
     pub(in crate::gateway) fn decide(&self, item: &Item<'_>, source: UriSource) -> Decision {
         if item.kind != ItemKind::Resource || !self.policy().has_rules(item) {
             return self.decide_name(item);
@@ -119,7 +119,7 @@ impl Rules {
         rules.map(|(rule, (pattern, scope))| (rule, pattern, scope.as_ref()))
     }
 
-    /// Returns what the first rule that matches the name of an item says.
+    /// Returns the decision of the first rule that matches the name of an item.
     fn decide_name(&self, item: &Item<'_>) -> Decision {
         let folded = without_case(item.name);
         let matches = |rule: &AccessRule| {
@@ -136,7 +136,8 @@ impl Rules {
         }
     }
 
-    /// Returns what the first rule that allows the URI of an item says, and the earlier ones that restrict what servers may read from the URI.
+    /// Returns the decision about the URI of an item. Rules apply in their order until one allows the URI. Earlier rules that restrict any
+    /// interpretation of the URI deny it or add their scopes.
     fn decide_uri(&self, item: &Item<'_>, source: UriSource) -> Decision {
         let uri = RuledUri::new(item.name, source);
         let mut scopes = Vec::new();
@@ -188,7 +189,7 @@ impl fmt::Debug for Rules {
     }
 }
 
-/// Decisions about listed URIs. URIs are long, so their hashes are kept; a server does not know the keys of the hashes.
+/// Cached decisions about listed URIs. URIs are long, so the keys are hashes. They are keyed, so that a server cannot cause collisions.
 #[derive(Default)]
 struct Decisions {
     hashers: [RandomState; 2],

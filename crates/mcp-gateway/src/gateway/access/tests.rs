@@ -10,7 +10,7 @@ fn shows(policy: &AccessPolicy, item: &Item<'_>) -> bool {
     rules.decide(item, UriSource::List).is_shown()
 }
 
-/// Returns whether a policy with one rule that denies allows the URI.
+/// Returns whether a policy allows the URI if its only rule denies the pattern.
 fn is_allowed(pattern: &str, uri: &str) -> bool {
     let policy = AccessPolicy::new().rule(AccessRule::deny(pattern));
     policy.allows(ItemKind::Resource, "m", uri)
@@ -233,7 +233,7 @@ fn a_scope_for_a_uri_leaves_later_rules_in_force() {
 }
 
 #[test]
-fn an_allowed_resource_allows_no_other() {
+fn a_rule_that_allows_a_resource_allows_no_other_resource() {
     let policy = AccessPolicy::new()
         .rule(AccessRule::allow("notes://pub/%2A"))
         .rule(AccessRule::allow("notes://docs/C%23.md"))

@@ -30,7 +30,7 @@ use crate::text::{ObjectText, elements, imitates_member, member, string};
 
 /// Maximum number of items whose clash was logged.
 const MAX_REPORTED: usize = 1_024;
-/// Number of items that are compared with rules and other lists before other requests have a turn.
+/// Number of items that are compared with rules and other lists before the task yields to other requests.
 const ITEMS_PER_TURN: usize = 4;
 
 impl State {
@@ -272,7 +272,7 @@ fn exposed(
     })
 }
 
-/// Writes an item with the name or URI that the gateway has read: hosts must not read another one.
+/// Writes an item with the name or URI that the gateway has checked, and without members that a host could take for it.
 fn identified(item: &str, key: &str, id: &str) -> String {
     let mut text = ObjectText::with_capacity(item.len());
     text.add(key, &string(id));

@@ -42,7 +42,7 @@ pub(super) struct DetachedState {
     watchers: Vec<Waker>,
 }
 
-/// The state of a detached call to store.
+/// A snapshot of the state of a detached call, for storage.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct InputSnapshot {

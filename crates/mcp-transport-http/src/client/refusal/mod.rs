@@ -149,7 +149,7 @@ impl Refusal {
         }
     }
 
-    /// Returns whether another token could be accepted.
+    /// Returns whether the server refused the token, so that it could accept another one.
     fn is_of_token(&self) -> bool {
         let challenge = self.challenge.as_deref().unwrap_or_default();
         self.status == StatusCode::UNAUTHORIZED || challenge.contains("insufficient_scope")

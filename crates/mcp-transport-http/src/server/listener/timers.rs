@@ -266,8 +266,8 @@ impl ConnectionTimer {
         let grown = memory.try_grow(missing, || self.peer.map(Owner::address));
         grown.map_err(|_| {
             io::Error::other(
-                "the heads and bodies in memory reach MemoryLimits::max_request_bytes or \
-                 ServerOptions::with_client_share",
+                "the request heads and bodies in memory reach MemoryLimits::max_request_bytes, or the \
+                 share of this client (ServerOptions::with_client_share)",
             )
         })
     }

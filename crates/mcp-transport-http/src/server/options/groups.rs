@@ -125,20 +125,20 @@ impl Default for SessionLimits {
     }
 }
 
-/// Event streams of a server: [`ServerOptions::with_streams`](crate::ServerOptions::with_streams).
+/// Options of the event streams of a server: [`ServerOptions::with_streams`](crate::ServerOptions::with_streams).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StreamOptions {
-    /// How often an idle event stream sends a comment, so that proxies keep it open. A call
+    /// Interval at which a comment is sent on an idle event stream, so that proxies keep it open. The response to a call
     /// without a session becomes an event stream after the same time. Default 15 s.
     pub keep_alive_interval: Duration,
-    /// Delay after which a call of a session becomes an event stream, which proxies keep
+    /// Delay after which the response to a call of a session becomes an event stream, which proxies keep
     /// open and a client can resume. Default 250 ms. A call whose handler sends a message becomes a
     /// stream at once.
     pub upgrade_delay: Duration,
     /// Delay after which a client reconnects a broken stream (the SSE field `retry`).
     /// Default 1 s.
-    pub retry: Duration,
+    pub reconnect_delay: Duration,
     /// Maximum number of events that are queued for a client that does not read its stream. Default 256. Beyond that the
     /// stream is closed, and the client receives the rest when it resumes. Without a session a stream cannot be resumed:
     /// progress and log messages are then dropped, and a subscription ends.
@@ -152,7 +152,7 @@ impl Default for StreamOptions {
         Self {
             keep_alive_interval: Duration::from_secs(15),
             upgrade_delay: Duration::from_millis(250),
-            retry: Duration::from_secs(1),
+            reconnect_delay: Duration::from_secs(1),
             max_queued_events: 256,
             max_queued_bytes: 1 << 20,
         }

@@ -194,14 +194,14 @@ impl ServerOptions {
         &self.session_limits
     }
 
-    /// Changes the event streams.
+    /// Changes the options of event streams.
     #[must_use]
     pub fn with_streams(mut self, change: impl FnOnce(&mut StreamOptions)) -> Self {
         change(&mut self.streams);
         self
     }
 
-    /// Returns the event streams.
+    /// Returns the options of event streams.
     pub fn streams(&self) -> &StreamOptions {
         &self.streams
     }
@@ -226,7 +226,7 @@ impl ServerOptions {
     }
 
     /// Returns the limits on memory that all clients share.
-    pub fn memory(&self) -> &MemoryLimits {
+    pub fn memory_limits(&self) -> &MemoryLimits {
         &self.memory
     }
 

@@ -17,7 +17,7 @@ fn each_setter_changes_only_its_setting() {
         .with_request_limits(|limits| limits.max_in_flight += 1)
         .with_request_limits(|limits| limits.max_receiving += 1)
         .with_session_limits(|limits| limits.max_sessions += 1)
-        .with_streams(|streams| streams.retry *= 2)
+        .with_streams(|streams| streams.reconnect_delay *= 2)
         .with_connection_limits(|limits| limits.max_connections += 1)
         .with_memory_limits(|memory| memory.max_session_bytes += 1);
     let mut timeouts = *defaults.timeouts();
@@ -31,14 +31,14 @@ fn each_setter_changes_only_its_setting() {
     limits.max_sessions += 1;
     assert_eq!(*options.session_limits(), limits);
     let mut streams = *defaults.streams();
-    streams.retry *= 2;
+    streams.reconnect_delay *= 2;
     assert_eq!(*options.streams(), streams);
     let mut limits = *defaults.connection_limits();
     limits.max_connections += 1;
     assert_eq!(*options.connection_limits(), limits);
-    let mut memory = *defaults.memory();
+    let mut memory = *defaults.memory_limits();
     memory.max_session_bytes += 1;
-    assert_eq!(*options.memory(), memory);
+    assert_eq!(*options.memory_limits(), memory);
     assert!(!options.sessions && options.event_store.is_none());
     assert!(options.stored.store.is_some());
     assert_eq!(options.client_share_percent, 11);

@@ -176,7 +176,7 @@ impl Stream {
             state.number = self.streams.next_number.fetch_add(1, Ordering::Relaxed);
             lock(&self.streams.open).insert(state.number, self.this.clone());
             if self.supports_polling {
-                let retry = self.streams.options.streams.retry;
+                let retry = self.streams.options.streams.reconnect_delay;
                 self.event(state, |out| frames::priming(out, retry));
             }
         }
