@@ -236,6 +236,53 @@ async fn a_resource_is_watched_again_after_failed_attempts_to_connect() {
     peer.wire.expect("notifications/resources/updated").await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_server_that_ends_when_a_resource_is_watched_is_started_ever_more_seldom() {
+    let (settings, mut servers) = Scripted::upstream();
+    let connecting = tokio::spawn(Proxy::connect(settings));
+    let mut server = accept_shared(&mut servers).await;
+    let mut peer = Peer::new(connecting.await.unwrap().unwrap());
+    listen(&mut peer).await;
+    server.respond("resources/subscribe", json!({})).await;
+    let begin = tokio::time::Instant::now();
+    for _ in 0..12 {
+        drop(server);
+        server = accept_shared(&mut servers).await;
+        server.respond("resources/subscribe", json!({})).await;
+    }
+    assert!(
+        begin.elapsed() > Duration::from_secs(120),
+        "{:?}",
+        begin.elapsed()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_keeps_its_subscriptions_while_its_server_cannot_be_reached() {
+    let (settings, mut servers, is_up) = Scripted::switched();
+    let connecting = tokio::spawn(Proxy::connect(settings));
+    let _shared = accept_shared(&mut servers).await;
+    let mut peer = Peer::session(connecting.await.unwrap().unwrap(), json!({})).await;
+    let uri = json!({ "uri": "test://a" });
+    peer.request("resources/subscribe", uri.clone()).await;
+    let (mut own, _) = servers.accept_with(capabilities()).await;
+    own.respond("resources/subscribe", json!({})).await;
+    assert!(peer.wire.recv().await["result"].is_object());
+    is_up.store(false, Ordering::Release);
+    drop(own);
+    peer.wire.expect("notifications/resources/updated").await;
+    peer.request("resources/read", uri.clone()).await;
+    assert!(peer.wire.recv().await["error"].is_object());
+    is_up.store(true, Ordering::Release);
+    peer.request("resources/read", uri).await;
+    let (mut own, _) = servers.accept_with(capabilities()).await;
+    let requests = [own.recv().await, own.recv().await];
+    let mut methods = requests
+        .iter()
+        .map(|request| request["method"].as_str().unwrap());
+    assert!(methods.any(|method| method == "resources/subscribe"));
+}
+
 /// A new connection first subscribes to what clients watch. It is used again if the request that opened it is cancelled meanwhile.
 #[tokio::test]
 async fn a_cancelled_request_gives_its_connection_back() {

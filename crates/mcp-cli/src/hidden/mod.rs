@@ -39,8 +39,6 @@ const SECRET_NAMES: [&str; 9] = [
 const SECRET_WORDS: [&str; 2] = ["PASS", "PAT"];
 /// Marks the end of a text that was cut.
 const CUT: char = '…';
-/// Maximum number of cuts in a text before which the beginning of a secret is searched for.
-const MAX_CUTS: usize = 64;
 
 /// Hides the values of the variables in the command, the arguments, the URL and the headers of a server: the reference is shown instead.
 pub(crate) fn add_values(server: &ServerConfig, variables: &Variables) {
@@ -174,8 +172,11 @@ impl Secrets {
                 }
             }
         }
-        for (end, _) in text.match_indices(CUT).take(MAX_CUTS) {
-            if let Some((bytes, shown)) = self.cut_secret(&lower[..end]) {
+        let mut start = 0;
+        for (end, cut) in text.match_indices(CUT) {
+            let before = &lower[start..end];
+            start = end + cut.len();
+            if let Some((bytes, shown)) = self.cut_secret(before) {
                 marks.resize(text.len(), None);
                 for mark in &mut marks[end - bytes..end] {
                     mark.get_or_insert(shown);
@@ -200,7 +201,7 @@ impl Secrets {
     /// Returns the size of the longest beginning of a secret at the end of a truncated text, and the text to show instead.
     fn cut_secret(&self, text: &str) -> Option<(usize, &str)> {
         let beginnings = self.0.iter().filter_map(|(secret, shown)| {
-            let lengths = MIN_BYTES..secret.len();
+            let lengths = MIN_BYTES..secret.len().min(text.len() + 1);
             let mut longest = lengths
                 .rev()
                 .filter(|length| secret.is_char_boundary(*length));

@@ -161,6 +161,11 @@ fn the_beginning_of_a_secret_before_a_cut_is_hidden() {
     ] {
         assert_eq!(secrets.hide(text.to_owned()), expected);
     }
+    let many = "Loading…".repeat(100);
+    assert_eq!(
+        secrets.hide(format!("{many} Zq7Kp2…")),
+        format!("{many} ${{API_KEY}}…")
+    );
 }
 
 /// The program does not know which part of the command line is a secret.

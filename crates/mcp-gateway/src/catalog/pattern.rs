@@ -9,7 +9,8 @@ use mcp_host::matches_pattern;
 
 use super::readings::{Readings, Restriction, split_scheme};
 use super::uri::{
-    authority_end, before, check_spelling, check_template, escaped, scheme, without_user,
+    authority_end, before, check_spelling, check_template, escaped, is_wrapped, scheme,
+    without_user,
 };
 
 /// The origin of a URI.
@@ -93,7 +94,8 @@ impl UriPattern {
         }
         match uri.problem {
             None => self.restriction.matches(&uri.readings),
-            // No server takes the scheme of a URI for another one.
+            Some(_) if is_wrapped(uri.text) => true,
+            // No server takes the scheme of another URI for another one.
             Some(_) => match (scheme(&self.text), scheme(uri.text)) {
                 (Some(pattern), Some(scheme)) => pattern.eq_ignore_ascii_case(scheme),
                 _ => true,

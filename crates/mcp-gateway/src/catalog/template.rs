@@ -27,8 +27,8 @@ pub(super) fn example_of(template: &str) -> Option<String> {
     Some(example)
 }
 
-/// Returns the URI of a template with this value of a variable. Other variables have the values of `known`, or an example. `None` if the template
-/// does not have the variable, or has other expressions than `{name}` and `{+name}`.
+/// Returns the URI of a template with this value of a variable. Other variables have the values of `known`; those after the variable can have an example
+/// instead. `None` if a variable before it has no value, or if the template does not have the variable, or has other expressions than `{name}` and `{+name}`.
 pub(crate) fn expand<'a>(
     template: &str,
     variable: &str,
@@ -50,7 +50,12 @@ pub(crate) fn expand<'a>(
         has_variable |= name == variable;
         let value = match name == variable {
             true => Cow::Borrowed(value),
-            false => known(name).unwrap_or(Cow::Borrowed("x")),
+            false => match known(name).filter(|value| !value.is_empty()) {
+                Some(value) => value,
+                None if has_variable => Cow::Borrowed("x"),
+                // Any text could stand there, and the value could belong to a denied resource.
+                None => return None,
+            },
         };
         uri.extend(utf8_percent_encode(&value, escaped));
         uri.push_str(literal);

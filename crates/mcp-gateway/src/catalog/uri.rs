@@ -38,6 +38,9 @@ pub(crate) fn check_spelling(uri: &str) -> Result<(), &'static str> {
         "it is not a URI, or has a character or an escape that RFC 3986 does not allow; escape other characters with %"
     })?;
     let scheme = parsed.scheme_str().to_ascii_lowercase();
+    if is_wrapped(uri) {
+        return Err("some servers remove its first scheme; leave it out");
+    }
     check_escapes(uri, has_fixed_syntax(&scheme))?;
     if parsed.fragment().is_some() || uri.contains([';', '*']) {
         return Err("it has a fragment, a \";\" or a \"*\"; leave it out");
@@ -67,6 +70,16 @@ pub(crate) fn check_spelling(uri: &str) -> Result<(), &'static str> {
         true => Err("a file has no query; write \"?\" as %3F"),
         false => Ok(()),
     }
+}
+
+/// Returns whether some servers remove the scheme of a URI and read the rest: `url:file:///a`, or another scheme before one of a file or of HTTP.
+pub(super) fn is_wrapped(uri: &str) -> bool {
+    let Some(outer) = scheme(uri) else {
+        return false;
+    };
+    let inner = scheme(&uri[outer.len() + 1..]);
+    outer.eq_ignore_ascii_case("url")
+        || inner.is_some_and(|inner| has_fixed_syntax(&inner.to_ascii_lowercase()))
 }
 
 /// Checks that all readers understand the URIs of a template in the same way. A name of an expression must not look like a part of a path.
@@ -133,6 +146,14 @@ fn check_authority(scheme: &str, authority: AuthorityComponents<'_>) -> Result<(
     if authority.userinfo().is_some() || host.contains('%') {
         return Err("its authority has a user or an escape; name only the host");
     }
+    if host.contains(['!', '$', '&', '\'', '(', ')', '*', '+', ',', ';', '=']) {
+        return Err("its host has a \",\" or another delimiter; name one host");
+    }
+    if host.ends_with('.') || is_unusual_address(host) {
+        return Err(
+            "its host ends with \".\", or is a number that some servers convert to an address",
+        );
+    }
     if let Some(address) = host.strip_prefix('[')
         && !(address.strip_suffix(']')).is_some_and(|address| {
             let parsed = address.parse::<Ipv6Addr>();
@@ -153,10 +174,8 @@ fn check_authority(scheme: &str, authority: AuthorityComponents<'_>) -> Result<(
     if !has_fixed_syntax(scheme) {
         return Ok(());
     }
-    if host.is_empty() || host.ends_with('.') || !is_plain_host(host) {
-        return Err(
-            "its host is missing, ends with \".\", or is a number that some servers convert to an address",
-        );
+    if host.is_empty() || !is_plain_host(host) {
+        return Err("its host is missing, or is a number that some servers convert to an address");
     }
     let default = match scheme {
         "http" | "ws" => "80",
@@ -178,6 +197,32 @@ fn is_plain_host(host: &str) -> bool {
     let last = host.rsplit('.').next();
     let is_number = last.is_some_and(|label| label.starts_with(|c: char| c.is_ascii_digit()));
     !is_number || host.parse::<Ipv4Addr>().is_ok()
+}
+
+/// Returns whether the host is an address in another form than four decimal numbers: `127.1`, `0x7f.1`, `2130706433`, `[::ffff:127.0.0.1]`. A small
+/// number is a usual id, as in `notes://7`, and no address of a machine.
+fn is_unusual_address(host: &str) -> bool {
+    if let Some(address) = host.strip_prefix('[') {
+        let address = address.trim_end_matches(']').parse::<Ipv6Addr>();
+        return address.is_ok_and(|address| address.to_ipv4_mapped().is_some());
+    }
+    let is_hex = |label: &str| {
+        let digits = label
+            .strip_prefix("0x")
+            .or_else(|| label.strip_prefix("0X"));
+        digits.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    };
+    let is_decimal =
+        |label: &str| !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_digit());
+    let mut labels = host.split('.');
+    if !labels.all(|label| is_decimal(label) || is_hex(label)) || host.parse::<Ipv4Addr>().is_ok() {
+        return false;
+    }
+    let is_id = is_decimal(host)
+        && host
+            .parse::<u32>()
+            .is_ok_and(|number| Ipv4Addr::from(number).octets()[0] == 0);
+    !is_id
 }
 
 /// The characters that are escaped in a listed URI, because RFC 3986 does not allow them. Control characters and `\` are not escaped, because some parsers
@@ -286,6 +331,16 @@ mod tests {
             "http://h%6fst/",
             "http://h\u{f6}st/",
             "http://host./",
+            "URL:file:/etc/passwd",
+            "url:https://host/",
+            "x:FILE:///etc/passwd",
+            "mongodb://secret,pub/key",
+            "postgres://pub,secret/key",
+            "redis://127.1/k",
+            "redis://2130706433/k",
+            "redis://0x7f.1/k",
+            "redis://[::ffff:127.0.0.1]/k",
+            "notes://secret./k",
             "http://host:80/",
             "http://host:080/",
             "http://host:/",

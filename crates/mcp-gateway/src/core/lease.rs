@@ -80,7 +80,8 @@ impl Core {
         if let Some(open) = connection.as_ref().and_then(UpstreamConnection::in_use) {
             return Ok(open);
         }
-        let ended = connection.take();
+        // The ended connection is replaced only by the next one, because it has the subscriptions.
+        let ended = connection.as_ref();
         let ended = ended.map(|ended| ended.routes().subscriptions());
         // Boxed because it is rare.
         let opened = Box::pin(self.open_for_session(context, ended.unwrap_or_default())).await?;

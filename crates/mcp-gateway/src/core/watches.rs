@@ -12,7 +12,7 @@ use mcp_host::without_setting_names;
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{Owner, Principal, lock};
 use tokio::task::JoinSet;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::Core;
 use crate::caller::MayNotify;
@@ -23,8 +23,12 @@ use crate::upstream::Sharing;
 
 /// Maximum number of resources to which a connection of the pool subscribes when it is opened.
 const MAX_POOLED: usize = 256;
-/// Delay before a client subscribes again after its subscription has ended. After a failure, the delay is [`MAX_RECONNECT_WAIT`].
+/// Delay before a client subscribes again after its subscription has ended. It doubles each time that a subscription ends within
+/// [`LASTING`], up to [`MAX_RESUBSCRIBE_DELAY`]. After a failure, the delay is at least [`MAX_RECONNECT_WAIT`].
 const RESUBSCRIBE_DELAY: Duration = Duration::from_millis(100);
+const MAX_RESUBSCRIBE_DELAY: Duration = Duration::from_secs(60);
+/// How long a subscription has to last so that the next loss is not one of several in a row.
+const LASTING: Duration = Duration::from_secs(30);
 
 /// The resources that clients watch.
 #[derive(Default)]
@@ -143,12 +147,19 @@ impl Core {
         let (core, mut closing) = (Arc::downgrade(self), self.closing.subscribe());
         let watching = async move {
             let _entry = entry;
+            let mut wait = RESUBSCRIBE_DELAY;
             loop {
+                let since = Instant::now();
                 while let Some(changed) = subscription.next().await {
                     (watch.deliver)(&changed, updates);
                 }
-                let again = Self::subscribed_again(&core, &watch.uri, program.as_ref(), &client);
+                if since.elapsed() >= LASTING {
+                    wait = RESUBSCRIBE_DELAY;
+                }
+                let (uri, program) = (&watch.uri, program.as_ref());
+                let again = Self::subscribed_again(&core, uri, program, &client, wait);
                 let Some(again) = again.await else { return };
+                wait = (wait * 2).min(MAX_RESUBSCRIBE_DELAY);
                 subscription = again;
                 // It may have changed while it was not watched.
                 (watch.deliver)(&watch.uri, updates);
@@ -192,11 +203,11 @@ impl Core {
         uri: &Arc<str>,
         program: Option<&Key>,
         client: &Owner,
+        mut wait: Duration,
     ) -> Option<Subscription> {
-        let mut wait = RESUBSCRIBE_DELAY;
         loop {
             sleep(wait).await;
-            wait = MAX_RECONNECT_WAIT;
+            wait = wait.max(MAX_RECONNECT_WAIT);
             let core = core.upgrade()?;
             if program.is_some_and(|key| !core.can_open(key)) {
                 continue;

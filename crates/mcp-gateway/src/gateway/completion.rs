@@ -1,6 +1,7 @@
 //! Completions, without values that lead to denied resources.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::mem;
 use std::sync::Arc;
 
@@ -87,16 +88,13 @@ impl State {
     ) -> Result<Reply, ErrorObject> {
         let argument = member(params, "argument").unwrap_or("{}");
         let variable = text_member(argument, "name")?.into_owned();
-        let known = member(params, "context").and_then(|context| member(context, "arguments"));
-        let known: Value = known
-            .map_or(Ok(Value::Null), serde_json::from_str)
-            .unwrap_or_default();
+        let known = known_arguments(params)?;
         let (template, context) = (template.to_owned(), context.clone());
         let state = Arc::clone(self);
         Ok(Reply::Pending(Box::pin(async move {
             let is_allowed = |value: &str| {
                 let uri = expand(&template, &variable, value, |name| {
-                    known[name].as_str().map(Cow::Borrowed)
+                    known.get(name).map(|value| Cow::Borrowed(&**value))
                 });
                 uri.is_some_and(|uri| {
                     let item = mount.item(ItemKind::Resource, &uri);
@@ -106,6 +104,25 @@ impl State {
             };
             retain_values(&outcome_of(reply).await?, is_allowed).await
         })))
+    }
+}
+
+/// Reads the arguments that the client already knows.
+///
+/// # Errors
+/// They are not texts: servers read other values in different ways.
+fn known_arguments(params: &str) -> Result<BTreeMap<String, String>, ErrorObject> {
+    let Some(context) = member(params, "context") else {
+        return Ok(BTreeMap::new());
+    };
+    let problem = "context must be an object, and its arguments an object whose values are texts";
+    let invalid = || ErrorObject::invalid_params(problem);
+    if !context.starts_with('{') {
+        return Err(invalid());
+    }
+    match member(context, "arguments") {
+        None => Ok(BTreeMap::new()),
+        Some(arguments) => mcp_jsonrpc::decode(arguments).map_err(|_| invalid()),
     }
 }
 

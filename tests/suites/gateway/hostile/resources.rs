@@ -166,6 +166,14 @@ async fn a_completion_has_no_values_of_denied_resources() {
                     json!(["public"]),
                 ),
                 ("db://{table}/rows/{id}", "id", known, json!(["1"])),
+                // Without the table, an id could be one of a denied table.
+                ("db://{table}/rows/{id}", "id", json!({}), json!([])),
+                (
+                    "db://{table}/rows/{id}",
+                    "id",
+                    json!({ "table": "" }),
+                    json!([]),
+                ),
                 ("list://{a,b}", "a", json!({}), json!([])),
             ] {
                 let params = json!({
@@ -176,6 +184,21 @@ async fn a_completion_has_no_values_of_denied_resources() {
                 let result = peer.call("completion/complete", params).await;
                 assert_eq!(result["completion"]["values"], expected, "{uri}: {result}");
                 assert!(result["completion"]["total"].is_null(), "{uri}: {result}");
+            }
+            // Some servers read a list with one text as the text.
+            for context in [
+                json!({ "arguments": { "table": ["secret"] } }),
+                json!({ "arguments": [] }),
+                json!([]),
+            ] {
+                let uri = "db://{table}/rows/{id}";
+                let params = json!({
+                    "ref": { "type": "ref/resource", "uri": uri },
+                    "argument": { "name": "id", "value": "" },
+                    "context": context,
+                });
+                peer.expect_error("completion/complete", params, -32602)
+                    .await;
             }
         }
     }
