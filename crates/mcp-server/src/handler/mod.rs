@@ -287,6 +287,8 @@ impl Call<'_> {
         self.span(method, target).in_scope(refuse)
     }
 
+    // Inlined into `run`: returning the span costs instructions in each call.
+    #[inline]
     fn span(&self, method: &str, target: &str) -> tracing::Span {
         let create = || {
             let session = self.context.session();
