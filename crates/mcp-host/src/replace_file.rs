@@ -51,6 +51,8 @@ mod tests {
     #[test]
     fn a_link_is_replaced_and_not_followed() {
         let folder = std::env::temp_dir().join(format!("mcp-replace-{}", std::process::id()));
+        // A test that was killed can have left a folder, and process ids are used again.
+        let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).unwrap();
         let [victim, path] = ["victim", "file"].map(|name| folder.join(name));
         fs::write(&victim, "kept").unwrap();

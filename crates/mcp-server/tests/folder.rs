@@ -19,6 +19,8 @@ struct Tree(PathBuf);
 impl Tree {
     fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("mcp-folder-{name}-{}", std::process::id()));
+        // A test that was killed can have left a folder, and process ids are used again.
+        let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(path.join("root/sub")).unwrap();
         fs::write(path.join("secret"), SECRET).unwrap();
         for file in ["root/a.txt", "root/sub/b.txt", "root/%2e%2e"] {

@@ -15,6 +15,8 @@ impl Folder {
     fn new(name: &str) -> Self {
         let own = format!("mcp-auth-{name}-{}", std::process::id());
         let path = std::env::temp_dir().join(own);
+        // A test that was killed can have left a folder, and process ids are used again.
+        let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }

@@ -113,6 +113,8 @@ impl Folder {
     pub(crate) fn new(name: &str) -> Self {
         let name = format!("mcp-host-{name}-{}", std::process::id());
         let path = std::env::temp_dir().join(name);
+        // A test that was killed can have left a folder, and process ids are used again.
+        let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }

@@ -180,10 +180,13 @@ impl Future for Cancelled {
 /// # Errors
 /// The code panicked.
 pub fn guarded<T>(code: impl FnOnce() -> T) -> Result<T, ErrorObject> {
-    catch_unwind(AssertUnwindSafe(code)).map_err(|payload| {
-        log_panic(payload);
-        ErrorObject::internal("the handler failed")
-    })
+    catch_unwind(AssertUnwindSafe(code)).map_err(panicked)
+}
+
+#[cold]
+fn panicked(payload: Box<dyn Any + Send>) -> ErrorObject {
+    log_panic(payload);
+    ErrorObject::internal("the handler failed")
 }
 
 /// Runs code that may panic. Logs a panic in the current span and resumes it; [`guarded`], outside of the span, does not log

@@ -33,6 +33,8 @@ impl Redis {
     fn new(name: &str, settings: &[&str]) -> Self {
         // The path of a socket has at most 107 bytes.
         let folder = std::env::temp_dir().join(format!("mcp-redis-{}-{name}", std::process::id()));
+        // A test that was killed can have left a folder, and process ids are used again.
+        let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).unwrap();
         let settings = settings.iter().map(|word| (*word).to_owned());
         Self {
