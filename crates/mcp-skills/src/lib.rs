@@ -29,6 +29,10 @@
 )]
 mod entry;
 mod error;
+#[cfg_attr(
+    not(any(feature = "client", feature = "server")),
+    allow(dead_code, reason = "each side reads skills")
+)]
 mod frontmatter;
 
 #[cfg(feature = "client")]
