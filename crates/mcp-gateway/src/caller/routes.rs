@@ -68,8 +68,16 @@ impl Routes {
 
     /// Notifies the session that its resources may have changed while they were not watched.
     pub(crate) fn update_all(&self) {
-        for uri in self.subscriptions() {
-            self.notify_updated(&uri);
+        let Some(subscribed) = &self.subscribed else {
+            return;
+        };
+        // The rules may have changed since the subscription.
+        for uri in subscribed
+            .uris()
+            .iter()
+            .filter(|uri| subscribed.admits(uri))
+        {
+            self.notify_updated(uri);
         }
     }
 

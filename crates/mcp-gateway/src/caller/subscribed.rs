@@ -87,7 +87,7 @@ impl Subscribed {
     }
 
     /// Returns whether the client may be notified that a resource has changed: it has subscribed to the resource, or to one that contains it.
-    pub(super) fn admits(&self, changed: &str) -> bool {
+    pub(crate) fn admits(&self, changed: &str) -> bool {
         let text = comparable(changed);
         let uris = lock(&self.uris);
         let mut covering = uris.iter().filter(|(_, known)| covers(known, &text));

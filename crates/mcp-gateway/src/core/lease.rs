@@ -44,17 +44,18 @@ fn keep_subscriptions(connection: &InUse, subscribed: Vec<String>) {
         connection.ended(),
     );
     tokio::spawn(async move {
-        if let Some(connection) = again {
+        if let (Some(connection), Some(known)) = (again, &routes.subscribed) {
             for uri in subscribed {
+                // The rules may have changed since the subscription.
+                if !known.admits(&uri) {
+                    known.remove(&uri);
+                    continue;
+                }
                 let params = SubscribeRequestParams::new(uri.clone());
                 let call = connection.client.request::<SubscribeRequest>(&params);
                 match call.await {
                     Ok(_) => {}
-                    Err(Error::Rejected(_)) => {
-                        if let Some(known) = &routes.subscribed {
-                            known.remove(&uri);
-                        }
-                    }
+                    Err(Error::Rejected(_)) => known.remove(&uri),
                     // The connection has ended, or does not respond.
                     Err(_) => break,
                 }

@@ -60,12 +60,12 @@ impl Fail {
 }
 
 /// The violations of the members of an object, or of the items of an array.
-struct Found {
+struct ViolationList {
     violations: Vec<Violation>,
     max: usize,
 }
 
-impl Found {
+impl ViolationList {
     /// Adds the violations of a member.
     ///
     /// # Errors
@@ -169,8 +169,8 @@ impl Run<'_> {
         found.end()
     }
 
-    fn found(&self) -> Found {
-        Found {
+    fn found(&self) -> ViolationList {
+        ViolationList {
             violations: Vec::new(),
             max: self.max,
         }
