@@ -43,6 +43,7 @@ mod parked;
 mod pool;
 mod proxy;
 mod repair;
+mod resubscribe;
 mod results;
 mod shared;
 mod text;

@@ -22,24 +22,21 @@ enum Arguments {
 }
 
 impl ToolArguments {
-    /// Adds or replaces a tool, as far as the limits allow.
+    /// Adds a tool, as far as the limits allow. Of a tool that is known, the arguments that this list leaves out are removed: a server can list other
+    /// arguments for other clients.
     pub(super) fn learn(&mut self, tool: &str, schema: &Value) {
-        self.forget(tool);
-        let names = argument_names(schema);
-        let bytes = tool.len() + names.iter().flatten().map(|name| name.len()).sum::<usize>();
-        if self.by_tool.len() >= MAX_ITEMS || self.bytes + bytes > MAX_BYTES {
-            return;
+        let mut arguments = match argument_names(schema) {
+            None => Arguments::Any,
+            Some(names) => Arguments::Named(names.into_iter().map(str::to_owned).collect()),
+        };
+        if let Some((tool, known)) = self.by_tool.remove_entry(tool) {
+            self.bytes -= known.size(&tool);
+            arguments = known.common_with(arguments);
         }
-        self.bytes += bytes;
-        let arguments = names.map_or(Arguments::Any, |names| {
-            Arguments::Named(names.into_iter().map(str::to_owned).collect())
-        });
-        self.by_tool.insert(tool.to_owned(), arguments);
-    }
-
-    fn forget(&mut self, tool: &str) {
-        if let Some((tool, arguments)) = self.by_tool.remove_entry(tool) {
-            self.bytes -= tool.len() + arguments.names().map(str::len).sum::<usize>();
+        let bytes = arguments.size(tool);
+        if self.by_tool.len() < MAX_ITEMS && self.bytes + bytes <= MAX_BYTES {
+            self.bytes += bytes;
+            self.by_tool.insert(tool.to_owned(), arguments);
         }
     }
 
@@ -68,6 +65,21 @@ impl ToolArguments {
 }
 
 impl Arguments {
+    fn size(&self, tool: &str) -> usize {
+        tool.len() + self.names().map(str::len).sum::<usize>()
+    }
+
+    /// Returns the arguments that both have.
+    fn common_with(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Any, one) | (one, Self::Any) => one,
+            (Self::Named(mut names), Self::Named(other)) => {
+                names.retain(|name| other.contains(name));
+                Self::Named(names)
+            }
+        }
+    }
+
     fn names(&self) -> impl Iterator<Item = &str> {
         let names = match self {
             Self::Any => &[][..],
@@ -92,7 +104,7 @@ mod tests {
         }
         assert!(arguments.contains("a") && !arguments.contains("c"));
         assert!(arguments.bytes <= MAX_BYTES);
-        arguments.learn("a", &json!({}));
-        assert!(arguments.has("a", "any") && arguments.bytes == 1);
+        arguments.learn("a", &json!({ "properties": {} }));
+        assert!(!arguments.has("a", "any") && arguments.bytes == 1);
     }
 }

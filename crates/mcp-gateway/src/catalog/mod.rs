@@ -44,8 +44,8 @@ pub(crate) struct Catalog {
 struct Items {
     tools: Names,
     listed_tools: HashSet<String>,
-    /// The names at the server of tools that only read, as far as it says so.
-    read_only: HashSet<String>,
+    /// The names at the server of tools, and whether they only read, as far as it says so.
+    read_only: HashMap<String, bool>,
     arguments: ToolArguments,
     /// Whether the tools were listed.
     has_tools: bool,
@@ -81,11 +81,20 @@ impl Names {
 }
 
 impl Items {
+    /// Records whether a list says that a tool only reads. All lists have to say so, because a server can list other tools for other clients.
+    fn see_read_only(&mut self, name: &str, is_read_only: bool) {
+        if let Some(known) = self.read_only.get_mut(name) {
+            *known &= is_read_only;
+        } else if self.read_only.len() < MAX_ITEMS && name.len() <= MAX_BYTES / MAX_ITEMS {
+            self.read_only.insert(name.to_owned(), is_read_only);
+        }
+    }
+
     /// Returns whether a tool is known to fulfil the requirements of the settings: the tool is read-only if the settings require it, and has each
     /// argument with a fixed value. Without the argument, the value would have no effect, and the tool would be less restricted than configured.
     fn offers(&self, transform: &Transform, tool: &str) -> bool {
         let mut fixed = transform.fixed_arguments_of(tool);
-        (!transform.is_read_only || self.read_only.contains(tool))
+        (!transform.is_read_only || self.read_only.get(tool) == Some(&true))
             && fixed.all(|argument| self.arguments.has(tool, argument))
     }
 }
@@ -212,25 +221,30 @@ impl Catalog {
         tracing::warn!(mount = %self.namespace, %error, "the {kind} of the server cannot be listed");
     }
 
-    /// Adds or changes the argument names of a listed tool, if the settings fix arguments of this tool. `schema` is JSON text.
+    /// Adds the argument names of a listed tool, if the settings fix arguments of this tool. `schema` is JSON text.
     pub(crate) fn see_arguments(&self, tool: &str, schema: &str) {
-        if self.transform().fixed_arguments_of(tool).next().is_some() {
-            let schema: Value = serde_json::from_str(schema).unwrap_or_default();
-            lock(&self.items).arguments.learn(tool, &schema);
+        let transform = self.transform();
+        let fixed: Vec<_> = transform.fixed_arguments_of(tool).collect();
+        if fixed.is_empty() {
+            return;
+        }
+        let schema: Value = serde_json::from_str(schema).unwrap_or_default();
+        let is_complete = |items: &Items| fixed.iter().all(|name| items.arguments.has(tool, name));
+        let mut items = lock(&self.items);
+        let was_complete = is_complete(&items);
+        items.arguments.learn(tool, &schema);
+        let is_lost = was_complete && !is_complete(&items);
+        drop(items);
+        if is_lost {
+            self.report();
         }
     }
 
     /// Adds or changes a tool of a list. Returns its name at the gateway; `None` if the gateway hides it.
     pub(crate) fn see_tool(&self, name: &str, is_read_only: bool) -> Option<String> {
         let mut items = lock(&self.items);
-        match is_read_only
-            && items.read_only.len() < MAX_ITEMS
-            && name.len() <= MAX_BYTES / MAX_ITEMS
-        {
-            true => _ = items.read_only.insert(name.to_owned()),
-            false => _ = items.read_only.remove(name),
-        }
         let transform = self.transform();
+        items.see_read_only(name, is_read_only);
         let shown = transform.shown_name(name)?;
         if !items.offers(&transform, name) {
             return None;

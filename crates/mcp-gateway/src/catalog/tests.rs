@@ -190,15 +190,15 @@ fn a_scheme_is_that_of_a_listed_resource_or_template() {
 
 #[test]
 fn a_tool_without_a_fixed_argument_in_its_schema_is_not_offered() {
-    let catalog = catalog(Transform::new().fix_argument("log", "limit", 5));
-    // Until its schema is known, the tool is not offered.
-    assert_eq!(catalog.tool("git__log"), None);
     for (schema, is_offered) in [
         (r#"{"properties":{"limit":{}}}"#, true),
         (r#"{"properties":{"limt":{}}}"#, false),
         (r#"{"properties":{},"additionalProperties":true}"#, true),
         (r#"{"properties":{}}"#, false),
     ] {
+        let catalog = catalog(Transform::new().fix_argument("log", "limit", 5));
+        // Until its schema is known, the tool is not offered.
+        assert_eq!(catalog.tool("git__log"), None);
         catalog.see_arguments("log", schema);
         assert_eq!(
             catalog.see_tool("log", false).is_some(),
@@ -206,7 +206,26 @@ fn a_tool_without_a_fixed_argument_in_its_schema_is_not_offered() {
             "{schema}"
         );
         assert_eq!(catalog.tool("git__log").is_some(), is_offered, "{schema}");
+        catalog.set_transform(Transform::new());
+        assert!(catalog.tool("git__log").is_some());
     }
-    catalog.set_transform(Transform::new());
-    assert!(catalog.tool("git__log").is_some());
+}
+
+/// A server can list a tool without an argument for clients with other capabilities. Whose list came last decided what all others could call.
+#[test]
+fn a_tool_is_offered_only_if_all_lists_fulfil_the_settings() {
+    let catalog = catalog(Transform::new().fix_argument("log", "limit", 5).read_only());
+    let lists = |schema: &str, is_read_only| {
+        catalog.see_arguments("log", schema);
+        catalog.see_tool("log", is_read_only).is_some()
+    };
+    let complete = r#"{"properties":{"limit":{},"of":{}}}"#;
+    assert!(lists(complete, true));
+    assert!(!lists(r#"{"properties":{"of":{}}}"#, true));
+    assert!(!lists(complete, true));
+    catalog.learn_tools(&[]);
+    assert!(lists(complete, true));
+    assert!(!lists(complete, false));
+    assert!(!lists(complete, true));
+    assert_eq!(catalog.tool("git__log"), None);
 }

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use mcp_client::{Error, Revision};
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{Owner, RequestContext, Session};
 use mcp_types::v2026_07_28::TASKS_EXTENSION;
 use mcp_types::{ClientCapabilities, Implementation, SubscribeRequest, SubscribeRequestParams};
+use tokio::time::sleep;
 
 use super::Core;
 use crate::caller::Routes;
@@ -35,36 +37,52 @@ fn can_be_asked(capabilities: &ClientCapabilities) -> bool {
         || capabilities.roots.is_some()
 }
 
-/// Subscribes on a new connection to the resources of the session's previous connection, and notifies the session now and when the connection ends,
-/// because the resources may change while they are not watched. The next request of the session opens another connection.
-fn keep_subscriptions(connection: &InUse, subscribed: Vec<String>) {
-    let (again, routes, ended) = (
-        connection.in_use().filter(|_| !subscribed.is_empty()),
+/// Subscribes on a new connection, after a delay, to the resources of the session's previous connection, and notifies the session then and when the
+/// connection ends, because the resources may change while they are not watched. The next request of the session opens another connection.
+fn resubscribe(connection: &Arc<UpstreamConnection>, subscribed: Vec<String>, delay: Duration) {
+    let (connection, routes, ended) = (
+        Arc::downgrade(connection),
         Arc::clone(connection.routes()),
         connection.ended(),
     );
     tokio::spawn(async move {
-        if let (Some(connection), Some(known)) = (again, &routes.subscribed) {
-            for uri in subscribed {
-                // The rules may have changed since the subscription.
-                if !known.admits(&uri) {
-                    known.remove(&uri);
-                    continue;
-                }
-                let params = SubscribeRequestParams::new(uri.clone());
-                let call = connection.client.request::<SubscribeRequest>(&params);
-                match call.await {
-                    Ok(_) => {}
-                    Err(Error::Rejected(_)) => known.remove(&uri),
-                    // The connection has ended, or does not respond.
-                    Err(_) => break,
-                }
+        let again = async {
+            sleep(delay).await;
+            let connection = connection.upgrade().filter(|_| !subscribed.is_empty());
+            if let Some(connection) = connection.and_then(|connection| connection.in_use()) {
+                subscribe_all(&connection, subscribed).await;
             }
-            routes.update_all();
+        };
+        let mut ended = std::pin::pin!(ended);
+        tokio::select! {
+            () = again => ended.await,
+            () = &mut ended => {}
         }
-        ended.await;
         routes.update_all();
     });
+}
+
+async fn subscribe_all(connection: &InUse, uris: Vec<String>) {
+    let routes = connection.routes();
+    let Some(known) = &routes.subscribed else {
+        return;
+    };
+    for uri in uris {
+        // The rules may have changed since the subscription.
+        if !known.admits(&uri) {
+            known.remove(&uri);
+            continue;
+        }
+        let params = SubscribeRequestParams::new(uri.clone());
+        let call = connection.client.request::<SubscribeRequest>(&params);
+        match call.await {
+            Ok(_) => {}
+            Err(Error::Rejected(_)) => known.remove(&uri),
+            // The connection has ended, or does not respond.
+            Err(_) => break,
+        }
+    }
+    routes.update_all();
 }
 
 impl Core {
@@ -77,16 +95,22 @@ impl Core {
         context: &RequestContext,
     ) -> Result<InUse, ErrorObject> {
         let own = self.connection_of(context.session());
-        let mut connection = own.0.lock().await;
-        if let Some(open) = connection.as_ref().and_then(UpstreamConnection::in_use) {
+        let mut latest = own.0.lock().await;
+        let connection = latest.connection.as_ref();
+        if let Some(open) = connection.and_then(UpstreamConnection::in_use) {
             return Ok(open);
         }
         // The ended connection is replaced only by the next one, because it has the subscriptions.
-        let ended = connection.as_ref();
-        let ended = ended.map(|ended| ended.routes().subscriptions());
+        let subscribed = connection.map(|ended| ended.routes().subscriptions());
+        let subscribed = subscribed.unwrap_or_default();
         // Boxed because it is rare.
-        let opened = Box::pin(self.open_for_session(context, ended.unwrap_or_default())).await?;
-        *connection = Some(Arc::clone(&opened));
+        let opened = Box::pin(self.open_for_session(context, &subscribed)).await?;
+        let delay = match latest.connection.replace(Arc::clone(&opened)) {
+            Some(_) => latest.resubscribe_delay.after_loss(),
+            None => Duration::ZERO,
+        };
+        latest.resubscribe_delay.restart();
+        resubscribe(&opened, subscribed, delay);
         Ok(opened)
     }
 
@@ -94,13 +118,13 @@ impl Core {
     async fn open_for_session(
         &self,
         context: &RequestContext,
-        subscribed: Vec<String>,
+        subscribed: &[String],
     ) -> Result<InUse, ErrorObject> {
         self.release_shared().await;
         let session = context.session();
         let routes = Routes::new(Some((session, self.may_notify())));
         if let Some(known) = &routes.subscribed {
-            known.restore(&subscribed);
+            known.restore(subscribed);
         }
         let newest = session.revision();
         let owner = context.owner();
@@ -112,7 +136,6 @@ impl Core {
         if let Some(level) = session.value(ChosenLevel::default).get() {
             opened.set_level(level).await;
         }
-        keep_subscriptions(&opened, subscribed);
         Ok(opened)
     }
 

@@ -12,23 +12,18 @@ use mcp_host::without_setting_names;
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{Owner, Principal, lock};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
 use super::Core;
 use crate::caller::MayNotify;
 use crate::connection::{UpstreamConnection, unreachable};
 use crate::pool::Key;
+use crate::resubscribe::ResubscribeDelay;
 use crate::shared::MAX_RECONNECT_WAIT;
 use crate::upstream::Sharing;
 
 /// Maximum number of resources to which a connection of the pool subscribes when it is opened.
 const MAX_POOLED: usize = 256;
-/// Delay before a client subscribes again after its subscription has ended. It doubles each time that a subscription ends within
-/// [`LASTING`], up to [`MAX_RESUBSCRIBE_DELAY`]. After a failure, the delay is at least [`MAX_RECONNECT_WAIT`].
-const RESUBSCRIBE_DELAY: Duration = Duration::from_millis(100);
-const MAX_RESUBSCRIBE_DELAY: Duration = Duration::from_secs(60);
-/// How long a subscription has to last so that the next loss is not one of several in a row.
-const LASTING: Duration = Duration::from_secs(30);
 
 /// The resources that clients watch.
 #[derive(Default)]
@@ -147,19 +142,15 @@ impl Core {
         let (core, mut closing) = (Arc::downgrade(self), self.closing.subscribe());
         let watching = async move {
             let _entry = entry;
-            let mut wait = RESUBSCRIBE_DELAY;
+            let mut delay = ResubscribeDelay::default();
             loop {
-                let since = Instant::now();
                 while let Some(changed) = subscription.next().await {
                     (watch.deliver)(&changed, updates);
                 }
-                if since.elapsed() >= LASTING {
-                    wait = RESUBSCRIBE_DELAY;
-                }
-                let (uri, program) = (&watch.uri, program.as_ref());
+                let (uri, program, wait) = (&watch.uri, program.as_ref(), delay.after_loss());
                 let again = Self::subscribed_again(&core, uri, program, &client, wait);
                 let Some(again) = again.await else { return };
-                wait = (wait * 2).min(MAX_RESUBSCRIBE_DELAY);
+                delay.restart();
                 subscription = again;
                 // It may have changed while it was not watched.
                 (watch.deliver)(&watch.uri, updates);
@@ -196,7 +187,7 @@ impl Core {
         Ok(subscription)
     }
 
-    /// Subscribes as soon as the server can be reached. Returns `None` if the server rejects the subscription, or the gateway was closed. Does not start a
+    /// Subscribes after `wait`, as soon as the server can be reached; after a failure, waits for at least [`MAX_RECONNECT_WAIT`]. Returns `None` if the server rejects the subscription, or the gateway was closed. Does not start a
     /// program if another one would have to end for it: the client of that program would subscribe again, too, and end this one.
     async fn subscribed_again(
         core: &Weak<Self>,

@@ -8,11 +8,15 @@ use tokio::task::yield_now;
 
 use super::access::{Decision, Item, ItemKind};
 use super::denials::MAX_LOGGED;
+use super::lists::ITEMS_PER_TURN;
 use super::mount::{MountedServer, outcome_of};
 use super::state::State;
 use crate::catalog::UriSource;
 use crate::results;
 use crate::text::{ObjectText, elements, member};
+
+/// Maximum number of contents of one result that are compared with the rules.
+const MAX_CONTENTS: usize = 10_000;
 
 impl State {
     /// Returns the decision of the rules about an item. A resource URI that the server lists is treated as the server's spelling.
@@ -89,18 +93,27 @@ impl State {
                 return Ok(result);
             };
             let contents = elements(&text, "contents").unwrap_or_default();
+            if contents.len() > MAX_CONTENTS {
+                return Err(ErrorObject::internal(format!(
+                    "{uri:?} has {} contents; where rules apply, the gateway compares at most {MAX_CONTENTS} with them",
+                    contents.len()
+                )));
+            }
             let mut kept = Vec::new();
-            for content in &contents {
+            for (number, content) in contents.iter().enumerate() {
+                if number % ITEMS_PER_TURN == 0 {
+                    yield_now().await;
+                }
                 let name = member(content.get(), "uri").and_then(|uri| decode::<String>(uri).ok());
-                let name = name.unwrap_or_default();
-                let item = mount.item(ItemKind::Resource, &name);
-                if name == uri || state.decide(&mount, &item).is_usable(&context) {
+                let name = name.as_deref();
+                let item = mount.item(ItemKind::Resource, name.unwrap_or_default());
+                let decide = || state.decide_as(&mount, &item, UriSource::List);
+                if name == Some(&uri) || name.is_some() && decide().is_usable(&context) {
                     kept.push(content.get());
                 } else {
                     let reason = "the contents of another resource were left out";
                     state.denials.item(&item, reason, &context);
                 }
-                yield_now().await;
             }
             if kept.len() == contents.len() {
                 return Ok(result);

@@ -7,21 +7,29 @@ use mcp_protocol::lock;
 use mcp_types::LoggingLevel;
 
 use crate::connection::UpstreamConnection;
+use crate::resubscribe::ResubscribeDelay;
 
 /// The connection of one session to one server. The first request opens it, and a later request opens it again after it has ended.
 #[derive(Default)]
-pub(crate) struct SessionConnection(pub(crate) tokio::sync::Mutex<Option<Arc<UpstreamConnection>>>);
+pub(crate) struct SessionConnection(pub(crate) tokio::sync::Mutex<LatestConnection>);
+
+/// The latest connection of a session, which can have ended.
+#[derive(Default)]
+pub(crate) struct LatestConnection {
+    pub(crate) connection: Option<Arc<UpstreamConnection>>,
+    pub(crate) resubscribe_delay: ResubscribeDelay,
+}
 
 impl SessionConnection {
     /// Returns the connection if it is open. Returns `None` if it is closed, and while a request opens it.
     pub(crate) fn current(&self) -> Option<Arc<UpstreamConnection>> {
-        self.0.try_lock().ok()?.clone()
+        self.0.try_lock().ok()?.connection.clone()
     }
 
     /// Removes the connection, which closes it when its calls have ended.
     pub(crate) fn close(&self) {
-        if let Ok(mut connection) = self.0.try_lock() {
-            *connection = None;
+        if let Ok(mut latest) = self.0.try_lock() {
+            latest.connection = None;
         }
     }
 }

@@ -219,3 +219,46 @@ async fn a_session_keeps_its_subscriptions_when_its_connection_is_closed() {
         .await;
     assert_eq!(updates.event().await.unwrap().json()["params"], uri);
 }
+
+/// A client could cause a thousand requests to a server with each call, if the server ended after each.
+#[tokio::test(start_paused = true)]
+async fn subscriptions_that_are_lost_again_and_again_are_made_later_each_time() {
+    let (settings, mut servers) = Scripted::upstream();
+    let connecting = tokio::spawn(Proxy::connect(settings));
+    let mut shared = with_subscriptions(&mut servers).await;
+    shared.respond("tools/list", json!({ "tools": [] })).await;
+    let proxy = connecting.await.unwrap().unwrap();
+    let endpoint = Endpoint::new(proxy).unwrap();
+    let mut client = mcp_tests::http::Peer::new(&endpoint);
+    client.handshake("2025-11-25", json!({})).await;
+    let mut updates = client.get(None).await;
+    let subscribing = client.ask("resources/subscribe", json!({ "uri": "notes://a" }));
+    let accepting = async {
+        let mut own = with_subscriptions(&mut servers).await;
+        own.respond("resources/subscribe", json!({})).await;
+        own
+    };
+    let (_, mut own) = tokio::join!(subscribing, accepting);
+    let mut waits = Vec::new();
+    for _ in 0..4 {
+        drop(own);
+        updates.event().await.unwrap();
+        let call = client.ask("tools/call", json!({ "name": "t" }));
+        let served = async {
+            let mut own = with_subscriptions(&mut servers).await;
+            let opened = tokio::time::Instant::now();
+            own.respond("tools/call", json!({ "content": [] })).await;
+            own.respond("resources/subscribe", json!({})).await;
+            waits.push(opened.elapsed());
+            own
+        };
+        let (answer, again) = tokio::join!(call, served);
+        assert!(answer["error"].is_null(), "{answer}");
+        updates.event().await.unwrap();
+        own = again;
+    }
+    assert!(
+        waits.is_sorted_by(|before, after| *after >= 2 * *before),
+        "{waits:?}"
+    );
+}

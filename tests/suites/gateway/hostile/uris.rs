@@ -202,6 +202,19 @@ async fn contents_of_denied_resources_are_left_out() {
     assert_eq!(texts.len(), 2, "{answer}");
 }
 
+/// Each of the contents is compared with all rules.
+#[tokio::test]
+async fn a_result_with_too_many_contents_for_the_rules_is_an_error() {
+    let contents = vec![json!({ "uri": "notes://a", "text": "" }); 10_001];
+    let uris = lines(&["notes://folder"]);
+    let policy = denying("notes://secret/*");
+    let mut listing = Listing::of(policy, &uris, contents.into()).await;
+    let error = listing.read("notes://folder").await["error"].to_string();
+    for part in ["notes://folder", "10001 contents", "at most 10000"] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+}
+
 /// Checks which URIs a client can use.
 fn check(policy: &AccessPolicy, uris: &[(&str, bool)]) {
     for (uri, expected) in uris {

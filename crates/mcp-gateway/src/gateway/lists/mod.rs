@@ -31,7 +31,7 @@ use crate::text::{ObjectText, elements, imitates_member, member, string};
 /// Maximum number of items whose clash was logged.
 const MAX_REPORTED: usize = 1_024;
 /// Number of items that are compared with rules and other lists before the task yields to other requests.
-const ITEMS_PER_TURN: usize = 4;
+pub(super) const ITEMS_PER_TURN: usize = 4;
 
 impl State {
     /// Serves a page of a list: the first pages of all servers, or the next ones of those in the cursor.
