@@ -124,6 +124,7 @@ impl Layers {
     }
 
     /// Starts a request on its way to `end`.
+    #[inline]
     fn start(&self, mut request: Request, end: End) -> Responding {
         request.set_rest(ChainRest {
             positions: 0..self.all.len(),
@@ -155,6 +156,7 @@ impl Layers {
         self.run_inbound(request, End::Server(server, exchange, meta))
     }
 
+    #[inline]
     fn run_inbound(&self, request: Request, end: End) -> Reply {
         let mut response = self.start(request, end);
         // Most middleware waits for nothing but the handler. A response that is ready at once needs no

@@ -142,6 +142,7 @@ impl Request {
     }
 
     /// Sets the rest of the way.
+    #[inline]
     pub(super) fn set_rest(&mut self, rest: ChainRest) {
         self.0.rest = Some(rest);
     }
