@@ -11,6 +11,7 @@ mod interop;
 mod mutants;
 mod page;
 mod programs;
+mod readmes;
 mod release;
 mod reliability;
 mod steps;
@@ -35,6 +36,8 @@ enum Command {
     Tidy,
     /// Writes docs/api: the public items of each crate, from rustdoc of Rust 1.95.
     Api(Check),
+    /// Writes the README of each crate, from the documentation of its root module.
+    Readmes(Check),
     /// Writes docs/support.md: the requirements and the tests that prove them.
     Support(Check),
     /// Writes the types of mcp-types from the official schema, which it reads from MCP_SCHEMA_DIR or downloads.
@@ -119,6 +122,7 @@ fn run(command: Command) -> Result {
         Command::Lint => checks::lint(),
         Command::Mutants(options) => mutants::run_sample(&options),
         Command::Overload(Passed { args }) => reliability::run("overload", args),
+        Command::Readmes(Check { check }) => readmes::run(check),
         Command::Release(options) => release::run(&options),
         Command::Reliability => reliability::page(),
         Command::Soak(Passed { args }) => reliability::run("soak", args),
