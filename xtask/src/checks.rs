@@ -10,28 +10,58 @@ use crate::programs::{SHORT, cargo, executable, output_of, program, target};
 use crate::steps::Steps;
 use crate::workspace::{At as _, Result, root, say};
 
-/// Packages, with features, of each build whose tests run. xtask is tested in a separate build: the build with all features
+/// Packages, with features, of the build with most tests. xtask is tested in a separate build: the build with all features
 /// would replace the running xtask, which Windows refuses.
-const BUILDS: &[&str] = &[
-    ALL,
+const ALL: &str = "--workspace --exclude xtask --all-features";
+
+/// The same of the further builds whose tests run.
+const FURTHER_BUILDS: &[&str] = &[
     "-p xtask",
     "-p mcp-protocol -p mcp-server -p mcp-client --no-default-features",
     // HTTP without HTTP/2.
     "-p mcp-transport-http --no-default-features --features server,client",
 ];
 
-const ALL: &str = "--workspace --exclude xtask --all-features";
+/// Options of `cargo xtask test`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TestOptions {
+    /// Runs only the tests of the largest build.
+    #[arg(long)]
+    fast: bool,
+}
+
+/// Returns whether the tests of mcp-store-redis can start their programs. With `MCP_REDIS_TESTS` they fail without them.
+fn has_redis() -> bool {
+    let is_installed = |name| output_of(&mut program(name, "--version"), SHORT).is_ok();
+    std::env::var_os("MCP_REDIS_TESTS").is_some()
+        || ["redis-server", "redis-sentinel", "redis-cli"]
+            .into_iter()
+            .all(is_installed)
+}
 
 /// Runs all tests, without Node and Python. Each test has a deadline: `cargo nextest` runs the tests if it is installed, and
 /// `.config/nextest.toml` has the deadlines. Otherwise `cargo test` runs them, and a test program that is silent for too long
 /// is killed.
-pub(crate) fn test() -> Result {
+pub(crate) fn test(options: &TestOptions) -> Result {
     let mut steps = Steps::default();
+    let excluded = match has_redis() {
+        true => "",
+        false => {
+            steps.skip(
+                "mcp-store-redis, because redis-server, redis-sentinel or redis-cli is missing",
+            );
+            " --exclude mcp-store-redis"
+        }
+    };
     let runner = match output_of(&mut cargo("nextest --version"), SHORT).is_ok() {
         true => "nextest run --no-fail-fast",
         false => "test --tests --no-fail-fast",
     };
-    for build in BUILDS {
+    steps.cargo_tests(&format!("cargo {runner} {ALL}{excluded}"));
+    if options.fast {
+        return steps.finish();
+    }
+    for build in FURTHER_BUILDS {
         steps.cargo_tests(&format!("cargo {runner} {build}"));
     }
     // Loom runs every interleaving of three operations. A separate workspace with a separate target folder.

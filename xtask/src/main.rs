@@ -29,7 +29,7 @@ use clap::Parser;
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 enum Command {
     /// Runs all tests; no Node or Python needed.
-    Test,
+    Test(checks::TestOptions),
     /// Checks formatting, clippy, tidy, generated files, documentation.
     Lint,
     /// Checks project rules that the compiler does not check.
@@ -127,7 +127,7 @@ fn run(command: Command) -> Result {
         Command::Reliability => reliability::page(),
         Command::Soak(Passed { args }) => reliability::run("soak", args),
         Command::Support(Check { check }) => support::run(check),
-        Command::Test => checks::test(),
+        Command::Test(options) => checks::test(&options),
         Command::Tidy => tidy::run(),
     }
 }
@@ -142,6 +142,7 @@ fn commands_are_parsed_and_wrong_arguments_rejected() {
         ("interop memory http", ""),
         ("mutants --seed 7 --count 150", ""),
         ("soak --minutes 20 --seed 1", ""),
+        ("test --fast", ""),
         ("tidy --check", "'--check'"),
         ("bench --bless", "--gate"),
         ("bench --gate --onyl", "'--onyl'"),

@@ -46,9 +46,16 @@ pub(crate) struct Steps {
     done: Vec<(String, Duration)>,
     failures: Vec<String>,
     totals: Totals,
+    /// The packages whose tests are left out, and the reasons.
+    skipped: Vec<String>,
 }
 
 impl Steps {
+    /// Records a package whose tests are left out, and why.
+    pub(crate) fn skip(&mut self, what: &str) {
+        self.skipped.push(what.to_owned());
+    }
+
     /// Runs one step, which is named for the command that repeats it.
     fn step(&mut self, name: &str, body: impl FnOnce() -> Result) {
         say(&format!("\n== {name}"));
@@ -99,7 +106,7 @@ impl Steps {
         self.totals.failed += totals.failed;
     }
 
-    /// Prints the duration of each command and the failures. If tests ran, the last line is `N passed, N failed`. The error of
+    /// Prints the duration of each command and the failures. If tests ran, the last line is `N passed, N failed`, with what was left out. The error of
     /// a failed step has no message: the failures are already printed.
     pub(crate) fn finish(&self) -> Result {
         say("");
@@ -113,7 +120,9 @@ impl Steps {
         }
         let Totals { passed, failed } = self.totals;
         if self.totals != Totals::default() {
-            say(&format!("{passed} passed, {failed} failed"));
+            let skipped = self.skipped.iter();
+            let skipped: String = skipped.map(|what| format!(", skipped: {what}")).collect();
+            say(&format!("{passed} passed, {failed} failed{skipped}"));
         }
         match self.failures[..] {
             [] => Ok(()),
