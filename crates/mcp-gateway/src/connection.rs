@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use mcp_protocol::{
 };
 use mcp_types::{ClientCapabilities, Implementation, LoggingLevel, method};
 use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use crate::caller::Routes;
 use crate::pool::Permit;
@@ -32,6 +33,8 @@ const MAX_NOTIFICATION_BYTES: usize = 64 << 10;
 
 /// Maximum size of the messages that wait at a connection for which no client is charged, in bytes.
 const MAX_QUEUED_BYTES: usize = 128 << 10;
+/// How long calls wait until the server has set the log level of a new connection.
+const MAX_LEVEL_WAIT: Duration = Duration::from_secs(3);
 
 /// An open connection.
 pub(crate) struct UpstreamConnection {
@@ -39,6 +42,7 @@ pub(crate) struct UpstreamConnection {
     link: Arc<dyn Link>,
     routes: Arc<Routes>,
     is_open: Arc<watch::Sender<bool>>,
+    is_displaced: AtomicBool,
     /// The log level that was set last.
     level: tokio::sync::Mutex<Option<LoggingLevel>>,
     usage: Mutex<Usage>,
@@ -104,6 +108,7 @@ impl UpstreamConnection {
             client,
             routes,
             is_open,
+            is_displaced: AtomicBool::new(false),
             level: tokio::sync::Mutex::default(),
             usage: Mutex::new(Usage {
                 running: 1,
@@ -140,6 +145,16 @@ impl UpstreamConnection {
         let usage = lock(&self.usage);
         let is_unused = usage.running == 0 && !self.routes.has_calls();
         is_unused.then(|| (!self.routes.subscriptions().is_empty(), usage.last))
+    }
+
+    /// Records that the connection is closed because all clients use too many.
+    pub(crate) fn set_displaced(&self) {
+        self.is_displaced.store(true, Ordering::Release);
+    }
+
+    /// Returns whether the connection was closed because all clients use too many.
+    pub(crate) fn is_displaced(&self) -> bool {
+        self.is_displaced.load(Ordering::Acquire)
     }
 
     /// Closes the connection. The next request of its session opens another connection.
@@ -234,9 +249,11 @@ impl UpstreamConnection {
         if *current == Some(level) {
             return;
         }
-        match self.client.set_log_level(level).await {
-            Ok(_) => *current = Some(level),
-            Err(error) => tracing::debug!(%error, "the log level of the server was not set"),
+        // Calls wait for the level, so that the first messages have it.
+        match timeout(MAX_LEVEL_WAIT, self.client.set_log_level(level)).await {
+            Ok(Ok(_)) => *current = Some(level),
+            Ok(Err(error)) => tracing::debug!(%error, "the log level of the server was not set"),
+            Err(_) => tracing::debug!("the server did not respond to `logging/setLevel` in time"),
         }
     }
 }
@@ -302,7 +319,7 @@ pub(crate) async fn within<T>(
     limit: Duration,
     response: impl Future<Output = Result<T, ErrorObject>>,
 ) -> Result<T, ErrorObject> {
-    let response = tokio::time::timeout(limit, response).await;
+    let response = timeout(limit, response).await;
     response.unwrap_or_else(|_| {
         let text = format!("the server {server:?} did not respond within {limit:?}");
         Err(unavailable(server, text))

@@ -71,12 +71,15 @@ impl Routes {
         let Some(subscribed) = &self.subscribed else {
             return;
         };
-        // The rules may have changed since the subscription.
-        for uri in subscribed
-            .uris()
-            .iter()
-            .filter(|uri| subscribed.admits(uri))
-        {
+        for uri in subscribed.uris() {
+            self.update(&uri);
+        }
+    }
+
+    /// Notifies the session of a change of a resource, if it has subscribed to it. The rules may have changed since the subscription.
+    pub(crate) fn update(&self, uri: &str) {
+        let subscribed = self.subscribed.as_ref();
+        if subscribed.is_some_and(|subscribed| subscribed.admits(uri)) {
             self.notify_updated(uri);
         }
     }

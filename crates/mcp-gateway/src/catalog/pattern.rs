@@ -7,9 +7,9 @@ use std::borrow::Cow;
 
 use mcp_host::matches_pattern;
 
-use super::readings::{Readings, Restriction, split_scheme};
+use super::readings::{Readings, Restriction, UNKNOWN, split_scheme};
 use super::uri::{
-    authority_end, before, check_spelling, check_template, escaped, is_wrapped, scheme,
+    authority_end, before, check_spelling, check_template, escaped, scheme, schemes_of_wrapped,
     without_user,
 };
 
@@ -22,6 +22,8 @@ pub(crate) enum UriSource {
     List,
     /// The server's list of templates.
     Template,
+    /// A template with values of its variables. Where they are not known, it has [`UNKNOWN`].
+    Expansion,
 }
 
 /// A URI to which rules are applied. A listed URI can have a user, and characters that should be escaped. All servers understand both, so rules are compared
@@ -41,11 +43,12 @@ impl<'a> RuledUri<'a> {
             _ => Cow::Borrowed(text),
         };
         let plain = match source {
-            UriSource::Client => with_user.clone(),
+            UriSource::Client | UriSource::Expansion => with_user.clone(),
             _ => without_user(with_user.clone()),
         };
         let checked = match source {
             UriSource::Template => check_template(&plain),
+            UriSource::Expansion => check_spelling(&plain.replace(UNKNOWN, "x")),
             _ => check_spelling(&plain),
         };
         Self {
@@ -94,12 +97,16 @@ impl UriPattern {
         }
         match uri.problem {
             None => self.restriction.matches(&uri.readings),
-            Some(_) if is_wrapped(uri.text) => true,
-            // No server takes the scheme of another URI for another one.
-            Some(_) => match (scheme(&self.text), scheme(uri.text)) {
-                (Some(pattern), Some(scheme)) => pattern.eq_ignore_ascii_case(scheme),
-                _ => true,
-            },
+            Some(_) => {
+                let schemes = schemes_of_wrapped(uri.text)
+                    .or_else(|| Some(vec![scheme(uri.text)?.to_ascii_lowercase()]));
+                // No server takes the scheme of a URI for another one.
+                match (scheme(&self.text), schemes) {
+                    (Some(pattern), Some(schemes)) => (schemes.iter())
+                        .any(|scheme| scheme.is_empty() || pattern.eq_ignore_ascii_case(scheme)),
+                    _ => true,
+                }
+            }
         }
     }
 }

@@ -11,7 +11,9 @@ use std::cell::OnceCell;
 use mcp_host::matches_pattern;
 use percent_encoding::percent_decode_str;
 
-use super::uri::{before, has_fixed_syntax, split_port};
+use super::uri::{
+    before, has_fixed_syntax, is_address_pattern, is_loopback, is_unusual_address, split_port,
+};
 use crate::text::without_case;
 
 /// A URI and what servers may read from it.
@@ -34,6 +36,8 @@ pub(super) struct Restriction {
     forms: Vec<String>,
     keeps_port: bool,
     has_host: bool,
+    has_address: bool,
+    is_loopback: bool,
 }
 
 impl Restriction {
@@ -58,16 +62,49 @@ impl Restriction {
             forms,
             keeps_port,
             has_host: has_host(pattern),
+            has_address: is_address_pattern(host(pattern)),
+            is_loopback: is_loopback(host(pattern)),
         }
     }
 
     /// Returns whether the pattern matches something that a server may read from the URI.
     pub(super) fn matches(&self, uri: &Readings<'_>) -> bool {
+        let host = host(&uri.uri);
+        // Each of them could be the address of the pattern.
+        if self.has_address && is_unusual_address(host) || self.is_loopback && is_loopback(host) {
+            return true;
+        }
         let kind = 2 * usize::from(self.keeps_port) + usize::from(self.has_host);
         let texts = uri.texts[kind].get_or_init(|| texts(&uri.uri, self.keeps_port, self.has_host));
         let mut forms = self.forms.iter();
-        forms.any(|form| texts.iter().any(|text| matches_pattern(form, text)))
+        forms.any(|form| texts.iter().any(|text| can_match(form, text)))
     }
+}
+
+/// Parts of a URI that are not known: before the part that is checked, and after it.
+pub(super) const UNKNOWN: [char; 2] = ['\u{e000}', '\u{e001}'];
+
+/// Returns whether a pattern matches a text. If a part before the checked one is not known, returns whether it could match with any text there. If
+/// only later parts are not known, a pattern that names the text before them is for some of these parts, and does not match; a pattern with a `*`
+/// before them could match.
+fn can_match(pattern: &str, text: &str) -> bool {
+    let Some(at) = text.find(UNKNOWN) else {
+        return matches_pattern(pattern, text);
+    };
+    let (known, unknown) = text.split_at(at);
+    let (literal, has_star) = match pattern.split_once('*') {
+        Some((literal, _)) => (literal, true),
+        None => (pattern, false),
+    };
+    has_star && known.starts_with(literal)
+        || unknown.starts_with(UNKNOWN[0]) && literal.starts_with(known)
+}
+
+/// Returns the host of a URI or pattern, without the port; empty if it has none.
+fn host(uri: &str) -> &str {
+    let rest = split_scheme(uri).and_then(|(_, rest)| rest.strip_prefix("//"));
+    let authority = rest.map(|rest| before(rest, &['/', '?', '#']));
+    split_port(authority.unwrap_or_default()).0
 }
 
 /// Returns a URI without the differences of spelling that do not matter to most servers.

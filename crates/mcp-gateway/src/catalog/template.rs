@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use memchr::memmem;
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
 
+use super::readings::UNKNOWN;
 use super::uri::scheme;
 
 /// Maximum number of expressions of a template. The text between them is searched in URIs.
@@ -27,8 +28,8 @@ pub(super) fn example_of(template: &str) -> Option<String> {
     Some(example)
 }
 
-/// Returns the URI of a template with this value of a variable. Other variables have the values of `known`; those after the variable can have an example
-/// instead. `None` if a variable before it has no value, or if the template does not have the variable, or has other expressions than `{name}` and `{+name}`.
+/// Returns the URI of a template with this value of a variable. Other variables have the values of `known`, otherwise [`UNKNOWN`]. `None` if the template
+/// does not have the variable, or has other expressions than `{name}` and `{+name}`.
 pub(crate) fn expand<'a>(
     template: &str,
     variable: &str,
@@ -49,15 +50,13 @@ pub(crate) fn expand<'a>(
         }
         has_variable |= name == variable;
         let value = match name == variable {
-            true => Cow::Borrowed(value),
-            false => match known(name).filter(|value| !value.is_empty()) {
-                Some(value) => value,
-                None if has_variable => Cow::Borrowed("x"),
-                // Any text could stand there, and the value could belong to a denied resource.
-                None => return None,
-            },
+            true => Some(Cow::Borrowed(value)),
+            false => known(name).filter(|value| !value.is_empty()),
         };
-        uri.extend(utf8_percent_encode(&value, escaped));
+        match value {
+            Some(value) => uri.extend(utf8_percent_encode(&value, escaped)),
+            None => uri.push(UNKNOWN[usize::from(has_variable)]),
+        }
         uri.push_str(literal);
     }
     has_variable.then_some(uri)
@@ -128,7 +127,12 @@ mod tests {
         let known = |name: &str| (name == "a").then_some(Cow::Borrowed("k"));
         for (template, value, expected) in [
             ("file:///{+v}", "etc/pass wd", Some("file:///etc/pass%20wd")),
-            ("db://{v}/rows/{id}", "a/b", Some("db://a%2Fb/rows/x")),
+            (
+                "db://{v}/rows/{id}",
+                "a/b",
+                Some("db://a%2Fb/rows/\u{e001}"),
+            ),
+            ("db://{id}/{v}", "a", Some("db://\u{e000}/a")),
             ("db://{a}/{v}/{v}", "é", Some("db://k/%C3%A9/%C3%A9")),
             ("db://{a}", "b", None),
             ("db://{?v}", "b", None),

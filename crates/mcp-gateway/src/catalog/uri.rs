@@ -38,8 +38,8 @@ pub(crate) fn check_spelling(uri: &str) -> Result<(), &'static str> {
         "it is not a URI, or has a character or an escape that RFC 3986 does not allow; escape other characters with %"
     })?;
     let scheme = parsed.scheme_str().to_ascii_lowercase();
-    if is_wrapped(uri) {
-        return Err("some servers remove its first scheme; leave it out");
+    if schemes_of_wrapped(uri).is_some() {
+        return Err("some servers read another URI in it; use only the inner one");
     }
     check_escapes(uri, has_fixed_syntax(&scheme))?;
     if parsed.fragment().is_some() || uri.contains([';', '*']) {
@@ -72,14 +72,22 @@ pub(crate) fn check_spelling(uri: &str) -> Result<(), &'static str> {
     }
 }
 
-/// Returns whether some servers remove the scheme of a URI and read the rest: `url:file:///a`, or another scheme before one of a file or of HTTP.
-pub(super) fn is_wrapped(uri: &str) -> bool {
-    let Some(outer) = scheme(uri) else {
-        return false;
-    };
-    let inner = scheme(&uri[outer.len() + 1..]);
-    outer.eq_ignore_ascii_case("url")
-        || inner.is_some_and(|inner| has_fixed_syntax(&inner.to_ascii_lowercase()))
+/// Returns the schemes of a URI in which some servers read another URI: `url:file:///a`, `jar:url:file:///a`, `simplecache::a`, `sqlite:///file:a`. The
+/// other one begins after a scheme or a `/`, and is that of a file, of HTTP or of `url`. Returns `None` for other URIs.
+pub(super) fn schemes_of_wrapped(uri: &str) -> Option<Vec<String>> {
+    let decoded = percent_decode_str(uri).decode_utf8_lossy().to_lowercase();
+    let mut segments = before(&decoded, &['?', '#']).split(['/', '!']);
+    // The text after the last colon is no scheme.
+    let (first, _) = segments.next()?.rsplit_once(':')?;
+    let mut schemes: Vec<_> = first.split(':').map(str::trim).collect();
+    let is_inner = |name: &str| name.is_empty() || name == "url" || has_fixed_syntax(name);
+    let mut is_wrapped = schemes[0] == "url" || schemes[1..].iter().any(|name| is_inner(name));
+    let inner = segments.filter_map(|segment| scheme(segment.trim()));
+    for name in inner.filter(|name| is_inner(name)) {
+        schemes.push(name);
+        is_wrapped = true;
+    }
+    is_wrapped.then(|| schemes.into_iter().map(str::to_owned).collect())
 }
 
 /// Checks that all readers understand the URIs of a template in the same way. A name of an expression must not look like a part of a path.
@@ -149,10 +157,8 @@ fn check_authority(scheme: &str, authority: AuthorityComponents<'_>) -> Result<(
     if host.contains(['!', '$', '&', '\'', '(', ')', '*', '+', ',', ';', '=']) {
         return Err("its host has a \",\" or another delimiter; name one host");
     }
-    if host.ends_with('.') || is_unusual_address(host) {
-        return Err(
-            "its host ends with \".\", or is a number that some servers convert to an address",
-        );
+    if !host.is_empty() && host.split('.').any(str::is_empty) {
+        return Err("its host begins or ends with \".\", or has \"..\"; remove the dot");
     }
     if let Some(address) = host.strip_prefix('[')
         && !(address.strip_suffix(']')).is_some_and(|address| {
@@ -199,12 +205,13 @@ fn is_plain_host(host: &str) -> bool {
     !is_number || host.parse::<Ipv4Addr>().is_ok()
 }
 
-/// Returns whether the host is an address in another form than four decimal numbers: `127.1`, `0x7f.1`, `2130706433`, `[::ffff:127.0.0.1]`. A small
-/// number is a usual id, as in `notes://7`, and no address of a machine.
-fn is_unusual_address(host: &str) -> bool {
+/// Returns whether servers could connect to an address whose usual form the host is not: `127.1`, `0x7f.1`, `2130706433`, `0`, `[::ffff:127.0.0.1]`. It
+/// can also be an id, as in `notes://7`.
+pub(super) fn is_unusual_address(host: &str) -> bool {
     if let Some(address) = host.strip_prefix('[') {
         let address = address.trim_end_matches(']').parse::<Ipv6Addr>();
-        return address.is_ok_and(|address| address.to_ipv4_mapped().is_some());
+        return address
+            .is_ok_and(|address| address.to_ipv4_mapped().is_some() || address.is_unspecified());
     }
     let is_hex = |label: &str| {
         let digits = label
@@ -215,14 +222,24 @@ fn is_unusual_address(host: &str) -> bool {
     let is_decimal =
         |label: &str| !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_digit());
     let mut labels = host.split('.');
-    if !labels.all(|label| is_decimal(label) || is_hex(label)) || host.parse::<Ipv4Addr>().is_ok() {
-        return false;
-    }
-    let is_id = is_decimal(host)
-        && host
-            .parse::<u32>()
-            .is_ok_and(|number| Ipv4Addr::from(number).octets()[0] == 0);
-    !is_id
+    let is_usual = |address: Ipv4Addr| !address.is_unspecified();
+    labels.all(|label| is_decimal(label) || is_hex(label))
+        && !host.parse::<Ipv4Addr>().is_ok_and(is_usual)
+}
+
+/// Returns whether the host of a URI or pattern is a name or address that each machine has for itself.
+pub(super) fn is_loopback(host: &str) -> bool {
+    host.eq_ignore_ascii_case("localhost") || host.starts_with("127.") || host == "[::1]"
+}
+
+/// Returns whether the host of a pattern could be an address, or a name that each machine has for itself.
+pub(super) fn is_address_pattern(host: &str) -> bool {
+    let is_number = |c: char| c.is_ascii_hexdigit() || ".*xX".contains(c);
+    is_loopback(host)
+        || host.starts_with('[')
+        || host.contains(|c: char| c.is_ascii_digit())
+            && host.contains('.')
+            && host.chars().all(is_number)
 }
 
 /// The characters that are escaped in a listed URI, because RFC 3986 does not allow them. Control characters and `\` are not escaped, because some parsers
@@ -336,11 +353,15 @@ mod tests {
             "x:FILE:///etc/passwd",
             "mongodb://secret,pub/key",
             "postgres://pub,secret/key",
-            "redis://127.1/k",
-            "redis://2130706433/k",
-            "redis://0x7f.1/k",
-            "redis://[::ffff:127.0.0.1]/k",
+            "jar:url:file:/srv/a.jar!/b",
+            "simplecache::/etc/passwd",
+            "simplecache::file:/etc/passwd",
+            "sqlite:///file:a.db",
+            "sqlite:///FILE%3Aa.db",
             "notes://secret./k",
+            "notes://.secret/k",
+            "http://.localhost/",
+            "http://a..b/",
             "http://host:80/",
             "http://host:080/",
             "http://host:/",
@@ -394,6 +415,11 @@ mod tests {
             "db://",
             "urn:isbn:1",
             "ui://app/.hidden/..b",
+            "urn:nbn:de:1",
+            "notes://a/b:c",
+            "fetch://page?url=https%3A",
+            "issue://20261126",
+            "issue://1.2.3",
         ] {
             assert_eq!(check_spelling(uri), Ok(()), "{uri}");
         }

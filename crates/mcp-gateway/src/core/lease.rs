@@ -1,12 +1,13 @@
 //! Which connection a request uses.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use mcp_client::{Error, Revision};
 use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{Owner, RequestContext, Session};
+use mcp_protocol::{Owner, RequestContext, Session, lock};
 use mcp_types::v2026_07_28::TASKS_EXTENSION;
 use mcp_types::{ClientCapabilities, Implementation, SubscribeRequest, SubscribeRequestParams};
 use tokio::time::sleep;
@@ -16,6 +17,9 @@ use crate::caller::Routes;
 use crate::connection::{Identity, InUse, OnChange, UpstreamConnection, unreachable};
 use crate::pool::{ChosenLevel, Key, Lease, Permit};
 use crate::upstream::Sharing;
+
+/// Maximum number of subscriptions that are made at the same time when a session has another connection.
+const MAX_SUBSCRIBING: usize = 8;
 
 /// Returns the client of a session as an upstream server gets to know it. Tasks belong to one connection, so
 /// they are left out.
@@ -62,27 +66,25 @@ fn resubscribe(connection: &Arc<UpstreamConnection>, subscribed: Vec<String>, de
     });
 }
 
+/// Subscribes to resources, a few at a time, so that a resource that the server does not respond to delays no others; and notifies the session of each.
 async fn subscribe_all(connection: &InUse, uris: Vec<String>) {
     let routes = connection.routes();
-    let Some(known) = &routes.subscribed else {
-        return;
+    let uris = &Mutex::new(uris.into_iter());
+    let subscribe_some = async || {
+        while let Some(uri) = { lock(uris).next() } {
+            let params = SubscribeRequestParams::new(uri.clone());
+            let call = connection.client.request::<SubscribeRequest>(&params);
+            let subscribed = call.await;
+            // It may have changed. If it is not watched, the client reads it, and learns why or subscribes again.
+            routes.update(&uri);
+            let Err(error) = subscribed else { continue };
+            tracing::debug!(%error, ?uri, "the next connection of a session does not watch a resource");
+            if let (Error::Rejected(_), Some(known)) = (error, &routes.subscribed) {
+                known.remove(&uri);
+            }
+        }
     };
-    for uri in uris {
-        // The rules may have changed since the subscription.
-        if !known.admits(&uri) {
-            known.remove(&uri);
-            continue;
-        }
-        let params = SubscribeRequestParams::new(uri.clone());
-        let call = connection.client.request::<SubscribeRequest>(&params);
-        match call.await {
-            Ok(_) => {}
-            Err(Error::Rejected(_)) => known.remove(&uri),
-            // The connection has ended, or does not respond.
-            Err(_) => break,
-        }
-    }
-    routes.update_all();
+    join_all((0..MAX_SUBSCRIBING).map(|_| subscribe_some())).await;
 }
 
 impl Core {
@@ -103,11 +105,13 @@ impl Core {
         // The ended connection is replaced only by the next one, because it has the subscriptions.
         let subscribed = connection.map(|ended| ended.routes().subscriptions());
         let subscribed = subscribed.unwrap_or_default();
+        let is_displaced = connection.is_some_and(|ended| ended.is_displaced());
         // Boxed because it is rare.
         let opened = Box::pin(self.open_for_session(context, &subscribed)).await?;
         let delay = match latest.connection.replace(Arc::clone(&opened)) {
-            Some(_) => latest.resubscribe_delay.after_loss(),
-            None => Duration::ZERO,
+            // Other clients must not delay the updates of the session.
+            Some(_) if !is_displaced => latest.resubscribe_delay.after_loss(),
+            _ => Duration::ZERO,
         };
         latest.resubscribe_delay.restart();
         resubscribe(&opened, subscribed, delay);

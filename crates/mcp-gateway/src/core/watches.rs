@@ -149,11 +149,12 @@ impl Core {
                 }
                 let (uri, program, wait) = (&watch.uri, program.as_ref(), delay.after_loss());
                 let again = Self::subscribed_again(&core, uri, program, &client, wait);
-                let Some(again) = again.await else { return };
+                let again = again.await;
+                // It may have changed while it was not watched. If it is no longer watched, the client reads it, and learns why.
+                (watch.deliver)(&watch.uri, updates);
+                let Some(again) = again else { return };
                 delay.restart();
                 subscription = again;
-                // It may have changed while it was not watched.
-                (watch.deliver)(&watch.uri, updates);
             }
         };
         Ok(async move {

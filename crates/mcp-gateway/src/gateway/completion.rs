@@ -98,7 +98,7 @@ impl State {
                 });
                 uri.is_some_and(|uri| {
                     let item = mount.item(ItemKind::Resource, &uri);
-                    let decision = state.decide_as(&mount, &item, UriSource::Client);
+                    let decision = state.decide_as(&mount, &item, UriSource::Expansion);
                     decision.is_usable(&context)
                 })
             };

@@ -6,17 +6,18 @@ use mcp_jsonrpc::{ErrorObject, RawJson, decode, quote};
 use mcp_protocol::{Outcome, Reply, RequestContext};
 use tokio::task::yield_now;
 
-use super::access::{Decision, Item, ItemKind};
+use super::access::{AccessPolicy, Decision, Item, ItemKind};
 use super::denials::MAX_LOGGED;
 use super::lists::ITEMS_PER_TURN;
 use super::mount::{MountedServer, outcome_of};
 use super::state::State;
-use crate::catalog::UriSource;
+use crate::catalog::{UriSource, scheme};
 use crate::results;
 use crate::text::{ObjectText, elements, member};
 
-/// Maximum number of contents of one result that are compared with the rules.
+/// Maximum number of contents of one result that are compared with the rules, and maximum size of their URIs in total, in bytes.
 const MAX_CONTENTS: usize = 10_000;
+const MAX_CONTENT_URIS: usize = 1 << 20;
 
 impl State {
     /// Returns the decision of the rules about an item. A resource URI that the server lists is treated as the server's spelling.
@@ -36,7 +37,18 @@ impl State {
         item: &Item<'_>,
         source: UriSource,
     ) -> Decision {
-        let decision = self.settings().access.decide(item, source);
+        let access = &self.settings().access;
+        if source == UriSource::Client
+            && item.kind == ItemKind::Resource
+            && access.policy().has_rules(item)
+            && !knows_scheme(mount, access.policy(), item)
+        {
+            return Decision::Ambiguous(
+                "neither a resource or template that its server lists nor a rule has the scheme, so it could be another name for a URI that the rules deny; \
+                to allow it, add a rule with this scheme before the others",
+            );
+        }
+        let decision = access.decide(item, source);
         if let Decision::Ambiguous(reason) = decision
             && source != UriSource::Client
             && mount.has_ambiguous.replace(true)
@@ -99,13 +111,19 @@ impl State {
                     contents.len()
                 )));
             }
-            let mut kept = Vec::new();
+            let (mut kept, mut bytes) = (Vec::new(), 0);
             for (number, content) in contents.iter().enumerate() {
                 if number % ITEMS_PER_TURN == 0 {
                     yield_now().await;
                 }
                 let name = member(content.get(), "uri").and_then(|uri| decode::<String>(uri).ok());
                 let name = name.as_deref();
+                bytes += name.map_or(0, str::len);
+                if bytes > MAX_CONTENT_URIS {
+                    return Err(ErrorObject::internal(format!(
+                        "the contents of {uri:?} have URIs of more than {MAX_CONTENT_URIS} bytes, the limit where rules apply"
+                    )));
+                }
                 let item = mount.item(ItemKind::Resource, name.unwrap_or_default());
                 let decide = || state.decide_as(&mount, &item, UriSource::List);
                 if name == Some(&uri) || name.is_some() && decide().is_usable(&context) {
@@ -124,4 +142,11 @@ impl State {
             Outcome::Ok(results::raw(RawJson::copy(&allowed.finish())))
         }))
     }
+}
+
+/// Returns whether the server lists the scheme of a URI, or a rule names it. Libraries read some URIs with other schemes as those with usual ones, such as
+/// `simplecache::file:///a` and `postgresql://a`.
+fn knows_scheme(mount: &MountedServer, policy: &AccessPolicy, item: &Item<'_>) -> bool {
+    scheme(item.name)
+        .is_some_and(|scheme| policy.names_scheme(item, scheme) || mount.catalog.has_scheme(scheme))
 }

@@ -180,9 +180,13 @@ impl Capacity {
         Ok(permit)
     }
 
-    /// Returns whether a connection can be opened without closing another one.
+    /// Returns whether a connection can be opened without closing another one that is open.
     pub(crate) fn has_room(&self, upstream: &Upstream) -> bool {
-        lock(&self.table).open.len() < upstream.max_connections
+        let table = lock(&self.table);
+        let has_ended =
+            |entry: &&Entry| (entry.connection.upgrade()).is_some_and(|one| !one.is_open());
+        let ended = table.open.values().filter(has_ended).count();
+        table.open.len() - ended < upstream.max_connections
     }
 
     fn log_refusal(&self, upstream: &Upstream, client: Option<&Owner>, error: &ErrorObject) {
@@ -205,8 +209,11 @@ impl Table {
         let (found, full) = if client.is_some_and(Owner::is_known) && own >= max_own {
             (self.unused(client), Full::Client)
         } else if self.open.len() >= upstream.max_connections {
-            let unused = self.unused(None);
-            (unused.or_else(|| self.of_largest(own)), Full::All)
+            let found = self.unused(None).or_else(|| self.of_largest(own));
+            if let Some((_, connection)) = &found {
+                connection.set_displaced();
+            }
+            (found, Full::All)
         } else {
             return Ok(None);
         };
@@ -220,8 +227,8 @@ impl Table {
         own.filter(|entry| entry.client.as_ref() == client).count()
     }
 
-    /// Returns the connection that has been unused for the longest time, of one client or of all clients. Connections whose sessions wait for
-    /// updates of resources come last.
+    /// Returns the connection that has been unused for the longest time, of one client or of all clients. Connections that have ended come first, and
+    /// those whose sessions wait for updates of resources last.
     fn unused(&self, client: Option<&Owner>) -> Option<(u64, Arc<UpstreamConnection>)> {
         let candidates = self.open.iter().filter(|(_, entry)| {
             entry.client.is_some() && (client.is_none() || entry.client.as_ref() == client)
@@ -229,7 +236,7 @@ impl Table {
         let unused = candidates.filter_map(|(number, entry)| {
             let connection = entry.connection.upgrade()?;
             let since = connection.unused_since()?;
-            Some((since, *number, connection))
+            Some(((connection.is_open(), since), *number, connection))
         });
         let (_, number, connection) = unused.min_by_key(|(since, ..)| *since)?;
         // A call may have begun to use it.

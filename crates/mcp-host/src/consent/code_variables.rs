@@ -29,6 +29,10 @@ const NAMES: &[&str] = &[
     "LESSCLOSE",
     "SSH_ASKPASS",
     "SUDO_ASKPASS",
+    "FPATH",
+    "VIMINIT",
+    "EXINIT",
+    "HGRCPATH",
     "PSMODULEPATH",
     // Folders of settings and packages
     "HOME",
@@ -169,6 +173,11 @@ const SUFFIXES: &[&str] = &[
     "_PYTHON",
     "_WRAPPER",
     "_PROVIDER",
+    "_PROVIDERS",
+    "_SSH",
+    "_RSH",
+    "_OPTS",
+    "_OPTIONS",
     "_PROXY",
     "_ENDPOINT",
     "_BASE_URL",
@@ -182,7 +191,8 @@ pub(super) fn chooses_code(name: &str) -> bool {
     let is_listed =
         NAMES.contains(&&*upper) || PREFIXES.iter().any(|prefix| upper.starts_with(prefix));
     // Such a name says that the value is a place, even if it contains a word such as `CREDENTIAL`.
-    let is_place = SUFFIXES.iter().any(|suffix| upper.ends_with(suffix));
+    let is_place = SUFFIXES.iter().any(|suffix| upper.ends_with(suffix))
+        || upper.starts_with("CARGO_CREDENTIAL_ALIAS_");
     is_place || is_listed && !SecretNames::default().contains(name)
 }
 
@@ -216,6 +226,12 @@ mod tests {
             "GIT_ASKPASS",
             "BASH_FUNC_git%%",
             "CARGO_REGISTRY_CREDENTIAL_PROVIDER",
+            "CARGO_REGISTRY_GLOBAL_CREDENTIAL_PROVIDERS",
+            "CARGO_CREDENTIAL_ALIAS_X",
+            "SVN_SSH",
+            "CVS_RSH",
+            "SBT_OPTS",
+            "VIMINIT",
             "NUGET_CREDENTIALPROVIDERS_PATH",
             "AWS_SHARED_CREDENTIALS_FILE",
             "CLOUDSDK_PYTHON",

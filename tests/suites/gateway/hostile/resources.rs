@@ -214,6 +214,44 @@ async fn a_completion_has_no_values_of_denied_resources() {
     assert_eq!(result["completion"]["values"], json!(["x"]), "{result}");
 }
 
+/// A server that does not know the other variables may complete from all resources.
+#[tokio::test]
+async fn a_completion_has_no_values_that_could_belong_to_a_denied_resource() {
+    let template = |template: &str| {
+        Resource::new(template, "t", async || {
+            ResourceContents::text("a:b", "content")
+        })
+        .complete_from("id", ["key", "sec"])
+    };
+    let templates = [
+        ("notes://x/{id}/of/{owner}", json!([])),
+        ("tables://{id}/{owner}", json!([])),
+        ("mail://{id}/{owner}", json!([])),
+        ("db://q/{id}?owner={owner}", json!([])),
+        ("rows://{id}/{owner}", json!(["key", "sec"])),
+        ("rows://{owner}/{id}", json!([])),
+        ("pages://{id}/of/{owner}", json!(["key", "sec"])),
+    ];
+    let server = Server::builder("files", "1");
+    let server = (templates.iter()).fold(server, |server, (uri, _)| server.resource(template(uri)));
+    let policy = AccessPolicy::new()
+        .rule(AccessRule::deny("notes://x/*/of/secret"))
+        .rule(AccessRule::deny("tables://*/secret"))
+        .rule(AccessRule::deny("mail://*secret*"))
+        .rule(AccessRule::deny("db://q/*owner=secret"))
+        .rule(AccessRule::deny("rows://secret/*"));
+    let gateway = Gateway::builder().mount("files", upstream(server, true));
+    let mut peer = Peer::new(gateway.access(policy).build().await.unwrap());
+    for (uri, expected) in templates {
+        let params = json!({
+            "ref": { "type": "ref/resource", "uri": uri },
+            "argument": { "name": "id", "value": "" },
+        });
+        let result = peer.call("completion/complete", params).await;
+        assert_eq!(result["completion"]["values"], expected, "{uri}: {result}");
+    }
+}
+
 /// A server may complete by the name of the argument, whatever the template is.
 #[tokio::test]
 async fn only_listed_references_can_be_completed_where_rules_apply() {

@@ -220,45 +220,176 @@ async fn a_session_keeps_its_subscriptions_when_its_connection_is_closed() {
     assert_eq!(updates.event().await.unwrap().json()["params"], uri);
 }
 
+/// A client of a proxy whose session watches resources of a scripted server.
+struct Watching {
+    servers: Scripted,
+    endpoint: Endpoint,
+    client: mcp_tests::http::Peer,
+    updates: mcp_tests::http::Reply,
+    /// The shared connection, and that of the session.
+    _shared: PipeEnd,
+    own: PipeEnd,
+}
+
+impl Watching {
+    async fn of(uris: &[&str], max_connections: usize) -> Self {
+        let (settings, mut servers) = Scripted::upstream();
+        let settings = settings.max_connections(max_connections);
+        let connecting = tokio::spawn(Proxy::connect(settings));
+        let mut shared = with_subscriptions(&mut servers).await;
+        shared.respond("tools/list", json!({ "tools": [] })).await;
+        let proxy = connecting.await.unwrap().unwrap();
+        let endpoint = Endpoint::new(proxy).unwrap();
+        let mut client = mcp_tests::http::Peer::new(&endpoint);
+        client.address = Some("10.0.0.1:1".parse().unwrap());
+        client.handshake("2025-11-25", json!({})).await;
+        let updates = client.get(None).await;
+        let subscribing = async {
+            for uri in uris {
+                let subscribed = client
+                    .ask("resources/subscribe", json!({ "uri": uri }))
+                    .await;
+                assert!(subscribed["error"].is_null(), "{subscribed}");
+            }
+        };
+        let accepting = async {
+            let mut own = with_subscriptions(&mut servers).await;
+            for _ in uris {
+                own.respond("resources/subscribe", json!({})).await;
+            }
+            own
+        };
+        let ((), own) = tokio::join!(subscribing, accepting);
+        Self {
+            servers,
+            endpoint,
+            client,
+            updates,
+            _shared: shared,
+            own,
+        }
+    }
+
+    /// Returns the URI of the next update that the client receives.
+    async fn updated(&mut self) -> String {
+        let event = self.updates.event().await.unwrap().json();
+        event["params"]["uri"].as_str().unwrap().to_owned()
+    }
+
+    /// Ends the connection of the session, and calls a tool, for which the gateway opens another one.
+    async fn reconnect(&mut self, watched: usize) {
+        self.own = PipeEnd::server().0;
+        for _ in 0..watched {
+            self.updated().await;
+        }
+        self.call().await;
+    }
+
+    async fn call(&mut self) {
+        let call = self.client.ask("tools/call", json!({ "name": "t" }));
+        let served = async {
+            let mut own = with_subscriptions(&mut self.servers).await;
+            own.respond("tools/call", json!({ "content": [] })).await;
+            own
+        };
+        let (answer, own) = tokio::join!(call, served);
+        assert!(answer["error"].is_null(), "{answer}");
+        self.own = own;
+    }
+}
+
 /// A client could cause a thousand requests to a server with each call, if the server ended after each.
 #[tokio::test(start_paused = true)]
 async fn subscriptions_that_are_lost_again_and_again_are_made_later_each_time() {
-    let (settings, mut servers) = Scripted::upstream();
-    let connecting = tokio::spawn(Proxy::connect(settings));
-    let mut shared = with_subscriptions(&mut servers).await;
-    shared.respond("tools/list", json!({ "tools": [] })).await;
-    let proxy = connecting.await.unwrap().unwrap();
-    let endpoint = Endpoint::new(proxy).unwrap();
-    let mut client = mcp_tests::http::Peer::new(&endpoint);
-    client.handshake("2025-11-25", json!({})).await;
-    let mut updates = client.get(None).await;
-    let subscribing = client.ask("resources/subscribe", json!({ "uri": "notes://a" }));
-    let accepting = async {
-        let mut own = with_subscriptions(&mut servers).await;
-        own.respond("resources/subscribe", json!({})).await;
-        own
-    };
-    let (_, mut own) = tokio::join!(subscribing, accepting);
+    let mut session = Watching::of(&["notes://a"], 16).await;
     let mut waits = Vec::new();
     for _ in 0..4 {
-        drop(own);
-        updates.event().await.unwrap();
-        let call = client.ask("tools/call", json!({ "name": "t" }));
-        let served = async {
-            let mut own = with_subscriptions(&mut servers).await;
-            let opened = tokio::time::Instant::now();
-            own.respond("tools/call", json!({ "content": [] })).await;
-            own.respond("resources/subscribe", json!({})).await;
-            waits.push(opened.elapsed());
-            own
-        };
-        let (answer, again) = tokio::join!(call, served);
-        assert!(answer["error"].is_null(), "{answer}");
-        updates.event().await.unwrap();
-        own = again;
+        session.reconnect(1).await;
+        let opened = tokio::time::Instant::now();
+        session.own.respond("resources/subscribe", json!({})).await;
+        waits.push(opened.elapsed());
+        session.updated().await;
     }
     assert!(
         waits.is_sorted_by(|before, after| *after >= 2 * *before),
         "{waits:?}"
     );
+}
+
+/// A refused resource was no longer watched, and a resource without a response left all others unwatched.
+#[tokio::test(start_paused = true)]
+async fn a_session_learns_which_resources_its_next_connection_does_not_watch() {
+    let mut session = Watching::of(&["notes://a", "notes://b", "notes://c"], 16).await;
+    session.reconnect(3).await;
+    for _ in 0..3 {
+        let request = session.own.recv().await;
+        match request["params"]["uri"].as_str().unwrap() {
+            "notes://a" => session.own.refuse(&request, -32000, "busy").await,
+            "notes://b" => {}
+            _ => session.own.answer(&request, json!({})).await,
+        }
+    }
+    let mut updated = [session.updated().await, session.updated().await];
+    updated.sort();
+    assert_eq!(updated, ["notes://a", "notes://c"]);
+    // After the timeout.
+    assert_eq!(session.updated().await, "notes://b");
+}
+
+/// The connections of crashed programs had a place, and live connections were closed instead.
+#[tokio::test]
+async fn an_ended_connection_makes_room_before_a_live_one() {
+    // The shared connection is closed for that of a session.
+    let mut session = Watching::of(&["notes://a"], 2).await;
+    let call = async |servers: &mut Scripted, address: &str| {
+        let mut other = mcp_tests::http::Peer::new(&session.endpoint);
+        other.address = Some(address.parse().unwrap());
+        other.handshake("2025-11-25", json!({})).await;
+        let answer = other.ask("tools/call", json!({ "name": "t" }));
+        let served = async {
+            let mut server = with_subscriptions(servers).await;
+            server.respond("tools/call", json!({ "content": [] })).await;
+            server
+        };
+        let (answer, server) = tokio::join!(answer, served);
+        assert!(answer["error"].is_null(), "{answer}");
+        (other, server)
+    };
+    let (live, mut server) = call(&mut session.servers, "10.0.0.2:1").await;
+    session.own = PipeEnd::server().0;
+    assert_eq!(
+        session.updates.event().await.unwrap().json()["params"]["uri"],
+        "notes://a"
+    );
+    let _third = call(&mut session.servers, "10.0.0.3:1").await;
+    let answer = live.ask("tools/call", json!({ "name": "t" }));
+    let served = server.respond("tools/call", json!({ "content": [] }));
+    let (answer, _) = tokio::join!(answer, served);
+    assert!(answer["error"].is_null(), "{answer}");
+}
+
+/// Other clients could delay the updates of a session by a minute.
+#[tokio::test(start_paused = true)]
+async fn a_session_whose_connection_made_room_for_others_subscribes_at_once() {
+    // The shared connection is closed for that of a session.
+    let mut session = Watching::of(&["notes://a"], 1).await;
+    for number in 2..8 {
+        let mut other = mcp_tests::http::Peer::new(&session.endpoint);
+        other.address = Some(format!("10.0.0.{number}:1").parse().unwrap());
+        other.handshake("2025-11-25", json!({})).await;
+        let answer = other.ask("tools/call", json!({ "name": "t" }));
+        let served = async {
+            let mut server = with_subscriptions(&mut session.servers).await;
+            server.respond("tools/call", json!({ "content": [] })).await;
+            server
+        };
+        let (answer, _server) = tokio::join!(answer, served);
+        assert!(answer["error"].is_null(), "{answer}");
+        session.updated().await;
+        session.call().await;
+        let opened = tokio::time::Instant::now();
+        session.own.respond("resources/subscribe", json!({})).await;
+        assert_eq!(opened.elapsed(), Duration::ZERO);
+        session.updated().await;
+    }
 }

@@ -135,6 +135,32 @@ async fn a_listed_uri_evades_no_rule_by_its_spelling() {
     }
 }
 
+/// Libraries read some URIs with other schemes as those that the rules deny.
+#[tokio::test]
+async fn a_client_can_use_a_scheme_that_the_server_lists_or_a_rule_names() {
+    let uris = lines(&["postgresql://pub/key"]);
+    for (policy, uri, is_usable) in [
+        (denying("file:///etc/*"), "local:///etc/passwd", false),
+        (denying("ssh://secret/*"), "git+ssh://secret/a", false),
+        (denying("ssh://secret/*"), "ssh://pub/a", true),
+        (denying("ssh://secret/*"), "postgresql://other/key", true),
+        (allowing(&["git+ssh://*"]), "git+ssh://pub/a", true),
+        (AccessPolicy::new(), "local:///etc/passwd", true),
+    ] {
+        let mut listing = Listing::of(policy.clone(), &uris, json!([])).await;
+        let answer = listing.read(uri).await;
+        assert_eq!(
+            answer["result"].is_object(),
+            is_usable,
+            "{policy:?} {uri}: {answer}"
+        );
+        assert!(
+            is_usable || answer.to_string().contains("scheme"),
+            "{answer}"
+        );
+    }
+}
+
 /// The operator decides by rules for other schemes, for other parts of a URI, or for exactly this URI.
 #[tokio::test]
 async fn a_listed_uri_in_an_unusual_spelling_is_usable_if_no_rule_can_restrict_it() {

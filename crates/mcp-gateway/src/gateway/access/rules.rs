@@ -97,7 +97,7 @@ impl Rules {
         if item.kind != ItemKind::Resource || !self.policy().has_rules(item) {
             return self.decide_name(item);
         }
-        if source == UriSource::Client {
+        if matches!(source, UriSource::Client | UriSource::Expansion) {
             return self.decide_uri(item, source);
         }
         let known = &self.0.known;
@@ -142,7 +142,9 @@ impl Rules {
         let uri = RuledUri::new(item.name, source);
         let mut scopes = Vec::new();
         match uri.problem {
-            Some(problem) if source == UriSource::Client => return Decision::Ambiguous(problem),
+            Some(problem) if matches!(source, UriSource::Client | UriSource::Expansion) => {
+                return Decision::Ambiguous(problem);
+            }
             _ => {}
         }
         for (rule, pattern, scope) in self.rules_for(item) {

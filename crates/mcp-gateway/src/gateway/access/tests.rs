@@ -60,6 +60,39 @@ fn rules_apply_to_every_spelling_of_a_uri() {
     }
 }
 
+/// Drivers of databases connect to the same machine with each of these hosts.
+#[test]
+fn a_rule_for_an_address_applies_to_its_other_forms() {
+    for host in [
+        "127.1",
+        "2130706433",
+        "0x7f.1",
+        "[::ffff:127.0.0.1]",
+        "0",
+        "00",
+        "0.0.0.0",
+        "[::]",
+    ] {
+        for pattern in [
+            "redis://127.0.0.1/*",
+            "redis://localhost/*",
+            "redis://127.*",
+        ] {
+            assert!(
+                !is_allowed(pattern, &format!("redis://{host}/k")),
+                "{pattern} {host}"
+            );
+        }
+    }
+    assert!(!is_allowed("redis://localhost/*", "redis://127.0.0.1/k"));
+    assert!(!is_allowed("redis://127.0.0.1/*", "redis://localhost/k"));
+    assert!(is_allowed("redis://127.0.0.1/*", "redis://10.0.0.1/k"));
+    assert!(is_allowed("redis://localhost/*", "redis://cache/k"));
+    // Ids are not addresses.
+    assert!(is_allowed("issue://secret/*", "issue://20261126"));
+    assert!(is_allowed("issue://secret/*", "issue://1712345678.123"));
+}
+
 #[test]
 fn only_rules_that_can_match_a_uri_restrict_its_spelling() {
     let unusual = "note:///my note";
