@@ -256,7 +256,7 @@ async fn subscriptions_are_streams_that_end_with_their_drop() {
     wire.silent().await;
 }
 
-/// Finding G6: each dropped subscription took a place among the requests in flight, and failed without one.
+/// The requests that end subscriptions must neither fill the table of requests in flight nor fail when it is full.
 #[tokio::test]
 async fn dropped_subscriptions_are_ended_a_few_at_a_time() {
     let resources = json!({ "resources": { "subscribe": true } });

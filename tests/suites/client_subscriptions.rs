@@ -32,7 +32,7 @@ async fn accept(
     }
 }
 
-/// Finding S5: new subscriptions waited until the URIs in the queue had less than 4 MiB.
+/// A new subscription must not wait until the queue of subscriptions to end has room.
 #[tokio::test(start_paused = true)]
 async fn subscriptions_do_not_wait_for_the_end_of_others() {
     let (mut wire, client) = pair().await;

@@ -372,7 +372,7 @@ async fn clients_of_a_gateway_do_not_learn_where_a_lost_server_is() {
     assert!(line.contains(&address.to_string()), "{line}");
 }
 
-/// Finding G-LOG: each request of a client wrote a line.
+/// Each request of a client needs the server, so the log must not grow with each of them.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_cannot_be_reached_does_not_fill_the_log() {
     let (settings, mut servers, is_up) = Scripted::switched();

@@ -39,7 +39,7 @@ async fn pair() -> (PipeEnd, Client) {
     connected(super::client(), capabilities()).await
 }
 
-/// Finding S3: the others waited for a minute.
+/// The other resources of the stream must not wait until the acknowledgement times out.
 #[tokio::test(start_paused = true)]
 async fn a_resource_that_is_not_acknowledged_does_not_stop_others() {
     let (mut wire, client) = pair().await;
@@ -102,7 +102,7 @@ async fn new_resources_of_an_unacknowledged_stream_are_requested_alone() {
     assert!(silent.unwrap().is_err());
 }
 
-/// Finding S3: the delays grew for all resources of the stream.
+/// Only the resource that ends its stream is opened with growing delays.
 #[tokio::test(start_paused = true)]
 async fn a_resource_that_ends_its_stream_does_not_delay_others() {
     let (mut wire, client) = pair().await;

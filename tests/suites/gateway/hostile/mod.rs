@@ -138,7 +138,7 @@ async fn a_denied_prompt_cannot_be_completed() {
     }
 }
 
-/// Finding 15: a subscription is as many requests to servers as it names resources.
+/// A subscription causes as many requests to servers as it names resources.
 #[tokio::test]
 async fn subscriptions_count_against_the_limits_of_a_client() {
     let limits = ClientLimits::new().with_requests_per_minute(5.try_into().unwrap());

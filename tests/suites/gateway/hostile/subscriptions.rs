@@ -17,7 +17,7 @@ async fn watched(
     (reply, watched)
 }
 
-/// Finding G8: the server limits the URIs of one subscription to 64 KiB, and the URIs of all clients were in one.
+/// A server limits the URIs of one subscription to 64 KiB, so the gateway must not put those of all clients into one.
 #[tokio::test]
 async fn the_resources_of_one_client_leave_others_their_subscriptions() {
     let proxy = Proxy::connect(upstream(files(), true)).await.unwrap();
@@ -86,7 +86,7 @@ async fn the_resources_of_sessions_count_against_the_share_of_their_client() {
     panic!("the resources of an ended subscription are still counted");
 }
 
-/// Finding R1: the process of a removed server ran as long as a client watched a resource.
+/// A subscription of a client must not keep the process of a removed server running.
 #[tokio::test]
 async fn a_removed_server_ends_although_a_client_watches_its_resources() {
     let (settings, mut servers) = Scripted::upstream();
