@@ -32,7 +32,7 @@ async function found(s) {
   return `${s.revision}, by initialize after ${status}`;
 }
 
-/** The server gives the connection back before it answers; the client comes back for the rest. */
+/** The server closes the connection before it responds; the client resumes the stream. */
 async function resumption(s) {
   const before = s.http.streams.length;
   const said = text(await s.call("test_reconnection", {}));

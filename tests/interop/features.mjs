@@ -5,7 +5,7 @@ import { Absent, code, ensure, pages, row, same, text } from "./session.mjs";
 export const WATCHED = "test://watched-resource";
 const TEMPLATE = "test://template/{id}/data";
 
-/** Arguments of tools that need some, and what they say. */
+/** Arguments of tools, and a part of their results. */
 const KNOWN = {
   test_simple_text: [{}, "simple text response"],
   test_image_content: [{}, '"type":"image"'],
@@ -26,12 +26,12 @@ const KNOWN = {
   greet: [{ name: "Ada" }, "Ada"],
   slow_compute: [{ seconds: 0, label: "nothing" }, "computed nothing"],
 };
-/** Tools with a row of their own, that fail or wait on purpose. */
+/** Tools that fail or wait on purpose and have separate rows. */
 const APART = ["test_error_handling", "wait_for_cancel"];
 /** Tools for clients that declare the extension for tasks. */
 const TASKS = ["failing_job", "protocol_error_job", "confirm_delete", "multi_input", "test_tool_with_task"];
 
-/** A form filled in: the first choice, or something of the type. */
+/** Fills in a form: with the first choice, or a value of the type. */
 export function filled({ mode, requestedSchema }) {
   if (mode === "url") return { action: "accept" };
   const value = ({ type, items, ...field }) => {
@@ -45,7 +45,7 @@ export function filled({ mode, requestedSchema }) {
   return { action: "accept", content };
 }
 
-/** Every tool, for a user who answers whatever is asked. */
+/** Calls every tool. The user answers every request. */
 async function toolsCall(s) {
   s.answer = filled;
   const { tools } = await s.client.listTools();
@@ -173,7 +173,7 @@ export async function refused(expected, answer) {
   return `code ${got}`;
 }
 
-/** A list of the server that has a few items a page. */
+/** Follows a list of the server with small pages. */
 export async function pagination(sdk, ours) {
   const paged = await ours.connect("pages");
   const { items, count } = await pages((params) => sdk.page(paged.client, params), "tools");
@@ -184,7 +184,7 @@ export async function pagination(sdk, ours) {
   return `${items.length} tools on ${count} pages`;
 }
 
-/** A client that does not read what came with the status shows that as a failure of HTTP. */
+/** A client that does not read the body of an error response reports only the HTTP status. */
 async function unknownMethod(sdk, s) {
   const [{ reason }] = await Promise.allSettled([sdk.unknown(s.client)]);
   if (reason?.data?.status !== 404) return refused([-32601], Promise.reject(reason));
@@ -199,7 +199,7 @@ async function customMethod(sdk, s) {
   return text;
 }
 
-/** A row for each. */
+/** Tests each feature and prints its row. */
 export async function features(sdk, s) {
   await row("unknown-method", () => unknownMethod(sdk, s));
   await row("custom-method", () => customMethod(sdk, s));

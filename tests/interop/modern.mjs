@@ -23,7 +23,7 @@ async function discover({ client }) {
   return `everything, with ${declared.join(", ")}`;
 }
 
-/** Each request says from which level on it wants to know. */
+/** Each request names the lowest level of its log messages. */
 async function logging(s) {
   const messages = async (_meta, expected) => {
     const before = s.seen.logs.length;
@@ -93,7 +93,7 @@ async function promptAsks(s) {
   return "asked once, then written";
 }
 
-/** A client that nothing can be asked. */
+/** A client without capabilities, to which the server can send no requests. */
 async function incapable(ours) {
   const s = await ours.connect("everything", undefined, {});
   const missing = await refused([-32021], s.client.callTool({ name: "test_missing_capability" }));
@@ -101,7 +101,7 @@ async function incapable(ours) {
   return missing;
 }
 
-/** Our server refuses a call whose headers do not say what its arguments say. */
+/** Our server rejects a call whose headers differ from its arguments. */
 async function headers(s) {
   await s.client.listTools();
   for (const [value, header] of [
@@ -122,7 +122,7 @@ async function pinned(ours) {
   return "called add";
 }
 
-/** All of it. */
+/** Tests each feature and prints its row. */
 export async function conversation(sdk, ours) {
   const s = await ours.connect("everything");
   await row("auto", () => auto(s));

@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 import { Session, ensure, same } from "./session.mjs";
 
-/** Server programs, started under a witness of how they end. */
+/** Server programs, started by a program that records how they end. */
 class Programs {
   ending = "shutdown";
   started = 0;
@@ -28,7 +28,7 @@ class Programs {
     return new Session(this.sdk, transport).connect(revision, () => this.left(status), capabilities);
   }
 
-  /** The server has to leave by itself, with success. */
+  /** Checks that the server has exited successfully and was not killed. */
   left(status) {
     let ended;
     try {
@@ -42,7 +42,7 @@ class Programs {
   }
 }
 
-/** Servers that are there already. */
+/** Servers that are already running. */
 class Urls {
   constructor(sdk, revision, everything, pages) {
     Object.assign(this, { sdk, urls: { everything, pages }, stateless: revision === "stateless" });
@@ -59,7 +59,7 @@ class Urls {
     return session.connect(revision, left, capabilities);
   }
 
-  /** The session has been ended, and the server has forgotten it; or there was none, and nothing that belongs to one. */
+  /** Checks that the server does not know the session any more, or that there was no session. */
   async left(url, id, { revision, http }) {
     if (this.stateless) {
       same("the session", id, undefined);
@@ -81,7 +81,7 @@ class Urls {
   }
 }
 
-/** Servers that are there already, and speak as in 2024-11-05. */
+/** Servers with the HTTP+SSE transport of 2024-11-05 that are already running. */
 class Streams {
   ending = "stream-end";
   stateless = false;
@@ -101,7 +101,7 @@ class Streams {
     return session.connect(revision, () => this.left(posts));
   }
 
-  /** The stream was the session: the address that the server told is nobody's any more. */
+  /** Checks that the session has ended with its stream: its URL for messages is unknown. */
   async left([address, ...others]) {
     same("other addresses", others, []);
     const headers = { "content-type": "application/json" };
@@ -116,7 +116,7 @@ class Streams {
   }
 }
 
-/** Passes requests on, and remembers what was sent that belongs to sessions, and what became of the probe. */
+/** Forwards requests, and records those that belong to sessions, and the response to the probe. */
 function watched(seen) {
   return async (url, init) => {
     const headers = new Headers(init?.headers);
@@ -134,7 +134,7 @@ function watched(seen) {
   };
 }
 
-/** The place that the arguments name. */
+/** Returns the place that the arguments name. */
 export function place(sdk, [revision, kind, ...rest]) {
   if (kind === "stdio") return new Programs(sdk, revision, ...rest);
   if (kind === "http") return new Urls(sdk, revision, ...rest);

@@ -10,7 +10,7 @@ async function sampling(s) {
   return said;
 }
 
-/** Calls a tool that asks the user, who answers in this way; gives what the tool says. */
+/** Calls a tool that sends an elicitation request, to which `answer` responds. Returns the text of the result. */
 async function asked(s, tool, args, answer) {
   let asked = 0;
   s.answer = (params) => {
@@ -63,7 +63,7 @@ async function refusals(s) {
   return said.join("; ");
 }
 
-/** The user visits a URL, then refuses. In a session the visit has an id, by which its end is told. */
+/** The user accepts a URL, and declines the next one. In a session, a notification reports the completion. */
 async function url(s, place) {
   let id;
   const said = await asked(s, "test_elicitation_url", {}, (params) => {
@@ -79,7 +79,7 @@ async function url(s, place) {
   return `${said}, its completion was reported; ${refused}`;
 }
 
-/** The everything server has no such tool; the one that serves pages has. */
+/** Only the server with small pages has this tool. */
 async function required(place) {
   const s = await place.connect("pages");
   const call = () => s.client.callTool({ name: "interop_url_required", arguments: {} });
@@ -101,14 +101,14 @@ async function roots(s) {
   return said;
 }
 
-/** A session has to be told; without one they are asked for each time. */
+/** In a session, the client has to send a notification. At the stateless revision, the server requests the roots each time. */
 async function rootsChanged(s, place) {
   s.roots = [{ uri: "file:///elsewhere" }, { uri: "file:///more" }];
   if (!place.stateless) await s.client.sendRootsListChanged();
   return roots(s);
 }
 
-/** One row per question. */
+/** Tests each kind of request and prints its row. */
 export async function questions(s, place) {
   await row("sampling", () => sampling(s));
   await row("elicitation", () => form(s));

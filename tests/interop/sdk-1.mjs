@@ -35,7 +35,7 @@ function schema(method) {
   return METHODS.find((one) => one.shape.method.value === method);
 }
 
-/** A client that offers one revision, whatever the newest is, and is patient. */
+/** A client that offers one revision, with long timeouts. */
 class PinnedClient extends Client {
   constructor(info, options, revision, limit) {
     super(info, options);

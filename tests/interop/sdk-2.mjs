@@ -8,7 +8,7 @@ import {
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { z } from "zod";
 
-/** A client that is patient. */
+/** A client with long timeouts. */
 class PatientClient extends Client {
   constructor(info, options, limit) {
     super(info, options);
@@ -28,7 +28,7 @@ class PatientClient extends Client {
 /** Whether the client asks for a newer revision before it shakes hands. */
 export const probes = true;
 
-/** The code of an error about a resource that is not there; this SDK makes it one of the newest revision. */
+/** The code of an error about a resource that is not there; this SDK converts it to that of the newest revision. */
 export const noResource = -32602;
 
 export function client(info, capabilities, revision, limit) {

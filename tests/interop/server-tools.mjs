@@ -5,7 +5,7 @@ import { inputRequired, inputResponse } from "@modelcontextprotocol/server";
 import { UrlElicitationRequiredError } from "@modelcontextprotocol/server";
 import { z } from "zod";
 
-/** What the server knows, whoever asks. */
+/** The state that all clients share. */
 const state = { cancelled: false, visited: false };
 
 /** URIs that sessions have subscribed to. */
@@ -55,7 +55,7 @@ const questions = {
   roots: () => inputRequired.listRoots(),
 };
 
-/** The answers by name, or a result that asks for those that are not there yet. */
+/** Returns the responses by name, or a result that requests the missing ones. */
 export function ask(ctx, wanted, requestState) {
   const answers = {};
   const missing = {};
@@ -68,7 +68,7 @@ export function ask(ctx, wanted, requestState) {
   return { round: inputRequired({ inputRequests: missing, ...(requestState && { requestState }) }) };
 }
 
-/** A tool that asks, and then says something. */
+/** A tool that sends requests, and then returns a text. */
 function asking(wanted, then) {
   return (args, ctx) => {
     const { round, answers } = ask(ctx, wanted(args));
@@ -85,7 +85,7 @@ function uris({ roots }) {
   return roots.map(({ uri }) => uri).join(", ");
 }
 
-/** The second question is about the first answer, which the client brings back as the state of the call. */
+/** The second request depends on the first response, which the client returns as the state of the call. */
 function twice(_args, ctx) {
   let first = ctx.mcpReq.requestState();
   if (!first) {
@@ -97,7 +97,7 @@ function twice(_args, ctx) {
   return round ?? said(`${first} and ${answers.second.content.name}`);
 }
 
-/** In a session the visit has an id, and its end is told. */
+/** In a session, the elicitation has an id, and a notification reports its completion. */
 async function visit({ url }, ctx, { server }, isStateless) {
   const message = "Please look at this";
   if (isStateless) {
@@ -137,7 +137,7 @@ async function count({ steps }, ctx) {
   return said(`counted to ${steps}`);
 }
 
-/** A tool by its name: what it says of itself, the shape of its arguments, and what it does. */
+/** Returns the tools by name, each with its description, the schema of its arguments, and its handler. */
 export function tools(isStateless, changes) {
   const none = z.object({});
   const tool = (description, shape, run, output) => ({

@@ -22,7 +22,7 @@ import { inputRequired } from "@modelcontextprotocol/server";
 
 const PAGE = 4;
 
-/** Who asks for changes on a pipe or in a session hears of them by the server of that connection. */
+/** On a pipe and in a session, the server of the connection sends the notifications about changes. */
 const toldByServer = {
   lists(server) {
     server.sendToolListChanged();
@@ -73,7 +73,7 @@ function custom(app) {
   }));
 }
 
-/** The tools in pages; the cursor is the number of the first one. The framework has one page alone. */
+/** Lists tools in pages. The cursor is the index of the first tool of the page. The framework only lists all tools at once. */
 function paged(app, all) {
   const listed = all.map(([name, { description, inputSchema, outputSchema }]) => ({
     name,
@@ -122,7 +122,7 @@ function contents(app) {
   });
 }
 
-/** What was sent, for clients that come back. */
+/** The events that were sent, for clients that resume their stream. */
 class Events {
   sent = [];
 
@@ -139,7 +139,7 @@ class Events {
   }
 }
 
-/** Sessions for those who shake hands; the SDK serves only the others by itself. */
+/** Serves sessions; the SDK itself serves only requests without a session. */
 class Sessions {
   transports = new Map();
 

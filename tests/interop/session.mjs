@@ -3,7 +3,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 
-/** How long one feature, one request or one wait may take. */
+/** The time limit of a feature, a request and a wait. */
 export const LIMIT = 90_000;
 
 /** Thrown by a feature that the peer does not have. */
@@ -37,7 +37,7 @@ export async function row(feature, work) {
   console.log(JSON.stringify(line));
 }
 
-/** Everything that this host can do. */
+/** The capabilities of this host. */
 const CAPABILITIES = {
   sampling: {},
   elicitation: { form: { applyDefaults: true }, url: {} },
@@ -45,9 +45,9 @@ const CAPABILITIES = {
 };
 
 export class Session {
-  /** What the server said that was no answer. */
+  /** The received notifications, and the errors of the client. */
   seen = { logs: [], changed: [], updated: [], urlsDone: [], errors: [] };
-  /** What the user does with the next question. */
+  /** The response of the user to the next request. */
   answer = () => ({ action: "cancel" });
   roots = [{ uri: "file:///workshop", name: "Workshop" }];
   samples = 0;
@@ -99,7 +99,7 @@ export class Session {
     });
   }
 
-  /** Waits until the server has said something. */
+  /** Waits until a condition holds. */
   async until(what, said) {
     const end = Date.now() + LIMIT - 10_000;
     while (!said(this.seen)) {
@@ -108,7 +108,7 @@ export class Session {
     }
   }
 
-  /** Calls a tool that must succeed, and gives its text. */
+  /** Calls a tool that must succeed. Returns its text. */
   async call(name, args, options) {
     const result = await this.sdk.call(this.client, { name, arguments: args }, options);
     ensure(!result.isError, `${name} failed: ${text(result)}`);

@@ -303,7 +303,7 @@ async def texts(contents):
 
 
 class NoContext:
-    """Stands for the conversation that a tool of a framework belongs to."""
+    """Replaces the conversation that a tool of a framework belongs to."""
 
     def __getattr__(self, name):
         return None

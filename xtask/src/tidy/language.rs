@@ -16,26 +16,42 @@ fn list(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter(is_entry)
 }
 
-/// Rejected phrases in a Rust or Markdown file.
+/// Rejected phrases in a file, and names of reports at the beginning of its lines.
 pub(super) fn phrases(file: &File) -> Vec<String> {
     let mut prose = String::new();
     // Where each line begins.
     let mut starts = Vec::new();
-    for line in file.text.lines() {
+    let mut reports = Vec::new();
+    for (number, line) in (1..).zip(file.text.lines()) {
         starts.push(prose.len());
         let line = line
             .trim_start()
-            .trim_start_matches(['/', '!', '>', '*', '-']);
-        prose += &fn_name_as_words(line.trim()).to_lowercase();
+            .trim_start_matches(['/', '!', '>', '*', '-', '#'])
+            .trim();
+        reports.extend(report(line).map(|report| (number, report)));
+        prose += &fn_name_as_words(line).to_lowercase();
         prose.push(' ');
     }
     let line_of = |at: usize| starts.partition_point(|start| *start <= at);
-    let found =
-        list(PHRASES).flat_map(|phrase| matches(&prose, phrase).map(move |at| (at, phrase)));
+    // In Python and Jinja, this is an operator.
+    let is_code = |phrase: &str| {
+        phrase.ends_with(" none") && [".py", ".jinja"].iter().any(|end| file.path.ends_with(end))
+    };
+    let rejected = list(PHRASES).filter(|phrase| !is_code(phrase));
+    let found = rejected.flat_map(|phrase| matches(&prose, phrase).map(move |at| (at, phrase)));
     let mut found: Vec<_> = found.map(|(at, phrase)| (line_of(at), phrase)).collect();
+    found.extend(reports);
     found.sort_by_key(|(line, _)| *line);
     let violation = |(line, phrase)| format!("{}:{line}: rejected phrase \"{phrase}\"", file.path);
     found.into_iter().map(violation).collect()
+}
+
+/// The name of a report that a line begins with, which readers do not have: a word and the number of an entry, then a colon.
+fn report(line: &str) -> Option<&str> {
+    let (name, _) = line.split_once(':')?;
+    let number = name.strip_prefix("Finding ")?;
+    let is_number = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '-';
+    number.chars().all(is_number).then_some(name)
 }
 
 /// The line with spaces for the underscores in the name of a function that it defines.

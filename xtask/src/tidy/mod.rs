@@ -20,6 +20,9 @@ use syntax::Source;
 
 pub(crate) use dependencies::{counts as crates, tree};
 
+/// Files that are neither Rust nor Markdown and contain prose.
+const OTHER_TEXTS: &[&str] = &["toml", "jinja", "mjs", "py", "lua"];
+
 pub(crate) fn run() -> Result {
     let root = root();
     let mut violations = files_and_folders(root)?;
@@ -36,10 +39,21 @@ fn files_and_folders(root: &Path) -> Result<Vec<String>> {
     let rust = workspace::read(root, &["crates", "tests", "xtask"], is_rust)?;
     let rust = rust.into_iter().map(Source::parse);
     let rust = rust.collect::<Result<Vec<_>, _>>()?;
-    let is_markdown = |path: &str| path.ends_with(".md");
-    let mut markdown = workspace::read(root, &["crates", "docs", "tests", "xtask"], is_markdown)?;
+    let with_extension = |extensions: &'static [&str]| {
+        let is_wanted = |path: &str| {
+            let extension = path.rsplit_once('.').map(|(_, extension)| extension);
+            extension.is_some_and(|extension| extensions.contains(&extension))
+        };
+        workspace::read(root, &["crates", "docs", "tests", "xtask"], is_wanted)
+    };
+    let mut markdown = with_extension(&["md"])?;
+    let mut others = with_extension(OTHER_TEXTS)?;
+    let in_root = |name| workspace::load(root, name);
     for name in ["README.md", "CHANGELOG.md"] {
-        markdown.push(workspace::load(root, name)?);
+        markdown.push(in_root(name)?);
+    }
+    for name in ["Cargo.toml", "clippy.toml", "deny.toml"] {
+        others.push(in_root(name)?);
     }
 
     let methods = source::methods(root)?;
@@ -55,6 +69,7 @@ fn files_and_folders(root: &Path) -> Result<Vec<String>> {
     let texts = || rust.iter().map(|source| &source.file);
     violations.extend(shape::folders(texts()));
     violations.extend(threats::check(&markdown, &texts().collect::<Vec<_>>()));
-    violations.extend(texts().chain(&markdown).flat_map(language::phrases));
+    let prose = texts().chain(&markdown).chain(&others);
+    violations.extend(prose.flat_map(language::phrases));
     Ok(violations)
 }
