@@ -7,14 +7,13 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use mcp_jsonrpc::{RawJson, TreeSize};
-use mcp_protocol::{BoxFuture, MethodName, Timeouts};
+use mcp_protocol::{BoxFuture, MethodName};
 use mcp_types::{CompleteRequest, GetPromptRequest, LoggingLevel, Request, method};
 use serde_json::{Map, Value, json};
 
 use crate::Error;
 use crate::exchange::{run, run_undeclared};
-use crate::request::progress::Progress;
-use crate::request::{self, RequestOptions, decode};
+use crate::request::{self, RequestOptions, decode, option_setters};
 use crate::shared::Shared;
 use crate::tolerant;
 
@@ -62,24 +61,7 @@ impl<R: Request> Call<R> {
         self
     }
 
-    /// Sets the timeouts of this call.
-    pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
-        self.options.timeouts = Some(timeouts);
-        self
-    }
-
-    /// Calls `callback` with each progress notification, in order. It runs where messages are
-    /// received, so it must not block. Each round trip counts progress from the beginning.
-    pub fn on_progress(mut self, callback: impl FnMut(Progress) + Send + 'static) -> Self {
-        self.options.on_progress = Some(Box::new(callback));
-        self
-    }
-
-    /// Bypasses the cache.
-    pub fn fresh(mut self) -> Self {
-        self.options.is_fresh = true;
-        self
-    }
+    option_setters!(options, fresh);
 }
 
 impl<R: Request + 'static> IntoFuture for Call<R> {
@@ -176,7 +158,9 @@ impl<R: Request> fmt::Debug for Call<R> {
 #[must_use = "a call is sent when it is awaited"]
 pub struct RawCall {
     shared: Arc<Shared>,
-    request: Result<request::Request, Error>,
+    method: MethodName,
+    params: Result<Option<Value>, Error>,
+    options: RequestOptions,
     is_declared: bool,
 }
 
@@ -189,7 +173,9 @@ impl RawCall {
         };
         Self {
             shared: Arc::clone(shared),
-            request: params.map(|params| request::Request::new(method, params)),
+            method,
+            params,
+            options: RequestOptions::default(),
             is_declared: true,
         }
     }
@@ -202,27 +188,7 @@ impl RawCall {
         self
     }
 
-    /// Sets the timeouts of this call.
-    pub fn timeouts(self, timeouts: Timeouts) -> Self {
-        self.option(|options| options.timeouts = Some(timeouts))
-    }
-
-    /// Calls `callback` with each progress notification, as [`Call::on_progress`].
-    pub fn on_progress(self, callback: impl FnMut(Progress) + Send + 'static) -> Self {
-        self.option(|options| options.on_progress = Some(Box::new(callback)))
-    }
-
-    /// Bypasses the cache.
-    pub fn fresh(self) -> Self {
-        self.option(|options| options.is_fresh = true)
-    }
-
-    fn option(mut self, set: impl FnOnce(&mut RequestOptions)) -> Self {
-        if let Ok(request) = &mut self.request {
-            set(&mut request.options);
-        }
-        self
-    }
+    option_setters!(options, fresh);
 }
 
 impl IntoFuture for RawCall {
@@ -231,7 +197,8 @@ impl IntoFuture for RawCall {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let mut request = self.request?;
+            let mut request = request::Request::new(self.method, self.params?);
+            request.options = self.options;
             let outcome = match self.is_declared {
                 true => run(&self.shared, &mut request).await?,
                 false => run_undeclared(&self.shared, &mut request).await?,
@@ -243,8 +210,7 @@ impl IntoFuture for RawCall {
 
 impl fmt::Debug for RawCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let method = self.request.as_ref().map(|request| &*request.method);
-        f.debug_tuple("RawCall").field(&method.ok()).finish()
+        f.debug_tuple("RawCall").field(&&*self.method).finish()
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_jsonrpc::{DecodeError, ErrorCode};
-use mcp_protocol::{BoxFuture, Timeouts};
+use mcp_protocol::BoxFuture;
 use mcp_types::v2026_07_28::{CallToolOutcome, InputResponses};
 use mcp_types::{CallToolResult, TaskMetadata, method};
 use serde::de::DeserializeOwned;
@@ -15,8 +15,7 @@ use tokio::time::Instant;
 
 use crate::Error;
 use crate::lists;
-use crate::request::progress::Progress;
-use crate::request::{Outcome, Request, RequestOptions};
+use crate::request::{Outcome, Request, RequestOptions, option_setters};
 use crate::shared::Shared;
 use crate::task_status::state::{OnStatus, TaskState};
 use crate::tasks::preference::TaskPreference;
@@ -29,7 +28,7 @@ use crate::tolerant;
 /// listed before, its structured output is validated against the advertised schema.
 ///
 /// The server may continue the call as a task. The call then polls the task until it has ended, up
-/// to [`Timeouts::total`]; the idle timeout applies to each poll. Input requests of the task are
+/// to [`Timeouts::total`](crate::Timeouts::total); the idle timeout applies to each poll. Input requests of the task are
 /// handled by the handlers of the [`ClientBuilder`](crate::ClientBuilder). [`start`](Self::start)
 /// returns the task instead of waiting.
 ///
@@ -97,18 +96,7 @@ impl ToolCall {
         Ok(CallStart::Done(result))
     }
 
-    /// Sets the timeouts of this call.
-    pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
-        self.options.timeouts = Some(timeouts);
-        self
-    }
-
-    /// Calls `callback` with each progress notification, in order. It runs where messages are
-    /// received, so it must not block.
-    pub fn on_progress(mut self, callback: impl FnMut(Progress) + Send + 'static) -> Self {
-        self.options.on_progress = Some(Box::new(callback));
-        self
-    }
+    option_setters!(options);
 
     /// Decodes the structured output into `T`.
     ///
@@ -253,17 +241,7 @@ impl ToolRoundTrip {
         self
     }
 
-    /// Sets the timeouts of this request.
-    pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
-        self.call = self.call.timeouts(timeouts);
-        self
-    }
-
-    /// See [`ToolCall::on_progress`].
-    pub fn on_progress(mut self, callback: impl FnMut(Progress) + Send + 'static) -> Self {
-        self.call = self.call.on_progress(callback);
-        self
-    }
+    option_setters!(call.options);
 }
 
 impl IntoFuture for ToolRoundTrip {

@@ -34,6 +34,37 @@ pub(crate) struct RequestOptions {
     pub(crate) is_fresh: bool,
 }
 
+/// Defines the setters of the [`RequestOptions`] in a field of a call, and `fresh` for calls whose result can be cached.
+macro_rules! option_setters {
+    ($($options:ident).+, fresh) => {
+        crate::request::option_setters!($($options).+);
+
+        /// Bypasses the cache.
+        pub fn fresh(mut self) -> Self {
+            self.$($options).+.is_fresh = true;
+            self
+        }
+    };
+    ($($options:ident).+) => {
+        /// Sets the timeouts of this call.
+        pub fn timeouts(mut self, timeouts: mcp_protocol::Timeouts) -> Self {
+            self.$($options).+.timeouts = Some(timeouts);
+            self
+        }
+
+        /// Calls `callback` with each progress notification, in order. It runs where messages are
+        /// received, so it must not block. Each round trip counts progress from the beginning.
+        pub fn on_progress(
+            mut self,
+            callback: impl FnMut(crate::Progress) + Send + 'static,
+        ) -> Self {
+            self.$($options).+.on_progress = Some(Box::new(callback));
+            self
+        }
+    };
+}
+pub(crate) use option_setters;
+
 /// The result of a request.
 pub(crate) struct Outcome {
     pub(crate) raw: RawJson,
