@@ -58,10 +58,10 @@ mod consent;
 mod coordinate;
 mod error;
 mod host;
-mod known_names;
 mod model;
 mod replace_file;
 mod setting_names;
+mod suggestions;
 mod supervise;
 mod text;
 mod text_file;
@@ -85,14 +85,13 @@ pub use coordinate::{
 pub use error::HostError;
 pub use host::{ConfigChanges, Host, HostBuilder, HostTool, model_name};
 #[doc(hidden)]
-#[doc(hidden)]
-pub use known_names::{argument_names, nearest_name};
-#[doc(hidden)]
 pub use model::rank as rank_tools;
 pub use model::{DroppedKeyword, ModelApi, ModelTools, ToolBudget, ToolUse};
 pub use replace_file::replace_file;
 #[doc(hidden)]
 pub use setting_names::without_setting_names;
+#[doc(hidden)]
+pub use suggestions::{argument_names, nearest_name};
 pub use supervise::{
     Connector, RestartPolicy, ServerState, StderrLog, SupervisedBuilder, SupervisedClient,
     ToolList, ToolListCache,

@@ -73,7 +73,7 @@ pub struct TestClient {
     capabilities: Value,
     answers: Answers,
     caller: Arc<Caller>,
-    heard: Arc<Mutex<Vec<(String, Value)>>>,
+    notifications: Arc<Mutex<Vec<(String, Value)>>>,
     /// The link for messages outside of requests; the server holds a weak reference to it.
     general: Arc<TestLink>,
     next: Arc<AtomicI64>,
@@ -100,11 +100,11 @@ impl TestClient {
         };
         server.start();
         let server = ServerSession::new(server);
-        let heard = Arc::default();
+        let notifications = Arc::default();
         let answers: Answers = Arc::new(|method, _| Err(ErrorObject::method_not_found(method)));
         let general = Arc::new(TestLink {
             answers: Arc::clone(&answers),
-            heard: Arc::clone(&heard),
+            notifications: Arc::clone(&notifications),
             caller: OnceLock::new(),
         });
         let link: Arc<dyn Link> = Arc::<TestLink>::clone(&general);
@@ -115,7 +115,7 @@ impl TestClient {
             capabilities: json!({}),
             answers,
             caller: Arc::new(Caller::local()),
-            heard,
+            notifications,
             general,
             next: Arc::new(AtomicI64::new(1)),
         }
@@ -177,8 +177,8 @@ impl TestClient {
 
     /// Returns the method and params of all notifications received so far, in order. In revision 2026-07-28, a client receives changes only while a request
     /// `subscriptions/listen` runs; with sessions, a client receives changes of lists without it.
-    pub fn heard(&self) -> Vec<(String, Value)> {
-        lock(&self.heard).clone()
+    pub fn notifications(&self) -> Vec<(String, Value)> {
+        lock(&self.notifications).clone()
     }
 
     /// Calls a tool and answers its input requests.
@@ -388,7 +388,7 @@ impl TestClient {
             id,
             Arc::new(TestLink {
                 answers: Arc::clone(&self.answers),
-                heard: Arc::clone(&self.heard),
+                notifications: Arc::clone(&self.notifications),
                 caller: OnceLock::from(Arc::clone(&self.caller)),
             }),
         );
@@ -417,14 +417,14 @@ impl fmt::Debug for TestClient {
 /// The link of one request.
 struct TestLink {
     answers: Answers,
-    heard: Arc<Mutex<Vec<(String, Value)>>>,
+    notifications: Arc<Mutex<Vec<(String, Value)>>>,
     caller: OnceLock<Arc<Caller>>,
 }
 
 impl Link for TestLink {
     fn notify(&self, method: &str, params: Option<&[u8]>, _: Delivery) -> Result<(), Closed> {
         let params = params.and_then(|text| serde_json::from_slice(text).ok());
-        lock(&self.heard).push((method.to_owned(), params.unwrap_or_default()));
+        lock(&self.notifications).push((method.to_owned(), params.unwrap_or_default()));
         Ok(())
     }
 
@@ -524,7 +524,7 @@ mod tests {
             );
             let params = json!({ "name": "pour", "_meta": { "progressToken": "p" } });
             block_on(client.request(method::TOOLS_CALL, params)).unwrap();
-            let [(name, params)] = client.heard().try_into().unwrap();
+            let [(name, params)] = client.notifications().try_into().unwrap();
             assert_eq!(name, method::NOTIFICATIONS_PROGRESS, "{revision}");
             assert_eq!(params["progressToken"], "p", "{revision}");
         }

@@ -61,8 +61,8 @@ fn subscribe<'a>(
             .as_mut()
             .poll(&mut Context::from_waker(Waker::noop()));
         assert!(poll.is_pending(), "{poll:?}");
-        let heard = client.heard();
-        let (_, params) = heard
+        let notifications = client.notifications();
+        let (_, params) = notifications
             .iter()
             .find(|(method, _)| method == ACKNOWLEDGED)
             .unwrap();
@@ -85,9 +85,9 @@ fn subscribe<'a>(
     )
 }
 
-fn heard(client: &TestClient, notification: &str) -> Vec<Value> {
-    let heard = client.heard().into_iter();
-    heard
+fn received(client: &TestClient, notification: &str) -> Vec<Value> {
+    let notifications = client.notifications().into_iter();
+    notifications
         .filter(|(method, _)| method == notification)
         .map(|(_, params)| params["uri"].clone())
         .collect()
@@ -192,15 +192,17 @@ fn a_change_for_one_user_reaches_each_client_of_the_user_and_no_other() {
                 .only_for("alice"),
         );
         for client in [&phone, &laptop] {
-            assert_eq!(heard(client, LIST_CHANGED).len(), 1, "{revision}");
-            assert_eq!(heard(client, UPDATED), ["home:///all"]);
+            assert_eq!(received(client, LIST_CHANGED).len(), 1, "{revision}");
+            assert_eq!(received(client, UPDATED), ["home:///all"]);
         }
         for client in [&bob, &unknown] {
-            assert!(heard(client, LIST_CHANGED).is_empty() && heard(client, UPDATED).is_empty());
+            assert!(
+                received(client, LIST_CHANGED).is_empty() && received(client, UPDATED).is_empty()
+            );
         }
         server.changed(Change::Resources);
         for client in clients {
-            assert!(!heard(client, LIST_CHANGED).is_empty(), "{revision}");
+            assert!(!received(client, LIST_CHANGED).is_empty(), "{revision}");
         }
         listening.clear();
     }

@@ -145,13 +145,13 @@ fn a_handler_reaches_the_server_that_serves_it() {
     let said = block_on(client.call_tool("added", json!({}))).unwrap();
     assert_eq!(said.joined_text(), "added");
     block_on(client.call_tool("touch", json!({}))).unwrap();
-    let heard: Vec<String> = client
-        .heard()
+    let changes: Vec<String> = client
+        .notifications()
         .into_iter()
         .map(|(method, _)| method)
         .collect();
     let changed = |list: &str| format!("notifications/{list}/list_changed");
-    assert_eq!(heard, [changed("tools"), changed("tools")]);
+    assert_eq!(changes, [changed("tools"), changed("tools")]);
 }
 
 #[test]

@@ -31,7 +31,7 @@ fn server() -> Server {
 }
 
 fn messages(client: &TestClient) -> Vec<Value> {
-    let messages = client.heard().into_iter();
+    let messages = client.notifications().into_iter();
     messages
         .filter(|(method, _)| method == "notifications/message")
         .map(|(_, params)| params)
@@ -51,11 +51,11 @@ fn an_event_goes_only_to_the_client_whose_request_caused_it() {
             block_on(ada.call_tool("later", json!({}))).unwrap();
             tracing::error!("outside of requests");
         });
-        let heard = messages(&ada);
-        let found: Vec<&Value> = heard.iter().map(|it| &it["data"]["message"]).collect();
+        let logged = messages(&ada);
+        let found: Vec<&Value> = logged.iter().map(|it| &it["data"]["message"]).collect();
         assert_eq!(found, ["saved", "slow"], "{revision}");
-        assert_eq!(heard[0]["data"]["user"], "ada");
-        assert_eq!(heard[1]["logger"], "mcp_notes::store");
+        assert_eq!(logged[0]["data"]["user"], "ada");
+        assert_eq!(logged[1]["logger"], "mcp_notes::store");
         let quiet = messages(&alan);
         assert!(
             quiet
@@ -75,9 +75,9 @@ fn events_outside_of_requests_are_broadcast_only_on_demand() {
     with_default(silent, || tracing::error!("kept"));
     let loud = tracing_subscriber::registry().with(LogLayer::new().broadcast(&server));
     with_default(loud, || tracing::error!("sent"));
-    let heard = messages(&client);
-    assert_eq!(heard.len(), 1, "{heard:?}");
-    assert_eq!(heard[0]["data"]["message"], "sent");
+    let logged = messages(&client);
+    assert_eq!(logged.len(), 1, "{logged:?}");
+    assert_eq!(logged[0]["data"]["message"], "sent");
 }
 
 /// Records each event as one line: level, span and fields.

@@ -1,6 +1,6 @@
 //! Claims: a comment of the form `proves: ROW, ROW` directly above a test, or `# proves:` in a wire transcript.
 
-use super::rows::is_id;
+use super::rows::is_row_id;
 use crate::workspace::{self, File, Result};
 
 /// The claim that a test proves a row.
@@ -32,7 +32,7 @@ pub(super) fn read(File { path, text }: &File) -> Result<Vec<Proof>> {
             }
         };
         for id in ids.split(',').map(str::trim) {
-            if !is_id(id) {
+            if !is_row_id(id) {
                 let problem = "this is not a list of row ids; write AREA-NNN, separated by commas";
                 return Err(format!("{place}: {problem}"));
             }

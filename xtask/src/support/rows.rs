@@ -53,7 +53,7 @@ pub(super) fn read(file: &File) -> Result<Vec<Row>> {
                 "{place}: a row has four cells with tabs between them: id, level, role, title"
             ));
         };
-        let problem = if !is_id(id) {
+        let problem = if !is_row_id(id) {
             "an id is an area in capitals, a hyphen and three digits"
         } else if rows.iter().any(|other| other.id == id) {
             "the id occurs twice; remove one"
@@ -80,7 +80,7 @@ pub(super) fn read(file: &File) -> Result<Vec<Row>> {
 }
 
 /// Whether the text has the form of a row id.
-pub(super) fn is_id(text: &str) -> bool {
+pub(super) fn is_row_id(text: &str) -> bool {
     let Some((area, number)) = text.rsplit_once('-') else {
         return false;
     };

@@ -120,7 +120,7 @@ impl ServerTasks {
         let wanted = wanted.ttl.map_or(self.limits.ttl, Duration::from_millis);
         let ttl = wanted.min(self.limits.max_ttl);
         let call = TaskCall::new(method, "", RawJson::copy(params), Revision::V2025_11_25);
-        let task = Task::new(new_id()?, None, call, self.now(), Some(ttl))
+        let task = Task::new(new_task_id()?, None, call, self.now(), Some(ttl))
             .with_poll_interval(self.limits.poll_interval);
         let (id, shown) = (task.id().to_owned(), task.to_core());
         poll_now(self.store.create(task)).map_err(store_error)?;
@@ -181,7 +181,7 @@ impl ServerTasks {
     fn list(&self, params: Option<&str>) -> Outcome {
         let params: PaginatedRequestParams = decode_params(params)?;
         let after = params.cursor.as_deref();
-        if after.is_some_and(|cursor| !is_id(cursor)) {
+        if after.is_some_and(|cursor| !is_task_id(cursor)) {
             return Err(ErrorObject::invalid_params("unknown cursor"));
         }
         poll_now(self.store.sweep(self.now())).map_err(store_error)?;
@@ -344,8 +344,8 @@ fn named(params: Option<&str>) -> Result<String, ErrorObject> {
     decode_params::<GetTaskRequestParams>(params).map(|params| params.task_id)
 }
 
-/// Creates an unguessable id: 128 random bits of the operating system, in hexadecimal.
-fn new_id() -> Result<String, ErrorObject> {
+/// Creates an unguessable id of a task: 128 random bits of the operating system, in hexadecimal.
+fn new_task_id() -> Result<String, ErrorObject> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| {
         tracing::error!(%error, "the operating system has no random bytes");
@@ -354,6 +354,7 @@ fn new_id() -> Result<String, ErrorObject> {
     Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
 }
 
-fn is_id(text: &str) -> bool {
+/// Returns whether a text has the form of an id of a task.
+fn is_task_id(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -60,13 +60,13 @@ fn invalid(text: impl Into<String>) -> InvalidServer {
 }
 
 /// Keys with which an operator could try to name users in a rule, in the singular.
-const USERS: [&str; 6] = ["client", "group", "principal", "role", "subject", "user"];
+const USER_KEYS: [&str; 6] = ["client", "group", "principal", "role", "subject", "user"];
 
 /// Adds a suggestion to an error about an unknown key.
 fn with_hint(error: &str) -> String {
     let mut names = error.split('`').skip(1).step_by(2);
     let hint = match (error.contains("unknown field `"), names.next()) {
-        (true, Some(key)) if USERS.contains(&key.trim_end_matches('s')) => {
+        (true, Some(key)) if USER_KEYS.contains(&key.trim_end_matches('s')) => {
             "; rules cannot name users: the authorization server gives scopes to users, see \"scope\"".to_owned()
         }
         (true, Some(key)) => nearest_name(key, names).map_or_else(String::new, |near| format!("; did you mean {near:?}?")),

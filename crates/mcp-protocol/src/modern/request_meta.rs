@@ -60,17 +60,18 @@ pub struct StandardHeaders<'a> {
 impl<'a> RawRequestMeta<'a> {
     /// Returns the metadata of a request, if it has a protocol version.
     pub fn of(request: &Request<'a>) -> Option<Self> {
-        Self::from_meta(request.meta_members().map_while(Result::ok))
+        Self::from_members(request.meta_members().map_while(Result::ok))
     }
 
     /// Returns the metadata in the JSON text of params, if they have a protocol version.
     pub fn of_params(params: &'a str) -> Option<Self> {
         let mut params = members(params).map_while(Result::ok);
         let (_, meta) = params.find(|(key, _)| is_member(key, "_meta"))?;
-        Self::from_meta(members(meta).map_while(Result::ok))
+        Self::from_members(members(meta).map_while(Result::ok))
     }
 
-    fn from_meta(meta: impl Iterator<Item = (&'a str, &'a str)>) -> Option<Self> {
+    /// Reads the members of `_meta`; `None` without a protocol version.
+    fn from_members(members: impl Iterator<Item = (&'a str, &'a str)>) -> Option<Self> {
         let (mut version, mut client, mut capabilities, mut log_level) = (None, None, None, None);
         let mut read = |name: &str, value| {
             let slot = match name {
@@ -84,7 +85,7 @@ impl<'a> RawRequestMeta<'a> {
             *slot = (value != "null").then_some(value);
             true
         };
-        for (key, value) in meta {
+        for (key, value) in members {
             if !read(key, value) && key.contains('\\') {
                 read(&member_name(key), value);
             }

@@ -22,34 +22,34 @@ impl Core {
         request: &Request<'_>,
         mut context: RequestContext,
     ) -> Result<Reply, ErrorObject> {
-        let target = Target::read(request, "name")?;
+        let params = CallParams::parse(request, "name")?;
         let tools = self.tools.snapshot();
-        let tool = tools.get(&target.name, context.session()).ok_or_else(|| {
-            ErrorObject::invalid_params(format!("unknown tool {}", quote(&target.name, 128)))
+        let tool = tools.get(&params.name, context.session()).ok_or_else(|| {
+            ErrorObject::invalid_params(format!("unknown tool {}", quote(&params.name, 128)))
         })?;
         // Most handlers use only their arguments; `_meta` is not parsed for them.
         let is_kept = tool.keeps_context || self.settings.is_guarded();
-        if let Some(meta) = target.meta.filter(|_| is_kept) {
+        if let Some(meta) = params.meta.filter(|_| is_kept) {
             context.set_meta(meta);
         }
         self.settings.check(&GuardedRequest {
             method: method::TOOLS_CALL,
-            target: Some(&target.name),
+            target: Some(&params.name),
             context: &context,
         })?;
         if let Some(scope) = &tool.scope {
             let item = format_args!("tool {:?}", tool.definition.name);
             context.require_scope(item, scope)?;
         }
-        let arguments = target.arguments(context.session())?;
+        let arguments = params.arguments(context.session())?;
         #[cfg(feature = "tasks")]
-        if tool.task_policy.is_some() || target.task.is_some() {
+        if tool.task_policy.is_some() || params.task.is_some() {
             let invocation = ToolInvocation {
                 tool,
                 arguments,
-                task: target.task,
-                round_trip: target.round_trip,
-                meta: target.meta,
+                task: params.task,
+                round_trip: params.round_trip,
+                meta: params.meta,
             };
             if let Some(reply) = self.start_task(&invocation, &context)? {
                 return Ok(reply);
@@ -65,18 +65,18 @@ impl Core {
             Err(problem) if tool.takes_errors => (arguments.into(), Some(problem)),
             Err(problem) => {
                 let call = Call::new(arguments, context, self);
-                let outcome = call.refuse(problem, method::TOOLS_CALL, &target.name, finish);
+                let outcome = call.refuse(problem, method::TOOLS_CALL, &params.name, finish);
                 return Ok(Reply::Ready(outcome));
             }
         };
         let binding = CallBinding {
             method: method::TOOLS_CALL,
-            target: &target.name,
+            target: &params.name,
             arguments,
         };
-        let round_trips = if tool.keeps_context || target.round_trip.is_retry() {
+        let round_trips = if tool.keeps_context || params.round_trip.is_retry() {
             MultiRoundTrip::begin(
-                target.round_trip,
+                params.round_trip,
                 &mut context,
                 &self.settings.keys,
                 binding,
@@ -98,36 +98,36 @@ impl Core {
         request: &Request<'_>,
         mut context: RequestContext,
     ) -> Result<Reply, ErrorObject> {
-        let target = Target::read(request, "name")?;
-        if let Some(meta) = target.meta {
+        let params = CallParams::parse(request, "name")?;
+        if let Some(meta) = params.meta {
             context.set_meta(meta);
         }
         let prompts = self.prompts.snapshot();
         let prompt = prompts
-            .get(&target.name, context.session())
-            .ok_or_else(|| unknown_prompt(&target.name))?;
+            .get(&params.name, context.session())
+            .ok_or_else(|| unknown_prompt(&params.name))?;
         self.settings.check(&GuardedRequest {
             method: method::PROMPTS_GET,
-            target: Some(&target.name),
+            target: Some(&params.name),
             context: &context,
         })?;
-        let arguments = target.arguments(context.session())?;
+        let arguments = params.arguments(context.session())?;
         let finish = FinishPrompt {
             description: prompt.definition.description.clone(),
             rules: context.rules(),
         };
         if let Err(problem) = prompt.check(arguments) {
             let call = Call::new(arguments, context, self);
-            let outcome = call.refuse(problem, method::PROMPTS_GET, &target.name, finish);
+            let outcome = call.refuse(problem, method::PROMPTS_GET, &params.name, finish);
             return Ok(Reply::Ready(outcome));
         }
         let binding = CallBinding {
             method: method::PROMPTS_GET,
-            target: &target.name,
+            target: &params.name,
             arguments,
         };
         let round_trips = MultiRoundTrip::begin(
-            target.round_trip,
+            params.round_trip,
             &mut context,
             &self.settings.keys,
             binding,
@@ -149,11 +149,11 @@ impl Core {
         request: &Request<'_>,
         mut context: RequestContext,
     ) -> Result<Reply, ErrorObject> {
-        let target = Target::read(request, "uri")?;
-        if let Some(meta) = target.meta {
+        let params = CallParams::parse(request, "uri")?;
+        if let Some(meta) = params.meta {
             context.set_meta(meta);
         }
-        let uri = &*target.name;
+        let uri = &*params.name;
         self.check_read(uri, &context)?;
         let binding = CallBinding {
             method: method::RESOURCES_READ,
@@ -161,7 +161,7 @@ impl Core {
             arguments: "{}",
         };
         let round_trips = MultiRoundTrip::begin(
-            target.round_trip,
+            params.round_trip,
             &mut context,
             &self.settings.keys,
             binding,
@@ -185,8 +185,9 @@ impl Core {
     }
 }
 
-/// The params of such a request, read in one pass without allocation.
-pub(super) struct Target<'a> {
+/// The params of `tools/call`, `prompts/get` or `resources/read`, read in one pass without allocation.
+pub(super) struct CallParams<'a> {
+    /// The name of the tool or prompt, or the URI of the resource.
     pub(super) name: Cow<'a, str>,
     arguments: Option<&'a str>,
     pub(super) meta: Option<&'a str>,
@@ -195,8 +196,12 @@ pub(super) struct Target<'a> {
     pub(super) task: Option<&'a str>,
 }
 
-impl<'a> Target<'a> {
-    pub(super) fn read(request: &Request<'a>, key: &str) -> Result<Self, ErrorObject> {
+impl<'a> CallParams<'a> {
+    /// Reads the params of a request whose member `key` is the name.
+    ///
+    /// # Errors
+    /// The params are not an object, have a repeated member, or have no name.
+    pub(super) fn parse(request: &Request<'a>, key: &str) -> Result<Self, ErrorObject> {
         let invalid = ErrorObject::malformed_params;
         let (mut name, mut arguments, mut meta) = (None, None, None);
         #[cfg(feature = "tasks")]

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use mcp_protocol::{Closed, Grant, Mux, Principal};
 
-use crate::permit::share::Owner;
+use crate::permit::share::KnownOwner;
 use crate::server::session_id::SessionId;
 use crate::sync::lock;
 
@@ -16,7 +16,7 @@ pub(crate) struct LegacySessions(pub(crate) Mutex<HashMap<SessionId, Arc<Session
 pub(crate) struct Session {
     pub(crate) mux: Arc<Mux>,
     pub(crate) principal: Option<Principal>,
-    pub(crate) owner: Option<Owner>,
+    pub(crate) owner: Option<KnownOwner>,
     /// The scopes of the request that opened the stream.
     pub(crate) grant: Option<Grant>,
 }

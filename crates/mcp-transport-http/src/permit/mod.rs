@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::sync::Notify;
 
 #[cfg(feature = "server")]
-use crate::permit::share::{Owner, OwnerShare, Shares};
+use crate::permit::share::{KnownOwner, OwnerShare, Shares};
 
 /// A limit on how much of something is in use at once: requests, threads, bytes.
 ///
@@ -88,7 +88,7 @@ impl Capacity {
     #[cfg(feature = "server")]
     pub(crate) fn try_acquire_for(
         &self,
-        owner: impl FnOnce() -> Option<Owner>,
+        owner: impl FnOnce() -> Option<KnownOwner>,
     ) -> Result<Permit, Exhausted> {
         let mut permit = self.empty_permit();
         permit.try_grow(1, owner)?;
@@ -126,7 +126,7 @@ impl Capacity {
     /// distinguished from others, so the result is `true`.
     #[cfg(feature = "server")]
     #[cold]
-    pub(crate) fn has_share(&self, owner: impl FnOnce() -> Option<Owner>) -> bool {
+    pub(crate) fn has_share(&self, owner: impl FnOnce() -> Option<KnownOwner>) -> bool {
         match (owner(), &self.0.shares) {
             (Some(owner), Some(shares)) => shares.has_part(&owner),
             _ => true,
@@ -203,7 +203,7 @@ impl Permit {
     pub(crate) fn try_grow(
         &mut self,
         units: usize,
-        owner: impl FnOnce() -> Option<Owner>,
+        owner: impl FnOnce() -> Option<KnownOwner>,
     ) -> Result<(), Exhausted> {
         let used = self.add(units);
         if used <= self.counter.common {
@@ -222,7 +222,7 @@ impl Permit {
     }
 
     #[cold]
-    fn take_share(&mut self, units: usize, owner: Option<Owner>) -> Result<(), Exhausted> {
+    fn take_share(&mut self, units: usize, owner: Option<KnownOwner>) -> Result<(), Exhausted> {
         // Without an address or a principal, all clients look the same.
         let (Some(owner), Some(shares)) = (owner, &self.counter.shares) else {
             return Ok(());
@@ -266,12 +266,12 @@ impl Drop for Permit {
 mod tests {
     use super::*;
 
-    fn unknown() -> Option<Owner> {
+    fn unknown() -> Option<KnownOwner> {
         None
     }
 
-    fn address(last: u8) -> Option<Owner> {
-        Some(Owner::address([10, 0, 0, last].into()))
+    fn address(last: u8) -> Option<KnownOwner> {
+        Some(KnownOwner::address([10, 0, 0, last].into()))
     }
 
     #[test]

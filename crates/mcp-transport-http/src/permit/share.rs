@@ -14,12 +14,12 @@ use crate::sync::lock;
 /// The client to which memory and work are charged. Unlike a [`mcp_protocol::Owner`] it is always known, because an unknown client has no share:
 /// all clients look the same without an address or a principal.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Owner {
+pub(crate) enum KnownOwner {
     Principal(Principal),
     Address(IpAddr),
 }
 
-impl Owner {
+impl KnownOwner {
     /// Returns the client at an address. A network of IPv6 (64 bits) counts as one client, because its host
     /// chooses the rest of its address.
     pub(crate) fn address(address: IpAddr) -> Self {
@@ -27,11 +27,11 @@ impl Owner {
     }
 }
 
-impl From<Owner> for mcp_protocol::Owner {
-    fn from(owner: Owner) -> Self {
+impl From<KnownOwner> for mcp_protocol::Owner {
+    fn from(owner: KnownOwner) -> Self {
         match owner {
-            Owner::Principal(principal) => Self::new(Some(principal), None),
-            Owner::Address(address) => Self::new(None, Some(address)),
+            KnownOwner::Principal(principal) => Self::new(Some(principal), None),
+            KnownOwner::Address(address) => Self::new(None, Some(address)),
         }
     }
 }
@@ -46,7 +46,7 @@ pub(crate) fn share(limit: usize, percent: u8) -> usize {
 #[derive(Default)]
 pub(crate) struct Shares {
     share: usize,
-    owners: Mutex<HashMap<Owner, usize>>,
+    owners: Mutex<HashMap<KnownOwner, usize>>,
 }
 
 impl Shares {
@@ -59,7 +59,7 @@ impl Shares {
     }
 
     /// Returns whether an owner uses a part of the shared half.
-    pub(crate) fn has_part(&self, owner: &Owner) -> bool {
+    pub(crate) fn has_part(&self, owner: &KnownOwner) -> bool {
         lock(&self.owners).contains_key(owner)
     }
 
@@ -72,12 +72,12 @@ impl Shares {
 /// The part of its share that one permit of an owner has taken. Released on drop.
 pub(crate) struct OwnerShare {
     shares: Arc<Shares>,
-    owner: Owner,
+    owner: KnownOwner,
     units: usize,
 }
 
 impl OwnerShare {
-    pub(crate) fn new(shares: &Arc<Shares>, owner: Owner) -> Self {
+    pub(crate) fn new(shares: &Arc<Shares>, owner: KnownOwner) -> Self {
         Self {
             shares: Arc::clone(shares),
             owner,
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn one_network_is_one_client() {
-        let owner = |text: &str| Owner::address(text.parse().unwrap());
+        let owner = |text: &str| KnownOwner::address(text.parse().unwrap());
         assert_eq!(owner("2001:db8::1"), owner("2001:db8::ffff:2"));
         assert_ne!(owner("2001:db8::1"), owner("2001:db8:0:1::1"));
         assert_eq!(owner("::ffff:10.0.0.1"), owner("10.0.0.1"));

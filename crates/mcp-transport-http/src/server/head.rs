@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Version};
 
 use mcp_protocol::{Network, Principal, Revision, TransportFacts};
 
-use crate::permit::share::Owner;
+use crate::permit::share::KnownOwner;
 use crate::server::response::refusal::Refusal;
 
 /// The head of a request, and the address of the client.
@@ -31,13 +31,13 @@ impl RequestHead {
     }
 
     /// Returns the client to which memory and work are charged.
-    pub(crate) fn owner(&self) -> Option<Owner> {
+    pub(crate) fn owner(&self) -> Option<KnownOwner> {
         let extensions = &self.parts.extensions;
         if let Some(principal) = extensions.get::<Principal>() {
-            return Some(Owner::Principal(principal.clone()));
+            return Some(KnownOwner::Principal(principal.clone()));
         }
         let peer = self.peer.as_ref().or_else(|| extensions.get());
-        peer.map(|peer| Owner::address(peer.0.ip()))
+        peer.map(|peer| KnownOwner::address(peer.0.ip()))
     }
 
     /// Returns the head with a [`PeerAddr`] among its extensions.

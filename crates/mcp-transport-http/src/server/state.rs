@@ -8,7 +8,7 @@ use http::{HeaderValue, StatusCode};
 use mcp_protocol::{Principal, Revision, Service};
 
 use crate::headers::PROTOCOL_VERSION;
-use crate::permit::share::Owner;
+use crate::permit::share::KnownOwner;
 use crate::permit::{Capacity, Exhausted, Permit};
 use crate::server::head::{DuplicateHeader, McpHeaders, RequestHead};
 use crate::server::options::ServerOptions;
@@ -52,7 +52,7 @@ impl EndpointState {
     /// Reserves capacity for a session.
     pub(crate) fn reserve_session(
         &self,
-        owner: Option<Owner>,
+        owner: Option<KnownOwner>,
     ) -> Result<SessionReservation<'_>, Refusal> {
         SessionReservation::take(&self.sessions, &self.options, owner)
     }
@@ -93,7 +93,7 @@ impl EndpointState {
     }
 
     /// Takes a permit for a subscription. It replaces the permit for a running request.
-    pub(crate) fn subscription_permit(&self, owner: Option<Owner>) -> Result<Permit, Refusal> {
+    pub(crate) fn subscription_permit(&self, owner: Option<KnownOwner>) -> Result<Permit, Refusal> {
         let permit = self.subscriptions.try_acquire_for(|| owner);
         permit.map_err(|exhausted| match exhausted {
             Exhausted::Limit => Refusal::busy(format!(

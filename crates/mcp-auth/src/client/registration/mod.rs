@@ -172,10 +172,10 @@ impl Registration {
     }
 
     pub(crate) fn is_usable(&self, redirect_uri: &str, scopes: &Scopes, now: u64) -> bool {
-        let may_ask = self.scopes.as_ref();
+        let registered = self.scopes.as_ref();
         !self.is_doubtful
             && self.redirect_uri.as_deref() == Some(redirect_uri)
-            && may_ask.is_none_or(|known| known.contains_all(scopes))
+            && registered.is_none_or(|registered| registered.contains_all(scopes))
             && self.expires_at.is_none_or(|end| now < end)
     }
 }

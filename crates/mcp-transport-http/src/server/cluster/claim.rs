@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use http::Uri;
 use mcp_protocol::{Principal, ServerSession};
 
-use crate::permit::share::Owner;
+use crate::permit::share::KnownOwner;
 use crate::server::cluster::renewal::renew;
 use crate::server::cluster::store_client::{StoreClient, unavailable};
 use crate::server::head::RequestHead;
@@ -51,7 +51,7 @@ pub(super) struct SessionClaim<'a> {
     store: &'a Arc<StoreClient>,
     id: SessionId,
     principal: Option<&'a Principal>,
-    owner: Option<Owner>,
+    owner: Option<KnownOwner>,
 }
 
 impl<'a> SessionClaim<'a> {

@@ -117,7 +117,10 @@ impl Cluster {
     }
 
     /// Forwards a request to the endpoint that serves its session, or claims the session.
-    #[cfg(feature = "forward")]
+    #[cfg_attr(
+        not(feature = "forward"),
+        expect(unused_variables, reason = "only forwarding needs them")
+    )]
     async fn find(
         &self,
         state: &EndpointState,
@@ -125,49 +128,35 @@ impl Cluster {
         head: &RequestHead,
         body: Option<&Bytes>,
     ) -> Result<Placement, Refusal> {
-        let Some(forwarder) = self
-            .forwarder
-            .as_ref()
-            .filter(|_| !forwarded::is_forwarded(head))
-        else {
-            return Ok(Placement::Here(claim.run(None).await?.into_guard()));
-        };
-        // After each attempt the record is read again: another endpoint may have claimed the session in the meantime.
-        let mut tried = Vec::new();
-        while tried.len() < CLAIM_ATTEMPTS {
-            let address = match claim.run(Some(&tried)).await? {
-                ClaimOutcome::Elsewhere(address) => address,
-                found => return Ok(Placement::Here(found.into_guard())),
-            };
-            let permit = match body {
-                Some(_) => Some(state.request_permit(head)?),
-                None => None,
-            };
-            let bytes = body.cloned().unwrap_or_default();
-            match forwarder.send(address.clone(), head, bytes, permit).await {
-                Ok(response) => return Ok(Placement::Elsewhere(response)),
-                Err(ForwardError::Unreachable) => {}
-                Err(ForwardError::Refused(refusal)) => return Err(refusal),
-                Err(ForwardError::Interrupted) => {
-                    if let Some(errors) = body.and_then(|body| forwarder.interrupted(body)) {
-                        return Ok(Placement::Elsewhere(json(errors)));
+        #[cfg(feature = "forward")]
+        if let Some(forwarder) = &self.forwarder
+            && !forwarded::is_forwarded(head)
+        {
+            // After each attempt the record is read again: another endpoint may have claimed the session in the meantime.
+            let mut tried = Vec::new();
+            while tried.len() < CLAIM_ATTEMPTS {
+                let address = match claim.run(Some(&tried)).await? {
+                    ClaimOutcome::Elsewhere(address) => address,
+                    found => return Ok(Placement::Here(found.into_guard())),
+                };
+                let permit = match body {
+                    Some(_) => Some(state.request_permit(head)?),
+                    None => None,
+                };
+                let bytes = body.cloned().unwrap_or_default();
+                match forwarder.send(address.clone(), head, bytes, permit).await {
+                    Ok(response) => return Ok(Placement::Elsewhere(response)),
+                    Err(ForwardError::Unreachable) => {}
+                    Err(ForwardError::Refused(refusal)) => return Err(refusal),
+                    Err(ForwardError::Interrupted) => {
+                        if let Some(errors) = body.and_then(|body| forwarder.interrupted(body)) {
+                            return Ok(Placement::Elsewhere(json(errors)));
+                        }
                     }
                 }
+                tried.push(address);
             }
-            tried.push(address);
         }
-        Ok(Placement::Here(claim.run(None).await?.into_guard()))
-    }
-
-    /// Claims the session of a request.
-    #[cfg(not(feature = "forward"))]
-    async fn find(
-        &self,
-        _: &EndpointState,
-        claim: SessionClaim<'_>,
-        _: &RequestHead,
-        _: Option<&Bytes>,
-    ) -> Result<Placement, Refusal> {
         Ok(Placement::Here(claim.run(None).await?.into_guard()))
     }
 

@@ -11,7 +11,7 @@ use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::timeout;
 
 use crate::permit::Capacity;
-use crate::permit::share::Owner;
+use crate::permit::share::KnownOwner;
 use crate::server::options::ServerOptions;
 use crate::server::response::refusal::Refusal;
 use crate::server::session::HttpSession;
@@ -106,7 +106,7 @@ impl StoreClient {
     pub(crate) async fn load(
         &self,
         id: SessionId,
-        client: Option<&Owner>,
+        client: Option<&KnownOwner>,
     ) -> Result<Option<SessionRecord>> {
         let record = self.call(client, |store| store.load(id, now())).await?;
         let max_age = self.options.timeouts.session_lifetime;
@@ -117,7 +117,7 @@ impl StoreClient {
     pub(crate) async fn claim(
         &self,
         id: SessionId,
-        client: Option<&Owner>,
+        client: Option<&KnownOwner>,
     ) -> Result<Option<(SessionLease, SessionRecord)>> {
         self.call(client, |store| store.claim(id, self.owner, now()))
             .await
@@ -262,7 +262,7 @@ impl StoreClient {
     /// Calls the store for a client.
     async fn call<'a, T>(
         &'a self,
-        client: Option<&Owner>,
+        client: Option<&KnownOwner>,
         start: impl FnOnce(&'a dyn SessionStore) -> BoxFuture<'a, Result<T>>,
     ) -> Result<T> {
         let limit = self.options.timeouts.session_store;

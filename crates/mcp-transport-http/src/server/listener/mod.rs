@@ -34,7 +34,7 @@ use tokio::time::{sleep, timeout};
 pub use signal::shutdown_signal;
 
 use crate::permit::Capacity;
-use crate::permit::share::Owner;
+use crate::permit::share::KnownOwner;
 use crate::server::endpoint::Endpoint;
 use crate::server::error::Error;
 use crate::server::listener::connection::{ConnectionService, Dispatch, LayeredRoute, McpRoute};
@@ -175,7 +175,7 @@ async fn serve_route(
                 continue;
             }
         };
-        let Ok(share) = shares.try_acquire_for(|| Some(Owner::address(peer.ip()))) else {
+        let Ok(share) = shares.try_acquire_for(|| Some(KnownOwner::address(peer.ip()))) else {
             tracing::debug!(%peer, "closed a new connection because its address already has its share of the connections (ServerOptions::with_client_share)");
             continue;
         };

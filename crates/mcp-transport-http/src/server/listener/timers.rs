@@ -23,7 +23,7 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 
 pub(crate) use guard::TimerGuard;
 
-use crate::permit::share::Owner;
+use crate::permit::share::KnownOwner;
 use crate::permit::{Capacity, Permit};
 #[cfg(feature = "http2")]
 use crate::server::listener::http2_stream::ChunkState;
@@ -263,7 +263,7 @@ impl ConnectionTimer {
         let memory = memory.get_or_insert_with(|| self.all.heads.permit());
         // The buffer doubles.
         let missing = head.next_power_of_two().saturating_sub(memory.units());
-        let grown = memory.try_grow(missing, || self.peer.map(Owner::address));
+        let grown = memory.try_grow(missing, || self.peer.map(KnownOwner::address));
         grown.map_err(|_| {
             io::Error::other(
                 "the request heads and bodies in memory reach MemoryLimits::max_request_bytes, or the \

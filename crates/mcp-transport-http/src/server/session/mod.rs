@@ -18,7 +18,7 @@ use mcp_protocol::{
 use tokio::time::Instant;
 
 use crate::permit::Capacity;
-use crate::permit::share::Owner;
+use crate::permit::share::KnownOwner;
 use crate::server::options::ServerOptions;
 use crate::server::session::lease::StoredSession;
 use crate::server::session::usage::Usage;
@@ -54,7 +54,7 @@ impl HttpSession {
         responses: &Capacity,
         identity: Option<SessionIdentity>,
         principal: Option<Principal>,
-        owner: Option<Owner>,
+        owner: Option<KnownOwner>,
         stored: Option<Box<StoredSession>>,
     ) -> Arc<Self> {
         let streams = SessionStreams::new(Arc::clone(options), responses.clone(), identity, owner);
@@ -107,7 +107,7 @@ impl HttpSession {
     }
 
     /// Returns the client that opened the session.
-    pub(crate) fn owner(&self) -> Option<&Owner> {
+    pub(crate) fn owner(&self) -> Option<&KnownOwner> {
         self.streams.owner.as_ref()
     }
 

@@ -1,6 +1,6 @@
 //! Reservations of capacity for new sessions.
 
-use crate::permit::share::Owner;
+use crate::permit::share::KnownOwner;
 use crate::server::options::ServerOptions;
 use crate::server::response::refusal::Refusal;
 use crate::server::session::HttpSession;
@@ -14,7 +14,7 @@ const MAX_EVICTIONS: usize = 8;
 pub(crate) struct SessionReservation<'a> {
     table: &'a SessionTable,
     options: &'a ServerOptions,
-    owner: Option<Owner>,
+    owner: Option<KnownOwner>,
     part: Usage,
 }
 
@@ -26,7 +26,7 @@ impl<'a> SessionReservation<'a> {
     pub(crate) fn take(
         table: &'a SessionTable,
         options: &'a ServerOptions,
-        owner: Option<Owner>,
+        owner: Option<KnownOwner>,
     ) -> Result<Self, Refusal> {
         let mut reservation = Self {
             table,

@@ -8,7 +8,7 @@ use mcp_protocol::Closed;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use crate::permit::share::Owner;
+use crate::permit::share::KnownOwner;
 use crate::server::options::ServerOptions;
 use crate::server::session::HttpSession;
 use crate::server::session::usage::SessionUsage;
@@ -71,7 +71,7 @@ impl SessionTable {
 
     /// Ends the sessions that have been idle longest: of `owner`, or of the clients without a principal whose
     /// sessions take the most memory. Ends several at once, because each call visits every session. Returns their number.
-    pub(super) fn evict(&self, owner: Option<&Owner>, options: &ServerOptions) -> usize {
+    pub(super) fn evict(&self, owner: Option<&KnownOwner>, options: &ServerOptions) -> usize {
         let largest = self.usage.largest_owners();
         let is_candidate = |session: &HttpSession| match (owner, session.owner()) {
             (Some(owner), of) => of == Some(owner),

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 
-use crate::permit::share::{Owner, share};
+use crate::permit::share::{KnownOwner, share};
 use crate::server::options::ServerOptions;
 use crate::sync::lock;
 
@@ -42,7 +42,7 @@ pub(crate) struct SessionUsage(Mutex<Counts>);
 #[derive(Default)]
 struct Counts {
     total: Usage,
-    owners: HashMap<Owner, Usage>,
+    owners: HashMap<KnownOwner, Usage>,
 }
 
 /// The limit that was reached.
@@ -64,7 +64,7 @@ impl SessionUsage {
     /// Counts `part` for a client.
     pub(super) fn reserve(
         &self,
-        owner: Option<&Owner>,
+        owner: Option<&KnownOwner>,
         part: Usage,
         options: &ServerOptions,
     ) -> Result<(), NoRoom> {
@@ -82,7 +82,7 @@ impl SessionUsage {
         if let Some(owner) = owner {
             let mut taken = counts.owners.get(owner).copied().unwrap_or_default();
             taken.add(part);
-            let is_principal = matches!(owner, Owner::Principal(_));
+            let is_principal = matches!(owner, KnownOwner::Principal(_));
             if is_principal && taken.sessions > options.session_limits.max_sessions_per_principal {
                 return Err(NoRoom::Principal);
             }
@@ -99,7 +99,7 @@ impl SessionUsage {
     }
 
     /// Releases `part` of a client.
-    pub(crate) fn release(&self, owner: Option<&Owner>, part: Usage) {
+    pub(crate) fn release(&self, owner: Option<&KnownOwner>, part: Usage) {
         let counts = &mut *lock(&self.0);
         counts.total.subtract(part);
         if let Some(owner) = owner
@@ -113,7 +113,7 @@ impl SessionUsage {
     }
 
     /// Returns the clients whose sessions use more than half as much memory as those of the client with the most.
-    pub(super) fn largest_owners(&self) -> HashSet<Owner> {
+    pub(super) fn largest_owners(&self) -> HashSet<KnownOwner> {
         let counts = lock(&self.0);
         let bytes = counts.owners.values().map(|usage| usage.bytes);
         let most = bytes.max().unwrap_or(0);
@@ -137,7 +137,7 @@ mod tests {
             .with_client_share(10)
             .with_memory_limits(|memory| memory.max_session_bytes = 1_000);
         let usage = SessionUsage::default();
-        let owner = |last| Owner::address(Ipv4Addr::new(10, 0, 0, last).into());
+        let owner = |last| KnownOwner::address(Ipv4Addr::new(10, 0, 0, last).into());
         let part = |bytes| Usage { sessions: 0, bytes };
         let reserve = |last, bytes| usage.reserve(Some(&owner(last)), part(bytes), &options);
         // In the first half, there are no shares.

@@ -25,7 +25,7 @@ use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{Closed, Delivery, Principal};
 
 use crate::permit::Permit;
-use crate::permit::share::Owner;
+use crate::permit::share::KnownOwner;
 use crate::server::event_store::Durability;
 use crate::server::head::RequestHead;
 use crate::sync::lock;
@@ -126,7 +126,7 @@ impl Stream {
     }
 
     /// Returns the client to which the messages of the stream are charged.
-    pub(crate) fn owner(&self) -> Option<Owner> {
+    pub(crate) fn owner(&self) -> Option<KnownOwner> {
         match &self.head {
             Some(head) => head.owner(),
             None => self.streams.owner.clone(),

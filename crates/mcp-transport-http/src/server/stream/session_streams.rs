@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use mcp_protocol::{Closed, Outgoing};
 
 use crate::permit::Capacity;
-use crate::permit::share::Owner;
+use crate::permit::share::KnownOwner;
 use crate::server::event_store::StreamKey;
 use crate::server::options::ServerOptions;
 use crate::server::stream::Stream;
@@ -22,7 +22,7 @@ pub(crate) struct SessionStreams {
     /// None if nothing is kept between requests.
     pub(crate) identity: Option<SessionIdentity>,
     /// The client that opened the session.
-    pub(crate) owner: Option<Owner>,
+    pub(crate) owner: Option<KnownOwner>,
     pub(crate) outgoing: Outgoing,
     pub(super) next_number: AtomicU32,
     pub(super) open: Mutex<HashMap<u32, Weak<Stream>>>,
@@ -34,7 +34,7 @@ impl SessionStreams {
         options: Arc<ServerOptions>,
         responses: Capacity,
         identity: Option<SessionIdentity>,
-        owner: Option<Owner>,
+        owner: Option<KnownOwner>,
     ) -> Arc<Self> {
         Arc::new(Self {
             outgoing: Outgoing::starting_after(
