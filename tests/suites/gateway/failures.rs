@@ -26,8 +26,7 @@ async fn a_call_fails_with_its_server_and_the_next_one_is_served() {
     stateless
         .request("tools/call", json!({ "name": "t" }))
         .await;
-    let (mut shared, _) = servers.accept().await;
-    shared.respond("tools/list", json!({ "tools": [] })).await;
+    let mut shared = servers.connected().await;
     shared.respond("tools/call", json!({ "content": [] })).await;
     assert_eq!(
         stateless.wire.recv().await["result"]["resultType"],
@@ -159,10 +158,7 @@ async fn calls_wait_for_the_connections_of_their_client() {
 async fn a_gateway_becomes_ready_again_without_a_request() {
     let (settings, mut servers, is_up) = Scripted::switched();
     let mount = Mount::new(settings).required();
-    let building = tokio::spawn(Gateway::builder().mount("a", mount).build());
-    let (mut server, _) = servers.accept().await;
-    server.respond("tools/list", json!({ "tools": [] })).await;
-    let gateway = building.await.unwrap().unwrap();
+    let (gateway, mut server) = servers.gateway(Gateway::builder().mount("a", mount)).await;
     let mut peer = Peer::new(gateway.clone());
     peer.request("tools/call", json!({ "name": "a__t" })).await;
     server.expect("tools/call").await;
@@ -177,8 +173,7 @@ async fn a_gateway_becomes_ready_again_without_a_request() {
     sleep(Duration::from_secs(10)).await;
     assert!(!gateway.is_ready());
     is_up.store(true, Ordering::Release);
-    let (mut server, _) = servers.accept().await;
-    server.respond("tools/list", json!({ "tools": [] })).await;
+    let _server = servers.connected().await;
     let ready = async {
         while !gateway.is_ready() {
             // sleep: the clock is paused
@@ -372,62 +367,14 @@ async fn clients_of_a_gateway_do_not_learn_where_a_lost_server_is() {
     assert!(line.contains(&address.to_string()), "{line}");
 }
 
-/// Each request of a client needs the server, so the log must not grow with each of them.
-#[tokio::test(start_paused = true)]
-async fn a_server_that_cannot_be_reached_does_not_fill_the_log() {
-    let (settings, mut servers, is_up) = Scripted::switched();
-    let building = tokio::spawn(Gateway::builder().mount("m", settings).build());
-    let (mut server, _) = servers.accept().await;
-    server.respond("tools/list", json!({ "tools": [] })).await;
-    let gateway = building.await.unwrap().unwrap();
-    is_up.store(false, Ordering::Release);
-    let (traced, _guard) = Traced::start();
-    let mut peer = Peer::session(gateway, json!({})).await;
-    for _ in 0..200 {
-        let call = json!({ "name": "m__t" });
-        let error = peer.expect_error("tools/call", call, -32603).await;
-        assert_eq!(error["data"]["upstream"], "scripted", "{error}");
-    }
-    let text = traced.text();
-    let lines = text.matches("the server cannot be reached").count();
-    assert!((1..=40).contains(&lines), "{lines} lines");
-}
-
-#[tokio::test]
-async fn items_with_the_same_name_do_not_fill_the_log() {
-    const MAX_REPORTED: usize = 1_024;
-    let (settings, mut servers) = Scripted::upstream();
-    let building = tokio::spawn(Gateway::builder().mount("m", settings).build());
-    let (mut server, _) = servers.accept().await;
-    server.respond("tools/list", json!({ "tools": [] })).await;
-    let mut peer = Peer::new(building.await.unwrap().unwrap());
-    let (traced, _guard) = Traced::start();
-    let twice = |number: usize| {
-        let tool = json!({ "name": format!("t{number}"), "inputSchema": { "type": "object" } });
-        [tool.clone(), tool]
-    };
-    let tools: Vec<_> = (0..MAX_REPORTED + 2).flat_map(twice).collect();
-    peer.request("tools/list", json!({})).await;
-    server
-        .respond("tools/list", json!({ "tools": tools }))
-        .await;
-    let list = peer.wire.recv().await["result"].take();
-    assert_eq!(list["tools"].as_array().unwrap().len(), MAX_REPORTED + 2);
-    let text = traced.text();
-    let lines = text
-        .lines()
-        .filter(|line| line.contains("left out an item"));
-    assert_eq!(lines.count(), MAX_REPORTED);
-}
-
 /// Only a cursor that its server rejects is the fault of the client.
 #[tokio::test]
 async fn a_rejected_page_is_the_clients_error_only_if_it_sent_the_cursor() {
     let (settings, mut servers) = Scripted::upstream();
-    let building = tokio::spawn(Gateway::builder().mount("m", settings).build());
-    let (mut server, _) = servers.accept().await;
-    server.respond("tools/list", json!({ "tools": [] })).await;
-    let mut peer = Peer::new(building.await.unwrap().unwrap());
+    let (gateway, mut server) = servers
+        .gateway(Gateway::builder().mount("m", settings))
+        .await;
+    let mut peer = Peer::new(gateway);
     let is_named = |list: &Value| list["_meta"]["mcp-gateway/unavailable"]["m"].is_string();
     peer.request("tools/list", json!({})).await;
     let request = server.expect("tools/list").await;

@@ -14,7 +14,7 @@ mod several;
 mod transforms;
 mod uris;
 
-use mcp_gateway::{Proxy, Sharing, Upstream};
+use mcp_gateway::{Gateway, GatewayBuilder, Proxy, Sharing, Upstream};
 use mcp_host::StderrLog;
 use mcp_protocol::IntoService;
 use mcp_server::ServerBuilder;
@@ -81,6 +81,15 @@ impl Scripted {
         (upstream, Self(receiver), is_up)
     }
 
+    /// Builds a gateway with the scripted servers `a` and `b`. Returns it, its servers, and the connection to each that clients share.
+    pub(crate) async fn two() -> (Gateway, [Self; 2], [PipeEnd; 2]) {
+        let ((first, mut a), (second, mut b)) = (Self::upstream(), Self::upstream());
+        let builder = Gateway::builder().mount("a", first).mount("b", second);
+        let building = tokio::spawn(builder.build());
+        let shared = [a.connected().await, b.connected().await];
+        (building.await.unwrap().unwrap(), [a, b], shared)
+    }
+
     /// Accepts the next connection of the gateway; returns it and the params of `initialize`.
     pub(crate) async fn accept(&mut self) -> (PipeEnd, Value) {
         self.accept_with(json!({ "tools": {}, "logging": {} }))
@@ -98,11 +107,24 @@ impl Scripted {
         (server, params)
     }
 
+    /// Accepts the next connection of the gateway, to a server with an empty list of tools.
+    pub(crate) async fn connected(&mut self) -> PipeEnd {
+        let (mut server, _) = self.accept().await;
+        server.respond("tools/list", json!({ "tools": [] })).await;
+        server
+    }
+
     /// Connects the gateway to a scripted server with an empty list of tools.
     pub(crate) async fn proxy(&mut self, upstream: Upstream) -> (Proxy, PipeEnd) {
         let connecting = tokio::spawn(Proxy::connect(upstream));
-        let (mut server, _) = self.accept().await;
-        server.respond("tools/list", json!({ "tools": [] })).await;
+        let server = self.connected().await;
         (connecting.await.unwrap().unwrap(), server)
+    }
+
+    /// Builds a gateway of several servers, of which this one has an empty list of tools.
+    pub(crate) async fn gateway(&mut self, builder: GatewayBuilder) -> (Gateway, PipeEnd) {
+        let building = tokio::spawn(builder.build());
+        let server = self.connected().await;
+        (building.await.unwrap().unwrap(), server)
     }
 }

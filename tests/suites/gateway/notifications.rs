@@ -1,9 +1,13 @@
 //! Progress, log messages, changes and cancellation through the gateway.
 
+use mcp_client::ChangedList;
+use mcp_gateway::{Gateway, Upstream};
+use mcp_host::StderrLog;
 use mcp_server::Change;
 use mcp_types::ResourceContents;
 use tokio::sync::mpsc;
 
+use super::several::named;
 use super::{Scripted, connect_to, proxy, upstream};
 use crate::peer::{Peer, client};
 use crate::prelude::*;
@@ -48,9 +52,8 @@ async fn changes_reach_sessions_and_subscriptions() {
     let server = server.build().unwrap();
     for server_is_stateless in BOTH {
         let connected = server.clone();
-        let connector =
-            move |_: &mcp_host::StderrLog| Ok(mcp_transport_stdio::in_memory(connected.clone()));
-        let upstream = mcp_gateway::Upstream::new("changing", connector);
+        let connector = move |_: &StderrLog| Ok(mcp_transport_stdio::in_memory(connected.clone()));
+        let upstream = Upstream::new("changing", connector);
         let upstream = match server_is_stateless {
             true => upstream.negotiation(Revision::LATEST, Negotiation::Stateless),
             false => {
@@ -70,7 +73,7 @@ async fn changes_reach_sessions_and_subscriptions() {
                 .tools()
                 .add(Tool::new(&*name, async || "new"))
                 .unwrap();
-            assert_eq!(changed.recv().await, Some(mcp_client::ChangedList::Tools));
+            assert_eq!(changed.recv().await, Some(ChangedList::Tools));
             let tools = client.list_tools().await.unwrap();
             assert!(tools.iter().any(|tool| tool.name == name));
         }
@@ -80,7 +83,7 @@ async fn changes_reach_sessions_and_subscriptions() {
 /// Each connection to a program is a process of its own. A client that can be asked has another one than its subscriptions.
 #[tokio::test]
 async fn changes_by_calls_reach_the_subscriptions_of_their_client() {
-    let connector = |_: &mcp_host::StderrLog| {
+    let connector = |_: &StderrLog| {
         let server = Server::builder("process", "1")
             .tool(Tool::new("touch", async |cx: Ctx| {
                 cx.resource_updated("test://a")
@@ -91,7 +94,7 @@ async fn changes_by_calls_reach_the_subscriptions_of_their_client() {
             }));
         Ok(mcp_transport_stdio::in_memory(server.build().unwrap()))
     };
-    let upstream = mcp_gateway::Upstream::new("process", connector)
+    let upstream = Upstream::new("process", connector)
         .sharing(mcp_gateway::Sharing::All)
         .negotiation(Revision::LATEST_WITH_SESSIONS, Negotiation::SessionBased);
     let proxy = mcp_gateway::Proxy::connect(upstream).await.unwrap();
@@ -111,7 +114,7 @@ async fn changes_by_calls_reach_the_subscriptions_of_their_client() {
     called(&client, "touch", json!({})).await;
     assert_eq!(second.next().await.as_deref(), Some("test://a"));
     called(&client, "grow", json!({})).await;
-    assert_eq!(changed.recv().await, Some(mcp_client::ChangedList::Tools));
+    assert_eq!(changed.recv().await, Some(ChangedList::Tools));
 }
 
 #[tokio::test]
@@ -190,7 +193,7 @@ async fn progress_of_a_waiting_call_is_kept() {
 #[tokio::test]
 async fn each_of_many_open_sessions_is_notified_of_a_change() {
     let server = Server::builder("one", "1").tool(Tool::new("t", async || "done"));
-    let gateway = mcp_gateway::Gateway::builder().mount("a", upstream(server, true));
+    let gateway = Gateway::builder().mount("a", upstream(server, true));
     let gateway = gateway.build().await.unwrap();
     let mut open = Vec::new();
     for number in 0..150 {
@@ -252,4 +255,102 @@ async fn notifications_of_a_waiting_call_are_limited() {
         }
         assert_eq!(kept, expected, "{} bytes", data.len());
     }
+}
+
+#[tokio::test]
+async fn changes_of_every_server_reach_clients() {
+    let servers = [false, true].map(|is_stateless| {
+        let server = named(if is_stateless { "fs" } else { "git" });
+        (is_stateless, server.build().unwrap())
+    });
+    let mut builder = Gateway::builder();
+    for (is_stateless, server) in &servers {
+        let connected = server.clone();
+        let connector = move |_: &StderrLog| Ok(mcp_transport_stdio::in_memory(connected.clone()));
+        let upstream = Upstream::new("changing", connector);
+        let (name, upstream) = match is_stateless {
+            true => (
+                "fs",
+                upstream.negotiation(Revision::LATEST, Negotiation::Stateless),
+            ),
+            false => {
+                let newest = Revision::LATEST_WITH_SESSIONS;
+                (
+                    "git",
+                    upstream.negotiation(newest, Negotiation::SessionBased),
+                )
+            }
+        };
+        builder = builder.mount(name, upstream);
+    }
+    let gateway = builder.build().await.unwrap();
+    for is_stateless in BOTH {
+        let (sender, mut changed) = mpsc::channel(64);
+        let builder = client().on_change(move |list| _ = sender.try_send(list));
+        let client = connect_to(gateway.clone(), builder, is_stateless).await;
+        client.list_tools().await.unwrap();
+        for (index, (_, server)) in servers.iter().enumerate() {
+            let uri = ["git://own", "fs://own"][index];
+            let mut subscription = client.subscribe(uri).await.unwrap();
+            server.resources().updated(uri);
+            assert_eq!(subscription.next().await.as_deref(), Some(uri));
+            let name = format!("new-{is_stateless}");
+            let tool = Tool::new(&*name, async || "new");
+            server.tools().add(tool).unwrap();
+            while changed.recv().await != Some(ChangedList::Tools) {}
+            let name = format!("{}__{name}", ["git", "fs"][index]);
+            assert_eq!(called(&client, &name, json!({})).await, "new");
+            let tools = client.list_tools().await.unwrap();
+            assert!(tools.iter().any(|tool| tool.name == name));
+        }
+    }
+}
+
+/// Nothing else would report the changes of a server whose connection has ended meanwhile.
+#[tokio::test(start_paused = true)]
+async fn a_subscription_connects_to_servers_that_are_not_connected() {
+    let (settings, mut servers) = Scripted::upstream();
+    let (gateway, mut server) = servers
+        .gateway(Gateway::builder().mount("a", settings))
+        .await;
+    let mut peer = Peer::new(gateway);
+    peer.request("tools/call", json!({ "name": "a__t" })).await;
+    server.expect("tools/call").await;
+    drop(server);
+    says(&peer.wire.recv().await, "may have run");
+    let listen = json!({ "notifications": { "toolsListChanged": true } });
+    peer.request("subscriptions/listen", listen).await;
+    let mut server = servers.connected().await;
+    peer.wire
+        .expect("notifications/subscriptions/acknowledged")
+        .await;
+    server
+        .notify("notifications/tools/list_changed", json!({}))
+        .await;
+    server.respond("tools/list", json!({ "tools": [] })).await;
+    peer.wire.expect("notifications/tools/list_changed").await;
+}
+
+/// A flood of notifications of a server becomes few notifications to clients.
+#[tokio::test(start_paused = true)]
+async fn a_flood_of_changes_is_combined() {
+    let (settings, mut servers) = Scripted::upstream();
+    let (gateway, mut shared) = servers
+        .gateway(Gateway::builder().mount("a", settings))
+        .await;
+    let mut peer = Peer::new(gateway);
+    let listen = json!({ "notifications": { "toolsListChanged": true } });
+    peer.request("subscriptions/listen", listen).await;
+    peer.wire
+        .expect("notifications/subscriptions/acknowledged")
+        .await;
+    for _ in 0..100 {
+        shared
+            .notify("notifications/tools/list_changed", json!({}))
+            .await;
+    }
+    shared.respond("tools/list", json!({ "tools": [] })).await;
+    peer.wire.expect("notifications/tools/list_changed").await;
+    shared.silent().await;
+    peer.silent().await;
 }

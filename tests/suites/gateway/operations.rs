@@ -37,8 +37,7 @@ async fn a_request_waits_for_a_server_that_is_being_started() {
     let gateway = Gateway::builder().mount("a", settings).start().unwrap();
     let mut peer = Peer::new(gateway);
     peer.request("tools/call", json!({ "name": "a__t" })).await;
-    let (mut server, _) = servers.accept().await;
-    server.respond("tools/list", json!({ "tools": [] })).await;
+    let mut server = servers.connected().await;
     server.respond("tools/call", json!({ "content": [] })).await;
     assert!(peer.wire.recv().await["result"].is_object());
 }
@@ -124,10 +123,8 @@ async fn a_required_server_that_does_not_respond_is_named() {
         .mount("a", Mount::new(settings).required())
         .mount("b", other);
     let building = tokio::spawn(building.build());
-    let (mut server, _) = servers.accept().await;
-    server.respond("tools/list", json!({ "tools": [] })).await;
-    let (mut second, _) = others.accept().await;
-    second.respond("tools/list", json!({ "tools": [] })).await;
+    let mut server = servers.connected().await;
+    let _second = others.connected().await;
     let gateway = building.await.unwrap().unwrap();
 
     let check = |gateway: &Gateway| {
@@ -151,10 +148,7 @@ async fn a_required_server_that_does_not_respond_is_named() {
 async fn a_required_server_that_is_replaced_during_a_check_is_ready() {
     let (settings, mut servers) = Scripted::upstream();
     let building = Gateway::builder().mount("a", Mount::new(settings).required());
-    let building = tokio::spawn(building.build());
-    let (mut former, _) = servers.accept().await;
-    former.respond("tools/list", json!({ "tools": [] })).await;
-    let gateway = building.await.unwrap().unwrap();
+    let (gateway, mut former) = servers.gateway(building).await;
     let checking = {
         let gateway = gateway.clone();
         tokio::spawn(async move { gateway.unready().await })
@@ -177,10 +171,7 @@ async fn denials_and_changes_of_state_are_logged() {
         .rule(AccessRule::deny("secret"))
         .rule(AccessRule::require_scope("write", "push"));
     let building = Gateway::builder().mount("a", settings).access(policy);
-    let building = tokio::spawn(building.build());
-    let (mut server, _) = servers.accept().await;
-    server.respond("tools/list", json!({ "tools": [] })).await;
-    let gateway = building.await.unwrap().unwrap();
+    let (gateway, server) = servers.gateway(building).await;
     assert!(traced.line("the server is connected").is_some());
     let endpoint = Endpoint::new(gateway).unwrap();
     let mut client = StatelessPeer::new(&endpoint);
@@ -197,8 +188,7 @@ async fn denials_and_changes_of_state_are_logged() {
     drop(server);
     client.peer.principal = None;
     let listing = tokio::spawn(async move { client.call(2, "tools/list", json!({})).await });
-    let (mut server, _) = servers.accept().await;
-    server.respond("tools/list", json!({ "tools": [] })).await;
+    let mut server = servers.connected().await;
     server.respond("tools/list", json!({ "tools": [] })).await;
     listing.await.unwrap();
     assert!(
@@ -207,6 +197,53 @@ async fn denials_and_changes_of_state_are_logged() {
             .is_some()
     );
     assert!(traced.line("the server is connected again").is_some());
+}
+
+/// Each request of a client needs the server, so the log must not grow with each of them.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_cannot_be_reached_does_not_fill_the_log() {
+    let (settings, mut servers, is_up) = Scripted::switched();
+    let (gateway, _server) = servers
+        .gateway(Gateway::builder().mount("m", settings))
+        .await;
+    is_up.store(false, Ordering::Release);
+    let (traced, _guard) = Traced::start();
+    let mut peer = Peer::session(gateway, json!({})).await;
+    for _ in 0..200 {
+        let call = json!({ "name": "m__t" });
+        let error = peer.expect_error("tools/call", call, -32603).await;
+        assert_eq!(error["data"]["upstream"], "scripted", "{error}");
+    }
+    let text = traced.text();
+    let lines = text.matches("the server cannot be reached").count();
+    assert!((1..=40).contains(&lines), "{lines} lines");
+}
+
+#[tokio::test]
+async fn items_with_the_same_name_do_not_fill_the_log() {
+    const MAX_REPORTED: usize = 1_024;
+    let (settings, mut servers) = Scripted::upstream();
+    let (gateway, mut server) = servers
+        .gateway(Gateway::builder().mount("m", settings))
+        .await;
+    let mut peer = Peer::new(gateway);
+    let (traced, _guard) = Traced::start();
+    let twice = |number: usize| {
+        let tool = json!({ "name": format!("t{number}"), "inputSchema": { "type": "object" } });
+        [tool.clone(), tool]
+    };
+    let tools: Vec<_> = (0..MAX_REPORTED + 2).flat_map(twice).collect();
+    peer.request("tools/list", json!({})).await;
+    server
+        .respond("tools/list", json!({ "tools": tools }))
+        .await;
+    let list = peer.wire.recv().await["result"].take();
+    assert_eq!(list["tools"].as_array().unwrap().len(), MAX_REPORTED + 2);
+    let text = traced.text();
+    let lines = text
+        .lines()
+        .filter(|line| line.contains("left out an item"));
+    assert_eq!(lines.count(), MAX_REPORTED);
 }
 
 /// A server may be replaced by a newer version while it is down.
@@ -235,10 +272,9 @@ async fn stateless_clients_see_what_a_restarted_server_declares() {
 #[tokio::test]
 async fn a_closed_gateway_ends_its_connections_and_subscriptions() {
     let (settings, mut servers) = Scripted::upstream();
-    let building = tokio::spawn(Gateway::builder().mount("a", settings).build());
-    let (mut server, _) = servers.accept().await;
-    server.respond("tools/list", json!({ "tools": [] })).await;
-    let gateway = building.await.unwrap().unwrap();
+    let (gateway, mut server) = servers
+        .gateway(Gateway::builder().mount("a", settings))
+        .await;
     let mut peer = Peer::new(gateway.clone());
     let listen = json!({ "notifications": { "toolsListChanged": true } });
     let id = peer.request("subscriptions/listen", listen).await;
@@ -266,17 +302,7 @@ async fn a_closed_gateway_makes_no_further_attempts_to_connect() {
 /// The level applies to servers to which the session has a connection, and to servers to which it connects later.
 #[tokio::test]
 async fn the_log_level_of_a_session_reaches_all_servers() {
-    let (first, mut first_servers) = Scripted::upstream();
-    let (second, mut second_servers) = Scripted::upstream();
-    let builder = Gateway::builder().mount("a", first).mount("b", second);
-    let building = tokio::spawn(builder.build());
-    let mut shared = Vec::new();
-    for servers in [&mut first_servers, &mut second_servers] {
-        let (mut server, _) = servers.accept().await;
-        server.respond("tools/list", json!({ "tools": [] })).await;
-        shared.push(server);
-    }
-    let gateway = building.await.unwrap().unwrap();
+    let (gateway, [mut first_servers, mut second_servers], _shared) = Scripted::two().await;
     let mut peer = Peer::session(gateway, json!({})).await;
     peer.request("tools/call", json!({ "name": "a__t" })).await;
     let (mut a, _) = first_servers.accept().await;
@@ -302,10 +328,7 @@ async fn the_log_level_of_a_session_reaches_all_servers() {
 async fn abandoned_checks_do_not_become_requests_to_the_server() {
     let (settings, mut servers) = Scripted::upstream();
     let mount = Mount::new(settings).required();
-    let building = tokio::spawn(Gateway::builder().mount("a", mount).build());
-    let (mut server, _) = servers.accept().await;
-    server.respond("tools/list", json!({ "tools": [] })).await;
-    let gateway = building.await.unwrap().unwrap();
+    let (gateway, mut server) = servers.gateway(Gateway::builder().mount("a", mount)).await;
     for _ in 0..100 {
         let check = gateway.unready();
         // sleep: the clock is paused

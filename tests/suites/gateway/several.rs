@@ -14,7 +14,7 @@ use crate::prelude::*;
 const BOTH: [bool; 2] = [false, true];
 
 /// A server with items that have the same names as those of others, except for one resource.
-fn named(name: &'static str) -> ServerBuilder {
+pub(super) fn named(name: &'static str) -> ServerBuilder {
     let uri = format!("{name}://own");
     let body = uri.clone();
     Server::builder(name, "1")
@@ -179,20 +179,15 @@ async fn a_server_that_does_not_respond_is_left_out_and_named() {
     let broken = |_: &StderrLog| -> Result<mcp_transport_stdio::InMemory, _> {
         Err(mcp_client::TransportError::new("no such program"))
     };
-    let building = tokio::spawn(
-        Gateway::builder()
-            .list_timeout(Duration::from_millis(200))
-            .mount(
-                "broken",
-                Mount::new(Upstream::new("broken", broken)).required(),
-            )
-            .mount("git", upstream(named("git"), false))
-            .mount("silent", silent)
-            .build(),
-    );
-    let (mut server, _) = servers.accept().await;
-    server.respond("tools/list", json!({ "tools": [] })).await;
-    let gateway = building.await.unwrap().unwrap();
+    let builder = Gateway::builder()
+        .list_timeout(Duration::from_millis(200))
+        .mount(
+            "broken",
+            Mount::new(Upstream::new("broken", broken)).required(),
+        )
+        .mount("git", upstream(named("git"), false))
+        .mount("silent", silent);
+    let (gateway, _server) = servers.gateway(builder).await;
     assert!(!gateway.is_ready());
     let mounts = gateway.mounts();
     assert_eq!(
@@ -263,10 +258,8 @@ async fn a_server_may_start_later() {
 
 #[tokio::test]
 async fn pages_of_all_servers_are_merged() {
-    let (first, mut first_servers) = Scripted::upstream();
-    let (second, mut second_servers) = Scripted::upstream();
-    let builder = Gateway::builder().mount("a", first).mount("b", second);
-    let building = tokio::spawn(builder.build());
+    let (gateway, _servers, [mut a, mut b]) = Scripted::two().await;
+    let mut peer = Peer::new(gateway);
     let tools = |names: &[&str], next: Option<&str>| {
         let tools: Vec<_> = names
             .iter()
@@ -274,11 +267,6 @@ async fn pages_of_all_servers_are_merged() {
             .collect();
         json!({ "tools": tools, "nextCursor": next })
     };
-    let (mut a, _) = first_servers.accept().await;
-    a.respond("tools/list", tools(&[], None)).await;
-    let (mut b, _) = second_servers.accept().await;
-    b.respond("tools/list", tools(&[], None)).await;
-    let mut peer = Peer::new(building.await.unwrap().unwrap());
 
     peer.request("tools/list", json!({})).await;
     a.respond("tools/list", tools(&["1"], Some("a-2"))).await;
@@ -313,132 +301,23 @@ async fn pages_of_all_servers_are_merged() {
 }
 
 #[tokio::test]
-async fn changes_of_every_server_reach_clients() {
-    let servers = [false, true].map(|is_stateless| {
-        let server = named(if is_stateless { "fs" } else { "git" });
-        (is_stateless, server.build().unwrap())
-    });
-    let mut builder = Gateway::builder();
-    for (is_stateless, server) in &servers {
-        let connected = server.clone();
-        let connector = move |_: &StderrLog| Ok(mcp_transport_stdio::in_memory(connected.clone()));
-        let upstream = Upstream::new("changing", connector);
-        let (name, upstream) = match is_stateless {
-            true => (
-                "fs",
-                upstream.negotiation(Revision::LATEST, Negotiation::Stateless),
-            ),
-            false => {
-                let newest = Revision::LATEST_WITH_SESSIONS;
-                (
-                    "git",
-                    upstream.negotiation(newest, Negotiation::SessionBased),
-                )
-            }
-        };
-        builder = builder.mount(name, upstream);
-    }
-    let gateway = builder.build().await.unwrap();
-    for is_stateless in BOTH {
-        let (sender, mut changed) = mpsc::channel(64);
-        let builder = client().on_change(move |list| _ = sender.try_send(list));
-        let client = connect_to(gateway.clone(), builder, is_stateless).await;
-        client.list_tools().await.unwrap();
-        for (index, (_, server)) in servers.iter().enumerate() {
-            let uri = ["git://own", "fs://own"][index];
-            let mut subscription = client.subscribe(uri).await.unwrap();
-            server.resources().updated(uri);
-            assert_eq!(subscription.next().await.as_deref(), Some(uri));
-            let name = format!("new-{is_stateless}");
-            let tool = Tool::new(&*name, async || "new");
-            server.tools().add(tool).unwrap();
-            while changed.recv().await != Some(ChangedList::Tools) {}
-            let name = format!("{}__{name}", ["git", "fs"][index]);
-            assert_eq!(called(&client, &name, json!({})).await, "new");
-            let tools = client.list_tools().await.unwrap();
-            assert!(tools.iter().any(|tool| tool.name == name));
-        }
-    }
-}
-
-/// Nothing else would report the changes of a server whose connection has ended meanwhile.
-#[tokio::test(start_paused = true)]
-async fn a_subscription_connects_to_servers_that_are_not_connected() {
-    let (settings, mut servers) = Scripted::upstream();
-    let building = tokio::spawn(Gateway::builder().mount("a", settings).build());
-    let (mut server, _) = servers.accept().await;
-    server.respond("tools/list", json!({ "tools": [] })).await;
-    let mut peer = Peer::new(building.await.unwrap().unwrap());
-    peer.request("tools/call", json!({ "name": "a__t" })).await;
-    server.expect("tools/call").await;
-    drop(server);
-    says(&peer.wire.recv().await, "may have run");
-    let listen = json!({ "notifications": { "toolsListChanged": true } });
-    peer.request("subscriptions/listen", listen).await;
-    let (mut server, _) = servers.accept().await;
-    server.respond("tools/list", json!({ "tools": [] })).await;
-    peer.wire
-        .expect("notifications/subscriptions/acknowledged")
-        .await;
-    server
-        .notify("notifications/tools/list_changed", json!({}))
-        .await;
-    server.respond("tools/list", json!({ "tools": [] })).await;
-    peer.wire.expect("notifications/tools/list_changed").await;
-}
-
-/// A flood of notifications of a server becomes few notifications to clients.
-#[tokio::test(start_paused = true)]
-async fn a_flood_of_changes_is_combined() {
-    let (settings, mut servers) = Scripted::upstream();
-    let building = tokio::spawn(Gateway::builder().mount("a", settings).build());
-    let (mut shared, _) = servers.accept().await;
-    shared.respond("tools/list", json!({ "tools": [] })).await;
-    let gateway = building.await.unwrap().unwrap();
-    let mut peer = Peer::new(gateway);
-    let listen = json!({ "notifications": { "toolsListChanged": true } });
-    peer.request("subscriptions/listen", listen).await;
-    peer.wire
-        .expect("notifications/subscriptions/acknowledged")
-        .await;
-    for _ in 0..100 {
-        shared
-            .notify("notifications/tools/list_changed", json!({}))
-            .await;
-    }
-    shared.respond("tools/list", json!({ "tools": [] })).await;
-    peer.wire.expect("notifications/tools/list_changed").await;
-    shared.silent().await;
-    peer.silent().await;
-}
-
-#[tokio::test]
 async fn sessions_have_their_own_connection_to_each_server() {
-    let (first, mut first_servers) = Scripted::upstream();
-    let (second, mut second_servers) = Scripted::upstream();
-    let builder = Gateway::builder().mount("a", first).mount("b", second);
-    let building = tokio::spawn(builder.build());
-    let mut shared = Vec::new();
-    for servers in [&mut first_servers, &mut second_servers] {
-        let (mut server, _) = servers.accept().await;
-        server.respond("tools/list", json!({ "tools": [] })).await;
-        shared.push(server);
-    }
-    let gateway = building.await.unwrap().unwrap();
+    let (gateway, [mut a, mut b], _shared) = Scripted::two().await;
+    let mut own_connections = Vec::new();
     let mut session = Peer::session(gateway.clone(), json!({ "roots": {} })).await;
-    for (name, servers) in [("a__t", &mut first_servers), ("b__t", &mut second_servers)] {
+    for (name, servers) in [("a__t", &mut a), ("b__t", &mut b)] {
         session.request("tools/call", json!({ "name": name })).await;
         let (mut own, params) = servers.accept().await;
         assert_eq!(params["capabilities"], json!({ "roots": {} }));
         let request = own.respond("tools/call", json!({ "content": [] })).await;
         assert_eq!(request["params"]["name"], "t");
         session.wire.recv().await;
-        shared.push(own);
+        own_connections.push(own);
     }
     // The connections of a removed server end; those of the others stay.
     assert!(gateway.unmount("a"));
     assert!(!gateway.unmount("a"));
-    shared[2].ended().await;
+    own_connections[0].ended().await;
     session
         .wire
         .expect("notifications/tools/list_changed")
@@ -447,7 +326,7 @@ async fn sessions_have_their_own_connection_to_each_server() {
         .expect_error("tools/call", json!({ "name": "a__t" }), -32602)
         .await;
     session.wire.close().await.unwrap();
-    shared[3].ended().await;
+    own_connections[1].ended().await;
 }
 
 #[tokio::test]
@@ -470,12 +349,8 @@ async fn one_server_with_wrong_elements_does_not_spoil_the_lists_of_others() {
     let (settings, mut servers) = Scripted::upstream();
     let starting = Gateway::builder()
         .mount("git", upstream(named("git"), false))
-        .mount("odd", settings)
-        .build();
-    let starting = tokio::spawn(starting);
-    let (mut odd, _) = servers.accept().await;
-    odd.respond("tools/list", json!({ "tools": [] })).await;
-    let gateway = starting.await.unwrap().unwrap();
+        .mount("odd", settings);
+    let (gateway, mut odd) = servers.gateway(starting).await;
     let schema = json!({ "type": "object", "properties": { "a": { "default": null } } });
     let tools = json!({ "nextCursor": null, "tools": [
         { "name": "nulls", "inputSchema": schema, "title": null, "annotations": { "title": null, "readOnlyHint": true }, "vendor": 1.0 },
