@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::text::{RawResult, without};
+use crate::text::{RawResult, may_have, without};
 
 /// The members that only results of the stateless revision have.
 const STATELESS_MEMBERS: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
@@ -65,16 +65,20 @@ pub(crate) fn for_session(
 /// Converts a result of a session-based server for a stateless client.
 pub(crate) fn for_stateless(method: &str, result: RawJson) -> Payload {
     if method == method::TOOLS_LIST
-        && result.contains("\"execution\"")
+        && may_have(&result, "execution")
         && let Ok(mut list) = result.decode::<Value>()
         && let Some(tools) = list.get_mut("tools").and_then(Value::as_array_mut)
     {
         // A tool that only runs as a task cannot be called through the gateway.
+        let count = tools.len();
         tools.retain(|tool| tool.pointer("/execution/taskSupport") != Some(&"required".into()));
+        let mut is_changed = tools.len() < count;
         for tool in tools.iter_mut().filter_map(Value::as_object_mut) {
-            tool.shift_remove("execution");
+            is_changed |= tool.shift_remove("execution").is_some();
         }
-        return Payload::of(list);
+        if is_changed {
+            return Payload::of(list);
+        }
     }
     raw(result)
 }
@@ -82,19 +86,23 @@ pub(crate) fn for_stateless(method: &str, result: RawJson) -> Payload {
 /// Returns a list of tools without those whose parameters violate the rules for HTTP headers. A client must not use them,
 /// and to the server the gateway is the client.
 pub(crate) fn without_invalid_tools(result: RawJson) -> RawJson {
-    if !result.contains("x-mcp-header") {
-        return result;
-    }
-    let Ok(mut list) = result.decode::<Value>() else {
-        return result;
-    };
-    if let Some(tools) = list.get_mut("tools").and_then(Value::as_array_mut) {
+    if may_have(&result, "x-mcp-header")
+        && let Ok(mut list) = result.decode::<Value>()
+        && let Some(tools) = list.get_mut("tools").and_then(Value::as_array_mut)
+    {
+        let mut has_headers = false;
         tools.retain(|tool| {
             let schema = tool.get("inputSchema").and_then(Value::as_object);
-            schema.is_none_or(|schema| HeaderParams::of(schema).is_ok())
+            let headers = schema.map_or_else(|| Ok(HeaderParams::default()), HeaderParams::of);
+            has_headers |= headers.as_ref().map_or(true, |headers| !headers.is_empty());
+            headers.is_ok()
         });
+        // Written again even if no tool is left out: of a repeated member, clients read the value that was checked.
+        if has_headers {
+            return RawJson::copy(&list.to_string());
+        }
     }
-    RawJson::copy(&list.to_string())
+    result
 }
 
 /// Converts an error of a stateless server for a session-based client.
@@ -227,9 +235,24 @@ mod tests {
         assert_eq!(converted(method::TOOLS_LIST), expected);
         assert_eq!(converted("x/tools"), tools, "the result of another method");
         let mut text = Vec::new();
-        let exact = r#"{"tools":[ ]}"#;
+        let exact = r#"{"tools":[ {"name":"a\nb","x":1e2} ]}"#;
         for_stateless(method::TOOLS_LIST, RawJson::copy(exact)).write(&mut text);
         assert_eq!(text, exact.as_bytes());
+    }
+
+    #[test]
+    fn a_tool_with_an_invalid_header_is_left_out_although_the_annotation_has_an_escape() {
+        let list = |key: &str, header: &str| {
+            let property = format!(r#"{{"type":"string","{key}":"{header}"}}"#);
+            let schema = format!(r#"{{"type":"object","properties":{{"a":{property}}}}}"#);
+            let list = format!(r#"{{"tools":[{{"name":"t","inputSchema":{schema}}}]}}"#);
+            let list = without_invalid_tools(RawJson::copy(&list));
+            list.decode::<Value>().unwrap()["tools"][0]["name"].clone()
+        };
+        for key in ["x-mcp-header", r"x-mcp-he\u0061der"] {
+            assert_eq!(list(key, "Region"), "t", "{key}");
+            assert_eq!(list(key, "a b"), Value::Null, "{key}");
+        }
     }
 
     #[test]

@@ -2,20 +2,27 @@
 
 use std::collections::HashSet;
 
-use mcp_jsonrpc::{ErrorObject, RawJson, check_unique_members, is_member, member_name, members};
+use mcp_jsonrpc::{
+    ErrorObject, RawJson, check_unique_members, is_member, member_name, members, read_string,
+};
 use mcp_protocol::WriteJson;
 use mcp_types::PROGRESS_TOKEN_KEY;
 use serde_json::value::RawValue;
 
 /// Returns the JSON text of a member of an object; `None` if it is missing or `null`.
 pub(crate) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
-    // Searching text is faster than reading JSON. A key without escapes appears in the text unchanged.
-    if !object.contains(name) && !object.contains('\\') {
+    if !may_have(object, name) {
         return None;
     }
     let mut all = members(object).map_while(Result::ok);
     let found = all.find_map(|(key, value)| (is_member(key, name)).then_some(value));
     found.filter(|value| *value != "null")
+}
+
+/// Returns whether a JSON text can have a member with this name, at any depth. Searching text is faster than reading JSON: a name without escapes
+/// appears in it unchanged.
+pub(crate) fn may_have(text: &str, name: &str) -> bool {
+    text.contains(name) || text.contains('\\')
 }
 
 /// The members of params and of `ref` that rules read, and that the gateway writes.
@@ -238,7 +245,8 @@ fn push_string(out: &mut String, text: &str) {
 /// Returns the params of an elicitation by URL with an `elicitationId`, which revisions with sessions require; others are
 /// returned unchanged.
 pub(crate) fn with_elicitation_id(params: &str) -> String {
-    if member(params, "mode") != Some("\"url\"") || has(params, "elicitationId") {
+    let mode = member(params, "mode").and_then(read_string);
+    if mode.as_deref() != Some("url") || has(params, "elicitationId") {
         return params.to_owned();
     }
     let mut id = [0; 16];
@@ -336,6 +344,22 @@ mod tests {
             r#"{"a":{"b":1},"b":{"b":1},"arguments":{"\"":1,"\\":2},"ref":"text"}"#,
         ] {
             check_members(params).unwrap();
+        }
+    }
+
+    #[test]
+    fn an_elicitation_by_url_gets_an_id_although_its_mode_has_an_escape() {
+        for (params, has_id) in [
+            (r#"{"mode":"url"}"#, true),
+            (r#"{"m\u006fde":"\u0075rl"}"#, true),
+            (r#"{"mode":"form"}"#, false),
+            ("{}", false),
+        ] {
+            assert_eq!(
+                has(&with_elicitation_id(params), "elicitationId"),
+                has_id,
+                "{params}"
+            );
         }
     }
 

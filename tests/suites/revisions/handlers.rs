@@ -15,7 +15,7 @@ const FORMS: Revision = Revision::V2025_06_18;
 const URLS: Revision = Revision::V2025_11_25;
 
 /// The tools that request input, and the oldest revision with the same requests.
-const ASKING: &[(&str, Revision)] = &[
+pub(super) const ASKING: &[(&str, Revision)] = &[
     ("test_input_required_result_sampling", SAMPLING),
     ("test_input_required_result_list_roots", SAMPLING),
     ("test_list_roots", SAMPLING),

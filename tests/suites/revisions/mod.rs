@@ -1,6 +1,7 @@
 //! One server, one client, every revision: messages belong to one kind of revision, and the
 //! handlers do the same.
 
+mod escapes;
 mod handlers;
 mod messages;
 mod schema;
