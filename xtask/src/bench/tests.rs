@@ -72,6 +72,26 @@ fn the_page_and_its_pictures_have_every_row() {
     }
 }
 
+/// The figures of the page are those of a run; its text is that of the sources.
+#[test]
+fn the_text_of_the_stored_page_is_that_of_the_template() {
+    let page = workspace::load(root(), "docs/benchmarks.md").unwrap().text;
+    let template = include_str!("page.md.jinja");
+    let (introduction, _) = template.split_once("{{ machine }}").unwrap();
+    let budgets: Vec<Budget> =
+        workspace::tables("budgets.toml", include_str!("budgets.toml")).unwrap();
+    let reasons = budgets.iter().filter_map(|budget| {
+        let why = budget.why.as_ref()?.trim().replace('\n', "\n  ");
+        Some(format!("\n- **{}.** {why}\n", budget.name))
+    });
+    for text in reasons.chain([introduction.to_owned()]) {
+        assert!(
+            page.contains(&text),
+            "docs/benchmarks.md does not have this text; write it there too, or run `cargo xtask bench`:\n{text}"
+        );
+    }
+}
+
 #[test]
 fn rounded_values_are_compared_and_exactly_the_missed_budgets_need_an_explanation() {
     for (value, why, is_met, has_problem) in [
