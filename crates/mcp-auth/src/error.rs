@@ -41,6 +41,10 @@ pub enum ErrorKind {
     UnknownClient,
     /// The token store failed.
     Store,
+    /// The metadata of the server names no authorization server: users cannot sign in, and the server takes configured tokens only.
+    NoAuthorizationServer,
+    /// The user agent could not ask the user for consent, or the user did not respond.
+    UserAgent,
 }
 
 impl Error {
@@ -92,7 +96,7 @@ impl Error {
     /// consent.
     #[cfg(feature = "client")]
     pub fn user_agent(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Unavailable, message)
+        Self::new(ErrorKind::UserAgent, message)
     }
 
     /// Creates an error of a [`TokenStore`](crate::client::TokenStore). The message must not
@@ -108,9 +112,9 @@ impl Error {
     }
 
     /// Returns whether the same request may succeed later, because a server was unreachable or too
-    /// busy. Tokens are kept.
+    /// busy, or because the user did not respond. Tokens are kept.
     pub fn is_temporary(&self) -> bool {
-        self.0.kind == ErrorKind::Unavailable
+        matches!(self.0.kind, ErrorKind::Unavailable | ErrorKind::UserAgent)
     }
 
     /// Returns whether the user or the authorization server denied access.

@@ -91,11 +91,6 @@ impl Failure {
         self
     }
 
-    /// Returns whether the message contains `text`.
-    pub(crate) fn names(&self, text: &str) -> bool {
-        self.text.contains(text)
-    }
-
     /// Returns the message and what the user can do, in lines.
     pub(crate) fn full_text(&self) -> String {
         let lines = std::iter::once(&self.text).chain(&self.details);

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use mcp_auth::OAuth;
 use mcp_auth::client::{
-    AuthorizationSession, Callback, Credentials, Error, FileTokenStore, Loopback, OAuthBuilder,
-    SignInProgress, UserAgent,
+    AuthorizationSession, Callback, Credentials, Error, ErrorKind, FileTokenStore, Loopback,
+    OAuthBuilder, SignInProgress, UserAgent,
 };
 use mcp_client::Error as ClientError;
 use mcp_client::types::method;
@@ -23,6 +23,9 @@ use crate::target::{HttpServer, Server, Target};
 
 /// Overrides the file of the tokens.
 const TOKENS: &str = "MCP_TOKENS";
+
+/// How to connect without a sign-in.
+const PASS_TOKEN: &str = "pass a token with --header \"Authorization: Bearer TOKEN\"";
 
 /// A user agent for commands that must not open a browser. Its error says why a sign-in is needed.
 struct NoBrowser {
@@ -43,7 +46,9 @@ impl UserAgent for NoBrowser {
     fn start_session(&self) -> BoxFuture<'_, Result<Box<dyn AuthorizationSession>, Error>> {
         let server = &self.server;
         let text = match &*lock(&self.cause) {
-            None => "there is no stored sign-in".to_owned(),
+            None => format!(
+                "there is no stored sign-in; sign in with: mcp login {server}, or {PASS_TOKEN}"
+            ),
             Some(Cause::NotRenewed(reason)) => format!(
                 "the stored sign-in could not be renewed: {reason}; sign in with: mcp login {server}"
             ),
@@ -299,37 +304,43 @@ fn open(page: &str) -> bool {
     command.spawn().is_ok()
 }
 
-/// A part of the error of mcp-auth for a server to which users cannot sign in.
-const NO_AUTHORIZATION_SERVER: &str = "names no authorization server";
-
 /// Returns the failure to connect, with what to do about it.
 pub(crate) fn explain(target: &Target, error: ClientError) -> Failure {
     let is_after_probe = matches!(&error, ClientError::Connect { details, .. }
         if details.iter().any(|line| line.contains(method::SERVER_DISCOVER)));
-    let is_of_sign_in = causes(&error).any(|error| error.is::<Error>());
+    let sign_in = causes(&error).find_map(|error| error.downcast_ref::<Error>());
+    let kind = sign_in.map(Error::kind);
     let failure = Failure::from(error);
-    // The sign-in failed before a step that involves the user.
-    let has_no_metadata = is_of_sign_in && !failure.names("stored sign-in");
-    let token = "pass a token with --header \"Authorization: Bearer TOKEN\"";
     match (failure.code, &target.server) {
-        (Code::ActionRequired, Server::Http(_)) if failure.names(NO_AUTHORIZATION_SERVER) => {
-            failure.hint(format!("the server takes configured tokens only: {token}"))
-        }
-        (Code::ActionRequired, Server::Http(server)) if has_no_metadata => failure.hint(format!(
-            "the server, and a proxy in front of it, must answer GET requests for its metadata, see `mcp doctor {}`; or {token}",
-            server.word
-        )),
-        (Code::ActionRequired, Server::Http(server)) if !failure.names("mcp login") => {
-            failure.hint(format!(
-                "sign in with `mcp login {}`, or {token}",
-                server.word
-            ))
-        }
+        (Code::ActionRequired, Server::Http(server)) => match sign_in_hint(kind, &server.word) {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        },
         (_, Server::Program(_)) if is_after_probe => failure.hint(
             "if the program does not know server/discover, try --revision sessions".to_owned(),
         ),
         _ => failure,
     }
+}
+
+/// Returns what the user can do about a sign-in that failed with this kind of error, or about a server that refused a token (`None`).
+fn sign_in_hint(kind: Option<ErrorKind>, server: &str) -> Option<String> {
+    let hint = match kind {
+        // [`NoBrowser`] says what to do.
+        Some(ErrorKind::UserAgent) => return None,
+        // The cause is on this machine.
+        Some(ErrorKind::Store | ErrorKind::Setup) => return None,
+        Some(ErrorKind::NoAuthorizationServer) => {
+            format!("the server takes configured tokens only: {PASS_TOKEN}")
+        }
+        None | Some(ErrorKind::Denied | ErrorKind::Expired | ErrorKind::UnknownClient) => {
+            format!("sign in with `mcp login {server}`, or {PASS_TOKEN}")
+        }
+        Some(_) => format!(
+            "the server, and a proxy in front of it, must answer GET requests for its metadata, see `mcp doctor {server}`; or {PASS_TOKEN}"
+        ),
+    };
+    Some(hint)
 }
 
 #[cfg(test)]

@@ -175,7 +175,7 @@ impl Discovery<'_> {
         }
         Err(first.unwrap_or_else(|| {
             log.error(
-                ErrorKind::InvalidResponse,
+                ErrorKind::NoAuthorizationServer,
                 "the metadata names no authorization server",
             )
         }))

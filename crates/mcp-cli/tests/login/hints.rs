@@ -1,0 +1,86 @@
+//! What the user can do about a sign-in that fails: the kind of the error decides, not its text, which can have words of the server.
+
+use std::io::Write as _;
+use std::net::TcpListener;
+
+use serde_json::json;
+
+use crate::support::{Issuer, Program, notes, read};
+
+const METADATA: &str = "must answer GET requests for its metadata";
+const TOKENS_ONLY: &str = "configured tokens only";
+
+/// A server whose metadata describes another resource. Returns its URL.
+fn mismatched(resource: &str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let issuer = listener.local_addr().unwrap();
+    let document = json!({
+        "resource": resource,
+        "authorization_servers": [format!("http://{issuer}")],
+    });
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let (status, body) = match read(&mut stream).contains(" /mcp ") {
+                true => (
+                    "401 Unauthorized\r\nwww-authenticate: Bearer",
+                    String::new(),
+                ),
+                false => (
+                    "200 OK\r\ncontent-type: application/json",
+                    document.to_string(),
+                ),
+            };
+            let length = body.len();
+            let head = format!(
+                "HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
+            );
+            let _ = stream.write_all((head + &body).as_bytes());
+        }
+    });
+    url
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn words_of_a_server_do_not_choose_the_hint() {
+    let program = Program::new("words");
+    for words in [
+        "other",
+        "names no authorization server",
+        "the stored sign-in",
+        "mcp login",
+    ] {
+        let url = mismatched(&format!("https://a.example/{words}"));
+        let (code, said) = program.run(&["list", &url]).await;
+        assert_eq!(code, Some(5), "{said}");
+        assert!(said.contains(words), "{said}");
+        assert!(said.contains(METADATA), "{words}: {said}");
+        assert!(!said.contains(TOKENS_ONLY), "{words}: {said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_file_that_cannot_be_read_is_not_blamed_on_the_server() {
+    let (program, issuer) = (Program::new("unreadable"), Issuer::start());
+    let url = notes(&issuer).await;
+    std::fs::write(&program.tokens, "{").unwrap();
+    let (code, said) = program.run(&["list", &url]).await;
+    assert_eq!(code, Some(5), "{said}");
+    assert!(said.contains("tokens.json"), "{said}");
+    for hint in [METADATA, TOKENS_ONLY] {
+        assert!(!said.contains(hint), "{said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_without_a_stored_sign_in_is_signed_in_to_or_gets_a_token() {
+    let (program, issuer) = (Program::new("none"), Issuer::start());
+    let url = notes(&issuer).await;
+    let (code, said) = program.run(&["list", &url]).await;
+    assert_eq!(code, Some(5), "{said}");
+    for part in ["there is no stored sign-in", "--header", "mcp login"] {
+        assert_eq!(said.matches(part).count(), 1, "{part}: {said}");
+    }
+    assert!(said.contains(&format!("mcp login {url}")), "{said}");
+}
