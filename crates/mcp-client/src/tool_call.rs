@@ -5,7 +5,7 @@ use std::future::IntoFuture;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_jsonrpc::{DecodeError, ErrorCode};
+use mcp_jsonrpc::ErrorCode;
 use mcp_protocol::BoxFuture;
 use mcp_types::v2026_07_28::{CallToolOutcome, InputResponses};
 use mcp_types::{CallToolResult, TaskMetadata, method};
@@ -106,20 +106,13 @@ impl ToolCall {
     pub async fn decoded<T: DeserializeOwned>(self) -> Result<T, Error> {
         let name = self.name.clone();
         let result = self.await?;
-        if result.is_error == Some(true) {
-            let text: String = result.joined_text().chars().take(512).collect();
-            return Err(Error::protocol(format!("tool {name:?} failed: {text}")));
-        }
-        let text = result
-            .structured_content
-            .ok_or_else(|| Error::protocol(format!("tool {name:?} returned no structured output")))?
-            .to_string();
-        mcp_jsonrpc::decode(&text).map_err(|problem| {
-            let pointer = format!("/structuredContent{}", problem.pointer());
-            Error::InvalidResult {
+        let has_output = !result.is_error() && result.structured_content.is_some();
+        result.decoded().map_err(|problem| match has_output {
+            true => Error::InvalidResult {
                 method: method::TOOLS_CALL.into(),
-                problem: DecodeError::new(pointer, problem.message()),
-            }
+                problem,
+            },
+            false => Error::protocol(format!("tool {name:?}: {}", problem.message())),
         })
     }
 

@@ -1,6 +1,12 @@
 //! Tools and their results.
 
+use mcp_jsonrpc::DecodeError;
+use serde::de::DeserializeOwned;
+
 use crate::{CallToolResult, ContentBlock, TextContent, Tool, ToolAnnotations};
+
+/// Maximum number of characters of a failed tool's text in an error.
+const MAX_SHOWN: usize = 512;
 
 impl CallToolResult {
     /// Creates a result with one text block.
@@ -16,6 +22,38 @@ impl CallToolResult {
     /// Returns whether the call failed; absent means no.
     pub fn is_error(&self) -> bool {
         self.is_error.unwrap_or(false)
+    }
+
+    /// Decodes the structured content into `T`.
+    ///
+    /// ```
+    /// use mcp_types::CallToolResult;
+    /// use serde::Deserialize;
+    /// use serde_json::json;
+    ///
+    /// #[derive(Deserialize)]
+    /// struct Weather { temperature: f64 }
+    ///
+    /// let result = CallToolResult::new(Vec::new()).with_structured_content(json!({ "temperature": 21.5 }));
+    /// assert_eq!(result.decoded::<Weather>()?.temperature, 21.5);
+    /// # Ok::<(), mcp_jsonrpc::DecodeError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The tool failed (the error has the start of its text), there is no structured content, or it does not match `T`.
+    pub fn decoded<T: DeserializeOwned>(&self) -> Result<T, DecodeError> {
+        if self.is_error() {
+            let text: String = self.joined_text().chars().take(MAX_SHOWN).collect();
+            return Err(DecodeError::new("", format!("the tool failed: {text}")));
+        }
+        let Some(content) = &self.structured_content else {
+            let problem = "the tool returned no structured content";
+            return Err(DecodeError::new("", problem));
+        };
+        mcp_jsonrpc::decode(&content.to_string()).map_err(|problem| {
+            let pointer = format!("/structuredContent{}", problem.pointer());
+            DecodeError::new(pointer, problem.message())
+        })
     }
 
     /// Appends the same JSON text as serialization. Strings are written with the faster writer of
@@ -113,6 +151,39 @@ impl ToolAnnotations {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn a_result_that_cannot_be_decoded_says_why() {
+        let result = |value: Value| CallToolResult::text("x").with_structured_content(value);
+        assert_eq!(
+            result(json!({ "n": [7] })).decoded(),
+            Ok(json!({ "n": [7] }))
+        );
+        assert_eq!(result(json!(7)).decoded(), Ok(7));
+        let long = "ä".repeat(MAX_SHOWN + 1);
+        for (result, pointer, part) in [
+            (CallToolResult::text("x"), "", "no structured content"),
+            (
+                CallToolResult::error("too hot"),
+                "",
+                "the tool failed: too hot",
+            ),
+            (CallToolResult::error(&*long), "", &long[..2 * MAX_SHOWN]),
+            (
+                result(json!({ "sugar": 1 })).with_is_error(true),
+                "",
+                "the tool failed: x",
+            ),
+            (result(json!("a")), "/structuredContent", "\"a\""),
+            (result(Value::Null), "/structuredContent", "null"),
+        ] {
+            let error = result.decoded::<u8>().unwrap_err();
+            assert_eq!(error.pointer(), pointer, "{error}");
+            assert!(error.message().contains(part), "{error}");
+            assert!(error.message().len() < 2 * MAX_SHOWN + 100);
+        }
+    }
 
     #[test]
     fn results_are_written_as_serialising_would() {

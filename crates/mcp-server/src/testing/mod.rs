@@ -33,34 +33,35 @@
 use std::fmt;
 use std::pin::pin;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mcp_jsonrpc::{
-    ErrorObject, Frame, Limits, Message, Notification, RawJson, RequestId, parse,
-    write_notification, write_request,
+    ErrorObject, Frame, Limits, Message, Notification, RequestId, parse, write_notification,
+    write_request,
 };
 use mcp_protocol::{
-    Call, Caller, Closed, Delivery, Exchange, Extras, Inbound as _, IntoService, Link, MethodName,
-    Principal, Reply, RequestOrigin, Revision, Running, ServerSession, guarded, lock,
+    Caller, Exchange, Inbound as _, IntoService, Link, Principal, Reply, Revision, Running,
+    ServerSession, guarded,
 };
 use mcp_types::{
-    CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, CallToolResult, CompleteResult, GetPromptResult,
-    LOG_LEVEL_KEY, PROTOCOL_VERSION_KEY, ReadResourceResult, ResourceTemplate, method,
+    CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, LOG_LEVEL_KEY, PROTOCOL_VERSION_KEY, method,
 };
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
+use crate::Change;
 use crate::sync::thread_waker;
+
+mod calls;
+mod link;
+mod subscription;
+
+use link::{Answers, Notifications, TestLink};
+pub use subscription::TestSubscription;
 
 /// Maximum number of round trips of one call.
 const MAX_ROUND_TRIPS: usize = 16;
-/// Maximum number of pages of a list.
-const MAX_PAGES: usize = 1_000;
-
-/// Answers a server request or input request: returns the result for its method and params.
-type Answers = Arc<dyn Fn(&str, &Value) -> Result<Value, ErrorObject> + Send + Sync>;
 
 /// A client in the same process, for tests. It answers server requests and input requests.
 ///
@@ -73,7 +74,7 @@ pub struct TestClient {
     capabilities: Value,
     answers: Answers,
     caller: Arc<Caller>,
-    notifications: Arc<Mutex<Vec<(String, Value)>>>,
+    notifications: Arc<Notifications>,
     /// The link for messages outside of requests; the server holds a weak reference to it.
     general: Arc<TestLink>,
     next: Arc<AtomicI64>,
@@ -100,7 +101,7 @@ impl TestClient {
         };
         server.start();
         let server = ServerSession::new(server);
-        let notifications = Arc::default();
+        let notifications = Arc::<Notifications>::default();
         let answers: Answers = Arc::new(|method, _| Err(ErrorObject::method_not_found(method)));
         let general = Arc::new(TestLink {
             answers: Arc::clone(&answers),
@@ -175,126 +176,42 @@ impl TestClient {
         self.revision
     }
 
-    /// Returns the method and params of all notifications received so far, in order. In revision 2026-07-28, a client receives changes only while a request
-    /// `subscriptions/listen` runs; with sessions, a client receives changes of lists without it.
+    /// Returns the method and params of all notifications received so far, in order. In revision 2026-07-28, a client receives changes only while a
+    /// subscription is open, see [`listen`](Self::listen); with sessions, a client receives changes of lists without it.
     pub fn notifications(&self) -> Vec<(String, Value)> {
-        lock(&self.notifications).clone()
+        self.notifications.all()
     }
 
-    /// Calls a tool and answers its input requests.
+    /// Subscribes to changes, and returns when the server has confirmed it: with one request `subscriptions/listen` in revision 2026-07-28, with
+    /// `resources/subscribe` for each resource in a session, which announces changes of lists in any case.
+    ///
+    /// ```
+    /// use mcp_server::testing::{TestClient, block_on};
+    /// use mcp_server::{Change, Ctx, Resource, Server, Tool};
+    /// use serde_json::json;
+    ///
+    /// # let uri = "note:///a";
+    /// let server = Server::builder("notes", "1.0.0")
+    ///     .resource(Resource::new(uri, "a", async || "text"))
+    ///     .tool(Tool::new("touch", |cx: Ctx| {
+    ///         cx.changed(Change::Resource("note:///a".into()));
+    ///         "touched"
+    ///     }));
+    /// let client = TestClient::new(server);
+    /// block_on(async {
+    ///     let mut changes = client.listen([Change::Resource(uri.into())]).await.unwrap();
+    ///     client.call_tool("touch", json!({})).await.unwrap();
+    ///     assert_eq!(changes.next().await, Some(Change::Resource(uri.into())));
+    /// });
+    /// ```
     ///
     /// # Errors
-    /// The call was answered with a JSON-RPC error, or needed more than 16 round trips. An error of
-    /// the tool itself is a result with `is_error`.
-    pub async fn call_tool(
+    /// The server rejected the subscription.
+    pub async fn listen(
         &self,
-        name: &str,
-        arguments: Value,
-    ) -> Result<CallToolResult, ErrorObject> {
-        let params = json!({ "name": name, "arguments": arguments });
-        self.typed(method::TOOLS_CALL, params).await
-    }
-
-    /// Lists all tools, from all pages.
-    ///
-    /// # Errors
-    /// The request was answered with a JSON-RPC error.
-    pub async fn list_tools(&self) -> Result<Vec<mcp_types::Tool>, ErrorObject> {
-        self.list(method::TOOLS_LIST, "tools").await
-    }
-
-    /// Lists all prompts, from all pages.
-    ///
-    /// # Errors
-    /// The request was answered with a JSON-RPC error.
-    pub async fn list_prompts(&self) -> Result<Vec<mcp_types::Prompt>, ErrorObject> {
-        self.list(method::PROMPTS_LIST, "prompts").await
-    }
-
-    /// Gets the messages of a prompt and answers its input requests.
-    ///
-    /// # Errors
-    /// The request was answered with a JSON-RPC error.
-    pub async fn get_prompt(
-        &self,
-        name: &str,
-        arguments: Value,
-    ) -> Result<GetPromptResult, ErrorObject> {
-        let params = json!({ "name": name, "arguments": arguments });
-        self.typed(method::PROMPTS_GET, params).await
-    }
-
-    /// Lists all resources, from all pages.
-    ///
-    /// # Errors
-    /// The request was answered with a JSON-RPC error.
-    pub async fn list_resources(&self) -> Result<Vec<mcp_types::Resource>, ErrorObject> {
-        self.list(method::RESOURCES_LIST, "resources").await
-    }
-
-    /// Lists all resource templates, from all pages.
-    ///
-    /// # Errors
-    /// The request was answered with a JSON-RPC error.
-    pub async fn list_resource_templates(&self) -> Result<Vec<ResourceTemplate>, ErrorObject> {
-        let method = method::RESOURCES_TEMPLATES_LIST;
-        self.list(method, "resourceTemplates").await
-    }
-
-    /// Reads a resource and answers its input requests.
-    ///
-    /// # Errors
-    /// The request was answered with a JSON-RPC error.
-    pub async fn read_resource(&self, uri: &str) -> Result<ReadResourceResult, ErrorObject> {
-        self.typed(method::RESOURCES_READ, json!({ "uri": uri }))
-            .await
-    }
-
-    /// Returns the suggestions for an argument whose text is `value`. `reference` is
-    /// `{"type": "ref/prompt", "name": ..}` or `{"type": "ref/resource", "uri": ..}`.
-    ///
-    /// # Errors
-    /// The request was answered with a JSON-RPC error.
-    pub async fn complete(
-        &self,
-        reference: Value,
-        argument: &str,
-        value: &str,
-    ) -> Result<Vec<String>, ErrorObject> {
-        let argument = json!({ "name": argument, "value": value });
-        let params = json!({ "ref": reference, "argument": argument });
-        let result: CompleteResult = self.typed(method::COMPLETION_COMPLETE, params).await?;
-        Ok(result.completion.values)
-    }
-
-    async fn list<T: DeserializeOwned>(
-        &self,
-        method: &str,
-        member: &str,
-    ) -> Result<Vec<T>, ErrorObject> {
-        let mut items = Vec::new();
-        let mut params = json!({});
-        for _ in 0..MAX_PAGES {
-            let mut page = self.request(method, params).await?;
-            let list = serde_json::from_value::<Vec<T>>(page[member].take());
-            items.extend(list.map_err(|error| ErrorObject::internal(error.to_string()))?);
-            match page["nextCursor"].take() {
-                Value::Null => return Ok(items),
-                cursor => params = json!({ "cursor": cursor }),
-            }
-        }
-        Err(ErrorObject::internal(format!(
-            "the list has more than {MAX_PAGES} pages"
-        )))
-    }
-
-    async fn typed<T: DeserializeOwned>(
-        &self,
-        method: &str,
-        params: Value,
-    ) -> Result<T, ErrorObject> {
-        let result = self.request(method, params).await?;
-        serde_json::from_value(result).map_err(|error| ErrorObject::internal(error.to_string()))
+        changes: impl IntoIterator<Item = Change>,
+    ) -> Result<TestSubscription, ErrorObject> {
+        TestSubscription::open(self, changes.into_iter().collect()).await
     }
 
     /// Sends a request, answers its input requests, and returns its result. On the stateless
@@ -376,7 +293,19 @@ impl TestClient {
 
     /// Sends one request and returns its result.
     async fn send(&self, method: &str, params: &Value) -> Result<Value, ErrorObject> {
-        let id = RequestId::from(self.next.fetch_add(1, Ordering::Relaxed));
+        self.send_as(self.next_id(), method, params).await
+    }
+
+    fn next_id(&self) -> RequestId {
+        RequestId::from(self.next.fetch_add(1, Ordering::Relaxed))
+    }
+
+    async fn send_as(
+        &self,
+        id: RequestId,
+        method: &str,
+        params: &Value,
+    ) -> Result<Value, ErrorObject> {
         let mut text = Vec::new();
         write_request(&mut text, &id, method, Some(params.to_string().as_bytes()));
         let broken =
@@ -411,38 +340,6 @@ impl fmt::Debug for TestClient {
             .field("revision", &self.revision)
             .field("general", &self.general)
             .finish_non_exhaustive()
-    }
-}
-
-/// The link of one request.
-struct TestLink {
-    answers: Answers,
-    notifications: Arc<Mutex<Vec<(String, Value)>>>,
-    caller: OnceLock<Arc<Caller>>,
-}
-
-impl Link for TestLink {
-    fn notify(&self, method: &str, params: Option<&[u8]>, _: Delivery) -> Result<(), Closed> {
-        let params = params.and_then(|text| serde_json::from_slice(text).ok());
-        lock(&self.notifications).push((method.to_owned(), params.unwrap_or_default()));
-        Ok(())
-    }
-
-    fn request_with(&self, method: MethodName, params: Option<Vec<u8>>, _: Extras) -> Call {
-        let params = params.and_then(|text| serde_json::from_slice(&text).ok());
-        let answer = (self.answers)(&method, &params.unwrap_or_default());
-        Call::new(async move { Ok(answer.map(|answer| RawJson::copy(&answer.to_string()))) })
-    }
-
-    fn origin(&self) -> RequestOrigin<'_> {
-        let caller = self.caller.get();
-        caller.map_or_else(RequestOrigin::local, |caller| caller.origin())
-    }
-}
-
-impl fmt::Debug for TestLink {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TestLink")
     }
 }
 
@@ -487,52 +384,4 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Ctx, HandlerError, Server, Tool};
-
-    fn server() -> crate::ServerBuilder {
-        let greet = Tool::new("greet", async |cx: Ctx| {
-            cx.progress(1.0, 2.0);
-            let roots = cx.roots().await?;
-            Ok::<_, HandlerError>(format!("{} roots", roots.len()))
-        });
-        Server::builder("s", "1").tool(greet)
-    }
-
-    #[test]
-    fn a_server_request_is_answered_at_every_revision() {
-        for revision in Revision::ALL {
-            let client =
-                TestClient::at(revision, server()).answer(json!({ "roots": {} }), |method, _| {
-                    assert_eq!(method, method::ROOTS_LIST);
-                    Ok(json!({ "roots": [{ "uri": "file:///a" }] }))
-                });
-            let said = block_on(client.call_tool("greet", json!({}))).unwrap();
-            assert_eq!(said.joined_text(), "1 roots", "{revision}");
-        }
-    }
-
-    #[test]
-    fn a_progress_token_is_sent_at_every_revision() {
-        for revision in Revision::ALL {
-            let client = TestClient::at(
-                revision,
-                Server::builder("s", "1").tool(Tool::new("pour", |cx: Ctx| {
-                    cx.progress(1.0, 2.0);
-                })),
-            );
-            let params = json!({ "name": "pour", "_meta": { "progressToken": "p" } });
-            block_on(client.request(method::TOOLS_CALL, params)).unwrap();
-            let [(name, params)] = client.notifications().try_into().unwrap();
-            assert_eq!(name, method::NOTIFICATIONS_PROGRESS, "{revision}");
-            assert_eq!(params["progressToken"], "p", "{revision}");
-        }
-    }
-
-    #[test]
-    #[should_panic(expected = "differs from 2026-07-28")]
-    fn different_results_of_revisions_are_reported() {
-        block_on(on_every_revision(server, async |client| client.revision()));
-    }
-}
+mod tests;
