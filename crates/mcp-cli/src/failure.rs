@@ -7,7 +7,6 @@ use std::process::ExitCode;
 use mcp_auth::client::Challenge;
 use mcp_client::{Error, TransportError};
 use mcp_host::without_setting_names;
-use mcp_jsonrpc::ErrorCode;
 use mcp_transport_http::TlsFailure;
 
 use crate::hidden::hide;
@@ -155,7 +154,9 @@ fn code_of(error: &Error) -> Code {
     match error {
         Error::Closed(_) | Error::Timeout { .. } | Error::Transport(_) => Code::Connection,
         Error::Invalid { .. } => Code::Usage,
-        _ if error.required_urls().is_some() || lacks_scope(error) => Code::ActionRequired,
+        _ if error.required_urls().is_some() || error.required_scopes().is_some() => {
+            Code::ActionRequired
+        }
         _ => Code::Protocol,
     }
 }
@@ -164,14 +165,6 @@ fn code_of(error: &Error) -> Code {
 fn needs_login(error: &Error) -> bool {
     causes(error).any(|error| error.is::<mcp_auth::client::Error>())
         || unauthorized(error).is_some()
-}
-
-/// Returns whether the server rejected a request because of a missing scope. Compares the message, because a JSON-RPC error does not contain the challenge.
-fn lacks_scope(error: &Error) -> bool {
-    let rejection = error.rejection();
-    rejection.is_some_and(|rejection| {
-        rejection.code == ErrorCode::INVALID_REQUEST && rejection.message.contains(NEEDS_SCOPE)
-    })
 }
 
 /// Returns the challenge of a server that did not accept the token, or that requires one.
@@ -184,9 +177,6 @@ pub(crate) fn causes(error: &Error) -> impl Iterator<Item = &(dyn std::error::Er
     let first: &(dyn std::error::Error + 'static) = error;
     std::iter::successors(Some(first), |error| (*error).source())
 }
-
-/// A part of the error of mcp-protocol for a missing scope.
-const NEEDS_SCOPE: &str = "needs the scope";
 
 /// Maximum number of characters of a server's reason that are shown.
 const MAX_SHOWN: usize = 200;

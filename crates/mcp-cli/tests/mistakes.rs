@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use mcp_auth::server::{Identity, require_bearer, static_tokens};
-use mcp_server::{Args, Ctx, Elicitation, Server, Tool};
+use mcp_server::{Args, Ctx, Elicitation, ErrorObject, HandlerError, Server, Tool};
 use mcp_transport_http::{Endpoint, serve_layered, serve_with};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -251,6 +251,21 @@ async fn a_token_without_a_scope_needs_an_action_of_the_user() {
         said.contains("configured tokens only") && !said.contains("mcp login"),
         "{said}"
     );
+}
+
+/// A server can use the words of this workspace for something else.
+#[tokio::test(flavor = "multi_thread")]
+async fn words_of_an_error_are_not_a_missing_scope() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let measure = Tool::new("measure", async || {
+        let error = ErrorObject::invalid_request("the lens needs the scope in the other room");
+        Err::<(), _>(HandlerError::protocol(error))
+    });
+    let endpoint = Endpoint::new(Server::builder("lab", "1").tool(measure)).unwrap();
+    tokio::spawn(serve_with(listener, endpoint, std::future::pending()));
+    let output = mcp(&folder("words"), &["call", &url, "measure"]).await;
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
 }
 
 #[tokio::test(flavor = "multi_thread")]

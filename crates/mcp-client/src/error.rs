@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use mcp_jsonrpc::{DecodeError, ErrorCode, ErrorObject, ParseError, ParseErrorKind};
 use mcp_protocol::gate::Unsupported;
-use mcp_protocol::{CallError, Closed, MethodName, TransportError};
+use mcp_protocol::{CallError, Closed, MethodName, REQUIRED_SCOPES, TransportError};
 use mcp_schema::Violation;
 use mcp_types::{CallToolResult, ElicitRequestUrlParams, UrlElicitationRequired};
+use serde_json::Value;
 
 /// The error of a call or a connection.
 ///
@@ -214,6 +215,12 @@ impl Error {
         }
         let data: UrlElicitationRequired = serde_json::from_value(error.data.clone()?).ok()?;
         Some(data.elicitations)
+    }
+
+    /// Returns the scopes that the rejected request needs, if the error names them, as that of a server of this SDK does.
+    pub fn required_scopes(&self) -> Option<Vec<&str>> {
+        let scopes = self.rejection()?.data.as_ref()?.get(REQUIRED_SCOPES)?;
+        scopes.as_array()?.iter().map(Value::as_str).collect()
     }
 }
 

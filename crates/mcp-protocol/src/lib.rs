@@ -66,7 +66,7 @@ pub use modern::ClientIdentity;
 pub use mux::{BlockingRun, Expiry, Mux, MuxLimits, PendingHandler, Run};
 pub use origin::{Caller, Grant, Network, Principal, RequestOrigin, TransportFacts};
 #[doc(hidden)]
-pub use origin::{Owner, client_network, no_authentication};
+pub use origin::{Owner, REQUIRED_SCOPES, client_network, missing_scope, no_authentication};
 pub use payload::{CacheHint, CacheScope, Outcome, Payload, SharedText, WriteJson};
 pub use revision::{Revision, Rules, UnknownRevision};
 pub use server::ServerSession;

@@ -1,7 +1,6 @@
 //! [`Auth`]: the caller, as a parameter of handlers.
 
-use mcp_jsonrpc::ErrorObject;
-use mcp_protocol::{Grant, RequestContext, no_authentication};
+use mcp_protocol::{Grant, RequestContext, missing_scope, no_authentication};
 use mcp_server::{Call, Extraction, FromCall, HandlerError};
 
 use super::identity::Identity;
@@ -100,9 +99,7 @@ impl Auth {
         match &self.context {
             Some(context) => context.require_scope("the request", scope),
             None if self.has(scope) => Ok(()),
-            None => Err(ErrorObject::invalid_request(format!(
-                "the request needs the scope {scope:?}"
-            ))),
+            None => Err(missing_scope("the request", scope)),
         }
         .map_err(HandlerError::protocol)
     }

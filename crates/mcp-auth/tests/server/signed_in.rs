@@ -39,5 +39,9 @@ fn a_test_client_signs_in_with_an_identity_and_its_scopes() {
         );
         let error = call("notes:read", "create").expect_err("the scope is missing");
         assert!(error.message.contains("notes:write"), "{error}");
+        assert_eq!(
+            error.data,
+            Some(json!({ "requiredScopes": ["notes:write"] }))
+        );
     }
 }

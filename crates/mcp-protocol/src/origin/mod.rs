@@ -6,4 +6,7 @@ mod request_origin;
 
 pub use grant::{Caller, Grant};
 pub use owner::{Owner, client_network};
-pub use request_origin::{Network, Principal, RequestOrigin, TransportFacts, no_authentication};
+pub use request_origin::{
+    Network, Principal, REQUIRED_SCOPES, RequestOrigin, TransportFacts, missing_scope,
+    no_authentication,
+};

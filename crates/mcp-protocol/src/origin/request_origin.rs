@@ -7,6 +7,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use mcp_jsonrpc::ErrorObject;
+use serde_json::json;
 
 use super::Grant;
 
@@ -15,6 +16,17 @@ pub fn no_authentication() -> ErrorObject {
     ErrorObject::internal(
         "the server has no authentication layer in front of its endpoint, so it does not know the caller; its operator has to add one",
     )
+}
+
+/// The member of an error's data with the scopes that the request needs.
+pub const REQUIRED_SCOPES: &str = "requiredScopes";
+
+/// Creates the error for a request that is not granted `scope`, one or more words, for `item`, such as `tool "add"`. Its data has the words as
+/// [`REQUIRED_SCOPES`], so that clients need not read the message.
+pub fn missing_scope(item: impl fmt::Display, scope: &str) -> ErrorObject {
+    let words: Vec<&str> = scope.split_whitespace().collect();
+    ErrorObject::invalid_request(format!("{item} needs the scope {scope:?}"))
+        .with_data(json!({ REQUIRED_SCOPES: words }))
 }
 
 /// The origin of one request, as far as its transport knows it.

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::middleware::Layers;
 use crate::modern::PendingInput;
-use crate::origin::no_authentication;
+use crate::origin::{missing_scope, no_authentication};
 use crate::{Cancelled, Delivery, Exchange, Link, Rules, Session};
 
 /// The context of one request: its exchange, session and metadata. Cloning shares the context.
@@ -204,9 +204,7 @@ impl RequestContext {
         if origin.principal.is_none() && origin.grant.is_none() {
             return Err(no_authentication());
         }
-        Err(ErrorObject::invalid_request(format!(
-            "{item} needs the scope {scope:?}"
-        )))
+        Err(missing_scope(item, scope))
     }
 
     /// Returns the facts of the transport about the request if they have the type `T`; for HTTP,
