@@ -10,11 +10,11 @@ use crate::programs::{SHORT, cargo, executable, output_of, program, target};
 use crate::steps::Steps;
 use crate::workspace::{At as _, Result, root, say};
 
-/// Packages, with features, of the build with most tests. xtask is tested in a separate build: the build with all features
+/// Packages and features of the largest build whose tests run. xtask is tested in a separate build: the build with all features
 /// would replace the running xtask, which Windows refuses.
 const ALL: &str = "--workspace --exclude xtask --all-features";
 
-/// The same of the further builds whose tests run.
+/// Packages and features of the other builds whose tests run.
 const FURTHER_BUILDS: &[&str] = &[
     "-p xtask",
     "-p mcp-protocol -p mcp-server -p mcp-client --no-default-features",
@@ -30,7 +30,7 @@ pub(crate) struct TestOptions {
     fast: bool,
 }
 
-/// Returns whether the tests of mcp-store-redis can start their programs. With `MCP_REDIS_TESTS` they fail without them.
+/// Returns whether the tests of mcp-store-redis run: if Redis is installed, or if `MCP_REDIS_TESTS` requires them, so that they fail without Redis.
 fn has_redis() -> bool {
     let is_installed = |name| output_of(&mut program(name, "--version"), SHORT).is_ok();
     std::env::var_os("MCP_REDIS_TESTS").is_some()

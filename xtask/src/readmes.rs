@@ -1,4 +1,4 @@
-//! `cargo xtask readmes`: a README for each crate, from the documentation of its root module, because package registries do not show the latter.
+//! `cargo xtask readmes`: a README for each crate, from the documentation of its root module, which package registries do not show.
 
 use std::fmt::Write as _;
 
@@ -20,7 +20,7 @@ pub(crate) fn run(check: bool) -> Result {
     Ok(())
 }
 
-/// Returns the path and the text of the page of a crate; `None` for a program beside a library.
+/// Returns the path and the text of the README of a crate; `None` for a file outside of a crate's `src`.
 fn page(file: &File) -> Option<(String, String)> {
     let (folder, _) = file.path.split_once("/src/")?;
     let name = folder.strip_prefix("crates/")?;
@@ -33,10 +33,10 @@ fn page(file: &File) -> Option<(String, String)> {
     Some((format!("{folder}/README.md"), text))
 }
 
-/// Returns documentation as it reads without rustdoc: without hidden lines of programs, and without links to items.
+/// Converts rustdoc to plain Markdown: removes the hidden lines of code blocks and the links to items.
 fn readable(docs: &str) -> String {
     let mut out = String::new();
-    // Text and programs alternate.
+    // Text and code blocks alternate.
     for (number, part) in docs.split("```").enumerate() {
         match number % 2 {
             0 => out += &prose(part, docs),
@@ -60,7 +60,7 @@ fn readable(docs: &str) -> String {
     out
 }
 
-/// Returns a part of the documentation with headings one level lower, and links to items as their texts.
+/// Converts the text between two code blocks: moves headings one level down, and replaces links to items by their texts.
 fn prose(part: &str, docs: &str) -> String {
     let mut out = String::new();
     let mut rest = part;
@@ -87,7 +87,7 @@ fn prose(part: &str, docs: &str) -> String {
     out + rest
 }
 
-/// Returns what is shown of a link at the beginning of `found`, and its length. `docs` have the addresses of links with references.
+/// Returns the text that replaces the link at the beginning of `found`, and the length of the link. `docs` has the addresses of reference links.
 fn link<'a>(found: &'a str, docs: &str) -> (&'a str, usize) {
     let Some(end) = closing(found) else {
         return ("[", 1);
@@ -114,7 +114,7 @@ fn link<'a>(found: &'a str, docs: &str) -> (&'a str, usize) {
     }
 }
 
-/// Returns the position of the bracket that closes the first one, which can be inside of code.
+/// Returns the position of the `]` that closes the `[` at the beginning of `found`. Brackets in code count, too.
 fn closing(found: &str) -> Option<usize> {
     let mut depth = 0;
     found.char_indices().find_map(|(at, char)| {

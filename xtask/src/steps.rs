@@ -106,7 +106,7 @@ impl Steps {
         self.totals.failed += totals.failed;
     }
 
-    /// Prints the duration of each command and the failures. If tests ran, the last line is `N passed, N failed`, with what was left out. The error of
+    /// Prints the duration of each command and the failures. If tests ran, the last line is `N passed, N failed`, followed by the skipped packages. The error of
     /// a failed step has no message: the failures are already printed.
     pub(crate) fn finish(&self) -> Result {
         say("");

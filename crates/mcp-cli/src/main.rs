@@ -1,16 +1,16 @@
 //! `mcp`, the command line for servers of the Model Context Protocol.
 //!
 //! - `mcp inspect`, `list`, `call`, `read`, `get`, `complete`, `watch` and `repl` use a server.
-//! - `mcp doctor` finds out why a server does not work, and `mcp lock` notices changes of what it offers.
-//! - `mcp login` and `logout` sign in to servers with the browser, and out.
-//! - `mcp bridge` makes a server available on another transport and in all revisions, and `mcp serve` several servers behind one endpoint.
+//! - `mcp doctor` finds out why a server does not work, and `mcp lock` detects changes in the tools, prompts and resources of a server.
+//! - `mcp login` signs in to a server with the browser, and `mcp logout` signs out.
+//! - `mcp bridge` makes a server available on another transport and in all revisions, and `mcp serve` combines several servers behind one endpoint.
 //!
 //! ```console
 //! $ mcp call add a=2 b=3 -- ./calc
 //! ```
 //!
-//! Results go to stdout, everything else to stderr. The exit code is one of [`failure::Code`]. The guide `cli.md` in the folder `docs/guide` of the
-//! repository explains more.
+//! Results go to stdout, everything else to stderr. The guide `cli.md` in the folder `docs/guide` of the
+//! repository explains more, and lists the exit codes.
 
 mod answers;
 mod args;

@@ -33,7 +33,7 @@ const MAX_NOTIFICATION_BYTES: usize = 64 << 10;
 
 /// Maximum size of the messages that wait at a connection for which no client is charged, in bytes.
 const MAX_QUEUED_BYTES: usize = 128 << 10;
-/// How long calls wait until the server has set the log level of a new connection.
+/// Maximum time for which calls wait for the response to `logging/setLevel` on a new connection.
 const MAX_LEVEL_WAIT: Duration = Duration::from_secs(3);
 
 /// An open connection.
@@ -42,7 +42,7 @@ pub(crate) struct UpstreamConnection {
     link: Arc<dyn Link>,
     routes: Arc<Routes>,
     is_open: Arc<watch::Sender<bool>>,
-    is_displaced: AtomicBool,
+    was_closed_for_others: AtomicBool,
     /// The log level that was set last.
     level: tokio::sync::Mutex<Option<LoggingLevel>>,
     usage: Mutex<Usage>,
@@ -108,7 +108,7 @@ impl UpstreamConnection {
             client,
             routes,
             is_open,
-            is_displaced: AtomicBool::new(false),
+            was_closed_for_others: AtomicBool::new(false),
             level: tokio::sync::Mutex::default(),
             usage: Mutex::new(Usage {
                 running: 1,
@@ -147,14 +147,14 @@ impl UpstreamConnection {
         is_unused.then(|| (!self.routes.subscriptions().is_empty(), usage.last))
     }
 
-    /// Records that the connection is closed because all clients use too many.
-    pub(crate) fn set_displaced(&self) {
-        self.is_displaced.store(true, Ordering::Release);
+    /// Records that the connection is closed because all clients together have reached the limit of connections.
+    pub(crate) fn set_closed_for_others(&self) {
+        self.was_closed_for_others.store(true, Ordering::Release);
     }
 
-    /// Returns whether the connection was closed because all clients use too many.
-    pub(crate) fn is_displaced(&self) -> bool {
-        self.is_displaced.load(Ordering::Acquire)
+    /// Returns whether the connection was closed because all clients together had reached the limit of connections.
+    pub(crate) fn was_closed_for_others(&self) -> bool {
+        self.was_closed_for_others.load(Ordering::Acquire)
     }
 
     /// Closes the connection. The next request of its session opens another connection.
@@ -249,7 +249,7 @@ impl UpstreamConnection {
         if *current == Some(level) {
             return;
         }
-        // Calls wait for the level, so that the first messages have it.
+        // Calls wait for the response, so that their first log messages already have the level.
         match timeout(MAX_LEVEL_WAIT, self.client.set_log_level(level)).await {
             Ok(Ok(_)) => *current = Some(level),
             Ok(Err(error)) => tracing::debug!(%error, "the log level of the server was not set"),

@@ -1,17 +1,17 @@
-//! When the subscriptions of a lost connection are made again.
+//! The delay before the subscriptions of a lost connection are restored.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Delay before the subscriptions of a lost connection are made again. It doubles each time that they are lost within [`LASTING`], up to
-/// [`MAX_DELAY`].
+/// First delay. The delay doubles after each loss within [`MIN_LIFETIME`], up to [`MAX_DELAY`].
 const INITIAL_DELAY: Duration = Duration::from_millis(100);
+/// Maximum delay.
 const MAX_DELAY: Duration = Duration::from_secs(60);
-/// How long subscriptions have to last so that the next loss is not one of several in a row.
-const LASTING: Duration = Duration::from_secs(30);
+/// Time after which a loss is not counted as a repeated one, so that the delay is [`INITIAL_DELAY`] again.
+const MIN_LIFETIME: Duration = Duration::from_secs(30);
 
-/// The delay before subscriptions are made again, so that a server that ends again and again does not receive all of them each time.
+/// The delay before lost subscriptions are restored. It grows, so that a server that crashes repeatedly does not receive all subscriptions each time.
 pub(crate) struct ResubscribeDelay {
     next: Duration,
     since: Instant,
@@ -29,7 +29,7 @@ impl Default for ResubscribeDelay {
 impl ResubscribeDelay {
     /// Returns how long to wait after the subscriptions were lost.
     pub(crate) fn after_loss(&mut self) -> Duration {
-        if self.since.elapsed() >= LASTING {
+        if self.since.elapsed() >= MIN_LIFETIME {
             self.next = INITIAL_DELAY;
         }
         let delay = self.next;
@@ -37,9 +37,9 @@ impl ResubscribeDelay {
         delay
     }
 
-    /// Records that the server has the subscriptions again.
-    pub(crate) fn restart(&mut self) {
-        self.since = Instant::now();
+    /// Records when the server gets the subscriptions again.
+    pub(crate) fn record_subscribed(&mut self, at: Instant) {
+        self.since = at;
     }
 }
 
@@ -53,17 +53,17 @@ mod tests {
     async fn the_delay_grows_until_subscriptions_last() {
         let mut delay = ResubscribeDelay::default();
         let mut after = async |lasted| {
-            delay.restart();
+            delay.record_subscribed(Instant::now());
             advance(lasted).await;
             delay.after_loss()
         };
-        let soon = LASTING / 2;
+        let soon = MIN_LIFETIME / 2;
         assert_eq!(after(soon).await, INITIAL_DELAY);
         assert_eq!(after(soon).await, 2 * INITIAL_DELAY);
         for _ in 0..10 {
             after(soon).await;
         }
         assert_eq!(after(soon).await, MAX_DELAY);
-        assert_eq!(after(LASTING).await, INITIAL_DELAY);
+        assert_eq!(after(MIN_LIFETIME).await, INITIAL_DELAY);
     }
 }

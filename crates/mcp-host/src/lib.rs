@@ -35,8 +35,8 @@
 //! - [`Host`] combines many of them, and gives each tool a unique name that model APIs accept.
 //! - [`ModelApi`] has the tools, calls and results in the formats of model APIs.
 //!
-//! Child processes end with the host, even if the host is killed, on Unix with the processes that
-//! they have started in their process group. A process that leaves its group with `setsid` continues to run.
+//! Child processes end with the host, even if the host is killed. On Unix, the other processes in their
+//! process groups end too. A process that leaves its group with `setsid` continues to run.
 //!
 //! With [`HostBuilder::consent`], the host asks the user before it connects to a server and before it calls a tool, unless a
 //! rule of the [`Policy`] decides. Caution: with a policy, an [`ApprovalStore`] or an [`AuditLog`] but without `consent`, the

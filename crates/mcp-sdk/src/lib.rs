@@ -15,7 +15,7 @@
 //! | [`types`] | `mcp-types` | the types of the protocol |
 //!
 //! More features, for the enabled modules: `files`, `hash`, `legacy`, `log`, `testing`, `tls` (`https` for clients), `tower` and `validate`,
-//! as the crates have them.
+//! with the same meaning as in the crates.
 //!
 //! ```no_run
 //! use mcp_sdk::server::{Server, tool};

@@ -38,7 +38,7 @@
 //! - `macros` (default): `#[tool]`, `#[prompt]`, `#[resource]`, and their forms for methods.
 //! - `seal` (default): [`StateKeys`], which encrypt the state that a client carries between the round trips of a call.
 //! - `tasks` (default): calls of tools that continue after their request.
-//! - `files`: [`Folder`], the files of one folder, whatever names clients send.
+//! - `files`: [`Folder`], the files of one folder. A client cannot reach other files, whatever name it sends.
 //! - `log`: [`LogLayer`], which sends the `tracing` events of handlers to clients.
 //! - `testing`: [`testing::TestClient`], a client for tests in the same process.
 //! - `tower`: tower layers as middleware.

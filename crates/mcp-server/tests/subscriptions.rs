@@ -88,7 +88,7 @@ fn a_dropped_or_ended_subscription_receives_nothing() {
         drop(client.listen([changed("a")]).await.unwrap());
         touch(&client).await;
         let is_update = |(method, _): &(String, _)| method == "notifications/resources/updated";
-        assert!(!client.heard().iter().any(is_update));
+        assert!(!client.notifications().iter().any(is_update));
 
         let mut changes = client.listen([changed("a")]).await.unwrap();
         touch(&client).await;

@@ -23,8 +23,7 @@
 //!
 //! The guide `http.md` in the folder `docs/guide` of the repository explains more.
 //!
-//! [spec]:
-//! https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
+//! [spec]: https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

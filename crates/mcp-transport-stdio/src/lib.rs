@@ -46,8 +46,7 @@
 //! Specification: [stdio][stdio], [custom transports][custom].
 //!
 //! [stdio]: https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio
-//! [custom]:
-//! https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#custom-transports
+//! [custom]: https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#custom-transports
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -3,7 +3,7 @@
 //! The types at the root are those of revision 2025-11-25; servers and clients of all revisions use them.
 //! [`v2026_07_28`] has the messages of that revision in their wire format. A struct has public fields, `new` with its required members in the order of the fields, and `with_…` for each
 //! optional member. All types can grow: unknown members of newer peers are ignored, and unions and string enums have
-//! an `Unknown` arm that keeps unknown values.
+//! an `Unknown` variant that keeps unknown values.
 //!
 //! ```
 //! use mcp_types::{CallToolRequest, CallToolResult, ContentBlock, Request, Tool};

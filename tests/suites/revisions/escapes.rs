@@ -107,14 +107,14 @@ async fn a_client_and_a_server_read_strings_with_escapes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_gateway_reads_names_with_escapes() {
+async fn a_gateway_reads_strings_with_escapes() {
     for (server_revision, negotiation) in [
         (REVISIONS[0], Negotiation::SessionBased),
         (REVISIONS[1], Negotiation::Stateless),
     ] {
         for revision in REVISIONS {
             let mut seen = Vec::new();
-            for escapes in [None, Some(plain as WriteString)] {
+            for escapes in [None, Some(plain as WriteString), Some(escaped)] {
                 let server = server();
                 let connector = move |_: &StderrLog| Ok(transport(server.clone(), escapes));
                 let upstream = Upstream::new("escaped", connector)
@@ -124,7 +124,14 @@ async fn a_gateway_reads_names_with_escapes() {
                 let client = connect(client(revision), proxy).await;
                 seen.push(outcomes(&client.unwrap()).await);
             }
-            assert_eq!(seen[0], seen[1], "{revision}, the server {server_revision}");
+            assert_eq!(
+                seen[0], seen[1],
+                "names, {revision}, the server {server_revision}"
+            );
+            assert_eq!(
+                seen[0], seen[2],
+                "names and values, {revision}, the server {server_revision}"
+            );
         }
     }
 }

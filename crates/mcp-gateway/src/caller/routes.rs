@@ -72,12 +72,12 @@ impl Routes {
             return;
         };
         for uri in subscribed.uris() {
-            self.update(&uri);
+            self.notify_changed(&uri);
         }
     }
 
     /// Notifies the session of a change of a resource, if it has subscribed to it. The rules may have changed since the subscription.
-    pub(crate) fn update(&self, uri: &str) {
+    pub(crate) fn notify_changed(&self, uri: &str) {
         let subscribed = self.subscribed.as_ref();
         if subscribed.is_some_and(|subscribed| subscribed.admits(uri)) {
             self.notify_updated(uri);

@@ -22,8 +22,8 @@ enum Arguments {
 }
 
 impl ToolArguments {
-    /// Adds a tool, as far as the limits allow. Of a tool that is known, the arguments that this list leaves out are removed: a server can list other
-    /// arguments for other clients.
+    /// Adds a tool if the limits allow it. For a known tool, keeps only the arguments that this schema also has, because a server can list different
+    /// arguments for different clients.
     pub(super) fn learn(&mut self, tool: &str, schema: &Value) {
         let mut arguments = match argument_names(schema) {
             None => Arguments::Any,

@@ -44,7 +44,7 @@ pub(crate) struct Catalog {
 struct Items {
     tools: Names,
     listed_tools: HashSet<String>,
-    /// The names at the server of tools, and whether they only read, as far as it says so.
+    /// The tools by their names at the server, and whether every list marks them as read-only.
     read_only: HashMap<String, bool>,
     arguments: ToolArguments,
     /// Whether the tools were listed.
@@ -81,7 +81,7 @@ impl Names {
 }
 
 impl Items {
-    /// Records whether a list says that a tool only reads. All lists have to say so, because a server can list other tools for other clients.
+    /// Records whether a list marks a tool as read-only. All lists have to mark it, because a server can list different tools for different clients.
     fn see_read_only(&mut self, name: &str, is_read_only: bool) {
         if let Some(known) = self.read_only.get_mut(name) {
             *known &= is_read_only;
@@ -221,7 +221,8 @@ impl Catalog {
         tracing::warn!(mount = %self.namespace, %error, "the {kind} of the server cannot be listed");
     }
 
-    /// Adds the argument names of a listed tool, if the settings fix arguments of this tool. `schema` is JSON text.
+    /// Records the argument names of a listed tool, if the settings fix arguments of this tool. `schema` is JSON text. Reports a tool that loses a fixed
+    /// argument, because its schemas differ between lists.
     pub(crate) fn see_arguments(&self, tool: &str, schema: &str) {
         let transform = self.transform();
         let fixed: Vec<_> = transform.fixed_arguments_of(tool).collect();

@@ -9,8 +9,8 @@ use mcp_host::matches_pattern;
 
 use super::readings::{Readings, Restriction, UNKNOWN, split_scheme};
 use super::uri::{
-    authority_end, before, check_spelling, check_template, escaped, scheme, schemes_of_wrapped,
-    without_user,
+    authority_end, before, check_spelling, check_template, escaped, scheme,
+    schemes_with_nested_uri, without_user,
 };
 
 /// The origin of a URI.
@@ -22,7 +22,7 @@ pub(crate) enum UriSource {
     List,
     /// The server's list of templates.
     Template,
-    /// A template with values of its variables. Where they are not known, it has [`UNKNOWN`].
+    /// A template that was expanded for a completion. In place of unknown values, it has characters of [`UNKNOWN`].
     Expansion,
 }
 
@@ -98,9 +98,9 @@ impl UriPattern {
         match uri.problem {
             None => self.restriction.matches(&uri.readings),
             Some(_) => {
-                let schemes = schemes_of_wrapped(uri.text)
+                let schemes = schemes_with_nested_uri(uri.text)
                     .or_else(|| Some(vec![scheme(uri.text)?.to_ascii_lowercase()]));
-                // No server takes the scheme of a URI for another one.
+                // Only rules for these schemes can apply: a server does not confuse the schemes of the URIs that it lists.
                 match (scheme(&self.text), schemes) {
                     (Some(pattern), Some(schemes)) => (schemes.iter())
                         .any(|scheme| scheme.is_empty() || pattern.eq_ignore_ascii_case(scheme)),

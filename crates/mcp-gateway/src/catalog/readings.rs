@@ -37,7 +37,7 @@ pub(super) struct Restriction {
     keeps_port: bool,
     has_host: bool,
     has_address: bool,
-    is_loopback: bool,
+    has_loopback_host: bool,
 }
 
 impl Restriction {
@@ -63,15 +63,17 @@ impl Restriction {
             keeps_port,
             has_host: has_host(pattern),
             has_address: is_address_pattern(host(pattern)),
-            is_loopback: is_loopback(host(pattern)),
+            has_loopback_host: is_loopback(host(pattern)),
         }
     }
 
     /// Returns whether the pattern matches something that a server may read from the URI.
     pub(super) fn matches(&self, uri: &Readings<'_>) -> bool {
         let host = host(&uri.uri);
-        // Each of them could be the address of the pattern.
-        if self.has_address && is_unusual_address(host) || self.is_loopback && is_loopback(host) {
+        // The host can be another form of an address that the pattern matches.
+        if self.has_address && is_unusual_address(host)
+            || self.has_loopback_host && is_loopback(host)
+        {
             return true;
         }
         let kind = 2 * usize::from(self.keeps_port) + usize::from(self.has_host);
@@ -81,12 +83,12 @@ impl Restriction {
     }
 }
 
-/// Parts of a URI that are not known: before the part that is checked, and after it.
+/// Placeholders for variables of a template without a known value: for a variable before the completed one, and for one after it.
 pub(super) const UNKNOWN: [char; 2] = ['\u{e000}', '\u{e001}'];
 
-/// Returns whether a pattern matches a text. If a part before the checked one is not known, returns whether it could match with any text there. If
-/// only later parts are not known, a pattern that names the text before them is for some of these parts, and does not match; a pattern with a `*`
-/// before them could match.
+/// Returns whether a pattern matches a text, or could match it with some values of the unknown variables. A pattern with a `*` in the text before the
+/// first unknown variable could match. Otherwise, a pattern with a longer literal text could match if this variable is before the completed one. If it
+/// is after the completed one, such a pattern is for some values of this variable only, so it does not match the completed value.
 fn can_match(pattern: &str, text: &str) -> bool {
     let Some(at) = text.find(UNKNOWN) else {
         return matches_pattern(pattern, text);

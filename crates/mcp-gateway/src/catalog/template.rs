@@ -28,8 +28,8 @@ pub(super) fn example_of(template: &str) -> Option<String> {
     Some(example)
 }
 
-/// Returns the URI of a template with this value of a variable. Other variables have the values of `known`, otherwise [`UNKNOWN`]. `None` if the template
-/// does not have the variable, or has other expressions than `{name}` and `{+name}`.
+/// Expands a template with `value` for `variable` and the values of `known` for other variables. Variables without a value become characters of
+/// [`UNKNOWN`]. Returns `None` if the template does not have the variable, or has expressions other than `{name}` and `{+name}`.
 pub(crate) fn expand<'a>(
     template: &str,
     variable: &str,

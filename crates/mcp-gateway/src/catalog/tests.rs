@@ -211,7 +211,7 @@ fn a_tool_without_a_fixed_argument_in_its_schema_is_not_offered() {
     }
 }
 
-/// A server can list a tool without an argument for clients with other capabilities. Whose list came last decided what all others could call.
+/// A server can list a tool without an argument for clients with other capabilities. Previously, the last list decided what all clients could call.
 #[test]
 fn a_tool_is_offered_only_if_all_lists_fulfil_the_settings() {
     let catalog = catalog(Transform::new().fix_argument("log", "limit", 5).read_only());

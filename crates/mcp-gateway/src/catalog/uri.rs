@@ -38,8 +38,8 @@ pub(crate) fn check_spelling(uri: &str) -> Result<(), &'static str> {
         "it is not a URI, or has a character or an escape that RFC 3986 does not allow; escape other characters with %"
     })?;
     let scheme = parsed.scheme_str().to_ascii_lowercase();
-    if schemes_of_wrapped(uri).is_some() {
-        return Err("some servers read another URI in it; use only the inner one");
+    if schemes_with_nested_uri(uri).is_some() {
+        return Err("it contains another URI, which some servers read; use only the inner URI");
     }
     check_escapes(uri, has_fixed_syntax(&scheme))?;
     if parsed.fragment().is_some() || uri.contains([';', '*']) {
@@ -72,12 +72,13 @@ pub(crate) fn check_spelling(uri: &str) -> Result<(), &'static str> {
     }
 }
 
-/// Returns the schemes of a URI in which some servers read another URI: `url:file:///a`, `jar:url:file:///a`, `simplecache::a`, `sqlite:///file:a`. The
-/// other one begins after a scheme or a `/`, and is that of a file, of HTTP or of `url`. Returns `None` for other URIs.
-pub(super) fn schemes_of_wrapped(uri: &str) -> Option<Vec<String>> {
+/// Returns the outer and inner schemes of a URI that contains another URI, which some servers read instead: `url:file:///a`, `jar:url:file:///a`,
+/// `simplecache::a`, `sqlite:///file:a`. The inner URI begins after a scheme, a `/` or a `!`, and has the scheme of a file, of HTTP or `url`, or none
+/// after `::`. Returns `None` if there is no inner URI.
+pub(super) fn schemes_with_nested_uri(uri: &str) -> Option<Vec<String>> {
     let decoded = percent_decode_str(uri).decode_utf8_lossy().to_lowercase();
     let mut segments = before(&decoded, &['?', '#']).split(['/', '!']);
-    // The text after the last colon is no scheme.
+    // The text after the last colon is not a scheme.
     let (first, _) = segments.next()?.rsplit_once(':')?;
     let mut schemes: Vec<_> = first.split(':').map(str::trim).collect();
     let is_inner = |name: &str| name.is_empty() || name == "url" || has_fixed_syntax(name);
@@ -205,8 +206,8 @@ fn is_plain_host(host: &str) -> bool {
     !is_number || host.parse::<Ipv4Addr>().is_ok()
 }
 
-/// Returns whether servers could connect to an address whose usual form the host is not: `127.1`, `0x7f.1`, `2130706433`, `0`, `[::ffff:127.0.0.1]`. It
-/// can also be an id, as in `notes://7`.
+/// Returns whether servers could read the host as an address in an unusual form (`127.1`, `0x7f.1`, `2130706433`, `0`, `[::ffff:127.0.0.1]`), or
+/// whether it is an unspecified address (`0.0.0.0`, `[::]`). Such a host can also be an id, as in `notes://7`.
 pub(super) fn is_unusual_address(host: &str) -> bool {
     if let Some(address) = host.strip_prefix('[') {
         let address = address.trim_end_matches(']').parse::<Ipv6Addr>();
@@ -227,12 +228,12 @@ pub(super) fn is_unusual_address(host: &str) -> bool {
         && !host.parse::<Ipv4Addr>().is_ok_and(is_usual)
 }
 
-/// Returns whether the host of a URI or pattern is a name or address that each machine has for itself.
+/// Returns whether the host of a URI or pattern is `localhost` or a loopback address.
 pub(super) fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost") || host.starts_with("127.") || host == "[::1]"
 }
 
-/// Returns whether the host of a pattern could be an address, or a name that each machine has for itself.
+/// Returns whether the host of a pattern is `localhost` or could match an address.
 pub(super) fn is_address_pattern(host: &str) -> bool {
     let is_number = |c: char| c.is_ascii_hexdigit() || ".*xX".contains(c);
     is_loopback(host)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_jsonrpc::{ErrorCode, ErrorObject, RawJson, decode, members};
+use mcp_jsonrpc::{ErrorCode, ErrorObject, RawJson, decode, members, read_string};
 use mcp_protocol::{
     Answer, CallError, MethodName, Outcome, Payload, RequestContext, downgrade, gate,
 };
@@ -15,7 +15,7 @@ use crate::caller::{Caller, RunningCall};
 use crate::connection::{UpstreamConnection, hidden_response, no_response, within};
 use crate::parked::{CONTINUATION, ParkableCall, may_ask};
 use crate::results;
-use crate::text::{ObjectText, RawResult, member, with_elicitation_id};
+use crate::text::{ObjectText, RawResult, may_have, member, with_elicitation_id};
 
 use super::Core;
 use super::params::{ParamsChange, REQUEST_META, SessionClient};
@@ -127,8 +127,9 @@ impl Core {
             };
             drop(running);
             // Searching text is faster than reading JSON.
-            let may_ask = may_ask(method) && result.contains("input_required");
-            if !may_ask || member(&result, "resultType") != Some("\"input_required\"") {
+            let may_ask = may_ask(method) && may_have(&result, "input_required");
+            let result_type = || member(&result, "resultType").and_then(read_string);
+            if !may_ask || result_type().as_deref() != Some("input_required") {
                 return Ok(results::for_session(method, &result, rules, true));
             }
             retry.clear();

@@ -1,5 +1,6 @@
 //! Which connection a request uses.
 
+use std::future::IntoFuture as _;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -10,7 +11,7 @@ use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{Owner, RequestContext, Session, lock};
 use mcp_types::v2026_07_28::TASKS_EXTENSION;
 use mcp_types::{ClientCapabilities, Implementation, SubscribeRequest, SubscribeRequestParams};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, timeout};
 
 use super::Core;
 use crate::caller::Routes;
@@ -18,8 +19,10 @@ use crate::connection::{Identity, InUse, OnChange, UpstreamConnection, unreachab
 use crate::pool::{ChosenLevel, Key, Lease, Permit};
 use crate::upstream::Sharing;
 
-/// Maximum number of subscriptions that are made at the same time when a session has another connection.
+/// Maximum number of simultaneous `resources/subscribe` requests when a session restores its subscriptions on a new connection.
 const MAX_SUBSCRIBING: usize = 8;
+/// Maximum time that one of these requests delays others.
+const MAX_SUBSCRIBE_WAIT: Duration = Duration::from_secs(10);
 
 /// Returns the client of a session as an upstream server gets to know it. Tasks belong to one connection, so
 /// they are left out.
@@ -41,8 +44,9 @@ fn can_be_asked(capabilities: &ClientCapabilities) -> bool {
         || capabilities.roots.is_some()
 }
 
-/// Subscribes on a new connection, after a delay, to the resources of the session's previous connection, and notifies the session then and when the
-/// connection ends, because the resources may change while they are not watched. The next request of the session opens another connection.
+/// Restores the subscriptions of a session's previous connection on a new one, after a delay. Notifies the session of each resource after its
+/// subscription, and of all resources when the connection ends, because they may change while they are not watched. The next request of the session
+/// opens another connection.
 fn resubscribe(connection: &Arc<UpstreamConnection>, subscribed: Vec<String>, delay: Duration) {
     let (connection, routes, ended) = (
         Arc::downgrade(connection),
@@ -66,7 +70,8 @@ fn resubscribe(connection: &Arc<UpstreamConnection>, subscribed: Vec<String>, de
     });
 }
 
-/// Subscribes to resources, a few at a time, so that a resource that the server does not respond to delays no others; and notifies the session of each.
+/// Subscribes to resources, and notifies the session of each. Several requests run at the same time, so that a request without a response does not
+/// delay the others.
 async fn subscribe_all(connection: &InUse, uris: Vec<String>) {
     let routes = connection.routes();
     let uris = &Mutex::new(uris.into_iter());
@@ -74,14 +79,24 @@ async fn subscribe_all(connection: &InUse, uris: Vec<String>) {
         while let Some(uri) = { lock(uris).next() } {
             let params = SubscribeRequestParams::new(uri.clone());
             let call = connection.client.request::<SubscribeRequest>(&params);
-            let subscribed = call.await;
-            // It may have changed. If it is not watched, the client reads it, and learns why or subscribes again.
-            routes.update(&uri);
-            let Err(error) = subscribed else { continue };
-            tracing::debug!(%error, ?uri, "the next connection of a session does not watch a resource");
-            if let (Error::Rejected(_), Some(known)) = (error, &routes.subscribed) {
-                known.remove(&uri);
-            }
+            let subscribed = timeout(MAX_SUBSCRIBE_WAIT, call.into_future()).await;
+            // The resource may have changed. If it is not watched, the client reads it after this notification: it receives the error, or can subscribe again.
+            routes.notify_changed(&uri);
+            let reason = match subscribed {
+                Ok(Ok(_)) => continue,
+                Ok(Err(error)) => {
+                    if let (Error::Rejected(_), Some(known)) = (&error, &routes.subscribed) {
+                        known.remove(&uri);
+                    }
+                    error.to_string()
+                }
+                Err(_) => "the server does not respond".to_owned(),
+            };
+            tracing::debug!(
+                reason,
+                ?uri,
+                "the next connection of a session does not watch a resource"
+            );
         }
     };
     join_all((0..MAX_SUBSCRIBING).map(|_| subscribe_some())).await;
@@ -105,15 +120,17 @@ impl Core {
         // The ended connection is replaced only by the next one, because it has the subscriptions.
         let subscribed = connection.map(|ended| ended.routes().subscriptions());
         let subscribed = subscribed.unwrap_or_default();
-        let is_displaced = connection.is_some_and(|ended| ended.is_displaced());
+        let was_closed_for_others = connection.is_some_and(|ended| ended.was_closed_for_others());
         // Boxed because it is rare.
         let opened = Box::pin(self.open_for_session(context, &subscribed)).await?;
         let delay = match latest.connection.replace(Arc::clone(&opened)) {
-            // Other clients must not delay the updates of the session.
-            Some(_) if !is_displaced => latest.resubscribe_delay.after_loss(),
+            // A connection that was closed for other clients is not a loss, because they must not delay the updates of this session.
+            Some(_) if !was_closed_for_others => latest.resubscribe_delay.after_loss(),
             _ => Duration::ZERO,
         };
-        latest.resubscribe_delay.restart();
+        latest
+            .resubscribe_delay
+            .record_subscribed(Instant::now() + delay);
         resubscribe(&opened, subscribed, delay);
         Ok(opened)
     }

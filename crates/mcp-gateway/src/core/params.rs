@@ -8,7 +8,7 @@ use mcp_types::{
 };
 
 use crate::connection::UpstreamConnection;
-use crate::text::{ObjectText, string};
+use crate::text::{ObjectText, may_have, string};
 
 /// The members of `_meta` that describe a stateless request.
 pub(super) const REQUEST_META: [&str; 4] = [
@@ -40,7 +40,9 @@ impl ParamsChange<'_> {
             && self.with.is_empty()
             && self.without.is_empty()
             && self.without_meta.is_empty();
-        if is_unchanged && !params.is_some_and(may_declare_tasks) {
+        if is_unchanged
+            && !params.is_some_and(|params| may_have(params, v2026_07_28::TASKS_EXTENSION))
+        {
             return params.map(str::to_owned);
         }
         let params = params.unwrap_or("{}");
@@ -72,7 +74,7 @@ impl ParamsChange<'_> {
             if name == PROGRESS_TOKEN_KEY || self.without_meta.contains(&&*name) {
                 continue;
             }
-            match name == CLIENT_CAPABILITIES_KEY && may_declare_tasks(value) {
+            match name == CLIENT_CAPABILITIES_KEY && may_have(value, v2026_07_28::TASKS_EXTENSION) {
                 true => meta.copy(key, &without_tasks(value)),
                 false => meta.copy(key, value),
             }
@@ -85,13 +87,6 @@ impl ParamsChange<'_> {
         }
         meta.finish()
     }
-}
-
-/// Returns whether a text may contain the extension for tasks, also with escapes.
-fn may_declare_tasks(text: &str) -> bool {
-    let text = text.as_bytes();
-    memchr::memmem::find(text, v2026_07_28::TASKS_EXTENSION.as_bytes()).is_some()
-        || memchr::memchr(b'\\', text).is_some()
 }
 
 /// Returns client capabilities without tasks: the client could not poll a task of the server, because the gateway does not pass those requests on.

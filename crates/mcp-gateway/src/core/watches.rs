@@ -12,7 +12,7 @@ use mcp_host::without_setting_names;
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{Owner, Principal, lock};
 use tokio::task::JoinSet;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::Core;
 use crate::caller::MayNotify;
@@ -150,10 +150,11 @@ impl Core {
                 let (uri, program, wait) = (&watch.uri, program.as_ref(), delay.after_loss());
                 let again = Self::subscribed_again(&core, uri, program, &client, wait);
                 let again = again.await;
-                // It may have changed while it was not watched. If it is no longer watched, the client reads it, and learns why.
+                // The resource may have changed while it was not watched. If the server no longer accepts the subscription, the client receives the error when it
+                // reads the resource after this notification.
                 (watch.deliver)(&watch.uri, updates);
                 let Some(again) = again else { return };
-                delay.restart();
+                delay.record_subscribed(Instant::now());
                 subscription = again;
             }
         };
@@ -188,8 +189,9 @@ impl Core {
         Ok(subscription)
     }
 
-    /// Subscribes after `wait`, as soon as the server can be reached; after a failure, waits for at least [`MAX_RECONNECT_WAIT`]. Returns `None` if the server rejects the subscription, or the gateway was closed. Does not start a
-    /// program if another one would have to end for it: the client of that program would subscribe again, too, and end this one.
+    /// Subscribes after `wait`, and after each failure again, with waits of at least [`MAX_RECONNECT_WAIT`]. Returns `None` if the server rejects the
+    /// subscription, or if the gateway was closed. Does not start a program if another one would have to end for it: the client of that program would
+    /// subscribe again, too, and end this one.
     async fn subscribed_again(
         core: &Weak<Self>,
         uri: &Arc<str>,

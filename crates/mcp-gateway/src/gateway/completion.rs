@@ -110,12 +110,12 @@ impl State {
 /// Reads the arguments that the client already knows.
 ///
 /// # Errors
-/// They are not texts: servers read other values in different ways.
+/// The arguments are not strings: servers read other values in different ways.
 fn known_arguments(params: &str) -> Result<BTreeMap<String, String>, ErrorObject> {
     let Some(context) = member(params, "context") else {
         return Ok(BTreeMap::new());
     };
-    let problem = "context must be an object, and its arguments an object whose values are texts";
+    let problem = "context must be an object, and its arguments an object whose values are strings";
     let invalid = || ErrorObject::invalid_params(problem);
     if !context.starts_with('{') {
         return Err(invalid());

@@ -15,9 +15,10 @@ use crate::catalog::{UriSource, scheme};
 use crate::results;
 use crate::text::{ObjectText, elements, member};
 
-/// Maximum number of contents of one result that are compared with the rules, and maximum size of their URIs in total, in bytes.
+/// Maximum number of contents of one result that are compared with the rules.
 const MAX_CONTENTS: usize = 10_000;
-const MAX_CONTENT_URIS: usize = 1 << 20;
+/// Maximum total size of the URIs of these contents, in bytes.
+const MAX_CONTENT_URI_BYTES: usize = 1 << 20;
 
 impl State {
     /// Returns the decision of the rules about an item. A resource URI that the server lists is treated as the server's spelling.
@@ -44,8 +45,8 @@ impl State {
             && !knows_scheme(mount, access.policy(), item)
         {
             return Decision::Ambiguous(
-                "neither a resource or template that its server lists nor a rule has the scheme, so it could be another name for a URI that the rules deny; \
-                to allow it, add a rule with this scheme before the others",
+                "no rule, and no resource or template that the server lists, has its scheme, so the URI could be another name for a denied resource; \
+                to allow the URI, add a rule with this scheme before the others",
             );
         }
         let decision = access.decide(item, source);
@@ -107,7 +108,7 @@ impl State {
             let contents = elements(&text, "contents").unwrap_or_default();
             if contents.len() > MAX_CONTENTS {
                 return Err(ErrorObject::internal(format!(
-                    "{uri:?} has {} contents; where rules apply, the gateway compares at most {MAX_CONTENTS} with them",
+                    "the result for {uri:?} has {} contents; where access rules apply, the gateway checks at most {MAX_CONTENTS}",
                     contents.len()
                 )));
             }
@@ -119,9 +120,9 @@ impl State {
                 let name = member(content.get(), "uri").and_then(|uri| decode::<String>(uri).ok());
                 let name = name.as_deref();
                 bytes += name.map_or(0, str::len);
-                if bytes > MAX_CONTENT_URIS {
+                if bytes > MAX_CONTENT_URI_BYTES {
                     return Err(ErrorObject::internal(format!(
-                        "the contents of {uri:?} have URIs of more than {MAX_CONTENT_URIS} bytes, the limit where rules apply"
+                        "the URIs in the result for {uri:?} have more than {MAX_CONTENT_URI_BYTES} bytes in total, the limit where access rules apply"
                     )));
                 }
                 let item = mount.item(ItemKind::Resource, name.unwrap_or_default());
@@ -144,8 +145,8 @@ impl State {
     }
 }
 
-/// Returns whether the server lists the scheme of a URI, or a rule names it. Libraries read some URIs with other schemes as those with usual ones, such as
-/// `simplecache::file:///a` and `postgresql://a`.
+/// Returns whether a rule, or a resource or template that the server lists, has the scheme of the item. Other schemes can be synonyms: libraries read
+/// `simplecache::file:///a` as `file:///a`, and `postgresql://a` as `postgres://a`.
 fn knows_scheme(mount: &MountedServer, policy: &AccessPolicy, item: &Item<'_>) -> bool {
     scheme(item.name)
         .is_some_and(|scheme| policy.names_scheme(item, scheme) || mount.catalog.has_scheme(scheme))

@@ -211,7 +211,7 @@ impl Table {
         } else if self.open.len() >= upstream.max_connections {
             let found = self.unused(None).or_else(|| self.of_largest(own));
             if let Some((_, connection)) = &found {
-                connection.set_displaced();
+                connection.set_closed_for_others();
             }
             (found, Full::All)
         } else {

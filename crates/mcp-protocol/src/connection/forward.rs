@@ -10,7 +10,7 @@ use crate::{Closed, Deviation, Exchange, Link};
 
 macro_rules! forwarded {
     ($(fn $method:ident(&self $(, $argument:ident: $Type:ty)*) $(-> $Output:ty)?;)*) => {
-        /// One side of a connection in front of another one. Each method that it does not define is that of the inner side.
+        /// An [`Inbound`] that wraps another one. Methods that an implementation does not override are forwarded to the inner one.
         pub trait ForwardInbound: Send + Sync + 'static {
             /// Returns the inner side.
             fn inner(&self) -> &dyn Inbound;

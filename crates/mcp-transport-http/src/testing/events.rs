@@ -62,7 +62,7 @@ impl<S: EventStore> Test<'_, S> {
         }
         let stream = key.stream;
         Err(format!(
-            "stream {stream} after {after}: expected {expected:?}, found {found:?}, or other contents"
+            "stream {stream} after {after}: expected {expected:?}, found {found:?}; if these are equal, the contents of the events differ"
         ))
     }
 

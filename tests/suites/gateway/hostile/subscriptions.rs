@@ -221,7 +221,7 @@ async fn a_session_keeps_its_subscriptions_when_its_connection_is_closed() {
 }
 
 /// A client of a proxy whose session watches resources of a scripted server.
-struct Watching {
+struct WatchingSession {
     servers: Scripted,
     endpoint: Endpoint,
     client: mcp_tests::http::Peer,
@@ -231,7 +231,7 @@ struct Watching {
     own: PipeEnd,
 }
 
-impl Watching {
+impl WatchingSession {
     async fn of(uris: &[&str], max_connections: usize) -> Self {
         let (settings, mut servers) = Scripted::upstream();
         let settings = settings.max_connections(max_connections);
@@ -271,7 +271,7 @@ impl Watching {
     }
 
     /// Returns the URI of the next update that the client receives.
-    async fn updated(&mut self) -> String {
+    async fn next_update(&mut self) -> String {
         let event = self.updates.event().await.unwrap().json();
         event["params"]["uri"].as_str().unwrap().to_owned()
     }
@@ -280,7 +280,7 @@ impl Watching {
     async fn reconnect(&mut self, watched: usize) {
         self.own = PipeEnd::server().0;
         for _ in 0..watched {
-            self.updated().await;
+            self.next_update().await;
         }
         self.call().await;
     }
@@ -298,17 +298,17 @@ impl Watching {
     }
 }
 
-/// A client could cause a thousand requests to a server with each call, if the server ended after each.
+/// Previously, each call of a client could cause a thousand subscriptions if the server ended after each call.
 #[tokio::test(start_paused = true)]
 async fn subscriptions_that_are_lost_again_and_again_are_made_later_each_time() {
-    let mut session = Watching::of(&["notes://a"], 16).await;
+    let mut session = WatchingSession::of(&["notes://a"], 16).await;
     let mut waits = Vec::new();
     for _ in 0..4 {
         session.reconnect(1).await;
         let opened = tokio::time::Instant::now();
         session.own.respond("resources/subscribe", json!({})).await;
         waits.push(opened.elapsed());
-        session.updated().await;
+        session.next_update().await;
     }
     assert!(
         waits.is_sorted_by(|before, after| *after >= 2 * *before),
@@ -316,10 +316,10 @@ async fn subscriptions_that_are_lost_again_and_again_are_made_later_each_time() 
     );
 }
 
-/// A refused resource was no longer watched, and a resource without a response left all others unwatched.
+/// Previously, the client did not notice that a subscription was refused, and one without a response prevented all others.
 #[tokio::test(start_paused = true)]
 async fn a_session_learns_which_resources_its_next_connection_does_not_watch() {
-    let mut session = Watching::of(&["notes://a", "notes://b", "notes://c"], 16).await;
+    let mut session = WatchingSession::of(&["notes://a", "notes://b", "notes://c"], 16).await;
     session.reconnect(3).await;
     for _ in 0..3 {
         let request = session.own.recv().await;
@@ -329,18 +329,18 @@ async fn a_session_learns_which_resources_its_next_connection_does_not_watch() {
             _ => session.own.answer(&request, json!({})).await,
         }
     }
-    let mut updated = [session.updated().await, session.updated().await];
+    let mut updated = [session.next_update().await, session.next_update().await];
     updated.sort();
     assert_eq!(updated, ["notes://a", "notes://c"]);
     // After the timeout.
-    assert_eq!(session.updated().await, "notes://b");
+    assert_eq!(session.next_update().await, "notes://b");
 }
 
-/// The connections of crashed programs had a place, and live connections were closed instead.
+/// Previously, connections of crashed programs counted as open, and live connections were closed instead.
 #[tokio::test]
 async fn an_ended_connection_makes_room_before_a_live_one() {
     // The shared connection is closed for that of a session.
-    let mut session = Watching::of(&["notes://a"], 2).await;
+    let mut session = WatchingSession::of(&["notes://a"], 2).await;
     let call = async |servers: &mut Scripted, address: &str| {
         let mut other = mcp_tests::http::Peer::new(&session.endpoint);
         other.address = Some(address.parse().unwrap());
@@ -368,11 +368,11 @@ async fn an_ended_connection_makes_room_before_a_live_one() {
     assert!(answer["error"].is_null(), "{answer}");
 }
 
-/// Other clients could delay the updates of a session by a minute.
+/// Previously, other clients could delay the updates of a session by a minute.
 #[tokio::test(start_paused = true)]
 async fn a_session_whose_connection_made_room_for_others_subscribes_at_once() {
     // The shared connection is closed for that of a session.
-    let mut session = Watching::of(&["notes://a"], 1).await;
+    let mut session = WatchingSession::of(&["notes://a"], 1).await;
     for number in 2..8 {
         let mut other = mcp_tests::http::Peer::new(&session.endpoint);
         other.address = Some(format!("10.0.0.{number}:1").parse().unwrap());
@@ -385,11 +385,11 @@ async fn a_session_whose_connection_made_room_for_others_subscribes_at_once() {
         };
         let (answer, _server) = tokio::join!(answer, served);
         assert!(answer["error"].is_null(), "{answer}");
-        session.updated().await;
+        session.next_update().await;
         session.call().await;
         let opened = tokio::time::Instant::now();
         session.own.respond("resources/subscribe", json!({})).await;
         assert_eq!(opened.elapsed(), Duration::ZERO);
-        session.updated().await;
+        session.next_update().await;
     }
 }

@@ -135,7 +135,7 @@ async fn a_listed_uri_evades_no_rule_by_its_spelling() {
     }
 }
 
-/// Libraries read some URIs with other schemes as those that the rules deny.
+/// Libraries treat some schemes as synonyms, so a URI with another scheme can be a denied resource.
 #[tokio::test]
 async fn a_client_can_use_a_scheme_that_the_server_lists_or_a_rule_names() {
     let uris = lines(&["postgresql://pub/key"]);

@@ -62,7 +62,8 @@ where
     F: Fn(String) -> V + Clone + Send + Sync + 'static,
     V: Future<Output = Result<Callback, Error>> + Send + 'static,
 {
-    /// Creates a user agent. `open` receives the URL to open and returns the callback at `uri`.
+    /// Creates a user agent with the redirect URI `uri`. `open` opens the URL that it receives, and returns the [`Callback`] that
+    /// the browser then sends to `uri`.
     pub fn new(uri: impl Into<String>, open: F) -> Self {
         Self {
             uri: uri.into(),

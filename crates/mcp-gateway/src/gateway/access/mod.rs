@@ -252,7 +252,7 @@ impl AccessPolicy {
         })
     }
 
-    /// Returns whether a rule for the mount and the kind of an item is for URIs with this scheme.
+    /// Returns whether a rule for the mount and kind of the item has a pattern with this scheme.
     pub(in crate::gateway) fn names_scheme(&self, item: &Item<'_>, wanted: &str) -> bool {
         let rules = self.rules.iter().filter(|rule| rule.is_for(item));
         let mut schemes = rules.filter_map(|rule| scheme(&rule.name));

@@ -226,7 +226,7 @@ impl PendingInput {
         RunningStep(Arc::clone(self))
     }
 
-    /// Stops a blocking handler: its input requests stay open when it drops their futures.
+    /// Marks a blocking handler as stopped, so that its input requests stay open although their futures are dropped.
     pub fn stop_blocking(&self) {
         lock(&self.0).is_stopped = true;
     }

@@ -144,11 +144,11 @@ impl ServerOptions {
     /// flight or being received, subscriptions, sessions, bytes of requests and of responses. Default
     /// 10 percent.
     ///
-    /// A client is a principal, or without authentication an address. Half of each limit is
-    /// available to every client. Of the other half, each client can take this share of the limit, and
-    /// the last eighth is for clients that have not taken a part of it yet;
-    /// beyond the share, the client gets 503, or a new session ends the ones that the client has not used
-    /// longest. With 100 percent, one client can take all of a limit, which
+    /// A client is a principal, or without authentication an address. The
+    /// first half of each limit is open to all clients. When it is in use, each client can take up to
+    /// this share of the limit from the second half. The last eighth of the limit is reserved for clients
+    /// that use nothing of the second half yet. A request beyond the share gets 503; a new session
+    /// beyond the share ends the sessions of the same client that were idle longest. With 100 percent, one client can take all of a limit, which
     /// suits a server whose clients all come from the address of one proxy and are not
     /// authenticated. An endpoint in another HTTP server learns addresses from a
     /// [`PeerAddr`](crate::PeerAddr) in the extensions of a request.
