@@ -25,7 +25,7 @@ const FURTHER_BUILDS: &[&str] = &[
 /// Options of `cargo xtask test`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TestOptions {
-    /// Runs only the tests of the largest build.
+    /// Runs only the tests of the largest build and, with nextest, only the quick ones: the profile `fast` of `.config/nextest.toml`.
     #[arg(long)]
     fast: bool,
 }
@@ -54,6 +54,7 @@ pub(crate) fn test(options: &TestOptions) -> Result {
         }
     };
     let runner = match output_of(&mut cargo("nextest --version"), SHORT).is_ok() {
+        true if options.fast => "nextest run --no-fail-fast --profile fast",
         true => "nextest run --no-fail-fast",
         false => "test --tests --no-fail-fast",
     };

@@ -47,10 +47,10 @@ impl UserAgent for NoBrowser {
         let server = &self.server;
         let text = match &*lock(&self.cause) {
             None => format!(
-                "there is no stored sign-in; sign in with: mcp login {server}, or {PASS_TOKEN}"
+                "there is no stored sign-in; sign in with `mcp login {server}`, or {PASS_TOKEN}"
             ),
             Some(Cause::NotRenewed(reason)) => format!(
-                "the stored sign-in could not be renewed: {reason}; sign in with: mcp login {server}"
+                "the stored sign-in could not be renewed: {reason}; sign in with `mcp login {server}`"
             ),
             Some(Cause::Scopes(missing, all)) => {
                 let command = match is_plain(all) {
@@ -58,7 +58,7 @@ impl UserAgent for NoBrowser {
                     false => format!("mcp login {server} --scope SCOPES"),
                 };
                 format!(
-                    "the stored sign-in does not have the scope {missing:?}; sign in with: {command}"
+                    "the stored sign-in does not have the scope {missing:?}; sign in with `{command}`"
                 )
             }
         };
