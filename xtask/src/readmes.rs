@@ -49,7 +49,7 @@ fn readable(docs: &str) -> String {
                 let lines = program.lines();
                 let shown = lines
                     .filter(|line| language != "rust" || !line.starts_with("# ") && *line != "#");
-                let _ = write!(out, "```{language}\n");
+                let _ = writeln!(out, "```{language}");
                 shown.for_each(|line| _ = writeln!(out, "{line}"));
                 out += "```";
             }

@@ -265,7 +265,7 @@ fn variables_and_prompt_arguments_are_read_from_text() {
         assert_eq!(said["messages"][0]["content"]["text"], read);
     }
     let error = block_on(client.get_prompt("plan", json!({ "days": "300" }))).unwrap_err();
-    let problem = "/days: invalid value: integer `300`, expected u8";
+    let problem = "/days: expected a number of at most 255, got 300";
     assert!(error.to_string().contains(problem), "{error}");
     let prompts = block_on(client.list_prompts()).unwrap();
     let arguments = prompts[0].arguments.as_ref().unwrap();
@@ -273,4 +273,25 @@ fn variables_and_prompt_arguments_are_read_from_text() {
         (arguments[0].required, arguments[1].required),
         (Some(true), Some(false))
     );
+}
+
+/// Models read the error: it has no names of Rust types, and names all invalid arguments.
+#[test]
+fn the_error_of_a_tool_without_constraints_names_all_invalid_arguments() {
+    #[derive(serde::Deserialize, JsonSchema)]
+    struct Numbers {
+        a: i64,
+        b: u32,
+        c: bool,
+    }
+    let tool = Tool::new("sum", |Args(Numbers { a, b, c }): Args<Numbers>| {
+        format!("{a} {b} {c}")
+    });
+    let client = TestClient::new(Server::builder("s", "1").tool(tool).build().unwrap());
+    let result = block_on(client.call_tool("sum", json!({ "a": "x", "b": 2.0 }))).unwrap();
+    let text = result.joined_text();
+    for part in ["/a", "an integer", "\"c\""] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("i64") && !text.contains("/b"), "{text}");
 }

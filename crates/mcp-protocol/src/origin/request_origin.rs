@@ -13,6 +13,7 @@ use super::Grant;
 
 /// Creates the error for a request that needs an authenticated caller, on a server without an authentication layer.
 pub fn no_authentication() -> ErrorObject {
+    tracing::debug!("a request needs a scope, and the server has no authentication layer");
     ErrorObject::internal(
         "the server has no authentication layer in front of its endpoint, so it does not know the caller; its operator has to add one",
     )

@@ -1,11 +1,13 @@
 //! Decoding of arguments: what the schema of a type admits, its decoder must accept.
 
 use mcp_jsonrpc::{DecodeError, decode_owned};
+use mcp_schema::{Origin, Validator};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::schema::{input, without_nulls};
+use crate::error::HandlerError;
+use crate::schema::{input, validate, without_nulls};
 
 /// Maximum number of digits of an integer that is written with a fraction or an exponent; 128 bits have 39.
 const MAX_DIGITS: usize = 40;
@@ -22,6 +24,22 @@ pub(crate) fn decode_arguments<T: DeserializeOwned + JsonSchema>(
         Some(text) => decode_owned(&text),
         None => Err(error),
     })
+}
+
+/// Returns the error for arguments that cannot be decoded: it names what violates the schema of the type or, if nothing does, what the decoder says.
+#[cold]
+pub(super) fn arguments_error<T: JsonSchema>(text: &str, error: &DecodeError) -> HandlerError {
+    let repaired = repaired(text, input::<T>);
+    let value = decode_owned(repaired.as_deref().unwrap_or(text)).ok();
+    let violations = value.and_then(|value: Value| {
+        let schema = input::<T>().ok()?.schema;
+        let validator = Validator::compile(&schema, Origin::Own).ok()?;
+        validate(&validator, &value).err()
+    });
+    match violations {
+        Some(violations) => HandlerError::arguments(violations),
+        None => HandlerError::from_decode(error),
+    }
 }
 
 /// Returns the text with integers written as such, and without the `null` of optional members; `None` if nothing has changed.

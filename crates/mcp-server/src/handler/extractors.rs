@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::arguments::decode_arguments;
+use super::arguments::{arguments_error, decode_arguments};
 use super::{Call, Extraction, FromCall};
 use crate::{HandlerError, Spec};
 
@@ -44,7 +44,7 @@ impl<S, T: DeserializeOwned + JsonSchema + Send + 'static> FromCall<S> for Args<
         }
         match decode_arguments(call.arguments) {
             Ok(arguments) => Extraction::Ready(Self(arguments)),
-            Err(error) => Extraction::End(HandlerError::from_decode(&error)),
+            Err(error) => Extraction::End(arguments_error::<T>(call.arguments, &error)),
         }
     }
 

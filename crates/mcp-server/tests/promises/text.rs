@@ -71,13 +71,17 @@ fn prompts_read_numbers_by_type_however_it_is_spelled() {
         (
             "count",
             "5000000000",
-            "/count: invalid value: integer `5000000000`, expected u32",
+            "/count: expected a number of at most 4294967295, got 5000000000",
         ),
-        ("nonzero", "0", "/nonzero: invalid value: integer `0`"),
+        (
+            "nonzero",
+            "0",
+            "/nonzero: expected a number of at least 1, got 0",
+        ),
         (
             "port",
             "-1",
-            "/port: invalid value: integer `-1`, expected u16",
+            "/port: expected a number of at least 0, got -1",
         ),
     ] {
         let mut arguments = json!({"count": "5", "nonzero": "7", "port": "80"});
