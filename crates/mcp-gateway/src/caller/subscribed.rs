@@ -82,6 +82,11 @@ impl Subscribed {
         lock(&self.uris).extend(uris);
     }
 
+    /// Returns whether the client has subscribed to exactly this resource.
+    pub(crate) fn contains(&self, uri: &str) -> bool {
+        lock(&self.uris).contains_key(uri)
+    }
+
     pub(crate) fn remove(&self, uri: &str) {
         lock(&self.uris).remove(uri);
     }

@@ -7,7 +7,7 @@ mod template;
 mod transform;
 mod uri;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, RwLock};
 
 use mcp_client::Client;
@@ -29,6 +29,9 @@ const MAX_ITEMS: usize = 10_000;
 const MAX_TEMPLATES: usize = 1_000;
 /// Maximum size of these templates in total.
 const MAX_TEMPLATE_BYTES: usize = 256 << 10;
+/// Maximum number of recorded schemes, and maximum size of each, in bytes.
+const MAX_SCHEMES: usize = 64;
+const MAX_SCHEME_BYTES: usize = 64;
 /// Maximum size of their names or URIs in total.
 const MAX_BYTES: usize = 4 << 20;
 
@@ -53,6 +56,8 @@ struct Items {
     listed_prompts: HashSet<String>,
     resources: HashSet<String>,
     templates: Vec<String>,
+    /// The schemes of resources that were listed for clients, in lower case.
+    schemes: BTreeSet<String>,
 }
 
 /// The items whose name at the server does not follow from the name at the gateway.
@@ -338,9 +343,22 @@ impl Catalog {
             .max()
     }
 
+    /// Records the scheme of a resource or template that was listed for a client. A server can list other resources for each session.
+    pub(crate) fn record_scheme(&self, uri: &str) {
+        if let Some(scheme) = scheme(uri).filter(|scheme| scheme.len() <= MAX_SCHEME_BYTES) {
+            let mut items = lock(&self.items);
+            if items.schemes.len() < MAX_SCHEMES {
+                items.schemes.insert(scheme.to_ascii_lowercase());
+            }
+        }
+    }
+
     /// Returns whether a listed resource or template has this scheme.
     pub(crate) fn has_scheme(&self, wanted: &str) -> bool {
         let items = lock(&self.items);
+        if items.schemes.contains(&wanted.to_ascii_lowercase()) {
+            return true;
+        }
         let mut uris = items.resources.iter().chain(&items.templates);
         uris.any(|uri| scheme(uri).is_some_and(|scheme| scheme.eq_ignore_ascii_case(wanted)))
     }

@@ -11,9 +11,7 @@ use std::cell::OnceCell;
 use mcp_host::matches_pattern;
 use percent_encoding::percent_decode_str;
 
-use super::uri::{
-    before, has_fixed_syntax, is_address_pattern, is_loopback, is_unusual_address, split_port,
-};
+use super::uri::{before, can_be_same_address, has_fixed_syntax, is_address_pattern, split_port};
 use crate::text::without_case;
 
 /// A URI and what servers may read from it.
@@ -36,8 +34,8 @@ pub(super) struct Restriction {
     forms: Vec<String>,
     keeps_port: bool,
     has_host: bool,
-    has_address: bool,
-    has_loopback_host: bool,
+    /// The host of the pattern, if it can be an address.
+    address: Option<String>,
 }
 
 impl Restriction {
@@ -62,22 +60,25 @@ impl Restriction {
             forms,
             keeps_port,
             has_host: has_host(pattern),
-            has_address: is_address_pattern(host(pattern)),
-            has_loopback_host: is_loopback(host(pattern)),
+            address: is_address_pattern(host(pattern)).then(|| host(pattern).to_owned()),
         }
     }
 
     /// Returns whether the pattern matches something that a server may read from the URI.
     pub(super) fn matches(&self, uri: &Readings<'_>) -> bool {
-        let host = host(&uri.uri);
-        // The host can be another form of an address that the pattern matches.
-        if self.has_address && is_unusual_address(host)
-            || self.has_loopback_host && is_loopback(host)
-        {
+        let kind = 2 * usize::from(self.keeps_port) + usize::from(self.has_host);
+        let read = |uri: &str| texts(uri, self.keeps_port, self.has_host);
+        if self.matches_one(uri.texts[kind].get_or_init(|| read(&uri.uri))) {
             return true;
         }
-        let kind = 2 * usize::from(self.keeps_port) + usize::from(self.has_host);
-        let texts = uri.texts[kind].get_or_init(|| texts(&uri.uri, self.keeps_port, self.has_host));
+        // The host can be another form of the address.
+        let host = host(&uri.uri);
+        let address = self.address.as_deref();
+        let address = address.filter(|address| can_be_same_address(address, host));
+        address.is_some_and(|address| self.matches_one(&read(&with_host(&uri.uri, address))))
+    }
+
+    fn matches_one(&self, texts: &[String]) -> bool {
         let mut forms = self.forms.iter();
         forms.any(|form| texts.iter().any(|text| can_match(form, text)))
     }
@@ -107,6 +108,13 @@ fn host(uri: &str) -> &str {
     let rest = split_scheme(uri).and_then(|(_, rest)| rest.strip_prefix("//"));
     let authority = rest.map(|rest| before(rest, &['/', '?', '#']));
     split_port(authority.unwrap_or_default()).0
+}
+
+/// Returns a URI with another host.
+fn with_host(uri: &str, other: &str) -> String {
+    let rest = uri.split_once("//").map_or("", |(_, rest)| rest);
+    let start = &uri[..uri.len() - rest.len()];
+    format!("{start}{other}{}", &rest[host(uri).len()..])
 }
 
 /// Returns a URI without the differences of spelling that do not matter to most servers.

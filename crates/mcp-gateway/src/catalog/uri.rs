@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use iri_string::components::AuthorityComponents;
 use iri_string::types::UriStr;
-use mcp_host::is_hidden_character;
+use mcp_host::{is_hidden_character, matches_pattern};
 use percent_encoding::{AsciiSet, percent_decode_str, utf8_percent_encode};
 
 use super::template::example_of;
@@ -73,22 +73,37 @@ pub(crate) fn check_spelling(uri: &str) -> Result<(), &'static str> {
 }
 
 /// Returns the outer and inner schemes of a URI that contains another URI, which some servers read instead: `url:file:///a`, `jar:url:file:///a`,
-/// `simplecache::a`, `sqlite:///file:a`. The inner URI begins after a scheme, a `/` or a `!`, and has the scheme of a file, of HTTP or `url`, or none
-/// after `::`. Returns `None` if there is no inner URI.
+/// `simplecache::a`, `sqlite:///file:a`. The inner URI begins after a scheme, or after `:///`, and has the scheme of a file, of HTTP or `url`, or none
+/// after the first scheme and `::`; or it is in a chain, such as `zip:///a::file:///b`. Returns `None` if there is no inner URI.
 pub(super) fn schemes_with_nested_uri(uri: &str) -> Option<Vec<String>> {
     let decoded = percent_decode_str(uri).decode_utf8_lossy().to_lowercase();
-    let mut segments = before(&decoded, &['?', '#']).split(['/', '!']);
+    let text = before(&decoded, &['?', '#']);
+    let mut segments = text.split('/');
     // The text after the last colon is not a scheme.
     let (first, _) = segments.next()?.rsplit_once(':')?;
     let mut schemes: Vec<_> = first.split(':').map(str::trim).collect();
-    let is_inner = |name: &str| name.is_empty() || name == "url" || has_fixed_syntax(name);
-    let mut is_wrapped = schemes[0] == "url" || schemes[1..].iter().any(|name| is_inner(name));
-    let inner = segments.filter_map(|segment| scheme(segment.trim()));
-    for name in inner.filter(|name| is_inner(name)) {
-        schemes.push(name);
-        is_wrapped = true;
+    // Without a host, some drivers read the path as a URI.
+    if segments.next() == Some("") && segments.next() == Some("") {
+        schemes.extend(segments.next().and_then(|path| scheme(path.trim())));
     }
+    // A chain of URIs: `zip:///a::file:///b`.
+    let mut chained = text.match_indices("::").map(|(at, _)| &text[at + 2..]);
+    let is_chained = text.contains("//") && chained.any(is_uri_or_path);
+    if is_chained {
+        schemes.push("");
+    }
+    let is_inner = |name: &&str| *name == "url" || has_fixed_syntax(name);
+    let is_wrapped = is_chained
+        || schemes[0] == "url"
+        || schemes.get(1) == Some(&"")
+        || schemes[1..].iter().any(is_inner);
     is_wrapped.then(|| schemes.into_iter().map(str::to_owned).collect())
+}
+
+/// Returns whether a text is a path, or has a scheme and not a name with `::`.
+fn is_uri_or_path(text: &str) -> bool {
+    let is_uri = |name: &str| !text[name.len() + 1..].starts_with(':');
+    text.starts_with('/') || scheme(text).is_some_and(is_uri)
 }
 
 /// Checks that all readers understand the URIs of a template in the same way. A name of an expression must not look like a part of a path.
@@ -228,19 +243,41 @@ pub(super) fn is_unusual_address(host: &str) -> bool {
         && !host.parse::<Ipv4Addr>().is_ok_and(is_usual)
 }
 
-/// Returns whether the host of a URI or pattern is `localhost` or a loopback address.
-pub(super) fn is_loopback(host: &str) -> bool {
-    host.eq_ignore_ascii_case("localhost") || host.starts_with("127.") || host == "[::1]"
+/// Returns whether the host of a URI is `localhost`, a name below it, or a loopback address.
+fn is_loopback(host: &str) -> bool {
+    let host = host.to_ascii_lowercase();
+    host == "localhost"
+        || host.ends_with(".localhost")
+        || host.starts_with("127.")
+        || host == "[::1]"
 }
 
-/// Returns whether the host of a pattern is `localhost` or could match an address.
+/// Returns whether the host of a pattern matches a loopback address or its name.
+fn matches_loopback(host: &str) -> bool {
+    is_loopback(host)
+        || ["localhost", "127.0.0.1", "[::1]"]
+            .iter()
+            .any(|loopback| matches_pattern(host, loopback))
+}
+
+/// Returns whether the host of a pattern is an address, or matches some; but not all hosts.
 pub(super) fn is_address_pattern(host: &str) -> bool {
     let is_number = |c: char| c.is_ascii_hexdigit() || ".*xX".contains(c);
-    is_loopback(host)
-        || host.starts_with('[')
-        || host.contains(|c: char| c.is_ascii_digit())
-            && host.contains('.')
-            && host.chars().all(is_number)
+    let has_digit = host.contains(|c: char| c.is_ascii_digit());
+    !host.bytes().all(|byte| byte == b'*')
+        && (matches_loopback(host)
+            || host.starts_with('[')
+            || is_unusual_address(host)
+            || has_digit && host.contains('.') && host.chars().all(is_number))
+}
+
+/// Returns whether the host of a URI can be another form of an address that the host of a pattern matches.
+pub(super) fn can_be_same_address(pattern: &str, host: &str) -> bool {
+    let is_address = host.parse::<Ipv4Addr>().is_ok() || is_loopback(host);
+    !pattern.eq_ignore_ascii_case(host)
+        && (is_unusual_address(host)
+            || is_unusual_address(pattern) && is_address
+            || matches_loopback(pattern) && is_loopback(host))
 }
 
 /// The characters that are escaped in a listed URI, because RFC 3986 does not allow them. Control characters and `\` are not escaped, because some parsers
@@ -357,6 +394,9 @@ mod tests {
             "jar:url:file:/srv/a.jar!/b",
             "simplecache::/etc/passwd",
             "simplecache::file:/etc/passwd",
+            "zip:///a.txt::file:/etc/passwd",
+            "zip:///a.txt::/etc/passwd",
+            "zip://a.txt::local:/etc/passwd",
             "sqlite:///file:a.db",
             "sqlite:///FILE%3Aa.db",
             "notes://secret./k",
@@ -418,6 +458,11 @@ mod tests {
             "ui://app/.hidden/..b",
             "urn:nbn:de:1",
             "notes://a/b:c",
+            "arn:aws:s3:::bucket",
+            "rust:std::fs",
+            "notes://docs/std::fs::File",
+            "wiki://en/File:Example.jpg",
+            "https://wiki.example/File:Example.jpg",
             "fetch://page?url=https%3A",
             "issue://20261126",
             "issue://1.2.3",

@@ -19,8 +19,12 @@ use crate::connection::{Identity, InUse, OnChange, UpstreamConnection, unreachab
 use crate::pool::{ChosenLevel, Key, Lease, Permit};
 use crate::upstream::Sharing;
 
+/// Maximum delay before subscriptions are restored whose connection was closed for other clients.
+const MAX_DELAY_FOR_OTHERS: Duration = Duration::from_secs(2);
 /// Maximum number of simultaneous `resources/subscribe` requests when a session restores its subscriptions on a new connection.
 const MAX_SUBSCRIBING: usize = 8;
+/// Maximum time in which all of them are made: meanwhile, the connection cannot be closed for another one.
+const MAX_RESTORE_WAIT: Duration = Duration::from_secs(60);
 /// Maximum time that one of these requests delays others.
 const MAX_SUBSCRIBE_WAIT: Duration = Duration::from_secs(10);
 
@@ -77,6 +81,11 @@ async fn subscribe_all(connection: &InUse, uris: Vec<String>) {
     let uris = &Mutex::new(uris.into_iter());
     let subscribe_some = async || {
         while let Some(uri) = { lock(uris).next() } {
+            let known = routes.subscribed.as_ref();
+            if !known.is_some_and(|known| known.contains(&uri)) {
+                // The client has unsubscribed meanwhile.
+                continue;
+            }
             let params = SubscribeRequestParams::new(uri.clone());
             let call = connection.client.request::<SubscribeRequest>(&params);
             let subscribed = timeout(MAX_SUBSCRIBE_WAIT, call.into_future()).await;
@@ -85,7 +94,7 @@ async fn subscribe_all(connection: &InUse, uris: Vec<String>) {
             let reason = match subscribed {
                 Ok(Ok(_)) => continue,
                 Ok(Err(error)) => {
-                    if let (Error::Rejected(_), Some(known)) = (&error, &routes.subscribed) {
+                    if let (Error::Rejected(_), Some(known)) = (&error, known) {
                         known.remove(&uri);
                     }
                     error.to_string()
@@ -99,7 +108,11 @@ async fn subscribe_all(connection: &InUse, uris: Vec<String>) {
             );
         }
     };
-    join_all((0..MAX_SUBSCRIBING).map(|_| subscribe_some())).await;
+    let all = join_all((0..MAX_SUBSCRIBING).map(|_| subscribe_some()));
+    if timeout(MAX_RESTORE_WAIT, all).await.is_err() {
+        // The client reads the resources that are not watched, too.
+        routes.update_all();
+    }
 }
 
 impl Core {
@@ -124,9 +137,13 @@ impl Core {
         // Boxed because it is rare.
         let opened = Box::pin(self.open_for_session(context, &subscribed)).await?;
         let delay = match latest.connection.replace(Arc::clone(&opened)) {
-            // A connection that was closed for other clients is not a loss, because they must not delay the updates of this session.
-            Some(_) if !was_closed_for_others => latest.resubscribe_delay.after_loss(),
-            _ => Duration::ZERO,
+            Some(_) => latest.resubscribe_delay.after_loss(),
+            None => Duration::ZERO,
+        };
+        // Other clients must not delay the updates of this session for long.
+        let delay = match was_closed_for_others {
+            true => delay.min(MAX_DELAY_FOR_OTHERS),
+            false => delay,
         };
         latest
             .resubscribe_delay

@@ -41,7 +41,7 @@ impl State {
         let access = &self.settings().access;
         if source == UriSource::Client
             && item.kind == ItemKind::Resource
-            && access.policy().has_rules(item)
+            && access.depends_on_scheme(item)
             && !knows_scheme(mount, access.policy(), item)
         {
             return Decision::Ambiguous(

@@ -210,9 +210,6 @@ impl Table {
             (self.unused(client), Full::Client)
         } else if self.open.len() >= upstream.max_connections {
             let found = self.unused(None).or_else(|| self.of_largest(own));
-            if let Some((_, connection)) = &found {
-                connection.set_closed_for_others();
-            }
             (found, Full::All)
         } else {
             return Ok(None);
@@ -230,17 +227,27 @@ impl Table {
     /// Returns the connection that has been unused for the longest time, of one client or of all clients. Connections that have ended come first, and
     /// those whose sessions wait for updates of resources last.
     fn unused(&self, client: Option<&Owner>) -> Option<(u64, Arc<UpstreamConnection>)> {
-        let candidates = self.open.iter().filter(|(_, entry)| {
-            entry.client.is_some() && (client.is_none() || entry.client.as_ref() == client)
+        let has_ended =
+            |entry: &Entry| (entry.connection.upgrade()).is_some_and(|one| !one.is_open());
+        let candidates = self.open.iter().filter(|(_, entry)| match client {
+            Some(_) => entry.client.as_ref() == client,
+            // The shared connection has no client.
+            None => entry.client.is_some() || has_ended(entry),
         });
         let unused = candidates.filter_map(|(number, entry)| {
             let connection = entry.connection.upgrade()?;
             let since = connection.unused_since()?;
             Some(((connection.is_open(), since), *number, connection))
         });
-        let (_, number, connection) = unused.min_by_key(|(since, ..)| *since)?;
+        let ((is_open, _), number, connection) = unused.min_by_key(|(since, ..)| *since)?;
         // A call may have begun to use it.
-        connection.retire_unused().then_some((number, connection))
+        if !connection.retire_unused() {
+            return None;
+        }
+        if is_open && client.is_none() {
+            connection.set_closed_for_others();
+        }
+        Some((number, connection))
     }
 
     /// Returns the oldest connection of the client with the most connections, if this client has at least two more than `own`.
@@ -255,7 +262,9 @@ impl Table {
         }
         let mut of_largest =
             (self.open.iter()).filter(|(_, entry)| entry.client.as_ref() == Some(largest));
-        of_largest.find_map(|(number, entry)| Some((*number, entry.connection.upgrade()?)))
+        let found =
+            of_largest.find_map(|(number, entry)| Some((*number, entry.connection.upgrade()?)));
+        found.inspect(|(_, connection)| connection.set_closed_for_others())
     }
 }
 

@@ -146,6 +146,11 @@ async fn a_client_can_use_a_scheme_that_the_server_lists_or_a_rule_names() {
         (denying("ssh://secret/*"), "postgresql://other/key", true),
         (allowing(&["git+ssh://*"]), "git+ssh://pub/a", true),
         (AccessPolicy::new(), "local:///etc/passwd", true),
+        (denying("danger*"), "local:///etc/passwd", true),
+        (allowing(&["*"]), "local:///etc/passwd", true),
+        (denying("danger*"), "local:///etc/passwd", true),
+        (allowing(&["*"]), "local:///etc/passwd", true),
+        (allowing(&["local*"]), "local:///etc/passwd", true),
     ] {
         let mut listing = Listing::of(policy.clone(), &uris, json!([])).await;
         let answer = listing.read(uri).await;

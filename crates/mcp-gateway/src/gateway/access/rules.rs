@@ -10,7 +10,7 @@ use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{RequestContext, lock};
 
 use super::{AccessPolicy, AccessRule, Effect, Item, ItemKind};
-use crate::catalog::{RuledUri, UriPattern, UriSource};
+use crate::catalog::{RuledUri, UriPattern, UriSource, scheme};
 use crate::text::without_case;
 
 /// Maximum number of cached decisions. When this number is reached, the cache is cleared.
@@ -117,6 +117,21 @@ impl Rules {
         let rules = self.0.policy.rules.iter().zip(&self.0.patterns);
         let rules = rules.filter(|(rule, _)| rule.is_for(item));
         rules.map(|(rule, (pattern, scope))| (rule, pattern, scope.as_ref()))
+    }
+
+    /// Returns whether no rule allows the URI of an item, and a rule that restricts is for URIs with one scheme, which could have another name.
+    pub(in crate::gateway) fn depends_on_scheme(&self, item: &Item<'_>) -> bool {
+        let restricts_scheme =
+            |rule: &AccessRule| rule.is_restrictive() && scheme(&rule.name).is_some();
+        if !self
+            .rules_for(item)
+            .any(|(rule, ..)| restricts_scheme(rule))
+        {
+            return false;
+        }
+        let uri = RuledUri::new(item.name, UriSource::Client);
+        let mut rules = self.rules_for(item);
+        !rules.any(|(rule, pattern, _)| rule.effect == Effect::Allow && pattern.allows(&uri))
     }
 
     /// Returns the decision of the first rule that matches the name of an item.

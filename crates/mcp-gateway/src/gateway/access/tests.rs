@@ -84,6 +84,30 @@ fn a_rule_for_an_address_applies_to_its_other_forms() {
             );
         }
     }
+    for (pattern, uri) in [
+        ("redis://localhost/*", "redis://x.localhost/k"),
+        ("redis://127*/*", "redis://0/k"),
+        ("redis://*localhost/*", "redis://127.0.0.1/k"),
+        ("redis://2130706433/*", "redis://127.0.0.1/k"),
+    ] {
+        assert!(!is_allowed(pattern, uri), "{pattern} {uri}");
+    }
+    // The rest of the URI is compared, too.
+    for (pattern, uri) in [
+        (
+            "postgres://localhost/salaries/*",
+            "postgres://localhost/users",
+        ),
+        ("http://localhost:18999/secret/*", "http://localhost:3000/a"),
+        (
+            "http://localhost:18999/secret/*",
+            "redis://127.0.0.1:6379/0",
+        ),
+        ("http://169.254.169.254/*", "issue://20261126"),
+        ("http://169.254.169.254/*", "ticket://4711/comments"),
+    ] {
+        assert!(is_allowed(pattern, uri), "{pattern} {uri}");
+    }
     assert!(!is_allowed("redis://localhost/*", "redis://127.0.0.1/k"));
     assert!(!is_allowed("redis://127.0.0.1/*", "redis://localhost/k"));
     assert!(is_allowed("redis://127.0.0.1/*", "redis://10.0.0.1/k"));

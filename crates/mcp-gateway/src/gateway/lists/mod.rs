@@ -262,6 +262,7 @@ fn exposed(
             (exposed, text)
         }
         ListKind::Resources => {
+            mount.catalog.record_scheme(&id);
             let text = identified(item, "uri", &id);
             (id, text)
         }
