@@ -386,19 +386,8 @@ mod tests {
             "http://h%6fst/",
             "http://h\u{f6}st/",
             "http://host./",
-            "URL:file:/etc/passwd",
-            "url:https://host/",
-            "x:FILE:///etc/passwd",
             "mongodb://secret,pub/key",
             "postgres://pub,secret/key",
-            "jar:url:file:/srv/a.jar!/b",
-            "simplecache::/etc/passwd",
-            "simplecache::file:/etc/passwd",
-            "zip:///a.txt::file:/etc/passwd",
-            "zip:///a.txt::/etc/passwd",
-            "zip://a.txt::local:/etc/passwd",
-            "sqlite:///file:a.db",
-            "sqlite:///FILE%3Aa.db",
             "notes://secret./k",
             "notes://.secret/k",
             "http://.localhost/",
@@ -414,6 +403,27 @@ mod tests {
             "",
         ] {
             assert!(check_spelling(uri).is_err(), "{uri}");
+        }
+    }
+
+    /// Libraries for files, archives and databases read the inner URI.
+    #[test]
+    fn a_uri_that_contains_another_one_is_refused() {
+        for uri in [
+            "URL:file:/etc/passwd",
+            "url:https://host/",
+            "x:FILE:///etc/passwd",
+            "jar:url:file:/srv/a.jar!/b",
+            "simplecache::/etc/passwd",
+            "simplecache::file:/etc/passwd",
+            "zip:///a.txt::file:/etc/passwd",
+            "zip:///a.txt::/etc/passwd",
+            "zip://a.txt::local:/etc/passwd",
+            "sqlite:///file:a.db",
+            "sqlite:///FILE%3Aa.db",
+        ] {
+            assert!(check_spelling(uri).is_err(), "{uri}");
+            assert!(schemes_with_nested_uri(uri).is_some(), "{uri}");
         }
     }
 
