@@ -100,7 +100,7 @@ pub(super) fn schemes_with_nested_uri(uri: &str) -> Option<Vec<String>> {
     is_wrapped.then(|| schemes.into_iter().map(str::to_owned).collect())
 }
 
-/// Returns whether a text is a path, or has a scheme and not a name with `::`.
+/// Returns whether a text begins with `/`, or with a scheme that is not the beginning of a name such as `fs::File`.
 fn is_uri_or_path(text: &str) -> bool {
     let is_uri = |name: &str| !text[name.len() + 1..].starts_with(':');
     text.starts_with('/') || scheme(text).is_some_and(is_uri)
@@ -260,7 +260,7 @@ fn matches_loopback(host: &str) -> bool {
             .any(|loopback| matches_pattern(host, loopback))
 }
 
-/// Returns whether the host of a pattern is an address, or matches some; but not all hosts.
+/// Returns whether the host of a pattern is an address or `localhost`, or matches one of them with a `*`. Returns `false` for `*`, which matches every host.
 pub(super) fn is_address_pattern(host: &str) -> bool {
     let is_number = |c: char| c.is_ascii_hexdigit() || ".*xX".contains(c);
     let has_digit = host.contains(|c: char| c.is_ascii_digit());

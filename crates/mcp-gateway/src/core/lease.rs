@@ -19,13 +19,13 @@ use crate::connection::{Identity, InUse, OnChange, UpstreamConnection, unreachab
 use crate::pool::{ChosenLevel, Key, Lease, Permit};
 use crate::upstream::Sharing;
 
-/// Maximum delay before subscriptions are restored whose connection was closed for other clients.
+/// Maximum delay before the subscriptions of a connection are restored that was closed to make room for other clients.
 const MAX_DELAY_FOR_OTHERS: Duration = Duration::from_secs(2);
 /// Maximum number of simultaneous `resources/subscribe` requests when a session restores its subscriptions on a new connection.
 const MAX_SUBSCRIBING: usize = 8;
-/// Maximum time in which all of them are made: meanwhile, the connection cannot be closed for another one.
+/// Maximum time in which all subscriptions are restored. Meanwhile, the connection cannot be closed to make room for another one.
 const MAX_RESTORE_WAIT: Duration = Duration::from_secs(60);
-/// Maximum time that one of these requests delays others.
+/// Maximum time that one of these requests can delay the others.
 const MAX_SUBSCRIBE_WAIT: Duration = Duration::from_secs(10);
 
 /// Returns the client of a session as an upstream server gets to know it. Tasks belong to one connection, so
