@@ -21,7 +21,7 @@ pub(crate) use self::pattern::{RuledUri, UriPattern, UriSource};
 pub(crate) use self::readings::comparable;
 pub(crate) use self::template::expand;
 pub use self::transform::Transform;
-pub(crate) use self::uri::{authority_end, check_template, scheme};
+pub(crate) use self::uri::{authority_end, check_template, scheme, scheme_without_host};
 
 /// Maximum number of items of one kind that are kept for a server.
 const MAX_ITEMS: usize = 10_000;
@@ -345,7 +345,9 @@ impl Catalog {
 
     /// Records the scheme of a resource or template that was listed for a client. A server can list other resources for each session.
     pub(crate) fn record_scheme(&self, uri: &str) {
-        if let Some(scheme) = scheme(uri).filter(|scheme| scheme.len() <= MAX_SCHEME_BYTES) {
+        if let Some(scheme) =
+            scheme_without_host(uri).filter(|scheme| scheme.len() <= MAX_SCHEME_BYTES)
+        {
             let mut items = lock(&self.items);
             if items.schemes.len() < MAX_SCHEMES {
                 items.schemes.insert(scheme.to_ascii_lowercase());
@@ -360,7 +362,9 @@ impl Catalog {
             return true;
         }
         let mut uris = items.resources.iter().chain(&items.templates);
-        uris.any(|uri| scheme(uri).is_some_and(|scheme| scheme.eq_ignore_ascii_case(wanted)))
+        uris.any(|uri| {
+            scheme_without_host(uri).is_some_and(|scheme| scheme.eq_ignore_ascii_case(wanted))
+        })
     }
 }
 

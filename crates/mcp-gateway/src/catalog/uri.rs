@@ -19,6 +19,16 @@ pub(crate) fn scheme(uri: &str) -> Option<&str> {
     (is_first && letters.all(is_rest)).then_some(scheme)
 }
 
+/// Returns the scheme of a URI; `None` if servers may read a host instead: `localhost:80/a` as an address of HTTP, `host.example:a.git` as one of SSH.
+pub(crate) fn scheme_without_host(uri: &str) -> Option<&str> {
+    let scheme = scheme(uri)?;
+    let rest = &uri[scheme.len() + 1..];
+    let port = before(rest, &['/', '?', '#']);
+    let has_port = port.len() < rest.len() && port.parse::<u16>().is_ok();
+    let is_host = scheme.contains('.') || scheme.eq_ignore_ascii_case("localhost") || has_port;
+    (rest.starts_with("//") || !is_host).then_some(scheme)
+}
+
 /// Schemes whose URIs always have an authority: URI parsers add a missing `//`.
 const WITH_AUTHORITY: [&str; 5] = ["http", "https", "ws", "wss", "ftp"];
 
@@ -509,6 +519,29 @@ mod tests {
         assert_eq!(check_spelling(&with(MAX_RULED_BYTES)), Ok(()));
         let refused = check_spelling(&with(MAX_RULED_BYTES + 1));
         assert_eq!(refused, Err("it has more than 2,048 bytes"));
+    }
+
+    /// Otherwise, one listed address would allow all addresses of its host.
+    #[test]
+    fn a_host_before_a_port_or_path_is_no_scheme() {
+        for uri in [
+            "localhost:8080/a",
+            "localhost:a",
+            "host:80/a",
+            "host:80?a",
+            "github.com:o/r.git",
+        ] {
+            assert_eq!(scheme_without_host(uri), None, "{uri}");
+        }
+        for (uri, expected) in [
+            ("a.b://c", "a.b"),
+            ("urn:isbn:1", "urn"),
+            ("tel:123", "tel"),
+            ("localhost://a", "localhost"),
+            ("job:70000/a", "job"),
+        ] {
+            assert_eq!(scheme_without_host(uri), Some(expected), "{uri}");
+        }
     }
 
     #[test]

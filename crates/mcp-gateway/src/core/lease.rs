@@ -1,6 +1,6 @@
 //! Which connection a request uses.
 
-use std::future::IntoFuture as _;
+use std::future::{IntoFuture as _, pending};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -19,12 +19,14 @@ use crate::connection::{Identity, InUse, OnChange, UpstreamConnection, unreachab
 use crate::pool::{ChosenLevel, Key, Lease, Permit};
 use crate::upstream::Sharing;
 
-/// Maximum delay before the subscriptions of a connection are restored that was closed to make room for other clients.
-const MAX_DELAY_FOR_OTHERS: Duration = Duration::from_secs(2);
+/// Maximum delay before the subscriptions of a connection are restored that was closed to make room for another one.
+const MAX_DELAY_AFTER_CLOSE: Duration = Duration::from_secs(2);
 /// Maximum number of simultaneous `resources/subscribe` requests when a session restores its subscriptions on a new connection.
 const MAX_SUBSCRIBING: usize = 8;
-/// Maximum time in which all subscriptions are restored. Meanwhile, the connection cannot be closed to make room for another one.
+/// Maximum time in which all subscriptions are restored.
 const MAX_RESTORE_WAIT: Duration = Duration::from_secs(60);
+/// How long this prevents that the connection is closed to make room for another one.
+const MAX_RESTORE_HOLD: Duration = Duration::from_millis(500);
 /// Maximum time that one of these requests can delay the others.
 const MAX_SUBSCRIBE_WAIT: Duration = Duration::from_secs(10);
 
@@ -61,7 +63,7 @@ fn resubscribe(connection: &Arc<UpstreamConnection>, subscribed: Vec<String>, de
         let again = async {
             sleep(delay).await;
             let connection = connection.upgrade().filter(|_| !subscribed.is_empty());
-            if let Some(connection) = connection.and_then(|connection| connection.in_use()) {
+            if let Some(connection) = connection {
                 subscribe_all(&connection, subscribed).await;
             }
         };
@@ -76,7 +78,10 @@ fn resubscribe(connection: &Arc<UpstreamConnection>, subscribed: Vec<String>, de
 
 /// Subscribes to resources, and notifies the session of each. Several requests run at the same time, so that a request without a response does not
 /// delay the others.
-async fn subscribe_all(connection: &InUse, uris: Vec<String>) {
+async fn subscribe_all(connection: &Arc<UpstreamConnection>, uris: Vec<String>) {
+    let Some(in_use) = connection.in_use() else {
+        return;
+    };
     let routes = connection.routes();
     let uris = &Mutex::new(uris.into_iter());
     let subscribe_some = async || {
@@ -109,6 +114,17 @@ async fn subscribe_all(connection: &InUse, uris: Vec<String>) {
         }
     };
     let all = join_all((0..MAX_SUBSCRIBING).map(|_| subscribe_some()));
+    let release = async {
+        sleep(MAX_RESTORE_HOLD).await;
+        drop(in_use);
+        pending::<()>().await;
+    };
+    let all = async {
+        tokio::select! {
+            _ = all => {}
+            () = release => {}
+        }
+    };
     if timeout(MAX_RESTORE_WAIT, all).await.is_err() {
         // The client reads the resources that are not watched, too.
         routes.update_all();
@@ -133,16 +149,16 @@ impl Core {
         // The ended connection is replaced only by the next one, because it has the subscriptions.
         let subscribed = connection.map(|ended| ended.routes().subscriptions());
         let subscribed = subscribed.unwrap_or_default();
-        let was_closed_for_others = connection.is_some_and(|ended| ended.was_closed_for_others());
+        let was_closed = connection.is_some_and(|ended| ended.was_closed_for_another());
         // Boxed because it is rare.
         let opened = Box::pin(self.open_for_session(context, &subscribed)).await?;
         let delay = match latest.connection.replace(Arc::clone(&opened)) {
             Some(_) => latest.resubscribe_delay.after_loss(),
             None => Duration::ZERO,
         };
-        // Other clients must not delay the updates of this session for long.
-        let delay = match was_closed_for_others {
-            true => delay.min(MAX_DELAY_FOR_OTHERS),
+        // Other sessions must not delay the updates of this one for long.
+        let delay = match was_closed {
+            true => delay.min(MAX_DELAY_AFTER_CLOSE),
             false => delay,
         };
         latest

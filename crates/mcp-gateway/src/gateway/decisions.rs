@@ -112,19 +112,23 @@ impl State {
                     contents.len()
                 )));
             }
-            let (mut kept, mut bytes) = (Vec::new(), 0);
-            for (number, content) in contents.iter().enumerate() {
+            let uris = contents.iter().map(|content| {
+                let uri = member(content.get(), "uri")?;
+                decode::<String>(uri).ok()
+            });
+            let uris: Vec<_> = uris.collect();
+            let bytes: usize = uris.iter().flatten().map(String::len).sum();
+            if bytes > MAX_CONTENT_URI_BYTES {
+                return Err(ErrorObject::internal(format!(
+                    "the URIs in the result for {uri:?} have {bytes} bytes in total; where access rules apply, the gateway checks at most {MAX_CONTENT_URI_BYTES}"
+                )));
+            }
+            let mut kept = Vec::new();
+            for (number, (content, name)) in contents.iter().zip(&uris).enumerate() {
                 if number % ITEMS_PER_TURN == 0 {
                     yield_now().await;
                 }
-                let name = member(content.get(), "uri").and_then(|uri| decode::<String>(uri).ok());
                 let name = name.as_deref();
-                bytes += name.map_or(0, str::len);
-                if bytes > MAX_CONTENT_URI_BYTES {
-                    return Err(ErrorObject::internal(format!(
-                        "the URIs in the result for {uri:?} have more than {MAX_CONTENT_URI_BYTES} bytes in total, the limit where access rules apply"
-                    )));
-                }
                 let item = mount.item(ItemKind::Resource, name.unwrap_or_default());
                 let decide = || state.decide_as(&mount, &item, UriSource::List);
                 if name == Some(&uri) || name.is_some() && decide().is_usable(&context) {

@@ -2,6 +2,7 @@
 
 mod messages;
 mod resources;
+mod restored;
 mod subscriptions;
 pub(super) mod uris;
 

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 pub(super) use self::rules::Decision;
 pub(crate) use self::rules::Rules;
-use crate::catalog::{UriSource, authority_end, check_template, scheme};
+use crate::catalog::{UriSource, authority_end, check_template, scheme_without_host};
 
 /// Rules for the tools, prompts and resources of a gateway, for
 /// [`GatewayBuilder::access`](super::GatewayBuilder::access). The first rule that matches an item decides; an item that no rule matches
@@ -255,7 +255,7 @@ impl AccessPolicy {
     /// Returns whether a rule for the mount and kind of the item has a pattern with this scheme.
     pub(in crate::gateway) fn names_scheme(&self, item: &Item<'_>, wanted: &str) -> bool {
         let rules = self.rules.iter().filter(|rule| rule.is_for(item));
-        let mut schemes = rules.filter_map(|rule| scheme(&rule.name));
+        let mut schemes = rules.filter_map(|rule| scheme_without_host(&rule.name));
         schemes.any(|scheme| scheme.eq_ignore_ascii_case(wanted))
     }
 
