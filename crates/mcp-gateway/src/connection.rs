@@ -42,7 +42,7 @@ pub(crate) struct UpstreamConnection {
     link: Arc<dyn Link>,
     routes: Arc<Routes>,
     is_open: Arc<watch::Sender<bool>>,
-    was_closed_for_another: AtomicBool,
+    was_closed_for_others: AtomicBool,
     /// The log level that was set last.
     level: tokio::sync::Mutex<Option<LoggingLevel>>,
     usage: Mutex<Usage>,
@@ -108,7 +108,7 @@ impl UpstreamConnection {
             client,
             routes,
             is_open,
-            was_closed_for_another: AtomicBool::new(false),
+            was_closed_for_others: AtomicBool::new(false),
             level: tokio::sync::Mutex::default(),
             usage: Mutex::new(Usage {
                 running: 1,
@@ -147,14 +147,14 @@ impl UpstreamConnection {
         is_unused.then(|| (!self.routes.subscriptions().is_empty(), usage.last))
     }
 
-    /// Records that the connection is closed to make room for another one.
-    pub(crate) fn set_closed_for_another(&self) {
-        self.was_closed_for_another.store(true, Ordering::Release);
+    /// Records that the connection is closed because all clients together have reached the limit of connections.
+    pub(crate) fn set_closed_for_others(&self) {
+        self.was_closed_for_others.store(true, Ordering::Release);
     }
 
-    /// Returns whether the connection was closed to make room for another one.
-    pub(crate) fn was_closed_for_another(&self) -> bool {
-        self.was_closed_for_another.load(Ordering::Acquire)
+    /// Returns whether the connection was closed because all clients together had reached the limit of connections.
+    pub(crate) fn was_closed_for_others(&self) -> bool {
+        self.was_closed_for_others.load(Ordering::Acquire)
     }
 
     /// Closes the connection. The next request of its session opens another connection.

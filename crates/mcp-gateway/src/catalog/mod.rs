@@ -7,7 +7,7 @@ mod template;
 mod transform;
 mod uri;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, RwLock};
 
 use mcp_client::Client;
@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use self::arguments::ToolArguments;
 pub(crate) use self::pattern::{RuledUri, UriPattern, UriSource};
-pub(crate) use self::readings::comparable;
+pub(crate) use self::readings::{comparable, split_scheme};
 pub(crate) use self::template::expand;
 pub use self::transform::Transform;
 pub(crate) use self::uri::{authority_end, check_template, scheme, scheme_without_host};
@@ -29,9 +29,6 @@ const MAX_ITEMS: usize = 10_000;
 const MAX_TEMPLATES: usize = 1_000;
 /// Maximum size of these templates in total.
 const MAX_TEMPLATE_BYTES: usize = 256 << 10;
-/// Maximum number of recorded schemes, and maximum size of each, in bytes.
-const MAX_SCHEMES: usize = 64;
-const MAX_SCHEME_BYTES: usize = 64;
 /// Maximum size of their names or URIs in total.
 const MAX_BYTES: usize = 4 << 20;
 
@@ -56,8 +53,9 @@ struct Items {
     listed_prompts: HashSet<String>,
     resources: HashSet<String>,
     templates: Vec<String>,
-    /// The schemes of resources that were listed for clients, in lower case.
-    schemes: BTreeSet<String>,
+    /// The resources and templates that were listed for clients, and their size.
+    listed_uris: HashSet<String>,
+    listed_bytes: usize,
 }
 
 /// The items whose name at the server does not follow from the name at the gateway.
@@ -343,24 +341,30 @@ impl Catalog {
             .max()
     }
 
-    /// Records the scheme of a resource or template that was listed for a client. A server can list other resources for each session.
-    pub(crate) fn record_scheme(&self, uri: &str) {
-        if let Some(scheme) =
-            scheme_without_host(uri).filter(|scheme| scheme.len() <= MAX_SCHEME_BYTES)
-        {
-            let mut items = lock(&self.items);
-            if items.schemes.len() < MAX_SCHEMES {
-                items.schemes.insert(scheme.to_ascii_lowercase());
-            }
+    /// Records a resource or template that was listed for a client. A server can list other resources for each session.
+    pub(crate) fn record_uri(&self, uri: &str) {
+        let mut items = lock(&self.items);
+        if items.listed_uris.contains(uri) || uri.len() > MAX_BYTES / MAX_ITEMS {
+            return;
         }
+        let bytes = items.listed_bytes + uri.len();
+        if items.listed_uris.len() >= MAX_ITEMS || bytes > MAX_BYTES {
+            // The URIs are recorded again from the next lists.
+            items.listed_uris.clear();
+            items.listed_bytes = 0;
+        }
+        items.listed_bytes += uri.len();
+        items.listed_uris.insert(uri.to_owned());
+    }
+
+    /// Returns whether this resource or template was listed for a client.
+    pub(crate) fn was_listed(&self, uri: &str) -> bool {
+        lock(&self.items).listed_uris.contains(uri)
     }
 
     /// Returns whether a listed resource or template has this scheme.
     pub(crate) fn has_scheme(&self, wanted: &str) -> bool {
         let items = lock(&self.items);
-        if items.schemes.contains(&wanted.to_ascii_lowercase()) {
-            return true;
-        }
         let mut uris = items.resources.iter().chain(&items.templates);
         uris.any(|uri| {
             scheme_without_host(uri).is_some_and(|scheme| scheme.eq_ignore_ascii_case(wanted))

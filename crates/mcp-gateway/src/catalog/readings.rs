@@ -229,7 +229,7 @@ fn joined(text: &str, reading: Reading) -> String {
 }
 
 /// Splits a URI or pattern after its scheme, in which a pattern may have `*`.
-pub(super) fn split_scheme(text: &str) -> Option<(&str, &str)> {
+pub(crate) fn split_scheme(text: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = text.split_once(':')?;
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.*".contains(&byte);
     (!scheme.is_empty() && scheme.bytes().all(is_letter)).then_some((scheme, rest))

@@ -232,13 +232,17 @@ fn a_tool_is_offered_only_if_all_lists_fulfil_the_settings() {
 
 /// A server with sessions can list resources for one session only.
 #[test]
-fn the_schemes_of_resources_that_were_listed_for_clients_are_known() {
+fn resources_that_were_listed_for_clients_are_known() {
     let catalog = catalog(Transform::new());
-    assert!(!catalog.has_scheme("job"));
-    catalog.record_scheme("JOB://1");
-    assert!(catalog.has_scheme("job") && !catalog.has_scheme("file"));
-    for number in 0..2 * MAX_SCHEMES {
-        catalog.record_scheme(&format!("s{number}:a"));
+    catalog.record_uri("job://1");
+    assert!(catalog.was_listed("job://1") && !catalog.was_listed("job://2"));
+    for number in 0..2 * MAX_ITEMS {
+        catalog.record_uri(&format!("s{number}:a"));
     }
-    assert!(!catalog.has_scheme(&format!("s{MAX_SCHEMES}")));
+    assert!(!catalog.was_listed("job://1"));
+    catalog.record_uri("job://1");
+    assert!(catalog.was_listed("job://1"));
+    let long = "x".repeat(MAX_BYTES / MAX_ITEMS + 1);
+    catalog.record_uri(&long);
+    assert!(!catalog.was_listed(&long));
 }

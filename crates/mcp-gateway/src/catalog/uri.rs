@@ -32,6 +32,18 @@ pub(crate) fn scheme_without_host(uri: &str) -> Option<&str> {
 /// Schemes whose URIs always have an authority: URI parsers add a missing `//`.
 const WITH_AUTHORITY: [&str; 5] = ["http", "https", "ws", "wss", "ftp"];
 
+/// Schemes of archives and caches, whose URIs contain another URI or a path after `::`.
+const WITH_CHAINS: [&str; 8] = [
+    "blockcache",
+    "cached",
+    "dir",
+    "filecache",
+    "libarchive",
+    "simplecache",
+    "tar",
+    "zip",
+];
+
 /// Maximum size of a URI to which rules apply, in bytes: rules are compared with several forms of it.
 pub(crate) const MAX_RULED_BYTES: usize = 2 << 10;
 
@@ -96,9 +108,10 @@ pub(super) fn schemes_with_nested_uri(uri: &str) -> Option<Vec<String>> {
     if segments.next() == Some("") && segments.next() == Some("") {
         schemes.extend(segments.next().and_then(|path| scheme(path.trim())));
     }
-    // A chain of URIs: `zip:///a::file:///b`.
+    // A chain of URIs: `zip:///a::file:///b`, or a relative path in it.
     let mut chained = text.match_indices("::").map(|(at, _)| &text[at + 2..]);
-    let is_chained = text.contains("//") && chained.any(is_uri_or_path);
+    let is_chain = |text: &str| WITH_CHAINS.contains(&schemes[0]) || is_uri_or_path(text);
+    let is_chained = text.contains("//") && chained.any(is_chain);
     if is_chained {
         schemes.push("");
     }
@@ -231,63 +244,88 @@ fn is_plain_host(host: &str) -> bool {
     !is_number || host.parse::<Ipv4Addr>().is_ok()
 }
 
-/// Returns whether servers could read the host as an address in an unusual form (`127.1`, `0x7f.1`, `2130706433`, `0`, `[::ffff:127.0.0.1]`), or
-/// whether it is an unspecified address (`0.0.0.0`, `[::]`). Such a host can also be an id, as in `notes://7`.
-pub(super) fn is_unusual_address(host: &str) -> bool {
-    if let Some(address) = host.strip_prefix('[') {
-        let address = address.trim_end_matches(']').parse::<Ipv6Addr>();
-        return address
-            .is_ok_and(|address| address.to_ipv4_mapped().is_some() || address.is_unspecified());
-    }
-    let is_hex = |label: &str| {
-        let digits = label
-            .strip_prefix("0x")
-            .or_else(|| label.strip_prefix("0X"));
-        digits.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
+/// Returns the IPv4 addresses that servers may read from a host, in any of its forms: `127.1`, `0x7f.1`, `2130706433`, `010.0.0.1`,
+/// `[::ffff:127.0.0.1]`. All names and addresses of this machine are 127.0.0.1, also the unspecified address.
+fn addresses_of(host: &str) -> [Option<Ipv4Addr>; 2] {
+    let machine = |address: Ipv4Addr| match address.is_loopback() || address.is_unspecified() {
+        true => Ipv4Addr::LOCALHOST,
+        false => address,
     };
-    let is_decimal =
-        |label: &str| !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_digit());
-    let mut labels = host.split('.');
-    let is_usual = |address: Ipv4Addr| !address.is_unspecified();
-    labels.all(|label| is_decimal(label) || is_hex(label))
-        && !host.parse::<Ipv4Addr>().is_ok_and(is_usual)
+    let lower = host.to_ascii_lowercase();
+    if lower == "localhost" || lower.ends_with(".localhost") {
+        return [Some(Ipv4Addr::LOCALHOST), None];
+    }
+    if let Some(address) = host.strip_prefix('[') {
+        let address = address.trim_end_matches(']').parse::<Ipv6Addr>().ok();
+        let address =
+            address.and_then(
+                |address| match address.is_loopback() || address.is_unspecified() {
+                    true => Some(Ipv4Addr::LOCALHOST),
+                    false => address.to_ipv4_mapped(),
+                },
+            );
+        return [address.map(machine), None];
+    }
+    // Some parsers read a number that begins with 0 as octal.
+    [true, false].map(|is_octal| numeric_address(&lower, is_octal).map(machine))
 }
 
-/// Returns whether the host of a URI is `localhost`, a name below it, or a loopback address.
-fn is_loopback(host: &str) -> bool {
-    let host = host.to_ascii_lowercase();
-    host == "localhost"
-        || host.ends_with(".localhost")
-        || host.starts_with("127.")
-        || host == "[::1]"
+/// Returns the address of one to four numbers, of which the last one has all remaining bytes.
+fn numeric_address(host: &str, is_octal: bool) -> Option<Ipv4Addr> {
+    let number = |label: &str| {
+        let is_plain = label.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        is_plain.then(|| match label.strip_prefix("0x") {
+            Some("") => Some(0),
+            Some(digits) => u32::from_str_radix(digits, 16).ok(),
+            None if is_octal && label.starts_with('0') => u32::from_str_radix(label, 8).ok(),
+            None => label.parse().ok(),
+        })?
+    };
+    let mut labels = host.rsplit('.');
+    let last = number(labels.next()?)?;
+    let mut address = 0_u32;
+    let before: Vec<_> = labels.map(number).collect();
+    for (position, label) in before.iter().rev().enumerate() {
+        let byte = u8::try_from((*label)?).ok()?;
+        address |= u32::from(byte)
+            << 24_usize
+                .checked_sub(8 * position)
+                .filter(|shift| *shift > 0)?;
+    }
+    let rest = u32::MAX.checked_shr(8 * u32::try_from(before.len()).ok()?)?;
+    (last <= rest).then(|| Ipv4Addr::from_bits(address | last))
 }
 
-/// Returns whether the host of a pattern matches a loopback address or its name.
-fn matches_loopback(host: &str) -> bool {
-    is_loopback(host)
-        || ["localhost", "127.0.0.1", "[::1]"]
-            .iter()
-            .any(|loopback| matches_pattern(host, loopback))
-}
-
-/// Returns whether the host of a pattern is an address or `localhost`, or matches one of them with a `*`. Returns `false` for `*`, which matches every host.
+/// Returns whether the host of a pattern is an address or a name of this machine, or matches some of them with a `*`. Returns `false` for `*`, which
+/// matches every host.
 pub(super) fn is_address_pattern(host: &str) -> bool {
     let is_number = |c: char| c.is_ascii_hexdigit() || ".*xX".contains(c);
     let has_digit = host.contains(|c: char| c.is_ascii_digit());
     !host.bytes().all(|byte| byte == b'*')
-        && (matches_loopback(host)
-            || host.starts_with('[')
-            || is_unusual_address(host)
-            || has_digit && host.contains('.') && host.chars().all(is_number))
+        && (addresses_of(host).iter().any(Option::is_some)
+            || host.contains('*')
+                && (has_digit && host.chars().all(is_number)
+                    || MACHINE.iter().any(|machine| matches_pattern(host, machine))))
 }
+
+/// The usual forms of the address of this machine.
+const MACHINE: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 /// Returns whether the host of a URI can be another form of an address that the host of a pattern matches.
 pub(super) fn can_be_same_address(pattern: &str, host: &str) -> bool {
-    let is_address = host.parse::<Ipv4Addr>().is_ok() || is_loopback(host);
-    !pattern.eq_ignore_ascii_case(host)
-        && (is_unusual_address(host)
-            || is_unusual_address(pattern) && is_address
-            || matches_loopback(pattern) && is_loopback(host))
+    if pattern.eq_ignore_ascii_case(host) {
+        return false;
+    }
+    let of_pattern = addresses_of(pattern);
+    let mut addresses = addresses_of(host).into_iter().flatten();
+    addresses.any(|address| {
+        of_pattern.contains(&Some(address))
+            || matches_pattern(pattern, &address.to_string())
+            || address.is_loopback()
+                && MACHINE
+                    .iter()
+                    .any(|machine| matches_pattern(pattern, machine))
+    })
 }
 
 /// The characters that are escaped in a listed URI, because RFC 3986 does not allow them. Control characters and `\` are not escaped, because some parsers
@@ -429,6 +467,8 @@ mod tests {
             "zip:///a.txt::file:/etc/passwd",
             "zip:///a.txt::/etc/passwd",
             "zip://a.txt::local:/etc/passwd",
+            "zip:///a.txt::data/b.zip",
+            "tar://a.txt::~/b.tar",
             "sqlite:///file:a.db",
             "sqlite:///FILE%3Aa.db",
         ] {

@@ -19,8 +19,8 @@ use crate::connection::{Identity, InUse, OnChange, UpstreamConnection, unreachab
 use crate::pool::{ChosenLevel, Key, Lease, Permit};
 use crate::upstream::Sharing;
 
-/// Maximum delay before the subscriptions of a connection are restored that was closed to make room for another one.
-const MAX_DELAY_AFTER_CLOSE: Duration = Duration::from_secs(2);
+/// Maximum delay before the subscriptions of a connection are restored that was closed to make room for other clients.
+const MAX_DELAY_FOR_OTHERS: Duration = Duration::from_secs(2);
 /// Maximum number of simultaneous `resources/subscribe` requests when a session restores its subscriptions on a new connection.
 const MAX_SUBSCRIBING: usize = 8;
 /// Maximum time in which all subscriptions are restored.
@@ -149,16 +149,16 @@ impl Core {
         // The ended connection is replaced only by the next one, because it has the subscriptions.
         let subscribed = connection.map(|ended| ended.routes().subscriptions());
         let subscribed = subscribed.unwrap_or_default();
-        let was_closed = connection.is_some_and(|ended| ended.was_closed_for_another());
+        let was_closed_for_others = connection.is_some_and(|ended| ended.was_closed_for_others());
         // Boxed because it is rare.
         let opened = Box::pin(self.open_for_session(context, &subscribed)).await?;
         let delay = match latest.connection.replace(Arc::clone(&opened)) {
             Some(_) => latest.resubscribe_delay.after_loss(),
             None => Duration::ZERO,
         };
-        // Other sessions must not delay the updates of this one for long.
-        let delay = match was_closed {
-            true => delay.min(MAX_DELAY_AFTER_CLOSE),
+        // Other clients must not delay the updates of this session for long.
+        let delay = match was_closed_for_others {
+            true => delay.min(MAX_DELAY_FOR_OTHERS),
             false => delay,
         };
         latest

@@ -149,9 +149,10 @@ impl State {
     }
 }
 
-/// Returns whether a rule, or a resource or template that the server lists, has the scheme of the item. Other schemes can be synonyms: libraries read
+/// Returns whether a rule, or a resource or template that the server lists, has the scheme of the item, or the item was listed for a client. Other schemes can be synonyms: libraries read
 /// `simplecache::file:///a` as `file:///a`, and `postgresql://a` as `postgres://a`.
 fn knows_scheme(mount: &MountedServer, policy: &AccessPolicy, item: &Item<'_>) -> bool {
-    scheme(item.name)
-        .is_some_and(|scheme| policy.names_scheme(item, scheme) || mount.catalog.has_scheme(scheme))
+    policy.names_scheme(item)
+        || mount.catalog.was_listed(item.name)
+        || scheme(item.name).is_some_and(|scheme| mount.catalog.has_scheme(scheme))
 }

@@ -244,8 +244,8 @@ impl Table {
         if !connection.retire_unused() {
             return None;
         }
-        if is_open {
-            connection.set_closed_for_another();
+        if is_open && client.is_none() {
+            connection.set_closed_for_others();
         }
         Some((number, connection))
     }
@@ -264,7 +264,7 @@ impl Table {
             (self.open.iter()).filter(|(_, entry)| entry.client.as_ref() == Some(largest));
         let found =
             of_largest.find_map(|(number, entry)| Some((*number, entry.connection.upgrade()?)));
-        found.inspect(|(_, connection)| connection.set_closed_for_another())
+        found.inspect(|(_, connection)| connection.set_closed_for_others())
     }
 }
 

@@ -148,9 +148,22 @@ async fn a_client_can_use_a_scheme_that_the_server_lists_or_a_rule_names() {
         (AccessPolicy::new(), "local:///etc/passwd", true),
         (denying("danger*"), "local:///etc/passwd", true),
         (allowing(&["*"]), "local:///etc/passwd", true),
-        (denying("danger*"), "local:///etc/passwd", true),
-        (allowing(&["*"]), "local:///etc/passwd", true),
         (allowing(&["local*"]), "local:///etc/passwd", true),
+        (denying("fil*:///etc/*"), "local:///etc/passwd", false),
+        (denying("http*://localhost:80/*"), "localhost:80/a", false),
+        (denying("*://localhost:80/*"), "localhost:80/a", false),
+        (denying("*://secret/*"), "job://1", true),
+        // The last rule says only what holds without it.
+        (
+            denying("file:*").rule(AccessRule::allow("*")),
+            "local:///etc/passwd",
+            false,
+        ),
+        (
+            denying("file:*").rule(AccessRule::allow("local:*")),
+            "local:///etc/passwd",
+            true,
+        ),
     ] {
         let mut listing = Listing::of(policy.clone(), &uris, json!([])).await;
         let answer = listing.read(uri).await;

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 pub(super) use self::rules::Decision;
 pub(crate) use self::rules::Rules;
-use crate::catalog::{UriSource, authority_end, check_template, scheme_without_host};
+use crate::catalog::{UriSource, authority_end, check_template, scheme_without_host, split_scheme};
 
 /// Rules for the tools, prompts and resources of a gateway, for
 /// [`GatewayBuilder::access`](super::GatewayBuilder::access). The first rule that matches an item decides; an item that no rule matches
@@ -252,11 +252,15 @@ impl AccessPolicy {
         })
     }
 
-    /// Returns whether a rule for the mount and kind of the item has a pattern with this scheme.
-    pub(in crate::gateway) fn names_scheme(&self, item: &Item<'_>, wanted: &str) -> bool {
+    /// Returns whether a rule for the mount and kind of the item is for URIs with the scheme of the item.
+    pub(in crate::gateway) fn names_scheme(&self, item: &Item<'_>) -> bool {
+        let Some(wanted) = scheme_without_host(item.name) else {
+            return false;
+        };
+        let wanted = wanted.to_ascii_lowercase();
         let rules = self.rules.iter().filter(|rule| rule.is_for(item));
-        let mut schemes = rules.filter_map(|rule| scheme_without_host(&rule.name));
-        schemes.any(|scheme| scheme.eq_ignore_ascii_case(wanted))
+        let mut schemes = rules.filter_map(|rule| Some(split_scheme(&rule.name)?.0));
+        schemes.any(|scheme| matches_pattern(&scheme.to_ascii_lowercase(), &wanted))
     }
 
     /// Returns whether there are rules for items of this kind and mount.

@@ -10,7 +10,7 @@ use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::{RequestContext, lock};
 
 use super::{AccessPolicy, AccessRule, Effect, Item, ItemKind};
-use crate::catalog::{RuledUri, UriPattern, UriSource, scheme};
+use crate::catalog::{RuledUri, UriPattern, UriSource, split_scheme};
 use crate::text::without_case;
 
 /// Maximum number of cached decisions. When this number is reached, the cache is cleared.
@@ -119,19 +119,25 @@ impl Rules {
         rules.map(|(rule, (pattern, scope))| (rule, pattern, scope.as_ref()))
     }
 
-    /// Returns whether no rule allows the URI of an item, and a rule that restricts is for URIs with one scheme, which could have another name.
+    /// Returns whether a rule that restricts is for URIs with one scheme, which could have another name, and no rule allows the URI: an earlier one, or one
+    /// that names a scheme.
     pub(in crate::gateway) fn depends_on_scheme(&self, item: &Item<'_>) -> bool {
-        let restricts_scheme =
-            |rule: &AccessRule| rule.is_restrictive() && scheme(&rule.name).is_some();
-        if !self
-            .rules_for(item)
-            .any(|(rule, ..)| restricts_scheme(rule))
-        {
+        let has_scheme = |rule: &AccessRule| split_scheme(&rule.name).is_some();
+        let restricts_scheme = |rule: &AccessRule| rule.is_restrictive() && has_scheme(rule);
+        let mut rules = self.rules_for(item);
+        if !rules.any(|(rule, ..)| restricts_scheme(rule)) {
             return false;
         }
         let uri = RuledUri::new(item.name, UriSource::Client);
-        let mut rules = self.rules_for(item);
-        !rules.any(|(rule, pattern, _)| rule.effect == Effect::Allow && pattern.allows(&uri))
+        let mut is_restricted = false;
+        for (rule, pattern, _) in self.rules_for(item) {
+            let is_specific = !is_restricted || has_scheme(rule);
+            if rule.effect == Effect::Allow && is_specific && pattern.allows(&uri) {
+                return false;
+            }
+            is_restricted |= restricts_scheme(rule);
+        }
+        true
     }
 
     /// Returns the decision of the first rule that matches the name of an item.

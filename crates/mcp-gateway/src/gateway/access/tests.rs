@@ -112,6 +112,23 @@ fn a_rule_for_an_address_applies_to_its_other_forms() {
     assert!(!is_allowed("redis://127.0.0.1/*", "redis://localhost/k"));
     assert!(is_allowed("redis://127.0.0.1/*", "redis://10.0.0.1/k"));
     assert!(is_allowed("redis://localhost/*", "redis://cache/k"));
+}
+
+#[test]
+fn a_rule_for_a_number_applies_to_no_other_number() {
+    for (pattern, uri) in [
+        ("ticket://4711/*", "ticket://4712/a"),
+        ("ticket://4711/*", "ticket://1.2/a"),
+        ("issue://42", "issue://43"),
+        ("issue://42", "issue://1712345678.123"),
+        ("http://10.0.0.1/*", "http://10.0.0.2/a"),
+    ] {
+        assert!(is_allowed(pattern, uri), "{pattern} {uri}");
+    }
+    assert!(!is_allowed("ticket://4711/*", "ticket://0.0.18.103/a"));
+    assert!(!is_allowed("redis://8.0.0.1/*", "redis://010.0.0.1/k"));
+    assert!(!is_allowed("redis://10.0.0.1/*", "redis://010.0.0.1/k"));
+    assert!(!is_allowed("redis://10.*", "redis://0xa000001/k"));
     // Ids are not addresses.
     assert!(is_allowed("issue://secret/*", "issue://20261126"));
     assert!(is_allowed("issue://secret/*", "issue://1712345678.123"));

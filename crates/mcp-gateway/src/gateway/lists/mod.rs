@@ -262,7 +262,7 @@ fn exposed(
             (exposed, text)
         }
         ListKind::Resources => {
-            mount.catalog.record_scheme(&id);
+            mount.catalog.record_uri(&id);
             let text = identified(item, "uri", &id);
             (id, text)
         }
