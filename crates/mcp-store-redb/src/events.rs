@@ -66,9 +66,19 @@ impl EventStore for RedbEventStore {
         })
     }
 
-    fn replay(&self, key: StreamKey, after: u64) -> BoxFuture<'_, Result<Replay, EventStoreError>> {
+    fn replay(
+        &self,
+        key: StreamKey,
+        after: u64,
+        bytes: usize,
+    ) -> BoxFuture<'_, Result<Replay, EventStoreError>> {
         Box::pin(async move {
-            let replay = self.thread.send(|found| Job::Replay { key, after, found });
+            let replay = self.thread.send(|found| Job::Replay {
+                key,
+                after,
+                bytes,
+                found,
+            });
             let found = replay.await.and_then(|found| found);
             found.map_err(EventStoreError::new)
         })

@@ -140,7 +140,12 @@ impl Worker {
                 #[cfg(feature = "http")]
                 Job::Events => {}
                 #[cfg(feature = "http")]
-                Job::Replay { key, after, found } => replays.push((key, after, found)),
+                Job::Replay {
+                    key,
+                    after,
+                    bytes,
+                    found,
+                } => replays.push((key, after, bytes, found)),
             }
         }
         if !writes.is_empty() {
@@ -159,8 +164,8 @@ impl Worker {
             let _ = reply.send(self.file.read(&query));
         }
         #[cfg(feature = "http")]
-        for (key, after, found) in replays {
-            let _ = found.send(http::replay(&mut self.file, key, after));
+        for (key, after, bytes, found) in replays {
+            let _ = found.send(http::replay(&mut self.file, key, after, bytes));
         }
     }
 }
@@ -236,15 +241,16 @@ mod http {
         }
     }
 
-    /// Returns the events of a stream after the event `after`.
+    /// Returns the events of a stream after the event `after`, until they have `bytes` bytes.
     pub(super) fn replay(
         file: &mut StoreFile,
         key: StreamKey,
         after: u64,
+        bytes: usize,
     ) -> Result<Replay, String> {
         let found = file.change(|transaction, options| {
             let tables = EventTables::open(transaction, options)?;
-            Ok((tables.replay(key, after)?, false))
+            Ok((tables.replay(key, after, bytes)?, false))
         });
         found.map_err(reason)
     }

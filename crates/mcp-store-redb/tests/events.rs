@@ -67,12 +67,15 @@ async fn assert_stored(
     bytes: usize,
 ) {
     let expected = (after + 1..=last).map(|sequence| event(sequence, bytes));
-    let found = store.replay(key, after).await.unwrap();
+    let found = store.replay(key, after, usize::MAX).await.unwrap();
     assert_eq!(found, Replay::Events(expected.collect()));
 }
 
 async fn assert_gone(store: &RedbEventStore, key: StreamKey, after: u64) {
-    assert_eq!(store.replay(key, after).await.unwrap(), Replay::Gone);
+    assert_eq!(
+        store.replay(key, after, usize::MAX).await.unwrap(),
+        Replay::Gone
+    );
 }
 
 #[tokio::test]

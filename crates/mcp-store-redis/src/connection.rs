@@ -1,27 +1,23 @@
 //! Connections to one Redis, to the master that Sentinel names, or to a cluster.
 
-use redis::aio::{ConnectionLike, ConnectionManagerConfig};
+use redis::aio::ConnectionLike;
 #[cfg(feature = "changes")]
-use redis::{AsyncConnectionConfig, aio::MultiplexedConnection};
+use redis::aio::MultiplexedConnection;
 use redis::{Client, Cmd, Pipeline, RedisFuture, RedisResult, Value};
 #[cfg(feature = "cluster")]
 use redis::{cluster::ClusterClient, cluster_async::ClusterConnection};
 
 use crate::RedisOptions;
 use crate::options::Topology;
-#[cfg(feature = "sentinel")]
-use crate::sentinel::SentinelConnection;
-use crate::single::SingleConnection;
+use crate::reopened::{ReopenedConnection, Source};
 
 /// A connection that is opened again after it was lost. Cloning returns another handle to it.
 #[derive(Clone)]
 pub(crate) enum Connection {
-    Single(SingleConnection),
-    /// A connection to a single Redis that is not opened again.
+    Reopened(ReopenedConnection),
+    /// A connection that is not opened again.
     #[cfg(feature = "changes")]
     Once(MultiplexedConnection),
-    #[cfg(feature = "sentinel")]
-    Sentinel(SentinelConnection),
     #[cfg(feature = "cluster")]
     Cluster(ClusterConnection),
 }
@@ -33,9 +29,7 @@ pub(crate) enum Connection {
     expect(dead_code, reason = "opens the connection of the bus")
 )]
 pub(crate) enum Connector {
-    Single(Box<Client>),
-    #[cfg(feature = "sentinel")]
-    Sentinel(SentinelConnection),
+    Reopened(ReopenedConnection),
     #[cfg(feature = "cluster")]
     Cluster(Box<ClusterClient>),
 }
@@ -45,26 +39,12 @@ pub(crate) async fn connect(
     url: &str,
     options: &RedisOptions,
 ) -> RedisResult<(Connection, Connector)> {
-    match &options.topology {
-        Topology::Single => {
-            let config = ConnectionManagerConfig::new()
-                .set_number_of_retries(0)
-                .set_connection_timeout(Some(options.connect_timeout))
-                .set_response_timeout(Some(options.response_timeout));
-            let client = Client::open(url)?;
-            let connection = SingleConnection::open(client.clone(), config).await?;
-            Ok((
-                Connection::Single(connection),
-                Connector::Single(Box::new(client)),
-            ))
-        }
+    let source = match &options.topology {
+        Topology::Single => Source::Single(Client::open(url)?),
         #[cfg(feature = "sentinel")]
         Topology::Sentinel(sentinels) => {
-            let connection = SentinelConnection::open(url, sentinels, options).await?;
-            Ok((
-                Connection::Sentinel(connection.clone()),
-                Connector::Sentinel(connection),
-            ))
+            let client = crate::sentinel::client(url, sentinels)?;
+            Source::Sentinel(client.into())
         }
         #[cfg(feature = "cluster")]
         Topology::Cluster(nodes) => {
@@ -75,12 +55,17 @@ pub(crate) async fn connect(
                 .response_timeout(options.response_timeout)
                 .build()?;
             let connection = client.get_async_connection().await?;
-            Ok((
+            return Ok((
                 Connection::Cluster(connection),
                 Connector::Cluster(Box::new(client)),
-            ))
+            ));
         }
-    }
+    };
+    let connection = ReopenedConnection::open(source, options).await?;
+    Ok((
+        Connection::Reopened(connection.clone()),
+        Connector::Reopened(connection),
+    ))
 }
 
 #[cfg(feature = "changes")]
@@ -88,13 +73,7 @@ impl Connector {
     /// Opens a connection for commands that block, with this response timeout.
     pub(crate) async fn open(&self, timeout: std::time::Duration) -> RedisResult<Connection> {
         match self {
-            Self::Single(client) => {
-                let config = AsyncConnectionConfig::new().set_response_timeout(Some(timeout));
-                let connection = client.get_multiplexed_async_connection_with_config(&config);
-                Ok(Connection::Once(connection.await?))
-            }
-            #[cfg(feature = "sentinel")]
-            Self::Sentinel(connection) => {
+            Self::Reopened(connection) => {
                 Ok(Connection::Once(connection.open_another(timeout).await?))
             }
             #[cfg(feature = "cluster")]
@@ -120,13 +99,9 @@ impl Connection {
 impl ConnectionLike for Connection {
     fn req_packed_command<'a>(&'a mut self, cmd: &'a Cmd) -> RedisFuture<'a, Value> {
         match self {
-            Self::Single(connection) => {
-                Box::pin(connection.run(async |current| current.req_packed_command(cmd).await))
-            }
+            Self::Reopened(connection) => connection.req_packed_command(cmd),
             #[cfg(feature = "changes")]
             Self::Once(connection) => connection.req_packed_command(cmd),
-            #[cfg(feature = "sentinel")]
-            Self::Sentinel(connection) => connection.req_packed_command(cmd),
             #[cfg(feature = "cluster")]
             Self::Cluster(connection) => connection.req_packed_command(cmd),
         }
@@ -139,13 +114,9 @@ impl ConnectionLike for Connection {
         count: usize,
     ) -> RedisFuture<'a, Vec<Value>> {
         match self {
-            Self::Single(connection) => Box::pin(connection.run(async move |current| {
-                current.req_packed_commands(pipeline, offset, count).await
-            })),
+            Self::Reopened(connection) => connection.req_packed_commands(pipeline, offset, count),
             #[cfg(feature = "changes")]
             Self::Once(connection) => connection.req_packed_commands(pipeline, offset, count),
-            #[cfg(feature = "sentinel")]
-            Self::Sentinel(connection) => connection.req_packed_commands(pipeline, offset, count),
             #[cfg(feature = "cluster")]
             Self::Cluster(connection) => connection.req_packed_commands(pipeline, offset, count),
         }
@@ -153,11 +124,9 @@ impl ConnectionLike for Connection {
 
     fn get_db(&self) -> i64 {
         match self {
-            Self::Single(connection) => connection.current().get_db(),
+            Self::Reopened(connection) => connection.get_db(),
             #[cfg(feature = "changes")]
             Self::Once(connection) => connection.get_db(),
-            #[cfg(feature = "sentinel")]
-            Self::Sentinel(_) => 0,
             #[cfg(feature = "cluster")]
             Self::Cluster(connection) => connection.get_db(),
         }

@@ -3,23 +3,26 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::future::ready;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use mcp_protocol::BoxFuture;
+use mcp_protocol::{BoxFuture, lock};
 use mcp_transport_http::{Durability, EventStore, EventStoreError, Replay, SessionId, StreamKey};
 use redis::streams::StreamRangeReply;
-use redis::{Pipeline, RedisError, RedisResult, Value};
-use tokio::sync::{mpsc, oneshot};
+use redis::{Pipeline, RedisError, RedisResult, Script, Value};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::connection::Connection;
+use crate::stored::{StoredEvents, StoredLimits};
 
 /// Maximum number of operations that wait for Redis.
 const MAX_QUEUED: usize = 16_384;
+/// Maximum number of replays that read from Redis at the same time.
+const MAX_REPLAYS: usize = 16;
 /// Maximum number of operations in one round trip.
 const MAX_BATCH: usize = 256;
 
@@ -30,21 +33,18 @@ const MAX_BATCH: usize = 256;
 /// store an event, the failure is logged and the event is sent without being stored; a later replay from before it returns
 /// [`Replay::Gone`].
 ///
-/// The events of a stream expire together, a retention time after its last event. When a session ends, the events of its
-/// standalone stream are removed at once; its other events expire.
+/// The events of a stream expire together, a retention time after its last event. When a session ends, its events are removed. A session whose events
+/// exceed a limit loses its oldest ones.
 #[derive(Clone)]
 pub struct RedisEventStore {
     operations: mpsc::Sender<Operation>,
     /// The bytes of the events that wait for Redis.
     queued: Arc<AtomicUsize>,
+    stored: Arc<Mutex<StoredEvents>>,
+    connection: Connection,
+    replays: Arc<Semaphore>,
     prefix: Arc<str>,
-    limits: Limits,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Limits {
-    retention: Duration,
-    stream_events: usize,
+    limits: StoredLimits,
     event_bytes: usize,
     queued_bytes: usize,
 }
@@ -56,32 +56,36 @@ enum Operation {
         key: Vec<u8>,
         sequence: u64,
         event: Bytes,
-        limits: Limits,
+        /// The oldest event that stays.
+        first: u64,
+        retention: Duration,
         stored: Stored<()>,
     },
-    Replay {
-        key: Vec<u8>,
-        after: u64,
-        found: Stored<Replay>,
-    },
     Forget(Vec<u8>),
+    /// Reports that the earlier operations were sent.
+    Flush(oneshot::Sender<()>),
 }
 
 impl RedisEventStore {
     pub(crate) fn new(connection: Connection, prefix: Arc<str>) -> Self {
         let (operations, receiver) = mpsc::channel(MAX_QUEUED);
         let queued = Arc::new(AtomicUsize::new(0));
-        tokio::spawn(run(connection, receiver, Arc::clone(&queued)));
+        tokio::spawn(run(connection.clone(), receiver, Arc::clone(&queued)));
         Self {
             operations,
             queued,
+            stored: Arc::default(),
+            connection,
+            replays: Arc::new(Semaphore::new(MAX_REPLAYS)),
             prefix,
-            limits: Limits {
+            limits: StoredLimits {
                 retention: Duration::from_secs(5 * 60),
                 stream_events: 1_000,
-                event_bytes: 1 << 20,
-                queued_bytes: 64 << 20,
+                session_bytes: 10 << 20,
+                total_bytes: 256 << 20,
             },
+            event_bytes: 1 << 20,
+            queued_bytes: 64 << 20,
         }
     }
 
@@ -92,7 +96,22 @@ impl RedisEventStore {
         self
     }
 
-    /// Sets the number of events of a stream that are kept; the oldest are removed first. Default 1,000. Redis may keep up to a hundred more.
+    /// Sets the maximum size of the events of one session, in bytes. A session that exceeds it loses its own oldest events. Default 10 MiB.
+    #[must_use]
+    pub fn with_max_session_bytes(mut self, bytes: usize) -> Self {
+        self.limits.session_bytes = bytes;
+        self
+    }
+
+    /// Sets the maximum size of the events of all sessions of this process, in bytes. A session that exceeds it loses its own oldest events, never those
+    /// of another session. Default 256 MiB.
+    #[must_use]
+    pub fn with_max_total_bytes(mut self, bytes: usize) -> Self {
+        self.limits.total_bytes = bytes;
+        self
+    }
+
+    /// Sets the number of events of a stream that are kept; the oldest are removed first. Default 1,000.
     #[must_use]
     pub fn with_max_stream_events(mut self, events: usize) -> Self {
         self.limits.stream_events = events;
@@ -102,14 +121,14 @@ impl RedisEventStore {
     /// Sets the maximum size of a stored event, in bytes. Default 1 MiB. A larger event is sent, but cannot be replayed.
     #[must_use]
     pub fn with_max_event_bytes(mut self, bytes: usize) -> Self {
-        self.limits.event_bytes = bytes;
+        self.event_bytes = bytes;
         self
     }
 
     /// Sets the maximum size of the events that wait for Redis, in bytes. Default 64 MiB. Further events are not stored.
     #[must_use]
     pub fn with_max_queued_bytes(mut self, bytes: usize) -> Self {
-        self.limits.queued_bytes = bytes;
+        self.queued_bytes = bytes;
         self
     }
 
@@ -131,30 +150,55 @@ impl RedisEventStore {
         event: Bytes,
     ) -> Result<oneshot::Receiver<Result<(), EventStoreError>>, EventStoreError> {
         let length = event.len();
-        if length > self.limits.event_bytes {
+        if length > self.event_bytes {
             return Err(EventStoreError::new(format!(
                 "an event has {length} bytes, more than the {} of RedisEventStore::with_max_event_bytes",
-                self.limits.event_bytes
+                self.event_bytes
             )));
         }
         let queued = self.queued.fetch_add(length, Ordering::AcqRel) + length;
-        let (stored, receiver) = oneshot::channel();
-        let append = Operation::Append {
-            key: self.key(key),
-            sequence,
-            event,
-            limits: self.limits,
-            stored,
-        };
-        if queued <= self.limits.queued_bytes && self.operations.try_send(append).is_ok() {
-            return Ok(receiver);
+        let appended = self.reserve(queued).and_then(|place| {
+            let room = lock(&self.stored).add(key, sequence, length, &self.limits, Instant::now());
+            let room = room.ok_or_else(|| self.full())?;
+            let (stored, receiver) = oneshot::channel();
+            place.send(Operation::Append {
+                key: self.key(key),
+                sequence,
+                event,
+                first: room.first,
+                retention: self.limits.retention,
+                stored,
+            });
+            for stream in room.streams {
+                self.forget(StreamKey::new(key.session, stream));
+            }
+            Ok(receiver)
+        });
+        if appended.is_err() {
+            self.queued.fetch_sub(length, Ordering::AcqRel);
         }
-        self.queued.fetch_sub(length, Ordering::AcqRel);
-        Err(EventStoreError::new(format!(
-            "Redis is too slow: {MAX_QUEUED} operations, or {} bytes of events \
-             (RedisEventStore::with_max_queued_bytes), are waiting",
-            self.limits.queued_bytes
-        )))
+        appended
+    }
+
+    /// Returns a place for an operation if `queued` bytes may wait.
+    fn reserve(&self, queued: usize) -> Result<mpsc::Permit<'_, Operation>, EventStoreError> {
+        let place = self.operations.try_reserve().ok();
+        let place = place.filter(|_| queued <= self.queued_bytes);
+        place.ok_or_else(|| {
+            EventStoreError::new(format!(
+                "Redis is too slow: {MAX_QUEUED} operations, or {} bytes of events \
+                 (RedisEventStore::with_max_queued_bytes), are waiting",
+                self.queued_bytes
+            ))
+        })
+    }
+
+    fn full(&self) -> EventStoreError {
+        EventStoreError::new(format!(
+            "the events of all sessions have {} bytes (RedisEventStore::with_max_total_bytes), or the event alone more than the {} of \
+             RedisEventStore::with_max_session_bytes",
+            self.limits.total_bytes, self.limits.session_bytes
+        ))
     }
 
     /// Removes a stream. If too many operations wait, it expires instead.
@@ -177,13 +221,27 @@ impl EventStore for RedisEventStore {
         })
     }
 
-    fn replay(&self, key: StreamKey, after: u64) -> BoxFuture<'_, Result<Replay, EventStoreError>> {
+    fn replay(
+        &self,
+        key: StreamKey,
+        after: u64,
+        bytes: usize,
+    ) -> BoxFuture<'_, Result<Replay, EventStoreError>> {
         Box::pin(async move {
-            let (found, receiver) = oneshot::channel();
-            let key = self.key(key);
-            let replay = Operation::Replay { key, after, found };
-            self.operations.send(replay).await.map_err(|_| ended())?;
-            receiver.await.unwrap_or_else(|_| Err(ended()))
+            // Appends that were made before are in Redis then.
+            let (flushed, receiver) = oneshot::channel();
+            let flush = self.operations.send(Operation::Flush(flushed)).await;
+            flush.map_err(|_| ended())?;
+            receiver.await.map_err(|_| ended())?;
+            // Never closed.
+            let _permit = self.replays.acquire().await;
+            replay(
+                self.connection.clone(),
+                self.key(key),
+                after,
+                (bytes, self.event_bytes),
+            )
+            .await
         })
     }
 
@@ -192,15 +250,21 @@ impl EventStore for RedisEventStore {
     }
 
     fn forget_stream(&self, key: StreamKey) {
+        lock(&self.stored).forget_stream(key);
         self.forget(key);
     }
 
     fn forget_session(&self, session: SessionId) {
-        self.forget(StreamKey::new(session, 0));
+        let streams = lock(&self.stored).forget_session(session);
+        for stream in streams {
+            self.forget(StreamKey::new(session, stream));
+        }
     }
 
-    /// Does nothing, because Redis removes expired events.
-    fn expire(&self, _now: Instant) {}
+    /// Removes the records of expired events; Redis removes the events themselves.
+    fn expire(&self, now: Instant) {
+        lock(&self.stored).expire(self.limits.retention, now);
+    }
 }
 
 impl fmt::Debug for RedisEventStore {
@@ -234,11 +298,12 @@ async fn run(
     while operations.recv_many(&mut received, MAX_BATCH).await > 0 {
         // A cluster has the keys at different nodes: there is one batch for each key.
         let mut batches: HashMap<Vec<u8>, Batch> = HashMap::new();
-        let mut bytes = 0;
+        let (mut bytes, mut flushed) = (0, Vec::new());
         for operation in received.drain(..) {
-            let (Operation::Append { key, .. }
-            | Operation::Forget(key)
-            | Operation::Replay { key, .. }) = &operation;
+            let key = match &operation {
+                Operation::Append { key, .. } | Operation::Forget(key) => key,
+                Operation::Flush(_) => &Vec::new(),
+            };
             let group = if connection.is_cluster() {
                 key.clone()
             } else {
@@ -250,21 +315,24 @@ async fn run(
                     key,
                     sequence,
                     event,
-                    limits,
+                    first,
+                    retention,
                     stored,
                 } => {
                     bytes += event.len();
-                    add_append(&mut batch.pipeline, &key, sequence, &event, limits);
+                    add_append(
+                        &mut batch.pipeline,
+                        &key,
+                        (sequence, first),
+                        &event,
+                        retention,
+                    );
                     batch.waiting.push(stored);
                 }
                 Operation::Forget(key) => {
-                    batch.pipeline.del(key).ignore();
+                    batch.pipeline.unlink(key).ignore();
                 }
-                Operation::Replay { key, after, found } => {
-                    std::mem::take(batch).send(connection.clone()).await;
-                    // The receiver is gone if the request has ended.
-                    let _ = found.send(replay(&mut connection.clone(), &key, after).await);
-                }
+                Operation::Flush(done) => flushed.push(done),
             }
         }
         let sending = batches
@@ -272,17 +340,27 @@ async fn run(
             .map(|batch| batch.send(connection.clone()));
         sending.collect::<JoinSet<()>>().join_all().await;
         queued.fetch_sub(bytes, Ordering::AcqRel);
+        for done in flushed {
+            // The receiver is gone if the request has ended.
+            let _ = done.send(());
+        }
     }
 }
 
-fn add_append(pipeline: &mut Pipeline, key: &[u8], sequence: u64, event: &[u8], limits: Limits) {
-    let retention = u64::try_from(limits.retention.as_millis()).unwrap_or(u64::MAX >> 12);
+/// Adds the commands that append an event, and remove those before the event `first`.
+fn add_append(
+    pipeline: &mut Pipeline,
+    key: &[u8],
+    (sequence, first): (u64, u64),
+    event: &[u8],
+    retention: Duration,
+) {
+    let retention = u64::try_from(retention.as_millis()).unwrap_or(u64::MAX >> 12);
     pipeline
         .cmd("XADD")
         .arg(key)
-        .arg("MAXLEN")
-        .arg("~")
-        .arg(limits.stream_events)
+        .arg("MINID")
+        .arg(format!("{first}-0"))
         .arg(format!("{sequence}-0"))
         .arg("e")
         .arg(event)
@@ -327,14 +405,21 @@ fn appended(result: RedisResult<Value>) -> Result<(), EventStoreError> {
 }
 
 async fn replay(
-    connection: &mut Connection,
-    key: &[u8],
+    mut connection: Connection,
+    key: Vec<u8>,
     after: u64,
+    (bytes, event_bytes): (usize, usize),
 ) -> Result<Replay, EventStoreError> {
+    static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("replay.lua")));
     // The event `after` shows that none of the next ones was removed.
-    let mut command = redis::cmd("XRANGE");
-    command.arg(key).arg(format!("{}-0", after.max(1))).arg("+");
-    let found: StreamRangeReply = command.query_async(connection).await.map_err(failed)?;
+    let mut script = SCRIPT.key(key);
+    script
+        .arg(after.max(1))
+        .arg(bytes)
+        .arg(u8::from(after > 0))
+        .arg(event_bytes);
+    let found = script.invoke_async(&mut connection).await;
+    let found: StreamRangeReply = found.map_err(failed)?;
     if found.ids.is_empty() && after > 0 {
         return Ok(Replay::Gone);
     }

@@ -44,13 +44,14 @@ mod changes;
 mod connection;
 mod events;
 mod options;
+mod reopened;
 #[cfg(feature = "dpop")]
 mod replays;
 #[cfg(feature = "sentinel")]
 mod sentinel;
 mod sessions;
-mod single;
 mod store;
+mod stored;
 mod tasks;
 
 #[cfg(feature = "changes")]

@@ -85,7 +85,7 @@ impl RedisSessionStore {
         type Row = ([u8; 16], u64, u64, Vec<u8>);
         let script = &self.scripts.load;
         let mut script = script.key(self.key(id));
-        script.arg(now.as_millis());
+        script.arg(now.as_millis()).arg(SessionRecord::MAX_BYTES);
         let row: Option<Row> = self.invoke(&script).await?;
         Ok(row.map(|(owner, fence, version, record)| Loaded {
             lease: SessionLease::new(id, EndpointId::from_bytes(owner), fence),
@@ -244,6 +244,10 @@ fn failed(error: RedisError) -> SessionStoreError {
     if error.code() == Some("OOM") {
         let message = "Redis has reached its maxmemory";
         return SessionStoreError::new(SessionStoreErrorKind::Full, message).with_source(error);
+    }
+    if error.code() == Some("TOOLARGE") {
+        let message = format!("the stored session cannot be read: {error}");
+        return SessionStoreError::new(SessionStoreErrorKind::Unreadable, message);
     }
     unavailable(error)
 }

@@ -22,6 +22,7 @@ pub struct RedisTaskStore {
     base: Arc<str>,
     max_tasks: usize,
     max_tasks_per_owner: usize,
+    max_bytes: usize,
 }
 
 impl RedisTaskStore {
@@ -32,10 +33,11 @@ impl RedisTaskStore {
             base: format!("{{{prefix}tasks}}").into(),
             max_tasks: 10_000,
             max_tasks_per_owner: 1_000,
+            max_bytes: 64 << 20,
         }
     }
 
-    /// Sets the maximum number of tasks. Default 10,000. The limit on their size is `maxmemory` of Redis.
+    /// Sets the maximum number of tasks. Default 10,000.
     #[must_use]
     pub fn with_max_tasks(mut self, tasks: usize) -> Self {
         self.max_tasks = tasks;
@@ -46,6 +48,13 @@ impl RedisTaskStore {
     #[must_use]
     pub fn with_max_tasks_per_owner(mut self, tasks: usize) -> Self {
         self.max_tasks_per_owner = tasks;
+        self
+    }
+
+    /// Sets the maximum size of all tasks as JSON, in bytes. Default 64 MiB.
+    #[must_use]
+    pub fn with_max_bytes(mut self, bytes: usize) -> Self {
+        self.max_bytes = bytes;
         self
     }
 
@@ -95,7 +104,8 @@ impl RedisTaskStore {
                     .arg(task.version())
                     .arg(expires)
                     .arg(u8::from(task.has_ended()))
-                    .arg(json);
+                    .arg(json)
+                    .arg(self.max_bytes);
                 add(script);
             })
             .await?;
@@ -103,6 +113,7 @@ impl RedisTaskStore {
         match &*outcome {
             "done" => Ok(()),
             "full" => full(format!("{} tasks", self.max_tasks)),
+            "full of bytes" => full(format!("{} bytes of tasks", self.max_bytes)),
             "full for owner" => full(format!("{} tasks of one owner", self.max_tasks_per_owner)),
             _ => Err(TaskStoreError::Conflict),
         }
@@ -191,6 +202,7 @@ impl fmt::Debug for RedisTaskStore {
             .field("keys", &self.base)
             .field("max_tasks", &self.max_tasks)
             .field("max_tasks_per_owner", &self.max_tasks_per_owner)
+            .field("max_bytes", &self.max_bytes)
             .finish_non_exhaustive()
     }
 }

@@ -52,8 +52,13 @@ impl EventStore for Slow {
         }))
     }
 
-    fn replay(&self, key: StreamKey, after: u64) -> BoxFuture<'_, Result<Replay, EventStoreError>> {
-        self.events.replay(key, after)
+    fn replay(
+        &self,
+        key: StreamKey,
+        after: u64,
+        bytes: usize,
+    ) -> BoxFuture<'_, Result<Replay, EventStoreError>> {
+        self.events.replay(key, after, bytes)
     }
 
     fn forget_stream(&self, key: StreamKey) {

@@ -13,6 +13,7 @@ mod session_store;
 mod sessions;
 #[cfg(unix)]
 mod shutdown;
+mod stored;
 mod streams;
 
 use mcp_server::ServerBuilder;

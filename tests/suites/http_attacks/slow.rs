@@ -184,7 +184,12 @@ impl EventStore for Scales {
         Durability::Immediate
     }
 
-    fn replay(&self, _: StreamKey, _: u64) -> BoxFuture<'_, Result<Replay, EventStoreError>> {
+    fn replay(
+        &self,
+        _: StreamKey,
+        _: u64,
+        _: usize,
+    ) -> BoxFuture<'_, Result<Replay, EventStoreError>> {
         Box::pin(std::future::ready(Ok(Replay::Gone)))
     }
 

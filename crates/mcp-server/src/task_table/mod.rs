@@ -3,14 +3,13 @@
 mod options;
 
 use std::collections::HashMap;
-use std::net::IpAddr;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use mcp_jsonrpc::ErrorObject;
 use mcp_protocol::modern::PendingInput;
-use mcp_protocol::task::{MemoryTaskStore, TaskLease, TaskStore, Timestamp};
+use mcp_protocol::task::{MemoryTaskStore, Task, TaskLease, TaskStore, Timestamp};
 use mcp_protocol::{Exchange, Owner, Principal, RequestContext, lock};
 use tokio::sync::watch;
 
@@ -30,8 +29,8 @@ const MAX_COUNTED: usize = 4_096;
 pub(crate) struct Tasks {
     pub(crate) config: Arc<TaskConfig>,
     running: Mutex<Table>,
-    /// When the stored tasks of unauthenticated clients expire, by address.
-    stored: Mutex<HashMap<IpAddr, Vec<Timestamp>>>,
+    /// The stored tasks that this process has started, by owner.
+    stored: Mutex<HashMap<Owner, Vec<StoredTask>>>,
     counted: Mutex<HashMap<Principal, (Instant, u32)>>,
     pub(crate) subscriptions: Arc<Subscriptions>,
     /// Whether the recovery of unfinished tasks was started.
@@ -74,6 +73,13 @@ struct Table {
 #[derive(Clone, Copy, Default)]
 struct Usage {
     tasks: usize,
+    bytes: usize,
+}
+
+/// What a stored task uses.
+struct StoredTask {
+    id: Box<str>,
+    expires: Timestamp,
     bytes: usize,
 }
 
@@ -191,34 +197,55 @@ impl Tasks {
         })
     }
 
-    /// Counts a task of an unauthenticated client until `expires`.
+    /// Counts a new task for its owner until it expires.
     ///
     /// # Errors
-    /// Its address has `max` tasks.
+    /// The stored tasks of the owner are too large, or its address has too many without authentication.
     pub(crate) fn count_stored(
         &self,
         owner: &Owner,
+        task: &Task,
         now: Timestamp,
-        expires: Timestamp,
-        max: usize,
+        options: &TaskOptions,
     ) -> Result<(), ErrorObject> {
-        let Some(address) = owner.address else {
+        if !owner.is_known() {
             return Ok(());
-        };
-        let mut stored = lock(&self.stored);
-        if stored.len() >= MAX_COUNTED && !stored.contains_key(&address) {
-            stored.retain(|_, tasks| tasks.iter().any(|expires| now < *expires));
         }
-        let tasks = stored.entry(address).or_default();
-        tasks.retain(|expires| now < *expires);
-        if tasks.len() >= max {
+        let mut stored = lock(&self.stored);
+        if stored.len() >= MAX_COUNTED && !stored.contains_key(owner) {
+            stored.retain(|_, tasks| tasks.iter().any(|task| now < task.expires));
+        }
+        let tasks = stored.entry(owner.clone()).or_default();
+        tasks.retain(|task| now < task.expires);
+        let max = options.max_anonymous;
+        if owner.principal.is_none() && tasks.len() >= max {
             return Err(ErrorObject::internal(format!(
                 "{max} tasks of clients at this address are stored, the limit of \
                  TaskOptions::with_max_anonymous; authenticate, or try again when one has expired"
             )));
         }
-        tasks.push(expires);
+        let (bytes, max) = (task.weight(), options.max_owner_bytes);
+        if tasks.iter().map(|task| task.bytes).sum::<usize>() + bytes > max {
+            return Err(ErrorObject::internal(format!(
+                "the stored tasks of this client would have more than {max} bytes (TaskOptions::with_max_owner_bytes); \
+                 try again when one has expired"
+            )));
+        }
+        tasks.push(StoredTask {
+            id: task.id().into(),
+            expires: task.expires(),
+            bytes,
+        });
         Ok(())
+    }
+
+    /// Counts the result of a task.
+    pub(crate) fn count_result(&self, owner: &Owner, task: &Task) {
+        let mut stored = lock(&self.stored);
+        let tasks = stored.get_mut(owner).into_iter().flatten();
+        for counted in tasks.filter(|counted| *counted.id == *task.id()) {
+            (counted.expires, counted.bytes) = (task.expires(), task.weight());
+        }
     }
 
     /// Checks the rate limit of requests about tasks.
@@ -275,7 +302,8 @@ impl Drop for RunningGuard {
 #[cfg(test)]
 mod tests {
     use mcp_protocol::modern::CallState;
-    use mcp_protocol::{Call, CallError, Closed, Delivery, Extras, Link, MethodName};
+    use mcp_protocol::task::{TaskCall, TaskOutcome};
+    use mcp_protocol::{Call, CallError, Closed, Delivery, Extras, Link, MethodName, Revision};
 
     use super::*;
 
@@ -344,19 +372,64 @@ mod tests {
         }
     }
 
+    /// A task with arguments of this size, which expires after some seconds.
+    fn stored(id: &str, bytes: usize, seconds: u64) -> Task {
+        let arguments = format!("{{\"text\":\"{}\"}}", "x".repeat(bytes));
+        let arguments = mcp_jsonrpc::RawJson::copy(&arguments);
+        let call = TaskCall::new("tools/call", "t", arguments, Revision::LATEST);
+        let ttl = Duration::from_secs(seconds);
+        Task::new(id, None, call, Timestamp::default(), Some(ttl))
+    }
+
     #[test]
     fn unauthenticated_clients_at_one_address_have_a_limited_number_of_stored_tasks() {
         let (tasks, now) = (tasks(), Timestamp::default());
-        let after = |seconds| now.after(Duration::from_secs(seconds));
+        let options = TaskOptions::new().with_max_anonymous(2);
         let at = |last: u8| Owner::new(None, Some([10, 0, 0, last].into()));
-        let count = |last, now, expires| tasks.count_stored(&at(last), now, expires, 2);
-        assert!(count(1, now, after(1)).is_ok());
-        assert!(count(1, now, after(9)).is_ok());
-        let error = count(1, now, after(9)).unwrap_err();
+        let count = |last, now, seconds| {
+            let task = stored("id", 2, seconds);
+            tasks.count_stored(&at(last), &task, now, &options)
+        };
+        assert!(count(1, now, 1).is_ok());
+        assert!(count(1, now, 9).is_ok());
+        let error = count(1, now, 9).unwrap_err();
         assert!(error.message.contains("2 tasks of clients"), "{error}");
-        assert!(count(2, now, after(9)).is_ok(), "another address");
-        assert!(count(1, after(1), after(9)).is_ok(), "one has expired");
-        assert!(count(1, after(1), after(9)).is_err());
+        assert!(count(2, now, 9).is_ok(), "another address");
+        let later = now.after(Duration::from_secs(1));
+        assert!(count(1, later, 9).is_ok(), "one has expired");
+        assert!(count(1, later, 9).is_err());
+    }
+
+    /// Previously, one client could fill the store, so that other clients could start no task for an hour.
+    #[test]
+    fn the_stored_tasks_of_one_owner_have_a_limited_size() {
+        let (tasks, now) = (tasks(), Timestamp::default());
+        let one = stored("a", 1_000, 9).weight();
+        let options = TaskOptions::new().with_max_owner_bytes(2 * one);
+        let count = |principal: &str, task: &Task, now| {
+            let owner = Owner::new(Some(Principal::new(principal)), None);
+            tasks.count_stored(&owner, task, now, &options)
+        };
+        assert!(count("ada", &stored("a", 1_000, 9), now).is_ok());
+        assert!(count("ada", &stored("b", 1_001, 9), now).is_err());
+        assert!(count("bob", &stored("c", 1_001, 9), now).is_ok());
+        // The result counts, too.
+        let mut task = stored("a", 1_000, 9);
+        let json = mcp_jsonrpc::RawJson::copy(&format!("[\"{}\"]", "x".repeat(1_000)));
+        task.end(
+            TaskOutcome::Result {
+                json,
+                is_error: false,
+            },
+            now,
+        )
+        .unwrap();
+        let ada = Owner::new(Some(Principal::new("ada")), None);
+        tasks.count_result(&ada, &task);
+        let error = count("ada", &stored("b", 1_000, 9), now).unwrap_err();
+        assert!(error.message.contains("with_max_owner_bytes"), "{error}");
+        let later = task.expires();
+        assert!(count("ada", &stored("b", 1_000, 20), later).is_ok());
     }
 
     #[test]

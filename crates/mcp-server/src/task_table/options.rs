@@ -17,6 +17,8 @@ const MIN_TTL: Duration = Duration::from_secs(1);
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Default maximum number of stored tasks of unauthenticated clients at one address.
 const MAX_ANONYMOUS: usize = 100;
+/// Default maximum size of the stored tasks of one owner.
+const OWNER_BYTES: usize = 16 << 20;
 /// Default maximum memory of the arguments of all running tasks.
 const RUNNING_BYTES: usize = 64 << 20;
 /// Default duration of the lease of a running task.
@@ -75,6 +77,7 @@ pub struct TaskOptions {
     pub(crate) running: usize,
     pub(crate) max_running_bytes: usize,
     pub(crate) max_anonymous: usize,
+    pub(crate) max_owner_bytes: usize,
     pub(crate) recovery: bool,
     pub(crate) lease: Duration,
     now: fn() -> SystemTime,
@@ -92,6 +95,7 @@ impl TaskOptions {
             running: RUNNING,
             max_running_bytes: RUNNING_BYTES,
             max_anonymous: MAX_ANONYMOUS,
+            max_owner_bytes: OWNER_BYTES,
             recovery: true,
             lease: LEASE,
             now: SystemTime::now,
@@ -151,6 +155,14 @@ impl TaskOptions {
     #[must_use]
     pub fn with_max_anonymous(mut self, tasks: usize) -> Self {
         self.max_anonymous = tasks;
+        self
+    }
+
+    /// Sets the estimated size of stored tasks, in bytes, at which their owner cannot start another one: a principal, else an address. A task counts until it
+    /// expires, with its arguments and its result. Default: 16 MiB.
+    #[must_use]
+    pub fn with_max_owner_bytes(mut self, bytes: usize) -> Self {
+        self.max_owner_bytes = bytes;
         self
     }
 
@@ -216,6 +228,7 @@ mod tests {
             .with_max_running(15)
             .with_max_running_bytes(16)
             .with_max_anonymous(17)
+            .with_max_owner_bytes(18)
             .without_recovery()
             .with_lease(seconds(18))
             .with_clock(|| UNIX_EPOCH);
@@ -226,6 +239,7 @@ mod tests {
         assert_eq!(options.running, 15);
         assert_eq!(options.max_running_bytes, 16);
         assert_eq!(options.max_anonymous, 17);
+        assert_eq!(options.max_owner_bytes, 18);
         assert!(!options.recovery);
         assert_eq!(options.lease, seconds(18));
         assert_eq!(options.now(), Timestamp::default());

@@ -241,6 +241,8 @@ impl TaskRunner {
             Ok(true) => {
                 let failed = matches!(task.state(), TaskState::Ended(TaskOutcome::Error(_)));
                 tracing::info!(task = id, ?owner, tool, failed, "task ended");
+                self.tasks
+                    .count_result(&self.guard.running_task.owner, task);
                 self.tasks.notify(&self.session, task);
             }
             // Another process or request ended the task first.

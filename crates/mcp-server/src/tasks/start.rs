@@ -351,8 +351,7 @@ impl NewTask {
         let principal = owner.principal.clone();
         let mut task = Task::new(id, principal, self.call.clone(), now, Some(self.ttl))
             .with_poll_interval(options.poll_interval);
-        let max = options.max_anonymous;
-        self.tasks.count_stored(owner, now, task.expires(), max)?;
+        self.tasks.count_stored(owner, &task, now, options)?;
         // A new task accepts any change.
         let _ = task.set_call_state(call_state, now);
         if let Some(lease) = self.tasks.lease()? {

@@ -26,6 +26,7 @@ pub(crate) enum Job {
     Replay {
         key: mcp_transport_http::StreamKey,
         after: u64,
+        bytes: usize,
         found: oneshot::Sender<Result<mcp_transport_http::Replay, String>>,
     },
 }

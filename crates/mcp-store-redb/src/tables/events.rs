@@ -1,5 +1,6 @@
 //! The operations on stored events.
 
+use bytes::Bytes;
 use mcp_transport_http::{Replay, SessionId, StreamKey};
 use redb::ReadableTable as _;
 
@@ -111,7 +112,12 @@ impl EventTables<'_> {
         )
     }
 
-    pub(crate) fn replay(&self, key: StreamKey, after: u64) -> Result<Replay, DatabaseError> {
+    pub(crate) fn replay(
+        &self,
+        key: StreamKey,
+        after: u64,
+        bytes: usize,
+    ) -> Result<Replay, DatabaseError> {
         let Some(stream) = self.stream(key)? else {
             let session = self.session(key.session)?;
             let is_lost = session.is_some_and(|row| u64::from(key.stream) < row.forgotten);
@@ -127,11 +133,16 @@ impl EventTables<'_> {
         }
         let (id, first) = (key.session.as_bytes(), after.saturating_add(1));
         let range = (id, key.stream, first)..=(id, key.stream, u64::MAX);
-        let events = self.events.range(range)?;
-        let events = events.map(|row| Ok(row?.1.value().1.to_vec().into()));
-        Ok(Replay::Events(
-            events.collect::<Result<_, DatabaseError>>()?,
-        ))
+        let (mut events, mut left) = (Vec::new(), bytes);
+        for row in self.events.range(range)? {
+            if left == 0 {
+                break;
+            }
+            let event: Bytes = row?.1.value().1.to_vec().into();
+            left = left.saturating_sub(event.len());
+            events.push(event);
+        }
+        Ok(Replay::Events(events))
     }
 
     fn forget_stream(&mut self, key: StreamKey) -> Result<(), DatabaseError> {

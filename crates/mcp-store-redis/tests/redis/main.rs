@@ -7,6 +7,7 @@
 mod changes;
 #[cfg(feature = "cluster")]
 mod cluster;
+mod events;
 mod http;
 mod leases;
 mod process;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mcp_store_redis::{RedisOptions, RedisStore};
 use mcp_transport_http::SessionStoreErrorKind;
-use tokio::io::copy_bidirectional;
+use tokio::io::{AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpListener, UnixStream};
 use tokio::sync::watch;
 
@@ -60,5 +60,50 @@ async fn a_connection_that_was_lost_without_a_sign_is_replaced() {
             Err(SessionStoreErrorKind::Unavailable)
         );
         renewed(&store, 1).await.unwrap();
+    }
+}
+
+/// Previously, no connection was opened after one unexpected answer during a reconnection.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_is_opened_again_after_unexpected_answers() {
+    let Some(redis) = Redis::start("unexpected", &["--requirepass", "secret"]).await else {
+        return;
+    };
+    let answers = [
+        "HTTP/1.1 400 Bad Request\r\n\r\n",
+        "-WRONGPASS invalid username-password pair\r\n",
+        "-ERR DB index is out of range\r\n",
+        "*1000000000\r\n",
+    ];
+    for (number, answer) in (1..).zip(answers) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("redis://:secret@{}/1", listener.local_addr().unwrap());
+        let (is_other, mut other) = watch::channel(false);
+        let socket = redis.socket();
+        let relaying = tokio::spawn(async move {
+            while let Ok((mut client, _)) = listener.accept().await {
+                if *other.borrow() {
+                    let _ = client.write_all(answer.as_bytes()).await;
+                    continue;
+                }
+                let mut redis = UnixStream::connect(&socket).await.unwrap();
+                tokio::select! {
+                    _ = copy_bidirectional(&mut client, &mut redis) => {}
+                    _ = other.changed() => {}
+                }
+            }
+        });
+        let options = RedisOptions::new().with_response_timeout(Duration::from_millis(500));
+        let store = RedisStore::connect_with(&url, options).await.unwrap();
+        let store = store.session_store();
+        create(&store, number).await.unwrap();
+        is_other.send_replace(true);
+        for _ in 0..3 {
+            let outcome = renew(&store, number).await;
+            assert_eq!(outcome, Err(SessionStoreErrorKind::Unavailable), "{answer}");
+        }
+        is_other.send_replace(false);
+        renewed(&store, number).await.unwrap();
+        relaying.abort();
     }
 }

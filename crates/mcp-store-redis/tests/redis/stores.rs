@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use mcp_protocol::task::{Task, TaskCall, TaskStore as _, Timestamp};
+use mcp_protocol::task::{Task, TaskCall, TaskOutcome, TaskStore as _, Timestamp};
 use mcp_protocol::{Principal, Revision};
 use mcp_store_redis::{RedisOptions, RedisSessionStore, RedisStore};
 use mcp_transport_http::testing::{event_store_contract, session_store_contract};
@@ -127,19 +127,25 @@ async fn old_and_long_events_are_not_kept() {
     append(&short, key(1), 1, 10).await.unwrap();
     // Redis removes the stream by its own clock.
     let expired = async {
-        while events.replay(key(1), 0).await.unwrap() != Replay::Events(Vec::new()) {
+        while events.replay(key(1), 0, usize::MAX).await.unwrap() != Replay::Events(Vec::new()) {
             tokio::task::yield_now().await;
         }
     };
     timeout(LIMIT, expired).await.unwrap();
-    assert_eq!(events.replay(key(1), 1).await.unwrap(), Replay::Gone);
+    assert_eq!(
+        events.replay(key(1), 1, usize::MAX).await.unwrap(),
+        Replay::Gone
+    );
 
     let few = events.clone().with_max_stream_events(10);
     for sequence in 1..=300 {
         append(&few, key(2), sequence, 10).await.unwrap();
     }
-    assert_eq!(events.replay(key(2), 0).await.unwrap(), Replay::Gone);
-    let Replay::Events(kept) = events.replay(key(2), 290).await.unwrap() else {
+    assert_eq!(
+        events.replay(key(2), 0, usize::MAX).await.unwrap(),
+        Replay::Gone
+    );
+    let Replay::Events(kept) = events.replay(key(2), 290, usize::MAX).await.unwrap() else {
         panic!("the last events are gone");
     };
     assert_eq!(kept.len(), 10);
@@ -150,7 +156,7 @@ async fn old_and_long_events_are_not_kept() {
     let error = append(&none, key(3), 1, 10).await.unwrap_err();
     assert!(error.contains("with_max_queued_bytes"), "{error}");
     assert_eq!(
-        events.replay(key(3), 0).await.unwrap(),
+        events.replay(key(3), 0, usize::MAX).await.unwrap(),
         Replay::Events(Vec::new())
     );
 }
@@ -164,12 +170,18 @@ async fn events_that_redis_does_not_store_fail_and_later_ones_do_not_hide_it() {
     append(&events, key(1), 1, 10).await.unwrap();
     redis.kill().await;
     assert!(append(&events, key(1), 2, 10).await.is_err());
-    assert!(events.replay(key(1), 0).await.is_err());
+    assert!(events.replay(key(1), 0, usize::MAX).await.is_err());
     assert!(redis.run().await);
     let stored = async { while append(&events, key(1), 3, 10).await.is_err() {} };
     timeout(LIMIT, stored).await.unwrap();
-    assert_eq!(events.replay(key(1), 0).await.unwrap(), Replay::Gone);
-    assert_eq!(events.replay(key(1), 1).await.unwrap(), Replay::Gone);
+    assert_eq!(
+        events.replay(key(1), 0, usize::MAX).await.unwrap(),
+        Replay::Gone
+    );
+    assert_eq!(
+        events.replay(key(1), 1, usize::MAX).await.unwrap(),
+        Replay::Gone
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -316,4 +328,74 @@ async fn errors_do_not_contain_the_password() {
             "{error:?}"
         );
     }
+}
+
+/// Another client of the same Redis can write any value.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_or_event_that_exceeds_the_limit_is_not_read() {
+    let Some(redis) = Redis::start("large", &[]).await else {
+        return;
+    };
+    let store = redis.store().await;
+    create(&store, 1).await.unwrap();
+    let session = lease(1).session;
+    let text = |start: &str, rest: &[u8]| {
+        let bytes = [start.as_bytes(), session.as_bytes(), rest].concat();
+        String::from_utf8(bytes).unwrap()
+    };
+    let long = "x".repeat(SessionRecord::MAX_BYTES + 1);
+    let words = ["HSET", &text("mcp:session:", &[]), "record", &long];
+    redis.command::<()>(&words).await;
+    let error = store.load(session, now()).await.unwrap_err();
+    assert_eq!(error.kind(), SessionStoreErrorKind::Unreadable);
+    assert!(error.to_string().contains("exceeds the limit"), "{error}");
+    let events = redis.redis().await.event_store().with_max_event_bytes(9);
+    let stream = text("mcp:events:", &1_u32.to_be_bytes());
+    redis
+        .command::<()>(&["XADD", &stream, "1-0", "e", "0123456789"])
+        .await;
+    let error = events.replay(key(1), 0, 1).await.unwrap_err();
+    assert!(error.to_string().contains("exceeds the limit"), "{error}");
+}
+
+/// Previously, one client could fill Redis with large tasks.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_size_of_all_tasks_is_limited() {
+    let Some(redis) = Redis::start("bytes", &[]).await else {
+        return;
+    };
+    let tasks = redis.redis().await.task_store().with_max_bytes(2_000);
+    tasks.create(task("a", None)).await.unwrap();
+    let mut large = tasks.get("a").await.unwrap().unwrap();
+    large.set_message(&"x".repeat(1_000), now()).unwrap();
+    let large = tasks.put(large).await.unwrap();
+    let mut larger = large.clone();
+    let json = mcp_jsonrpc::RawJson::copy(&format!("[\"{}\"]", "x".repeat(2_000)));
+    let is_error = false;
+    larger
+        .end(TaskOutcome::Result { json, is_error }, now())
+        .unwrap();
+    let error = tasks.put(larger).await.unwrap_err();
+    assert!(error.to_string().contains("2000 bytes"), "{error}");
+    let mut created = 0;
+    while tasks.create(task(&created.to_string(), None)).await.is_ok() {
+        created += 1;
+        assert!(created < 10, "more than 2,000 bytes");
+    }
+    assert!(created >= 1);
+    // A task that is removed or becomes smaller makes room.
+    let mut small = large.clone();
+    small.set_message("", now()).unwrap();
+    tasks.put(small).await.unwrap();
+    tasks.create(task("b", None)).await.unwrap();
+    for id in ["a", "b"] {
+        assert!(tasks.remove(id).await.unwrap());
+    }
+    for number in 0..created {
+        assert!(tasks.remove(&number.to_string()).await.unwrap());
+    }
+    assert_eq!(
+        redis.command::<String>(&["GET", "{mcp:tasks}:bytes"]).await,
+        "0"
+    );
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use crate::{Durability, EventStore, Replay, SessionId, StreamKey};
 
-/// Tests the rules of [`EventStore`] on a store with room for 400 events of 100 bytes. Some events may be left in
+/// Tests the rules of [`EventStore`] on a store with room for 40 events of 300 bytes and 400 of 100 bytes. Some events may be left in
 /// the store.
 ///
 /// # Errors
@@ -13,6 +13,7 @@ pub async fn event_store_contract(store: &impl EventStore) -> Result<(), String>
     let test = Test { store };
     test.streams_are_replayed_alone_and_in_order().await?;
     test.a_replay_sees_events_that_are_being_stored().await?;
+    test.a_replay_ends_at_a_number_of_bytes().await?;
     test.a_replay_is_never_incomplete().await?;
     test.an_event_is_stored_once().await?;
     test.a_removed_stream_is_gone().await
@@ -55,7 +56,7 @@ impl<S: EventStore> Test<'_, S> {
     }
 
     async fn expect(&self, key: StreamKey, after: u64, expected: Replay) -> Result<(), String> {
-        let found = self.store.replay(key, after).await;
+        let found = self.store.replay(key, after, usize::MAX).await;
         let found = found.map_err(|error| error.to_string())?;
         if found == expected {
             return Ok(());
@@ -95,6 +96,25 @@ impl<S: EventStore> Test<'_, S> {
         self.expect(stream, 0, events(stream, 1..=300)).await?;
         drop(pending);
         self.expect(stream, 299, events(stream, [300])).await
+    }
+
+    async fn a_replay_ends_at_a_number_of_bytes(&self) -> Result<(), String> {
+        let stream = key(6, 1, 1);
+        for sequence in 1..=40 {
+            self.append(stream, sequence).await?;
+        }
+        let one = event(stream, 1).len();
+        for (bytes, count) in [(1, 1), (one, 1), (one + 1, 2), (30 * one, 30)] {
+            let found = self.store.replay(stream, 5, bytes).await;
+            let found = found.map_err(|error| error.to_string())?;
+            let expected = events(stream, 6..6 + count);
+            if found != expected {
+                return Err(format!(
+                    "{bytes} bytes: expected {expected:?}, found {found:?}"
+                ));
+            }
+        }
+        Ok(())
     }
 
     async fn a_replay_is_never_incomplete(&self) -> Result<(), String> {

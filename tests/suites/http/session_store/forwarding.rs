@@ -26,8 +26,13 @@ impl EventStore for SharedEvents {
         self.0.append(key, sequence, event)
     }
 
-    fn replay(&self, key: StreamKey, after: u64) -> BoxFuture<'_, Result<Replay, EventStoreError>> {
-        self.0.replay(key, after)
+    fn replay(
+        &self,
+        key: StreamKey,
+        after: u64,
+        bytes: usize,
+    ) -> BoxFuture<'_, Result<Replay, EventStoreError>> {
+        self.0.replay(key, after, bytes)
     }
 
     fn is_shared(&self) -> bool {
@@ -124,6 +129,26 @@ async fn give_roots(mut call: Reply, peer: &Peer) {
 }
 
 const LOST: &str = "the server process that ran this request has ended";
+
+/// Previously, each call of a session failed after ten seconds as long as its endpoint hung.
+#[tokio::test(start_paused = true)]
+async fn a_session_whose_endpoint_hangs_continues_at_another_one() {
+    let cluster = Cluster::new();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (_, hanging) = cluster.node(listener.local_addr().unwrap());
+    let peers = [Peer::open(&hanging).await, Peer::open(&hanging).await];
+    let other = cluster.served().await;
+    let moved = peers.map(|peer| peer.at(&other));
+    let answer = moved[0].ask("ping", json!({})).await;
+    assert!(answer["error"]["message"].as_str().unwrap().contains(LOST));
+    // Its next request, and the other sessions of the endpoint, do not wait.
+    let start = Instant::now();
+    for peer in &moved {
+        assert_eq!(ping(peer).await, 200);
+    }
+    assert_eq!(start.elapsed(), Duration::ZERO);
+    drop(listener);
+}
 
 #[tokio::test]
 async fn a_session_stays_at_its_endpoint() {

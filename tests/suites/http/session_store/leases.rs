@@ -3,7 +3,7 @@
 use mcp_tests::http::Peer;
 use mcp_transport_http::MemorySessionStore;
 
-use super::{CLIENTS, Gate, WATCHED, node, nodes, ping, watched};
+use super::{CLIENTS, Gate, WATCHED, node, node_with, nodes, ping, watched};
 use crate::prelude::*;
 
 #[tokio::test]
@@ -209,4 +209,23 @@ async fn messages_for_a_running_call_reach_it_after_the_lease_was_lost() {
     });
     assert_eq!(peer.post(cancelled).await.status, 202);
     assert_eq!(resumed.message().await, None);
+}
+
+/// Previously, one client could fill the store with sessions that its endpoint had ended.
+#[tokio::test(start_paused = true)]
+async fn a_session_that_makes_room_is_removed_from_the_store() {
+    let (gate, store) = (Gate::new(), MemorySessionStore::new());
+    let options = ServerOptions::new()
+        .with_session_store(store.clone())
+        .with_session_limits(|limits| limits.max_sessions = 2);
+    let (_, endpoint) = node_with(&gate, options);
+    let first = Peer::open(&endpoint).await;
+    for _ in 0..4 {
+        Peer::open(&endpoint).await;
+    }
+    assert_eq!((endpoint.sessions(), store.len()), (2, 5));
+    // sleep: the clock is paused
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert_eq!((endpoint.sessions(), store.len()), (2, 2));
+    assert_eq!(ping(&first).await, 404);
 }

@@ -1,6 +1,7 @@
 //! Sends requests to other endpoints.
 
 use std::pin::Pin;
+use std::sync::Mutex;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -28,6 +29,7 @@ use crate::server::options::ServerOptions;
 use crate::server::response::body::{Body, EventSource};
 use crate::server::response::refusal::{Refusal, interrupted_error};
 use crate::server::stream::frames;
+use crate::sync::lock;
 
 /// Headers of one connection, which are not forwarded.
 const OF_CONNECTION: [HeaderName; 6] = [
@@ -44,6 +46,10 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long another endpoint may take for the head of its response, in addition to the time after
 /// which a response becomes an event stream.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long no request is forwarded to an endpoint that has not responded in time.
+const SILENCE: Duration = Duration::from_secs(30);
+/// Maximum number of such endpoints.
+const MAX_SILENT: usize = 64;
 /// How many keep-alive comments of another endpoint may be missing.
 const MISSING_COMMENTS: u32 = 3;
 
@@ -55,6 +61,8 @@ pub(crate) struct Forwarder {
     stateless_head_timeout: Duration,
     idle_timeout: Duration,
     limits: Limits,
+    /// The endpoints that have not responded in time, and when.
+    silent: Mutex<Vec<(Uri, Instant)>>,
 }
 
 /// Why another endpoint did not respond.
@@ -97,7 +105,22 @@ impl Forwarder {
                 .saturating_add(HEAD_TIMEOUT),
             idle_timeout: options.streams.keep_alive_interval * MISSING_COMMENTS,
             limits: options.request_limits.message,
+            silent: Mutex::default(),
         }))
+    }
+
+    /// Returns the endpoints that have not responded in time recently, so that their sessions are claimed at once.
+    pub(crate) fn silent(&self) -> Vec<Uri> {
+        let mut silent = lock(&self.silent);
+        silent.retain(|(_, since)| since.elapsed() < SILENCE);
+        silent.iter().map(|(address, _)| address.clone()).collect()
+    }
+
+    fn record_silent(&self, address: Uri) {
+        let mut silent = lock(&self.silent);
+        if silent.len() < MAX_SILENT {
+            silent.push((address, Instant::now()));
+        }
     }
 
     /// Sends a request to `address` and returns the response. `permits` are released at the end of the response.
@@ -110,7 +133,7 @@ impl Forwarder {
     ) -> Result<Response<Body>, ForwardError> {
         let mut request = Request::new(RequestBody::new(body.clone()));
         *request.method_mut() = head.method.clone();
-        *request.uri_mut() = address;
+        *request.uri_mut() = address.clone();
         *request.headers_mut() = forwarded_headers(head).await.map_err(|error| {
             tracing::warn!(%error, "the request cannot be forwarded: the authentication layer could not create its headers");
             ForwardError::Refused(Refusal::busy(
@@ -136,6 +159,7 @@ impl Forwarder {
                     ?head_timeout,
                     "another endpoint did not respond to a forwarded request in time"
                 );
+                self.record_silent(address);
                 return Err(ForwardError::Interrupted);
             }
         };

@@ -133,8 +133,8 @@ impl Cluster {
             && !forwarded::is_forwarded(head)
         {
             // After each attempt the record is read again: another endpoint may have claimed the session in the meantime.
-            let mut tried = Vec::new();
-            while tried.len() < CLAIM_ATTEMPTS {
+            let mut tried = forwarder.silent();
+            for _ in 0..CLAIM_ATTEMPTS {
                 let address = match claim.run(Some(&tried)).await? {
                     ClaimOutcome::Elsewhere(address) => address,
                     found => return Ok(Placement::Here(found.into_guard())),
@@ -225,7 +225,7 @@ impl Cluster {
     /// The store failed, and the session continues.
     pub(crate) async fn remove(&self, session: &HttpSession) -> Result<(), Refusal> {
         if let (Some(store), Some(stored)) = (&self.store, &session.stored) {
-            let removed = store.remove(session, stored).await;
+            let removed = store.remove(stored.lease, session.owner()).await;
             removed.map_err(|error| unavailable(&error))?;
         }
         Ok(())

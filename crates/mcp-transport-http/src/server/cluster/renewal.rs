@@ -50,6 +50,7 @@ impl Leases for StoreClient {
     /// expire in the store, and ends those that another endpoint has claimed. A session that cannot be renewed
     /// does not keep the others from it.
     async fn renew(self: &Arc<Self>, table: &Arc<SessionTable>) {
+        self.remove_evicted(table).await;
         let mut due = table.select(|session| self.is_due(session));
         // Each round begins with another session, because a round may end before all sessions are renewed.
         let start = getrandom::u64().unwrap_or(0) % (due.len() as u64).max(1);
@@ -77,6 +78,29 @@ impl Leases for StoreClient {
         if let Some(error) = failures.first() {
             tracing::warn!(%error, sessions = failures.len(), "failed to renew the leases of sessions");
         }
+    }
+}
+
+impl StoreClient {
+    /// Removes sessions from the store that were ended to make room, so that a client cannot fill the store. What cannot be removed in time, expires there.
+    async fn remove_evicted(self: &Arc<Self>, table: &SessionTable) {
+        let mut removals = JoinSet::new();
+        let began = Instant::now();
+        for (lease, client) in table.take_evicted() {
+            if removals.len() >= MAX_RENEWALS {
+                removals.join_next().await;
+            }
+            if began.elapsed() >= RENEWAL_ROUND {
+                break;
+            }
+            let store = Arc::clone(self);
+            removals.spawn(async move {
+                if let Err(error) = store.remove(lease, client.as_ref()).await {
+                    tracing::debug!(%error, "an ended session stays in the store until it expires");
+                }
+            });
+        }
+        removals.join_all().await;
     }
 }
 

@@ -222,9 +222,12 @@ impl StoreClient {
     }
 
     /// Removes a session.
-    pub(crate) async fn remove(&self, session: &HttpSession, stored: &StoredSession) -> Result<()> {
-        self.call(session.owner(), |store| store.remove(stored.lease, now()))
-            .await
+    pub(crate) async fn remove(
+        &self,
+        lease: SessionLease,
+        client: Option<&KnownOwner>,
+    ) -> Result<()> {
+        self.call(client, |store| store.remove(lease, now())).await
     }
 
     /// When a session expires that is not used again.

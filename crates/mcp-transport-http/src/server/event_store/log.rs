@@ -165,7 +165,7 @@ impl SessionLog {
     }
 
     /// Returns the events of a stream after the event `after`.
-    pub(super) fn replay(&self, stream: u32, after: u64) -> Replay {
+    pub(super) fn replay(&self, stream: u32, after: u64, bytes: usize) -> Replay {
         let Some(kept) = self.streams.get(&stream) else {
             let is_lost = self
                 .forgotten_up_to
@@ -180,8 +180,14 @@ impl SessionLog {
             return Replay::Gone;
         };
         let seen = usize::try_from(seen).unwrap_or(usize::MAX);
-        let missed = kept.events.iter().skip(seen);
-        Replay::Events(missed.map(|event| event.data.clone()).collect())
+        let missed = kept.events.iter().skip(seen).map(|event| &event.data);
+        let mut left = bytes;
+        let part = missed.take_while(|event| {
+            let is_next = left > 0;
+            left = left.saturating_sub(event.len());
+            is_next
+        });
+        Replay::Events(part.cloned().collect())
     }
 
     /// Returns the stream. A new stream begins with the event `sequence`.

@@ -128,10 +128,15 @@ impl EventStore for MemoryEventStore {
         }
     }
 
-    fn replay(&self, key: StreamKey, after: u64) -> BoxFuture<'_, Result<Replay, EventStoreError>> {
+    fn replay(
+        &self,
+        key: StreamKey,
+        after: u64,
+        bytes: usize,
+    ) -> BoxFuture<'_, Result<Replay, EventStoreError>> {
         let shard = self.shard(key.session);
         let replay = match shard.get(&key.session) {
-            Some(log) => log.replay(key.stream, after),
+            Some(log) => log.replay(key.stream, after, bytes),
             None => log::unknown(after),
         };
         Box::pin(ready(Ok(replay)))

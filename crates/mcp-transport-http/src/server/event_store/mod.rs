@@ -49,15 +49,20 @@ pub trait EventStore: fmt::Debug + Send + Sync + 'static {
     /// `event` may be a part of a larger buffer, which stays in memory as long as `event`.
     fn append(&self, key: StreamKey, sequence: u64, event: Bytes) -> Durability;
 
-    /// Returns the events of a stream after sequence number `after`, oldest first. 0 is before the
-    /// first event.
+    /// Returns the events of a stream after sequence number `after`, oldest first, until they have `bytes` bytes together: at least one event if there
+    /// is one. An `after` of 0 is before the first event. The endpoint requests further events when the client has received these.
     ///
     /// # Errors
     /// The store cannot be read.
     ///
     /// # Cancel safety
     /// Dropping the future has no effect.
-    fn replay(&self, key: StreamKey, after: u64) -> BoxFuture<'_, Result<Replay, EventStoreError>>;
+    fn replay(
+        &self,
+        key: StreamKey,
+        after: u64,
+        bytes: usize,
+    ) -> BoxFuture<'_, Result<Replay, EventStoreError>>;
 
     /// Returns whether events outlive the process and reach every endpoint that uses this store. Then a session that
     /// continues at another endpoint keeps the events of its streams. Default: `false`.
@@ -103,9 +108,9 @@ impl fmt::Debug for Durability {
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Replay {
-    /// Everything the client missed, oldest first.
+    /// The next events that the client missed, oldest first and without gaps; empty if it has missed none.
     Events(Vec<Bytes>),
-    /// Some of the missed events were dropped. An incomplete replay is never returned.
+    /// Some of the missed events were dropped.
     Gone,
 }
 

@@ -57,7 +57,7 @@ fn events(key: StreamKey, sequences: impl IntoIterator<Item = u64>) -> Replay {
 }
 
 async fn replay(store: &MemoryEventStore, key: StreamKey, after: u64) -> Replay {
-    store.replay(key, after).await.unwrap()
+    store.replay(key, after, usize::MAX).await.unwrap()
 }
 
 fn used(store: &MemoryEventStore) -> usize {

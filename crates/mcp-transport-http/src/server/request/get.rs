@@ -13,6 +13,7 @@ use crate::server::request::admission::{self, EVENTS};
 use crate::server::response::body::{Body, event_stream};
 use crate::server::response::refusal::{Refusal, interrupted_error};
 use crate::server::session::events::StreamBody;
+use crate::server::session::replayed::{PART_BYTES, ReplayMemory, Replayed, Resumed};
 use crate::server::session::{ActivityGuard, HttpSession};
 use crate::server::state::{EndpointState, SESSION_STREAM};
 use crate::server::stream::SessionIdentity;
@@ -39,19 +40,26 @@ impl EndpointState {
                 ),
             )
         })?;
-        let memory = self.stream_permit(parts, SESSION_STREAM)?;
         let last = SingleHeader::of(&parts.headers, &LAST_EVENT_ID);
         let last = last.text(&LAST_EVENT_ID)?.filter(|id| !id.is_empty());
-        let events = match (last, session.streams.identity) {
+        let replayed = last.map_or(0, |_| PART_BYTES);
+        let memory = self.stream_permit(parts, SESSION_STREAM + replayed)?;
+        let mut found = match (last, session.streams.identity) {
             (Some(last), Some(identity)) => match EventId::parse(last.as_bytes(), identity.tag) {
                 Some(id) => self.resume(&session, id).await?,
                 None => self.resume_earlier(&session, &identity, last).await?,
             },
             _ => self.open_standalone(&session, None).await?,
         };
-        let mut events = events;
-        events.hold((permit, memory));
-        Ok(event_stream(Body::events(events)))
+        if found.earlier.is_empty() && found.kept.is_none() {
+            found.body.hold((permit, memory));
+        } else {
+            found.body.hold(permit);
+            let memory = ReplayMemory::new(memory, parts.owner(), replayed);
+            let resumed = Resumed::new(found.earlier, (found.after, found.kept), memory);
+            found.body.resume(resumed);
+        }
+        Ok(event_stream(Body::events(found.body)))
     }
 
     /// Opens the standalone stream on a new connection.
@@ -59,46 +67,37 @@ impl EndpointState {
         &self,
         session: &Arc<HttpSession>,
         after: Option<u64>,
-    ) -> Result<StreamBody, Refusal> {
+    ) -> Result<Found, Refusal> {
         let stream = &session.standalone;
         let (reader, after, missing) = stream.attach(after);
-        let mut events = StreamBody::new(session, Arc::clone(stream), reader);
+        let body = StreamBody::new(session, Arc::clone(stream), reader);
         // Messages on this stream belong to no call, so a missing one does not fail the request.
-        if missing > 0
-            && let Replay::Events(kept) = self.replay(session, 0, after).await?
-        {
-            events.replay(
-                after,
-                kept.into_iter().take(usize::try_from(missing).unwrap_or(0)),
-            );
-        }
-        Ok(events)
+        let kept = match missing {
+            0 => None,
+            _ => self.replay(session, 0, after, missing).await?,
+        };
+        Ok(Found::new(body, after, kept))
     }
 
     /// Resumes a stream after the event `id`.
-    async fn resume(&self, session: &Arc<HttpSession>, id: EventId) -> Result<StreamBody, Refusal> {
+    async fn resume(&self, session: &Arc<HttpSession>, id: EventId) -> Result<Found, Refusal> {
         if id.stream == 0 {
             return self.open_standalone(session, Some(id.sequence)).await;
         }
         let Some(stream) = session.streams.find(id.stream) else {
             // The call has ended, so the store has all its events.
-            let Replay::Events(kept) = self.replay(session, id.stream, id.sequence).await? else {
-                return Err(gone());
-            };
-            return Ok(StreamBody::replay_only(session, kept));
+            let kept = self.replay(session, id.stream, id.sequence, u64::MAX);
+            let kept = kept.await?.ok_or_else(gone)?;
+            return Ok(Found::new(StreamBody::ended(session), 0, Some(kept)));
         };
         let (reader, after, missing) = stream.attach(Some(id.sequence));
-        let mut events = StreamBody::new(session, stream, reader);
-        if missing > 0 {
-            let Replay::Events(kept) = self.replay(session, id.stream, after).await? else {
-                return Err(gone());
-            };
-            events.replay(
-                after,
-                kept.into_iter().take(usize::try_from(missing).unwrap_or(0)),
-            );
-        }
-        Ok(events)
+        let body = StreamBody::new(session, stream, reader);
+        let kept = match missing {
+            0 => None,
+            _ => Some(self.replay(session, id.stream, after, missing).await?),
+        };
+        let kept = kept.map(|kept| kept.ok_or_else(gone)).transpose()?;
+        Ok(Found::new(body, after, kept))
     }
 
     /// Resumes a stream of an earlier lease. A stream of a call is available only at the endpoint that
@@ -108,7 +107,7 @@ impl EndpointState {
         session: &Arc<HttpSession>,
         identity: &SessionIdentity,
         last: &str,
-    ) -> Result<StreamBody, Refusal> {
+    ) -> Result<Found, Refusal> {
         for earlier in self.sessions.released(session) {
             let tag = earlier.streams.identity.map(|identity| identity.tag);
             let id = tag.and_then(|tag| EventId::parse(last.as_bytes(), tag));
@@ -118,13 +117,13 @@ impl EndpointState {
         }
         match identity.parse_earlier(last.as_bytes()) {
             Some((id, age)) if id.stream == 0 => {
-                let mut events = self.open_standalone(session, Some(0)).await?;
-                events.prepend(self.earlier_events(identity, id, age).await?);
-                Ok(events)
+                let mut found = self.open_standalone(session, Some(0)).await?;
+                found.earlier = self.earlier_events(identity, id, age);
+                Ok(found)
             }
             Some((id, age)) => {
                 let kept = self.rest_of_call(identity, id, age).await?;
-                Ok(StreamBody::replay_only(session, kept))
+                Ok(Found::new(StreamBody::ended(session), 0, Some(kept)))
             }
             None => Err(Refusal::bad_request(
                 "Last-Event-ID is not an event of this session; open a new stream without it",
@@ -134,28 +133,20 @@ impl EndpointState {
 
     /// Returns the events on the standalone stream after the event `id`, which was sent `age` leases ago, until this endpoint
     /// claimed the session.
-    async fn earlier_events(
-        &self,
-        identity: &SessionIdentity,
-        id: EventId,
-        age: u64,
-    ) -> Result<Vec<Bytes>, Refusal> {
+    fn earlier_events(&self, identity: &SessionIdentity, id: EventId, age: u64) -> Vec<Replayed> {
         let Some(store) = self.shared_events() else {
-            return Ok(Vec::new());
+            return Vec::new();
         };
         let ages = (1..).zip(identity.recent_leases().skip(1));
         let mut leases: Vec<_> = ages.take_while(|(lease, _)| *lease <= age).collect();
         leases.reverse();
-        let mut events = Vec::new();
-        for (lease, identity) in leases {
+        let leases = leases.into_iter().map(|(lease, identity)| {
             let after = if lease == age { id.sequence } else { 0 };
             let key = StreamKey::new(identity.event_key, 0);
             // Messages on this stream belong to no call, so a missing one does not fail the request.
-            if let Replay::Events(kept) = read(store, key, after).await? {
-                events.extend(kept);
-            }
-        }
-        Ok(events)
+            Replayed::later(store, key, after)
+        });
+        leases.collect()
     }
 
     /// Returns the events of a call after the event `id`, which was sent `age` leases ago by an endpoint that cannot be
@@ -165,34 +156,23 @@ impl EndpointState {
         identity: &SessionIdentity,
         id: EventId,
         age: u64,
-    ) -> Result<Vec<Bytes>, Refusal> {
+    ) -> Result<Replayed, Refusal> {
         let store = self.shared_events().ok_or_else(gone)?;
         let age = usize::try_from(age).unwrap_or(usize::MAX);
         let earlier = identity.recent_leases().nth(age).ok_or_else(gone)?;
         let key = StreamKey::new(earlier.event_key, id.stream);
-        let Replay::Events(mut events) = read(store, key, 0).await? else {
-            return Err(gone());
-        };
-        let requests = events
-            .first()
-            .and_then(|event| frames::parse_requests(event));
-        let requests = requests.ok_or_else(gone)?;
-        let is_answered =
-            |event: &Bytes| frames::is_response(event, &self.options.request_limits.message);
-        if !events.last().is_some_and(is_answered) {
-            let sequence = events.len() as u64 + 1;
+        let kept = KeptCall::read(store, key).await?.ok_or_else(gone)?;
+        let requests = frames::parse_requests(&kept.first).ok_or_else(gone)?;
+        if !frames::is_response(&kept.last, &self.options.request_limits.message) {
+            let sequence = kept.count + 1;
             let event = unanswered(EventId { sequence, ..id }, earlier.tag, &requests);
-            if let Durability::Pending(stored) = store.append(key, sequence, event.clone()) {
+            if let Durability::Pending(stored) = store.append(key, sequence, event) {
                 stored.await.map_err(|error| unreadable(&error))?;
             }
-            // The endpoint of the call may have stored its response in the meantime, which then counts.
-            match read(store, key, 0).await? {
-                Replay::Events(stored) if stored.len() >= events.len() => events = stored,
-                _ => return Err(gone()),
-            }
         }
-        let seen = usize::try_from(id.sequence).unwrap_or(usize::MAX);
-        Ok(events.into_iter().skip(seen).collect())
+        // The endpoint of the call may have stored its response in the meantime, which then counts.
+        let kept = Replayed::read(store, key, id.sequence, u64::MAX).await;
+        kept.map_err(|error| unreadable(&error))?.ok_or_else(gone)
     }
 
     /// Returns the event store, if all endpoints share it.
@@ -208,19 +188,66 @@ impl EndpointState {
         session: &HttpSession,
         stream: u32,
         after: u64,
-    ) -> Result<Replay, Refusal> {
+        count: u64,
+    ) -> Result<Option<Replayed>, Refusal> {
         let (Some(key), Some(store)) =
             (session.streams.store_key(stream), &self.options.event_store)
         else {
-            return Ok(Replay::Gone);
+            return Ok(None);
         };
-        read(store, key, after).await
+        let found = Replayed::read(store, key, after, count).await;
+        found.map_err(|error| unreadable(&error))
     }
 }
 
-async fn read(store: &Arc<dyn EventStore>, key: StreamKey, after: u64) -> Result<Replay, Refusal> {
-    let found = store.replay(key, after).await;
-    found.map_err(|error| unreadable(&error))
+/// A stream on a new connection, and what the connection sends first.
+struct Found {
+    body: StreamBody,
+    /// Events of earlier leases.
+    earlier: Vec<Replayed>,
+    /// The event that the client has received last, and the stored events after it.
+    after: u64,
+    kept: Option<Replayed>,
+}
+
+impl Found {
+    fn new(body: StreamBody, after: u64, kept: Option<Replayed>) -> Self {
+        Self {
+            body,
+            earlier: Vec::new(),
+            after,
+            kept,
+        }
+    }
+}
+
+/// The stored events of a call of another endpoint.
+struct KeptCall {
+    first: Bytes,
+    last: Bytes,
+    count: u64,
+}
+
+impl KeptCall {
+    /// Reads the events in parts; returns `None` if some are missing.
+    async fn read(store: &Arc<dyn EventStore>, key: StreamKey) -> Result<Option<Self>, Refusal> {
+        let mut kept: Option<Self> = None;
+        loop {
+            let after = kept.as_ref().map_or(0, |kept| kept.count);
+            let part = store.replay(key, after, PART_BYTES).await;
+            let Replay::Events(part) = part.map_err(|error| unreadable(&error))? else {
+                return Ok(None);
+            };
+            let (Some(first), Some(last)) = (part.first(), part.last()) else {
+                return Ok(kept);
+            };
+            kept = Some(Self {
+                first: kept.map_or_else(|| first.clone(), |kept| kept.first),
+                last: last.clone(),
+                count: after + part.len() as u64,
+            });
+        }
+    }
 }
 
 fn unreadable(error: &EventStoreError) -> Refusal {

@@ -1,6 +1,5 @@
 //! The connection that carries a stream.
 
-use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -9,6 +8,7 @@ use bytes::Bytes;
 use tokio::time::{Instant, Sleep, sleep};
 
 use crate::server::response::body::EventSource;
+use crate::server::session::replayed::Resumed;
 use crate::server::session::{ActivityGuard, HttpSession};
 use crate::server::stream::{Stream, frames};
 
@@ -18,11 +18,9 @@ use crate::server::stream::{Stream, frames};
 pub(crate) struct StreamBody {
     stream: Arc<Stream>,
     reader: u64,
-    /// Events of earlier leases, which have other numbers, or a comment; sent before everything else.
-    earlier: VecDeque<Bytes>,
-    replay: VecDeque<Bytes>,
-    /// The sequence number of the last event that was replayed.
-    replayed: u64,
+    /// A comment, which is sent before everything else.
+    comment: Option<Bytes>,
+    resumed: Option<Box<Resumed>>,
     keep_alive: Option<Pin<Box<Sleep>>>,
     /// When anything was last sent.
     last: Instant,
@@ -36,9 +34,8 @@ impl StreamBody {
         Self {
             stream,
             reader,
-            earlier: VecDeque::new(),
-            replay: VecDeque::new(),
-            replayed: 0,
+            comment: None,
+            resumed: None,
             keep_alive: None,
             last: Instant::now(),
             _activity: session.activity_guard(),
@@ -47,12 +44,10 @@ impl StreamBody {
     }
 
     /// Creates the body for the stored rest of a stream whose call has ended.
-    pub(crate) fn replay_only(session: &Arc<HttpSession>, kept: Vec<Bytes>) -> Self {
+    pub(crate) fn ended(session: &Arc<HttpSession>) -> Self {
         let ended = Stream::for_session(&session.streams, None);
         ended.finish(None);
-        let mut events = Self::new(session, ended, 0);
-        events.replay(0, kept);
-        events
+        Self::new(session, ended, 0)
     }
 
     /// Keeps `held` until the stream is closed.
@@ -60,15 +55,9 @@ impl StreamBody {
         self._held = Some(Box::new(held));
     }
 
-    /// Sends `events`, which follow the event `after`, before new events.
-    pub(crate) fn replay(&mut self, after: u64, events: impl IntoIterator<Item = Bytes>) {
-        self.replayed = after;
-        self.replay.extend(events);
-    }
-
-    /// Sends events of earlier leases before everything else.
-    pub(crate) fn prepend(&mut self, events: Vec<Bytes>) {
-        self.earlier = events.into();
+    /// Sends stored events before new ones.
+    pub(crate) fn resume(&mut self, resumed: Resumed) {
+        self.resumed = Some(Box::new(resumed));
     }
 
     /// Sends a comment if the stream has been idle.
@@ -95,25 +84,44 @@ impl StreamBody {
 
 impl EventSource for StreamBody {
     fn is_end(&self) -> bool {
-        self.earlier.is_empty() && self.replay.is_empty() && self.stream.is_drained(self.reader)
+        let is_drained = || self.stream.is_drained(self.reader);
+        match &self.resumed {
+            Some(resumed) if resumed.is_broken => true,
+            resumed => {
+                let is_sent = resumed.as_ref().is_none_or(|resumed| resumed.is_end());
+                self.comment.is_none() && is_sent && is_drained()
+            }
+        }
     }
 
     fn poll_first(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if self.stream.poll_stored(self.reader, cx).is_ready() {
             return Poll::Ready(());
         }
-        self.poll_quiet(cx)
-            .map(|comment| self.earlier.extend(comment))
+        self.poll_quiet(cx).map(|comment| self.comment = comment)
     }
 
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        if let Some(event) = self.earlier.pop_front() {
-            return Poll::Ready(Some(event));
+        if let Some(comment) = self.comment.take() {
+            return Poll::Ready(Some(comment));
         }
-        if let Some(event) = self.replay.pop_front() {
-            self.replayed += 1;
-            self.stream.mark_taken(self.replayed);
-            return Poll::Ready(Some(event));
+        if let Some(resumed) = &mut self.resumed {
+            if resumed.is_broken {
+                return Poll::Ready(None);
+            }
+            match resumed.poll_next(&self.stream, cx) {
+                Poll::Ready(Ok(None)) => {}
+                Poll::Ready(Ok(Some(event))) => {
+                    self.last = Instant::now();
+                    return Poll::Ready(Some(event));
+                }
+                Poll::Ready(Err(error)) => {
+                    tracing::warn!(%error, "stored events cannot be sent; the client can resume again");
+                    resumed.is_broken = true;
+                    return Poll::Ready(None);
+                }
+                Poll::Pending => return self.poll_quiet(cx),
+            }
         }
         match self.stream.poll_next(self.reader, cx) {
             Poll::Ready(data) => {

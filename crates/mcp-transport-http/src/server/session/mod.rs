@@ -2,6 +2,7 @@
 
 pub(crate) mod events;
 pub(crate) mod lease;
+pub(crate) mod replayed;
 pub(crate) mod reservation;
 pub(crate) mod stateless;
 pub(crate) mod table;

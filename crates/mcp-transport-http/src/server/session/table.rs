@@ -13,12 +13,16 @@ use crate::server::options::ServerOptions;
 use crate::server::session::HttpSession;
 use crate::server::session::usage::SessionUsage;
 use crate::server::session_id::SessionId;
+use crate::server::session_store::SessionLease;
 use crate::sync::lock;
 
 const SHARDS: usize = 16;
 
 /// If the table is full, this part of the maximum number of sessions is evicted at once.
 const EVICTION_DIVISOR: usize = 100;
+
+/// Maximum number of ended sessions that wait until they are removed from the session store. Further ones stay there until they expire.
+const MAX_EVICTED: usize = 16_384;
 
 /// The minimum time between two sweeps of a full table that are caused by rejected clients. A sweep
 /// visits every session, and many clients may be rejected at once.
@@ -33,12 +37,17 @@ pub(crate) struct SessionTable {
     pub(crate) usage: SessionUsage,
     /// Sessions that another endpoint has claimed. Those whose requests have finished are dropped.
     released: Mutex<Vec<(SessionId, Weak<HttpSession>)>>,
+    /// Sessions that were ended to make room, and are still in the session store.
+    evicted: Mutex<Vec<EvictedSession>>,
     sweeper: Mutex<Sweeper>,
 }
 
+/// The lease of a session that was ended to make room, and its client.
+pub(crate) type EvictedSession = (SessionLease, Option<KnownOwner>);
+
 /// The leases of sessions that several endpoints share.
 pub(crate) trait Leases: Send + Sync + 'static {
-    /// Renews the leases of sessions in use.
+    /// Renews the leases of sessions in use, and removes evicted sessions from the store.
     fn renew(self: &Arc<Self>, table: &Arc<SessionTable>) -> impl Future<Output = ()> + Send;
 }
 
@@ -55,6 +64,7 @@ impl SessionTable {
             shards: std::array::from_fn(|_| RwLock::default()),
             usage: SessionUsage::default(),
             released: Mutex::default(),
+            evicted: Mutex::default(),
             sweeper: Mutex::default(),
         }
     }
@@ -98,6 +108,7 @@ impl SessionTable {
         for (_, id) in idle.into_iter().take(count) {
             if let Some(session) = self.remove(&id) {
                 tracing::debug!("ended an idle session to make room for others");
+                self.record_evicted(&session);
                 session.close(&Closed::protocol(
                     "the session was idle while others were opened (SessionLimits::max_sessions, \
                      MemoryLimits::max_session_bytes)",
@@ -105,6 +116,22 @@ impl SessionTable {
             }
         }
         count
+    }
+
+    fn record_evicted(&self, session: &HttpSession) {
+        let mut evicted = lock(&self.evicted);
+        if let Some(stored) = session
+            .stored
+            .as_ref()
+            .filter(|_| evicted.len() < MAX_EVICTED)
+        {
+            evicted.push((stored.lease, session.owner().cloned()));
+        }
+    }
+
+    /// Returns the sessions that were ended to make room since the last call.
+    pub(crate) fn take_evicted(&self) -> Vec<EvictedSession> {
+        std::mem::take(&mut lock(&self.evicted))
     }
 
     /// Inserts a session whose capacity was reserved.

@@ -1,0 +1,182 @@
+//! The connection to one Redis, or to the master that Sentinel names.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use redis::aio::{ConnectionLike, MultiplexedConnection};
+#[cfg(feature = "sentinel")]
+use redis::sentinel::SentinelClient;
+use redis::{
+    AsyncConnectionConfig, Client, Cmd, ErrorKind, Pipeline, RedisError, RedisFuture, RedisResult,
+    Value,
+};
+use tokio::sync::Mutex;
+use tokio::time::{Instant, timeout};
+
+use crate::RedisOptions;
+
+/// A connection that the next command opens again if it was lost, if it does not respond in time, or if the master has become a replica. Cloning returns
+/// another handle to the same connection.
+#[derive(Clone)]
+pub(crate) struct ReopenedConnection(Arc<Shared>);
+
+/// Where connections are opened.
+pub(crate) enum Source {
+    Single(Client),
+    /// Locked after the state of the connection.
+    #[cfg(feature = "sentinel")]
+    Sentinel(Mutex<SentinelClient>),
+}
+
+struct Shared {
+    source: Source,
+    state: Mutex<State>,
+    connect_timeout: Duration,
+    response_timeout: Duration,
+}
+
+#[derive(Default)]
+struct State {
+    connection: Option<MultiplexedConnection>,
+    /// How many connections were opened before.
+    generation: u64,
+    /// The end of the last attempt to connect, and its error.
+    failed: Option<(Instant, RedisError)>,
+}
+
+impl ReopenedConnection {
+    pub(crate) async fn open(source: Source, options: &RedisOptions) -> RedisResult<Self> {
+        let connection = Self(Arc::new(Shared {
+            source,
+            state: Mutex::default(),
+            connect_timeout: options.connect_timeout,
+            response_timeout: options.response_timeout,
+        }));
+        connection.current().await?;
+        Ok(connection)
+    }
+
+    /// Returns the connection and its generation. Callers that wait while another one connects share the result of that attempt.
+    async fn current(&self) -> RedisResult<(MultiplexedConnection, u64)> {
+        let began = Instant::now();
+        let mut state = self.0.state.lock().await;
+        let State {
+            connection,
+            generation,
+            failed,
+        } = &mut *state;
+        if let Some(connection) = connection {
+            return Ok((connection.clone(), *generation));
+        }
+        if let Some((ended, error)) = failed
+            && *ended >= began
+        {
+            return Err(error.clone());
+        }
+        match self.0.open(self.0.response_timeout).await {
+            Ok(opened) => {
+                *connection = Some(opened.clone());
+                *generation += 1;
+                Ok((opened, *generation))
+            }
+            Err(error) => {
+                *failed = Some((Instant::now(), error.clone()));
+                Err(error)
+            }
+        }
+    }
+
+    /// Opens a separate connection, which is not opened again, with this response timeout.
+    #[cfg(feature = "changes")]
+    pub(crate) async fn open_another(
+        &self,
+        response_timeout: Duration,
+    ) -> RedisResult<MultiplexedConnection> {
+        self.0.open(response_timeout).await
+    }
+
+    /// Runs a command, and discards the connection if its error says that the connection or the master is not usable.
+    async fn run<T>(
+        &self,
+        command: impl AsyncFnOnce(&mut MultiplexedConnection) -> RedisResult<T>,
+    ) -> RedisResult<T> {
+        let (mut connection, generation) = self.current().await?;
+        let outcome = command(&mut connection).await;
+        if let Err(error) = &outcome
+            && is_lost(error)
+        {
+            let mut state = self.0.state.lock().await;
+            if state.generation == generation {
+                state.connection = None;
+            }
+        }
+        outcome
+    }
+}
+
+impl Shared {
+    async fn open(&self, response_timeout: Duration) -> RedisResult<MultiplexedConnection> {
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(self.connect_timeout))
+            .set_response_timeout(Some(response_timeout));
+        let opening = async {
+            match &self.source {
+                Source::Single(client) => {
+                    client
+                        .get_multiplexed_async_connection_with_config(&config)
+                        .await
+                }
+                #[cfg(feature = "sentinel")]
+                Source::Sentinel(client) => {
+                    let mut client = client.lock().await;
+                    client.get_async_connection_with_config(&config).await
+                }
+            }
+        };
+        // Time for the Sentinels and for the master.
+        match timeout(self.connect_timeout * 2, opening).await {
+            Ok(opened) => opened,
+            Err(_) => Err(RedisError::from((
+                ErrorKind::Io,
+                "Redis does not respond in time (RedisOptions::with_connect_timeout)",
+            ))),
+        }
+    }
+}
+
+/// Returns whether another connection is needed.
+fn is_lost(error: &RedisError) -> bool {
+    error.is_unrecoverable_error()
+        || error.is_io_error()
+        || matches!(
+            error.code(),
+            Some("READONLY" | "MASTERDOWN" | "LOADING" | "NOAUTH")
+        )
+}
+
+impl ConnectionLike for ReopenedConnection {
+    fn req_packed_command<'a>(&'a mut self, cmd: &'a Cmd) -> RedisFuture<'a, Value> {
+        Box::pin(self.run(async |connection| connection.req_packed_command(cmd).await))
+    }
+
+    fn req_packed_commands<'a>(
+        &'a mut self,
+        pipeline: &'a Pipeline,
+        offset: usize,
+        count: usize,
+    ) -> RedisFuture<'a, Vec<Value>> {
+        Box::pin(self.run(async move |connection| {
+            connection
+                .req_packed_commands(pipeline, offset, count)
+                .await
+        }))
+    }
+
+    fn get_db(&self) -> i64 {
+        match &self.0.source {
+            Source::Single(client) => client.get_connection_info().redis_settings().db(),
+            #[cfg(feature = "sentinel")]
+            Source::Sentinel(_) => 0,
+        }
+    }
+}

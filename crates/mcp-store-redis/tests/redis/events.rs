@@ -1,0 +1,101 @@
+//! The limits of stored events, and replays.
+
+use std::task::{Context, Waker};
+
+use mcp_store_redis::RedisEventStore;
+use mcp_transport_http::{EventStore, Replay, StreamKey};
+use tokio::time::timeout;
+
+use crate::process::{LIMIT, Redis};
+use crate::stores::{append, key};
+
+/// Returns how many events of a stream are stored after an event; `None` if some are gone.
+async fn kept(events: &RedisEventStore, key: StreamKey, after: u64) -> Option<usize> {
+    match events.replay(key, after, usize::MAX).await.unwrap() {
+        Replay::Events(kept) => Some(kept.len()),
+        _ => None,
+    }
+}
+
+/// Another stream of the session of a key.
+fn other(key: StreamKey, stream: u32) -> StreamKey {
+    StreamKey::new(key.session, stream)
+}
+
+/// Previously, only the events of the standalone stream were removed, so that one client could fill Redis with the events of ended sessions.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_end_of_a_session_removes_all_its_events() {
+    let Some(redis) = Redis::start("ended", &[]).await else {
+        return;
+    };
+    let events = redis.redis().await.event_store();
+    for stream in 0..50 {
+        append(&events, other(key(1), stream), 1, 100)
+            .await
+            .unwrap();
+    }
+    append(&events, key(2), 1, 100).await.unwrap();
+    events.forget_session(key(1).session);
+    assert_eq!(kept(&events, key(1), 1).await, None);
+    assert_eq!(redis.command::<usize>(&["DBSIZE"]).await, 1);
+}
+
+/// Previously, the events of a session or a process had no limit.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_loses_its_own_events_at_the_limits() {
+    let Some(redis) = Redis::start("full", &[]).await else {
+        return;
+    };
+    let events = redis.redis().await.event_store();
+    let events = events
+        .with_max_session_bytes(50_000)
+        .with_max_total_bytes(80_000);
+    for sequence in 1..=1_000 {
+        append(&events, key(1), sequence, 1_000).await.unwrap();
+    }
+    assert_eq!(kept(&events, key(1), 0).await, None);
+    assert_eq!(kept(&events, key(1), 960).await, Some(40));
+    assert!(redis.command::<usize>(&["XLEN", &text(key(1))]).await < 50);
+    // The other streams of the session make room first.
+    append(&events, other(key(1), 2), 1, 40_000).await.unwrap();
+    assert_eq!(kept(&events, key(1), 960).await, None);
+    assert_eq!(kept(&events, other(key(1), 2), 0).await, Some(1));
+    // No session loses events for another one.
+    append(&events, key(3), 1, 30_000).await.unwrap();
+    let error = append(&events, key(4), 1, 30_000).await.unwrap_err();
+    assert!(error.contains("with_max_total_bytes"), "{error}");
+    assert_eq!(kept(&events, key(3), 0).await, Some(1));
+    events.forget_session(key(3).session);
+    append(&events, key(4), 1, 30_000).await.unwrap();
+}
+
+/// The key of a stream in Redis, as the command `XLEN` takes it.
+fn text(key: StreamKey) -> String {
+    let stream = key.stream.to_be_bytes();
+    let bytes = [b"mcp:events:", &key.session.as_bytes()[..], &stream].concat();
+    String::from_utf8(bytes).unwrap()
+}
+
+/// Previously, the replays of one client delayed the events of all others, also if the client had left.
+#[tokio::test]
+async fn a_replay_whose_client_has_left_reads_nothing() {
+    let Some(redis) = Redis::start("left", &[]).await else {
+        return;
+    };
+    let events = redis.redis().await.event_store();
+    append(&events, key(1), 1, 100).await.unwrap();
+    for _ in 0..100 {
+        let mut replay = events.replay(key(1), 0, 1_000);
+        let polled = replay
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()));
+        assert!(polled.is_pending());
+    }
+    timeout(LIMIT, append(&events, key(1), 2, 100))
+        .await
+        .unwrap()
+        .unwrap();
+    let statistics = redis.command::<String>(&["INFO", "commandstats"]).await;
+    assert!(!statistics.contains("cmdstat_xrange"), "{statistics}");
+    assert_eq!(kept(&events, key(1), 0).await, Some(2));
+}

@@ -1,0 +1,215 @@
+//! Stored events that a connection sends before new ones.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use mcp_protocol::BoxFuture;
+
+use crate::permit::Permit;
+use crate::permit::share::KnownOwner;
+use crate::server::event_store::{EventStore, EventStoreError, Replay, StreamKey};
+use crate::server::stream::Stream;
+use crate::sync::lock;
+
+/// Size of the events that are read at once, in bytes. The next ones are read when the client has received them.
+pub(crate) const PART_BYTES: usize = 64 << 10;
+/// Memory of an event besides its text, in bytes.
+const EVENT_COST: usize = 64;
+
+type Reading = BoxFuture<'static, Result<Replay, EventStoreError>>;
+
+/// The stored events of one stream that follow an event. They are read in parts.
+pub(crate) struct Replayed {
+    store: Arc<dyn EventStore>,
+    key: StreamKey,
+    /// The last event that was read.
+    after: u64,
+    /// How many events are not read yet, if the store has as many.
+    left: u64,
+    events: VecDeque<Bytes>,
+    /// In a mutex because the body of a response is `Sync`.
+    reading: Mutex<Option<Reading>>,
+    /// Whether the stream continues without events that the store has dropped.
+    may_be_gone: bool,
+}
+
+impl Replayed {
+    /// Returns at most `left` events after the event `after`. Reads the first part; returns `None` if the store has dropped some of them.
+    pub(crate) async fn read(
+        store: &Arc<dyn EventStore>,
+        key: StreamKey,
+        after: u64,
+        left: u64,
+    ) -> Result<Option<Self>, EventStoreError> {
+        let mut replayed = Self::later(store, key, after);
+        replayed.left = left;
+        let Replay::Events(events) = store.replay(key, after, PART_BYTES).await? else {
+            return Ok(None);
+        };
+        replayed.add(events);
+        replayed.may_be_gone = false;
+        Ok(Some(replayed))
+    }
+
+    /// Returns all events after the event `after`, or none if the store has dropped some of them. Reads nothing yet.
+    pub(crate) fn later(store: &Arc<dyn EventStore>, key: StreamKey, after: u64) -> Self {
+        Self {
+            store: Arc::clone(store),
+            key,
+            after,
+            left: u64::MAX,
+            events: VecDeque::new(),
+            reading: Mutex::default(),
+            may_be_gone: true,
+        }
+    }
+
+    fn add(&mut self, events: Vec<Bytes>) {
+        if events.is_empty() {
+            self.left = 0;
+        }
+        let taken = self.left.min(events.len() as u64);
+        self.after += taken;
+        self.left -= taken;
+        let taken = usize::try_from(taken).unwrap_or(usize::MAX);
+        self.events.extend(events.into_iter().take(taken));
+    }
+
+    /// Returns whether all events were sent.
+    pub(crate) fn is_end(&self) -> bool {
+        self.events.is_empty() && self.left == 0
+    }
+
+    /// Returns the next event; `None` at the end.
+    ///
+    /// # Errors
+    /// The store cannot be read, has dropped the next event, or there is no memory for it.
+    pub(crate) fn poll_next(
+        &mut self,
+        cx: &mut Context<'_>,
+        memory: &mut ReplayMemory,
+    ) -> Poll<Result<Option<Bytes>, EventStoreError>> {
+        while self.events.is_empty() && self.left > 0 {
+            let read = {
+                let mut current = lock(&self.reading);
+                let reading = current.get_or_insert_with(|| {
+                    let (store, key, after) = (Arc::clone(&self.store), self.key, self.after);
+                    Box::pin(async move { store.replay(key, after, PART_BYTES).await })
+                });
+                let read = ready!(reading.as_mut().poll(cx));
+                *current = None;
+                read
+            };
+            match read? {
+                Replay::Events(events) => self.add(events),
+                Replay::Gone if self.may_be_gone => self.left = 0,
+                Replay::Gone => {
+                    let reason = "events were dropped while the client received earlier ones";
+                    return Poll::Ready(Err(EventStoreError::new(reason)));
+                }
+            }
+            self.may_be_gone = false;
+        }
+        memory.charge(&self.events)?;
+        Poll::Ready(Ok(self.events.pop_front()))
+    }
+}
+
+/// What a connection that resumes a stream sends before new events.
+pub(crate) struct Resumed {
+    /// Events of earlier leases, which have other numbers.
+    earlier: VecDeque<Replayed>,
+    replay: Option<Replayed>,
+    /// The sequence number of the last event that was sent.
+    sent: u64,
+    memory: ReplayMemory,
+    /// Whether events could not be read, so that the client must resume again.
+    pub(crate) is_broken: bool,
+}
+
+impl Resumed {
+    /// Sends events of earlier leases, and those after the event `after`.
+    pub(crate) fn new(
+        earlier: Vec<Replayed>,
+        (after, replay): (u64, Option<Replayed>),
+        memory: ReplayMemory,
+    ) -> Self {
+        Self {
+            earlier: earlier.into(),
+            replay,
+            sent: after,
+            memory,
+            is_broken: false,
+        }
+    }
+
+    /// Returns whether everything was sent.
+    pub(crate) fn is_end(&self) -> bool {
+        self.earlier.is_empty() && self.replay.as_ref().is_none_or(Replayed::is_end)
+    }
+
+    /// Returns the next event of a stream; `None` if all were sent.
+    ///
+    /// # Errors
+    /// As [`Replayed::poll_next`].
+    pub(crate) fn poll_next(
+        &mut self,
+        stream: &Stream,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Option<Bytes>, EventStoreError>> {
+        while let Some(earlier) = self.earlier.front_mut() {
+            if let Some(event) = ready!(earlier.poll_next(cx, &mut self.memory))? {
+                return Poll::Ready(Ok(Some(event)));
+            }
+            self.earlier.pop_front();
+        }
+        let Some(replay) = &mut self.replay else {
+            return Poll::Ready(Ok(None));
+        };
+        let event = ready!(replay.poll_next(cx, &mut self.memory))?;
+        if event.is_some() {
+            self.sent += 1;
+            stream.mark_taken(self.sent);
+        } else {
+            self.replay = None;
+        }
+        Poll::Ready(Ok(event))
+    }
+}
+
+/// The memory of the events that were read and not sent.
+pub(crate) struct ReplayMemory {
+    permit: Permit,
+    owner: Option<KnownOwner>,
+    /// The largest part so far.
+    charged: usize,
+}
+
+impl ReplayMemory {
+    /// Charges the events of parts to a permit, which already contains `charged` bytes for them.
+    pub(crate) fn new(permit: Permit, owner: Option<KnownOwner>, charged: usize) -> Self {
+        Self {
+            permit,
+            owner,
+            charged,
+        }
+    }
+
+    fn charge(&mut self, events: &VecDeque<Bytes>) -> Result<(), EventStoreError> {
+        let bytes = events.iter().map(|event| event.len() + EVENT_COST).sum();
+        if bytes > self.charged {
+            let grown = self
+                .permit
+                .try_grow(bytes - self.charged, || self.owner.clone());
+            grown.map_err(|_| {
+                EventStoreError::new(
+                    "the open streams take the limit of MemoryLimits::max_stream_bytes",
+                )
+            })?;
+            self.charged = bytes;
+        }
+        Ok(())
+    }
+}
