@@ -80,7 +80,7 @@ pub fn decode_owned<T: DeserializeOwned>(text: &str) -> Result<T, DecodeError> {
         // The decoder reports such an error at the end of the object. With one more member, it reports it before that member.
         let again = with_one_more(text, error.pointer()).and_then(|(longer, end)| {
             let again = serde_json::from_str::<T>(&longer).err()?;
-            (offset(&longer, &again) <= end).then(|| explain(&longer, &again))
+            (offset(&longer, &again, error.message()) <= end).then(|| explain(&longer, &again))
         });
         again
             .filter(|again| again.message() == error.message())
@@ -142,7 +142,10 @@ pub(crate) fn explain(text: &str, error: &serde_json::Error) -> DecodeError {
         Some(end) if error.line() > 0 => &full[..end],
         _ => &full,
     };
-    DecodeError::new(pointer(text, offset(text, error)), shorten(message))
+    DecodeError::new(
+        pointer(text, offset(text, error, message)),
+        shorten(message),
+    )
 }
 
 /// Removes the middle of a message that quotes too much of the decoded text.
@@ -157,13 +160,21 @@ fn shorten(message: &str) -> String {
     format!("{head}…{tail}")
 }
 
-fn offset(text: &str, error: &serde_json::Error) -> usize {
+fn offset(text: &str, error: &serde_json::Error, message: &str) -> usize {
     let line: usize = text
         .split_inclusive('\n')
         .take(error.line().saturating_sub(1))
         .map(str::len)
         .sum();
     let offset = (line + error.column()).min(text.len());
+    // An object or array of the wrong type has not been read.
+    let is_unread = |kind| message.starts_with(kind);
+    if ["invalid type: map", "invalid type: sequence"]
+        .into_iter()
+        .any(is_unread)
+    {
+        return (offset + 1).min(text.len());
+    }
     // The decoder may have read the comma after the value, and the white space before it.
     let before = text.get(..offset).unwrap_or_default().trim_end();
     before.strip_suffix(',').unwrap_or(before).trim_end().len()

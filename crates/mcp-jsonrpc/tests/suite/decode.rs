@@ -112,6 +112,30 @@ fn members_walks_an_object_without_building_it() {
 }
 
 #[test]
+fn the_pointer_names_an_object_or_array_of_the_wrong_type() {
+    for (text, pointer) in [
+        (r#"{"name": "a", "lines": {"x": [1]}}"#, "/lines"),
+        (r#"{"name":[],"lines":[]}"#, "/name"),
+        (
+            r#"{"name":"a","lines":[{"count":1,"a/b":true}, {"count":{"a":1}}]}"#,
+            "/lines/1/count",
+        ),
+        (
+            r#"{"name":"a","lines":[{"count":1,"a/b": [true]}]}"#,
+            "/lines/0/a~1b",
+        ),
+    ] {
+        assert_eq!(
+            decode::<Order>(text).unwrap_err().pointer(),
+            pointer,
+            "{text}"
+        );
+    }
+    assert_eq!(decode::<u8>(" {\"a\":1}").unwrap_err().pointer(), "");
+    assert_eq!(decode::<Vec<u8>>("[1, {}]").unwrap_err().pointer(), "/1");
+}
+
+#[test]
 fn the_pointer_names_a_value_that_its_type_rejects_wherever_it_is() {
     #[derive(Debug, Deserialize)]
     #[serde(try_from = "String")]
